@@ -1,0 +1,79 @@
+//! SHA-256 digests in their wire form, `sha256:` and 64 lowercase hex characters.
+//!
+//! This type only carries a digest; `crypto` computes it.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+const PREFIX: &str = "sha256:";
+
+/// A SHA-256 digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Returns the digest that these 32 bytes are.
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the 32 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(PREFIX)?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A text that is not a digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected `sha256:` and 64 lowercase hex characters")]
+pub struct BadDigest;
+
+impl FromStr for Digest {
+    type Err = BadDigest;
+
+    fn from_str(text: &str) -> Result<Self, BadDigest> {
+        let hex = text.strip_prefix(PREFIX).ok_or(BadDigest)?.as_bytes();
+        let (pairs, []) = hex.as_chunks::<2>() else { return Err(BadDigest) };
+        let pairs: &[[u8; 2]; 32] = pairs.try_into().map_err(|_| BadDigest)?;
+        let mut bytes = [0; 32];
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = nibble(*high)? << 4 | nibble(*low)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+fn nibble(hex: u8) -> Result<u8, BadDigest> {
+    match hex {
+        b'0'..=b'9' => Ok(hex - b'0'),
+        b'a'..=b'f' => Ok(hex - b'a' + 10),
+        _ => Err(BadDigest),
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}

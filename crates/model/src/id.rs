@@ -1,0 +1,148 @@
+//! Typed ids: a prefix that names the kind and 26 characters of lowercase Crockford base32.
+//!
+//! The body is a UUIDv7, so ids of one kind sort by the time they were made. Stores keep the
+//! 16 bytes (`uuid`); only the wire shows the text.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use uuid::Uuid;
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const BODY_LEN: usize = 26;
+
+/// A text that is not an id of the expected kind.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected `{prefix}_` and 26 characters of `0-9a-hjkmnp-tv-z`, the first one `0-7`")]
+pub struct BadId {
+    prefix: &'static str,
+}
+
+/// Defines one kind of id.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// The text before the underscore.
+            pub const PREFIX: &'static str = $prefix;
+
+            /// Returns the id that has this body.
+            pub const fn from_uuid(body: Uuid) -> Self {
+                Self(body)
+            }
+
+            /// Returns the body as stores keep it.
+            pub const fn as_uuid(&self) -> &Uuid {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!($prefix, "_"))?;
+                write_body(&self.0, f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadId;
+
+            fn from_str(text: &str) -> Result<Self, BadId> {
+                text.strip_prefix(concat!($prefix, "_"))
+                    .and_then(read_body)
+                    .map(Self)
+                    .ok_or(BadId { prefix: $prefix })
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+
+id!(/// One call of a tool, from submission to deed.
+    ActionId, "act");
+id!(/// A caller that acts on its own key.
+    AgentId, "agt");
+id!(/// A question to a person about one action.
+    ApprovalId, "apr");
+id!(/// A governed system and its tools.
+    ConnectorId, "con");
+id!(/// One sealed record.
+    DeedId, "deed");
+id!(/// One thing that happened, as streams and webhooks tell it.
+    EventId, "evt");
+id!(/// An API key; the id is part of the key's text.
+    KeyId, "key");
+id!(/// One hash chain and tree of an org's deeds.
+    LogId, "log");
+id!(/// A tenant.
+    OrgId, "org");
+id!(/// A policy, which has versions.
+    PolicyId, "pol");
+id!(/// One immutable version of a policy.
+    PolicyVersionId, "pv");
+id!(/// One HTTP request.
+    RequestId, "req");
+
+impl KeyId {
+    /// Returns the 26 characters without the prefix, as an API key carries them.
+    pub fn body(&self) -> String {
+        struct Body<'a>(&'a Uuid);
+        impl fmt::Display for Body<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write_body(self.0, f)
+            }
+        }
+        Body(&self.0).to_string()
+    }
+
+    /// Reads the 26 characters without the prefix.
+    pub fn from_body(text: &str) -> Option<Self> {
+        read_body(text).map(Self)
+    }
+}
+
+fn write_body(body: &Uuid, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let number = body.as_u128();
+    for place in (0..BODY_LEN).rev() {
+        let symbol = usize::try_from((number >> (place * 5)) & 31).unwrap_or_default();
+        f.write_str(ALPHABET.get(symbol).map_or("", |byte| ascii(byte)))?;
+    }
+    Ok(())
+}
+
+fn ascii(byte: &u8) -> &str {
+    std::str::from_utf8(std::slice::from_ref(byte)).unwrap_or_default()
+}
+
+fn read_body(text: &str) -> Option<Uuid> {
+    // 26 symbols hold 130 bits: the first may only use its low three.
+    if text.len() != BODY_LEN || !matches!(text.as_bytes().first(), Some(b'0'..=b'7')) {
+        return None;
+    }
+    text.bytes().try_fold(0_u128, |number, symbol| Some(number << 5 | value(symbol)?)).map(Uuid::from_u128)
+}
+
+fn value(symbol: u8) -> Option<u128> {
+    ALPHABET.iter().position(|known| *known == symbol).map(|at| at as u128)
+}
