@@ -1,1 +1,91 @@
-//! failpoint
+//! Named points at which a test can make the process die, wait or fail.
+//!
+//! Without the feature `failpoints` every call is empty and release builds carry none of it.
+//! With it, the environment variable `CHANCERY_FAILPOINTS` arms points, as in
+//! `g4=kill,b2=3*pause:500`: an optional count says which visit counts first, then comes what
+//! happens: `kill` (the process ends at once, with nothing flushed), `pause:<ms>`, or `error`.
+
+/// What an armed point asks its place in the code to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Injected;
+
+/// Visits a point; an `Err` means that the place must fail as if its own work had.
+#[cfg(not(feature = "failpoints"))]
+#[inline(always)]
+pub fn hit(_point: &str) -> Result<(), Injected> {
+    Ok(())
+}
+
+#[cfg(feature = "failpoints")]
+pub use armed::hit;
+
+#[cfg(feature = "failpoints")]
+mod armed {
+    use std::{
+        collections::HashMap,
+        sync::{
+            OnceLock,
+            atomic::{AtomicU32, Ordering},
+        },
+        time::Duration,
+    };
+
+    use super::Injected;
+
+    #[derive(Debug)]
+    enum Action {
+        Kill,
+        Pause(Duration),
+        Error,
+    }
+
+    #[derive(Debug)]
+    struct Point {
+        visits_left: AtomicU32,
+        action: Action,
+    }
+
+    /// Visits a point; an `Err` means that the place must fail as if its own work had.
+    pub fn hit(point: &str) -> Result<(), Injected> {
+        static POINTS: OnceLock<HashMap<String, Point>> = OnceLock::new();
+        let Some(point) = POINTS.get_or_init(read).get(point) else { return Ok(()) };
+        let left = point
+            .visits_left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| Some(left.saturating_sub(1)));
+        if left.unwrap_or_default() > 1 {
+            return Ok(());
+        }
+        match point.action {
+            Action::Kill => std::process::abort(),
+            Action::Pause(span) => pause(span),
+            Action::Error => return Err(Injected),
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a pause blocks the thread on purpose")]
+    fn pause(span: Duration) {
+        std::thread::sleep(span);
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test arms points from outside the process")]
+    fn read() -> HashMap<String, Point> {
+        let text = std::env::var("CHANCERY_FAILPOINTS").unwrap_or_default();
+        text.split(',').filter_map(point).collect()
+    }
+
+    fn point(text: &str) -> Option<(String, Point)> {
+        let (name, rest) = text.split_once('=')?;
+        let (visit, action) = match rest.split_once('*') {
+            Some((count, action)) => (count.parse().ok()?, action),
+            None => (1, rest),
+        };
+        let action = match action.split_once(':') {
+            Some(("pause", millis)) => Action::Pause(Duration::from_millis(millis.parse().ok()?)),
+            _ if action == "kill" => Action::Kill,
+            _ if action == "error" => Action::Error,
+            _ => return None,
+        };
+        Some((name.to_owned(), Point { visits_left: AtomicU32::new(visit), action }))
+    }
+}

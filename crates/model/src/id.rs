@@ -140,7 +140,9 @@ fn read_body(text: &str) -> Option<Uuid> {
     if text.len() != BODY_LEN || !matches!(text.as_bytes().first(), Some(b'0'..=b'7')) {
         return None;
     }
-    text.bytes().try_fold(0_u128, |number, symbol| Some(number << 5 | value(symbol)?)).map(Uuid::from_u128)
+    text.bytes()
+        .try_fold(0_u128, |number, symbol| Some(number << 5 | value(symbol)?))
+        .map(Uuid::from_u128)
 }
 
 fn value(symbol: u8) -> Option<u128> {

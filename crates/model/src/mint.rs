@@ -52,10 +52,9 @@ impl<'a> Mint<'a> {
         for (byte, part) in bytes.iter_mut().zip(millis) {
             *byte = part;
         }
-        if let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes {
-            *version = *version & 0x0f | 0x70;
-            *variant = *variant & 0x3f | 0x80;
-        }
+        let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
+        *version = *version & 0x0f | 0x70;
+        *variant = *variant & 0x3f | 0x80;
         make(Uuid::from_bytes(bytes))
     }
 

@@ -1,0 +1,30 @@
+//! SHA-256, HMAC-SHA-256 and comparison in constant time.
+
+use model::Digest;
+use ring::{digest, hmac};
+use subtle::ConstantTimeEq;
+
+/// Returns the SHA-256 digest of the bytes.
+pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
+    let mut out = [0; 32];
+    copy(digest::digest(&digest::SHA256, bytes.as_ref()).as_ref(), &mut out);
+    Digest::from_bytes(out)
+}
+
+/// Returns the HMAC-SHA-256 (RFC 2104) of the bytes under the key.
+pub fn hmac_sha256(key: &[u8], bytes: &[u8]) -> [u8; 32] {
+    let mut out = [0; 32];
+    copy(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), bytes).as_ref(), &mut out);
+    out
+}
+
+/// Returns whether both are the same bytes, in a time that depends on their lengths alone.
+pub fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
+    left.ct_eq(right).into()
+}
+
+fn copy(from: &[u8], to: &mut [u8; 32]) {
+    for (target, byte) in to.iter_mut().zip(from) {
+        *target = *byte;
+    }
+}

@@ -1,0 +1,250 @@
+use model::Entropy;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+struct Counting;
+
+impl Entropy for Counting {
+    fn fill(&self, buffer: &mut [u8]) {
+        (0_u8..).zip(buffer).for_each(|(count, byte)| *byte = count);
+    }
+}
+
+fn ring(keys: &[u8]) -> vault::Ring {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    let text: Vec<_> = keys.iter().map(|byte| STANDARD.encode([*byte; 32])).collect();
+    vault::Ring::parse(&Secret::new(text.join(","))).unwrap()
+}
+
+#[test]
+fn a_secret_never_prints() {
+    assert_eq!(format!("{:?}", Secret::new("hunter2".to_owned())), "[redacted]");
+}
+
+#[test]
+fn hashes_match_published_answers() {
+    let digest = sha256("abc").to_string();
+    assert_eq!(digest, "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    // RFC 4231, test case 2.
+    let mac = hmac_sha256(b"Jefe", b"what do ya want for nothing?");
+    assert_eq!(mac[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+}
+
+#[test]
+fn ed25519_matches_rfc_8032_test_2() {
+    let seed = hex("4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb");
+    let key = ed25519::SigningKey::from_seed(&seed.try_into().unwrap()).unwrap();
+    let public = hex("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c");
+    assert_eq!(key.public().as_bytes().as_slice(), public);
+    let signature = key.sign(&[0x72]);
+    assert_eq!(signature[..4], [0x92, 0xa0, 0x09, 0xa9]);
+    assert!(key.public().verifies(&[0x72], &signature));
+    assert!(!key.public().verifies(&[0x73], &signature));
+}
+
+#[test]
+fn a_generated_key_reads_back() {
+    let document = ed25519::SigningKey::generate(&Counting);
+    let key = ed25519::SigningKey::from_pkcs8(document.expose()).unwrap();
+    let same = ed25519::SigningKey::from_seed(&std::array::from_fn(|at| at as u8)).unwrap();
+    assert_eq!(key.public(), same.public());
+    assert_eq!(ed25519::SigningKey::from_pkcs8(b"no").unwrap_err(), ed25519::BadKey::NotPkcs8);
+}
+
+#[test]
+fn weak_public_keys_are_refused_with_either_sign() {
+    let identity = hex("0100000000000000000000000000000000000000000000000000000000000000");
+    let mut signed = identity.clone();
+    signed[31] |= 0x80;
+    for weak in [identity, signed, hex(&format!("ed{}7f", "ff".repeat(30)))] {
+        assert_eq!(ed25519::PublicKey::from_bytes(&weak), Err(ed25519::BadKey::Weak));
+    }
+    assert_eq!(ed25519::PublicKey::from_bytes(&[1; 31]), Err(ed25519::BadKey::Length));
+}
+
+#[test]
+fn the_strict_parser_refuses_what_a_digest_could_confuse() {
+    let deep = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    for (text, why) in [
+        (r#"{"a":1,"a":2}"#, "the key `a` stands twice"),
+        (r#"{"a":1,"\u0061":2}"#, "the key `a` stands twice"),
+        (r#"[{"b":{"a":1,"a":1}}]"#, "stands twice"),
+        ("9007199254740993", "2^53-1"),
+        ("-9007199254740992", "2^53-1"),
+        ("18446744073709551616", "2^53-1"),
+        ("1e16", "2^53-1"),
+        ("1e400", "out of range"),
+        (r#""a\u0000b""#, "NUL"),
+        (r#"{"\u0000":1}"#, "NUL"),
+        (r#""\ud800""#, "hex escape"),
+        (&deep(33), "deeper than 32"),
+        ("1 2", "trailing"),
+        ("\u{feff}1", "expected value"),
+        ("", "EOF"),
+        ("NaN", "expected value"),
+    ] {
+        let error = json::parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains(why), "{text}: {error}");
+    }
+    assert!(json::parse(deep(32).as_bytes()).is_ok());
+    assert!(json::parse(&[b'"', 0xff, b'"']).is_err());
+}
+
+#[test]
+fn numbers_are_normalised() {
+    for (text, value) in [
+        ("1.0", json!(1)),
+        ("-0", json!(0)),
+        ("-0.0", json!(0)),
+        ("1e3", json!(1000)),
+        ("0.5", json!(0.5)),
+    ] {
+        assert_eq!(json::parse(text.as_bytes()).unwrap(), value, "{text}");
+    }
+    assert_eq!(json::parse(b"9007199254740991").unwrap(), json!(9_007_199_254_740_991_i64));
+}
+
+#[test]
+fn canonical_bytes_match_rfc_8785() {
+    // The example of RFC 8785, section 3.2.4, less its number beyond 2^53.
+    let value: Value = serde_json::from_str(
+        r#"{"numbers":[1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}"#,
+    )
+    .unwrap();
+    assert_eq!(
+        String::from_utf8(json::canonical(&value)).unwrap(),
+        "{\"literals\":[null,true,false],\"numbers\":[1e+30,4.5,0.002,1e-27],\"string\":\"€$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}"
+    );
+}
+
+#[test]
+fn published_rfc_8785_files_give_their_published_bytes() {
+    let Some(folder) = option_env_at_run_time("CHANCERY_TEST_DATA") else {
+        eprintln!("left out: RFC 8785 files (CHANCERY_TEST_DATA is not set)");
+        return;
+    };
+    let (input, output) = (format!("{folder}/jcs/input"), format!("{folder}/jcs/output"));
+    let mut seen = 0;
+    for entry in std::fs::read_dir(input).unwrap() {
+        let path = entry.unwrap().path();
+        let value: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let expected =
+            std::fs::read(format!("{output}/{}", path.file_name().unwrap().to_str().unwrap()));
+        assert_eq!(
+            json::canonical(&value),
+            expected.unwrap().trim_ascii_end(),
+            "{}",
+            path.display()
+        );
+        seen += 1;
+    }
+    assert!(seen >= 5, "{seen} files");
+}
+
+#[test]
+fn published_json_suite_is_parsed_or_refused_as_it_says() {
+    let Some(folder) = option_env_at_run_time("CHANCERY_TEST_DATA") else {
+        eprintln!("left out: JSONTestSuite (CHANCERY_TEST_DATA is not set)");
+        return;
+    };
+    let (mut seen, mut stricter) = (0, Vec::new());
+    for entry in std::fs::read_dir(format!("{folder}/json-parsing")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let parsed = json::parse(&std::fs::read(&path).unwrap());
+        match name.as_bytes().first() {
+            Some(b'y') if parsed.is_err() => stricter.push(name),
+            Some(b'n') => assert!(parsed.is_err(), "{name}"),
+            _ => {}
+        }
+        seen += 1;
+    }
+    stricter.sort();
+    // Legal JSON that this parser refuses on purpose, and nothing else.
+    assert_eq!(stricter, STRICTER);
+    assert!(seen >= 200, "{seen} files");
+}
+
+#[expect(clippy::disallowed_methods, reason = "published test data is found by the environment")]
+fn option_env_at_run_time(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[test]
+fn a_ciphertext_opens_only_in_its_own_place() {
+    let old = ring(&[1]);
+    let sealed = old.seal(b"org/con/password", b"hunter2", &Counting).unwrap();
+    let rotated = ring(&[2, 1]);
+    assert_eq!(rotated.open(b"org/con/password", &sealed).unwrap().expose(), b"hunter2");
+    let refused = rotated.open(b"org/other/password", &sealed);
+    assert_eq!(refused.unwrap_err(), vault::VaultError::Refused);
+    assert_eq!(ring(&[2]).open(b"", &sealed).unwrap_err(), vault::VaultError::UnknownKey);
+    for at in 9..sealed.len() {
+        let mut changed = sealed.clone();
+        changed[at] ^= 1;
+        assert!(rotated.open(b"org/con/password", &changed).is_err(), "byte {at}");
+    }
+    assert!(rotated.open(b"org/con/password", &sealed[..10]).is_err());
+}
+
+#[test]
+fn a_ring_is_one_to_four_keys_of_32_bytes() {
+    for bad in ["", "AAAA", "not base64"] {
+        assert!(vault::Ring::parse(&Secret::new(bad.to_owned())).is_err(), "{bad}");
+    }
+    let five = [1, 2, 3, 4, 5].map(|_| "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").join(",");
+    assert!(vault::Ring::parse(&Secret::new(five)).is_err());
+}
+
+const STRICTER: [&str; 9] = [
+    "y_number.json",
+    "y_number_real_capital_e.json",
+    "y_number_real_exponent.json",
+    "y_number_real_fraction_exponent.json",
+    "y_object_duplicated_key.json",
+    "y_object_duplicated_key_and_value.json",
+    "y_object_escaped_null_in_key.json",
+    "y_object_extreme_numbers.json",
+    "y_string_null_escape.json",
+];
+
+fn any_json() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-json::MAX_INTEGER..=json::MAX_INTEGER).prop_map(Value::from),
+        (-1e15..1e15).prop_map(|number: f64| Value::from(number)),
+        "[^\0]{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::btree_map("[^\0]{0,8}", inner, 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn parsing_canonical_bytes_gives_the_value_back(value in any_json()) {
+        let bytes = json::canonical(&value);
+        let parsed = json::parse(&bytes).unwrap();
+        prop_assert_eq!(json::canonical(&parsed), bytes.clone());
+        prop_assert_eq!(json::parse(&json::canonical(&parsed)).unwrap(), parsed);
+    }
+
+    #[test]
+    fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        let _ = json::parse(&bytes);
+    }
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    text.as_bytes()
+        .chunks(2)
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .collect()
+}
