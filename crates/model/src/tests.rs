@@ -90,7 +90,7 @@ fn callers_may_write_any_rfc3339_time() {
 #[test]
 fn time_arithmetic_saturates() {
     let moment = Timestamp::EPOCH + Duration::MAX;
-    assert_eq!(moment.to_string(), "9999-12-30T22:00:00.999Z");
+    assert_eq!(moment.to_string(), "9999-12-30T21:59:59.999Z");
     assert_eq!(Timestamp::EPOCH.since(moment), Duration::ZERO);
 }
 
@@ -99,7 +99,7 @@ fn a_digest_has_one_printed_form() {
     let text = format!("sha256:{}", "0f".repeat(32));
     assert_eq!(text.parse::<Digest>().unwrap().to_string(), text);
     for bad in
-        [text.to_uppercase(), text[..70].to_owned(), format!("{text}0"), "sha256:".to_owned()]
+        [text.to_uppercase(), text.replace("0f0f", "0f0"), format!("{text}0"), "sha256:".to_owned()]
     {
         assert!(bad.parse::<Digest>().is_err(), "{bad}");
     }

@@ -15,9 +15,9 @@ pub struct Timestamp(i64);
 #[error("expected an RFC 3339 time such as `2026-10-01T12:00:00.000Z`")]
 pub struct BadTimestamp;
 
-/// The range of the fixed-width form: the year 0000 to the last moment that jiff knows.
+/// The range of the fixed-width form: the year 0000 to the last full second that jiff knows.
 const EARLIEST: i64 = -62_167_219_200_000;
-const LATEST: i64 = 253_402_207_200_999;
+const LATEST: i64 = 253_402_207_199_999;
 
 impl Timestamp {
     /// The Unix epoch.
