@@ -7,6 +7,7 @@
 mod digest;
 mod id;
 mod mint;
+mod outcome;
 mod time;
 mod tool_name;
 mod vocabulary;
@@ -17,12 +18,14 @@ pub use id::{
     PolicyId, PolicyVersionId, RequestId,
 };
 pub use mint::{Clock, Entropy, Mint};
+pub use outcome::{BadErrorCode, ErrorCode, Fault, Footprint, Outcome, Report, RowOp};
 pub use time::{BadTimestamp, Timestamp};
 pub use tool_name::{BadToolName, ConnectorName, ToolName};
 pub use vocabulary::{
     AgentStatus, ApprovalStatus, Assurance, Attestation, DecisionCode, DecisionOutcome,
-    DecisionSource, DeedKind, EventType, ExecutionStatus, IntentMode, Level, List, Mode, Role,
-    Scope, SideEffect, State, Status, UnknownWord, Verdict, Visibility, WitnessMethod, lists,
+    DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus, IntentMode, Level,
+    List, Mode, Role, Scope, SideEffect, State, Status, UnknownWord, Verdict, Visibility,
+    WitnessMethod, lists,
 };
 
 #[cfg(test)]

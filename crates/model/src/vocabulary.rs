@@ -116,6 +116,39 @@ ExecutionStatus {
     /// Nobody can say.
     Unknown = "unknown",
 });
+list!(/// Why a run failed, or why nobody can say how it went. An edge may report codes of its own.
+ExecutionErrorCode {
+    /// A row changed after the undo was planned.
+    UndoConflict = "undo_conflict",
+    /// The edge never reported.
+    EdgeLost = "edge_lost",
+    /// The witness ran out of attempts.
+    WitnessGaveUp = "witness_gave_up",
+    /// A read-back took too long.
+    ReadbackTimeout = "readback_timeout",
+    /// The tool refused the call or failed at it.
+    ToolError = "tool_error",
+    /// The tool did not answer in time.
+    ToolTimeout = "tool_timeout",
+    /// The instance that ran the call is gone.
+    InstanceLost = "instance_lost",
+    /// The governed system cannot be reached.
+    ConnectorUnreachable = "connector_unreachable",
+    /// The governed system refused the connector's credential.
+    ConnectorAuthFailed = "connector_auth_failed",
+    /// The connector's config does not fit the governed system.
+    ConnectorMisconfigured = "connector_misconfigured",
+    /// The egress rules forbid the address.
+    EgressRefused = "egress_refused",
+    /// The result is larger than the hard read cap.
+    ResultTooLarge = "result_too_large",
+    /// The tool's answer is no result.
+    ResultInvalid = "result_invalid",
+    /// The statement ran longer than it may.
+    StatementTimeout = "statement_timeout",
+    /// A lock was not had in time.
+    LockTimeout = "lock_timeout",
+});
 list!(/// What a decision came to.
 DecisionOutcome {
     /// The call may run.
@@ -355,6 +388,7 @@ pub fn lists() -> Vec<List> {
         List { name: "action `status`", words: Status::WORDS },
         List { name: "action `mode`", words: Mode::WORDS },
         List { name: "`execution.status`", words: ExecutionStatus::WORDS },
+        List { name: "`execution.error_code`", words: ExecutionErrorCode::WORDS },
         List { name: "decision `outcome`", words: DecisionOutcome::WORDS },
         List { name: "decision `source`", words: DecisionSource::WORDS },
         List { name: "decision `code`", words: DecisionCode::WORDS },

@@ -1,1 +1,78 @@
-//! tool
+//! The port through which the Gate sees a tool: its definition, one run, and what became of a run
+//! that nobody saw the end of.
+//!
+//! Adapters live in `connectors`; nothing here talks to the world.
+
+use std::{fmt, time::Duration};
+
+use async_trait::async_trait;
+use model::{ActionId, Digest, Footprint, Level, OrgId, Outcome, SideEffect};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What an agent and the policy know of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Definition {
+    /// The whole name, `<connector>.<tool>`.
+    pub name: model::ToolName,
+    /// A short title for people.
+    pub title: String,
+    /// What the tool does, for agents.
+    pub description: String,
+    /// What it does to the world.
+    pub side_effect: SideEffect,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+    /// The most that one run may change; absent for tools that change nothing.
+    pub footprint: Option<Footprint>,
+    /// The evidence that a call of this tool needs.
+    pub required_level: Level,
+    /// SHA-256 of everything that defines the tool, its statement included.
+    pub digest: Digest,
+}
+
+/// One run of a tool, authorised and recorded.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// The org that the action belongs to.
+    pub org: OrgId,
+    /// The action that the run belongs to.
+    pub action: ActionId,
+    /// The action's request digest, which a database write carries into its transaction.
+    pub request_digest: Digest,
+    /// The arguments that were digested and decided on.
+    pub args: &'a Value,
+    /// How long the run may take; past it the outcome is unknown.
+    pub time_limit: Duration,
+}
+
+/// What became of a run whose end nobody saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settled {
+    /// The governed system committed it.
+    Applied,
+    /// It was not applied and never can be any more.
+    NotApplied,
+    /// The governed system has no memory of runs.
+    Unknowable,
+    /// The governed system could not be asked; ask again later.
+    Unreachable,
+}
+
+/// One tool that the service can run.
+#[async_trait]
+pub trait Tool: Send + Sync + fmt::Debug {
+    /// Returns the definition that calls are decided by.
+    fn definition(&self) -> &Definition;
+
+    /// Checks the arguments against the input schema; the error is a sentence that names the
+    /// place and what would have been accepted.
+    fn check_args(&self, args: &Value) -> Result<(), String>;
+
+    /// Runs the tool once.
+    async fn run(&self, run: Run<'_>) -> Outcome;
+
+    /// Makes certain, if it can be made so, whether a run of this action was applied, and keeps a
+    /// late one from being applied.
+    async fn settle(&self, org: OrgId, action: ActionId) -> Settled;
+}
