@@ -1,1 +1,38 @@
-//! deed
+//! Deeds: the signed records of what agents did, their chain and tree, and how anyone checks them.
+//!
+//! Pure: no IO, no clock, no randomness of its own. A turn of the ledger makes a [`Draft`], the
+//! [`Sealer`] gives it the next place in its log ([`ChainHead`]) and signs it. A verifier needs the
+//! deed's bytes and the published [`KeySet`], nothing of the service. `docs/deed-format.md`
+//! describes the format for other implementations.
+
+mod body;
+mod chain;
+mod checkpoint;
+mod commitment;
+mod content;
+mod dsse;
+mod honesty;
+mod key_file;
+mod keys;
+pub mod note;
+mod seal;
+mod text;
+pub mod tree;
+
+pub use body::{Body, BodyFault, Format, MAX_BODY};
+pub use chain::{ChainHead, genesis_digest};
+pub use checkpoint::Checkpoint;
+pub use commitment::{BadDisclosure, Commitment, Disclosure, Path, commit, commit_canonical};
+pub use content::{
+    ActionContent, Actor, AdminContent, Amended, AmendmentContent, AmendmentReason, Approval,
+    ApprovalVote, Changes, Connector, Content, Cost, Decision, Draft, Ending, Execution, Intent,
+    IntentStatus, Jws, Run, Shadow, Source, SourceKind, Subject, Tool, Undo, Vote, Witness,
+};
+pub use dsse::{DEED_TYPE, Envelope, EnvelopeSignature, pae};
+pub use honesty::{Dishonest, MAX_DATA};
+pub use key_file::{BadKeyFile, SealKeys};
+pub use keys::{
+    BadKeySet, INTRODUCTION_TYPE, Introduction, KeyFault, KeySet, Purpose, SealKey, thumbprint,
+};
+pub use seal::{SealFault, Sealed, Sealer};
+pub use text::{Amount, BadText, EventName, Ident, LogOrigin, Lsn, Thumbprint, Unit, UserId, Word};

@@ -1,0 +1,153 @@
+//! The signed body of a deed: written one way, read strictly.
+//!
+//! The profile (ASCII keys, no floats) makes sorted `serde_json` output the RFC 8785 form. A body
+//! is read as a deed only if writing it again gives the very same bytes, so no member can be
+//! missing, unknown or spelled in a second way.
+
+use model::{DeedId, DeedKind, Digest, OrgId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    content::{Actor, Content, Subject},
+    text::{LogOrigin, Thumbprint},
+};
+
+/// The most bytes that a body has.
+pub const MAX_BODY: usize = 16 * 1024;
+/// The deepest nesting in a body.
+const MAX_DEPTH: usize = 8;
+
+/// What the first deed format is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Format {
+    /// The format that this crate writes and reads.
+    #[serde(rename = "service.deed.v1")]
+    V1,
+}
+
+/// The signed body of a deed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Body {
+    /// The format.
+    pub format: Format,
+    /// The deed's id.
+    pub id: DeedId,
+    /// The kind, which names the member with the content.
+    pub kind: DeedKind,
+    /// The org.
+    pub org: OrgId,
+    /// Whether this is no test.
+    pub livemode: bool,
+    /// The log.
+    pub log: LogOrigin,
+    /// The place in the log and in its tree, from 0.
+    pub seq: u64,
+    /// The digest of the deed before.
+    pub prev: Digest,
+    /// When the deed was sealed.
+    pub issued_at: Timestamp,
+    /// The key that signed.
+    pub key_id: Thumbprint,
+    /// Who acted.
+    pub actor: Actor,
+    /// What the deed is about.
+    pub subject: Subject,
+    /// What happened.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// A body that is not one of ours.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BodyFault {
+    /// The bytes are no JSON that the strict parser takes.
+    #[error("the body is no strict JSON: {0}")]
+    Json(String),
+    /// The bytes are not the canonical form of what they say.
+    #[error("the body is not in its RFC 8785 form")]
+    NotCanonical,
+    /// A value is outside the profile.
+    #[error("the body is outside the profile: {0}")]
+    Profile(String),
+    /// The format or kind is one that this version does not know.
+    #[error("the body's {0} is not known to this version")]
+    Unknown(&'static str),
+    /// A member is missing, unknown or malformed.
+    #[error("the body has not the shape of its kind: {0}")]
+    Shape(String),
+}
+
+impl Body {
+    /// Returns the bytes to be signed.
+    pub fn write(&self) -> Result<String, BodyFault> {
+        let value = serde_json::to_value(self).map_err(|e| BodyFault::Shape(e.to_string()))?;
+        check_profile(&value)?;
+        let text = value.to_string();
+        if text.len() > MAX_BODY {
+            return Err(BodyFault::Profile(format!("longer than {MAX_BODY} bytes")));
+        }
+        Ok(text)
+    }
+
+    /// Reads exactly what [`Body::write`] writes.
+    pub fn read(bytes: &[u8]) -> Result<Self, BodyFault> {
+        if bytes.len() > MAX_BODY {
+            return Err(BodyFault::Profile(format!("longer than {MAX_BODY} bytes")));
+        }
+        let value = crypto::json::parse(bytes).map_err(|e| BodyFault::Json(e.to_string()))?;
+        check_profile(&value)?;
+        if value.to_string().as_bytes() != bytes {
+            return Err(BodyFault::NotCanonical);
+        }
+        check_known(&value)?;
+        let body: Self =
+            serde_json::from_value(value).map_err(|e| BodyFault::Shape(e.to_string()))?;
+        if body.kind != body.content.kind() {
+            return Err(BodyFault::Shape("`kind` and the content differ".into()));
+        }
+        if body.write()?.as_bytes() != bytes {
+            return Err(BodyFault::Shape("a member is missing or unknown".into()));
+        }
+        Ok(body)
+    }
+}
+
+fn check_known(value: &Value) -> Result<(), BodyFault> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str);
+    if text("format").is_some_and(|format| format != "service.deed.v1") {
+        return Err(BodyFault::Unknown("format"));
+    }
+    if text("kind").is_some_and(|kind| !DeedKind::WORDS.contains(&kind)) {
+        return Err(BodyFault::Unknown("kind"));
+    }
+    Ok(())
+}
+
+/// Returns an error unless the value has ASCII word keys, no floats, and is not too deep.
+pub(crate) fn check_profile(value: &Value) -> Result<(), BodyFault> {
+    profile(value, 0)
+}
+
+fn profile(value: &Value, depth: usize) -> Result<(), BodyFault> {
+    let fault = |what: &str| Err(BodyFault::Profile(what.to_owned()));
+    if depth > MAX_DEPTH {
+        return fault("nested too deep");
+    }
+    match value {
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+        Value::Number(number) => {
+            let limit = crypto::json::MAX_INTEGER;
+            let fits = number.as_i64().is_some_and(|n| (-limit..=limit).contains(&n));
+            if fits { Ok(()) } else { fault("a number is no integer within 2^53-1") }
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| profile(item, depth + 1)),
+        Value::Object(members) => members.iter().try_for_each(|(key, item)| {
+            let word = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+            if key.is_empty() || !key.bytes().all(word) {
+                return fault("a key has other characters than `a-z0-9_`");
+            }
+            profile(item, depth + 1)
+        }),
+    }
+}

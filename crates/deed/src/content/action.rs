@@ -1,0 +1,370 @@
+//! The content of an action's deed: the action as it ended, in the API's own words.
+
+use model::{
+    ActionId, ApprovalId, ApprovalStatus, Assurance, Attestation, ConnectorId, DecisionCode,
+    DecisionOutcome, DecisionSource, Digest, ExecutionStatus, IntentMode, Level, Mode, PolicyId,
+    PolicyVersionId, SideEffect, Status, Timestamp, ToolName, Verdict, WitnessMethod,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    commitment::Commitment,
+    text::{Amount, Ident, Lsn, Unit, UserId, Word},
+};
+
+/// The end of one action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ActionContent {
+    /// The action.
+    pub id: ActionId,
+    /// Who ran the tool, or would have.
+    pub mode: Mode,
+    /// The tool that was called.
+    pub tool: Tool,
+    /// The digest of the tool's definition, where one was known.
+    pub tool_digest: Option<Digest>,
+    /// The connector that serves the tool, where one does.
+    pub connector: Option<Connector>,
+    /// What the tool does to the world, where that was declared.
+    pub side_effect: Option<SideEffect>,
+    /// When the call came in.
+    pub received_at: Timestamp,
+    /// How the call came in, where the client said so.
+    pub transport: Option<Word>,
+    /// The client's own name and version.
+    pub client: Option<Commitment>,
+    /// The arguments.
+    pub request: Commitment,
+    /// On whose behalf the agent acted, in its own words.
+    pub on_behalf_of: Option<Commitment>,
+    /// The session, in the agent's own words.
+    pub session: Option<Commitment>,
+    /// Whether the call was signed.
+    pub intent: Intent,
+    /// What was decided.
+    pub decision: Decision,
+    /// The question to a person, if there was one.
+    pub approval: Option<Approval>,
+    /// How it ended.
+    #[serde(flatten)]
+    pub ending: Ending,
+    /// What the call was charged.
+    pub cost: Option<Cost>,
+    /// What the action undid, if it was an undo.
+    pub undo: Option<Undo>,
+}
+
+/// The tool as it may stand in a deed: by name when it has the form of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Tool {
+    /// A tool name.
+    Named(ToolName),
+    /// What was sent where a tool name should have been.
+    NoName(Commitment),
+}
+
+/// The connector that serves the tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connector {
+    /// The connector's id; the edge's own connectors have none.
+    pub id: Option<ConnectorId>,
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: Word,
+}
+
+/// Whether the call was signed by the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    /// What the agent's mode asked for.
+    pub mode: IntentMode,
+    /// What was found.
+    pub status: IntentStatus,
+    /// The signature that was verified.
+    pub jws: Option<Jws>,
+}
+
+/// What was found of a signed intent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntentStatus {
+    /// None was sent.
+    Absent,
+    /// One was sent and not looked at, because the mode is off.
+    Ignored,
+    /// One was sent and holds.
+    Verified,
+}
+
+/// A verified intent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Jws {
+    /// SHA-256 of the whole compact JWS, whose nonce makes it unguessable.
+    pub digest: Digest,
+    /// The agent's key that signed it.
+    pub key_id: Ident,
+    /// The signature algorithm.
+    pub alg: Ident,
+}
+
+/// What was decided when the call came in; it never changes afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Decision {
+    /// What it came to.
+    pub outcome: DecisionOutcome,
+    /// Why it is not a plain allow.
+    pub code: Option<DecisionCode>,
+    /// What decided.
+    pub source: DecisionSource,
+    /// The rule that decided.
+    pub rule_id: Option<Ident>,
+    /// The sentence that the caller was given.
+    pub reason: Option<Commitment>,
+    /// The policy in force.
+    pub policy: PolicyId,
+    /// The version in force.
+    pub policy_version: PolicyVersionId,
+    /// The digest of that version's document.
+    pub policy_digest: Digest,
+    /// What the shadow version would have decided.
+    pub shadow: Option<Shadow>,
+}
+
+/// What the shadow version would have decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shadow {
+    /// What it came to.
+    pub outcome: DecisionOutcome,
+    /// The rule that decided.
+    pub rule_id: Option<Ident>,
+    /// The shadow version.
+    pub policy_version: PolicyVersionId,
+}
+
+/// The question to a person and how it was answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approval {
+    /// The approval.
+    pub id: ApprovalId,
+    /// How it ended.
+    pub status: ApprovalStatus,
+    /// Who said what, in order.
+    pub decisions: Vec<ApprovalVote>,
+    /// What the person was shown.
+    pub context: Commitment,
+}
+
+/// One person's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalVote {
+    /// The person.
+    pub by: UserId,
+    /// Yes or no.
+    pub decision: Vote,
+    /// How the person showed who they are.
+    pub assurance: Assurance,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Yes or no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vote {
+    /// The call may run.
+    Approve,
+    /// The call must not run.
+    Deny,
+}
+
+/// How the action ended; the members `status`, `execution` and `witness` of the signed form.
+///
+/// A tool that never ran has neither execution nor witness, and one that ran has both: the type
+/// leaves no other way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "EndingForm", try_from = "EndingForm")]
+pub enum Ending {
+    /// The tool ran, or may have.
+    Ran(Box<Run>),
+    /// The call was refused, by policy or by a person.
+    Denied,
+    /// The call was cancelled while it waited.
+    Cancelled,
+}
+
+impl Ending {
+    /// Returns the action's status.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Ran(run) => run.status(),
+            Self::Denied => Status::Denied,
+            Self::Cancelled => Status::Cancelled,
+        }
+    }
+
+    /// Returns what ran and what was seen of it.
+    pub fn run(&self) -> Option<&Run> {
+        match self {
+            Self::Ran(run) => Some(run),
+            Self::Denied | Self::Cancelled => None,
+        }
+    }
+}
+
+/// A tool's run and what the witness made of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// The run.
+    pub execution: Execution,
+    /// What the witness made of it.
+    pub witness: Witness,
+}
+
+impl Run {
+    fn status(&self) -> Status {
+        match self.execution.status {
+            ExecutionStatus::Failed => Status::Failed,
+            // Nobody can say that an unknown run did not apply, so it counts as executed.
+            ExecutionStatus::Succeeded | ExecutionStatus::Unknown | ExecutionStatus::Running => {
+                Status::Executed
+            }
+        }
+    }
+}
+
+/// The members of [`Ending`] as they are signed.
+#[derive(Serialize, Deserialize)]
+struct EndingForm {
+    status: Status,
+    execution: Option<Execution>,
+    witness: Option<Witness>,
+}
+
+impl From<Ending> for EndingForm {
+    fn from(ending: Ending) -> Self {
+        let status = ending.status();
+        let (execution, witness) = match ending {
+            Ending::Ran(run) => (Some(run.execution), Some(run.witness)),
+            Ending::Denied | Ending::Cancelled => (None, None),
+        };
+        Self { status, execution, witness }
+    }
+}
+
+impl TryFrom<EndingForm> for Ending {
+    type Error = &'static str;
+
+    fn try_from(form: EndingForm) -> Result<Self, Self::Error> {
+        let ending = match (form.execution, form.witness) {
+            (Some(execution), Some(witness)) => Self::Ran(Box::new(Run { execution, witness })),
+            (None, None) if form.status == Status::Denied => Self::Denied,
+            (None, None) if form.status == Status::Cancelled => Self::Cancelled,
+            (None, None) => return Err("an action that ran has an execution and a witness"),
+            (Some(_), None) | (None, Some(_)) => {
+                return Err("`execution` and `witness` are both there or both null");
+            }
+        };
+        if ending.status() == form.status {
+            Ok(ending)
+        } else {
+            Err("`status` does not follow from `execution`")
+        }
+    }
+}
+
+/// A tool's run as its runner tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Execution {
+    /// How it went; never `running`.
+    pub status: ExecutionStatus,
+    /// Who says so; null when the edge never did.
+    pub attestation: Option<Attestation>,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// What went wrong, as a code.
+    pub error_code: Option<Word>,
+    /// What went wrong, in the tool's own words.
+    pub error_message: Option<Commitment>,
+    /// The result.
+    pub result: Option<Commitment>,
+    /// The result's digest, where only that was kept.
+    pub result_digest: Option<Commitment>,
+    /// Whether the result held numbers that its canonical form rounds.
+    pub lossy_numbers: bool,
+}
+
+/// What the witness made of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Witness {
+    /// How much evidence the verdict rests on.
+    pub level: Level,
+    /// How much was asked for.
+    pub required_level: Level,
+    /// What was found.
+    pub verdict: Verdict,
+    /// Where the evidence came from.
+    pub method: WitnessMethod,
+    /// When.
+    pub witnessed_at: Timestamp,
+    /// The whole detail.
+    pub detail: Commitment,
+    /// The evidence, piece by piece.
+    pub sources: Vec<Source>,
+}
+
+/// One piece of evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Source {
+    /// Where it came from.
+    #[serde(rename = "type")]
+    pub kind: SourceKind,
+    /// Where it begins in the change log.
+    pub lsn_from: Option<Lsn>,
+    /// Where it ends in the change log.
+    pub lsn_to: Option<Lsn>,
+    /// The evidence itself: the frame, or the rows read back.
+    pub evidence: Commitment,
+}
+
+/// Where a piece of evidence came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// A read-back by a separate reader.
+    ReadBack,
+    /// The database's change log.
+    ChangeLog,
+}
+
+/// What a call was charged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cost {
+    /// How much.
+    pub amount: Amount,
+    /// Of what.
+    pub currency: Unit,
+}
+
+/// What an undo undid.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undo {
+    /// The action that was undone.
+    pub undoes: ActionId,
+    /// The plan that was countersigned.
+    pub plan: Commitment,
+}

@@ -1,0 +1,141 @@
+//! The private seal keys: reading and making the text of a seal key file.
+//!
+//! The file is PEM, and a line before each block says what the key is for:
+//!
+//! ```text
+//! purpose: deed
+//! -----BEGIN PRIVATE KEY-----
+//! …
+//! -----END PRIVATE KEY-----
+//! ```
+//!
+//! Such lines outside a block are allowed by RFC 7468, so openssl reads the file too.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use crypto::{
+    Secret,
+    ed25519::{BadKey, SigningKey},
+};
+use model::Entropy;
+use std::fmt::Write;
+
+use crate::{
+    keys::{Purpose, thumbprint},
+    text::Thumbprint,
+};
+
+const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
+const END: &str = "-----END PRIVATE KEY-----";
+
+/// A seal key file that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadKeyFile {
+    /// A line stands where it has no meaning.
+    #[error(
+        "line {0} of the seal key file: expected `purpose: deed` or `purpose: checkpoint`, and then a PEM block of a private key"
+    )]
+    Line(usize),
+    /// A block holds no key.
+    #[error("the seal key file's block that ends at line {line}: {why}")]
+    Key {
+        /// The block's last line.
+        line: usize,
+        /// What is wrong with it.
+        why: BadKey,
+    },
+    /// The file ends inside a block.
+    #[error("the seal key file ends inside a block")]
+    Cut,
+    /// There is no key for this purpose.
+    #[error("the seal key file has no key with `purpose: {}`", .0.as_str())]
+    Missing(Purpose),
+}
+
+/// One private seal key.
+#[derive(Debug)]
+pub(crate) struct PrivateKey {
+    pub(crate) purpose: Purpose,
+    pub(crate) kid: Thumbprint,
+    pub(crate) key: SigningKey,
+}
+
+/// The private keys of a seal key file: at least one for deeds and one for checkpoints.
+#[derive(Debug)]
+pub struct SealKeys {
+    // Invariant: both purposes are there.
+    keys: Vec<PrivateKey>,
+}
+
+impl SealKeys {
+    /// Reads a seal key file.
+    pub fn from_pem(text: &str) -> Result<Self, BadKeyFile> {
+        let mut keys = Vec::new();
+        let mut lines = text
+            .lines()
+            .map(str::trim)
+            .enumerate()
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        while let Some((number, line)) = lines.next() {
+            let bad_line = BadKeyFile::Line(number + 1);
+            let purpose = match line {
+                "purpose: deed" => Purpose::Deed,
+                "purpose: checkpoint" => Purpose::Checkpoint,
+                _ => return Err(bad_line),
+            };
+            match lines.next() {
+                Some((_, BEGIN)) => keys.push(block(purpose, &mut lines)?),
+                Some((number, _)) => return Err(BadKeyFile::Line(number + 1)),
+                None => return Err(BadKeyFile::Cut),
+            }
+        }
+        for purpose in [Purpose::Deed, Purpose::Checkpoint] {
+            if !keys.iter().any(|key| key.purpose == purpose) {
+                return Err(BadKeyFile::Missing(purpose));
+            }
+        }
+        Ok(Self { keys })
+    }
+
+    /// Makes a new key for each purpose and returns the text of their file.
+    pub fn generate_pem(entropy: &dyn Entropy) -> Secret<String> {
+        let mut text = String::new();
+        for purpose in [Purpose::Deed, Purpose::Checkpoint] {
+            let document = Secret::new(STANDARD.encode(SigningKey::generate(entropy).expose()));
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "purpose: {}\n{BEGIN}\n{}\n{END}",
+                purpose.as_str(),
+                document.expose()
+            );
+        }
+        Secret::new(text)
+    }
+
+    /// Returns each key's purpose and the key.
+    pub fn keys(&self) -> impl Iterator<Item = (Purpose, &SigningKey)> {
+        self.keys.iter().map(|key| (key.purpose, &key.key))
+    }
+
+    pub(crate) fn into_keys(self) -> Vec<PrivateKey> {
+        self.keys
+    }
+}
+
+fn block<'a>(
+    purpose: Purpose,
+    lines: &mut impl Iterator<Item = (usize, &'a str)>,
+) -> Result<PrivateKey, BadKeyFile> {
+    let mut base64 = Secret::new(String::new());
+    for (number, line) in lines {
+        if line != END {
+            base64 = Secret::new(format!("{}{line}", base64.expose()));
+            continue;
+        }
+        let bad = |why| BadKeyFile::Key { line: number + 1, why };
+        let der = STANDARD.decode(base64.expose()).map_err(|_| bad(BadKey::NotPkcs8))?;
+        let key = SigningKey::from_pkcs8(Secret::new(der).expose()).map_err(bad)?;
+        return Ok(PrivateKey { purpose, kid: thumbprint(key.public()), key });
+    }
+    Err(BadKeyFile::Cut)
+}

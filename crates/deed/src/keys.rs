@@ -1,0 +1,335 @@
+//! The public seal keys: what `/.well-known/service/keys.json` lists and a verifier trusts.
+//!
+//! The list has one written form, so that its ETag only changes when a key does. A key's id is
+//! its RFC 7638 thumbprint, computed again by every reader.
+
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
+};
+use crypto::ed25519::{PublicKey, SigningKey};
+use model::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::{
+    dsse,
+    text::{Thumbprint, Word},
+};
+
+/// The payload type under which an old key introduces a new one.
+pub const INTRODUCTION_TYPE: &str = "application/vnd.service.seal-key.v1+json";
+
+/// What a seal key signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// Deeds.
+    Deed,
+    /// Checkpoints.
+    Checkpoint,
+}
+
+impl Purpose {
+    /// Returns the word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Deed => "deed",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+}
+
+/// A public seal key and the time for which it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealKey {
+    /// The key.
+    pub public: PublicKey,
+    /// What it signs.
+    pub purpose: Purpose,
+    /// From when it counts.
+    pub activated_at: Timestamp,
+    /// From when it counts no more.
+    pub retired_at: Option<Timestamp>,
+    /// When it was revoked; nothing it signed counts any more.
+    pub revoked_at: Option<Timestamp>,
+    /// Why it was revoked.
+    pub revocation_reason: Option<Word>,
+    /// Since when somebody else may have had it.
+    pub compromised_since: Option<Timestamp>,
+    /// The word of an older key for this one.
+    pub introduced_by: Option<Introduction>,
+}
+
+/// The word of an older key for a new one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Introduction {
+    /// The older key.
+    pub kid: Thumbprint,
+    /// Its signature, in base64.
+    pub signature: String,
+}
+
+/// Why a key does not count for a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum KeyFault {
+    /// The record is older than the key.
+    #[error("the key was not yet active when this was issued")]
+    NotYetActive,
+    /// The key had been retired.
+    #[error("the key had been retired when this was issued")]
+    Retired,
+    /// The key was revoked.
+    #[error("the key was revoked")]
+    Revoked,
+    /// The key signs something else.
+    #[error("the key was made for another purpose")]
+    OtherPurpose,
+}
+
+impl SealKey {
+    /// Returns a key that counts from this moment on.
+    pub fn new(public: PublicKey, purpose: Purpose, activated_at: Timestamp) -> Self {
+        Self {
+            public,
+            purpose,
+            activated_at,
+            retired_at: None,
+            revoked_at: None,
+            revocation_reason: None,
+            compromised_since: None,
+            introduced_by: None,
+        }
+    }
+
+    /// Returns the key's id.
+    pub fn kid(&self) -> Thumbprint {
+        thumbprint(&self.public)
+    }
+
+    /// Returns this key with the word of an older one of the same purpose.
+    pub fn introduced(mut self, older: &SigningKey) -> Self {
+        let signature = older.sign(&self.introduction());
+        self.introduced_by = Some(Introduction {
+            kid: thumbprint(older.public()),
+            signature: STANDARD.encode(signature),
+        });
+        self
+    }
+
+    /// Returns whether the key counts for a record of this purpose and time.
+    pub fn admits(&self, purpose: Purpose, issued_at: Timestamp) -> Result<(), KeyFault> {
+        if self.purpose != purpose {
+            return Err(KeyFault::OtherPurpose);
+        }
+        if self.revoked_at.is_some() {
+            return Err(KeyFault::Revoked);
+        }
+        if issued_at < self.activated_at {
+            return Err(KeyFault::NotYetActive);
+        }
+        if self.retired_at.is_some_and(|retired_at| issued_at >= retired_at) {
+            return Err(KeyFault::Retired);
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes that an older key signs to introduce this one.
+    fn introduction(&self) -> Vec<u8> {
+        let named = json!({
+            "activated_at": self.activated_at,
+            "kid": self.kid(),
+            "purpose": self.purpose,
+        });
+        dsse::pae(INTRODUCTION_TYPE, named.to_string().as_bytes())
+    }
+}
+
+/// Returns the key's RFC 7638 thumbprint.
+pub fn thumbprint(key: &PublicKey) -> Thumbprint {
+    let x = URL_SAFE_NO_PAD.encode(key.as_bytes());
+    let digest = crypto::sha256(format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#));
+    Thumbprint::of(digest.as_bytes())
+}
+
+/// Every seal key that a deployment ever registered, oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeySet {
+    // Invariant: no key stands twice, and every introduction is by an earlier key and holds.
+    keys: Vec<SealKey>,
+}
+
+/// A key set that cannot be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadKeySet {
+    /// It is no JSON that the strict parser takes, or not a key set.
+    #[error("expected a seal key set as keys.json has it: {0}")]
+    Form(String),
+    /// A key's id is not its thumbprint.
+    #[error("the key `{0}` is not named by its thumbprint")]
+    Thumbprint(Thumbprint),
+    /// A public key is malformed or weak.
+    #[error("the key `{kid}` cannot be used: {why}")]
+    Key {
+        /// The key's name.
+        kid: Thumbprint,
+        /// What is wrong.
+        why: String,
+    },
+    /// A key stands twice.
+    #[error("the key `{0}` stands twice")]
+    Twice(Thumbprint),
+    /// An introduction is no signature of an earlier key.
+    #[error("the key `{0}` is introduced by no earlier key's signature")]
+    Introduction(Thumbprint),
+}
+
+impl KeySet {
+    /// Returns the set of these keys, oldest first.
+    pub fn new(keys: Vec<SealKey>) -> Result<Self, BadKeySet> {
+        let mut set = Self { keys: Vec::with_capacity(keys.len()) };
+        for key in keys {
+            let kid = key.kid();
+            if set.find(&kid).is_some() {
+                return Err(BadKeySet::Twice(kid));
+            }
+            if !set.vouches_for(&key) {
+                return Err(BadKeySet::Introduction(kid));
+            }
+            set.keys.push(key);
+        }
+        Ok(set)
+    }
+
+    /// Reads the list as [`KeySet::to_json`] writes it, in any spacing.
+    pub fn parse(text: &[u8]) -> Result<Self, BadKeySet> {
+        let form = |error: String| BadKeySet::Form(error);
+        let value = crypto::json::parse(text).map_err(|error| form(error.to_string()))?;
+        let set: SetForm =
+            serde_json::from_value(value).map_err(|error| form(error.to_string()))?;
+        Self::new(set.keys.into_iter().map(KeyForm::read).collect::<Result<_, _>>()?)
+    }
+
+    /// Returns the published text.
+    pub fn to_json(&self) -> String {
+        let keys = self.keys.iter().map(KeyForm::of).collect();
+        let form = SetForm { object: SetObject::SealKeySet, keys };
+        // A form of strings and nulls always has a JSON value.
+        serde_json::to_value(form).unwrap_or_default().to_string()
+    }
+
+    /// Returns the published text's entity tag, quotes included.
+    pub fn etag(&self) -> String {
+        format!("\"{}\"", crypto::sha256(self.to_json()))
+    }
+
+    /// Returns the keys, oldest first.
+    pub fn keys(&self) -> &[SealKey] {
+        &self.keys
+    }
+
+    /// Returns the key with this id.
+    pub fn find(&self, kid: &Thumbprint) -> Option<&SealKey> {
+        self.keys.iter().find(|key| key.kid() == *kid)
+    }
+
+    fn vouches_for(&self, key: &SealKey) -> bool {
+        let Some(introduction) = &key.introduced_by else { return true };
+        let older = self.find(&introduction.kid).filter(|older| older.purpose == key.purpose);
+        let signature = STANDARD.decode(&introduction.signature);
+        match (older, signature) {
+            (Some(older), Ok(signature)) => older.public.verifies(&key.introduction(), &signature),
+            (None, _) | (_, Err(_)) => false,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SetForm {
+    object: SetObject,
+    keys: Vec<KeyForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SetObject {
+    SealKeySet,
+}
+
+#[derive(Serialize, Deserialize)]
+enum KeyType {
+    #[serde(rename = "OKP")]
+    Okp,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Curve {
+    Ed25519,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Use {
+    Sig,
+}
+
+/// One key as a JWK with members of our own; every member is always there.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeyForm {
+    kty: KeyType,
+    crv: Curve,
+    alg: Curve,
+    #[serde(rename = "use")]
+    usage: Use,
+    kid: Thumbprint,
+    x: String,
+    purpose: Purpose,
+    activated_at: Timestamp,
+    retired_at: Option<Timestamp>,
+    revoked_at: Option<Timestamp>,
+    revocation_reason: Option<Word>,
+    compromised_since: Option<Timestamp>,
+    introduced_by: Option<Introduction>,
+}
+
+impl KeyForm {
+    fn of(key: &SealKey) -> Self {
+        Self {
+            kty: KeyType::Okp,
+            crv: Curve::Ed25519,
+            alg: Curve::Ed25519,
+            usage: Use::Sig,
+            kid: key.kid(),
+            x: URL_SAFE_NO_PAD.encode(key.public.as_bytes()),
+            purpose: key.purpose,
+            activated_at: key.activated_at,
+            retired_at: key.retired_at,
+            revoked_at: key.revoked_at,
+            revocation_reason: key.revocation_reason.clone(),
+            compromised_since: key.compromised_since,
+            introduced_by: key.introduced_by.clone(),
+        }
+    }
+
+    fn read(self) -> Result<SealKey, BadKeySet> {
+        let why = |why: String| BadKeySet::Key { kid: self.kid.clone(), why };
+        let x = URL_SAFE_NO_PAD.decode(&self.x).map_err(|_| why("`x` is no base64url".into()))?;
+        let public = PublicKey::from_bytes(&x).map_err(|error| why(error.to_string()))?;
+        if thumbprint(&public) != self.kid {
+            return Err(BadKeySet::Thumbprint(self.kid));
+        }
+        Ok(SealKey {
+            public,
+            purpose: self.purpose,
+            activated_at: self.activated_at,
+            retired_at: self.retired_at,
+            revoked_at: self.revoked_at,
+            revocation_reason: self.revocation_reason,
+            compromised_since: self.compromised_since,
+            introduced_by: self.introduced_by,
+        })
+    }
+}

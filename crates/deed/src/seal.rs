@@ -1,0 +1,191 @@
+//! Sealing: a draft gets its place in a log, a signature, and a check of both.
+//!
+//! Whatever is wrong, nothing is sealed: the key must be registered and in its time, and every
+//! deed is verified with the public key before it leaves.
+
+use model::{DeedId, DeedKind, Digest, OrgId, Timestamp};
+
+use crate::{
+    body::{Body, BodyFault, Format},
+    chain::ChainHead,
+    checkpoint::Checkpoint,
+    content::{Content, Draft},
+    dsse,
+    honesty::{self, Dishonest},
+    key_file::{PrivateKey, SealKeys},
+    keys::{KeySet, Purpose},
+    note::BadNote,
+    text::Thumbprint,
+    tree::Node,
+};
+
+/// Why nothing was sealed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SealFault {
+    /// No loaded key is registered and in its time.
+    #[error("no loaded {purpose} key is registered and active at {at}", purpose = .purpose.as_str())]
+    NoKey {
+        /// What was to be signed.
+        purpose: Purpose,
+        /// When.
+        at: Timestamp,
+    },
+    /// The time lies before the log's last deed.
+    #[error("a deed of {at} cannot follow one of {last}")]
+    Backdated {
+        /// The new deed's time.
+        at: Timestamp,
+        /// The last deed's time.
+        last: Timestamp,
+    },
+    /// The deed claims what it may not.
+    #[error(transparent)]
+    Dishonest(#[from] Dishonest),
+    /// The body cannot be written.
+    #[error(transparent)]
+    Body(#[from] BodyFault),
+    /// A checkpoint cannot be written.
+    #[error(transparent)]
+    Note(#[from] BadNote),
+    /// What was signed does not verify: the machine is broken.
+    #[error("the deed that was just signed does not verify: {0}")]
+    SelfCheck(&'static str),
+}
+
+/// A sealed deed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sealed {
+    /// The deed's id.
+    pub id: DeedId,
+    /// Its kind.
+    pub kind: DeedKind,
+    /// Its place in the log, from 0.
+    pub seq: u64,
+    /// When it was sealed.
+    pub issued_at: Timestamp,
+    /// The exact bytes that were signed.
+    pub body: String,
+    /// SHA-256 of the body.
+    pub digest: Digest,
+    /// The signature over the body's DSSE frame.
+    pub signature: [u8; 64],
+    /// The key that signed.
+    pub key_id: Thumbprint,
+    /// The nodes of the log's tree that are complete with this deed, to be stored.
+    pub new_nodes: Vec<Node>,
+}
+
+/// The seal keys at work.
+#[derive(Debug)]
+pub struct Sealer {
+    keys: Vec<PrivateKey>,
+    registered: KeySet,
+}
+
+impl Sealer {
+    /// Returns the sealer with these private keys; only those that are registered will sign.
+    pub fn new(keys: SealKeys, registered: KeySet) -> Self {
+        Self { keys: keys.into_keys(), registered }
+    }
+
+    /// Seals the draft as the log's next deed and moves the head on.
+    ///
+    /// The head stays where it was when nothing is sealed.
+    pub fn seal(
+        &self,
+        head: &mut ChainHead,
+        draft: &Draft,
+        org: OrgId,
+        issued_at: Timestamp,
+    ) -> Result<Sealed, SealFault> {
+        if issued_at < head.issued_at() {
+            return Err(SealFault::Backdated { at: issued_at, last: head.issued_at() });
+        }
+        check_draft(draft, head.size())?;
+        let signer = self.signer(Purpose::Deed, issued_at)?;
+        let body = Body {
+            format: Format::V1,
+            id: draft.id,
+            kind: draft.kind(),
+            org,
+            livemode: draft.livemode,
+            log: head.log().clone(),
+            seq: head.size(),
+            prev: *head.last(),
+            issued_at,
+            key_id: signer.kid.clone(),
+            actor: draft.actor.clone(),
+            subject: draft.subject.clone(),
+            content: draft.content.clone(),
+        }
+        .write()?;
+        let digest = crypto::sha256(&body);
+        let signature = signer.key.sign(&dsse::pae(dsse::DEED_TYPE, body.as_bytes()));
+        let (next, new_nodes) = head.advance(digest, issued_at);
+        let sealed = Sealed {
+            id: draft.id,
+            kind: draft.kind(),
+            seq: head.size(),
+            issued_at,
+            body,
+            digest,
+            signature,
+            key_id: signer.kid.clone(),
+            new_nodes,
+        };
+        self.check(&sealed)?;
+        *head = next;
+        Ok(sealed)
+    }
+
+    /// Returns the head's checkpoint as a signed note.
+    pub fn checkpoint(&self, head: &ChainHead) -> Result<String, SealFault> {
+        let signer = self.signer(Purpose::Checkpoint, head.issued_at())?;
+        let checkpoint = Checkpoint::of(head);
+        let signed = checkpoint.sign(&signer.key)?;
+        match Checkpoint::open_with(&signed, &self.registered) {
+            Ok(opened) if opened == checkpoint => Ok(signed),
+            Ok(_) | Err(_) => Err(SealFault::SelfCheck("the checkpoint")),
+        }
+    }
+
+    /// Returns the registered keys.
+    pub fn registered(&self) -> &KeySet {
+        &self.registered
+    }
+
+    /// The newest key that is loaded, registered, and in its time.
+    fn signer(&self, purpose: Purpose, at: Timestamp) -> Result<&PrivateKey, SealFault> {
+        let fits = |key: &&PrivateKey| {
+            self.registered.find(&key.kid).is_some_and(|entry| entry.admits(purpose, at).is_ok())
+        };
+        let activated_at =
+            |key: &&PrivateKey| self.registered.find(&key.kid).map(|entry| entry.activated_at);
+        self.keys
+            .iter()
+            .filter(fits)
+            .max_by_key(activated_at)
+            .ok_or(SealFault::NoKey { purpose, at })
+    }
+
+    /// Checks with public means alone what is about to leave.
+    fn check(&self, sealed: &Sealed) -> Result<(), SealFault> {
+        let key = self.registered.find(&sealed.key_id).ok_or(SealFault::SelfCheck("the key"))?;
+        let signed = dsse::pae(dsse::DEED_TYPE, sealed.body.as_bytes());
+        if !key.public.verifies(&signed, &sealed.signature) {
+            return Err(SealFault::SelfCheck("the signature"));
+        }
+        if crypto::sha256(&sealed.body) != sealed.digest {
+            return Err(SealFault::SelfCheck("the digest"));
+        }
+        Ok(())
+    }
+}
+
+fn check_draft(draft: &Draft, seq: u64) -> Result<(), Dishonest> {
+    honesty::check(&draft.actor, &draft.subject, &draft.content)?;
+    match &draft.content {
+        Content::Amendment(amendment) => honesty::amends_earlier(&amendment.amends, seq),
+        Content::Action(_) | Content::Admin(_) => Ok(()),
+    }
+}
