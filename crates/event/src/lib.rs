@@ -1,1 +1,107 @@
-//! event
+//! The envelope of everything that happened, and the thin objects that it carries.
+//!
+//! Streams and webhooks share the envelope. It never holds payloads, approval context or e-mail
+//! addresses: a thin object is ids and states only.
+
+use model::{
+    ActionId, AgentId, DeedId, DeedKind, Digest, EventId, EventType, OrgId, State, Status,
+    Timestamp,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+mod filter;
+
+pub use filter::{BadTypes, Types};
+
+/// The API version that this build writes into envelopes.
+pub const API_VERSION: &str = "2026-10-01";
+
+/// Something that happened, before a turn of the ledger gave it its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// The event's id.
+    pub id: EventId,
+    /// What happened.
+    pub kind: EventType,
+    /// Whether it happened outside test mode.
+    pub livemode: bool,
+    /// The agent whose stream shows it; absent for what only the org sees.
+    pub agent: Option<AgentId>,
+    /// The action that it is about.
+    pub action: Option<ActionId>,
+    /// The thin object.
+    pub object: Value,
+}
+
+/// Something that happened, at its place in the org's order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The org.
+    pub org: OrgId,
+    /// The place in the org's order: the order of commits, without gaps, from 1.
+    pub seq: u64,
+    /// The event's id.
+    pub id: EventId,
+    /// What happened.
+    pub kind: EventType,
+    /// When it was committed.
+    pub created_at: Timestamp,
+    /// Whether it happened outside test mode.
+    pub livemode: bool,
+    /// The agent whose stream shows it; absent for what only the org sees.
+    pub agent: Option<AgentId>,
+    /// The action that it is about.
+    pub action: Option<ActionId>,
+    /// The thin object.
+    pub object: Value,
+}
+
+impl Draft {
+    /// Returns the event at its place.
+    pub fn placed(self, org: OrgId, seq: u64, created_at: Timestamp) -> Event {
+        let Self { id, kind, livemode, agent, action, object } = self;
+        Event { org, seq, id, kind, created_at, livemode, agent, action, object }
+    }
+}
+
+impl Event {
+    /// Returns the envelope (spec, Event envelope) with the thin object.
+    pub fn envelope(&self) -> Value {
+        self.envelope_with(&self.object)
+    }
+
+    /// Returns the envelope with this object in place of the thin one.
+    pub fn envelope_with(&self, object: &Value) -> Value {
+        json!({
+            "object": "event",
+            "id": self.id,
+            "type": self.kind,
+            "api_version": API_VERSION,
+            "created_at": self.created_at,
+            "livemode": self.livemode,
+            "org": self.org,
+            "data": { "object": object },
+        })
+    }
+}
+
+/// Returns the thin object of an action.
+pub fn thin_action(id: ActionId, state: State, status: Status) -> Value {
+    json!({ "object": "action", "id": id, "state": state, "status": status })
+}
+
+/// Returns the thin object of a deed; `subject` is `{type, id}`.
+pub fn thin_deed(id: DeedId, seq: u64, kind: DeedKind, subject: &Value, digest: Digest) -> Value {
+    json!({
+        "object": "deed",
+        "id": id,
+        "seq": seq,
+        "kind": kind,
+        "subject": subject,
+        "digest": digest,
+    })
+}
+
+#[cfg(test)]
+mod tests;
