@@ -1,0 +1,80 @@
+//! Why a connection was not opened.
+
+use std::{io, net::IpAddr};
+
+use crate::Reach;
+
+/// Why a connection was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum EgressError {
+    /// The text names no host that may be dialled.
+    #[error(
+        "`{host}` is no host: expected a dotted name such as `db.example.com`, or an address in its usual form"
+    )]
+    BadHost {
+        /// The text.
+        host: String,
+    },
+    /// An address of the host lies in a range that may not be reached.
+    #[error("`{host}` has the address {address}, which is {what} and may not be reached{remedy}", remedy = reach.remedy())]
+    Forbidden {
+        /// The host as asked for.
+        host: String,
+        /// The first address that was refused.
+        address: IpAddr,
+        /// What the address' range is.
+        what: &'static str,
+        /// How far the range may be reached at all.
+        reach: Reach,
+    },
+    /// An address of the host is the service's own database.
+    #[error(
+        "`{host}` has the address {address}, the service's own database, which may be reached only when the allowed ranges name exactly this address"
+    )]
+    OwnDatabase {
+        /// The host as asked for.
+        host: String,
+        /// The address.
+        address: IpAddr,
+    },
+    /// The host has no address.
+    #[error("`{host}` has no address")]
+    Unresolved {
+        /// The host as asked for.
+        host: String,
+        /// What the resolver said, if it said anything.
+        #[source]
+        source: Option<io::Error>,
+    },
+    /// No address of the host answered.
+    #[error("`{host}` did not answer on port {port}")]
+    Unreachable {
+        /// The host as asked for.
+        host: String,
+        /// The port.
+        port: u16,
+        /// What the last address answered.
+        #[source]
+        source: io::Error,
+    },
+    /// Something other than the dialled address answered.
+    #[error("`{host}` was dialled at an allowed address, but another one answered")]
+    WrongPeer {
+        /// The host as asked for.
+        host: String,
+    },
+}
+
+impl EgressError {
+    /// Returns whether the rules forbid the connection; otherwise it was allowed and did not come
+    /// about.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::BadHost { .. }
+            | Self::Forbidden { .. }
+            | Self::OwnDatabase { .. }
+            | Self::WrongPeer { .. } => true,
+            Self::Unresolved { .. } | Self::Unreachable { .. } => false,
+        }
+    }
+}
