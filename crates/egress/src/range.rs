@@ -61,12 +61,14 @@ const fn v4(a: u8, b: u8, c: u8, d: u8, length: u8) -> IpNet {
 }
 
 const fn v6(segments: [u16; 8], length: u8) -> IpNet {
-    let [a, b, c, d, e, f, g, h] = segments;
-    IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(a, b, c, d, e, f, g, h), length))
+    IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::from_segments(segments), length))
 }
 
 const METADATA: &str = "a cloud's metadata service";
 const EMBEDDING: &str = "an IPv4 address inside an IPv6 one";
+const NAT64: &str = "an IPv4 address inside an IPv6 one (NAT64)";
+const TEREDO: &str = "an IPv4 address inside an IPv6 one (Teredo)";
+const SIX_TO_FOUR: &str = "an IPv4 address inside an IPv6 one (6to4)";
 
 #[rustfmt::skip]
 const RANGES: &[(IpNet, Reach, &str)] = &[
@@ -98,13 +100,13 @@ const RANGES: &[(IpNet, Reach, &str)] = &[
     (v6([0, 0, 0, 0, 0, 0, 0, 1], 128),          Reach::Loopback, "this machine itself"),
     (v6([0, 0, 0, 0, 0, 0xffff, 0, 0], 96),      Reach::Never,    EMBEDDING),
     (v6([0, 0, 0, 0, 0xffff, 0, 0, 0], 96),      Reach::Never,    EMBEDDING),
-    (v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96),   Reach::Never,    "an IPv4 address inside an IPv6 one (NAT64)"),
-    (v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48),   Reach::Never,    "an IPv4 address inside an IPv6 one (NAT64)"),
+    (v6([0x64, 0xff9b, 0, 0, 0, 0, 0, 0], 96),   Reach::Never,    NAT64),
+    (v6([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48),   Reach::Never,    NAT64),
     (v6([0x100, 0, 0, 0, 0, 0, 0, 0], 64),       Reach::Never,    "a discard range"),
     (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),      Reach::Never,    "kept for protocols"),
-    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32),      Reach::Never,    "an IPv4 address inside an IPv6 one (Teredo)"),
+    (v6([0x2001, 0, 0, 0, 0, 0, 0, 0], 32),      Reach::Never,    TEREDO),
     (v6([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),  Reach::Never,    "kept for documentation"),
-    (v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16),      Reach::Never,    "an IPv4 address inside an IPv6 one (6to4)"),
+    (v6([0x2002, 0, 0, 0, 0, 0, 0, 0], 16),      Reach::Never,    SIX_TO_FOUR),
     (v6([0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0], 48), Reach::Never, "kept for AS112"),
     (v6([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),      Reach::Never,    "kept for documentation"),
     (v6([0x5f00, 0, 0, 0, 0, 0, 0, 0], 16),      Reach::Never,    "kept for segment routing"),
