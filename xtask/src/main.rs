@@ -1,2 +1,58 @@
-//! Automation.
-fn main() {}
+//! The project's own commands: `cargo xtask <verb>`. Everything a person or the build server does
+//! with a checkout starts here; nothing here is part of the product.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a command line tool: it prints, reads the environment, and waits for processes"
+)]
+
+mod bench;
+mod check;
+mod cli;
+mod docs;
+mod failure;
+mod layers;
+mod pg;
+mod process;
+mod test;
+mod tidy;
+mod up;
+mod workspace;
+
+use std::process::ExitCode;
+
+use cli::Verb;
+use failure::{Failure, Result};
+use pg::Launcher;
+use workspace::Workspace;
+
+fn main() -> ExitCode {
+    let (verb, rest) = cli::parse(std::env::args_os().collect());
+    match run(verb, &rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+fn run(verb: Verb, rest: &[String]) -> Result<()> {
+    process::watch_signals()?;
+    let workspace = Workspace::find()?;
+    match verb {
+        Verb::Up(request) => up::run(&workspace, request),
+        Verb::Test { yes } => test::run(&workspace, yes.into(), rest),
+        Verb::Check(depth) => check::run(&workspace, depth.depth()),
+        Verb::Layers => layers::run(&workspace),
+        Verb::Tidy => tidy::run(&workspace),
+        Verb::Docs { check } => docs::run(&workspace, check.into()),
+        Verb::Bench { yes } => bench::run(&workspace, yes.into(), rest),
+        Verb::Crash { yes, rounds } => test::crash(&workspace, yes.into(), rounds),
+        Verb::Postgres { yes } => {
+            println!("{}", Launcher::find(yes.into())?.folder().display());
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The verbs and their flags, as typed at the terminal. Carries nothing out.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::check::Depth;
+
+/// The project's own commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Start the service on a private PostgreSQL and show what it does, until Ctrl-C.
+    Up(Up),
+    /// Run the tests on a PostgreSQL of their own.
+    #[command(override_usage = "cargo xtask test [--yes] [what `cargo test` takes]")]
+    Test {
+        /// Install PostgreSQL without asking.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Check everything that must hold before a change is done, the tests included.
+    Check(Check),
+    /// Check who uses whom among the crates.
+    Layers,
+    /// Check the rules that no compiler checks.
+    Tidy,
+    /// Write the generated pages of docs/.
+    Docs {
+        /// Write nothing, and fail when a page is out of date.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Measure the release build beside PostgreSQL's own benchmark.
+    #[command(override_usage = "cargo xtask bench [--yes] <gate> [what the benchmark takes]")]
+    Bench {
+        /// Install PostgreSQL without asking.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Kill the service at every failpoint and check what is left.
+    Crash {
+        /// Install PostgreSQL without asking.
+        #[arg(long)]
+        yes: bool,
+        /// How often each failpoint is tried.
+        #[arg(long, value_name = "N")]
+        rounds: Option<u32>,
+    },
+    /// Print the folder of PostgreSQL's binaries, installing them when there are none.
+    Postgres {
+        /// Install PostgreSQL without asking.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+/// How the service is started.
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    /// Remove what earlier runs left and start over.
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Install PostgreSQL without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Listen on this port.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+    /// Keep everything in this folder instead of `.chancery` in the checkout.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+}
+
+/// How thoroughly to check.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Leave out what takes long and seldom fails: dependency rules and the pages of rustdoc.
+    #[arg(long, conflicts_with = "ci")]
+    fast: bool,
+    /// Install what is missing, and leave the tests to a step of their own.
+    #[arg(long)]
+    ci: bool,
+}
+
+impl Check {
+    /// Returns the depth that the flags ask for.
+    pub(crate) fn depth(&self) -> Depth {
+        match (self.fast, self.ci) {
+            (true, _) => Depth::Fast,
+            (false, true) => Depth::Ci,
+            (false, false) => Depth::Full,
+        }
+    }
+}
+
+/// Parses the command line, or ends the process with what is wrong with it; also returns the words
+/// that the verb hands on as they are.
+pub(crate) fn parse(words: Vec<OsString>) -> (Verb, Vec<String>) {
+    let (own, rest) = split(words);
+    (Cli::parse_from(own).verb, rest)
+}
+
+/// Splits off the words that `test` and `bench` hand on: all from the first that is not a flag of
+/// the verb itself. They may hold flags and a `--` that only their receiver understands.
+fn split(words: Vec<OsString>) -> (Vec<OsString>, Vec<String>) {
+    let hands_on = words.get(1).is_some_and(|verb| verb == "test" || verb == "bench");
+    if !hands_on {
+        return (words, Vec::new());
+    }
+    let is_own = |word: &&OsString| *word == "--yes" || *word == "--help" || *word == "-h";
+    let own = 2 + words.iter().skip(2).take_while(is_own).count();
+    let rest = words.iter().skip(own).map(|word| word.to_string_lossy().into_owned()).collect();
+    (words.into_iter().take(own).collect(), rest)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+use super::*;
+
+fn parsed(line: &str) -> (Verb, Vec<String>) {
+    parse(line.split(' ').map(OsString::from).collect())
+}
+
+#[test]
+fn test_hands_on_every_word_after_its_own_flags() {
+    let (verb, rest) = parsed("xtask test --yes -p chancery-policy -- --nocapture --yes");
+    assert!(matches!(verb, Verb::Test { yes: true }));
+    assert_eq!(rest, ["-p", "chancery-policy", "--", "--nocapture", "--yes"]);
+}
+
+#[test]
+fn test_hands_on_a_leading_separator() {
+    let (verb, rest) = parsed("xtask test -- --nocapture");
+    assert!(matches!(verb, Verb::Test { yes: false }));
+    assert_eq!(rest, ["--", "--nocapture"]);
+}
+
+#[test]
+fn other_verbs_keep_their_words() {
+    let (verb, rest) = parsed("xtask up --port 8081 --fresh");
+    assert!(matches!(verb, Verb::Up(Up { fresh: true, yes: false, port: Some(8081), data: None })));
+    assert!(rest.is_empty());
+}
+
+#[test]
+fn the_flags_of_check_name_its_depth() {
+    let depth = |line| match parsed(line).0 {
+        Verb::Check(check) => check.depth(),
+        other => panic!("`{line}` was read as {other:?}"),
+    };
+    assert_eq!(depth("xtask check"), Depth::Full);
+    assert_eq!(depth("xtask check --fast"), Depth::Fast);
+    assert_eq!(depth("xtask check --ci"), Depth::Ci);
+}

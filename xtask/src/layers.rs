@@ -1,0 +1,158 @@
+//! `cargo xtask layers`: who uses whom among the crates, checked against the table. Looks at what
+//! the product is built from; what tests alone use is free.
+
+mod table;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cargo_metadata::{
+    CargoOpt, Dependency, DependencyKind, Metadata, MetadataCommand, NodeDep, Package, PackageId,
+};
+
+use crate::check::nothing_found;
+use crate::failure::{Failure, Result};
+use crate::workspace::Workspace;
+use table::{OUTSIDE, ROWS, Row, World};
+
+/// What begins the name of every package that is a crate of the table.
+const PREFIX: &str = "chancery-";
+
+/// Prints every dependency that the table forbids, and fails when there is one.
+pub(crate) fn run(workspace: &Workspace) -> Result<()> {
+    let mut command = MetadataCommand::new();
+    command.current_dir(workspace.root()).features(CargoOpt::AllFeatures);
+    let metadata = command.exec().map_err(|error| {
+        Failure::because(format!("could not read the dependencies with `cargo metadata`: {error}"))
+    })?;
+    nothing_found("layers", &violations(&metadata))
+}
+
+/// Returns a sentence for each break of a rule.
+fn violations(metadata: &Metadata) -> Vec<String> {
+    let crates: BTreeMap<&str, &Package> = metadata
+        .workspace_packages()
+        .into_iter()
+        .filter(|package| package.manifest_path.starts_with(metadata.workspace_root.join("crates")))
+        .map(|package| (short(&package.name), package))
+        .collect();
+    let graph = Graph::of(metadata);
+    let mut found = Vec::new();
+    for name in crates.keys().filter(|name| row(name).is_none()) {
+        found.push(format!("{name}: has no row in the table of layers; give it one"));
+    }
+    for row in &ROWS {
+        match crates.get(row.name) {
+            None => found.push(format!("{}: has a row in the table and no crate", row.name)),
+            Some(package) => {
+                found.extend(forbidden_uses(row, package));
+                found.extend(outside_reached(row, package, &graph));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the crates of the workspace that the package uses and the row does not name.
+fn forbidden_uses(row: &Row, package: &Package) -> Vec<String> {
+    let uses = normal(package).filter(|dependency| dependency.path.is_some());
+    let names: BTreeSet<&str> = uses.map(|dependency| short(&dependency.name)).collect();
+    let forbidden = names.into_iter().filter(|name| !row.may_use(name));
+    forbidden
+        .map(|name| {
+            format!(
+                "{}: uses `{name}`; in layer {} it may use {}",
+                row.name,
+                row.layer,
+                row.uses_shown()
+            )
+        })
+        .collect()
+}
+
+/// Returns the ways in which a crate that must not touch the outside world does.
+fn outside_reached(row: &Row, package: &Package, graph: &Graph<'_>) -> Vec<String> {
+    match row.world {
+        World::Open => Vec::new(),
+        World::Closed => graph.reached(row, &package.id, &BTreeSet::new()),
+        World::SyncOnly => {
+            let mut found = graph.reached(row, &package.id, &BTreeSet::from(["tokio"]));
+            let tokio = normal(package).filter(|dependency| dependency.name == "tokio");
+            found.extend(tokio.filter_map(|tokio| more_than_sync(row, tokio)));
+            found
+        }
+    }
+}
+
+fn more_than_sync(row: &Row, tokio: &Dependency) -> Option<String> {
+    let more: Vec<&str> =
+        tokio.features.iter().map(String::as_str).filter(|feature| *feature != "sync").collect();
+    (!more.is_empty()).then(|| {
+        format!(
+            "{}: takes tokio's `{}`; it waits for nothing outside and may take `sync` alone",
+            row.name,
+            more.join("`, `")
+        )
+    })
+}
+
+fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+fn short(package: &str) -> &str {
+    package.strip_prefix(PREFIX).unwrap_or(package)
+}
+
+fn normal(package: &Package) -> impl Iterator<Item = &Dependency> {
+    package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal)
+}
+
+/// Which package is built into which.
+struct Graph<'a> {
+    names: BTreeMap<&'a PackageId, &'a str>,
+    uses: BTreeMap<&'a PackageId, Vec<&'a PackageId>>,
+}
+
+impl<'a> Graph<'a> {
+    fn of(metadata: &'a Metadata) -> Self {
+        let names = metadata.packages.iter().map(|package| (&package.id, package.name.as_str()));
+        let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
+        let built_in = |dependency: &&NodeDep| {
+            dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+        };
+        let uses = nodes.map(|node| {
+            (
+                &node.id,
+                node.deps.iter().filter(built_in).map(|dependency| &dependency.pkg).collect(),
+            )
+        });
+        Self { names: names.collect(), uses: uses.collect() }
+    }
+
+    /// Returns a sentence for each library of the outside world that is built into the package
+    /// through any chain. Stops at other crates of the table, which answer for themselves, and at
+    /// the libraries that are allowed.
+    fn reached(&self, row: &Row, from: &PackageId, allowed: &BTreeSet<&str>) -> Vec<String> {
+        let mut seen = BTreeSet::from([from]);
+        let mut open = vec![(from, row.name.to_owned())];
+        let mut found = Vec::new();
+        while let Some((id, chain)) = open.pop() {
+            for next in self.uses.get(id).into_iter().flatten() {
+                let name = self.names.get(next).copied().unwrap_or_default();
+                if !seen.insert(next) || allowed.contains(name) || name.starts_with(PREFIX) {
+                    continue;
+                }
+                let chain = format!("{chain} → {name}");
+                if OUTSIDE.contains(&name) {
+                    found.push(format!("{}: touches the outside world by {chain}", row.name));
+                } else {
+                    open.push((next, chain));
+                }
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests;

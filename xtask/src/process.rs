@@ -1,0 +1,94 @@
+//! Child processes: started in a group of their own, waited for, and told of Ctrl-C exactly once.
+//! Knows nothing of what the children do.
+//!
+//! A child that shared our group would get the terminal's Ctrl-C from the terminal and again from
+//! us, and many programs take the second one as "now, without cleaning up".
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::failure::{Failure, Result};
+
+/// How often a waiting parent looks at its child and at the signals.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// The last signal that asked us to stop and was not passed on yet; 0 when there is none.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+/// From here on a request to stop is noted and passed on, and no longer ends this process, so that
+/// what was started is stopped as well.
+pub(crate) fn watch_signals() -> Result<()> {
+    for signal in [SIGHUP, SIGINT, SIGTERM] {
+        let number = signal.unsigned_abs() as usize;
+        signal_hook::flag::register_usize(signal, &ASKED, number)
+            .map_err(|source| Failure::Io { attempt: "watch for Ctrl-C".to_owned(), source })?;
+    }
+    Ok(())
+}
+
+/// Runs the command to its end, its output going where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    let child = start(command)?;
+    let status = wait(child, command)?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(Failure::Command { program: shown(command), status })
+    }
+}
+
+/// Starts the command in a group of its own, without input.
+pub(crate) fn start(command: &mut Command) -> Result<Child> {
+    command.stdin(Stdio::null()).process_group(0);
+    command.spawn().map_err(|source| not_run(command, source))
+}
+
+/// Waits for the child to end and passes every request to stop on to it and all it started.
+pub(crate) fn wait(mut child: Child, command: &Command) -> Result<ExitStatus> {
+    let mut asked = false;
+    loop {
+        if let Some(signal) = take_signal() {
+            asked = true;
+            tell(&child, signal);
+        }
+        match child.try_wait().map_err(|source| not_run(command, source))? {
+            Some(_) if asked => return Err(Failure::Interrupted),
+            Some(status) => return Ok(status),
+            None => thread::sleep(LOOK),
+        }
+    }
+}
+
+/// Runs the command to its end and gives back what it printed, whether it succeeded or not.
+pub(crate) fn capture(command: &mut Command) -> Result<Output> {
+    command.stdin(Stdio::null()).process_group(0);
+    command.output().map_err(|source| not_run(command, source))
+}
+
+/// Returns the command as a person would type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+fn take_signal() -> Option<Signal> {
+    let number = i32::try_from(ASKED.swap(0, Ordering::SeqCst)).ok()?;
+    Signal::from_named_raw(number)
+}
+
+fn tell(child: &Child, signal: Signal) {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    // A group that is gone has nothing left to hear it.
+    let _ = group.map(|group| kill_process_group(group, signal));
+}
+
+fn not_run(command: &Command, source: io::Error) -> Failure {
+    Failure::Io { attempt: format!("run `{}`", shown(command)), source }
+}

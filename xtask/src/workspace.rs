@@ -1,0 +1,85 @@
+//! Where the checkout is, and how its packages are built. Starts no service and no database.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cargo_metadata::MetadataCommand;
+
+use crate::failure::{Failure, Result};
+use crate::process;
+
+/// The checkout this command was started in.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    root: PathBuf,
+    target: PathBuf,
+}
+
+/// The ways the service is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// As it is shipped.
+    Release,
+    /// Quick to build, for end-to-end tests.
+    Plain,
+    /// As `Plain`, with its failpoints compiled in.
+    Failpoints,
+}
+
+impl Workspace {
+    /// Finds the checkout around the current folder.
+    pub(crate) fn find() -> Result<Self> {
+        let metadata = MetadataCommand::new().no_deps().exec().map_err(|error| {
+            Failure::because(format!("could not read the workspace with `cargo metadata`: {error}"))
+        })?;
+        Ok(Self {
+            root: metadata.workspace_root.into_std_path_buf(),
+            target: metadata.target_directory.into_std_path_buf(),
+        })
+    }
+
+    /// Returns the folder of the checkout.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns a cargo command that works on the checkout.
+    pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        command.args(arguments).current_dir(&self.root);
+        command
+    }
+
+    /// Builds the service and returns the path of its binary.
+    ///
+    /// A debug binary is copied to a name of its own: later builds, `cargo test` among them, may
+    /// link another choice of features under the name that cargo gives it.
+    pub(crate) fn build_service(&self, build: Build) -> Result<PathBuf> {
+        let (flags, copy): (&[&str], Option<&str>) = match build {
+            Build::Release => (&["--release"], None),
+            Build::Plain => (&[], Some("chancery-plain")),
+            Build::Failpoints => (&["--features", "failpoints"], Some("chancery-failpoints")),
+        };
+        let mut command = self.cargo(["build", "--package", "chancery-server"]);
+        process::run(command.args(flags))?;
+        match copy {
+            None => Ok(self.target.join("release/chancery")),
+            Some(name) => replace(&self.target.join("debug/chancery"), self.target.join(name)),
+        }
+    }
+
+    /// Builds the benchmark as it is measured, and returns the path of its binary.
+    pub(crate) fn build_bench(&self) -> Result<PathBuf> {
+        process::run(&mut self.cargo(["build", "--release", "--package", "chancery-bench"]))?;
+        Ok(self.target.join("release/chancery-bench"))
+    }
+}
+
+/// Puts a copy at the second path by renaming, since a file that is being run cannot be written.
+fn replace(from: &Path, to: PathBuf) -> Result<PathBuf> {
+    let half = to.with_extension("new");
+    fs::copy(from, &half).map_err(Failure::on("copy", from))?;
+    fs::rename(&half, &to).map_err(Failure::on("write", &to))?;
+    Ok(to)
+}
