@@ -53,11 +53,13 @@ fn check_run(execution: Option<&Execution>, witness: Option<&Witness>) -> Result
         (Some(execution), Some(witness)) => RUN.iter().try_for_each(|(rule, sentence, holds)| {
             if holds(execution, witness) { Ok(()) } else { Err(Dishonest { rule, sentence }) }
         }),
-        (Some(_), None) | (None, Some(_)) | (None, None) => Ok(()),
+        (Some(_) | None, None) | (None, Some(_)) => Ok(()),
     }
 }
 
+/// A rule's name, its sentence, and whether it holds.
 type Rule<T> = (&'static str, &'static str, fn(&T) -> bool);
+type RunRule = (&'static str, &'static str, fn(&Execution, &Witness) -> bool);
 
 #[rustfmt::skip]
 const ACTION: &[Rule<ActionContent>] = &[
@@ -148,7 +150,7 @@ const WITNESS: &[Rule<Witness>] = &[
 ];
 
 #[rustfmt::skip]
-const RUN: &[(&str, &str, fn(&Execution, &Witness) -> bool)] = &[
+const RUN: &[RunRule] = &[
     ("unknown_unverifiable", "an unknown run is UNVERIFIABLE", |e, w| {
         e.status != ExecutionStatus::Unknown || w.verdict == Verdict::Unverifiable
     }),

@@ -1,6 +1,6 @@
 //! The public seal keys: what `/.well-known/service/keys.json` lists and a verifier trusts.
 //!
-//! The list has one written form, so that its ETag only changes when a key does. A key's id is
+//! The list has one written form, so that its entity tag only changes when a key does. A key's id is
 //! its RFC 7638 thumbprint, computed again by every reader.
 
 use base64::{

@@ -11,13 +11,17 @@ mod checkpoint;
 mod commitment;
 mod content;
 mod dsse;
+mod form;
 mod honesty;
 mod key_file;
 mod keys;
 pub mod note;
 mod seal;
+mod self_test;
+pub mod specimen;
 mod text;
 pub mod tree;
+pub mod verify;
 
 pub use body::{Body, BodyFault, Format, MAX_BODY};
 pub use chain::{ChainHead, genesis_digest};
@@ -29,6 +33,7 @@ pub use content::{
     IntentStatus, Jws, Run, Shadow, Source, SourceKind, Subject, Tool, Undo, Vote, Witness,
 };
 pub use dsse::{DEED_TYPE, Envelope, EnvelopeSignature, pae};
+pub use form::api_form;
 pub use honesty::{Dishonest, MAX_DATA};
 pub use key_file::{BadKeyFile, SealKeys};
 pub use keys::{

@@ -52,13 +52,13 @@ impl NoteKey {
         let Some((&ED25519, key)) = key.split_first() else { return Err(bad) };
         let Ok(public) = PublicKey::from_bytes(key) else { return Err(bad) };
         let key = Self::new(name, public)?;
-        if hex(&key.id()) == id { Ok(key) } else { Err(bad) }
+        if hex(key.id()) == id { Ok(key) } else { Err(bad) }
     }
 
     /// Returns the text form, as tools for transparency logs take it.
     pub fn to_vkey(&self) -> String {
         let key = STANDARD.encode([&[ED25519], self.public.as_bytes().as_slice()].concat());
-        format!("{}+{}+{key}", self.name, hex(&self.id()))
+        format!("{}+{}+{key}", self.name, hex(self.id()))
     }
 
     /// Returns the name.
@@ -140,6 +140,6 @@ fn is_control(c: char) -> bool {
     c < ' ' && c != '\n'
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+fn hex(id: [u8; 4]) -> String {
+    format!("{:08x}", u32::from_be_bytes(id))
 }

@@ -50,6 +50,9 @@ pub enum SealFault {
     /// What was signed does not verify: the machine is broken.
     #[error("the deed that was just signed does not verify: {0}")]
     SelfCheck(&'static str),
+    /// A specimen did not seal and verify as it must.
+    #[error("the self-test of sealing failed at {0}")]
+    SelfTest(&'static str),
 }
 
 /// A sealed deed.
@@ -138,13 +141,13 @@ impl Sealer {
         Ok(sealed)
     }
 
-    /// Returns the head's checkpoint as a signed note.
-    pub fn checkpoint(&self, head: &ChainHead) -> Result<String, SealFault> {
-        let signer = self.signer(Purpose::Checkpoint, head.issued_at())?;
+    /// Returns the head's checkpoint as a note signed with the key of this moment.
+    pub fn checkpoint(&self, head: &ChainHead, at: Timestamp) -> Result<String, SealFault> {
+        let key = &self.signer(Purpose::Checkpoint, at)?.key;
         let checkpoint = Checkpoint::of(head);
-        let signed = checkpoint.sign(&signer.key)?;
-        match Checkpoint::open_with(&signed, &self.registered) {
-            Ok(opened) if opened == checkpoint => Ok(signed),
+        let note = checkpoint.sign(key)?;
+        match Checkpoint::open_with(&note, &self.registered) {
+            Ok(opened) if opened == checkpoint => Ok(note),
             Ok(_) | Err(_) => Err(SealFault::SelfCheck("the checkpoint")),
         }
     }

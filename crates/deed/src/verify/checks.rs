@@ -1,0 +1,162 @@
+//! The list of checks, and what each came to over all deeds of an input.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::{DeedSummary, Grade, Report, Verdict};
+
+/// Defines the list: each check's name and what it asserts.
+macro_rules! checks {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
+        /// One check of the verifier.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum CheckId {
+            $($(#[$doc])* $variant),+
+        }
+
+        impl CheckId {
+            /// Every check, in the order in which they run.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Returns the check's name.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+        }
+    };
+}
+
+checks! {
+    /// The input is a deed in a form that the verifier reads.
+    Input = "input",
+    /// The payload's type is that of a deed.
+    Type = "type",
+    /// The payload is strict JSON in RFC 8785 form and inside the profile.
+    Canonical = "canonical",
+    /// The payload has the members of its kind, and no others.
+    Shape = "shape",
+    /// The deed claims nothing that the honesty rules forbid.
+    Honesty = "honesty",
+    /// The frame names the key that the signed body names.
+    KeyId = "key_id",
+    /// The members of the API form repeat the payload and the frame.
+    Form = "form",
+    /// The digest of the API form is the payload's.
+    Digest = "digest",
+    /// The key is among those that are trusted.
+    Key = "key",
+    /// The key was made for deeds and was in its time when the deed was issued.
+    Window = "window",
+    /// The key was not revoked.
+    Revoked = "revoked",
+    /// The signature is the key's over the payload and its type.
+    Signature = "signature",
+    /// Each disclosure opens the commitment at its place.
+    Disclosures = "disclosures",
+    /// All deeds are of one log and one org.
+    Log = "log",
+    /// The places in the log follow each other without a gap.
+    Sequence = "sequence",
+    /// Each deed names the digest of the one before; the first one of a log, the genesis digest.
+    Prev = "prev",
+    /// No deed is issued before the one that it follows.
+    Time = "time",
+    /// No deed id stands twice.
+    Unique = "unique",
+    /// An amendment names the digest of the deed that it amends.
+    Amends = "amends",
+    /// The known checkpoint is signed by a trusted checkpoint key.
+    Checkpoint = "checkpoint",
+    /// The known checkpoint is of this log, and the deeds make its root.
+    Root = "root",
+    /// The log has as many deeds as expected.
+    Size = "size",
+}
+
+impl Serialize for CheckId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// What a check came to, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    /// It holds.
+    Passed,
+    /// It could not be decided.
+    Undecided,
+    /// It does not hold.
+    Failed,
+}
+
+/// What one check came to over all deeds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// Which check.
+    pub id: CheckId,
+    /// What it came to where it was worst.
+    pub status: CheckStatus,
+    /// Why, the first time that it was worst; empty where it passed.
+    pub detail: String,
+}
+
+/// What the checks have come to so far.
+#[derive(Debug, Default)]
+pub(super) struct Checks {
+    found: BTreeMap<CheckId, (CheckStatus, String)>,
+    // How far a log was followed; the grade if everything else holds.
+    shown: Option<Grade>,
+}
+
+impl Checks {
+    pub(super) fn pass(&mut self, id: CheckId) {
+        self.note(id, CheckStatus::Passed, String::new());
+    }
+
+    pub(super) fn fail(&mut self, id: CheckId, why: impl Into<String>) {
+        self.note(id, CheckStatus::Failed, why.into());
+    }
+
+    pub(super) fn undecided(&mut self, id: CheckId, why: impl Into<String>) {
+        self.note(id, CheckStatus::Undecided, why.into());
+    }
+
+    /// Notes the outcome of a check that either holds or fails with a sentence.
+    pub(super) fn outcome(&mut self, id: CheckId, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.pass(id),
+            Err(why) => self.fail(id, why),
+        }
+    }
+
+    /// Notes how much was shown if everything holds.
+    pub(super) fn shown(&mut self, grade: Grade) {
+        self.shown = self.shown.max(Some(grade));
+    }
+
+    pub(super) fn into_report(self, deeds: Vec<DeedSummary>) -> Report {
+        let worst = self.found.values().map(|(status, _)| *status).max();
+        let verdict = match worst {
+            Some(CheckStatus::Passed) => Verdict::Valid,
+            Some(CheckStatus::Undecided) | None => Verdict::Undecidable,
+            Some(CheckStatus::Failed) => Verdict::Invalid,
+        };
+        let grade = self.shown.filter(|_| verdict == Verdict::Valid);
+        Report { verdict, grade, checks: self.into_list(), deeds }
+    }
+
+    pub(super) fn into_list(self) -> Vec<Check> {
+        let check = |(id, (status, detail))| Check { id, status, detail };
+        self.found.into_iter().map(check).collect()
+    }
+
+    fn note(&mut self, id: CheckId, status: CheckStatus, detail: String) {
+        let found = self.found.entry(id).or_insert((CheckStatus::Passed, String::new()));
+        if status > found.0 {
+            *found = (status, detail);
+        }
+    }
+}
