@@ -1,0 +1,6 @@
+//! Chancery as one process: settings, wiring, workers, and the operator's verbs.
+//!
+//! Everything that decides, seals or stores lives in the crates below; this one reads what the
+//! operator said, puts the parts together and prints.
+
+pub mod settings;

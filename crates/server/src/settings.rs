@@ -1,0 +1,280 @@
+//! What an operator can set: read from the environment, `.env` and one YAML file, checked all at
+//! once, and handed on as types.
+//!
+//! The one place that reads the process environment and the settings file. A setting that is not
+//! accepted stops the service before it starts; nothing is read again while it runs.
+
+mod docs;
+mod parse;
+mod prod;
+mod reader;
+mod sections;
+mod sources;
+mod span;
+mod table;
+mod unknown;
+mod yaml;
+
+use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr};
+
+use crypto::{Secret, vault::Ring};
+use ipnet::IpNet;
+
+pub use self::{
+    docs::settings_markdown,
+    parse::{Database, HostPort, Origin},
+    reader::Problem,
+    sections::{
+        Approvals, Decoder, Gate, Mcp, Running, Transport, Undo, Upstream, Webhooks, Witness,
+    },
+    sources::{SourceError, Sources},
+};
+use self::{
+    reader::{Reader, switch},
+    sources::Layers,
+};
+
+/// Everything that an operator can set.
+#[derive(Debug)]
+pub struct Settings {
+    /// Where this instance stands.
+    pub env: Environment,
+    /// The control database.
+    pub database: Option<Database>,
+    /// The control database as the role that owns the schema.
+    pub migrate_database: Option<Database>,
+    /// Where the service listens.
+    pub listen: HostPort,
+    /// The address that callers see.
+    pub base_url: Origin,
+    /// The file with the seal keys.
+    pub seal_key_file: Option<PathBuf>,
+    /// The keys that encrypt connector credentials.
+    pub vault: Option<Ring>,
+    /// Mixed into the hash of every API key.
+    pub pepper: Option<Secret<Vec<u8>>>,
+    /// The least important event that is logged.
+    pub log_level: LogLevel,
+    /// Who may become a member.
+    pub signup: Signup,
+    /// The sender of mails.
+    pub mail_from: Option<String>,
+    /// The proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Whether connectors may reach private and loopback addresses.
+    pub private_networks: PrivateNetworks,
+    /// Private networks that connectors may reach all the same.
+    pub egress_allow: Vec<IpNet>,
+    /// Where `/metrics` is served.
+    pub metrics_listen: Option<HostPort>,
+    /// Megabytes of WAL that a slot may hold back before an alert.
+    pub slot_lag_alert_mb: u32,
+    /// Whether the change decoder is held still.
+    pub decoder_pause: Running,
+    /// Section `gate`.
+    pub gate: Gate,
+    /// Section `witness`.
+    pub witness: Witness,
+    /// Section `decoder`.
+    pub decoder: Decoder,
+    /// Section `approvals`.
+    pub approvals: Approvals,
+    /// Section `webhooks`.
+    pub webhooks: Webhooks,
+    /// Section `undo`.
+    pub undo: Undo,
+    /// Section `mcp`.
+    pub mcp: Mcp,
+    /// What is odd but no reason to refuse; logged once at start.
+    pub warnings: Vec<String>,
+}
+
+/// Where an instance stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Environment {
+    /// A developer's machine.
+    #[default]
+    Dev,
+    /// For real.
+    Prod,
+}
+
+/// The least important event that is logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LogLevel(Option<tracing::Level>);
+
+impl LogLevel {
+    /// Returns the level.
+    pub fn level(self) -> tracing::Level {
+        self.0.unwrap_or(tracing::Level::INFO)
+    }
+}
+
+/// Who may become a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signup {
+    /// People with an invitation.
+    #[default]
+    Invite,
+    /// Nobody.
+    Closed,
+}
+
+/// Whether connectors may reach private and loopback addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PrivateNetworks {
+    /// They may.
+    Allowed,
+    /// They may not.
+    #[default]
+    Refused,
+}
+
+impl FromStr for Environment {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "dev" => Ok(Self::Dev),
+            "prod" => Ok(Self::Prod),
+            _ => Err(()),
+        }
+    }
+}
+
+impl FromStr for LogLevel {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let known = table::LOG_LEVELS.contains(&text);
+        text.parse().ok().filter(|_| known).map(|level| Self(Some(level))).ok_or(())
+    }
+}
+
+impl FromStr for Signup {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "invite" => Ok(Self::Invite),
+            "closed" => Ok(Self::Closed),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Settings that are not accepted, with everything that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Refused {
+    /// What is wrong; never empty.
+    pub problems: Vec<Problem>,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the settings are not accepted:")?;
+        self.problems.iter().try_for_each(|problem| write!(f, "\n  {problem}"))
+    }
+}
+
+/// Returns the settings that these sources make, or everything that is wrong with them.
+pub fn load(sources: &Sources) -> Result<Settings, Refused> {
+    let layers = layers(sources)?;
+    let mut reader = Reader::new(&layers);
+    let mut settings = read(&mut reader, &layers);
+    let mut problems = reader.problems;
+    problems.extend(unknown::in_file(&layers));
+    let strangers = unknown::in_environment(&layers);
+    match settings.env {
+        Environment::Prod => {
+            problems.extend(strangers);
+            problems.extend(prod::refusals(&settings, &layers));
+        }
+        Environment::Dev => {
+            problems.extend(open_upstreams(&settings));
+            settings.warnings = strangers.iter().map(Problem::to_string).collect();
+        }
+    }
+    if problems.is_empty() { Ok(settings) } else { Err(Refused { problems }) }
+}
+
+fn layers(sources: &Sources) -> Result<Layers, Refused> {
+    let refused = |setting: &str, origin, sentence| Refused {
+        problems: vec![Problem { setting: String::from(setting), origin, sentence }],
+    };
+    let file = match &sources.file {
+        Some(text) => sources::leaves(text).map_err(|unreadable| {
+            let origin = sources::Origin::File(unreadable.place);
+            refused("--config", Some(origin), unreadable.sentence)
+        })?,
+        None => Vec::new(),
+    };
+    let mut layers =
+        Layers { environment: sources.environment.clone(), dotenv: BTreeMap::new(), file };
+    // What `.env` says counts in dev alone, so it cannot be what says that this is prod.
+    let mut env = Reader::new(&layers);
+    if env.word::<Environment>("SERVICE_ENV") == Environment::Prod {
+        return Ok(layers);
+    }
+    if let Some(text) = &sources.dotenv {
+        let variables = sources::dotenv(text).map_err(|line| {
+            refused(".env", None, format!("line {line} is not `NAME=value`, perhaps with quotes"))
+        })?;
+        if variables.get("SERVICE_ENV").is_some_and(|value| value != "dev") {
+            let sentence = "`.env` is read in dev alone; say it in the environment".to_owned();
+            return Err(refused("SERVICE_ENV", Some(sources::Origin::Dotenv), sentence));
+        }
+        layers.dotenv = variables;
+    }
+    Ok(layers)
+}
+
+fn read(reader: &mut Reader<'_>, layers: &Layers) -> Settings {
+    let decoder = Decoder::read(reader);
+    Settings {
+        env: reader.word("SERVICE_ENV"),
+        database: reader.optional("SERVICE_DATABASE_URL", Database::parse),
+        migrate_database: reader.optional("SERVICE_MIGRATE_DATABASE_URL", Database::parse),
+        listen: reader.value_of("SERVICE_LISTEN", HostPort::parse),
+        base_url: reader.value_of("SERVICE_BASE_URL", Origin::parse),
+        seal_key_file: reader.optional("SERVICE_SEAL_KEY_FILE", |text| Some(PathBuf::from(text))),
+        vault: reader
+            .optional("SERVICE_VAULT_KEY", |text| Ring::parse(&Secret::new(text.to_owned())).ok()),
+        pepper: reader.optional("SERVICE_API_KEY_PEPPER", parse::pepper),
+        log_level: reader.word("SERVICE_LOG_LEVEL"),
+        signup: reader.word("SERVICE_SIGNUP"),
+        mail_from: reader
+            .optional("SERVICE_MAIL_FROM", |text| parse::is_mailbox(text).then(|| text.to_owned())),
+        trusted_proxies: reader.list("SERVICE_TRUSTED_PROXIES", parse::network),
+        private_networks: reader.value_of("SERVICE_ALLOW_PRIVATE_NETWORKS", |text| {
+            let allowed = switch(text)?;
+            Some(if allowed { PrivateNetworks::Allowed } else { PrivateNetworks::Refused })
+        }),
+        egress_allow: reader.list("SERVICE_EGRESS_ALLOW_CIDRS", parse::network),
+        metrics_listen: reader.optional("SERVICE_METRICS_LISTEN", HostPort::parse),
+        slot_lag_alert_mb: reader.number("SERVICE_SLOT_LAG_ALERT_MB"),
+        decoder_pause: reader.value_of("SERVICE_DECODER_PAUSE", Running::parse),
+        gate: Gate::read(reader),
+        witness: Witness::read(reader),
+        undo: Undo::read(reader, &decoder),
+        decoder,
+        approvals: Approvals::read(reader),
+        webhooks: Webhooks::read(reader),
+        mcp: Mcp::read(reader, layers),
+        warnings: Vec::new(),
+    }
+}
+
+/// In dev an upstream may be plain http, but only where private networks are open.
+fn open_upstreams(settings: &Settings) -> Vec<Problem> {
+    match settings.private_networks {
+        PrivateNetworks::Allowed => Vec::new(),
+        PrivateNetworks::Refused => prod::plain_http_upstreams(
+            settings,
+            "expected https; http needs `SERVICE_ALLOW_PRIVATE_NETWORKS=true`",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! Reads single values. Says only whether a text is one; the sentence of a refusal is the table's.
+
+use std::net::IpAddr;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use crypto::Secret;
+use http::Uri;
+use ipnet::IpNet;
+use tokio_postgres::config::{Host, SslMode};
+
+/// A host and a port to listen on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostPort(String);
+
+impl HostPort {
+    /// Returns the address, if the text is one: a name or an IP address, a colon and a port.
+    pub fn parse(text: &str) -> Option<Self> {
+        let authority: http::uri::Authority = text.parse().ok()?;
+        let plain = !text.contains('@') && !authority.host().is_empty();
+        (plain && authority.port_u16().is_some()).then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A scheme, a host and perhaps a port: what a browser calls an origin.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin(String);
+
+impl Origin {
+    /// Returns the origin, if the text is an http or https address without a path.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.strip_suffix('/').unwrap_or(text);
+        let uri = web_address(text)?;
+        (uri.path() == "/" && uri.query().is_none() && !text.ends_with('/'))
+            .then(|| Self(text.to_owned()))
+    }
+
+    /// Returns the text, without a slash at the end.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Returns whether the transport is encrypted.
+    pub fn is_https(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+}
+
+/// Returns the address if it is http or https, has a host and carries no user name or fragment.
+pub(super) fn web_address(text: &str) -> Option<Uri> {
+    let uri: Uri = text.parse().ok()?;
+    let web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let authority = uri.authority()?.as_str();
+    let plain = !authority.contains('@') && !text.contains('#');
+    (web && plain && uri.host().is_some_and(|host| !host.is_empty())).then_some(uri)
+}
+
+/// How a database connection is protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tls {
+    /// Not at all, or only where the server offers it.
+    Optional,
+    /// Always, as `sslmode=require` or `verify-full` ask.
+    Required,
+}
+
+/// The address of a PostgreSQL database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Database {
+    text: Secret<String>,
+    /// How the connection is protected.
+    pub tls: Tls,
+    /// Where the database runs.
+    pub place: Place,
+}
+
+/// Where a database runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// On this machine: a loopback address or a socket.
+    Local,
+    /// Elsewhere.
+    Remote,
+}
+
+impl Database {
+    /// Returns the address, if the text is one.
+    pub fn parse(text: &str) -> Option<Self> {
+        if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
+            return None;
+        }
+        // The driver has no word for verify-full; its own `require` is as strict, since this
+        // service checks the server's certificate and name on every encrypted connection.
+        let config: tokio_postgres::Config =
+            text.replace("sslmode=verify-full", "sslmode=require").parse().ok()?;
+        config.get_dbname()?;
+        let named = config.get_hosts().iter().all(is_local);
+        let numbered = config.get_hostaddrs().iter().all(IpAddr::is_loopback);
+        let local = named && numbered && !config.get_hosts().is_empty();
+        let tls = match config.get_ssl_mode() {
+            SslMode::Require => Tls::Required,
+            _ => Tls::Optional,
+        };
+        let place = if local { Place::Local } else { Place::Remote };
+        Some(Self { text: Secret::new(text.to_owned()), tls, place })
+    }
+
+    /// Returns the address as it was written; it holds a password.
+    pub fn expose(&self) -> &str {
+        self.text.expose()
+    }
+}
+
+fn is_local(host: &Host) -> bool {
+    match host {
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        #[cfg(unix)]
+        Host::Unix(_) => true,
+    }
+}
+
+/// Returns the pepper, if the text is base64 of at least 32 bytes.
+pub(super) fn pepper(text: &str) -> Option<Secret<Vec<u8>>> {
+    let bytes = STANDARD.decode(text.trim()).ok()?;
+    (bytes.len() >= 32).then(|| Secret::new(bytes))
+}
+
+/// Returns the network, if the text is one with no bits set past its prefix.
+pub(super) fn network(text: &str) -> Option<IpNet> {
+    let network: IpNet = text.parse().ok()?;
+    (network.trunc() == network).then_some(network)
+}
+
+/// Returns whether the text has the shape of an e-mail address, without a name or quotes.
+pub(super) fn is_mailbox(text: &str) -> bool {
+    let Some((local, domain)) = text.split_once('@') else { return false };
+    let graphic =
+        local.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>(),;:\\@".contains(&byte));
+    let labels = domain.split('.').all(|label| {
+        let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        !label.is_empty()
+            && label.len() <= 63
+            && inner
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    });
+    (1..=64).contains(&local.len()) && graphic && labels && text.len() <= 254
+}

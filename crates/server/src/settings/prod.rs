@@ -1,0 +1,116 @@
+//! What prod refuses. Each check is one row of a table and returns every problem that it finds.
+
+use super::{
+    Environment, PrivateNetworks, Problem, Running, Settings,
+    parse::{Database, Place, Tls},
+    sources::Layers,
+    table::{self, Care},
+};
+
+type Check = fn(&Settings, &Layers) -> Vec<Problem>;
+
+#[rustfmt::skip]
+const CHECKS: &[Check] = &[
+    base_url_is_https,
+    vault_key_and_pepper_are_there,
+    private_networks_are_closed,
+    decoder_runs,
+    databases_are_encrypted,
+    secrets_are_outside_the_file,
+    upstreams_are_https,
+    upstream_headers_are_absent,
+];
+
+/// Returns everything that prod refuses in these settings.
+pub(super) fn refusals(settings: &Settings, layers: &Layers) -> Vec<Problem> {
+    debug_assert_eq!(settings.env, Environment::Prod);
+    CHECKS.iter().flat_map(|check| check(settings, layers)).collect()
+}
+
+fn problem(setting: &str, sentence: &str) -> Problem {
+    Problem { setting: setting.to_owned(), origin: None, sentence: sentence.to_owned() }
+}
+
+fn base_url_is_https(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    let plain = !settings.base_url.is_https();
+    Vec::from_iter(plain.then(|| problem("SERVICE_BASE_URL", "prod needs an https address")))
+}
+
+fn vault_key_and_pepper_are_there(settings: &Settings, layers: &Layers) -> Vec<Problem> {
+    // A value that is there and wrong has been refused as such already.
+    let unsaid = |name| table::find(name).is_some_and(|row| layers.find(row).is_none());
+    let missing = [
+        ("SERVICE_VAULT_KEY", settings.vault.is_none()),
+        ("SERVICE_API_KEY_PEPPER", settings.pepper.is_none()),
+    ];
+    missing
+        .into_iter()
+        .filter(|(name, missing)| *missing && unsaid(name))
+        .map(|(name, _)| problem(name, "prod needs this secret"))
+        .collect()
+}
+
+fn private_networks_are_closed(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    match settings.private_networks {
+        PrivateNetworks::Refused => Vec::new(),
+        PrivateNetworks::Allowed => {
+            vec![problem("SERVICE_ALLOW_PRIVATE_NETWORKS", "prod accepts `false` alone")]
+        }
+    }
+}
+
+fn decoder_runs(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    match settings.decoder_pause {
+        Running::Off => Vec::new(),
+        Running::On => vec![problem("SERVICE_DECODER_PAUSE", "prod accepts `false` alone")],
+    }
+}
+
+fn databases_are_encrypted(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    let is_open = |database: &Database| match (database.place, database.tls) {
+        (Place::Remote, Tls::Optional) => true,
+        (Place::Remote, Tls::Required) | (Place::Local, Tls::Optional | Tls::Required) => false,
+    };
+    [
+        ("SERVICE_DATABASE_URL", &settings.database),
+        ("SERVICE_MIGRATE_DATABASE_URL", &settings.migrate_database),
+    ]
+    .into_iter()
+    .filter(|(_, database)| database.as_ref().is_some_and(is_open))
+    .map(|(name, _)| {
+        problem(name, "prod needs `sslmode=require` or `sslmode=verify-full` for a remote database")
+    })
+    .collect()
+}
+
+fn secrets_are_outside_the_file(_: &Settings, layers: &Layers) -> Vec<Problem> {
+    let secrets = table::SERVER.iter().filter(|row| row.care == Care::Secret);
+    secrets
+        .filter_map(|row| {
+            let found = layers.in_file(&row.file_path())?;
+            let sentence = "prod takes secrets from the environment, never from the file";
+            Some(Problem { origin: Some(found.origin), ..problem(row.name, sentence) })
+        })
+        .collect()
+}
+
+fn upstreams_are_https(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    plain_http_upstreams(settings, "prod needs an https address")
+}
+
+/// Returns a problem for every MCP upstream that is reached without encryption.
+pub(super) fn plain_http_upstreams(settings: &Settings, sentence: &str) -> Vec<Problem> {
+    let plain = settings.mcp.upstreams.iter().filter(|(_, it)| !it.url.starts_with("https:"));
+    plain.map(|(name, _)| problem(&format!("mcp.upstreams.{name}.url"), sentence)).collect()
+}
+
+fn upstream_headers_are_absent(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    let with_headers =
+        settings.mcp.upstreams.iter().filter(|(_, it)| !it.headers_from_env.is_empty());
+    with_headers
+        .map(|(name, _)| {
+            let setting = format!("mcp.upstreams.{name}.headers_from_env");
+            problem(&setting, "headers from the environment are for dev alone")
+        })
+        .collect()
+}

@@ -1,0 +1,366 @@
+//! What is accepted and refused, source by source.
+
+use std::collections::BTreeSet;
+
+use super::{
+    reader::Reader,
+    sources::{self, Layers},
+    table::{self, Accepts},
+    *,
+};
+
+const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+
+fn file(text: &str) -> Sources {
+    Sources { file: Some(text.to_owned().into()), ..Sources::default() }
+}
+
+fn prod() -> Sources {
+    Sources::default()
+        .with("SERVICE_ENV", "prod")
+        .with("SERVICE_BASE_URL", "https://chancery.example")
+        .with("SERVICE_VAULT_KEY", KEY)
+        .with("SERVICE_API_KEY_PEPPER", KEY)
+}
+
+fn problems(sources: &Sources) -> Vec<String> {
+    load(sources).expect_err("refused").problems.iter().map(Problem::to_string).collect()
+}
+
+#[test]
+fn nothing_said_gives_the_defaults() {
+    let settings = load(&Sources::default()).expect("defaults are accepted");
+    assert_eq!(settings.env, Environment::Dev);
+    assert_eq!(settings.listen.as_str(), "127.0.0.1:8080");
+    assert_eq!(settings.base_url.as_str(), "http://127.0.0.1:8080");
+    assert_eq!(settings.gate.wait_timeout.as_secs(), 10);
+    assert_eq!(settings.witness.inline_budget.as_millis(), 1500);
+    assert_eq!(settings.decoder.retention.as_secs(), 168 * 3600);
+    assert_eq!(settings.undo.max_rows, 1000);
+    assert_eq!(settings.decoder.enabled, Running::On);
+    assert_eq!(settings.decoder_pause, Running::Off);
+    assert_eq!(settings.private_networks, PrivateNetworks::Refused);
+    assert_eq!(settings.slot_lag_alert_mb, 512);
+    assert!(settings.mcp.upstreams.is_empty() && settings.mcp.allowed_origins.is_empty());
+}
+
+#[test]
+fn every_default_is_accepted_by_its_own_row() {
+    for row in table::SERVER.iter().chain(table::FILE) {
+        let Some(default) = row.default else { continue };
+        let accepted = match row.accepts {
+            Accepts::Span(..) => reader::ranged_span(row, default).is_some(),
+            Accepts::Number(..) => reader::ranged_number(row, default).is_some(),
+            Accepts::Word(words) => words.contains(&default),
+            Accepts::Switch => switch(default).is_some(),
+            Accepts::HostPort => HostPort::parse(default).is_some(),
+            Accepts::Origin => Origin::parse(default).is_some(),
+            _ => default.is_empty(),
+        };
+        assert!(accepted, "{}", row.name);
+    }
+}
+
+#[test]
+fn every_row_can_be_set_in_the_file_and_names_are_unique() {
+    let rows: Vec<_> = table::SERVER.iter().chain(table::FILE).collect();
+    let names: BTreeSet<_> = rows.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), rows.len());
+    for row in rows.iter().filter(|row| !matches!(row.name, "SERVICE_ENV")) {
+        let path = row.file_path().join(": {").replace("<name>", "up").replace("<header>", "h");
+        let text = format!("{path}: [[]]{}", "}".repeat(path.matches('{').count()));
+        let text = text.replace("[[]]", "' '");
+        let found = load(&file(&text)).err().map_or(Vec::new(), |refused| refused.problems);
+        let name = row.file_path().join(".").replace("<name>", "up").replace("<header>", "h");
+        let is_read =
+            found.iter().any(|problem| problem.setting == row.name || problem.setting == name);
+        let lenient = matches!(row.accepts, Accepts::Path);
+        assert!(is_read || lenient, "`{}` is not read: {found:?}", row.name);
+    }
+}
+
+#[test]
+fn ranges_are_closed_at_both_ends() {
+    for row in table::SERVER.iter().chain(table::FILE) {
+        let inside = |text: &str| match row.accepts {
+            Accepts::Span(..) => reader::ranged_span(row, text).is_some(),
+            _ => reader::ranged_number(row, text).is_some(),
+        };
+        let (least, most, unit) = match row.accepts {
+            Accepts::Span(least, most) => (least, most, "ms"),
+            Accepts::Number(least, most) => (least, most, ""),
+            _ => continue,
+        };
+        assert!(inside(&format!("{least}{unit}")) && inside(&format!("{most}{unit}")));
+        assert!(!inside(&format!("{}{unit}", most + 1)), "{}", row.name);
+        assert!(least == 0 || !inside(&format!("{}{unit}", least - 1)), "{}", row.name);
+    }
+}
+
+#[test]
+fn the_first_source_that_says_something_wins() {
+    let text = "server:\n  listen: 127.0.0.1:1\n  log_level: debug\n  signup: closed\n";
+    let mut sources = file(text).with("SERVICE_LISTEN", "127.0.0.1:3");
+    let dotenv = "# comment\nexport SERVICE_LISTEN='127.0.0.1:2'\nSERVICE_LOG_LEVEL = \"warn\"\n";
+    sources.dotenv = Some(dotenv.to_owned().into());
+    let settings = load(&sources).expect("accepted");
+    assert_eq!(settings.listen.as_str(), "127.0.0.1:3");
+    assert_eq!(settings.log_level.level(), tracing::Level::WARN);
+    assert_eq!(settings.signup, Signup::Closed);
+}
+
+#[test]
+fn prod_ignores_dotenv() {
+    let mut sources = prod();
+    sources.dotenv = Some("SERVICE_LISTEN=0.0.0.0:1\nnonsense".to_owned().into());
+    let settings = load(&sources).expect("accepted");
+    assert_eq!(settings.listen.as_str(), "127.0.0.1:8080");
+}
+
+#[test]
+fn dotenv_cannot_make_an_instance_prod() {
+    let sources =
+        Sources { dotenv: Some("SERVICE_ENV=prod".to_owned().into()), ..Sources::default() };
+    let [problem] = problems(&sources).try_into().expect("one");
+    assert!(problem.starts_with("`SERVICE_ENV` (`.env`)"), "{problem}");
+}
+
+#[test]
+fn a_line_of_dotenv_that_is_none_is_named_and_not_shown() {
+    let text = "SERVICE_LISTEN=127.0.0.1:1\nSERVICE_VAULT_KEY=\"unclosed-secret\n";
+    let sources = Sources { dotenv: Some(text.to_owned().into()), ..Sources::default() };
+    let [problem] = problems(&sources).try_into().expect("one");
+    assert!(problem.contains("line 2") && !problem.contains("unclosed-secret"), "{problem}");
+}
+
+#[test]
+fn every_problem_is_told_at_once_and_says_what_is_accepted() {
+    let text = "gate:\n  wait_timeout: 26s\n  max_args_bytes: 262145\n  worker: {concurrency: many}\n\
+                decoder:\n  enabled: yes\n  transport: poke\nwitnes: {inline_budget: 1s}\n";
+    let sources = file(text).with("SERVICE_LISTEN", "8080").with("SERVICE_SIGNUP", "open");
+    let found = problems(&sources);
+    let expected = [
+        "`SERVICE_LISTEN` (environment): expected a host and a port, such as `127.0.0.1:8080`",
+        "`SERVICE_SIGNUP` (environment): found `open`, expected one of `invite`, `closed`",
+        "`decoder.enabled` (settings file, line 6, column 12): found `yes`, expected `true` or `false`",
+        "`decoder.transport` (settings file, line 7, column 14): found `poke`, expected one of `peek`",
+        "`gate.max_args_bytes` (settings file, line 3, column 19): found `262145`, expected a whole number from 1024 to 262144",
+        "`gate.wait_timeout` (settings file, line 2, column 17): found `26s`, expected a duration from `0s` to `25s`, such as `25s`",
+        "`gate.worker.concurrency` (settings file, line 4, column 25): found `many`, expected a whole number from 1 to 64",
+        "`witnes.inline_budget` (settings file, line 8, column 25): there is no such setting; did you mean `witness.inline_budget`?",
+    ];
+    assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected.map(String::from).into());
+}
+
+#[test]
+fn a_secret_never_stands_in_a_message_or_in_debug() {
+    let secret = "hunter2-hunter2";
+    let url = format!("mysql://user:{secret}@db/x");
+    let mut sources =
+        file(&format!("server:\n  vault_key: {secret}\n  migrate_database_url: {url}\n"))
+            .with("SERVICE_DATABASE_URL", url)
+            .with("SERVICE_API_KEY_PEPPER", secret)
+            .with("SERVICE_BASE_URL", format!("https://user:{secret}@host"));
+    let found = problems(&sources);
+    assert_eq!(found.len(), 5, "{found:?}");
+    assert!(!found.join("\n").contains(secret));
+    assert!(!format!("{sources:?}").contains(secret));
+    sources = Sources::default()
+        .with("SERVICE_DATABASE_URL", format!("postgres://user:{secret}@db/x"))
+        .with("SERVICE_API_KEY_PEPPER", KEY)
+        .with("SERVICE_VAULT_KEY", KEY);
+    let debug = format!("{:?}", load(&sources).expect("accepted"));
+    assert!(!debug.contains(secret) && !debug.contains(KEY), "{debug}");
+}
+
+#[test]
+fn prod_tells_all_its_refusals_at_once() {
+    let text = format!(
+        "server:\n  api_key_pepper: {KEY}\nmcp:\n  upstreams:\n    files:\n      url: http://h/mcp\n\
+        \x20     headers_from_env: {{authorization: TOKEN}}\n"
+    );
+    let sources = file(&text)
+        .with("SERVICE_ENV", "prod")
+        .with("SERVICE_ALLOW_PRIVATE_NETWORKS", "true")
+        .with("SERVICE_DECODER_PAUSE", "true")
+        .with("SERVICE_DATABASE_URL", "postgres://u:p@db.example/x?sslmode=prefer")
+        .with("SERVICE_MIGRATE_DATABASE_URL", "postgres://u:p@10.0.0.7/x")
+        .with("SERVICE_LISTN", "127.0.0.1:1");
+    let settings: BTreeSet<_> =
+        load(&sources).expect_err("refused").problems.into_iter().map(|it| it.setting).collect();
+    let expected = [
+        "SERVICE_ALLOW_PRIVATE_NETWORKS",
+        "SERVICE_API_KEY_PEPPER",
+        "SERVICE_BASE_URL",
+        "SERVICE_DATABASE_URL",
+        "SERVICE_DECODER_PAUSE",
+        "SERVICE_LISTN",
+        "SERVICE_MIGRATE_DATABASE_URL",
+        "SERVICE_VAULT_KEY",
+        "mcp.upstreams.files.headers_from_env",
+        "mcp.upstreams.files.url",
+    ];
+    assert_eq!(settings, expected.map(String::from).into());
+}
+
+#[test]
+fn a_safe_prod_is_accepted() {
+    for url in [
+        "postgres://u:p@db.example/x?sslmode=require",
+        "postgresql://u:p@db.example/x?sslmode=verify-full",
+        "postgres://u:p@127.0.0.1:5432/x",
+        "postgres://u:p@[::1]/x",
+        "postgres://u@localhost/x",
+        "postgres:///x?host=/run/postgresql",
+    ] {
+        let settings = load(&prod().with("SERVICE_DATABASE_URL", url)).map_err(|it| it.to_string());
+        assert!(settings.is_ok(), "{url}: {settings:?}");
+    }
+    let mixed = "postgres://u:p@127.0.0.1,db.example/x";
+    assert_eq!(problems(&prod().with("SERVICE_DATABASE_URL", mixed)).len(), 1);
+    let behind_a_local_name = "postgres://u:p@localhost/x?hostaddr=10.0.0.7";
+    assert_eq!(problems(&prod().with("SERVICE_DATABASE_URL", behind_a_local_name)).len(), 1);
+}
+
+#[test]
+fn dev_warns_of_an_unknown_variable() {
+    let settings = load(&Sources::default().with("SERVICE_LISTN", "x")).expect("accepted");
+    let [warning] = settings.warnings.try_into().expect("one");
+    assert!(warning.contains("did you mean `SERVICE_LISTEN`?"), "{warning}");
+}
+
+#[test]
+fn yaml_that_hides_something_is_refused_by_line_and_column_alone() {
+    let cases = [
+        ("gate: &a {wait_timeout: 1s}\n", "line 1, column 10", "anchors"),
+        ("gate: *a\n", "line 1, column 7", "aliases"),
+        ("gate:\n  <<: {wait_timeout: 1s}\n", "line 2, column 3", "merge keys"),
+        ("gate:\n  wait_timeout: !!str 1s\n", "line 2, column 23", "tags"),
+        ("!x gate: {}\n", "line 1, column 4", "tags"),
+        ("gate: {}\n---\nwitness: {}\n", "line 2, column 1", "one document"),
+        ("- gate\n", "line 1, column 1", "one mapping"),
+        ("gate\n", "line 1, column 1", "one mapping"),
+        ("gate: {}\ngate: {}\n", "line 2, column 1", "twice"),
+        ("gate: {wait_timeout: [[1]]}\n", "line 1, column 23", "a text in this list"),
+        ("server: {vault_key: \"s3cret\n", "line", "not valid YAML"),
+        ("%YAML 1.2\n---\ngate: {}\n", "line 1", "not valid YAML"),
+    ];
+    for (text, place, word) in cases {
+        let [problem] = problems(&file(text)).try_into().expect("one");
+        assert!(problem.contains(place) && problem.contains(word), "{text:?}: {problem}");
+        assert!(!problem.contains("s3cret"), "{problem}");
+    }
+    let deep = format!("{}x", "a: {".repeat(9)) + &"}".repeat(9);
+    assert_eq!(problems(&file(&deep)).len(), 1);
+    let large = format!("#{}", " ".repeat(yaml::MAX_BYTES));
+    assert!(problems(&file(&large)).concat().contains("at most 65536 are read"));
+}
+
+#[test]
+fn empty_files_and_sections_say_nothing() {
+    for text in ["", "# nothing\n", "gate:\n", "gate: ~\nwitness: {}\n", "~\n"] {
+        assert!(load(&file(text)).is_ok(), "{text:?}");
+    }
+    assert!(problems(&file("gate: 5\n")).concat().contains("this is a section"));
+}
+
+#[test]
+fn upstreams_are_read_by_name() {
+    let text = "mcp:\n  allowed_origins: [https://a.example, 'http://b.example:81/']\n\
+                \x20 passthrough: resources\n  upstreams:\n    files:\n      url: https://h.example/mcp\n\
+                \x20     timeout: 1m\n      headers_from_env: {authorization: TOKEN}\n";
+    let settings = load(&file(text)).expect("accepted");
+    let files = &settings.mcp.upstreams["files"];
+    assert_eq!(files.url, "https://h.example/mcp");
+    assert_eq!((files.timeout.as_secs(), files.tools_ttl.as_secs()), (60, 30));
+    assert_eq!(files.headers_from_env["authorization"], "TOKEN");
+    let origins: Vec<_> = settings.mcp.allowed_origins.iter().map(Origin::as_str).collect();
+    assert_eq!(origins, ["https://a.example", "http://b.example:81"]);
+    assert_eq!(settings.mcp.passthrough, ["resources"]);
+}
+
+#[test]
+fn a_wrong_upstream_is_refused() {
+    let cases = [
+        ("native: {url: 'https://h'}", "expected a name"),
+        ("X: {url: 'https://h'}", "expected a name"),
+        ("files: {timeout: 1s}", "needs its address"),
+        ("files: {url: 'https://u:p@h/'}", "without a user name"),
+        ("files: {url: 'ftp://h/'}", "expected an address"),
+        ("files: {url: 'http://h/'}", "ALLOW_PRIVATE_NETWORKS"),
+        ("files: {url: 'https://h', timeout: 11m}", "`100ms` to `10m`"),
+        ("files: {url: 'https://h', headers_from_env: {'a b': X}}", "request header"),
+        ("files: {url: 'https://h', retries: 3}", "there is no such setting"),
+    ];
+    for (upstream, word) in cases {
+        let text = format!("mcp: {{upstreams: {{{upstream}}}}}\n");
+        let [problem] = problems(&file(&text)).try_into().expect(upstream);
+        assert!(problem.contains(word), "{upstream}: {problem}");
+    }
+}
+
+#[test]
+fn networks_and_mailboxes_are_parsed_strictly() {
+    let sources = Sources::default()
+        .with("SERVICE_TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8")
+        .with("SERVICE_MAIL_FROM", "chancery@example.com");
+    let settings = load(&sources).expect("accepted");
+    assert_eq!(settings.trusted_proxies.len(), 2);
+    for (name, text) in [
+        ("SERVICE_TRUSTED_PROXIES", "10.0.0.1/8"),
+        ("SERVICE_TRUSTED_PROXIES", "10.0.0.0/8,"),
+        ("SERVICE_EGRESS_ALLOW_CIDRS", "10.0.0.1"),
+        ("SERVICE_MAIL_FROM", "Chancery <chancery@example.com>"),
+        ("SERVICE_MAIL_FROM", "a@b@c"),
+        ("SERVICE_MAIL_FROM", "a@-b.example"),
+        ("SERVICE_LISTEN", "user@host:80"),
+        ("SERVICE_LISTEN", "host:99999"),
+        ("SERVICE_BASE_URL", "https://host/path"),
+        ("SERVICE_BASE_URL", "https://host?x"),
+        ("SERVICE_BASE_URL", "https://host//"),
+        ("SERVICE_VAULT_KEY", "AAAA"),
+        ("SERVICE_API_KEY_PEPPER", "AAAA"),
+        ("SERVICE_DATABASE_URL", "postgres://u@h"),
+        ("SERVICE_SLOT_LAG_ALERT_MB", "+5"),
+        ("SERVICE_LOG_LEVEL", "INFO"),
+    ] {
+        assert_eq!(problems(&Sources::default().with(name, text)).len(), 1, "{name}={text}");
+    }
+}
+
+#[test]
+fn undo_restores_no_more_rows_than_have_images() {
+    let settings = load(&file("decoder: {max_images_per_tx: 10}\n")).expect("accepted");
+    assert_eq!(settings.undo.max_rows, 10);
+}
+
+#[test]
+fn durations_print_as_people_write_them() {
+    for (millis, text) in
+        [(0, "0s"), (100, "100ms"), (1500, "1500ms"), (60_000, "1m"), (604_800_000, "168h")]
+    {
+        assert_eq!(span::print(millis), text);
+        assert_eq!(span::parse(text).map(|span| span.as_millis()), Some(millis.into()));
+    }
+    for text in ["", "10", "10 s", "1.5s", "-1s", "1d", "s", "99999999999999999999s", "1h30m"] {
+        assert_eq!(span::parse(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn the_page_lists_every_setting() {
+    let page = settings_markdown();
+    for row in table::SERVER.iter().chain(table::FILE) {
+        assert!(page.contains(&format!("| `{}` |", row.name)), "{}", row.name);
+    }
+    assert!(page.contains("| `gate.wait_timeout` | `0s` to `25s` | `10s` |"), "{page}");
+}
+
+#[test]
+fn a_name_missing_in_the_table_is_a_problem_and_no_silent_default() {
+    let layers = Layers::default();
+    let mut reader = Reader::new(&layers);
+    assert!(reader.span("gate.nothing").is_zero());
+    assert_eq!(reader.problems.len(), 1);
+    assert!(sources::dotenv("A=1").is_ok());
+}
