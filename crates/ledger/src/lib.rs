@@ -1,1 +1,36 @@
-//! ledger
+//! One head, one turn: how an org's truth changes.
+//!
+//! An org has one head: the place of its last deed, the place of its last event and a version.
+//! Whoever wants to change the org's truth hands a [`Request`] to [`Ledger::enter`]. A *turn*
+//! takes all requests that queued while the last one committed, loads what they need to know into
+//! a [`Snapshot`], lets each decide in order (a pure function), seals the deeds, and appends
+//! everything in one transaction that holds only if the head has not moved since. Lost that
+//! race: the snapshot is thrown away and the same requests decide again.
+//!
+//! That compare-and-set is the only lock there is. A start and a Stop move the same head, so
+//! nothing starts after a Stop has been answered; budgets, reports, expiry and revocation need no
+//! other scheme. Event order is deed order is commit order.
+//!
+//! Nothing here does IO: the store comes in as [`LedgerStore`], time as `model::Clock`,
+//! randomness as `model::Entropy`, and tasks as [`Spawn`].
+
+mod entry;
+mod ledger;
+mod notice;
+mod policies;
+mod queue;
+pub mod record;
+mod snapshot;
+mod store;
+mod turn;
+
+pub use entry::{Change, DeedEntry, Entry, Request};
+pub use ledger::{Ledger, Parts, Spawn};
+pub use notice::{Notice, Notices};
+pub use snapshot::{Base, Head, LoadedPolicy, Needs, Snapshot};
+pub use store::{
+    AppendError, EventStore, LedgerError, LedgerStore, Loaded, PlacedDeed, StoreDown, Turn, TurnId,
+};
+
+#[cfg(test)]
+mod tests;

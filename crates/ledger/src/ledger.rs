@@ -1,0 +1,180 @@
+//! The queue of each org and the task that takes its turns.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures_util::future::BoxFuture;
+use model::{Clock, Entropy, OrgId};
+
+use crate::{
+    LedgerError, LedgerStore, Notices, Request, Snapshot, StoreDown,
+    policies::Policies,
+    queue::{Waiting, queued},
+    turn::Driver,
+};
+
+/// The most requests that one turn takes.
+const MAX_TURN: usize = 256;
+
+/// Starts tasks that nobody waits for.
+pub trait Spawn: Send + Sync {
+    /// Runs the task to its end.
+    fn spawn(&self, task: BoxFuture<'static, ()>);
+}
+
+/// What a ledger is made of.
+pub struct Parts {
+    /// Where turns are kept.
+    pub store: Arc<dyn LedgerStore>,
+    /// Signs deeds.
+    pub sealer: Arc<deed::Sealer>,
+    /// This process's clock; only differences of it count, the store's own time is the truth.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness for ids and salts.
+    pub entropy: Arc<dyn Entropy>,
+    /// Starts the tasks that take turns.
+    pub spawn: Arc<dyn Spawn>,
+    /// The host that names logs, as in `<host>/logs/<log id>`.
+    pub log_host: String,
+}
+
+/// Takes requests and has them decided in turns.
+#[derive(Clone)]
+pub struct Ledger {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) parts: Parts,
+    pub(crate) policies: Policies,
+    pub(crate) notices: Notices,
+    queues: Mutex<HashMap<OrgId, Queue>>,
+}
+
+/// An org's requests. An entry exists while its driver does, or while memory is kept.
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Box<dyn Waiting>>,
+    // Absent while the driver has it.
+    driver: Option<Box<Driver>>,
+    driven: bool,
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("log_host", &self.log_host).finish_non_exhaustive()
+    }
+}
+
+impl Ledger {
+    /// Returns a ledger over these parts.
+    pub fn new(parts: Parts) -> Self {
+        let (policies, notices) = (Policies::default(), Notices::new());
+        let queues = Mutex::default();
+        Self { shared: Arc::new(Shared { parts, policies, notices, queues }) }
+    }
+
+    /// Returns where committed turns are told.
+    pub fn notices(&self) -> &Notices {
+        &self.shared.notices
+    }
+
+    /// Returns the sealer that signs this ledger's deeds.
+    pub fn sealer(&self) -> &Arc<deed::Sealer> {
+        &self.shared.parts.sealer
+    }
+
+    /// Returns what is known of an org now, for reading only.
+    pub async fn look(&self, org: OrgId) -> Result<Snapshot, StoreDown> {
+        self.shared.look(org).await
+    }
+
+    /// Has a request decided and returns its answer once the turn is durable.
+    ///
+    /// A caller that stops waiting changes nothing: the request is decided all the same.
+    pub async fn enter<R: Request>(
+        &self,
+        org: OrgId,
+        request: R,
+    ) -> Result<R::Answer, LedgerError> {
+        let (waiting, answer) = queued(request);
+        if let Some(driver) = self.shared.push(org, waiting) {
+            let shared = Arc::clone(&self.shared);
+            self.shared.parts.spawn.spawn(Box::pin(drive(shared, org, driver)));
+        }
+        // The sender is dropped unanswered only when the driving task died.
+        answer.await.unwrap_or(Err(LedgerError::InDoubt))
+    }
+}
+
+async fn drive(shared: Arc<Shared>, org: OrgId, driver: Box<Driver>) {
+    let mut working = Some(driver);
+    while let Some(mut driver) = working {
+        while let Some(batch) = shared.take(org) {
+            driver.turn(&shared, batch).await;
+        }
+        working = shared.rest(org, driver);
+    }
+}
+
+impl Shared {
+    /// Returns what every turn of the org needs to know, read just now.
+    pub(crate) async fn look(&self, org: OrgId) -> Result<Snapshot, StoreDown> {
+        let store = self.parts.store.as_ref();
+        let (base, now) = store.base(org).await?;
+        let active = base.as_ref().map(|base| base.active.clone()).unwrap_or_default();
+        let policies = self.policies.load(store, org, &active).await?;
+        Ok(Snapshot::new(org, now, base, policies))
+    }
+
+    fn queues(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Queue>> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a request; returns the driver when nobody drives this org.
+    fn push(&self, org: OrgId, waiting: Box<dyn Waiting>) -> Option<Box<Driver>> {
+        let mut queues = self.queues();
+        let queue = queues.entry(org).or_default();
+        queue.waiting.push(waiting);
+        queue.start(org)
+    }
+
+    fn take(&self, org: OrgId) -> Option<Vec<Box<dyn Waiting>>> {
+        let mut queues = self.queues();
+        let waiting = &mut queues.get_mut(&org)?.waiting;
+        let rest = waiting.split_off(waiting.len().min(MAX_TURN));
+        let batch = std::mem::replace(waiting, rest);
+        (!batch.is_empty()).then_some(batch)
+    }
+
+    /// Puts the driver to rest, or gives it back when requests came since the last look.
+    fn rest(&self, org: OrgId, driver: Box<Driver>) -> Option<Box<Driver>> {
+        let mut queues = self.queues();
+        let queue = queues.entry(org).or_default();
+        if !queue.waiting.is_empty() {
+            return Some(driver);
+        }
+        queue.driven = false;
+        queue.driver = Some(driver);
+        None
+    }
+}
+
+impl Queue {
+    fn start(&mut self, org: OrgId) -> Option<Box<Driver>> {
+        if self.driven {
+            return None;
+        }
+        self.driven = true;
+        Some(self.driver.take().unwrap_or_else(|| Box::new(Driver::new(org))))
+    }
+}

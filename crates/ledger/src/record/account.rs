@@ -1,0 +1,236 @@
+//! The org, its agents and keys, its policies and connectors.
+
+use std::collections::BTreeMap;
+
+use model::{
+    AgentId, AgentStatus, ConnectorId, ConnectorName, Digest, IntentMode, KeyId, OrgId, PolicyId,
+    PolicyVersionId, Scope, Timestamp,
+};
+use serde::{Deserialize, Serialize};
+
+/// A tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Org {
+    /// The org's id.
+    pub id: OrgId,
+    /// Its name.
+    pub name: String,
+    /// Its time zone, an IANA name; budget windows are cut in it.
+    pub time_zone: String,
+    /// Whether the Pro features are on.
+    pub pro: bool,
+    /// Set while every agent is stopped.
+    pub stop: Option<Stop>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// A Stop, of an agent or of the whole org.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    /// Since when.
+    pub stopped_at: Timestamp,
+    /// Who did it, as text such as `key_…` or `operator`.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A suspension of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspension {
+    /// Since when.
+    pub suspended_at: Timestamp,
+    /// Who did it.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// Until when; absent means until it is lifted.
+    pub until: Option<Timestamp>,
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    /// The agent's id.
+    pub id: AgentId,
+    /// The org that it belongs to.
+    pub org: OrgId,
+    /// Its name, unique in the org.
+    pub name: String,
+    /// Facts about it that policies may ask for.
+    pub labels: BTreeMap<String, String>,
+    /// Whether its calls must be signed.
+    pub intent_mode: IntentMode,
+    /// Whether the service itself is this agent.
+    pub system: bool,
+    /// Set while it is stopped.
+    pub stop: Option<Stop>,
+    /// Set while it is suspended.
+    pub suspension: Option<Suspension>,
+    /// When it was archived.
+    pub archived_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl Agent {
+    /// Returns how the agent stands at this moment; the highest that holds wins.
+    pub fn status(&self, now: Timestamp) -> AgentStatus {
+        let suspended =
+            self.suspension.as_ref().is_some_and(|held| held.until.is_none_or(|until| now < until));
+        if self.archived_at.is_some() {
+            AgentStatus::Archived
+        } else if self.stop.is_some() {
+            AgentStatus::Stopped
+        } else if suspended {
+            AgentStatus::Suspended
+        } else {
+            AgentStatus::Active
+        }
+    }
+}
+
+/// Whose an API key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "id", rename_all = "snake_case")]
+pub enum Holder {
+    /// An agent's.
+    Agent(AgentId),
+    /// The org's own.
+    Org,
+}
+
+/// An API key, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiKey {
+    /// The key's id, part of its text.
+    pub id: KeyId,
+    /// The org that it belongs to.
+    pub org: OrgId,
+    /// Whose it is.
+    pub holder: Holder,
+    /// Its name.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// Whether its actions are no tests.
+    pub livemode: bool,
+    /// HMAC-SHA-256 of the whole key under the pepper, in hex.
+    pub mac: String,
+    /// The last four characters.
+    pub hint: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends by itself.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// Returns whether the key opens anything at this moment.
+    pub fn is_valid(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+/// A policy, which has versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// The policy's id.
+    pub id: PolicyId,
+    /// The org that it belongs to.
+    pub org: OrgId,
+    /// Its name.
+    pub name: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// One immutable version of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyVersion {
+    /// The version's id.
+    pub id: PolicyVersionId,
+    /// The org that it belongs to.
+    pub org: OrgId,
+    /// The policy that it is a version of.
+    pub policy: PolicyId,
+    /// Counts the policy's versions from 1.
+    pub number: u32,
+    /// The document as it was sent.
+    pub document: String,
+    /// SHA-256 of the document's canonical form.
+    pub digest: Digest,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What an active version does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyMode {
+    /// It decides.
+    Enforce,
+    /// It is asked beside the enforced one and changes nothing.
+    Shadow,
+}
+
+impl PolicyMode {
+    /// Returns the word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Shadow => "shadow",
+        }
+    }
+}
+
+/// The version that is active in one mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActivePolicy {
+    /// What it does.
+    pub mode: PolicyMode,
+    /// The policy.
+    pub policy: PolicyId,
+    /// The version.
+    pub version: PolicyVersionId,
+    /// The digest of its document.
+    pub digest: Digest,
+}
+
+/// Whether a connector runs calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectorStatus {
+    /// It does.
+    Enabled,
+    /// It refuses them.
+    Disabled,
+}
+
+/// A governed system.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Connector {
+    /// The connector's id.
+    pub id: ConnectorId,
+    /// The org that it belongs to.
+    pub org: OrgId,
+    /// Its name, the first part of its tools' names.
+    pub name: ConnectorName,
+    /// Its type, such as `postgres`.
+    pub kind: String,
+    /// Whether it runs test actions and no others.
+    pub test: bool,
+    /// Whether it runs calls.
+    pub status: ConnectorStatus,
+    /// Its config, without secrets.
+    pub config: serde_json::Value,
+    /// The credential's fields, each under the vault ring: field name to ciphertext in base64.
+    pub credential: BTreeMap<String, String>,
+    /// Counts the changes of config and credential.
+    pub revision: u32,
+    /// When it was made.
+    pub created_at: Timestamp,
+}

@@ -1,0 +1,285 @@
+//! One action and what belongs to it.
+
+use std::collections::BTreeMap;
+
+use model::{
+    ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, ConnectorId, DecisionCode,
+    DecisionOutcome, DecisionSource, DeedId, Digest, ErrorCode, ExecutionStatus, IntentMode, KeyId,
+    Level, Mode, OrgId, PolicyId, PolicyVersionId, SideEffect, State, Status, Timestamp, Verdict,
+    WitnessMethod,
+};
+use serde::{Deserialize, Serialize};
+
+/// One action.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Action {
+    /// The action's id.
+    pub id: ActionId,
+    /// The org that it belongs to.
+    pub org: OrgId,
+    /// The agent that sent it.
+    pub agent: AgentRef,
+    /// The key that it was sent with.
+    pub key: KeyId,
+    /// Whether it is no test.
+    pub livemode: bool,
+    /// When it was recorded.
+    pub created_at: Timestamp,
+    /// The tool's name as sent.
+    pub tool: String,
+    /// The digest of the tool's definition, where one is known.
+    pub tool_digest: Option<Digest>,
+    /// What the tool does to the world, where it is known.
+    pub side_effect: Option<SideEffect>,
+    /// The connector that serves the tool.
+    pub connector: Option<ConnectorRef>,
+    /// Who runs the tool.
+    pub mode: Mode,
+    /// Where it stands in its life.
+    pub state: State,
+    /// What an agent needs to know of that.
+    pub status: Status,
+    /// On whose behalf the agent acts, in its own words.
+    pub on_behalf_of: Option<String>,
+    /// The session, in the agent's own words.
+    pub session: Option<String>,
+    /// The client's name and version.
+    pub client: Option<Client>,
+    /// How the call came in.
+    pub transport: Option<String>,
+    /// What the agent's intent mode was.
+    pub intent_mode: IntentMode,
+    /// What was decided; it never changes.
+    pub decision: Decision,
+    /// What the decision was made from, so that it can be made again.
+    pub inputs: DecisionInputs,
+    /// The question to a person.
+    pub approval: Option<Approval>,
+    /// The run.
+    pub execution: Option<Execution>,
+    /// What the witness found.
+    pub witness: Option<Witness>,
+    /// The evidence that the call needs.
+    pub required_level: Level,
+    /// What the call was charged.
+    pub cost: Option<Cost>,
+    /// The budget counters that the call is counted in.
+    pub charged: Vec<BudgetUse>,
+    /// SHA-256 of the canonical form of `{args, tool}`.
+    pub request_digest: Digest,
+    /// The commitment to the arguments that the deed will hold.
+    pub request: deed::Commitment,
+    /// SHA-256 of the canonical form of the result.
+    pub result_digest: Option<Digest>,
+    /// When retention removed the payloads.
+    pub payload_pruned_at: Option<Timestamp>,
+    /// By when the edge must report.
+    pub deadline: Option<Timestamp>,
+    /// The deed, once sealed.
+    pub deed: Option<DeedId>,
+    /// Who carries it out.
+    pub lease: Option<Lease>,
+}
+
+/// The agent as an action names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentRef {
+    /// The agent's id.
+    pub id: AgentId,
+    /// Its name as of then.
+    pub name: String,
+}
+
+/// The connector as an action names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConnectorRef {
+    /// The connector's id; the service's own and an edge's connectors have none.
+    pub id: Option<ConnectorId>,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+}
+
+/// The client's own name and version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// The name.
+    pub name: String,
+    /// The version.
+    pub version: String,
+}
+
+/// What was decided when the call came in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What it came to.
+    pub outcome: DecisionOutcome,
+    /// Why it is not a plain allow.
+    pub code: Option<DecisionCode>,
+    /// What decided.
+    pub source: DecisionSource,
+    /// The rule that decided.
+    pub rule_id: Option<String>,
+    /// The rule's own sentence.
+    pub reason: Option<String>,
+    /// The sentence that a refusal gives verbatim.
+    pub message: Option<String>,
+    /// The policy in force.
+    pub policy: PolicyId,
+    /// The version in force.
+    pub policy_version: PolicyVersionId,
+    /// The digest of that version's document.
+    pub policy_digest: Digest,
+    /// When the budget that refused will admit again.
+    pub retry_at: Option<Timestamp>,
+    /// What the shadow version would have decided.
+    pub shadow: Option<Shadow>,
+}
+
+/// What the shadow version would have decided.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shadow {
+    /// What it came to.
+    pub outcome: DecisionOutcome,
+    /// Why it is not a plain allow.
+    pub code: Option<DecisionCode>,
+    /// The rule that decided.
+    pub rule_id: Option<String>,
+    /// The shadow policy.
+    pub policy: PolicyId,
+    /// The shadow version.
+    pub policy_version: PolicyVersionId,
+}
+
+/// What a decision was made from beside the arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionInputs {
+    /// The moment that `now` meant.
+    pub now: Timestamp,
+    /// The agent's labels as of then.
+    pub agent_labels: BTreeMap<String, String>,
+    /// The digest of the tool's argument schema as of then.
+    pub schema_digest: Option<Digest>,
+    /// Whether the tool's definition differed from the last one seen.
+    pub tool_changed: bool,
+}
+
+/// The question to a person about one action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The approval's id.
+    pub id: ApprovalId,
+    /// How it stands.
+    pub status: ApprovalStatus,
+    /// When no answer means no.
+    pub expires_at: Timestamp,
+    /// Who may answer.
+    pub from: Vec<String>,
+    /// How many must say yes.
+    pub count: u8,
+    /// The commitment to what a person is shown.
+    pub context: deed::Commitment,
+}
+
+/// A tool's run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Execution {
+    /// How it went.
+    pub status: ExecutionStatus,
+    /// Who says so; null when nobody reported.
+    pub attestation: Option<Attestation>,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// What went wrong, as a code.
+    pub error_code: Option<ErrorCode>,
+    /// What went wrong, as a sentence.
+    pub error_message: Option<String>,
+    /// Whether the result held numbers that its canonical form rounds.
+    pub lossy_numbers: bool,
+}
+
+/// What the witness made of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness {
+    /// How much evidence the verdict rests on.
+    pub level: Level,
+    /// How much was asked for.
+    pub required_level: Level,
+    /// What was found.
+    pub verdict: Verdict,
+    /// Where the evidence came from.
+    pub method: WitnessMethod,
+    /// The finding as one sentence.
+    pub summary: String,
+    /// Why it is no better.
+    pub reasons: Vec<String>,
+    /// When.
+    pub witnessed_at: Timestamp,
+    /// SHA-256 of the canonical form of the whole detail.
+    pub detail_digest: Digest,
+}
+
+/// What a call was charged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// How much, as a decimal number.
+    pub amount: String,
+    /// Of what.
+    pub currency: String,
+}
+
+/// Who carries an action out. The moment it ends is a column that only the store moves, so that
+/// renewing it is no turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// The instance.
+    pub holder: String,
+    /// Counts the holders; a write with an older token is refused.
+    pub token: u64,
+}
+
+/// The action that an idempotency key names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    /// The agent whose key it is.
+    pub agent: AgentId,
+    /// The idempotency key.
+    pub key: String,
+    /// The action.
+    pub action: ActionId,
+    /// What a repeat must be equal in: request digest, on-behalf-of and session.
+    pub fingerprint: Digest,
+    /// When the key is free again.
+    pub expires_at: Timestamp,
+}
+
+/// One counter of one budget in one window.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BudgetUse {
+    /// Policy, budget and the values that it counts per, as one text.
+    pub key: String,
+    /// When the window began.
+    pub window_start: Timestamp,
+    /// When it ends.
+    pub window_end: Timestamp,
+    /// How much is used: of a counter all of it, of an action its own part.
+    #[serde(with = "decimal")]
+    pub used: policy::Decimal,
+}
+
+/// Decimal numbers as text, so that no double comes in between.
+mod decimal {
+    use policy::Decimal;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(used: &Decimal, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(used)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}

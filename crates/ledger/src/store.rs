@@ -1,0 +1,150 @@
+//! What a ledger asks of its store. The store keeps rows and holds the compare-and-set; it
+//! decides nothing and invents no value.
+
+use async_trait::async_trait;
+use event::Event;
+use model::{ActionId, AgentId, OrgId, PolicyVersionId, Timestamp};
+use uuid::Uuid;
+
+use crate::{
+    Base, Change, Head, Needs,
+    record::{Action, Agent, ApiKey, BudgetUse, Known},
+};
+
+/// The name of one attempt to append; it tells a turn that committed from one that did not when
+/// the answer was lost.
+pub type TurnId = Uuid;
+
+/// Everything that one turn writes, as one transaction.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// The turn's name.
+    pub id: TurnId,
+    /// The org.
+    pub org: OrgId,
+    /// The version that the head must still have; absent for an org that must not exist yet.
+    pub expected: Option<u64>,
+    /// The head after the turn.
+    pub head: Head,
+    /// The moment of the turn.
+    pub at: Timestamp,
+    /// Rows in their new form, in order; a later one of the same row wins.
+    pub changes: Vec<Change>,
+    /// Sealed deeds, in order of the chain.
+    pub deeds: Vec<PlacedDeed>,
+    /// Events, in order.
+    pub events: Vec<Event>,
+}
+
+/// A sealed deed and what stores keep beside it.
+#[derive(Debug, Clone)]
+pub struct PlacedDeed {
+    /// The deed.
+    pub sealed: deed::Sealed,
+    /// What opens its commitments.
+    pub disclosures: Vec<deed::Disclosure>,
+    /// The agent that may read it.
+    pub agent: Option<AgentId>,
+    /// The action that it is about.
+    pub action: Option<ActionId>,
+}
+
+/// Rows that a store found.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// Agents.
+    pub agents: Vec<Agent>,
+    /// API keys.
+    pub keys: Vec<ApiKey>,
+    /// Actions.
+    pub actions: Vec<Action>,
+    /// Idempotency keys, expired ones included.
+    pub known: Vec<Known>,
+    /// Budget counters.
+    pub budgets: Vec<BudgetUse>,
+}
+
+/// The store could not be asked. The source has the cause for the log; callers are told to try
+/// again.
+#[derive(Debug, thiserror::Error)]
+#[error("could not {attempt}")]
+pub struct StoreDown {
+    /// What was attempted.
+    pub attempt: &'static str,
+    /// Why it failed.
+    #[source]
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// Why a turn was not appended.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// The head has moved: somebody else appended.
+    #[error("the head has moved")]
+    Lost,
+    /// The commit was sent and its answer did not come.
+    #[error("the answer to the commit was lost")]
+    InDoubt(#[source] StoreDown),
+    /// Nothing was committed: the store could not be reached.
+    #[error(transparent)]
+    Down(#[from] StoreDown),
+    /// Nothing was committed: a row of the turn breaks a constraint.
+    #[error("a row of the turn breaks a constraint")]
+    Refused(#[source] StoreDown),
+}
+
+/// Why a request was not decided or its decision is not durable.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LedgerError {
+    /// The store could not be asked; nothing happened.
+    #[error("the record could not be reached")]
+    Unavailable,
+    /// The decision may be durable or not; it will turn out.
+    #[error("the record did not confirm a change")]
+    InDoubt,
+    /// Nothing happened: a fault of the service, which the log tells.
+    #[error("the record could not be written")]
+    Fault,
+}
+
+/// Where turns are kept.
+#[async_trait]
+pub trait LedgerStore: Send + Sync {
+    /// Returns the base of an org and the store's own time, nothing for an org that is not there.
+    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown>;
+
+    /// Returns the rows that are there.
+    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown>;
+
+    /// Returns a policy version's document.
+    async fn policy_document(
+        &self,
+        org: OrgId,
+        version: PolicyVersionId,
+    ) -> Result<Option<String>, StoreDown>;
+
+    /// Appends a turn in one transaction if the head still has the expected version, and returns
+    /// the store's own time.
+    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError>;
+
+    /// Returns whether this turn, whose commit got no answer, was committed.
+    ///
+    /// When it was not, the store moves the head's version on, so that a commit which is still on
+    /// its way loses: after `false` the turn can never become part of the record.
+    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown>;
+}
+
+/// Events as streams read them.
+#[async_trait]
+pub trait EventStore: Send + Sync {
+    /// Returns up to `limit` events after this place, in order.
+    async fn events_after(
+        &self,
+        org: OrgId,
+        seq: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreDown>;
+
+    /// Returns the place of the org's last event, zero when there is none.
+    async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown>;
+}

@@ -1,0 +1,294 @@
+//! One turn: load, decide, seal, append, answer.
+
+use event::Event;
+use model::{EventId, EventType, Mint, OrgId, Timestamp};
+use serde_json::Value;
+
+use crate::{
+    AppendError, DeedEntry, Entry, Head, LedgerError, Needs, Notice, PlacedDeed, Snapshot,
+    StoreDown, Turn, ledger::Shared, queue::Waiting,
+};
+
+/// How often a turn that lost the head is decided again before its requests are told to retry.
+const MAX_LOST: u32 = 50;
+/// How often an answerless commit is asked for before its requests are told that it is in doubt.
+const MAX_DOUBT: u32 = 20;
+
+/// Takes an org's turns and remembers the last one.
+///
+/// A won compare-and-set proves that nobody else wrote, so the memory of the last turn is exact
+/// until somebody does, and then the next compare-and-set is lost.
+pub(crate) struct Driver {
+    org: OrgId,
+    memory: Option<Snapshot>,
+    // The store's time less this process's, in milliseconds.
+    offset: i64,
+}
+
+/// What a turn would write, before it is appended.
+struct Draft {
+    turn: Turn,
+    after: Snapshot,
+}
+
+/// Why a turn could not be drafted.
+#[derive(Debug, thiserror::Error)]
+enum DraftFault {
+    #[error("could not seal a deed")]
+    Seal(#[from] deed::SealFault),
+    #[error("could not name a log")]
+    Log(#[from] deed::BadText),
+}
+
+enum Outcome {
+    /// Everything is durable, or there was nothing to write.
+    Done,
+    /// Somebody else moved the head.
+    Again,
+    Failed(LedgerError),
+    /// A row breaks a constraint; whose it is is not known.
+    Refused,
+}
+
+impl Driver {
+    pub(crate) fn new(org: OrgId) -> Self {
+        Self { org, memory: None, offset: 0 }
+    }
+
+    /// Decides the whole batch and tells every caller.
+    pub(crate) async fn turn(&mut self, shared: &Shared, batch: Vec<Box<dyn Waiting>>) {
+        let mut batches = vec![batch];
+        while let Some(mut batch) = batches.pop() {
+            let outcome = self.settle(shared, &mut batch).await;
+            match outcome {
+                Outcome::Refused if batch.len() > 1 => {
+                    // One bad request must not fail the others: they are decided by halves.
+                    let rest = batch.split_off(batch.len() / 2);
+                    batches.extend([rest, batch]);
+                }
+                Outcome::Done => tell(batch, Ok(())),
+                Outcome::Failed(error) => tell(batch, Err(error)),
+                Outcome::Refused => tell(batch, Err(LedgerError::Fault)),
+                Outcome::Again => tell(batch, Err(LedgerError::Unavailable)),
+            }
+        }
+    }
+
+    /// Decides until the head is won.
+    async fn settle(&mut self, shared: &Shared, batch: &mut [Box<dyn Waiting>]) -> Outcome {
+        for _ in 0..MAX_LOST {
+            match self.attempt(shared, batch).await {
+                Ok(Outcome::Again) => {}
+                Ok(outcome) => return outcome,
+                Err(down) => {
+                    tracing::warn!(org = %self.org, error = %chain(&down), "the store is down");
+                    return Outcome::Failed(LedgerError::Unavailable);
+                }
+            }
+        }
+        Outcome::Again
+    }
+
+    async fn attempt(
+        &mut self,
+        shared: &Shared,
+        batch: &mut [Box<dyn Waiting>],
+    ) -> Result<Outcome, StoreDown> {
+        let remembered = self.memory.is_some();
+        let snapshot = self.snapshot(shared, batch).await?;
+        let draft = match self.draft(shared, snapshot, batch) {
+            Ok(Some(draft)) => draft,
+            // Nothing to append means no compare-and-set, and memory alone proves nothing.
+            Ok(None) if remembered => return Ok(Outcome::Again),
+            Ok(None) => return Ok(Outcome::Done),
+            Err(fault) => {
+                tracing::error!(org = %self.org, error = %chain(&fault), "a turn was not drafted");
+                return Ok(Outcome::Failed(LedgerError::Fault));
+            }
+        };
+        failpoint::hit("t1").map_err(injected)?;
+        Ok(self.append(shared, draft).await)
+    }
+
+    /// Loads until the requests need nothing more.
+    async fn snapshot(
+        &mut self,
+        shared: &Shared,
+        batch: &mut [Box<dyn Waiting>],
+    ) -> Result<Snapshot, StoreDown> {
+        let store = shared.parts.store.as_ref();
+        let mut snapshot = if let Some(memory) = self.memory.take() {
+            memory
+        } else {
+            let fresh = shared.look(self.org).await?;
+            self.offset = fresh.now().unix_millis() - shared.parts.clock.now().unix_millis();
+            fresh
+        };
+        let local = shared.parts.clock.now().unix_millis();
+        snapshot.set_now(Timestamp::from_unix_millis(local.saturating_add(self.offset)));
+        loop {
+            let mut needs = Needs::default();
+            for waiting in batch.iter() {
+                needs.extend(waiting.needs(&snapshot));
+            }
+            let missing = snapshot.missing(needs);
+            if missing.is_empty() {
+                return Ok(snapshot);
+            }
+            let found = store.load(self.org, &missing).await?;
+            snapshot.learn(missing, found);
+        }
+    }
+
+    /// Lets every request decide, in order, and seals what they want sealed.
+    fn draft(
+        &self,
+        shared: &Shared,
+        mut after: Snapshot,
+        batch: &mut [Box<dyn Waiting>],
+    ) -> Result<Option<Draft>, DraftFault> {
+        let now = after.now();
+        let mint = Mint::new(now, shared.parts.entropy.as_ref());
+        let mut entries = Vec::with_capacity(batch.len());
+        for waiting in batch {
+            let entry = waiting.decide(&after, &mint);
+            after.apply(&entry);
+            entries.push(entry);
+        }
+        if entries.iter().all(Entry::is_empty) {
+            return Ok(None);
+        }
+        let expected = after.base().map(|base| base.head.version);
+        let head = match after.base() {
+            Some(base) => base.head.clone(),
+            None => genesis(&shared.parts.log_host, &mint)?,
+        };
+        let mut place = Place { org: self.org, head, mint, deeds: Vec::new(), events: Vec::new() };
+        let mut changes = Vec::new();
+        for entry in entries {
+            changes.extend(entry.changes);
+            for draft in entry.events {
+                place.event(draft);
+            }
+            for deed in entry.deeds {
+                place.deed(deed, &shared.parts.sealer)?;
+            }
+        }
+        let Place { mut head, deeds, events, .. } = place;
+        head.version += 1;
+        after.set_head(head.clone());
+        let id = mint.id(std::convert::identity);
+        let turn = Turn { id, org: self.org, expected, head, at: now, changes, deeds, events };
+        Ok(Some(Draft { turn, after }))
+    }
+
+    async fn append(&mut self, shared: &Shared, draft: Draft) -> Outcome {
+        let Draft { turn, after } = draft;
+        match shared.parts.store.append(&turn).await {
+            Ok(now) => {
+                self.offset = now.unix_millis() - shared.parts.clock.now().unix_millis();
+                self.won(shared, turn, after);
+                Outcome::Done
+            }
+            Err(AppendError::Lost) => Outcome::Again,
+            Err(AppendError::Down(down)) => {
+                tracing::warn!(org = %self.org, error = %chain(&down), "a turn was not appended");
+                Outcome::Failed(LedgerError::Unavailable)
+            }
+            Err(AppendError::Refused(down)) => {
+                tracing::error!(org = %self.org, error = %chain(&down), "a turn was refused");
+                Outcome::Refused
+            }
+            Err(AppendError::InDoubt(down)) => {
+                tracing::warn!(org = %self.org, error = %chain(&down), "a commit is in doubt");
+                self.resolve(shared, turn, after).await
+            }
+        }
+    }
+
+    /// Asks the store what became of a commit whose answer was lost.
+    async fn resolve(&mut self, shared: &Shared, turn: Turn, after: Snapshot) -> Outcome {
+        for _ in 0..MAX_DOUBT {
+            match shared.parts.store.settle(&turn).await {
+                Ok(true) => {
+                    self.won(shared, turn, after);
+                    return Outcome::Done;
+                }
+                // The store has made sure that a late commit loses.
+                Ok(false) => return Outcome::Again,
+                Err(down) => {
+                    tracing::warn!(org = %turn.org, error = %chain(&down), "still in doubt");
+                }
+            }
+        }
+        Outcome::Failed(LedgerError::InDoubt)
+    }
+
+    fn won(&mut self, shared: &Shared, turn: Turn, mut after: Snapshot) {
+        let changes_policy = turn.changes.iter().any(|change| {
+            matches!(change, crate::Change::Activation(_) | crate::Change::ShadowEnded)
+        });
+        // A new org and a new policy are read back whole; everything else memory has.
+        if turn.expected.is_some() && !changes_policy {
+            after.forget_settled();
+            self.memory = Some(after);
+        }
+        shared.notices.tell(Notice { org: turn.org, events: turn.events });
+    }
+}
+
+/// Gives deeds and events their places.
+struct Place<'a> {
+    org: OrgId,
+    head: Head,
+    mint: Mint<'a>,
+    deeds: Vec<PlacedDeed>,
+    events: Vec<Event>,
+}
+
+impl Place<'_> {
+    fn event(&mut self, draft: event::Draft) {
+        self.head.event_seq += 1;
+        self.events.push(draft.placed(self.org, self.head.event_seq, self.mint.now()));
+    }
+
+    fn deed(&mut self, entry: DeedEntry, signer: &deed::Sealer) -> Result<(), deed::SealFault> {
+        let DeedEntry { draft, disclosures, agent, action } = entry;
+        let livemode = draft.livemode;
+        let subject = serde_json::to_value(&draft.subject).unwrap_or(Value::Null);
+        let sealed = signer.seal(&mut self.head.chain, &draft, self.org, self.mint.now())?;
+        let object = event::thin_deed(sealed.id, sealed.seq, sealed.kind, &subject, sealed.digest);
+        let id = self.mint.id(EventId::from_uuid);
+        let kind = EventType::DeedSealed;
+        self.deeds.push(PlacedDeed { sealed, disclosures, agent, action });
+        self.event(event::Draft { id, kind, livemode, agent, action, object });
+        Ok(())
+    }
+}
+
+fn genesis(host: &str, mint: &Mint<'_>) -> Result<Head, deed::BadText> {
+    let log = deed::LogOrigin::new(host, mint.id(model::LogId::from_uuid))?;
+    Ok(Head { version: 0, chain: deed::ChainHead::genesis(log), event_seq: 0 })
+}
+
+fn tell(batch: Vec<Box<dyn Waiting>>, outcome: Result<(), LedgerError>) {
+    for waiting in batch {
+        waiting.tell(outcome.clone());
+    }
+}
+
+fn injected(_: failpoint::Injected) -> StoreDown {
+    StoreDown { attempt: "pass a failpoint", source: "an error was injected".into() }
+}
+
+/// Returns the error and its causes as one line for the log.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        line.push_str(": ");
+        line.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    line
+}
