@@ -1,1 +1,30 @@
-//! http-api
+//! The HTTP interface: routes, access rules, wire types, the live stream and the error envelope.
+//!
+//! It translates between requests and the use cases of `gate` and `admin`; it decides nothing and
+//! stores nothing. Start with [`routes`], the table of everything that is served; [`access`] says
+//! who may call what, [`router`] how a request becomes a response, [`catalogue`] what every error
+//! code means.
+
+pub mod access;
+mod arrival;
+mod call;
+pub mod catalogue;
+mod error;
+mod fields;
+mod framing;
+mod lifecycle;
+mod listener;
+mod query;
+mod reply;
+pub mod router;
+mod table;
+
+pub use arrival::BodyRule;
+pub use call::Call;
+pub use catalogue::errors_markdown;
+pub use error::ApiError;
+pub use lifecycle::{Control, Lifecycle, Phase};
+pub use listener::{Bounds, StreamSwitch, serve};
+pub use query::{Param, Query};
+pub use reply::{Reply, ReplyBody};
+pub use table::{Input, Later, NOTHING, Patience, Place, Route, Table, at, json, later, query};

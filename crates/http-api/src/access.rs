@@ -1,0 +1,190 @@
+//! Who may call what, as types: a rule is the only maker of its caller, and a handler takes the
+//! caller it needs, so that a route with the wrong rule does not compile.
+
+mod bearer;
+mod rules;
+
+pub(crate) use bearer::bearer;
+use bearer::holder;
+pub use rules::{
+    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, OWNERS, PUBLIC, SIGNED_IN, STREAM_READERS,
+    VIEWERS,
+};
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use crypto::Secret;
+use model::{AgentId, KeyId, OrgId, Scope};
+
+use crate::error::ApiError;
+
+/// Finds the holder of an API key.
+#[async_trait]
+pub trait KeyDirectory: Send + Sync {
+    /// Returns who holds the key, or `None` for one that is wrong, revoked or expired.
+    async fn principal(&self, key: &Secret<String>) -> Result<Option<Principal>, Unavailable>;
+}
+
+/// The keys could not be looked up.
+#[derive(Debug, thiserror::Error)]
+#[error("could not look the key up")]
+pub struct Unavailable;
+
+/// Who a credential stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Principal {
+    /// An agent, by a key of its own.
+    Agent(AgentKey),
+    /// The org's administration, by an org key.
+    Org(OrgKey),
+}
+
+/// An agent's live key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentKey {
+    /// The agent's org.
+    pub org: OrgId,
+    /// The agent.
+    pub agent: AgentId,
+    /// The key.
+    pub key: KeyId,
+    /// What the key may do.
+    pub scopes: Vec<Scope>,
+    /// Whether the key's actions are real.
+    pub livemode: Livemode,
+}
+
+/// An org's live administration key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrgKey {
+    /// The org.
+    pub org: OrgId,
+    /// The key.
+    pub key: KeyId,
+}
+
+/// Whether a key acts for real or for a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Livemode {
+    /// `svc_live_`: actions are real.
+    Live,
+    /// `svc_test_`: actions reach test connectors only.
+    Test,
+}
+
+/// Anybody, with or without a credential.
+#[derive(Debug, Clone, Copy)]
+pub struct Anyone;
+
+/// An agent that may send and report actions.
+#[derive(Debug, Clone)]
+pub struct AgentCaller(pub AgentKey);
+
+/// A caller that may read actions: an agent its own, an org key all.
+#[derive(Debug, Clone)]
+pub enum Reader {
+    /// An agent with `actions:read`.
+    Agent(AgentKey),
+    /// The org.
+    Org(OrgKey),
+}
+
+/// A caller that may cancel a waiting action.
+#[derive(Debug, Clone)]
+pub enum Canceller {
+    /// The agent, its own actions.
+    Agent(AgentKey),
+    /// The org, any action.
+    Org(OrgKey),
+}
+
+/// A caller that may read the org's settings.
+#[derive(Debug, Clone)]
+pub struct Viewer(pub OrgKey);
+
+/// A caller that may change the org's settings.
+#[derive(Debug, Clone)]
+pub struct Admin(pub OrgKey);
+
+/// A signed-in person. No key makes one, so no value exists while keys are the only credentials.
+#[derive(Debug, Clone, Copy)]
+pub enum Person {}
+
+/// An access rule that makes callers of type `C`.
+pub struct Access<C> {
+    /// The rule's name, as tables show it.
+    pub name: &'static str,
+    /// Who passes, in words.
+    pub who: &'static str,
+    admit: Admit<C>,
+}
+
+enum Admit<C> {
+    /// No credential is looked at.
+    Anyone(fn() -> C),
+    /// The credential decides.
+    Holder(fn(Principal) -> Result<C, ApiError>),
+}
+
+impl<C> Clone for Access<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Access<C> {}
+
+impl<C> Clone for Admit<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Admit<C> {}
+
+impl<C> std::fmt::Debug for Access<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Access").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<C> Access<C> {
+    /// Returns the caller that the request's credential makes under this rule.
+    pub(crate) async fn admit(
+        self,
+        bearer: Option<Secret<String>>,
+        keys: Arc<dyn KeyDirectory>,
+    ) -> Result<C, ApiError> {
+        match self.admit {
+            Admit::Anyone(caller) => Ok(caller()),
+            Admit::Holder(admit) => admit(holder(bearer, keys).await?),
+        }
+    }
+}
+
+impl Reader {
+    /// Returns the org whose actions may be read.
+    pub fn org(&self) -> OrgId {
+        match self {
+            Self::Agent(key) => key.org,
+            Self::Org(key) => key.org,
+        }
+    }
+
+    /// Returns the one agent whose actions may be read, or `None` for all of the org.
+    pub fn only_agent(&self) -> Option<AgentId> {
+        match self {
+            Self::Agent(key) => Some(key.agent),
+            Self::Org(_) => None,
+        }
+    }
+
+    /// Returns the key.
+    pub fn key(&self) -> KeyId {
+        match self {
+            Self::Agent(key) => key.key,
+            Self::Org(key) => key.key,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Refusals of requests that an HTTP parser takes but two of them may read differently.
+//!
+//! Pure: it looks at the parsed head alone. What never becomes a head (a bad request line, a
+//! `Content-Length` list) is refused below, by hyper. A request with both `Content-Length` and
+//! `Transfer-Encoding` arrives here as chunked; hyper closes its connection after the answer, so
+//! nothing that follows is ever read as a second request.
+
+use http::{
+    HeaderMap, HeaderName, Method, Uri,
+    header::{CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, UPGRADE},
+    request::Parts,
+};
+
+use crate::{catalogue::Code, error::ApiError};
+
+/// The longest path and query.
+const MAX_URI: usize = 8 * 1024;
+/// The most header lines, below hyper's own 100 so that the refusal is ours.
+const MAX_HEADERS: usize = 64;
+/// The most bytes of header names and values.
+const MAX_HEADER_BYTES: usize = 32 * 1024;
+
+/// Headers that may stand once. `Service-` headers of an action are left to their own readers,
+/// which answer 422.
+const ONCE: [&str; 9] = [
+    "Host",
+    "Authorization",
+    "Content-Type",
+    "Content-Encoding",
+    "Transfer-Encoding",
+    "Expect",
+    "If-None-Match",
+    "Idempotency-Key",
+    "Last-Event-ID",
+];
+
+/// Passes a head that can be read in one way only.
+pub(crate) fn check(head: &Parts) -> Result<(), ApiError> {
+    sizes(head)
+        .and_then(|()| characters(&head.headers))
+        .and_then(|()| repeats(&head.headers))
+        .and_then(|()| target(&head.uri, &head.headers))
+        .and_then(|()| body(&head.method, &head.headers))
+        .map_err(ApiError::closing)
+}
+
+fn sizes(head: &Parts) -> Result<(), ApiError> {
+    let uri = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    if uri > MAX_URI {
+        let message = format!("the address has {uri} bytes, at most {MAX_URI} are read");
+        return Err(ApiError::new(Code::UriTooLong, message));
+    }
+    let headers = &head.headers;
+    let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    if headers.len() > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
+        let message = format!("at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES} bytes are read");
+        return Err(ApiError::new(Code::HeadersTooLarge, message));
+    }
+    Ok(())
+}
+
+fn characters(headers: &HeaderMap) -> Result<(), ApiError> {
+    let odd = headers.iter().find(|(_, value)| value.to_str().is_err());
+    match odd {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(ApiError::invalid(name.to_string(), "header values are visible ASCII"))
+        }
+    }
+}
+
+fn repeats(headers: &HeaderMap) -> Result<(), ApiError> {
+    match ONCE.into_iter().find(|name| headers.get_all(*name).iter().nth(1).is_some()) {
+        None => Ok(()),
+        Some(name) => Err(ApiError::invalid(name, "this header may stand once")),
+    }
+}
+
+fn target(uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    if host.is_empty() {
+        return Err(ApiError::invalid("Host", "a request names the host it is for"));
+    }
+    let other = uri.authority().is_some_and(|named| !named.as_str().eq_ignore_ascii_case(host));
+    if other {
+        return Err(ApiError::invalid("Host", "the address names another host than `Host`"));
+    }
+    if has_dot_segment(uri.path()) {
+        return Err(ApiError::new(
+            Code::ValidationFailed,
+            "the path has a `.` or `..` segment; paths match exactly",
+        ));
+    }
+    Ok(())
+}
+
+fn has_dot_segment(path: &str) -> bool {
+    path.split('/').any(|segment| {
+        let dots = segment.replace("%2e", ".").replace("%2E", ".");
+        dots == "." || dots == ".."
+    })
+}
+
+fn body(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if text(TRANSFER_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("chunked")) {
+        return Err(ApiError::invalid("Transfer-Encoding", "only `chunked` is read"));
+    }
+    let has_body =
+        text(TRANSFER_ENCODING).is_some() || text(CONTENT_LENGTH).is_some_and(|len| len != "0");
+    if has_body && (*method == Method::GET || *method == Method::HEAD) {
+        return Err(ApiError::new(Code::ValidationFailed, "a GET request has no body"));
+    }
+    if text(CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
+        let message = "compressed bodies are not read; leave `Content-Encoding` out";
+        return Err(ApiError::new(Code::MediaTypeUnsupported, message).on("Content-Encoding"));
+    }
+    if text(EXPECT).is_some_and(|expected| !expected.eq_ignore_ascii_case("100-continue")) {
+        return Err(ApiError::invalid("Expect", "only `100-continue` is met"));
+    }
+    if headers.contains_key(UPGRADE) {
+        return Err(ApiError::invalid("Upgrade", "this server speaks HTTP/1.1 only"));
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! From a request to a response: framing, version, match, access, body, handler, envelope.
+//!
+//! One envelope serves every failure on the way. The router knows routes only as rows of a table
+//! and is generic over the state that handlers share.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use futures_util::{FutureExt, future::BoxFuture};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, request::Parts};
+use http_body_util::BodyExt;
+use hyper::body::Body;
+use model::{Clock, Entropy, Mint, RequestId};
+use tracing::Instrument;
+
+use crate::{
+    access::KeyDirectory,
+    arrival::{Arrival, BrokenOff, RequestBody},
+    catalogue::Code,
+    error::{ApiError, excerpt},
+    reply::{Reply, ReplyBody},
+    table::{Route, Table},
+};
+
+/// The API versions that this server serves, the default one last.
+pub const API_VERSIONS: [&str; 1] = ["2026-10-01"];
+/// The version of requests that name none.
+pub const API_VERSION: &str = "2026-10-01";
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("service-request-id");
+const VERSION: HeaderName = HeaderName::from_static("service-version");
+
+/// What the router itself needs of the outside.
+pub struct Front {
+    /// The public address, without a slash at its end.
+    pub base_url: String,
+    /// Where keys are looked up.
+    pub keys: Arc<dyn KeyDirectory>,
+    /// The clock of request ids.
+    pub clock: Arc<dyn Clock>,
+    /// The randomness of request ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// The longest that a whole body may take to arrive.
+    pub body_time: Duration,
+}
+
+impl std::fmt::Debug for Front {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Front").field("base_url", &self.base_url).finish_non_exhaustive()
+    }
+}
+
+/// A service that answers requests from a table of routes.
+pub struct Router<S>(Arc<Inner<S>>);
+
+struct Inner<S> {
+    front: Arc<Front>,
+    state: Arc<S>,
+    paths: matchit::Router<BTreeMap<&'static str, Route<S>>>,
+}
+
+impl<S> Clone for Router<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S> std::fmt::Debug for Router<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Router").field("front", &self.0.front).finish_non_exhaustive()
+    }
+}
+
+/// A table of routes that contradicts itself.
+#[derive(Debug, thiserror::Error)]
+#[error("could not add the path `{path}`")]
+pub struct BadTable {
+    path: &'static str,
+    #[source]
+    source: matchit::InsertError,
+}
+
+impl<S: Send + Sync + 'static> Router<S> {
+    /// Returns the router of a table, or says which path contradicts another.
+    pub fn new(front: Front, state: Arc<S>, table: Table<S>) -> Result<Self, BadTable> {
+        let mut by_path: BTreeMap<&'static str, BTreeMap<&'static str, Route<S>>> = BTreeMap::new();
+        for route in table {
+            by_path.entry(route.path).or_default().insert(route.method, route);
+        }
+        let mut paths = matchit::Router::new();
+        for (path, methods) in by_path {
+            paths.insert(path, methods).map_err(|source| BadTable { path, source })?;
+        }
+        Ok(Self(Arc::new(Inner { front: Arc::new(front), state, paths })))
+    }
+
+    /// Returns the response to a request; it never fails and never panics.
+    pub async fn answer<B>(&self, request: Request<B>) -> Response<ReplyBody>
+    where
+        B: Body<Data = Bytes, Error: std::error::Error>,
+        B: Send + 'static,
+    {
+        let front = &self.0.front;
+        let id = Mint::new(front.clock.now(), &*front.entropy).id(RequestId::from_uuid);
+        let (head, body) = request.into_parts();
+        let versioned = head.uri.path().starts_with("/v1/");
+        // The span names the path without its query: nothing of arguments or credentials.
+        let path = excerpt(head.uri.path());
+        let span = tracing::info_span!("request", request = %id, method = %head.method, path);
+        let broken = |error: B::Error| {
+            tracing::debug!(%error, "a request body broke off");
+            BrokenOff
+        };
+        let body = body.map_err(broken).boxed_unsync();
+        let work = AssertUnwindSafe(self.0.dispatch(id, head, body)).catch_unwind();
+        let outcome = work.instrument(span.clone()).await;
+        let _entered = span.enter();
+        let reply = match outcome {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(error)) => self.0.refuse(id, error),
+            Err(_panic) => {
+                tracing::error!("a handler panicked");
+                self.0.refuse(id, ApiError::internal())
+            }
+        };
+        finish(reply, id, versioned)
+    }
+}
+
+impl<S: Send + Sync + 'static> Inner<S> {
+    async fn dispatch(
+        &self,
+        request: RequestId,
+        head: Parts,
+        body: RequestBody,
+    ) -> Result<Reply, ApiError> {
+        crate::framing::check(&head)?;
+        check_version(&head.headers)?;
+        let (route, params) = self.find(&head)?;
+        let body_time = self.front.body_time;
+        let arrival = Arrival { request, head, params, body, body_time };
+        route.call(&self.front, &self.state, arrival).await
+    }
+
+    fn find(&self, head: &Parts) -> Result<(&Route<S>, Vec<(String, String)>), ApiError> {
+        let found = self.paths.at(head.uri.path()).map_err(|_| {
+            let path = excerpt(head.uri.path());
+            ApiError::new(Code::RouteUnknown, format!("there is nothing at `{path}`"))
+        })?;
+        // A HEAD request is a GET whose body hyper leaves out.
+        let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
+        let Some(route) = found.value.get(method) else {
+            return Err(ApiError::method_not_allowed(&allowed(found.value.keys())));
+        };
+        let params =
+            found.params.iter().map(|(name, raw)| (name.to_owned(), raw.to_owned())).collect();
+        Ok((route, params))
+    }
+
+    fn refuse(&self, id: RequestId, error: ApiError) -> Reply {
+        let status = error.status().as_u16();
+        tracing::debug!(status, code = %error.code(), "refused");
+        error.into_reply(id, &self.front.base_url)
+    }
+}
+
+fn allowed<'a>(methods: impl Iterator<Item = &'a &'static str>) -> String {
+    let mut names: Vec<&str> = methods.copied().collect();
+    if names.contains(&"GET") {
+        names.push("HEAD");
+    }
+    names.join(", ")
+}
+
+fn check_version(headers: &HeaderMap) -> Result<(), ApiError> {
+    let mut values = headers.get_all(&VERSION).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(()),
+        (Some(value), None) if API_VERSIONS.iter().any(|known| value == known) => Ok(()),
+        _ => {
+            let message = format!("this server serves {}", API_VERSIONS.join(", "));
+            Err(ApiError::new(Code::VersionUnsupported, message).on("Service-Version"))
+        }
+    }
+}
+
+/// Adds what every response carries.
+fn finish(mut reply: Reply, id: RequestId, versioned: bool) -> Response<ReplyBody> {
+    if let Ok(id) = HeaderValue::from_str(&id.to_string()) {
+        reply.headers.insert(REQUEST_ID, id);
+    }
+    if versioned {
+        reply.headers.insert(VERSION, HeaderValue::from_static(API_VERSION));
+    }
+    reply.into_response()
+}
+
+impl<S, B> tower::Service<Request<B>> for Router<S>
+where
+    S: Send + Sync + 'static,
+    B: Body<Data = Bytes, Error: std::error::Error>,
+    B: Send + 'static,
+{
+    type Response = Response<ReplyBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let router = self.clone();
+        Box::pin(async move { Ok(router.answer(request).await) })
+    }
+}
