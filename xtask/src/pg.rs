@@ -74,6 +74,7 @@ impl Launcher {
     pub(crate) fn throwaway(&self, place: &Place) -> Result<Cluster> {
         let runs = place.home(&self.owner)?.join("runs");
         files::make_folder(&runs)?;
+        files::open_to_all(&runs)?;
         // Held until our own lock is taken: nobody else's sweep may see our lock file still free.
         let gate = open_lock(&runs.join("gate"))?;
         gate.lock().map_err(Failure::on("lock", &runs))?;

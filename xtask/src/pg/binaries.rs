@@ -77,10 +77,14 @@ impl Binaries {
     }
 
     fn serving(folder: &Path) -> Option<Self> {
+        // What lies on the path may be links to some of the programs; the others are beside the
+        // linked one.
+        let server = folder.join("postgres").canonicalize().ok()?;
+        let folder = server.parent()?;
         if !PROGRAMS.iter().all(|program| folder.join(program).is_file()) {
             return None;
         }
-        let mut command = Command::new(folder.join("postgres"));
+        let mut command = Command::new(&server);
         let output = process::capture(command.arg("--version")).ok()?;
         let major = major(&String::from_utf8_lossy(&output.stdout))?;
         (major >= OLDEST_MAJOR).then(|| Self { folder: folder.to_owned(), major })
