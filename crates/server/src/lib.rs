@@ -3,4 +3,11 @@
 //! Everything that decides, seals or stores lives in the crates below; this one reads what the
 //! operator said, puts the parts together and prints.
 
+pub mod cli;
+pub mod clock;
+pub mod exit;
+mod print;
 pub mod settings;
+pub mod shutdown;
+pub mod telemetry;
+pub mod verbs;

@@ -1,0 +1,27 @@
+//! `internal-docs`: prints generated pages for the repository's `docs` folder.
+
+use std::fmt::Write;
+
+use crate::{cli::Page, exit::Exit, print, settings};
+
+pub(super) fn print(page: Page) -> Exit {
+    let text = match page {
+        Page::Settings => settings::settings_markdown(),
+        Page::Vocabulary => vocabulary_markdown(),
+    };
+    print::line(text.trim_end());
+    Exit::Ok
+}
+
+fn vocabulary_markdown() -> String {
+    let mut page = String::from(
+        "# Vocabulary\n\nEvery closed list of the service's words, made from \
+         `crates/model/src/vocabulary.rs`; do not edit this page.\n\n| List | Words |\n|---|---|\n",
+    );
+    for list in model::lists() {
+        let words: Vec<_> = list.words.iter().map(|word| format!("`{word}`")).collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "| {} | {} |", list.name, words.join(" "));
+    }
+    page
+}

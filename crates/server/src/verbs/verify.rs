@@ -1,0 +1,92 @@
+//! `verify`: checks deeds offline and prints what was found.
+
+use std::{io::Read, path::Path};
+
+use deed::{
+    KeySet,
+    verify::{CheckStatus, Grade, Report, Trust, Verdict},
+};
+
+use crate::{
+    cli::Verify,
+    exit::{Exit, Failure},
+    print,
+};
+
+pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
+    let input = input(&what.file)?;
+    let report = deed::verify::verify(&input, &trust(what)?);
+    if what.json {
+        print::line(serde_json::to_string_pretty(&report).map_err(Failure::internal)?);
+    } else {
+        readable(&report).into_iter().for_each(print::line);
+    }
+    Ok(exit(report.verdict))
+}
+
+fn input(file: &Path) -> Result<Vec<u8>, Failure> {
+    if file != Path::new("-") {
+        return super::read(file);
+    }
+    let mut input = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut input)
+        .map_err(|error| Failure::usage(format!("could not read standard input: {error}")))?;
+    Ok(input)
+}
+
+fn trust(what: &Verify) -> Result<Trust, Failure> {
+    let keys = match &what.keys {
+        Some(path) => Some(KeySet::parse(&super::read(path)?).map_err(|error| {
+            Failure::malformed(format!("the key file `{}`: {error}", path.display()))
+        })?),
+        None => None,
+    };
+    let known_checkpoint = what.known_checkpoint.as_deref().map(super::read_text).transpose()?;
+    Ok(Trust { keys, known_checkpoint, expected_size: what.expected_size })
+}
+
+/// Returns the exit code of a verdict.
+pub(crate) fn exit(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Valid => Exit::Ok,
+        Verdict::Invalid => Exit::FoundBad,
+        Verdict::Undecidable => Exit::Undecidable,
+        Verdict::Malformed => Exit::Malformed,
+    }
+}
+
+/// Returns the report in lines for people: the verdict, the deeds, and every check.
+pub(crate) fn readable(report: &Report) -> Vec<String> {
+    let grade = report.grade.map(grade).unwrap_or_default();
+    let mut lines = vec![format!("{}{grade}", verdict(report.verdict))];
+    lines.extend(report.deeds.iter().map(|deed| {
+        format!("  {} {} of {}, {}", deed.kind, deed.id, deed.subject, deed.issued_at)
+    }));
+    lines.extend(report.checks.iter().map(|check| {
+        let mark = match check.status {
+            CheckStatus::Passed => "pass",
+            CheckStatus::Undecided => "open",
+            CheckStatus::Failed => "FAIL",
+        };
+        format!("  {mark}  {:12} {}", check.id.as_str(), check.detail).trim_end().to_owned()
+    }));
+    lines
+}
+
+fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "VALID",
+        Verdict::Invalid => "INVALID",
+        Verdict::Undecidable => "UNDECIDABLE: nothing failed, and something could not be checked",
+        Verdict::Malformed => "MALFORMED",
+    }
+}
+
+fn grade(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Signed => ": signed",
+        Grade::Chained => ": signed, and no deed of this part of the log is missing",
+        Grade::Checkpointed => ": signed, complete, and what the known checkpoint vouched for",
+    }
+}
