@@ -1,1 +1,98 @@
-//! store-memory
+//! Every store of the service in memory: for tests, for embedders, and for the demo.
+//!
+//! It keeps the same promises as the PostgreSQL store, which one contract suite proves for both,
+//! except that nothing outlives the process. Tests make it lose races and answers on purpose.
+
+mod accounts;
+mod actions;
+mod check;
+mod faults;
+mod ledger_store;
+mod rows;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+pub use faults::Doubt;
+use faults::Faults;
+use ledger::StoreDown;
+use model::{Clock, OrgId};
+use rows::Rows;
+
+/// How long a lease lasts unless told otherwise.
+const LEASE: Duration = Duration::from_secs(15);
+
+/// The record in memory.
+pub struct MemoryStore {
+    clock: Arc<dyn Clock>,
+    lease: Duration,
+    kept: Mutex<Kept>,
+}
+
+/// What the store keeps.
+#[derive(Default)]
+struct Kept {
+    orgs: BTreeMap<OrgId, Rows>,
+    seal_keys: Vec<deed::SealKey>,
+    faults: Faults,
+}
+
+impl MemoryStore {
+    /// Returns an empty store that takes its own time from this clock.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, lease: LEASE, kept: Mutex::default() }
+    }
+
+    /// Returns this store with leases that last this long.
+    pub fn with_lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Returns the org's deeds, in the order of its log.
+    pub fn deeds(&self, org: OrgId) -> Vec<gate::StoredDeed> {
+        self.locked().orgs.get(&org).map(|rows| rows.deeds.clone()).unwrap_or_default()
+    }
+
+    /// Makes the next appends lose the head, as if somebody else had moved it.
+    pub fn lose_next(&self, appends: u32) {
+        self.locked().faults.lose(appends);
+    }
+
+    /// Makes the answer to the next append get lost.
+    pub fn doubt_next(&self, doubt: Doubt) {
+        self.locked().faults.doubt(doubt);
+    }
+
+    /// Makes every call fail until [`MemoryStore::come_up`].
+    pub fn go_down(&self) {
+        self.locked().faults.go_down();
+    }
+
+    /// Lets calls reach the store again.
+    pub fn come_up(&self) {
+        self.locked().faults.come_up();
+    }
+
+    /// Returns what is kept, for a call that wants this; an error while the store is down.
+    fn reach(&self, attempt: &'static str) -> Result<MutexGuard<'_, Kept>, StoreDown> {
+        let kept = self.locked();
+        kept.faults.reachable(attempt)?;
+        Ok(kept)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Kept> {
+        // Whoever panicked while it held the lock was a test; rows are whole between calls.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("lease", &self.lease).finish_non_exhaustive()
+    }
+}

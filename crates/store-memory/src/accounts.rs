@@ -1,0 +1,107 @@
+//! Administration's stores: orgs, agents, keys, policies, connectors and seal keys are read.
+
+use admin::{AccountStore, PolicyStore, SealKeyStore};
+use async_trait::async_trait;
+use ledger::{
+    StoreDown,
+    record::{Agent, ApiKey, Connector, Org, Policy, PolicyVersion},
+};
+use model::{AgentId, ConnectorId, KeyId, OrgId, PolicyId, PolicyVersionId};
+
+use crate::MemoryStore;
+
+#[async_trait]
+impl AccountStore for MemoryStore {
+    async fn api_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreDown> {
+        let kept = self.reach("read an API key")?;
+        Ok(kept.orgs.values().find_map(|rows| rows.keys.get(&id)).cloned())
+    }
+
+    async fn org(&self, id: OrgId) -> Result<Option<Org>, StoreDown> {
+        let kept = self.reach("read an org")?;
+        Ok(kept.orgs.get(&id).and_then(|rows| rows.org.clone()))
+    }
+
+    async fn orgs(&self) -> Result<Vec<Org>, StoreDown> {
+        let kept = self.reach("read every org")?;
+        let mut orgs: Vec<_> = kept.orgs.values().filter_map(|rows| rows.org.clone()).collect();
+        orgs.sort_by_key(|org| (org.created_at, org.id));
+        Ok(orgs)
+    }
+
+    async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown> {
+        let kept = self.reach("read an agent")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.agents.get(&id)).cloned())
+    }
+
+    async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown> {
+        let kept = self.reach("read an org's agents")?;
+        let rows = kept.orgs.get(&org);
+        let mut agents: Vec<_> =
+            rows.iter().flat_map(|rows| rows.agents.values()).cloned().collect();
+        agents.sort_by_key(|agent| (agent.created_at, agent.id));
+        Ok(agents)
+    }
+
+    async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown> {
+        let kept = self.reach("read an org's connectors")?;
+        let rows = kept.orgs.get(&org);
+        let mut connectors: Vec<_> =
+            rows.iter().flat_map(|rows| rows.connectors.values()).cloned().collect();
+        connectors.sort_by_key(|connector| (connector.created_at, connector.id));
+        Ok(connectors)
+    }
+
+    async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown> {
+        let kept = self.reach("read a connector")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.connectors.get(&id)).cloned())
+    }
+}
+
+#[async_trait]
+impl PolicyStore for MemoryStore {
+    async fn policies(&self, org: OrgId) -> Result<Vec<Policy>, StoreDown> {
+        let kept = self.reach("read an org's policies")?;
+        let rows = kept.orgs.get(&org);
+        let mut policies: Vec<_> =
+            rows.iter().flat_map(|rows| rows.policies.values()).cloned().collect();
+        policies.sort_by_key(|policy| (policy.created_at, policy.id));
+        Ok(policies)
+    }
+
+    async fn policy_version(
+        &self,
+        org: OrgId,
+        id: PolicyVersionId,
+    ) -> Result<Option<PolicyVersion>, StoreDown> {
+        let kept = self.reach("read a policy version")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.versions.get(&id)).cloned())
+    }
+
+    async fn latest_policy_version(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+    ) -> Result<Option<PolicyVersion>, StoreDown> {
+        let kept = self.reach("read the latest version of a policy")?;
+        let rows = kept.orgs.get(&org);
+        let versions = rows.iter().flat_map(|rows| rows.versions.values());
+        let latest = versions.filter(|version| version.policy == policy);
+        Ok(latest.max_by_key(|version| version.number).cloned())
+    }
+}
+
+#[async_trait]
+impl SealKeyStore for MemoryStore {
+    async fn seal_keys(&self) -> Result<Vec<deed::SealKey>, StoreDown> {
+        Ok(self.reach("read the seal keys")?.seal_keys.clone())
+    }
+
+    async fn put_seal_key(&self, key: &deed::SealKey) -> Result<(), StoreDown> {
+        let mut kept = self.reach("register a seal key")?;
+        kept.seal_keys.retain(|held| held.kid() != key.kid());
+        kept.seal_keys.push(key.clone());
+        kept.seal_keys.sort_by_key(|key| (key.activated_at, key.kid()));
+        Ok(())
+    }
+}

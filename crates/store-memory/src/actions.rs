@@ -1,0 +1,174 @@
+//! The Gate's store: actions are read, listed, found due, and their leases renewed.
+
+use async_trait::async_trait;
+use gate::{ActionDetail, ActionStore, Due, DueFor, Filter, HeldLease, Page, Place};
+use ledger::{
+    StoreDown,
+    record::{Action, Known},
+};
+use model::{ActionId, AgentId, Digest, Mode, OrgId, State, Timestamp};
+
+use crate::{
+    MemoryStore,
+    rows::{KeptAction, Rows},
+};
+
+/// How many events an action's detail shows.
+const DETAIL_EVENTS: usize = 200;
+
+#[async_trait]
+impl ActionStore for MemoryStore {
+    async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown> {
+        let kept = self.reach("read an action")?;
+        let found = kept.orgs.get(&org).and_then(|rows| rows.actions.get(&id));
+        Ok(found.map(|kept| kept.action.clone()))
+    }
+
+    async fn detail(&self, org: OrgId, id: ActionId) -> Result<Option<ActionDetail>, StoreDown> {
+        let kept = self.reach("read an action's detail")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| detail(rows, id)))
+    }
+
+    async fn list(
+        &self,
+        org: OrgId,
+        filter: &Filter,
+        after: Option<Place>,
+        limit: usize,
+    ) -> Result<Page, StoreDown> {
+        let kept = self.reach("list actions")?;
+        let Some(rows) = kept.orgs.get(&org) else {
+            return Ok(Page { actions: Vec::new(), has_more: false });
+        };
+        let shown = |action: &&Action| {
+            after.is_none_or(|after| place(action) < after) && passes(filter, action)
+        };
+        let all = rows.actions.values().map(|kept| &kept.action);
+        let mut actions: Vec<_> = all.filter(shown).collect();
+        actions.sort_by_key(|action| std::cmp::Reverse(place(action)));
+        let has_more = actions.len() > limit;
+        Ok(Page { actions: actions.into_iter().take(limit).cloned().collect(), has_more })
+    }
+
+    async fn known(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        key: &str,
+    ) -> Result<Option<Known>, StoreDown> {
+        let kept = self.reach("read an idempotency key")?;
+        let rows = kept.orgs.get(&org);
+        let known = rows.and_then(|rows| rows.known.get(&(agent, key.to_owned())));
+        Ok(known.filter(|known| self.clock.now() < known.expires_at).cloned())
+    }
+
+    async fn last_tool_digest(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        tool: &str,
+    ) -> Result<Option<Digest>, StoreDown> {
+        let kept = self.reach("read the last digest of a tool")?;
+        let Some(rows) = kept.orgs.get(&org) else { return Ok(None) };
+        let calls = rows.actions.values().map(|kept| &kept.action).filter(|action| {
+            let theirs = action.agent.id == agent && action.mode == Mode::Proxy;
+            theirs && action.tool == tool && action.tool_digest.is_some()
+        });
+        Ok(calls.max_by_key(|action| place(action)).and_then(|action| action.tool_digest))
+    }
+
+    async fn due(&self, limit: usize) -> Result<Vec<Due>, StoreDown> {
+        let kept = self.reach("look for what is due")?;
+        let now = self.clock.now();
+        let mut due: Vec<(Timestamp, Due)> = Vec::new();
+        for (org, rows) in &kept.orgs {
+            for kept in rows.actions.values() {
+                let past = due_since(kept).into_iter().filter(|(_, since)| *since <= now);
+                let action = kept.action.id;
+                due.extend(past.map(|(what, since)| (since, Due { org: *org, action, what })));
+            }
+        }
+        due.sort_by_key(|(since, due)| (*since, due.org, due.action, due.what));
+        Ok(due.into_iter().take(limit).map(|(_, due)| due).collect())
+    }
+
+    async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown> {
+        let mut kept = self.reach("renew leases")?;
+        let now = self.clock.now();
+        let mut renewed = Vec::new();
+        for lease in held {
+            let rows = kept.orgs.get_mut(&lease.org);
+            let Some(row) = rows.and_then(|rows| rows.actions.get_mut(&lease.action)) else {
+                continue;
+            };
+            let lasts = row.lease_until.is_some_and(|until| now < until);
+            if lasts && row.action.lease.as_ref() == Some(&lease.lease) {
+                row.lease_until = Some(now + self.lease);
+                renewed.push(lease.clone());
+            }
+        }
+        Ok(renewed)
+    }
+}
+
+fn detail(rows: &Rows, id: ActionId) -> Option<ActionDetail> {
+    let kept = rows.actions.get(&id)?;
+    let about = rows.events.iter().filter(|event| event.action == Some(id));
+    Some(ActionDetail {
+        action: kept.action.clone(),
+        disclosures: kept.disclosures.clone(),
+        events: about.take(DETAIL_EVENTS).cloned().collect(),
+        deeds: rows.deeds.iter().filter(|deed| deed.action == Some(id)).cloned().collect(),
+    })
+}
+
+/// Returns what an action waits for, and the moment from which it is due.
+fn due_since(kept: &KeptAction) -> Vec<(DueFor, Timestamp)> {
+    let action = &kept.action;
+    let deadline = action.deadline.filter(|_| action.state == State::Executing);
+    let waits = action.approval.as_ref().filter(|_| action.state == State::PendingApproval);
+    let kinds = [
+        (DueFor::EdgeDeadline, deadline),
+        (DueFor::ApprovalExpiry, waits.map(|approval| approval.expires_at)),
+        (DueFor::Takeover, kept.lease_until),
+    ];
+    kinds.into_iter().filter_map(|(what, since)| Some((what, since?))).collect()
+}
+
+fn place(action: &Action) -> Place {
+    Place { created_at: action.created_at, id: action.id }
+}
+
+/// Returns whether every filter lets the action through.
+fn passes(filter: &Filter, action: &Action) -> bool {
+    let witness = action.witness.as_ref();
+    let differs = action
+        .decision
+        .shadow
+        .as_ref()
+        .is_some_and(|shadow| shadow.outcome != action.decision.outcome);
+    filter.agent.is_none_or(|agent| action.agent.id == agent)
+        && filter.tool.as_ref().is_none_or(|glob| glob.is_match(&action.tool))
+        && any(&filter.states, Some(&action.state))
+        && any(&filter.decisions, Some(&action.decision.outcome))
+        && any(&filter.verdicts, witness.map(|witness| &witness.verdict))
+        && any(&filter.levels, witness.map(|witness| &witness.level))
+        && filter
+            .on_behalf_of
+            .as_ref()
+            .is_none_or(|wanted| action.on_behalf_of.as_ref() == Some(wanted))
+        && filter.from.is_none_or(|from| from <= action.created_at)
+        && filter.to.is_none_or(|to| action.created_at < to)
+        && filter.text.as_ref().is_none_or(|text| mentions(action, text))
+        && filter.shadow_differs.is_none_or(|_| differs)
+}
+
+/// Returns whether the value is one of these; none at all lets everything through.
+fn any<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
+    wanted.is_empty() || value.is_some_and(|value| wanted.contains(value))
+}
+
+fn mentions(action: &Action, text: &str) -> bool {
+    let code = action.execution.as_ref().and_then(|execution| execution.error_code.as_ref());
+    action.tool.contains(text) || code.is_some_and(|code| code.as_str().contains(text))
+}

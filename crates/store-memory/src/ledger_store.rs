@@ -1,0 +1,123 @@
+//! The ledger's store: turns are appended under the lock, if the head has not moved.
+
+use async_trait::async_trait;
+use event::Event;
+use ledger::{AppendError, Base, EventStore, LedgerStore, Loaded, Needs, StoreDown, Turn};
+use model::{OrgId, PolicyVersionId, Timestamp};
+
+use crate::{
+    Kept, MemoryStore, check,
+    faults::{Doubt, Fate, fault},
+    rows::Rows,
+};
+
+#[async_trait]
+impl LedgerStore for MemoryStore {
+    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
+        let kept = self.reach("read the base of an org")?;
+        Ok((kept.orgs.get(&org).and_then(base), self.clock.now()))
+    }
+
+    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
+        let kept = self.reach("load rows for a turn")?;
+        Ok(kept.orgs.get(&org).map(|rows| load(rows, needs)).unwrap_or_default())
+    }
+
+    async fn policy_document(
+        &self,
+        org: OrgId,
+        version: PolicyVersionId,
+    ) -> Result<Option<String>, StoreDown> {
+        let kept = self.reach("read a policy document")?;
+        let version = kept.orgs.get(&org).and_then(|rows| rows.versions.get(&version));
+        Ok(version.map(|version| version.document.clone()))
+    }
+
+    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
+        let mut kept = self.reach("append a turn")?;
+        let doubt = match kept.faults.next() {
+            Fate::Loses => return Err(AppendError::Lost),
+            Fate::Goes => None,
+            Fate::AnswerLost(doubt) => Some(doubt),
+        };
+        if doubt != Some(Doubt::Dropped) {
+            commit(&mut kept, turn, self.lease)?;
+        }
+        match doubt {
+            None => Ok(self.clock.now()),
+            Some(_) => Err(AppendError::InDoubt(fault("append a turn", "the answer was dropped"))),
+        }
+    }
+
+    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
+        let mut kept = self.reach("settle a turn")?;
+        let rows = kept.orgs.entry(turn.org).or_default();
+        if rows.turns.contains(&turn.id) {
+            return Ok(true);
+        }
+        rows.fenced.insert(turn.id);
+        Ok(false)
+    }
+}
+
+#[async_trait]
+impl EventStore for MemoryStore {
+    async fn events_after(
+        &self,
+        org: OrgId,
+        seq: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreDown> {
+        let kept = self.reach("read events")?;
+        let events = kept.orgs.get(&org).map(|rows| rows.events.as_slice()).unwrap_or_default();
+        let start = events.partition_point(|event| event.seq <= seq);
+        Ok(events.iter().skip(start).take(limit).cloned().collect())
+    }
+
+    async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown> {
+        let kept = self.reach("read the place of the last event")?;
+        let last = kept.orgs.get(&org).and_then(|rows| rows.events.last());
+        Ok(last.map_or(0, |event| event.seq))
+    }
+}
+
+fn commit(kept: &mut Kept, turn: &Turn, lease: std::time::Duration) -> Result<(), AppendError> {
+    match kept.orgs.get_mut(&turn.org) {
+        Some(rows) => {
+            check::check(rows, turn)?;
+            rows.append(turn, lease);
+        }
+        None => {
+            // An org whose first turn is refused must leave nothing behind.
+            let mut rows = Rows::default();
+            check::check(&rows, turn)?;
+            rows.append(turn, lease);
+            kept.orgs.insert(turn.org, rows);
+        }
+    }
+    Ok(())
+}
+
+fn base(rows: &Rows) -> Option<Base> {
+    Some(Base {
+        head: rows.head.clone()?,
+        org: rows.org.clone()?,
+        active: rows.active.values().copied().collect(),
+        connectors: rows.connectors.clone(),
+    })
+}
+
+fn load(rows: &Rows, needs: &Needs) -> Loaded {
+    Loaded {
+        agents: needs.agents.iter().filter_map(|id| rows.agents.get(id)).cloned().collect(),
+        keys: needs.keys.iter().filter_map(|id| rows.keys.get(id)).cloned().collect(),
+        actions: needs
+            .actions
+            .iter()
+            .filter_map(|id| rows.actions.get(id))
+            .map(|kept| kept.action.clone())
+            .collect(),
+        known: needs.known.iter().filter_map(|key| rows.known.get(key)).cloned().collect(),
+        budgets: needs.budgets.iter().filter_map(|key| rows.budgets.get(key)).cloned().collect(),
+    }
+}

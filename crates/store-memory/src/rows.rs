@@ -1,0 +1,127 @@
+//! The rows of one org and how a turn that won changes them.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use event::Event;
+use gate::StoredDeed;
+use ledger::{
+    Change, Head, PlacedDeed, Turn, TurnId,
+    record::{
+        Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, Known, Org, Policy, PolicyMode,
+        PolicyVersion,
+    },
+};
+use model::{ActionId, AgentId, ConnectorId, KeyId, PolicyId, PolicyVersionId, Timestamp};
+
+/// The rows of one org. Without a head the org is not there: only fences of its turns may be.
+#[derive(Default)]
+pub(crate) struct Rows {
+    pub(crate) head: Option<Head>,
+    pub(crate) turns: BTreeSet<TurnId>,
+    /// Turns that must never become part of the record.
+    pub(crate) fenced: BTreeSet<TurnId>,
+    pub(crate) org: Option<Org>,
+    pub(crate) agents: BTreeMap<AgentId, Agent>,
+    pub(crate) keys: BTreeMap<KeyId, ApiKey>,
+    pub(crate) policies: BTreeMap<PolicyId, Policy>,
+    pub(crate) versions: BTreeMap<PolicyVersionId, PolicyVersion>,
+    pub(crate) active: BTreeMap<PolicyMode, ActivePolicy>,
+    pub(crate) connectors: BTreeMap<ConnectorId, Connector>,
+    pub(crate) actions: BTreeMap<ActionId, KeptAction>,
+    pub(crate) known: BTreeMap<(AgentId, String), Known>,
+    pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
+    pub(crate) deeds: Vec<StoredDeed>,
+    pub(crate) events: Vec<Event>,
+}
+
+/// An action and what the store keeps beside it.
+pub(crate) struct KeptAction {
+    pub(crate) action: Action,
+    pub(crate) lease_until: Option<Timestamp>,
+    pub(crate) disclosures: Vec<deed::Disclosure>,
+}
+
+impl Rows {
+    /// Makes the turn part of the record. It was checked before, so nothing can go wrong.
+    pub(crate) fn append(&mut self, turn: &Turn, lease: Duration) {
+        let lease_until = turn.at + lease;
+        turn.changes.iter().for_each(|change| self.change(change, lease_until));
+        turn.deeds.iter().for_each(|deed| self.deed(deed));
+        self.events.extend(turn.events.iter().cloned());
+        self.turns.insert(turn.id);
+        self.head = Some(turn.head.clone());
+    }
+
+    fn change(&mut self, change: &Change, lease_until: Timestamp) {
+        match change {
+            Change::Org(org) => self.org = Some(org.clone()),
+            Change::Agent(agent) => {
+                self.agents.insert(agent.id, agent.clone());
+            }
+            Change::ApiKey(key) => {
+                self.keys.insert(key.id, key.clone());
+            }
+            Change::Policy(policy) => {
+                self.policies.insert(policy.id, policy.clone());
+            }
+            Change::PolicyVersion(version) => {
+                self.versions.insert(version.id, version.clone());
+            }
+            Change::Activation(active) => {
+                self.active.insert(active.mode, *active);
+            }
+            Change::ShadowEnded => {
+                self.active.remove(&PolicyMode::Shadow);
+            }
+            Change::Connector(connector) => {
+                self.connectors.insert(connector.id, connector.clone());
+            }
+            Change::ActionBegun(action, disclosures) => {
+                self.action(action, lease_until).disclosures.clone_from(disclosures);
+            }
+            Change::ActionMoved(action) => {
+                self.action(action, lease_until);
+            }
+            Change::Known(known) => {
+                self.known.insert((known.agent, known.key.clone()), known.clone());
+            }
+            Change::Budget(budget) => {
+                self.budgets.insert((budget.key.clone(), budget.window_start), budget.clone());
+            }
+        }
+    }
+
+    /// Sets the action's row, and the end of its lease when it has one.
+    fn action(&mut self, action: &Action, lease_until: Timestamp) -> &mut KeptAction {
+        let kept = self.actions.entry(action.id).or_insert_with(|| KeptAction {
+            action: action.clone(),
+            lease_until: None,
+            disclosures: Vec::new(),
+        });
+        kept.lease_until = action.lease.is_some().then_some(lease_until);
+        kept.action.clone_from(action);
+        kept
+    }
+
+    fn deed(&mut self, placed: &PlacedDeed) {
+        let kept = placed.action.and_then(|action| self.actions.get_mut(&action));
+        if let Some(kept) = kept {
+            kept.disclosures.extend(placed.disclosures.iter().cloned());
+        }
+        self.deeds.push(StoredDeed {
+            id: placed.sealed.id,
+            kind: placed.sealed.kind,
+            seq: placed.sealed.seq,
+            issued_at: placed.sealed.issued_at,
+            body: placed.sealed.body.clone(),
+            digest: placed.sealed.digest,
+            signature: placed.sealed.signature,
+            key_id: placed.sealed.key_id.to_string(),
+            agent: placed.agent,
+            action: placed.action,
+        });
+    }
+}
