@@ -60,8 +60,8 @@ fn log() -> Log {
     let deeds = (0..3)
         .map(|_| {
             let (draft, disclosures) = specimen::admin(&mint);
-            let sealed = sealer.seal(&mut head, &draft, org, now).expect("a sealed deed");
-            deed::api_form(&sealed.body, &sealed.signature, &disclosures).expect("form").to_string()
+            let made = sealer.seal(&mut head, &draft, org, now).expect("a sealed deed");
+            deed::api_form(&made.body, &made.signature, &disclosures).expect("form").to_string()
         })
         .collect();
     let checkpoint = sealer.checkpoint(&head, now).expect("a checkpoint");
