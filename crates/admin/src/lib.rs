@@ -1,6 +1,132 @@
-//! The use cases that operator verbs and admin routes share: each one a turn of the ledger with an
-//! admin deed. It serves no routes and prints nothing.
+//! The use cases that operator verbs and admin routes share: each one a turn of the ledger with
+//! an admin deed. It serves no routes, prints nothing, and runs no tool.
+//!
+//! [`Admin::create_org`] makes an org with everything that it starts with. All other changes are
+//! made through [`Admin::in_org`], which says in which org and by whom; each answers with a
+//! [`Changed`]: the record as it stands now and the deed that says so. A change whose deed cannot
+//! be appended does not happen.
+//!
+//! [`Admin::authenticate`] tells whose an API key is.
 
+use std::sync::Arc;
+
+use crypto::{Secret, vault::Ring};
+use ledger::{Ledger, Needs, Snapshot};
+use model::{Clock, Entropy, Mint, OrgId};
+
+mod agent;
+mod api_key;
+mod authenticate;
+mod by;
+mod change;
+mod connector;
+mod credential;
+mod error;
+mod fact;
+mod input;
+mod key;
+mod org;
+mod policy;
+mod seal_key;
+mod stop;
 mod store;
 
+pub use agent::NewAgent;
+pub use api_key::{KeyMode, KeyText, MalformedKey};
+pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
+pub use by::By;
+pub use change::Changed;
+pub use connector::{Candidate, ConnectorCheck, NewConnector};
+pub use credential::{Credential, open_credential};
+pub use error::{AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, Unfit};
+pub use key::{NewKey, ShownKey};
+pub use org::{Founded, NewOrg, OPERATOR_ORG};
+pub use policy::Activation;
+pub use seal_key::{PUBLISHED_BEFORE, Registered, register_seal_keys};
 pub use store::{AccountStore, PolicyStore, SealKeyStore, Store};
+
+use crate::{
+    authenticate::KeyCache,
+    by::Reason,
+    change::{Act, Record},
+};
+
+/// What administration is made of.
+pub struct Parts {
+    /// Takes the turns.
+    pub ledger: Ledger,
+    /// Where accounts, policies and seal keys are read.
+    pub store: Arc<dyn Store>,
+    /// Says whether a connector's adapter takes a config.
+    pub connectors: Arc<dyn ConnectorCheck>,
+    /// Randomness for ids and keys.
+    pub entropy: Arc<dyn Entropy>,
+    /// This process's clock; turns have the store's own time.
+    pub clock: Arc<dyn Clock>,
+    /// Mixed into the MAC of every API key; a new one ends all of them.
+    pub pepper: Secret<Vec<u8>>,
+    /// Encrypts the credentials of connectors.
+    pub vault: Arc<Ring>,
+}
+
+/// The administration of every org.
+pub struct Admin {
+    parts: Parts,
+    keys: KeyCache,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admin").finish_non_exhaustive()
+    }
+}
+
+impl Admin {
+    /// Returns the administration over these parts.
+    pub fn new(parts: Parts) -> Self {
+        Self { parts, keys: KeyCache::default() }
+    }
+
+    /// Returns the use cases of one org, as done by this actor.
+    pub fn in_org(&self, org: OrgId, by: By) -> InOrg<'_> {
+        InOrg { admin: self, org, by }
+    }
+
+    fn mint(&self) -> Mint<'_> {
+        Mint::new(self.parts.clock.now(), self.parts.entropy.as_ref())
+    }
+}
+
+/// The use cases of one org, as done by one actor.
+#[derive(Debug, Clone, Copy)]
+pub struct InOrg<'a> {
+    admin: &'a Admin,
+    org: OrgId,
+    by: By,
+}
+
+impl InOrg<'_> {
+    /// Has a change decided in a turn of the org.
+    async fn turn<F, T>(
+        &self,
+        needs: Needs,
+        reason: Option<Reason>,
+        decide: F,
+    ) -> Result<T, ChangeError>
+    where
+        F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, ChangeError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let act = Act { by: self.by, reason, needs, decide };
+        self.admin.parts.ledger.enter(self.org, act).await?
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -29,8 +29,7 @@ pub trait AccountStore: Send + Sync {
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown>;
 
     /// Returns a connector of the org.
-    async fn connector(&self, org: OrgId, id: ConnectorId)
-    -> Result<Option<Connector>, StoreDown>;
+    async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown>;
 }
 
 /// Where policies are read.

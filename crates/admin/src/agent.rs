@@ -1,0 +1,67 @@
+//! Making agents.
+
+use std::collections::BTreeMap;
+
+use ledger::{LedgerError, Needs, Snapshot, record::Agent};
+use model::{AgentId, EventType, IntentMode};
+
+use crate::{ChangeError, Changed, InOrg, input};
+
+/// What an agent is made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAgent {
+    /// Its name, unique in the org: 1 to 64 characters of `a-z0-9_-`.
+    pub name: String,
+    /// Facts about it that policies may ask for.
+    pub labels: BTreeMap<String, String>,
+    /// Whether its calls must be signed.
+    pub intent_mode: IntentMode,
+}
+
+impl InOrg<'_> {
+    /// Makes an agent.
+    pub async fn create_agent(&self, new: NewAgent) -> Result<Changed<Agent>, ChangeError> {
+        let name = input::agent_name(&new.name)?;
+        if self.has_agent_named(&name).await? {
+            return Err(ChangeError::NameTaken(name));
+        }
+        let agent = Agent {
+            id: self.admin.mint().id(AgentId::from_uuid),
+            org: self.org,
+            name: name.clone(),
+            labels: input::labels(new.labels)?,
+            intent_mode: new.intent_mode,
+            system: false,
+            stop: None,
+            suspension: None,
+            archived_at: None,
+            created_at: model::Timestamp::EPOCH,
+        };
+        let made = self.turn(Needs::default(), None, move |at, record| {
+            let agent = Agent { created_at: at.now(), ..agent.clone() };
+            Ok(record.agent(EventType::AgentCreated, None, agent))
+        });
+        match made.await {
+            // The store's unique key is the second guard: of two who ask at once, one is refused.
+            Err(ChangeError::Ledger(LedgerError::Fault)) if self.has_agent_named(&name).await? => {
+                Err(ChangeError::NameTaken(name))
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn has_agent_named(&self, name: &str) -> Result<bool, ChangeError> {
+        let agents = self.admin.parts.store.agents(self.org).await?;
+        Ok(agents.iter().any(|agent| agent.name == name))
+    }
+}
+
+/// Returns the agent that a turn loaded.
+pub(crate) fn loaded(at: &Snapshot, id: AgentId) -> Result<&Agent, ChangeError> {
+    at.agent(id).ok_or(ChangeError::NotFound("agent"))
+}
+
+/// Returns what a turn needs that changes this agent.
+pub(crate) fn needed(id: AgentId) -> Needs {
+    Needs { agents: [id].into(), ..Needs::default() }
+}

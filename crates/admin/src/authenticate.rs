@@ -1,0 +1,140 @@
+//! Whose an API key is.
+//!
+//! A key and its agent are remembered for [`CACHED_FOR`]: another instance that revokes the key
+//! is noticed by reads that much later. Calls are not affected, since every turn of the ledger
+//! looks at the key again.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ledger::record::{Agent, ApiKey, Holder};
+use model::{KeyId, OrgId, Scope, Timestamp};
+
+use crate::{Admin, AuthenticateError, KeyText};
+
+/// How long a key is remembered.
+pub const CACHED_FOR: Duration = Duration::from_secs(1);
+
+/// The most keys that are remembered.
+const CACHED: usize = 10_000;
+
+/// Whoever sent a request with a valid API key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The org.
+    pub org: OrgId,
+    /// The key.
+    pub key: KeyId,
+    /// Whose key it is.
+    pub holder: KeyHolder,
+    /// What the key may do.
+    pub scopes: Vec<Scope>,
+    /// Whether its actions are no tests.
+    pub livemode: bool,
+}
+
+/// Whose a key is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyHolder {
+    /// This agent's, as it stood up to a second ago.
+    Agent(Box<Agent>),
+    /// The org's own.
+    Org,
+}
+
+impl Caller {
+    /// Returns the agent, nothing for an org key.
+    pub fn agent(&self) -> Option<&Agent> {
+        match &self.holder {
+            KeyHolder::Agent(agent) => Some(agent),
+            KeyHolder::Org => None,
+        }
+    }
+
+    /// Returns whether the key has this scope.
+    pub fn has(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+}
+
+impl Admin {
+    /// Returns whose key this text is.
+    pub async fn authenticate(&self, text: &str) -> Result<Caller, AuthenticateError> {
+        let text = KeyText::parse(text).map_err(|_| AuthenticateError::Unauthenticated)?;
+        // Before the look-up, so that an unknown key takes the same work as a wrong one.
+        let mac = text.mac(&self.parts.pepper);
+        let known = self.known_key(text.id()).await?;
+        let now = self.parts.clock.now();
+        known
+            .filter(|known| crypto::constant_time_eq(mac.as_bytes(), known.key.mac.as_bytes()))
+            .filter(|known| known.key.is_valid(now))
+            .map(|known| known.caller.clone())
+            .ok_or(AuthenticateError::Unauthenticated)
+    }
+
+    async fn known_key(&self, id: KeyId) -> Result<Option<Arc<KnownKey>>, AuthenticateError> {
+        // The moment before the look-up, so that nothing is remembered too long.
+        let now = self.parts.clock.now();
+        if let Some(known) = self.keys.get(id, now) {
+            return Ok(Some(known));
+        }
+        let Some(key) = self.parts.store.api_key(id).await? else { return Ok(None) };
+        let holder = match key.holder {
+            Holder::Org => KeyHolder::Org,
+            Holder::Agent(agent) => match self.parts.store.agent(key.org, agent).await? {
+                Some(agent) => KeyHolder::Agent(Box::new(agent)),
+                None => return Ok(None),
+            },
+        };
+        let ApiKey { org, livemode, .. } = key;
+        let caller = Caller { org, key: id, holder, scopes: key.scopes.clone(), livemode };
+        let known = Arc::new(KnownKey { key, caller, read_at: now });
+        self.keys.put(id, Arc::clone(&known));
+        Ok(Some(known))
+    }
+}
+
+struct KnownKey {
+    key: ApiKey,
+    caller: Caller,
+    read_at: Timestamp,
+}
+
+impl KnownKey {
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        // A clock that was set back must not lengthen a memory.
+        self.read_at <= now && now.since(self.read_at) < CACHED_FOR
+    }
+}
+
+/// Keys that were read a moment ago.
+#[derive(Default)]
+pub(crate) struct KeyCache(Mutex<HashMap<KeyId, Arc<KnownKey>>>);
+
+impl KeyCache {
+    /// Forgets a key that this process revoked.
+    pub(crate) fn forget(&self, id: KeyId) {
+        self.lock().remove(&id);
+    }
+
+    fn get(&self, id: KeyId, now: Timestamp) -> Option<Arc<KnownKey>> {
+        self.lock().get(&id).filter(|known| known.is_fresh(now)).map(Arc::clone)
+    }
+
+    fn put(&self, id: KeyId, known: Arc<KnownKey>) {
+        let mut keys = self.lock();
+        if keys.len() >= CACHED {
+            keys.retain(|_, other| other.is_fresh(known.read_at));
+        }
+        if keys.len() < CACHED {
+            keys.insert(id, known);
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<KeyId, Arc<KnownKey>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,56 @@
+//! Who changes an org, and why: what every admin deed says of its actor.
+
+use std::fmt;
+
+use deed::{Actor, Word};
+use model::KeyId;
+
+use crate::ChangeError;
+
+/// Who changes an org.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Whoever runs the deployment, by a verb of the program.
+    Operator,
+    /// An org key with the `admin` scope; a turn refuses it once it is revoked or expired.
+    OrgKey(KeyId),
+}
+
+impl By {
+    pub(crate) fn actor(self) -> Actor {
+        match self {
+            Self::Operator => Actor::System(Word::of("operator")),
+            Self::OrgKey(id) => Actor::ApiKey(id),
+        }
+    }
+}
+
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Operator => f.write_str("operator"),
+            Self::OrgKey(id) => write!(f, "{id}"),
+        }
+    }
+}
+
+/// Why somebody changes an org, in their words; a deed commits to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reason(String);
+
+impl Reason {
+    const MAX_CHARS: usize = 280;
+
+    /// Reads the reason that somebody gave.
+    pub(crate) fn parse(text: &str) -> Result<Self, ChangeError> {
+        let fits = (1..=Self::MAX_CHARS).contains(&text.chars().count());
+        if fits && !text.trim().is_empty() && !text.contains('\0') {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(ChangeError::bad_input("reason", "1 to 280 characters that say why"))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}

@@ -1,0 +1,242 @@
+//! Making connectors, giving them credentials, and switching them on and off.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use ledger::{
+    Needs, Snapshot,
+    record::{Connector, ConnectorStatus},
+};
+use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp};
+use serde_json::Value;
+
+use crate::{
+    ChangeError, Changed, ConnectorError, Credential, InOrg, Unfit,
+    by::Reason,
+    credential::{self, Envelope},
+};
+
+/// What a connector is made with.
+#[derive(Debug, Clone)]
+pub struct NewConnector {
+    /// Its name, the first part of its tools' names; unique in the org.
+    pub name: String,
+    /// Its type, such as `postgres`.
+    pub kind: String,
+    /// Its config, without secrets.
+    pub config: Value,
+    /// Its credential; empty when it is set later.
+    pub credential: Credential,
+    /// Whether it runs test actions and no others.
+    pub test: bool,
+}
+
+/// A connector as its adapter is asked whether it would do.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate<'a> {
+    /// The org.
+    pub org: OrgId,
+    /// The connector's id.
+    pub id: ConnectorId,
+    /// Its name.
+    pub name: &'a ConnectorName,
+    /// Its type.
+    pub kind: &'a str,
+    /// Its config.
+    pub config: &'a Value,
+    /// Its credential; empty when none was given yet, and then the governed system cannot be
+    /// asked.
+    pub credential: &'a Credential,
+}
+
+/// Knows the adapters.
+#[async_trait]
+pub trait ConnectorCheck: Send + Sync {
+    /// Returns what is wrong with a connector, nothing when it can be used.
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit>;
+}
+
+impl InOrg<'_> {
+    /// Makes an enabled connector.
+    pub async fn create_connector(
+        &self,
+        new: NewConnector,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let name = connector_name(&new.name)?;
+        kind_fits(&new.kind)?;
+        credential::check(&new.credential)?;
+        if self.admin.parts.store.connectors(self.org).await?.iter().any(|c| c.name == name) {
+            return Err(ChangeError::NameTaken(name.to_string()).into());
+        }
+        let id = self.admin.mint().id(ConnectorId::from_uuid);
+        self.check(Candidate {
+            org: self.org,
+            id,
+            name: &name,
+            kind: &new.kind,
+            config: &new.config,
+            credential: &new.credential,
+        })
+        .await?;
+        let connector = Connector {
+            id,
+            org: self.org,
+            name,
+            kind: new.kind,
+            test: new.test,
+            status: ConnectorStatus::Enabled,
+            config: new.config,
+            credential: self.sealed(id, &new.credential)?,
+            revision: 1,
+            created_at: Timestamp::EPOCH,
+        };
+        let made = self.turn(Needs::default(), None, move |at, record| {
+            if at.connectors().any(|other| other.name == connector.name) {
+                return Err(ChangeError::NameTaken(connector.name.to_string()));
+            }
+            let connector = Connector { created_at: at.now(), ..connector.clone() };
+            Ok(record.connector(EventType::ConnectorCreated, None, connector))
+        });
+        Ok(made.await?)
+    }
+
+    /// Replaces a connector's config.
+    pub async fn update_connector(
+        &self,
+        id: ConnectorId,
+        config: Value,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let before = self.stored(id).await?;
+        let credential = credential::open_credential(&self.admin.parts.vault, &before)?;
+        self.check(Candidate { config: &config, ..candidate(&before, &credential) }).await?;
+        self.revise(before, EventType::ConnectorUpdated, move |connector| {
+            connector.config = config.clone();
+        })
+        .await
+    }
+
+    /// Replaces a connector's whole credential; no value is ever given out again.
+    pub async fn set_credential(
+        &self,
+        id: ConnectorId,
+        credential: Credential,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        credential::check(&credential)?;
+        let before = self.stored(id).await?;
+        self.check(candidate(&before, &credential)).await?;
+        let sealed: BTreeMap<String, String> = self.sealed(id, &credential)?;
+        self.revise(before, EventType::ConnectorCredentialSet, move |connector| {
+            connector.credential = sealed.clone();
+        })
+        .await
+    }
+
+    /// Lets a connector run calls again.
+    pub async fn enable_connector(
+        &self,
+        id: ConnectorId,
+        reason: &str,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        self.switch(id, ConnectorStatus::Enabled, reason).await
+    }
+
+    /// Makes a connector refuse calls.
+    pub async fn disable_connector(
+        &self,
+        id: ConnectorId,
+        reason: &str,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        self.switch(id, ConnectorStatus::Disabled, reason).await
+    }
+
+    async fn switch(
+        &self,
+        id: ConnectorId,
+        status: ConnectorStatus,
+        reason: &str,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let reason = Reason::parse(reason)?;
+        let (event, already) = match status {
+            ConnectorStatus::Enabled => {
+                (EventType::ConnectorEnabled, "the connector is already enabled")
+            }
+            ConnectorStatus::Disabled => {
+                (EventType::ConnectorDisabled, "the connector is already disabled")
+            }
+        };
+        let switched = self.turn(Needs::default(), Some(reason), move |at, record| {
+            let before = loaded(at, id)?;
+            if before.status == status {
+                return Err(ChangeError::Conflict(already));
+            }
+            let after = Connector { status, ..before.clone() };
+            Ok(record.connector(event, Some(before), after))
+        });
+        Ok(switched.await?)
+    }
+
+    /// Writes the next revision of a connector that was checked as it stood `before`.
+    async fn revise(
+        &self,
+        before: Connector,
+        event: EventType,
+        edit: impl Fn(&mut Connector) + Send + 'static,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let (id, checked) = (before.id, before.revision);
+        let revised = self.turn(Needs::default(), None, move |at, record| {
+            let before = loaded(at, id)?;
+            if before.revision != checked {
+                return Err(ChangeError::Conflict("the connector was changed meanwhile"));
+            }
+            let mut after = before.clone();
+            edit(&mut after);
+            after.revision = after.revision.saturating_add(1);
+            Ok(record.connector(event, Some(before), after))
+        });
+        Ok(revised.await?)
+    }
+
+    async fn stored(&self, id: ConnectorId) -> Result<Connector, ConnectorError> {
+        let stored = self.admin.parts.store.connector(self.org, id).await?;
+        Ok(stored.ok_or(ChangeError::NotFound("connector"))?)
+    }
+
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+        self.admin.parts.connectors.check(candidate).await
+    }
+
+    fn sealed(
+        &self,
+        connector: ConnectorId,
+        credential: &Credential,
+    ) -> Result<BTreeMap<String, String>, ConnectorError> {
+        let (vault, entropy) = (&self.admin.parts.vault, self.admin.parts.entropy.as_ref());
+        Ok(Envelope { vault, entropy, org: self.org, connector }.seal(credential)?)
+    }
+}
+
+fn candidate<'a>(connector: &'a Connector, credential: &'a Credential) -> Candidate<'a> {
+    let Connector { id, org, name, kind, config, .. } = connector;
+    Candidate { org: *org, id: *id, name, kind, config, credential }
+}
+
+fn loaded(at: &Snapshot, id: ConnectorId) -> Result<&Connector, ChangeError> {
+    at.connector(id).ok_or(ChangeError::NotFound("connector"))
+}
+
+fn connector_name(text: &str) -> Result<ConnectorName, ChangeError> {
+    let name: Option<ConnectorName> = text.parse().ok();
+    name.filter(|name| !name.is_reserved()).ok_or_else(|| {
+        let reserved = ConnectorName::RESERVED.join("`, `");
+        let expected = format!("2 to 32 characters of `a-z0-9-`, none of `{reserved}`");
+        ChangeError::bad_input("name", expected)
+    })
+}
+
+/// A type stands in deeds, so it is a word before any adapter is asked.
+fn kind_fits(kind: &str) -> Result<(), ConnectorError> {
+    match kind.parse::<deed::Word>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Unfit::UnknownKind(kind.chars().take(64).collect()).into()),
+    }
+}

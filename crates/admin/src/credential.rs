@@ -1,0 +1,77 @@
+//! A connector's credential: sealed field by field, bound to its org, connector and field, so
+//! that a ciphertext moved elsewhere does not open.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use crypto::{
+    Secret,
+    vault::{Ring, VaultError},
+};
+use ledger::record::Connector;
+use model::{ConnectorId, Entropy, OrgId};
+
+use crate::ChangeError;
+
+/// The fields of a credential by name.
+pub type Credential = BTreeMap<String, Secret<String>>;
+
+const MAX_FIELDS: usize = 16;
+const MAX_VALUE: usize = 8 * 1024;
+
+/// Returns the credential of a connector, for the adapter that uses it.
+pub fn open_credential(vault: &Ring, connector: &Connector) -> Result<Credential, VaultError> {
+    let open = |(field, sealed): (&String, &String)| {
+        let context = context(connector.org, connector.id, field);
+        let sealed = STANDARD.decode(sealed).map_err(|_| VaultError::Refused)?;
+        let plain = vault.open(&context, &sealed)?;
+        let text = String::from_utf8(plain.expose().clone()).map_err(|_| VaultError::Refused)?;
+        Ok((field.clone(), Secret::new(text)))
+    };
+    connector.credential.iter().map(open).collect()
+}
+
+/// Seals the fields of connectors' credentials.
+pub(crate) struct Envelope<'a> {
+    pub(crate) vault: &'a Ring,
+    pub(crate) entropy: &'a dyn Entropy,
+    pub(crate) org: OrgId,
+    pub(crate) connector: ConnectorId,
+}
+
+impl Envelope<'_> {
+    /// Returns the credential as stores keep it.
+    pub(crate) fn seal(
+        &self,
+        credential: &Credential,
+    ) -> Result<BTreeMap<String, String>, VaultError> {
+        let seal = |(field, value): (&String, &Secret<String>)| {
+            let context = context(self.org, self.connector, field);
+            let sealed = self.vault.seal(&context, value.expose().as_bytes(), self.entropy)?;
+            Ok((field.clone(), STANDARD.encode(sealed)))
+        };
+        credential.iter().map(seal).collect()
+    }
+}
+
+/// Refuses a credential whose fields cannot be kept; which fields there must be, the connector's
+/// adapter says.
+pub(crate) fn check(credential: &Credential) -> Result<(), ChangeError> {
+    let name_fits = |name: &str| {
+        (1..=64).contains(&name.len())
+            && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+    };
+    let fits = credential.len() <= MAX_FIELDS
+        && credential.iter().all(|(name, value)| {
+            name_fits(name) && (1..=MAX_VALUE).contains(&value.expose().len())
+        });
+    if fits { Ok(()) } else { Err(ChangeError::bad_input("credential", CREDENTIAL)) }
+}
+
+/// The ids have a fixed length and the field comes last, so no two places share a context.
+fn context(org: OrgId, connector: ConnectorId, field: &str) -> Vec<u8> {
+    format!("service.credential.v1/{org}/{connector}/{field}").into_bytes()
+}
+
+const CREDENTIAL: &str = "at most 16 fields, each a name of 1 to 64 characters of `a-z0-9_` and a \
+                          value of 1 to 8192 bytes";

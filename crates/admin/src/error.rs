@@ -1,0 +1,121 @@
+//! Why a change did not happen, one enum for each family of operations. `http-api` and the
+//! program's verbs decide how each is shown.
+
+use crypto::vault::VaultError;
+use ledger::{LedgerError, StoreDown};
+
+/// Why an org, an agent or a key was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// A field holds what it may not.
+    #[error("`{param}`: expected {expected}")]
+    BadInput {
+        /// The field's name as callers know it.
+        param: &'static str,
+        /// What would have been accepted.
+        expected: String,
+    },
+    /// What is to be changed is not there.
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The name belongs to another one.
+    #[error("the name `{0}` is taken")]
+    NameTaken(String),
+    /// What is to be changed stands otherwise.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// Whoever asks may not do this, or no longer.
+    #[error("this needs the operator or a valid org key with the `admin` scope")]
+    NotAllowed,
+    /// Keys are made and revoked by people only.
+    #[error("an API key may not make or revoke org keys")]
+    PersonRequired,
+    /// The change could not be made durable, or nobody knows whether it is.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// What must be known first could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreDown),
+}
+
+impl ChangeError {
+    pub(crate) fn bad_input(param: &'static str, expected: impl Into<String>) -> Self {
+        Self::BadInput { param, expected: expected.into() }
+    }
+}
+
+/// Why a policy was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// As with every change.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// The document cannot decide anything; the findings say where.
+    #[error("the policy document cannot be used")]
+    Invalid(#[source] policy::Invalid),
+}
+
+impl From<StoreDown> for PolicyError {
+    fn from(down: StoreDown) -> Self {
+        Self::Change(down.into())
+    }
+}
+
+/// Why a connector was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectorError {
+    /// As with every change.
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    /// The connector's adapter does not take the config or the credential.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// The credential could not be encrypted.
+    #[error("could not encrypt the credential")]
+    Vault(#[from] VaultError),
+}
+
+impl From<StoreDown> for ConnectorError {
+    fn from(down: StoreDown) -> Self {
+        Self::Change(down.into())
+    }
+}
+
+/// Why a connector's adapter does not take what it is given; none of it repeats a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// No adapter has this type.
+    #[error("there is no connector type `{0}`")]
+    UnknownKind(String),
+    /// The config or the credential is wrong; one sentence for each fault.
+    #[error("the connector's config cannot be used: {}", .0.join("; "))]
+    Config(Vec<String>),
+    /// The egress rules forbid the address.
+    #[error("the connector's address is refused: {0}")]
+    Egress(String),
+    /// The governed system could not be asked.
+    #[error("the governed system could not be asked: {0}")]
+    Unreachable(String),
+}
+
+/// Why nobody was authenticated.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthenticateError {
+    /// The key is malformed, unknown, wrong, revoked or expired; nobody is told which.
+    #[error("the API key is not valid")]
+    Unauthenticated,
+    /// Keys could not be read.
+    #[error(transparent)]
+    Unavailable(#[from] StoreDown),
+}
+
+/// Why the seal keys cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SealKeyError {
+    /// The registered keys do not make a set that a verifier would trust.
+    #[error("the registered seal keys cannot be used")]
+    BadSet(#[from] deed::BadKeySet),
+    /// The registered keys could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreDown),
+}

@@ -1,0 +1,100 @@
+//! What callers may write into the fields of an org, an agent, a key or a connector.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use ledger::record::Holder;
+use model::{Scope, Timestamp};
+
+use crate::ChangeError;
+
+const MAX_LABELS: usize = 32;
+const MAX_LABEL_VALUE: usize = 256;
+/// The longest life of an org key that ends by itself.
+const MAX_ORG_KEY_LIFE: Duration = Duration::from_hours(366 * 24);
+
+/// Returns the name of an agent.
+pub(crate) fn agent_name(text: &str) -> Result<String, ChangeError> {
+    let fits = is_word(text, |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'));
+    if fits { Ok(text.to_owned()) } else { Err(ChangeError::bad_input("name", AGENT_NAME)) }
+}
+
+/// Returns the free name of an org, a key or a policy.
+pub(crate) fn title(text: &str) -> Result<String, ChangeError> {
+    let fits = (1..=80).contains(&text.chars().count())
+        && text.trim() == text
+        && !text.chars().any(char::is_control);
+    if fits { Ok(text.to_owned()) } else { Err(ChangeError::bad_input("name", TITLE)) }
+}
+
+/// Returns the labels of an agent.
+pub(crate) fn labels(
+    labels: BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, ChangeError> {
+    let key_fits = |key: &str| {
+        is_word(key, |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.'))
+    };
+    let value_fits =
+        |value: &str| value.chars().count() <= MAX_LABEL_VALUE && !value.contains(char::is_control);
+    let fits = labels.len() <= MAX_LABELS
+        && labels.iter().all(|(key, value)| key_fits(key) && value_fits(value));
+    if fits { Ok(labels) } else { Err(ChangeError::bad_input("labels", LABELS)) }
+}
+
+/// Returns the IANA name of a time zone, in its own spelling.
+pub(crate) fn time_zone(text: &str) -> Result<String, ChangeError> {
+    jiff::tz::TimeZone::get(text)
+        .ok()
+        .filter(|zone| !zone.is_unknown())
+        .and_then(|zone| zone.iana_name().map(str::to_owned))
+        .ok_or_else(|| {
+            ChangeError::bad_input("time_zone", "an IANA time zone such as `Europe/Zurich`")
+        })
+}
+
+/// Returns what a key of this holder may do, each scope once.
+pub(crate) fn scopes(holder: Holder, scopes: &[Scope]) -> Result<Vec<Scope>, ChangeError> {
+    let (allowed, expected): (&[Scope], _) = match holder {
+        Holder::Agent(_) => {
+            (&[Scope::ActionsRead, Scope::ActionsExecute], "`actions:read`, `actions:execute`")
+        }
+        Holder::Org => (&[Scope::Admin], "`admin`"),
+    };
+    let given: Vec<Scope> =
+        allowed.iter().copied().filter(|scope| scopes.contains(scope)).collect();
+    if given.is_empty() || !scopes.iter().all(|scope| allowed.contains(scope)) {
+        return Err(ChangeError::bad_input("scopes", format!("one or more of {expected}")));
+    }
+    Ok(given)
+}
+
+/// Returns when a key of this holder ends by itself.
+pub(crate) fn expiry(
+    holder: Holder,
+    expires_at: Option<Timestamp>,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, ChangeError> {
+    let Some(end) = expires_at else { return Ok(None) };
+    let too_late = match holder {
+        Holder::Agent(_) => false,
+        Holder::Org => end > now + MAX_ORG_KEY_LIFE,
+    };
+    if end <= now || too_late {
+        let expected = match holder {
+            Holder::Agent(_) => "a moment that lies ahead",
+            Holder::Org => "a moment that lies ahead, by a year at most",
+        };
+        return Err(ChangeError::bad_input("expires_at", expected));
+    }
+    Ok(Some(end))
+}
+
+fn is_word(text: &str, fits: fn(u8) -> bool) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(fits)
+        && text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric())
+}
+
+const AGENT_NAME: &str = "1 to 64 characters of `a-z0-9_-`, the first one `a-z0-9`";
+const TITLE: &str = "1 to 80 characters without control characters, no space at either end";
+const LABELS: &str = "at most 32 labels, each a name of 1 to 64 characters of `a-z0-9_.-` (the \
+                      first one `a-z0-9`) and a value of at most 256 characters";

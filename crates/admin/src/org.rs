@@ -1,0 +1,167 @@
+//! Making an org: one turn that makes everything that an org starts with.
+
+use std::collections::BTreeMap;
+
+use ledger::{
+    Entry, Needs, Request, Snapshot,
+    record::{ActivePolicy, Agent, Org, Policy, PolicyMode, PolicyVersion},
+};
+use model::{AgentId, DeedId, EventType, IntentMode, Mint, OrgId, PolicyId, PolicyVersionId};
+use uuid::Uuid;
+
+use crate::{Admin, By, ChangeError, PolicyError, change::Record, input};
+
+/// The org in whose log the acts of the deployment itself are sealed.
+pub const OPERATOR_ORG: OrgId = OrgId::from_uuid(Uuid::nil());
+
+/// The agent that acts for people in the console; it has no key.
+const CONSOLE: &str = "console";
+const STARTER: &str = "starter";
+
+/// What an org is made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewOrg {
+    /// Its name.
+    pub name: String,
+    /// Its time zone, an IANA name.
+    pub time_zone: String,
+}
+
+/// An org and what it starts with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Founded {
+    /// The org.
+    pub org: Org,
+    /// The agent that acts for people in the console.
+    pub console: Agent,
+    /// The starter policy.
+    pub policy: Policy,
+    /// Its first version, which is enforced.
+    pub version: PolicyVersion,
+    /// The deed that the org was made.
+    pub deed: DeedId,
+}
+
+impl Admin {
+    /// Makes an org: its log, the agent `console`, the enforced starter policy, and a deed for
+    /// each.
+    pub async fn create_org(&self, new: NewOrg) -> Result<Founded, PolicyError> {
+        let NewOrg { name, time_zone } = new;
+        let (name, time_zone) = (input::title(&name)?, input::time_zone(&time_zone)?);
+        let starter = policy::Policy::compile(policy::STARTER).map_err(PolicyError::Invalid)?;
+        let id = self.mint().id(OrgId::from_uuid);
+        let founding = Founding { name, time_zone, digest: starter.digest() };
+        let founded = self.parts.ledger.enter(id, founding).await;
+        Ok(founded.map_err(ChangeError::from)??)
+    }
+
+    /// Makes the operator's own org unless it is there.
+    pub(crate) async fn ensure_operator_org(&self) -> Result<(), ChangeError> {
+        Ok(self.parts.ledger.enter(OPERATOR_ORG, OperatorFounding).await?)
+    }
+}
+
+/// Makes an org in the first turn of its log.
+struct Founding {
+    name: String,
+    time_zone: String,
+    digest: model::Digest,
+}
+
+impl Request for Founding {
+    type Answer = Result<Founded, ChangeError>;
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
+        if at.org().is_some() {
+            return (Entry::nothing(), Err(ChangeError::Conflict("the org exists")));
+        }
+        let mut record = Record::new(By::Operator, None, mint);
+        let org = found(&mut record, at.org_id(), &self.name, &self.time_zone);
+        let console = record.agent(EventType::AgentCreated, None, console(org.object.id, mint));
+        let policy = record.policy(Policy {
+            id: mint.id(PolicyId::from_uuid),
+            org: org.object.id,
+            name: STARTER.to_owned(),
+            created_at: mint.now(),
+        });
+        let version = record.policy_version(PolicyVersion {
+            id: mint.id(PolicyVersionId::from_uuid),
+            org: org.object.id,
+            policy: policy.object.id,
+            number: 1,
+            document: policy::STARTER.to_owned(),
+            digest: self.digest,
+            created_at: mint.now(),
+        });
+        record.activation(
+            None,
+            ActivePolicy {
+                mode: PolicyMode::Enforce,
+                policy: policy.object.id,
+                version: version.object.id,
+                digest: self.digest,
+            },
+        );
+        let founded = Founded {
+            org: org.object,
+            console: console.object,
+            policy: policy.object,
+            version: version.object,
+            deed: org.deed,
+        };
+        (record.into_entry(), Ok(founded))
+    }
+}
+
+/// Makes the operator's org, in which no agent ever acts, so it needs neither agent nor policy.
+struct OperatorFounding;
+
+impl Request for OperatorFounding {
+    type Answer = ();
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
+        if at.org().is_some() {
+            return (Entry::nothing(), ());
+        }
+        let mut record = Record::new(By::Operator, None, mint);
+        found(&mut record, at.org_id(), "operator", "UTC");
+        (record.into_entry(), ())
+    }
+}
+
+fn found(record: &mut Record<'_>, id: OrgId, name: &str, time_zone: &str) -> crate::Changed<Org> {
+    let org = Org {
+        id,
+        name: name.to_owned(),
+        time_zone: time_zone.to_owned(),
+        // Whoever runs the service has all of it.
+        pro: true,
+        stop: None,
+        created_at: record.now(),
+    };
+    record.log_started(&org);
+    record.org(EventType::OrgCreated, None, org)
+}
+
+fn console(org: OrgId, mint: &Mint<'_>) -> Agent {
+    Agent {
+        id: mint.id(AgentId::from_uuid),
+        org,
+        name: CONSOLE.to_owned(),
+        labels: BTreeMap::new(),
+        intent_mode: IntentMode::Off,
+        system: true,
+        stop: None,
+        suspension: None,
+        archived_at: None,
+        created_at: mint.now(),
+    }
+}
