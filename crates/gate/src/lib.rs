@@ -1,1 +1,38 @@
-//! gate
+//! The Gate: one action from submission to deed.
+//!
+//! Two entry points carry an action: [`Gate::submit`] takes it up to the ledger turn that refuses
+//! it, lets it wait, authorises the agent's edge or permits a run, and a run that was permitted
+//! is carried out, witnessed and sealed in a second turn whether anyone still waits or not. The
+//! stages are types: only what a turn permitted can be run, only what was judged can be sealed.
+//!
+//! Deadlines are data. The Gate has no timers; a worker calls [`Gate::sweep`], and whoever waits
+//! for an action does so outside.
+
+mod begin;
+mod carry_out;
+mod deed_of;
+mod gate;
+mod ports;
+mod recover;
+mod report;
+mod resolve;
+mod settle;
+mod store;
+mod submission;
+mod withdraw;
+
+pub use carry_out::Done;
+pub use gate::{Gate, Limits, Parts, Running, Submitted};
+pub use ports::{Found, Pause, Served, Toolbox};
+pub use recover::SweepError;
+pub use report::{EdgeReport, EdgeResult, ReportError, Reported};
+pub use resolve::ToolListing;
+pub use store::{
+    ActionDetail, ActionStore, Due, DueFor, Filter, HeldLease, Page, Place, ShadowDiffers,
+    StoredDeed,
+};
+pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
+pub use withdraw::{CancelError, Canceller};
+
+#[cfg(test)]
+mod tests;

@@ -49,6 +49,8 @@ pub enum Outcome {
         /// What it says that it did.
         report: Report,
     },
+    /// The call was certainly applied, and its answer is lost.
+    Applied,
     /// The call was certainly not applied.
     Failed(Fault),
     /// Nobody can say whether the call was applied.

@@ -77,6 +77,7 @@ struct Problem {
 pub fn judge(evidence: &Evidence<'_>) -> Finding {
     let checks = [
         Check { name: "outcome_known", result: outcome_known(evidence) },
+        Check { name: "report_kept", result: report_kept(evidence) },
         Check { name: "within_row_limit", result: within_row_limit(evidence) },
         Check { name: "read_changed_nothing", result: read_changed_nothing(evidence) },
         Check { name: "required_level", result: required_level(evidence) },
@@ -125,6 +126,17 @@ fn outcome_known(evidence: &Evidence<'_>) -> Result<(), Problem> {
     })
 }
 
+fn report_kept(evidence: &Evidence<'_>) -> Result<(), Problem> {
+    match evidence.outcome {
+        Outcome::Applied => Err(Problem {
+            verdict: Verdict::Unverifiable,
+            reason: "report_lost",
+            sentence: "The call was applied and the tool's report of it is lost.",
+        }),
+        Outcome::Succeeded { .. } | Outcome::Failed(_) | Outcome::Unknown(_) => Ok(()),
+    }
+}
+
 fn within_row_limit(evidence: &Evidence<'_>) -> Result<(), Problem> {
     match (rows_changed(evidence.outcome), evidence.footprint) {
         (Some(rows), Some(footprint)) if rows > footprint.max_rows => Err(Problem {
@@ -162,7 +174,7 @@ fn required_level(evidence: &Evidence<'_>) -> Result<(), Problem> {
 fn rows_changed(outcome: &Outcome) -> Option<u64> {
     match outcome {
         Outcome::Succeeded { report, .. } => report.rows_changed,
-        Outcome::Failed(_) | Outcome::Unknown(_) => None,
+        Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => None,
     }
 }
 

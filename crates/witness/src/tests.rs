@@ -49,6 +49,13 @@ fn an_unknown_outcome_is_never_verified() {
 }
 
 #[test]
+fn an_applied_call_whose_report_is_lost_is_not_verified() {
+    let finding = judged(&Outcome::Applied, Level::L0, SideEffect::Write);
+    assert_eq!(finding.verdict, Verdict::Unverifiable);
+    assert_eq!(finding.reasons, ["report_lost"]);
+}
+
+#[test]
 fn a_call_that_needs_more_evidence_is_not_verified_by_its_report() {
     let finding = judged(&changed(1), Level::L2, SideEffect::Write);
     assert_eq!(finding.verdict, Verdict::Unverifiable);

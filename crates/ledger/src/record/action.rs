@@ -49,6 +49,8 @@ pub struct Action {
     pub transport: Option<String>,
     /// What the agent's intent mode was.
     pub intent_mode: IntentMode,
+    /// What was found of a signed intent.
+    pub intent: deed::IntentStatus,
     /// What was decided; it never changes.
     pub decision: Decision,
     /// What the decision was made from, so that it can be made again.

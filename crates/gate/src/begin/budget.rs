@@ -1,0 +1,84 @@
+//! Admits a call's charges against the counters of a snapshot: all of them or none.
+
+use ledger::{
+    Snapshot,
+    record::{BudgetUse, Cost},
+};
+use model::{PolicyId, Timestamp};
+use policy::{Charge, ChargeKind, Decimal};
+use serde_json::json;
+
+use crate::Submission;
+
+/// What makes one policy's counters its own.
+pub(super) struct Scope {
+    policy: PolicyId,
+    livemode: bool,
+}
+
+/// Charges that were admitted.
+#[derive(Default)]
+pub(super) struct Admitted {
+    /// The counters with the call in them.
+    pub(super) counters: Vec<BudgetUse>,
+    /// The call's own part.
+    pub(super) charged: Vec<BudgetUse>,
+    /// The first cost that was charged.
+    pub(super) cost: Option<Cost>,
+}
+
+pub(super) fn scope(call: &Submission, snapshot: &Snapshot, policy: PolicyId) -> Scope {
+    Scope { policy, livemode: snapshot.key(call.key).is_some_and(|key| key.livemode) }
+}
+
+impl Scope {
+    /// Returns the name of the counter that a charge goes to. A new version of the policy counts
+    /// on, since its id is not in the name; tests count apart.
+    pub(super) fn key(&self, charge: &Charge) -> String {
+        let per: Vec<_> = charge.per.iter().map(|(name, value)| json!([name, value])).collect();
+        json!([self.policy, self.livemode, charge.budget, per]).to_string()
+    }
+}
+
+/// Returns the counters with all charges in them, or when the last of the exhausted windows ends.
+pub(super) fn admit(
+    charges: &[Charge],
+    scope: &Scope,
+    snapshot: &Snapshot,
+) -> Result<Admitted, Timestamp> {
+    let mut admitted = Admitted::default();
+    let mut exhausted: Option<Timestamp> = None;
+    for charge in charges {
+        let key = scope.key(charge);
+        let total = snapshot.used(&key, charge.window_start).checked_add(charge.amount);
+        let Some(total) = total.filter(|total| *total <= charge.limit) else {
+            exhausted = exhausted.max(Some(charge.window_end));
+            continue;
+        };
+        let counter = |used: Decimal| BudgetUse {
+            key: key.clone(),
+            window_start: charge.window_start,
+            window_end: charge.window_end,
+            used,
+        };
+        admitted.counters.push(counter(total));
+        admitted.charged.push(counter(charge.amount));
+        if let (None, ChargeKind::Cost { unit }) = (&admitted.cost, &charge.kind) {
+            let (amount, currency) = (charge.amount.to_string(), unit.clone());
+            admitted.cost = Some(Cost { amount, currency });
+        }
+    }
+    exhausted.map_or(Ok(admitted), Err)
+}
+
+/// Returns the counters with a call's part taken out again, for windows that still run.
+pub(crate) fn release(charged: &[BudgetUse], snapshot: &Snapshot) -> Vec<BudgetUse> {
+    charged
+        .iter()
+        .filter(|part| snapshot.now() < part.window_end)
+        .filter_map(|part| {
+            let used = snapshot.used(&part.key, part.window_start).checked_sub(part.used)?;
+            Some(BudgetUse { used, ..part.clone() })
+        })
+        .collect()
+}

@@ -1,0 +1,126 @@
+//! Carries out what a turn permitted: run, witness, seal.
+
+use std::{panic::AssertUnwindSafe, time::Duration};
+
+use futures_util::FutureExt;
+use ledger::{
+    Entry, LedgerError, Needs, Request, Snapshot,
+    record::{Action, Lease},
+};
+use model::{ActionId, ExecutionErrorCode, Fault, Mint, Outcome, State};
+use serde_json::Value;
+use tool::Run;
+use witness::Reporter;
+
+use crate::{
+    Gate,
+    begin::Permitted,
+    gate::pass,
+    settle::{Executed, Times, Witnessed, needs_of_end},
+};
+
+/// How long to wait before a seal is tried again, and how often.
+const RETRY_AFTER: Duration = Duration::from_millis(250);
+const RETRIES: u32 = 240;
+
+/// The end of an action that was carried out.
+#[derive(Debug)]
+pub struct Done {
+    /// The action, sealed.
+    pub action: Box<Action>,
+    /// The tool's result, for the answering response only.
+    pub result: Option<Value>,
+}
+
+impl Gate {
+    /// Runs a permitted action, has it witnessed and seals it. Nothing comes back when the record
+    /// could not be reached in time, or when somebody else took the action over; then recovery
+    /// ends it.
+    pub(crate) async fn carry_out(&self, permitted: Permitted) -> Option<Done> {
+        let Permitted { action, tool, args } = permitted;
+        self.hold(&action);
+        pass("g4");
+        let started = self.parts.clock.now();
+        let run = Run {
+            org: action.org,
+            action: action.id,
+            request_digest: action.request_digest,
+            args: &args,
+            time_limit: self.parts.limits.execute_timeout,
+        };
+        let ran = AssertUnwindSafe(tool.run(run)).catch_unwind().await;
+        let outcome = ran.unwrap_or_else(|_panic| {
+            let message = "The service failed while the tool ran.";
+            Outcome::Unknown(Fault::new(ExecutionErrorCode::ToolError, message))
+        });
+        pass("g6");
+        let took = self.parts.clock.now().since(started);
+        let executed = Executed {
+            outcome,
+            reporter: Reporter::Connector,
+            times: Times::Took(took),
+            result_digest: None,
+        };
+        let footprint = tool.definition().footprint.as_ref();
+        let limit = self.parts.limits.max_result_bytes;
+        let witnessed = executed.witnessed(&action, footprint, limit);
+        let sealed = self.seal(*action, witnessed.clone()).await?;
+        pass("g14");
+        // Whoever took the action over may have sealed another end than this one.
+        let ours = sealed.result_digest == witnessed.result_digest();
+        let result = witnessed.result().filter(|_| ours).cloned();
+        Some(Done { action: Box::new(sealed), result })
+    }
+
+    /// Seals a witnessed run that this instance holds the lease of. A record that cannot be
+    /// reached is tried again for a minute, as long as the lease lasts.
+    pub(crate) async fn seal(&self, action: Action, witnessed: Witnessed) -> Option<Action> {
+        let (org, id, lease) = (action.org, action.id, action.lease?);
+        let mut sealed = None;
+        for _ in 0..RETRIES {
+            let end = End { action: id, lease: lease.clone(), witnessed: witnessed.clone() };
+            pass("g8");
+            match self.parts.ledger.enter(org, end).await {
+                Ok(done) => {
+                    sealed = done;
+                    break;
+                }
+                Err(LedgerError::Unavailable | LedgerError::InDoubt) => {
+                    self.parts.pause.pause(RETRY_AFTER).await;
+                }
+                Err(LedgerError::Fault) => break,
+            }
+        }
+        self.let_go(id);
+        sealed
+    }
+}
+
+/// The end of a run, from the one who holds its lease.
+struct End {
+    action: ActionId,
+    lease: Lease,
+    witnessed: Witnessed,
+}
+
+impl Request for End {
+    /// The sealed action; nothing when somebody else has taken it over.
+    type Answer = Option<Action>;
+
+    fn needs(&self, snapshot: &Snapshot) -> Needs {
+        needs_of_end(self.action, snapshot)
+    }
+
+    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
+        let Some(action) = snapshot.action(self.action) else { return (Entry::nothing(), None) };
+        if action.state == State::Sealed {
+            // An earlier try was durable although its answer was lost, or somebody took over.
+            return (Entry::nothing(), Some(action.clone()));
+        }
+        if action.lease.as_ref() != Some(&self.lease) {
+            return (Entry::nothing(), None);
+        }
+        let (entry, sealed) = self.witnessed.seal(action.clone(), snapshot, mint);
+        (entry, Some(sealed))
+    }
+}

@@ -1,0 +1,252 @@
+//! The Gate itself: what it is made of and how a submission goes through it.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use ledger::{Ledger, Spawn, StoreDown, record::Action};
+use model::{ActionId, Clock, Mode, OrgId};
+use tokio::sync::oneshot;
+
+use crate::{
+    ActionDetail, ActionStore, Done, Filter, HeldLease, Page, Pause, Place, Rejection, Submission,
+    SubmitError, Toolbox,
+    begin::{Begin, Begun, Permitted},
+    resolve::invalid,
+};
+
+/// What a Gate is made of.
+pub struct Parts {
+    /// Decides and records.
+    pub ledger: Ledger,
+    /// Reads what was recorded.
+    pub store: Arc<dyn ActionStore>,
+    /// Finds tools.
+    pub toolbox: Arc<dyn Toolbox>,
+    /// Starts what outlives its request.
+    pub spawn: Arc<dyn Spawn>,
+    /// Waits before something is tried again.
+    pub pause: Arc<dyn Pause>,
+    /// Times runs; only differences count.
+    pub clock: Arc<dyn Clock>,
+    /// The name of this instance, for leases.
+    pub instance: String,
+    /// The bounds that settings give.
+    pub limits: Limits,
+}
+
+/// The bounds that settings give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The largest `args`, in bytes of their canonical form.
+    pub max_args_bytes: usize,
+    /// The largest result that is stored, in bytes of its canonical form.
+    pub max_result_bytes: usize,
+    /// The longest a tool may run.
+    pub execute_timeout: Duration,
+    /// The longest an edge may take to report.
+    pub edge_result_timeout: Duration,
+    /// How long a person has when neither rule nor policy says.
+    pub approval_expires_in: Duration,
+}
+
+/// Decides actions and carries them out.
+#[derive(Clone)]
+pub struct Gate {
+    pub(crate) parts: Arc<Parts>,
+    // The actions that this instance runs now.
+    held: Arc<Mutex<HashMap<ActionId, HeldLease>>>,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("instance", &self.instance).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").field("parts", &self.parts).finish_non_exhaustive()
+    }
+}
+
+/// What a submission came to.
+#[derive(Debug)]
+pub enum Submitted {
+    /// The same call was sent before; this is its action as it stands now.
+    Replayed(Box<Action>),
+    /// Refused, waiting for a person, or authorised for the agent's edge.
+    Decided(Box<Action>),
+    /// The tool runs now.
+    Running(Running),
+}
+
+/// An action whose tool runs. Dropping this does not stop it.
+#[derive(Debug)]
+pub struct Running {
+    /// The action as it began.
+    pub action: Box<Action>,
+    /// Where its end is told.
+    pub done: oneshot::Receiver<Done>,
+}
+
+impl Gate {
+    /// Returns a Gate of these parts.
+    pub fn new(parts: Parts) -> Self {
+        Self { parts: Arc::new(parts), held: Arc::default() }
+    }
+
+    /// Returns the ledger that the Gate records in.
+    pub fn ledger(&self) -> &Ledger {
+        &self.parts.ledger
+    }
+
+    /// Returns the bounds that the Gate keeps.
+    pub fn limits(&self) -> &Limits {
+        &self.parts.limits
+    }
+
+    /// Takes a call through its stages up to the turn that decides it, and starts the run if one
+    /// was permitted.
+    pub async fn submit(&self, call: Submission) -> Result<Submitted, SubmitError> {
+        self.check_size(&call)?;
+        let request_digest = call.request_digest();
+        if let Some(known) = self.known(&call, request_digest).await? {
+            return Ok(Submitted::Replayed(Box::new(known)));
+        }
+        let resolved = self.resolve(&call).await?;
+        let begin = Begin::new(call, resolved, request_digest, &self.parts);
+        injected("g1")?;
+        let org = begin.org();
+        match self.parts.ledger.enter(org, begin).await? {
+            Begun::Rejected(rejection) => Err(rejection.into()),
+            Begun::Known(action) => self.replay(org, action).await,
+            Begun::Decided(action) => Ok(Submitted::Decided(action)),
+            Begun::Permitted(permitted) => Ok(Submitted::Running(self.start(*permitted))),
+        }
+    }
+
+    fn check_size(&self, call: &Submission) -> Result<(), SubmitError> {
+        let limit = self.parts.limits.max_args_bytes;
+        if !call.args.is_object() {
+            return Err(invalid("args", "expected a JSON object"));
+        }
+        let size = crypto::json::canonical(&call.args).len();
+        if size > limit {
+            let sentence = format!("expected at most {limit} bytes, got {size}");
+            return Err(invalid("args", sentence));
+        }
+        if call.mode == Mode::Gateway && call.edge.is_some() {
+            let sentence = "only proxy mode takes `connector_type` and `tool_digest`";
+            return Err(invalid("connector_type", sentence));
+        }
+        Ok(())
+    }
+
+    /// Returns the action that the call's idempotency key names already.
+    async fn known(
+        &self,
+        call: &Submission,
+        request: model::Digest,
+    ) -> Result<Option<Action>, SubmitError> {
+        let Some(key) = &call.idempotency_key else { return Ok(None) };
+        let Some(known) = self.parts.store.known(call.org, call.agent, key).await? else {
+            return Ok(None);
+        };
+        if known.fingerprint != call.fingerprint(request) {
+            return Err(Rejection::DifferentRequest(known.action).into());
+        }
+        Ok(self.parts.store.action(call.org, known.action).await?)
+    }
+
+    async fn replay(&self, org: OrgId, id: ActionId) -> Result<Submitted, SubmitError> {
+        match self.parts.store.action(org, id).await? {
+            Some(action) => Ok(Submitted::Replayed(Box::new(action))),
+            // The key's row and the action's are one transaction, so this cannot be.
+            None => Err(ledger::LedgerError::Fault.into()),
+        }
+    }
+
+    /// Runs a permitted action in a task of its own.
+    pub(crate) fn start(&self, permitted: Permitted) -> Running {
+        let (told, done) = oneshot::channel();
+        let action = permitted.action.clone();
+        let gate = self.clone();
+        let task = async move {
+            if let Some(end) = gate.carry_out(permitted).await {
+                // Whoever waited may have gone; the action is sealed all the same.
+                let _ = told.send(end);
+            }
+        };
+        self.parts.spawn.spawn(Box::pin(task));
+        Running { action, done }
+    }
+
+    /// Returns an action of the org.
+    pub async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown> {
+        self.parts.store.action(org, id).await
+    }
+
+    /// Returns an action of the org with everything that is shown of it.
+    pub async fn detail(
+        &self,
+        org: OrgId,
+        id: ActionId,
+    ) -> Result<Option<ActionDetail>, StoreDown> {
+        self.parts.store.detail(org, id).await
+    }
+
+    /// Returns a page of the org's actions, newest first.
+    pub async fn list(
+        &self,
+        org: OrgId,
+        filter: &Filter,
+        after: Option<Place>,
+        limit: usize,
+    ) -> Result<Page, StoreDown> {
+        self.parts.store.list(org, filter, after, limit).await
+    }
+
+    /// Moves the ends of the leases that this instance holds; lost ones are let go of, and their
+    /// runs will be refused when they come to seal.
+    pub async fn renew_leases(&self) -> Result<(), StoreDown> {
+        let held: Vec<_> = self.held().values().cloned().collect();
+        if held.is_empty() {
+            return Ok(());
+        }
+        let renewed = self.parts.store.renew(&held).await?;
+        let mut now_held = self.held();
+        for lost in held.iter().filter(|lease| !renewed.contains(lease)) {
+            tracing::warn!(action = %lost.action, "a lease ran out before it was renewed");
+            now_held.remove(&lost.action);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn hold(&self, action: &Action) {
+        if let Some(lease) = action.lease.clone() {
+            let held = HeldLease { org: action.org, action: action.id, lease };
+            self.held().insert(action.id, held);
+        }
+    }
+
+    pub(crate) fn let_go(&self, action: ActionId) {
+        self.held().remove(&action);
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, HashMap<ActionId, HeldLease>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) fn injected(point: &str) -> Result<(), ledger::LedgerError> {
+    failpoint::hit(point).map_err(|_| ledger::LedgerError::Fault)
+}
+
+/// Passes a point at which a test may end or pause the process; nothing else can fail here.
+pub(crate) fn pass(point: &str) {
+    let _ = failpoint::hit(point);
+}

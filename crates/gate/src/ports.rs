@@ -1,0 +1,47 @@
+//! How the Gate finds tools, and how it waits before it tries again.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use ledger::{StoreDown, record::ConnectorRef};
+use model::{OrgId, ToolName};
+use tool::Tool;
+
+/// A tool and the connector that serves it.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// The connector.
+    pub connector: ConnectorRef,
+    /// Whether the connector runs test actions and no others.
+    pub test: bool,
+    /// The tool.
+    pub tool: Arc<dyn Tool>,
+}
+
+/// What looking for a tool came to.
+#[derive(Debug, Clone)]
+pub enum Found {
+    /// A connector serves it.
+    Served(Served),
+    /// No connector does.
+    Nobody,
+    /// Its connector cannot be read just now.
+    Unavailable,
+}
+
+/// The tools of every org.
+#[async_trait]
+pub trait Toolbox: Send + Sync {
+    /// Returns the org's tool of this name.
+    async fn find(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown>;
+
+    /// Returns every tool of the org, the built-in ones included, sorted by name.
+    async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown>;
+}
+
+/// Lets time pass; the Gate itself keeps no timers.
+#[async_trait]
+pub trait Pause: Send + Sync {
+    /// Comes back after this time.
+    async fn pause(&self, span: Duration);
+}

@@ -1,0 +1,174 @@
+//! Ends what nobody else will end: overdue reports, expired approvals, and runs whose instance is
+//! gone. A run is never repeated; the governed system is asked what became of it.
+
+use ledger::{
+    Change, Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
+    record::{Action, Lease},
+};
+use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, OrgId, Outcome, State, ToolName};
+use tool::Settled;
+use witness::Reporter;
+
+use crate::{
+    Due, DueFor, Found, Gate,
+    gate::pass,
+    settle::{Executed, Times, needs_of_end},
+    withdraw::Expire,
+};
+
+/// How many due actions one sweep looks at.
+const SWEEP: usize = 256;
+/// After this many holders nobody asks the governed system again.
+const MAX_HOLDERS: u64 = 8;
+
+/// Why a sweep stopped early; the next one goes on.
+#[derive(Debug, thiserror::Error)]
+pub enum SweepError {
+    /// What is due could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreDown),
+    /// What is due could not be recorded.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl Gate {
+    /// Ends what is due, and returns how many actions were looked at.
+    pub async fn sweep(&self) -> Result<usize, SweepError> {
+        let due = self.parts.store.due(SWEEP).await?;
+        for due in &due {
+            self.end(due).await?;
+        }
+        Ok(due.len())
+    }
+
+    async fn end(&self, due: &Due) -> Result<(), SweepError> {
+        let Due { org, action, what } = *due;
+        match what {
+            DueFor::EdgeDeadline => {
+                pass("p4");
+                let max_result_bytes = self.parts.limits.max_result_bytes;
+                self.parts.ledger.enter(org, EdgeLost { action, max_result_bytes }).await?;
+            }
+            DueFor::ApprovalExpiry => self.parts.ledger.enter(org, Expire { action }).await?,
+            DueFor::Takeover => self.take_over(org, action).await?,
+        }
+        Ok(())
+    }
+
+    /// Takes an action over from an instance whose lease ran out, and ends it by what the
+    /// governed system knows. Where that cannot be asked now, the lease runs out once more.
+    async fn take_over(&self, org: OrgId, id: ActionId) -> Result<(), SweepError> {
+        let Some(seen) = self.parts.store.action(org, id).await? else { return Ok(()) };
+        let Some(lease) = seen.lease else { return Ok(()) };
+        let take = TakeOver { action: id, from: lease, to: self.parts.instance.clone() };
+        let Some(action) = self.parts.ledger.enter(org, take).await? else { return Ok(()) };
+        let Some(outcome) = self.settle(&action).await? else { return Ok(()) };
+        let reporter = match outcome {
+            Outcome::Unknown(_) => Reporter::Nobody,
+            Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Failed(_) => {
+                Reporter::Connector
+            }
+        };
+        let executed = Executed { outcome, reporter, times: Times::Unseen, result_digest: None };
+        let witnessed = executed.witnessed(&action, None, self.parts.limits.max_result_bytes);
+        tracing::info!(action = %id, "an action was taken over and ended");
+        self.seal(action, witnessed).await;
+        Ok(())
+    }
+
+    /// Returns what became of a run that nobody saw the end of; nothing when that must be asked
+    /// again later.
+    async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
+        let holders = action.lease.as_ref().map_or(0, |lease| lease.token);
+        let settled = match action.tool.parse::<ToolName>() {
+            Ok(name) => match self.parts.toolbox.find(action.org, &name).await? {
+                Found::Served(served) => served.tool.settle(action.org, action.id).await,
+                Found::Nobody => Settled::Unknowable,
+                Found::Unavailable => Settled::Unreachable,
+            },
+            Err(_) => Settled::Unknowable,
+        };
+        let lost = "The instance that ran the call is gone";
+        let fault = |code, end: &str| Fault::new(code, format!("{lost}{end}."));
+        Ok(match settled {
+            Settled::Applied => Some(Outcome::Applied),
+            Settled::NotApplied => {
+                let end = ", and the call was not applied";
+                Some(Outcome::Failed(fault(ExecutionErrorCode::InstanceLost, end)))
+            }
+            Settled::Unknowable => {
+                let end = ", and nobody can say what became of the call";
+                Some(Outcome::Unknown(fault(ExecutionErrorCode::InstanceLost, end)))
+            }
+            Settled::Unreachable if holders >= MAX_HOLDERS => {
+                let end = ", and the governed system could not be asked";
+                Some(Outcome::Unknown(fault(ExecutionErrorCode::WitnessGaveUp, end)))
+            }
+            Settled::Unreachable => None,
+        })
+    }
+}
+
+/// Gives an action to a new holder, if nobody else has taken it since.
+struct TakeOver {
+    action: ActionId,
+    from: Lease,
+    to: String,
+}
+
+impl Request for TakeOver {
+    /// The action under its new lease; nothing when it is somebody else's or has ended.
+    type Answer = Option<Action>;
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs { actions: [self.action].into(), ..Needs::default() }
+    }
+
+    fn decide(&self, snapshot: &Snapshot, _: &Mint<'_>) -> (Entry, Self::Answer) {
+        let held = |action: &&Action| {
+            action.state == State::Executing && action.lease.as_ref() == Some(&self.from)
+        };
+        let Some(action) = snapshot.action(self.action).filter(held) else {
+            return (Entry::nothing(), None);
+        };
+        let mut taken = action.clone();
+        taken.lease = Some(Lease { holder: self.to.clone(), token: self.from.token + 1 });
+        let change = Change::ActionMoved(Box::new(taken.clone()));
+        (Entry { changes: vec![change], ..Entry::default() }, Some(taken))
+    }
+}
+
+/// Ends an action whose edge did not report in time, if it has not ended.
+struct EdgeLost {
+    action: ActionId,
+    max_result_bytes: usize,
+}
+
+impl Request for EdgeLost {
+    type Answer = ();
+
+    fn needs(&self, snapshot: &Snapshot) -> Needs {
+        needs_of_end(self.action, snapshot)
+    }
+
+    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
+        let overdue = |action: &&Action| {
+            action.mode == Mode::Proxy
+                && action.state == State::Executing
+                && action.deadline.is_some_and(|deadline| deadline <= snapshot.now())
+        };
+        let Some(action) = snapshot.action(self.action).filter(overdue) else {
+            return (Entry::nothing(), ());
+        };
+        let message = "The edge did not report before the deadline.";
+        let executed = Executed {
+            outcome: Outcome::Unknown(Fault::new(ExecutionErrorCode::EdgeLost, message)),
+            reporter: Reporter::Nobody,
+            times: Times::Unseen,
+            result_digest: None,
+        };
+        let witnessed = executed.witnessed(action, None, self.max_result_bytes);
+        (witnessed.seal(action.clone(), snapshot, mint).0, ())
+    }
+}

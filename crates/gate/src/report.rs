@@ -1,0 +1,292 @@
+//! What an edge says of the call that it was authorised to run.
+
+use std::time::Duration;
+
+use ledger::{
+    Change, Entry, LedgerError, Needs, Request, Snapshot,
+    record::{Action, Known},
+};
+use model::{
+    ActionId, AgentId, Digest, ErrorCode, ExecutionErrorCode, ExecutionStatus, Fault, KeyId, Mint,
+    Mode, OrgId, Outcome, Report, State, Timestamp,
+};
+use serde_json::{Value, json};
+use witness::Reporter;
+
+use crate::{
+    Gate,
+    gate::pass,
+    settle::{Executed, Times, needs_of_end},
+};
+
+/// How far an edge's clock may be off.
+const SKEW: Duration = Duration::from_secs(60);
+/// How long an idempotency key names its report.
+const KNOWN_FOR: Duration = Duration::from_hours(24);
+
+/// An edge's report.
+#[derive(Debug, Clone)]
+pub struct EdgeReport {
+    /// The org that the key belongs to.
+    pub org: OrgId,
+    /// The agent that the key belongs to.
+    pub agent: AgentId,
+    /// The key.
+    pub key: KeyId,
+    /// The action that is reported on.
+    pub action: ActionId,
+    /// How the run went: `succeeded`, `failed` or `unknown`.
+    pub status: ExecutionStatus,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Timestamp,
+    /// Its result.
+    pub result: EdgeResult,
+    /// What went wrong, as a code.
+    pub error_code: Option<ErrorCode>,
+    /// What went wrong, as a sentence.
+    pub error_message: Option<String>,
+    /// The key that names this report for 24 hours.
+    pub idempotency_key: Option<String>,
+}
+
+/// What an edge sends of a result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EdgeResult {
+    /// The result itself, and the digest that the edge computed, if it did.
+    Whole(Value, Option<Digest>),
+    /// The digest of a result that is too large to send.
+    Digest(Digest),
+    /// Nothing; only for a run that did not succeed.
+    Nothing,
+}
+
+/// Why a report was not taken.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum ReportError {
+    /// A part of it is wrong.
+    #[error("{sentence}")]
+    Invalid {
+        /// The part.
+        param: &'static str,
+        /// What is wrong and what would have been accepted.
+        sentence: String,
+    },
+    /// The key is not valid any more.
+    #[error("the API key is missing, wrong, revoked or expired")]
+    Unauthenticated,
+    /// There is no such action of this agent.
+    #[error("there is no such action")]
+    NotFound,
+    /// The action takes no report.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The idempotency key names a different report.
+    #[error("this `Idempotency-Key` was used within 24 hours for a different report")]
+    DifferentRequest,
+    /// The record cannot be reached.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// An action and whether its answer is a repeat.
+#[derive(Debug)]
+pub enum Reported {
+    /// The report was taken now.
+    Sealed(Box<Action>),
+    /// The same report was taken before.
+    Replayed(Box<Action>),
+}
+
+impl Gate {
+    /// Takes an edge's report: witnesses and seals its action.
+    pub async fn report(&self, report: EdgeReport) -> Result<Reported, ReportError> {
+        check(&report, self.parts.limits.max_result_bytes)?;
+        pass("p2");
+        let (org, id) = (report.org, report.action);
+        let max_result_bytes = self.parts.limits.max_result_bytes;
+        match self.parts.ledger.enter(org, Take { report, max_result_bytes }).await? {
+            Taken::Refused(error) => Err(error),
+            Taken::Sealed(action) => Ok(Reported::Sealed(action)),
+            Taken::Before => match self.parts.store.action(org, id).await {
+                Ok(Some(action)) => Ok(Reported::Replayed(Box::new(action))),
+                Ok(None) | Err(_) => Err(LedgerError::Unavailable.into()),
+            },
+        }
+    }
+}
+
+/// Checks what needs no snapshot.
+fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError> {
+    let invalid = |param, sentence: String| Err(ReportError::Invalid { param, sentence });
+    if report.status == ExecutionStatus::Running {
+        let sentence = "expected `succeeded`, `failed` or `unknown`";
+        return invalid("status", sentence.to_owned());
+    }
+    if report.finished_at < report.started_at {
+        return invalid("finished_at", "expected a time not before `started_at`".to_owned());
+    }
+    let succeeded = report.status == ExecutionStatus::Succeeded;
+    match &report.result {
+        EdgeResult::Nothing if succeeded => {
+            invalid("result", "a success needs `result` or `result_digest`".to_owned())
+        }
+        EdgeResult::Whole(value, told) => {
+            let canonical = crypto::json::canonical(value);
+            if canonical.len() > max_result_bytes {
+                let sentence = format!(
+                    "expected at most {max_result_bytes} bytes; send `result_digest` alone for a larger result"
+                );
+                return invalid("result", sentence);
+            }
+            let digest = crypto::sha256(&canonical);
+            if told.is_some_and(|told| told != digest) {
+                let sentence = format!("the result's canonical form has the digest {digest}");
+                return invalid("result_digest", sentence);
+            }
+            Ok(())
+        }
+        EdgeResult::Digest(_) | EdgeResult::Nothing if succeeded && report.error_code.is_some() => {
+            invalid("error_code", "a success has no `error_code`".to_owned())
+        }
+        EdgeResult::Digest(_) | EdgeResult::Nothing => Ok(()),
+    }
+}
+
+struct Take {
+    report: EdgeReport,
+    max_result_bytes: usize,
+}
+
+enum Taken {
+    Refused(ReportError),
+    Sealed(Box<Action>),
+    Before,
+}
+
+impl Take {
+    /// Returns the name of the report in the table of idempotency keys. No key that a caller can
+    /// send begins with a control character, so it never meets the key of a submission.
+    fn known_as(&self) -> Option<String> {
+        let key = self.report.idempotency_key.as_ref()?;
+        Some(format!("\u{1}result/{}/{key}", self.report.action))
+    }
+
+    fn fingerprint(&self) -> Digest {
+        let report = &self.report;
+        let result = match &report.result {
+            EdgeResult::Whole(value, _) => json!(crypto::sha256(crypto::json::canonical(value))),
+            EdgeResult::Digest(digest) => json!(digest),
+            EdgeResult::Nothing => Value::Null,
+        };
+        let whole = json!([
+            report.action,
+            report.status,
+            report.started_at,
+            report.finished_at,
+            result,
+            report.error_code,
+            report.error_message,
+        ]);
+        crypto::sha256(crypto::json::canonical(&whole))
+    }
+
+    /// Returns the action if this report may end it.
+    fn open<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s Action, ReportError> {
+        let key = snapshot.key(self.report.key);
+        // A stopped agent's report is still taken: evidence is not thrown away.
+        if key.is_none_or(|key| !key.is_valid(snapshot.now())) {
+            return Err(ReportError::Unauthenticated);
+        }
+        let own = |action: &&Action| action.agent.id == self.report.agent;
+        let action =
+            snapshot.action(self.report.action).filter(own).ok_or(ReportError::NotFound)?;
+        match (action.mode, action.state) {
+            (Mode::Gateway, _) => Err(ReportError::Conflict(
+                "The service runs this action itself; it takes no report.",
+            )),
+            (Mode::Proxy, State::PendingApproval) => {
+                Err(ReportError::Conflict("The action still waits for a person."))
+            }
+            (Mode::Proxy, State::Executing) => self.in_time(action, snapshot.now()),
+            (Mode::Proxy, State::Sealed | State::Cancelled | State::Witnessing) => Err(
+                ReportError::Conflict("The action has already ended; it takes one report only."),
+            ),
+        }
+    }
+
+    fn in_time<'s>(&self, action: &'s Action, now: Timestamp) -> Result<&'s Action, ReportError> {
+        let invalid = |param, sentence: String| Err(ReportError::Invalid { param, sentence });
+        if action.deadline.is_none_or(|deadline| deadline <= now) {
+            return Err(ReportError::Conflict("The deadline for the report has passed."));
+        }
+        if self.report.started_at < action.created_at.before(SKEW) {
+            let sentence = format!("expected a time from {} on", action.created_at);
+            return invalid("started_at", sentence);
+        }
+        if self.report.finished_at > now + SKEW {
+            return invalid("finished_at", format!("expected a time up to now, {now}"));
+        }
+        Ok(action)
+    }
+
+    fn executed(&self) -> Executed {
+        let report = &self.report;
+        let fault = || {
+            let code = ExecutionErrorCode::ToolError.into();
+            let message = report.error_message.clone().unwrap_or_default();
+            Fault { code: report.error_code.clone().unwrap_or(code), message }
+        };
+        let (result, result_digest) = match &report.result {
+            EdgeResult::Whole(value, _) => (value.clone(), None),
+            EdgeResult::Digest(digest) => (Value::Null, Some(*digest)),
+            EdgeResult::Nothing => (Value::Null, None),
+        };
+        let outcome = match report.status {
+            ExecutionStatus::Succeeded => Outcome::Succeeded { result, report: Report::default() },
+            ExecutionStatus::Failed => Outcome::Failed(fault()),
+            ExecutionStatus::Unknown | ExecutionStatus::Running => Outcome::Unknown(fault()),
+        };
+        let (started_at, finished_at) = (report.started_at, report.finished_at);
+        let times = Times::Told { started_at, finished_at };
+        Executed { outcome, reporter: Reporter::Edge, times, result_digest }
+    }
+}
+
+impl Request for Take {
+    type Answer = Taken;
+
+    fn needs(&self, snapshot: &Snapshot) -> Needs {
+        let mut needs = needs_of_end(self.report.action, snapshot);
+        needs.keys.insert(self.report.key);
+        needs.known.extend(self.known_as().map(|key| (self.report.agent, key)));
+        needs
+    }
+
+    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Taken) {
+        let known_as = self.known_as();
+        let known = known_as.as_ref().and_then(|key| snapshot.known(self.report.agent, key));
+        if let Some(known) = known {
+            let same = known.fingerprint == self.fingerprint();
+            let refused = Taken::Refused(ReportError::DifferentRequest);
+            return (Entry::nothing(), if same { Taken::Before } else { refused });
+        }
+        let action = match self.open(snapshot) {
+            Ok(action) => action.clone(),
+            Err(error) => return (Entry::nothing(), Taken::Refused(error)),
+        };
+        let witnessed = self.executed().witnessed(&action, None, self.max_result_bytes);
+        let (mut entry, sealed) = witnessed.seal(action, snapshot, mint);
+        entry.changes.extend(known_as.map(|key| {
+            Change::Known(Known {
+                agent: self.report.agent,
+                key,
+                action: self.report.action,
+                fingerprint: self.fingerprint(),
+                expires_at: mint.now() + KNOWN_FOR,
+            })
+        }));
+        (entry, Taken::Sealed(Box::new(sealed)))
+    }
+}

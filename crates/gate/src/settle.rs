@@ -1,0 +1,191 @@
+//! The end of a run: what was executed is witnessed, and only what was witnessed can be sealed.
+
+use std::time::Duration;
+
+use ledger::{
+    Change, Entry, Needs, Snapshot,
+    record::{Action, Execution, Witness},
+};
+use model::{
+    ActionId, Attestation, Digest, ErrorCode, EventType, ExecutionStatus, Fault, Footprint, Mint,
+    Outcome, State, Status, Timestamp,
+};
+use serde_json::Value;
+use witness::{Evidence, Finding, Reporter, judge};
+
+use crate::{
+    begin::{event_of, release},
+    deed_of::{KeptResult, deed_of},
+};
+
+/// A run that came to its end, or of which no more will be known.
+#[derive(Debug, Clone)]
+pub(crate) struct Executed {
+    pub(crate) outcome: Outcome,
+    pub(crate) reporter: Reporter,
+    pub(crate) times: Times,
+    /// The digest of a result that was not sent along.
+    pub(crate) result_digest: Option<Digest>,
+}
+
+/// When a run began and ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Times {
+    /// It began when it was recorded and took this long.
+    Took(Duration),
+    /// An edge said so.
+    Told { started_at: Timestamp, finished_at: Timestamp },
+    /// Nobody saw the end.
+    Unseen,
+}
+
+/// A run with its verdict. Nothing else can be sealed.
+#[derive(Debug, Clone)]
+pub(crate) struct Witnessed {
+    executed: Executed,
+    finding: Finding,
+    kept: Option<KeptResult>,
+    result_digest: Option<Digest>,
+    lossy_numbers: bool,
+}
+
+impl Executed {
+    /// Has the run judged and settles how much of its result is kept.
+    pub(crate) fn witnessed(
+        self,
+        action: &Action,
+        footprint: Option<&Footprint>,
+        max_result_bytes: usize,
+    ) -> Witnessed {
+        let finding = judge(&Evidence {
+            outcome: &self.outcome,
+            reporter: self.reporter,
+            side_effect: action.side_effect,
+            footprint,
+            required_level: action.required_level,
+        });
+        let (kept, result_digest) = keep(&self, max_result_bytes);
+        let lossy_numbers = match &self.outcome {
+            Outcome::Succeeded { result, .. } => crypto::json::is_lossy(result),
+            Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => false,
+        };
+        Witnessed { executed: self, finding, kept, result_digest, lossy_numbers }
+    }
+}
+
+/// Returns what a turn that ends an action must know.
+pub(crate) fn needs_of_end(id: ActionId, snapshot: &Snapshot) -> Needs {
+    let charged = snapshot.action(id).map(|action| action.charged.as_slice()).unwrap_or_default();
+    Needs {
+        actions: [id].into(),
+        budgets: charged.iter().map(|part| (part.key.clone(), part.window_start)).collect(),
+        ..Needs::default()
+    }
+}
+
+fn keep(executed: &Executed, max_bytes: usize) -> (Option<KeptResult>, Option<Digest>) {
+    match &executed.outcome {
+        Outcome::Succeeded { result, .. } if executed.result_digest.is_none() => {
+            let canonical = crypto::json::canonical(result);
+            let digest = crypto::sha256(&canonical);
+            let kept = if canonical.len() > max_bytes {
+                KeptResult::DigestOnly(digest)
+            } else {
+                KeptResult::Whole(result.clone())
+            };
+            (Some(kept), Some(digest))
+        }
+        Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => {
+            (executed.result_digest.map(KeptResult::DigestOnly), executed.result_digest)
+        }
+    }
+}
+
+impl Witnessed {
+    /// Returns the result as the answering response shows it.
+    pub(crate) fn result(&self) -> Option<&Value> {
+        match &self.kept {
+            Some(KeptResult::Whole(value)) => Some(value),
+            Some(KeptResult::DigestOnly(_)) | None => None,
+        }
+    }
+
+    /// Returns the digest of the result, where there was one.
+    pub(crate) fn result_digest(&self) -> Option<Digest> {
+        self.result_digest
+    }
+
+    /// Seals the action with this end.
+    pub(crate) fn seal(
+        &self,
+        mut action: Action,
+        snapshot: &Snapshot,
+        mint: &Mint<'_>,
+    ) -> (Entry, Action) {
+        action.execution = Some(self.execution(&action, mint.now()));
+        action.witness = Some(self.witness(mint.now()));
+        action.result_digest = self.result_digest;
+        action.status = match self.executed.outcome {
+            Outcome::Failed(_) => Status::Failed,
+            // Nobody can say that an unknown run did not apply, so it counts as executed.
+            Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Unknown(_) => Status::Executed,
+        };
+        (action.state, action.lease) = (State::Sealed, None);
+        let mut entry = Entry::nothing();
+        if action.status == Status::Failed {
+            let released = release(&action.charged, snapshot);
+            entry.changes.extend(released.into_iter().map(Change::Budget));
+        }
+        let deed = deed_of(&action, self.kept.as_ref(), Some(&self.finding.detail), mint);
+        action.deed = Some(deed.draft.id);
+        entry.deeds.push(deed);
+        entry.events.push(event_of(&action, EventType::ActionWitnessed, mint));
+        entry.changes.push(Change::ActionMoved(Box::new(action.clone())));
+        (entry, action)
+    }
+
+    fn execution(&self, action: &Action, now: Timestamp) -> Execution {
+        let began = action.execution.as_ref().and_then(|execution| execution.started_at);
+        let (started_at, finished_at) = match self.executed.times {
+            Times::Took(span) => (began, began.map(|began| began + span)),
+            Times::Told { started_at, finished_at } => (Some(started_at), Some(finished_at)),
+            Times::Unseen => (began, began.map(|_| now)),
+        };
+        let (status, fault) = match &self.executed.outcome {
+            Outcome::Succeeded { .. } | Outcome::Applied => (ExecutionStatus::Succeeded, None),
+            Outcome::Failed(fault) => (ExecutionStatus::Failed, Some(fault)),
+            Outcome::Unknown(fault) => (ExecutionStatus::Unknown, Some(fault)),
+        };
+        Execution {
+            status,
+            attestation: match self.executed.reporter {
+                Reporter::Connector => Some(Attestation::GatewayExecuted),
+                Reporter::Edge => Some(Attestation::EdgeClaimed),
+                Reporter::Nobody => None,
+            },
+            started_at,
+            finished_at,
+            error_code: fault.map(code),
+            error_message: fault.map(|fault| fault.message.clone()).filter(|text| !text.is_empty()),
+            lossy_numbers: self.lossy_numbers,
+        }
+    }
+
+    fn witness(&self, now: Timestamp) -> Witness {
+        let finding = &self.finding;
+        Witness {
+            level: finding.level,
+            required_level: finding.required_level,
+            verdict: finding.verdict,
+            method: finding.method,
+            summary: finding.summary.clone(),
+            reasons: finding.reasons.clone(),
+            witnessed_at: now,
+            detail_digest: finding.detail_digest(),
+        }
+    }
+}
+
+fn code(fault: &Fault) -> ErrorCode {
+    fault.code.clone()
+}

@@ -1,0 +1,173 @@
+//! What the Gate reads beside its turns, and the leases of what it carries out.
+
+use async_trait::async_trait;
+use event::Event;
+use ledger::{
+    StoreDown,
+    record::{Action, Known, Lease},
+};
+use model::{
+    ActionId, AgentId, DecisionOutcome, DeedId, DeedKind, Digest, Level, OrgId, State, Timestamp,
+    Verdict,
+};
+
+/// An action with everything that is shown of it.
+#[derive(Debug, Clone)]
+pub struct ActionDetail {
+    /// The action.
+    pub action: Action,
+    /// The texts that open its commitments, as far as retention left them.
+    pub disclosures: Vec<deed::Disclosure>,
+    /// Its first 200 events, in order.
+    pub events: Vec<Event>,
+    /// The deeds about it, in order.
+    pub deeds: Vec<StoredDeed>,
+}
+
+/// A deed as a store keeps it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredDeed {
+    /// The deed's id.
+    pub id: DeedId,
+    /// What it records.
+    pub kind: DeedKind,
+    /// Its place in the org's log.
+    pub seq: u64,
+    /// When it was sealed.
+    pub issued_at: Timestamp,
+    /// The exact signed bytes.
+    pub body: String,
+    /// SHA-256 of the body.
+    pub digest: Digest,
+    /// The Ed25519 signature.
+    pub signature: [u8; 64],
+    /// The thumbprint of the key that made it.
+    pub key_id: String,
+    /// The agent that may read it.
+    pub agent: Option<AgentId>,
+    /// The action that it is about.
+    pub action: Option<ActionId>,
+}
+
+/// What a list of actions shows; every absent filter lets everything through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Of this agent.
+    pub agent: Option<AgentId>,
+    /// Of tools that this glob covers.
+    pub tool: Option<policy::Glob>,
+    /// In one of these states; empty lets every state through.
+    pub states: Vec<State>,
+    /// Decided in one of these ways.
+    pub decisions: Vec<DecisionOutcome>,
+    /// With one of these verdicts.
+    pub verdicts: Vec<Verdict>,
+    /// With evidence of one of these levels.
+    pub levels: Vec<Level>,
+    /// On behalf of exactly this reference.
+    pub on_behalf_of: Option<String>,
+    /// Recorded at or after this moment.
+    pub from: Option<Timestamp>,
+    /// Recorded before this moment.
+    pub to: Option<Timestamp>,
+    /// With this text in the tool's name or the error code.
+    pub text: Option<String>,
+    /// Whose shadow decision differs from the enforced one.
+    pub shadow_differs: Option<ShadowDiffers>,
+}
+
+/// Asks for actions whose shadow decision differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShadowDiffers;
+
+/// The place of an action in the list, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// When it was recorded.
+    pub created_at: Timestamp,
+    /// Its id.
+    pub id: ActionId,
+}
+
+/// One page of actions.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// The actions, newest first.
+    pub actions: Vec<Action>,
+    /// Whether there are more behind the last one.
+    pub has_more: bool,
+}
+
+/// An action that something is due for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// The org.
+    pub org: OrgId,
+    /// The action.
+    pub action: ActionId,
+    /// What is due.
+    pub what: DueFor,
+}
+
+/// What is due for an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DueFor {
+    /// The edge's deadline passed.
+    EdgeDeadline,
+    /// The approval expired.
+    ApprovalExpiry,
+    /// The lease of whoever carried it out ran out.
+    Takeover,
+}
+
+/// A lease that this instance holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldLease {
+    /// The org.
+    pub org: OrgId,
+    /// The action.
+    pub action: ActionId,
+    /// Who holds it, and the token that it was given with.
+    pub lease: Lease,
+}
+
+/// Where actions are read.
+#[async_trait]
+pub trait ActionStore: Send + Sync {
+    /// Returns an action of the org.
+    async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown>;
+
+    /// Returns an action of the org with everything that is shown of it.
+    async fn detail(&self, org: OrgId, id: ActionId) -> Result<Option<ActionDetail>, StoreDown>;
+
+    /// Returns up to `limit` actions behind this place, newest first.
+    async fn list(
+        &self,
+        org: OrgId,
+        filter: &Filter,
+        after: Option<Place>,
+        limit: usize,
+    ) -> Result<Page, StoreDown>;
+
+    /// Returns the action that an idempotency key names now.
+    async fn known(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        key: &str,
+    ) -> Result<Option<Known>, StoreDown>;
+
+    /// Returns the digest of the tool's definition as this agent's last proxy call of it had it.
+    async fn last_tool_digest(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        tool: &str,
+    ) -> Result<Option<Digest>, StoreDown>;
+
+    /// Returns actions of any org that something is due for by the store's own time.
+    async fn due(&self, limit: usize) -> Result<Vec<Due>, StoreDown>;
+
+    /// Moves the ends of leases that have not run out, and returns the ones that were moved.
+    async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown>;
+}

@@ -1,0 +1,103 @@
+//! A call as it was parsed, and why it may be rejected before anything is recorded.
+
+use ledger::{LedgerError, StoreDown, record::Client};
+use model::{ActionId, AgentId, Digest, KeyId, Mode, OrgId};
+use serde_json::{Value, json};
+
+/// A call of a tool, parsed and not yet looked at.
+#[derive(Debug, Clone)]
+pub struct Submission {
+    /// The org that the key belongs to.
+    pub org: OrgId,
+    /// The agent that the key belongs to.
+    pub agent: AgentId,
+    /// The key.
+    pub key: KeyId,
+    /// The tool's name as sent.
+    pub tool: String,
+    /// The arguments, read by the strict parser.
+    pub args: Value,
+    /// Who shall run the tool.
+    pub mode: Mode,
+    /// What the edge says of its tool; proxy mode only.
+    pub edge: Option<EdgeTool>,
+    /// The client's name and version.
+    pub client: Option<Client>,
+    /// How the call came in.
+    pub transport: Option<String>,
+    /// On whose behalf the agent acts.
+    pub on_behalf_of: Option<String>,
+    /// The agent's session.
+    pub session: Option<String>,
+    /// The key that names this call for 24 hours.
+    pub idempotency_key: Option<String>,
+    /// The signed intent as sent.
+    pub intent: Option<String>,
+}
+
+/// What an edge says of the tool that it would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EdgeTool {
+    /// The type of the edge's connector, such as `mcp`.
+    pub connector_type: String,
+    /// The digest of the tool's definition, where the edge has one.
+    pub digest: Option<Digest>,
+}
+
+impl Submission {
+    /// Returns the digest that names the request: of the canonical form of `{args, tool}`.
+    pub fn request_digest(&self) -> Digest {
+        let request = json!({ "args": self.args, "tool": self.tool });
+        crypto::sha256(crypto::json::canonical(&request))
+    }
+
+    /// Returns what a repeat under the same idempotency key must be equal in.
+    pub(crate) fn fingerprint(&self, request: Digest) -> Digest {
+        let parts = json!([request, self.on_behalf_of, self.session]);
+        crypto::sha256(crypto::json::canonical(&parts))
+    }
+}
+
+/// Why a call is not recorded at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// A part of the request is wrong.
+    #[error("{sentence}")]
+    Invalid {
+        /// The part.
+        param: &'static str,
+        /// What is wrong and what would have been accepted.
+        sentence: String,
+    },
+    /// The key is not valid any more.
+    #[error("the API key is missing, wrong, revoked or expired")]
+    Unauthenticated,
+    /// The idempotency key names a different request.
+    #[error(
+        "this `Idempotency-Key` was used within 24 hours for a different request, action `{0}`"
+    )]
+    DifferentRequest(ActionId),
+    /// The agent's calls must be signed.
+    #[error("this agent's calls must carry a signed intent")]
+    IntentRequired,
+    /// The signed intent does not hold.
+    #[error("the signed intent does not hold: {0}")]
+    IntentInvalid(&'static str),
+}
+
+/// Why a submission did not become an action.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    /// The caller's doing; nothing was recorded.
+    #[error(transparent)]
+    Rejected(#[from] Rejection),
+    /// The record cannot be reached; nothing runs.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// Something that the Gate must read first cannot be read; nothing runs.
+    #[error(transparent)]
+    Store(#[from] StoreDown),
+    /// The tool's connector cannot be read just now; nothing runs.
+    #[error("the tool's connector cannot be read just now")]
+    ToolUnavailable,
+}
