@@ -1,1 +1,56 @@
-//! policy
+//! Decides what an agent's call may do: a policy document, its expression language and the
+//! evaluation of one call. It does no IO, has no clock, and keeps no counters.
+//!
+//! A [`Policy`] is read from YAML or JSON once and shared between threads; [`decide`] then answers
+//! for one [`Call`]. The first rule that covers the tool and whose condition holds decides, else
+//! the document's `default`. A condition that cannot be evaluated denies the call. Budgets leave
+//! the decision as [`Charge`]s for whoever keeps the counters. `docs/policy-language.md` tells how
+//! documents are written.
+//!
+//! ```
+//! use chancery_policy::{Agent, Call, CallFacts, Policy, decide};
+//!
+//! let policy = Policy::compile(
+//!     "{ schema: 1, default: { outcome: deny },
+//!        rules: [{ id: small, match: pay.refund, when: args.amount <= 50, outcome: allow }] }",
+//! )?;
+//! let agent = Agent {
+//!     id: "agt_00000000000000000000000001".parse()?,
+//!     name: "support".into(),
+//!     labels: Default::default(),
+//! };
+//! let call = CallFacts::new("pay.refund", model::Mode::Gateway);
+//! let args = serde_json::json!({ "amount": 20 });
+//! let now = model::Timestamp::EPOCH;
+//! let decision = decide(&policy, &Call { args: &args, agent: &agent, call, now, zone: Call::UTC });
+//! assert_eq!(decision.outcome, model::DecisionOutcome::Allow);
+//! assert_eq!(decision.rule_id.as_deref(), Some("small"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod budget;
+mod call;
+mod decide;
+mod document;
+mod error;
+mod expr;
+mod glob;
+mod policy;
+mod tree;
+mod visibility;
+
+pub use budget::{Charge, ChargeKind};
+pub use call::{Agent, Call, CallFacts};
+pub use decide::{ApprovalClause, Decision, decide};
+pub use document::{Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window, parse};
+pub use error::{Code, Finding, Invalid, Severity};
+pub use expr::{BadDecimal, Decimal};
+pub use glob::{BadGlob, Glob};
+pub use policy::Policy;
+pub use visibility::visibility;
+
+/// The policy that an org starts with.
+pub const STARTER: &str = include_str!("../policies/starter.yaml");
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! Decides one call: the first rule that covers the tool and whose condition holds, else the
+//! default. Reads nothing, stores nothing.
+
+use std::time::Duration;
+
+use model::{Assurance, DecisionCode, DecisionOutcome, DecisionSource};
+
+use crate::{
+    budget::{self, Charge},
+    call::Call,
+    document::{Clause, Document, Excluded, Fallback, Rule, Source},
+    expr::{Failure, Machine, Scope},
+    policy::Policy,
+};
+
+/// What a policy says of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    /// Whether the call may run.
+    pub outcome: DecisionOutcome,
+    /// Why it is not a plain allow.
+    pub code: Option<DecisionCode>,
+    /// What decided.
+    pub source: DecisionSource,
+    /// The rule that decided, or whose condition could not be evaluated.
+    pub rule_id: Option<String>,
+    /// The rule's or the default's own sentence.
+    pub reason: Option<String>,
+    /// Who must say yes; there whenever the outcome is `require_approval`.
+    pub approval: Option<ApprovalClause>,
+    /// What the call takes from budgets; all of them must admit it.
+    pub charges: Vec<Charge>,
+    /// The part of an expression that had no value, and why; there whenever the code is
+    /// `policy_unavailable`. It names fields and kinds of values, never values.
+    pub failure: Option<String>,
+}
+
+/// Who must say yes to a call, and what they are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalClause {
+    /// `role:…` and `member:…`; empty for everyone who may approve at all.
+    pub from: Vec<String>,
+    /// How many different people.
+    pub count: u8,
+    /// How long they have, when the rule or the policy says.
+    pub expires_in: Option<Duration>,
+    /// Who may not although `from` names them.
+    pub exclude: Vec<Excluded>,
+    /// The fields of the arguments that they are shown.
+    pub show: Vec<String>,
+    /// Whether the connector is asked what the call would do.
+    pub estimate: bool,
+    /// How they must show who they are.
+    pub assurance: Option<Assurance>,
+}
+
+/// Returns what the policy says of the call.
+///
+/// An error in the condition of a reached rule ends the decision as a denial: stepping over the
+/// rule could step over a denial.
+pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
+    let document = &policy.document;
+    let scope = Scope::new(call);
+    let mut machine = Machine::new(&scope);
+    let decision = match first_match(document, call.call.tool, &mut machine) {
+        Ok(Some(rule)) => by_rule(document, rule),
+        Ok(None) => by_default(document, &document.default),
+        Err(broken) => return unavailable(Some(&broken.rule.id), broken.explain()),
+    };
+    if decision.outcome == DecisionOutcome::Deny {
+        return decision;
+    }
+    match budget::charges(document, call, &mut machine) {
+        Ok(charges) => Decision { charges, ..decision },
+        Err(failure) => unavailable(decision.rule_id.as_deref(), failure),
+    }
+}
+
+/// A rule whose condition has no value for the call.
+struct Broken<'p> {
+    rule: &'p Rule,
+    when: &'p Source,
+    failure: Failure<'p>,
+}
+
+impl Broken<'_> {
+    fn explain(&self) -> String {
+        explain(self.when, &self.failure)
+    }
+}
+
+/// Returns the first rule that covers the tool and whose condition holds.
+fn first_match<'p>(
+    document: &'p Document,
+    tool: &str,
+    machine: &mut Machine<'p>,
+) -> Result<Option<&'p Rule>, Broken<'p>> {
+    for rule in document.rules.iter().filter(|rule| rule.covers(tool)) {
+        let Some(when) = &rule.when else { return Ok(Some(rule)) };
+        match machine.holds(when.expr()) {
+            Ok(true) => return Ok(Some(rule)),
+            Ok(false) => {}
+            Err(failure) => return Err(Broken { rule, when, failure }),
+        }
+    }
+    Ok(None)
+}
+
+impl Rule {
+    /// Returns whether one of the rule's patterns covers the tool.
+    pub(crate) fn covers(&self, tool: &str) -> bool {
+        self.globs.iter().any(|glob| glob.is_match(tool))
+    }
+}
+
+/// Returns what failed in words: the part of the expression and the cause.
+pub(crate) fn explain(source: &Source, failure: &Failure<'_>) -> String {
+    let part = source.text.get(failure.span.start..failure.span.end).unwrap_or(&source.text);
+    format!("`{part}`: {}", failure.cause)
+}
+
+fn by_rule(document: &Document, rule: &Rule) -> Decision {
+    let code = match rule.outcome {
+        DecisionOutcome::Allow => None,
+        DecisionOutcome::Deny => Some(DecisionCode::PolicyDenied),
+        DecisionOutcome::RequireApproval => Some(DecisionCode::ApprovalRequired),
+    };
+    Decision {
+        outcome: rule.outcome,
+        code,
+        source: DecisionSource::Rule,
+        rule_id: Some(rule.id.clone()),
+        reason: rule.reason.clone(),
+        approval: approval(document, rule.outcome, rule.approval.as_ref()),
+        charges: Vec::new(),
+        failure: None,
+    }
+}
+
+fn by_default(document: &Document, default: &Fallback) -> Decision {
+    let code = match default.outcome {
+        DecisionOutcome::Allow => None,
+        DecisionOutcome::Deny => Some(DecisionCode::DefaultDenied),
+        DecisionOutcome::RequireApproval => Some(DecisionCode::ApprovalRequired),
+    };
+    Decision {
+        outcome: default.outcome,
+        code,
+        source: DecisionSource::Default,
+        rule_id: None,
+        reason: default.reason.clone(),
+        approval: approval(document, default.outcome, default.approval.as_ref()),
+        charges: Vec::new(),
+        failure: None,
+    }
+}
+
+fn unavailable(rule_id: Option<&str>, failure: String) -> Decision {
+    Decision {
+        outcome: DecisionOutcome::Deny,
+        code: Some(DecisionCode::PolicyUnavailable),
+        source: DecisionSource::Builtin,
+        rule_id: rule_id.map(str::to_owned),
+        reason: None,
+        approval: None,
+        charges: Vec::new(),
+        failure: Some(failure),
+    }
+}
+
+fn approval(
+    document: &Document,
+    outcome: DecisionOutcome,
+    clause: Option<&Clause>,
+) -> Option<ApprovalClause> {
+    if outcome != DecisionOutcome::RequireApproval {
+        return None;
+    }
+    let clause = clause.cloned().unwrap_or_default();
+    Some(ApprovalClause {
+        from: clause.from,
+        count: clause.count.unwrap_or(1),
+        expires_in: clause.expires_in.or(document.expires_in),
+        exclude: clause.exclude.unwrap_or_else(|| vec![Excluded::OnBehalfOf]),
+        show: clause.show,
+        estimate: clause.estimate,
+        assurance: clause.assurance,
+    })
+}

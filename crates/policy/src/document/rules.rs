@@ -1,0 +1,82 @@
+//! Reads `rules` and `default`.
+
+use model::DecisionOutcome;
+
+use super::{
+    Fallback, MAX_RULES, Rule, approval,
+    place::Path,
+    reader::{Field, Fields, Reader},
+};
+use crate::{
+    error::Code,
+    expr,
+    tree::{Mark, Node},
+};
+
+pub(super) const OUTCOMES: [(&str, DecisionOutcome); 3] = [
+    (DecisionOutcome::Allow.as_str(), DecisionOutcome::Allow),
+    (DecisionOutcome::Deny.as_str(), DecisionOutcome::Deny),
+    (DecisionOutcome::RequireApproval.as_str(), DecisionOutcome::RequireApproval),
+];
+
+/// Reads the rules in the document's order.
+pub(super) fn rules(reader: &mut Reader<'_>, field: Option<Field<'_>>) -> Vec<Rule> {
+    let Some(field) = field else { return Vec::new() };
+    let Some(items) = reader.list(&field) else { return Vec::new() };
+    if items.len() > MAX_RULES {
+        let message = format!("expected at most {MAX_RULES} rules, found {}", items.len());
+        reader.push(Code::TooLarge, field.node.at, &field.path, message);
+        return Vec::new();
+    }
+    let mut rules: Vec<Rule> = Vec::new();
+    for (place, node) in items.iter().enumerate() {
+        let path = Path::Item(&field.path, place);
+        rules.extend(rule(reader, node, &path));
+        reader.set_owner(None);
+    }
+    let ids: Vec<(&str, Mark)> = rules.iter().map(|rule| (rule.id.as_str(), rule.at)).collect();
+    reader.unique(ids.into_iter(), &field.path);
+    rules
+}
+
+fn rule(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Rule> {
+    const KEYS: [&str; 6] = ["id", "match", "when", "outcome", "reason", "approval"];
+    let fields = reader.map(node, path, &KEYS)?;
+    let id = fields.need(reader, "id");
+    let id = reader.id(id);
+    reader.set_owner(id.as_deref());
+    let globs = fields.need(reader, "match");
+    let globs = reader.globs(globs);
+    let when = reader.expression(fields.find("when"), expr::condition);
+    let ending = ending(reader, &fields);
+    let (outcome, approval) = ending?;
+    let reason = reader.reason(fields.find("reason"));
+    Some(Rule { id: id?, globs: globs?, when, outcome, reason, approval, at: node.at })
+}
+
+/// Reads `default`.
+pub(super) fn fallback(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Fallback> {
+    let fields = reader.map(field.node, &field.path, &["outcome", "reason", "approval"])?;
+    let reason = reader.reason(fields.find("reason"));
+    let (outcome, approval) = ending(reader, &fields)?;
+    Some(Fallback { outcome, reason, approval })
+}
+
+/// Reads the outcome and the approval that only one of the outcomes takes.
+fn ending(
+    reader: &mut Reader<'_>,
+    fields: &Fields<'_>,
+) -> Option<(DecisionOutcome, Option<super::Clause>)> {
+    let outcome = fields.need(reader, "outcome");
+    let outcome = outcome.and_then(|field| reader.word(&field, &OUTCOMES));
+    let approval = fields.find("approval");
+    if let (Some(field), Some(DecisionOutcome::Allow | DecisionOutcome::Deny)) =
+        (&approval, outcome)
+    {
+        let message =
+            "expected no `approval` beside this outcome; only `require_approval` takes one";
+        reader.push(Code::BadValue, field.node.at, &field.path, message);
+    }
+    let clause = approval.and_then(|field| approval::clause(reader, &field));
+    outcome.map(|outcome| (outcome, clause))
+}

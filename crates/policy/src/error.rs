@@ -1,0 +1,122 @@
+//! What is wrong with a policy document, as a list of findings with places.
+//!
+//! Findings speak about the author's text; what goes wrong while a call is decided is a
+//! [`Failure`](crate::eval::Failure) and ends in the decision.
+
+use std::fmt;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The document cannot be used.
+    Error,
+    /// The document can be used and probably does not do what its author wants.
+    Warning,
+    /// Worth knowing.
+    Info,
+}
+
+impl Severity {
+    /// Returns the word that answers and reports carry.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}
+
+/// Defines the closed list of finding codes.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)?) => {
+        /// What kind of thing a finding is about.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Code {
+            $($(#[$doc])* $variant),+
+        }
+
+        impl Code {
+            /// The codes in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// Returns the word that answers and reports carry.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The text is no YAML or JSON, or uses a part of YAML that policies leave out.
+    Syntax = "syntax",
+    /// A limit of the document's size is passed.
+    TooLarge = "too_large",
+    /// A mapping has the same key twice.
+    DuplicateKey = "duplicate_key",
+    /// A key that the mapping does not have.
+    UnknownKey = "unknown_key",
+    /// A key that must be there is not.
+    MissingKey = "missing_key",
+    /// `default` is missing.
+    NoDefault = "no_default",
+    /// A value of the wrong shape.
+    WrongType = "wrong_type",
+    /// A value outside what the key takes.
+    BadValue = "bad_value",
+    /// Two rules or two budgets have one id.
+    DuplicateId = "duplicate_id",
+    /// A tool pattern that cannot be read or can match no tool.
+    BadPattern = "bad_pattern",
+    /// An expression that cannot be read.
+    BadExpression = "bad_expression",
+    /// A name that expressions do not have.
+    UnknownName = "unknown_name",
+    /// An operation on values that it does not take, or a condition that is not true or false.
+    TypeError = "type_error",
+}
+
+/// One thing to say about a policy document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What kind of thing it is about.
+    pub code: Code,
+    /// The id of the rule or budget that it lies in.
+    pub rule: Option<String>,
+    /// Where in the document's tree, such as `rules[2].when`; empty for the whole document.
+    pub path: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+    /// A sentence for the author.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, column, message, .. } = self;
+        write!(f, "{line}:{column}: {} {}: ", self.severity.as_str(), self.code.as_str())?;
+        if !self.path.is_empty() {
+            write!(f, "`{}`: ", self.path)?;
+        }
+        f.write_str(message)
+    }
+}
+
+/// A document that cannot be used as a policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Invalid {
+    /// Everything that is wrong, in the order of the text; never empty.
+    pub findings: Vec<Finding>,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the policy document is not valid")?;
+        self.findings.iter().try_for_each(|finding| write!(f, "\n{finding}"))
+    }
+}

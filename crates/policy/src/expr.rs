@@ -1,0 +1,52 @@
+//! The expression language: a strict part of CEL with its own parser and evaluator.
+//!
+//! Expressions read the call and nothing else; there is no clock, no variable that lives on and
+//! no function that can reach outside.
+
+mod ast;
+mod check;
+mod decimal;
+mod duration;
+mod eval;
+mod failure;
+mod functions;
+mod lex;
+mod names;
+mod network;
+mod ops;
+mod parse;
+mod scope;
+mod value;
+
+use std::time::Duration;
+
+use value::Sort;
+
+pub use decimal::{BadDecimal, Decimal};
+
+pub(crate) use ast::{Expr, Problem};
+pub(crate) use check::condition;
+pub(crate) use eval::Machine;
+pub(crate) use failure::Failure;
+pub(crate) use names::hint;
+pub(crate) use parse::{Constants, Parsed, parse};
+pub(crate) use scope::{Scope, instant};
+pub(crate) use value::Value;
+
+#[cfg(test)]
+mod tests;
+
+/// Refuses an expression that can never be an amount.
+pub(crate) fn amount(expr: &Expr) -> Result<(), Problem> {
+    check::wanted(expr, &[Sort::Decimal, Sort::Int], "an amount")
+}
+
+/// Refuses an expression that can never be a text.
+pub(crate) fn text(expr: &Expr) -> Result<(), Problem> {
+    check::wanted(expr, &[Sort::Text], "a currency")
+}
+
+/// Reads a span of time such as `1h30m`.
+pub(crate) fn span(text: &str) -> Option<Duration> {
+    duration::parse(text)?.try_into().ok()
+}

@@ -1,0 +1,88 @@
+//! What expressions can read of one call.
+
+use std::{cell::OnceCell, fmt::Write as _};
+
+use model::{AgentId, Timestamp};
+
+use super::{
+    names::Fact,
+    value::{Map, Value},
+};
+use crate::call::Call;
+
+/// One call as expressions see it.
+pub(crate) struct Scope<'v> {
+    call: &'v Call<'v>,
+    agent_id: OnceCell<IdText>,
+}
+
+impl<'v> Scope<'v> {
+    pub(crate) fn new(call: &'v Call<'v>) -> Self {
+        Self { call, agent_id: OnceCell::new() }
+    }
+
+    /// Returns the call's arguments.
+    pub(crate) fn args(&self) -> Value<'v> {
+        Value::of(self.call.args)
+    }
+
+    /// Returns the fact; one that the call does not have is null.
+    pub(crate) fn fact(&'v self, fact: Fact) -> Value<'v> {
+        let facts = &self.call.call;
+        let optional = |text: Option<&'v str>| text.map_or(Value::Null, Value::text);
+        match fact {
+            Fact::AgentId => Value::text(self.agent_id()),
+            Fact::AgentName => Value::text(&self.call.agent.name),
+            Fact::AgentLabels => Value::Map(Map::Labels(&self.call.agent.labels)),
+            Fact::CallTool => Value::text(facts.tool),
+            Fact::CallConnector => optional(facts.connector),
+            Fact::CallMode => Value::text(facts.mode.as_str()),
+            Fact::CallTransport => optional(facts.transport),
+            Fact::CallSession => optional(facts.session),
+            Fact::CallOnBehalfOf => optional(facts.on_behalf_of),
+            Fact::CallLivemode => Value::Bool(facts.livemode),
+            Fact::CallSideEffect => optional(facts.side_effect.map(model::SideEffect::as_str)),
+            Fact::CallIntent => optional(facts.intent),
+            Fact::CallToolChanged => Value::Bool(facts.tool_changed),
+            Fact::Now => Value::Time(instant(self.call.now)),
+        }
+    }
+
+    fn agent_id(&self) -> &str {
+        self.agent_id.get_or_init(|| IdText::new(self.call.agent.id)).as_str()
+    }
+}
+
+/// Returns the moment in the type that the arithmetic uses.
+pub(crate) fn instant(at: Timestamp) -> jiff::Timestamp {
+    // jiff ends 26 hours before the year 9999 does, so that every zone can show every moment.
+    jiff::Timestamp::from_millisecond(at.unix_millis()).unwrap_or(jiff::Timestamp::MAX)
+}
+
+/// An agent id's text without an allocation.
+struct IdText {
+    bytes: [u8; 30],
+    len: usize,
+}
+
+impl IdText {
+    fn new(id: AgentId) -> Self {
+        let mut text = Self { bytes: [0; 30], len: 0 };
+        let _ = write!(text, "{id}");
+        text
+    }
+
+    fn as_str(&self) -> &str {
+        self.bytes.get(..self.len).and_then(|bytes| str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Write for IdText {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.len + text.len();
+        let place = self.bytes.get_mut(self.len..end).ok_or(std::fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! A policy ready to decide: a document and its digest, immutable and shared between threads.
+
+use model::Digest;
+
+use crate::{
+    document::{self, Document},
+    error::Invalid,
+};
+
+/// A policy that can decide calls.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    pub(crate) document: Document,
+    digest: Digest,
+}
+
+impl Policy {
+    /// Returns the policy that the text is, YAML 1.2 or JSON.
+    pub fn compile(text: &str) -> Result<Self, Invalid> {
+        document::parse(text).map(Self::from)
+    }
+
+    /// Returns the SHA-256 of the document's RFC 8785 form: the same for every spelling of the
+    /// same data, YAML or JSON, with or without comments.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+impl From<Document> for Policy {
+    fn from(document: Document) -> Self {
+        let digest = crypto::sha256(crypto::json::canonical(&document.json));
+        Self { document, digest }
+    }
+}

@@ -1,0 +1,26 @@
+//! Whether an agent is shown a tool, from the policy's structure alone: no arguments, no budgets,
+//! no Stop.
+
+use model::{DecisionOutcome, Visibility};
+
+use crate::policy::Policy;
+
+/// Returns whether the policy might allow a call of the tool, and the rule that says so.
+///
+/// The first rule that covers the tool decides: hidden when it denies without a condition, visible
+/// otherwise. Where no rule covers the tool the default decides.
+pub fn visibility<'p>(policy: &'p Policy, tool: &str) -> (Visibility, Option<&'p str>) {
+    let document = &policy.document;
+    match document.rules.iter().find(|rule| rule.covers(tool)) {
+        Some(rule) if rule.when.is_none() => (shown(rule.outcome), Some(&rule.id)),
+        Some(rule) => (Visibility::Visible, Some(&rule.id)),
+        None => (shown(document.default.outcome), None),
+    }
+}
+
+const fn shown(outcome: DecisionOutcome) -> Visibility {
+    match outcome {
+        DecisionOutcome::Allow | DecisionOutcome::RequireApproval => Visibility::Visible,
+        DecisionOutcome::Deny => Visibility::Hidden,
+    }
+}
