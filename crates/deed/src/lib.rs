@@ -41,3 +41,6 @@ pub use keys::{
 };
 pub use seal::{SealFault, Sealed, Sealer};
 pub use text::{Amount, BadText, EventName, Ident, LogOrigin, Lsn, Thumbprint, Unit, UserId, Word};
+
+#[cfg(test)]
+mod tests;

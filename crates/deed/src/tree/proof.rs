@@ -20,8 +20,12 @@ pub struct Tree {
 impl Tree {
     /// Returns the tree whose leaves are these deeds, by their digests.
     pub fn of(deeds: impl IntoIterator<Item = Digest>) -> Self {
-        let mut row: Vec<_> =
-            deeds.into_iter().map(|digest| leaf_hash(digest.as_bytes())).collect();
+        Self::of_leaves(deeds.into_iter().map(|digest| leaf_hash(digest.as_bytes())))
+    }
+
+    /// Returns the tree of leaves that are hashed already.
+    pub fn of_leaves(leaves: impl IntoIterator<Item = Digest>) -> Self {
+        let mut row: Vec<_> = leaves.into_iter().collect();
         let mut rows = Vec::new();
         while !row.is_empty() {
             let (pairs, _odd) = row.as_chunks::<2>();

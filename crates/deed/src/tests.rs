@@ -1,0 +1,10 @@
+//! Tests of the crate from its own boundary, by theme; `support` seals logs to work on.
+
+mod honesty;
+mod keys;
+mod known_answers;
+mod sealing;
+mod support;
+mod tampering;
+mod tree;
+mod verifying;
