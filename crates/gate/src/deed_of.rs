@@ -22,14 +22,14 @@ struct Commitments<'m> {
 }
 
 impl Commitments<'_> {
-    fn to(&mut self, path: Path, value: &Value) -> deed::Commitment {
+    fn of(&mut self, path: Path, value: &Value) -> deed::Commitment {
         let (commitment, disclosure) = commit(self.mint, path, value);
         self.disclosures.push(disclosure);
         commitment
     }
 
-    fn to_text(&mut self, path: Path, text: Option<&String>) -> Option<deed::Commitment> {
-        text.map(|text| self.to(path, &Value::from(text.as_str())))
+    fn of_text(&mut self, path: Path, text: Option<&String>) -> Option<deed::Commitment> {
+        text.map(|text| self.of(path, &Value::from(text.as_str())))
     }
 }
 
@@ -64,11 +64,11 @@ fn content(
 ) -> ActionContent {
     let tool = match action.tool.parse() {
         Ok(name) => deed::Tool::Named(name),
-        Err(_) => deed::Tool::NoName(commitments.to(Path::TOOL, &json!(action.tool))),
+        Err(_) => deed::Tool::NoName(commitments.of(Path::TOOL, &json!(action.tool))),
     };
     let client = action.client.as_ref().map(|client| {
         let value = json!({ "name": client.name, "version": client.version });
-        commitments.to(Path::CLIENT, &value)
+        commitments.of(Path::CLIENT, &value)
     });
     ActionContent {
         id: action.id,
@@ -81,8 +81,8 @@ fn content(
         transport: action.transport.as_deref().and_then(|text| text.parse().ok()),
         client,
         request: action.request,
-        on_behalf_of: commitments.to_text(Path::ON_BEHALF_OF, action.on_behalf_of.as_ref()),
-        session: commitments.to_text(Path::SESSION, action.session.as_ref()),
+        on_behalf_of: commitments.of_text(Path::ON_BEHALF_OF, action.on_behalf_of.as_ref()),
+        session: commitments.of_text(Path::SESSION, action.session.as_ref()),
         intent: deed::Intent { mode: action.intent_mode, status: action.intent, jws: None },
         decision: decision(action, commitments),
         approval: action.approval.as_ref().map(|approval| deed::Approval {
@@ -115,7 +115,7 @@ fn decision(action: &Action, commitments: &mut Commitments<'_>) -> deed::Decisio
         code: decision.code,
         source: decision.source,
         rule_id: rule(&decision.rule_id),
-        reason: commitments.to_text(Path::DECISION_REASON, decision.message.as_ref()),
+        reason: commitments.of_text(Path::DECISION_REASON, decision.message.as_ref()),
         policy: decision.policy,
         policy_version: decision.policy_version,
         policy_digest: decision.policy_digest,
@@ -150,9 +150,9 @@ fn ending(
             started_at: execution.started_at,
             finished_at: execution.finished_at,
             error_code: execution.error_code.as_ref().and_then(word),
-            error_message: commitments.to_text(Path::ERROR_MESSAGE, error),
-            result: whole.map(|value| commitments.to(Path::RESULT, value)),
-            result_digest: digest.map(|value| commitments.to(Path::RESULT_DIGEST, &value)),
+            error_message: commitments.of_text(Path::ERROR_MESSAGE, error),
+            result: whole.map(|value| commitments.of(Path::RESULT, value)),
+            result_digest: digest.map(|value| commitments.of(Path::RESULT_DIGEST, &value)),
             lossy_numbers: execution.lossy_numbers,
         },
         witness: deed::Witness {
@@ -161,7 +161,7 @@ fn ending(
             verdict: witness.verdict,
             method: witness.method,
             witnessed_at: witness.witnessed_at,
-            detail: commitments.to(Path::WITNESS_DETAIL, detail.unwrap_or(&Value::Null)),
+            detail: commitments.of(Path::WITNESS_DETAIL, detail.unwrap_or(&Value::Null)),
             sources: Vec::new(),
         },
     }))

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How far an edge's clock may be off.
-const SKEW: Duration = Duration::from_secs(60);
+const SKEW: Duration = Duration::from_mins(1);
 /// How long an idempotency key names its report.
 const KNOWN_FOR: Duration = Duration::from_hours(24);
 
