@@ -46,6 +46,23 @@ pub(crate) fn check(actor: &Actor, subject: &Subject, content: &Content) -> Resu
     }
 }
 
+/// Returns every rule's name and sentence, in the order in which they are checked.
+pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
+    fn named<T>(rules: &[Rule<T>]) -> impl Iterator<Item = (&'static str, &'static str)> {
+        rules.iter().map(|(rule, sentence, _)| (*rule, *sentence))
+    }
+    let alone = |fault: Dishonest| (fault.rule, fault.sentence);
+    named(ACTION)
+        .chain([alone(AGENT_ON_ACTION)])
+        .chain(named(EXECUTION))
+        .chain(named(WITNESS))
+        .chain(RUN.iter().map(|(rule, sentence, _)| (*rule, *sentence)))
+        .chain(named(ADMIN))
+        .chain(named(AMENDMENT))
+        .chain([alone(AMENDS_EARLIER)])
+        .collect()
+}
+
 fn check_run(execution: Option<&Execution>, witness: Option<&Witness>) -> Result<(), Dishonest> {
     execution.map_or(Ok(()), |execution| first_broken(EXECUTION, execution))?;
     witness.map_or(Ok(()), |witness| first_broken(WITNESS, witness))?;

@@ -158,6 +158,8 @@ pub fn thumbprint(key: &PublicKey) -> Thumbprint {
 pub struct KeySet {
     // Invariant: no key stands twice, and every introduction is by an earlier key and holds.
     keys: Vec<SealKey>,
+    // Invariant: the id of each key, at the same place.
+    kids: Vec<Thumbprint>,
 }
 
 /// A key set that cannot be trusted.
@@ -188,7 +190,7 @@ pub enum BadKeySet {
 impl KeySet {
     /// Returns the set of these keys, oldest first.
     pub fn new(keys: Vec<SealKey>) -> Result<Self, BadKeySet> {
-        let mut set = Self { keys: Vec::with_capacity(keys.len()) };
+        let mut set = Self::default();
         for key in keys {
             let kid = key.kid();
             if set.find(&kid).is_some() {
@@ -198,6 +200,7 @@ impl KeySet {
                 return Err(BadKeySet::Introduction(kid));
             }
             set.keys.push(key);
+            set.kids.push(kid);
         }
         Ok(set)
     }
@@ -231,7 +234,8 @@ impl KeySet {
 
     /// Returns the key with this id.
     pub fn find(&self, kid: &Thumbprint) -> Option<&SealKey> {
-        self.keys.iter().find(|key| key.kid() == *kid)
+        let place = self.kids.iter().position(|known| known == kid)?;
+        self.keys.get(place)
     }
 
     fn vouches_for(&self, key: &SealKey) -> bool {

@@ -34,7 +34,7 @@ pub use content::{
 };
 pub use dsse::{DEED_TYPE, Envelope, EnvelopeSignature, pae};
 pub use form::api_form;
-pub use honesty::{Dishonest, MAX_DATA};
+pub use honesty::{Dishonest, MAX_DATA, honesty_rules};
 pub use key_file::{BadKeyFile, SealKeys};
 pub use keys::{
     BadKeySet, INTRODUCTION_TYPE, Introduction, KeyFault, KeySet, Purpose, SealKey, thumbprint,

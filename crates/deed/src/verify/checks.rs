@@ -8,11 +8,11 @@ use super::{DeedSummary, Grade, Report, Verdict};
 
 /// Defines the list: each check's name and what it asserts.
 macro_rules! checks {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
+    ($($variant:ident = $name:literal, $asserts:literal;)+) => {
         /// One check of the verifier.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum CheckId {
-            $($(#[$doc])* $variant),+
+            $(#[doc = $asserts] $variant),+
         }
 
         impl CheckId {
@@ -23,55 +23,38 @@ macro_rules! checks {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
+
+            /// Returns what the check asserts, as a sentence.
+            pub const fn asserts(self) -> &'static str {
+                match self { $(Self::$variant => $asserts),+ }
+            }
         }
     };
 }
 
 checks! {
-    /// The input is a deed in a form that the verifier reads.
-    Input = "input",
-    /// The payload's type is that of a deed.
-    Type = "type",
-    /// The payload is strict JSON in RFC 8785 form and inside the profile.
-    Canonical = "canonical",
-    /// The payload has the members of its kind, and no others.
-    Shape = "shape",
-    /// The deed claims nothing that the honesty rules forbid.
-    Honesty = "honesty",
-    /// The frame names the key that the signed body names.
-    KeyId = "key_id",
-    /// The members of the API form repeat the payload and the frame.
-    Form = "form",
-    /// The digest of the API form is the payload's.
-    Digest = "digest",
-    /// The key is among those that are trusted.
-    Key = "key",
-    /// The key was made for deeds and was in its time when the deed was issued.
-    Window = "window",
-    /// The key was not revoked.
-    Revoked = "revoked",
-    /// The signature is the key's over the payload and its type.
-    Signature = "signature",
-    /// Each disclosure opens the commitment at its place.
-    Disclosures = "disclosures",
-    /// All deeds are of one log and one org.
-    Log = "log",
-    /// The places in the log follow each other without a gap.
-    Sequence = "sequence",
-    /// Each deed names the digest of the one before; the first one of a log, the genesis digest.
-    Prev = "prev",
-    /// No deed is issued before the one that it follows.
-    Time = "time",
-    /// No deed id stands twice.
-    Unique = "unique",
-    /// An amendment names the digest of the deed that it amends.
-    Amends = "amends",
-    /// The known checkpoint is signed by a trusted checkpoint key.
-    Checkpoint = "checkpoint",
-    /// The known checkpoint is of this log, and the deeds make its root.
-    Root = "root",
-    /// The log has as many deeds as expected.
-    Size = "size",
+    Input = "input", "The input is a deed in a form that the verifier reads.";
+    Type = "type", "The payload's type is that of a deed.";
+    Canonical = "canonical", "The payload is strict JSON in RFC 8785 form and inside the profile.";
+    Shape = "shape", "The payload has the members of its kind, and no others.";
+    Honesty = "honesty", "The deed claims nothing that the honesty rules forbid.";
+    KeyId = "key_id", "The frame names the key that the signed body names.";
+    Form = "form", "The members of the API form repeat the payload and the frame.";
+    Digest = "digest", "The digest of the API form is the payload's.";
+    Key = "key", "The key is among those that are trusted.";
+    Window = "window", "The key was made for deeds and was in its time when the deed was issued.";
+    Revoked = "revoked", "The key was not revoked.";
+    Signature = "signature", "The signature is the key's over the payload and its type.";
+    Disclosures = "disclosures", "Each disclosure opens the commitment at its place.";
+    Log = "log", "All deeds are of one log and one org.";
+    Sequence = "sequence", "The places in the log follow each other without a gap.";
+    Prev = "prev", "Each deed names the digest of the one before; the first one of a log, the genesis digest.";
+    Time = "time", "No deed is issued before the one that it follows.";
+    Unique = "unique", "No deed id stands twice.";
+    Amends = "amends", "An amendment names the digest of the deed that it amends.";
+    Checkpoint = "checkpoint", "The known checkpoint is signed by a trusted checkpoint key.";
+    Root = "root", "The known checkpoint is of this log, and the deeds make its root.";
+    Size = "size", "The log has as many deeds as expected.";
 }
 
 impl Serialize for CheckId {
