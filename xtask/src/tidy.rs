@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 use tree::Tree;
 
 /// Every rule: returns a line, beginning with the path, for each place that breaks it.
-const RULES: [fn(&Tree) -> Vec<String>; 10] = [
+const RULES: [fn(&Tree) -> Vec<String>; 11] = [
     rust::files_open_with_what_they_are,
     rust::files_stay_short,
     rust::nothing_is_left_undone,
@@ -24,6 +24,7 @@ const RULES: [fn(&Tree) -> Vec<String>; 10] = [
     project::migrations_are_listed,
     project::architecture_names_what_exists,
     project::decisions_are_numbered_once,
+    project::dependencies_are_explained,
     project::the_project_speaks_of_itself,
 ];
 

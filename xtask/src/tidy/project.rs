@@ -7,6 +7,9 @@ use super::tree::{File, Tree};
 /// The page whose names must exist.
 const ARCHITECTURE: &str = "docs/architecture.md";
 
+/// The page that says what each library is for.
+const DEPENDENCIES: &str = "docs/decisions/dependencies.md";
+
 /// Endings of names that can only be files.
 const FILE_ENDINGS: [&str; 6] = [".rs", ".md", ".toml", ".sql", ".yaml", ".html"];
 
@@ -61,6 +64,17 @@ pub(crate) fn decisions_are_numbered_once(tree: &Tree) -> Vec<String> {
         }
     }
     found
+}
+
+/// Every library that the workspace names has its line on the page of dependencies.
+pub(crate) fn dependencies_are_explained(tree: &Tree) -> Vec<String> {
+    let text = |path| tree.file(path).map(|file| file.text.as_str()).unwrap_or_default();
+    let sections = text("Cargo.toml").split("\n[");
+    let section = sections.filter_map(|section| section.strip_prefix("workspace.dependencies]"));
+    let named = section.flat_map(str::lines).filter(|line| !line.contains("path ="));
+    let names = named.filter_map(|line| line.split_once(" = ")).map(|(name, _)| name);
+    let silent = names.filter(|name| !text(DEPENDENCIES).contains(&format!("`{name}`")));
+    silent.map(|name| format!("{DEPENDENCIES}: say what `{name}` is for")).collect()
 }
 
 /// The project does not speak of the place it was written in.

@@ -129,6 +129,18 @@ fn two_decisions_with_one_number_are_found() {
 }
 
 #[test]
+fn a_library_without_its_line_is_found() {
+    let manifest = "[workspace]\n\n[workspace.dependencies]\nmodel = { path = \"crates/model\" }\n\
+                    # Why.\nring = \"0.17\"\nserde = \"1\"\n\n[profile.dev]\nlto = \"thin\"\n";
+    let tree = Tree::of(&[
+        ("Cargo.toml", manifest),
+        ("docs/decisions/dependencies.md", "| `serde` | JSON |\n"),
+    ]);
+    let found = project::dependencies_are_explained(&tree);
+    assert_eq!(found, ["docs/decisions/dependencies.md: say what `ring` is for"]);
+}
+
+#[test]
 fn a_word_from_outside_the_project_is_found() {
     let text = concat!("see /wo", "rk/main\n");
     let found = in_file(project::the_project_speaks_of_itself, "docs/README.md", text);
