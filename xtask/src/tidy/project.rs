@@ -71,8 +71,8 @@ pub(crate) fn dependencies_are_explained(tree: &Tree) -> Vec<String> {
     let text = |path| tree.file(path).map(|file| file.text.as_str()).unwrap_or_default();
     let sections = text("Cargo.toml").split("\n[");
     let section = sections.filter_map(|section| section.strip_prefix("workspace.dependencies]"));
-    let named = section.flat_map(str::lines).filter(|line| !line.contains("path ="));
-    let names = named.filter_map(|line| line.split_once(" = ")).map(|(name, _)| name);
+    let lines = section.flat_map(str::lines).filter(|line| !line.contains("path ="));
+    let names = lines.filter_map(|line| line.split_once(" = ")).map(|(name, _)| name);
     let silent = names.filter(|name| !text(DEPENDENCIES).contains(&format!("`{name}`")));
     silent.map(|name| format!("{DEPENDENCIES}: say what `{name}` is for")).collect()
 }
