@@ -1,1 +1,27 @@
-//! connectors
+//! The adapters behind the port that `tool` is: governed PostgreSQL databases, and the service's
+//! own tools.
+//!
+//! A connector is built from a [`Blueprint`] by [`build`], or once per revision by a [`Registry`].
+//! Whether a call may run is decided before anything here is asked; what is here runs it exactly
+//! as it was digested, and says honestly what became of it.
+
+mod args;
+mod builtin;
+mod connector;
+mod demo;
+mod document;
+pub mod postgres;
+mod registry;
+
+pub use args::{ArgsSchema, BadSchema};
+pub use builtin::{ActionStatus, BuiltinSource, Caller, SourceUnavailable, builtin_tools};
+pub use connector::{
+    Blueprint, BuildError, CheckLine, CheckState, Connector, Credential, Deps, Finding, KINDS,
+    build, check, findings,
+};
+pub use demo::{SHOP_CONNECTOR, SHOP_SEED};
+pub use document::{BadDocument, read_config};
+pub use registry::Registry;
+
+#[cfg(test)]
+mod tests;

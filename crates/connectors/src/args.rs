@@ -1,0 +1,79 @@
+//! A tool's argument schema: compiled once, checked at every call, answered in sentences.
+//!
+//! Schemas may come from strangers, so their size and depth are bounded before they are compiled,
+//! patterns run on a linear engine, and no reference leaves the schema.
+
+mod sentence;
+
+use std::fmt;
+
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+
+const MAX_BYTES: usize = 64 * 1024;
+const MAX_DEPTH: usize = 64;
+
+/// A compiled argument schema.
+pub struct ArgsSchema(Validator);
+
+impl fmt::Debug for ArgsSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ArgsSchema")
+    }
+}
+
+/// A schema that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadSchema(String);
+
+impl BadSchema {
+    pub(crate) fn of(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl ArgsSchema {
+    /// Returns the schema, ready to check values.
+    pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
+        if depth_exceeds(schema, MAX_DEPTH) {
+            return Err(BadSchema(format!("expected a schema of at most {MAX_DEPTH} levels")));
+        }
+        if schema.to_string().len() > MAX_BYTES {
+            return Err(BadSchema(format!("expected a schema of at most {MAX_BYTES} bytes")));
+        }
+        let compiled = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .with_pattern_options(PatternOptions::regex())
+            .should_validate_formats(true)
+            .should_ignore_unknown_formats(false)
+            .offline()
+            .build(schema);
+        compiled.map(Self).map_err(|error| BadSchema(format!("the schema is wrong: {error}")))
+    }
+
+    /// Checks the value; the error names the first place that does not fit and what would have
+    /// been accepted there.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        self.0.validate(value).map_err(|error| {
+            let (at, message) = sentence::of(&error);
+            format!("{at}: {message}")
+        })
+    }
+
+    /// Returns every place that does not fit, as a JSON pointer and a sentence.
+    pub fn findings(&self, value: &Value) -> Vec<(String, String)> {
+        self.0.iter_errors(value).map(|error| sentence::of(&error)).collect()
+    }
+}
+
+fn depth_exceeds(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else {
+        return matches!(value, Value::Array(_) | Value::Object(_));
+    };
+    match value {
+        Value::Array(items) => items.iter().any(|item| depth_exceeds(item, below)),
+        Value::Object(members) => members.values().any(|member| depth_exceeds(member, below)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}

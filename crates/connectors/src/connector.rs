@@ -1,0 +1,203 @@
+//! What a connector is to the rest of the service: a blueprint that is built into tools, and lines
+//! that say what a governed system still lacks.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use async_trait::async_trait;
+use crypto::{Secret, vault::Ring};
+use egress::Egress;
+use model::{ConnectorId, ConnectorName, Entropy, ExecutionErrorCode, Fault, OrgId};
+use serde::Deserialize;
+use serde_json::Value;
+use tool::Tool;
+
+use crate::postgres;
+
+/// The kinds of connectors that can be built.
+pub const KINDS: &[&str] = &[postgres::KIND];
+
+/// Everything that one connector is built from.
+#[derive(Debug, Clone)]
+pub struct Blueprint {
+    /// The org that it belongs to.
+    pub org: OrgId,
+    /// Its id, which its markers carry.
+    pub id: ConnectorId,
+    /// Its name, the first part of its tools' names.
+    pub name: ConnectorName,
+    /// Its kind, one of [`KINDS`].
+    pub kind: String,
+    /// A number that grows with every change of config or credential.
+    pub revision: u64,
+    /// Its config, as the kind's published schema describes it.
+    pub config: Value,
+    /// Its credential.
+    pub credential: Credential,
+}
+
+/// A connector's secrets by field name.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub struct Credential(BTreeMap<String, Secret<String>>);
+
+impl Credential {
+    /// Returns the credential with these fields.
+    pub fn new(fields: BTreeMap<String, Secret<String>>) -> Self {
+        Self(fields)
+    }
+
+    /// Returns the secret of one field.
+    pub fn field(&self, name: &str) -> Option<&Secret<String>> {
+        self.0.get(name)
+    }
+
+    /// Returns the names of the fields, which are no secrets.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}
+
+/// What connectors need from the service.
+#[derive(Clone)]
+pub struct Deps {
+    /// The way out.
+    pub egress: Egress,
+    /// The ring that marker keys are derived from.
+    pub vault: Arc<Ring>,
+    /// Randomness for nonces.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl fmt::Debug for Deps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deps").field("egress", &self.egress).finish_non_exhaustive()
+    }
+}
+
+/// A connector, built and able to run calls.
+#[async_trait]
+pub trait Connector: Send + Sync + fmt::Debug {
+    /// Returns its tools.
+    fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// Returns what was looked at in the governed system, and what it lacks.
+    async fn check(&self) -> Vec<CheckLine>;
+}
+
+/// One thing that was looked at in a governed system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckLine {
+    /// What was looked at.
+    pub name: String,
+    /// What was found.
+    pub state: CheckState,
+    /// What to do about it; empty when there is nothing to do.
+    pub detail: String,
+}
+
+/// What a look at a governed system found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckState {
+    /// As it should be.
+    Pass,
+    /// Works, and could be better.
+    Advice,
+    /// Calls fail, or are not safe, until it is mended.
+    Fail,
+}
+
+/// One thing that is wrong in a config.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The place, as a JSON pointer into the config.
+    pub at: String,
+    /// What is wrong there and what would have been accepted.
+    pub message: String,
+}
+
+impl Finding {
+    pub(crate) fn new(at: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { at: at.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.at, self.message)
+    }
+}
+
+/// Why a connector could not be built.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum BuildError {
+    /// Nobody knows how to build this kind.
+    #[error("no connector is of the kind `{kind}`: expected one of {}", quoted(KINDS))]
+    UnknownKind {
+        /// The kind as given.
+        kind: String,
+    },
+    /// The config is wrong, or does not fit the governed system.
+    #[error("the connector's config does not fit: {}", sentences(findings))]
+    Config {
+        /// Everything that was found, in the order of the config.
+        findings: Vec<Finding>,
+    },
+    /// The credential lacks a field.
+    #[error("the connector's credential has no field `{field}`")]
+    Credential {
+        /// The field.
+        field: &'static str,
+    },
+    /// The governed system could not be reached or refused the credential.
+    #[error("{}", .0.message)]
+    Connect(Fault),
+}
+
+impl BuildError {
+    /// Returns what a call says that needed the connector.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Connect(fault) => fault.clone(),
+            Self::UnknownKind { .. } | Self::Config { .. } | Self::Credential { .. } => {
+                Fault::new(ExecutionErrorCode::ConnectorMisconfigured, self.to_string())
+            }
+        }
+    }
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn sentences(findings: &[Finding]) -> String {
+    findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the connector that the blueprint describes, after asking the governed system whether
+/// every tool fits it.
+pub async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Arc<dyn Connector>, BuildError> {
+    match blueprint.kind.as_str() {
+        postgres::KIND => Ok(Arc::new(postgres::PostgresConnector::build(blueprint, deps).await?)),
+        _ => Err(unknown_kind(&blueprint.kind)),
+    }
+}
+
+/// Returns what is wrong in a config by itself, without asking the governed system.
+pub fn findings(blueprint: &Blueprint) -> Result<Vec<Finding>, BuildError> {
+    match blueprint.kind.as_str() {
+        postgres::KIND => Ok(postgres::config_findings(&blueprint.name, &blueprint.config)),
+        _ => Err(unknown_kind(&blueprint.kind)),
+    }
+}
+
+/// Returns what was looked at in the governed system, also when the connector cannot be built.
+pub async fn check(blueprint: &Blueprint, deps: &Deps) -> Result<Vec<CheckLine>, BuildError> {
+    match blueprint.kind.as_str() {
+        postgres::KIND => postgres::check(blueprint, deps).await,
+        _ => Err(unknown_kind(&blueprint.kind)),
+    }
+}
+
+fn unknown_kind(kind: &str) -> BuildError {
+    BuildError::UnknownKind { kind: kind.chars().take(64).collect() }
+}

@@ -1,0 +1,49 @@
+//! Reading a connector's config from a file: YAML or JSON, into one plain value.
+//!
+//! Only the part of YAML that JSON has too: no anchors, aliases, tags, merge keys or second
+//! documents. What the value means is each connector kind's affair.
+
+use crypto::json;
+use serde_json::Value;
+use serde_saphyr::{Options, options::DuplicateKeyPolicy, options::MergeKeyPolicy};
+
+/// The longest config that is read.
+const MAX_BYTES: usize = 1 << 20;
+const MAX_NODES: usize = 100_000;
+
+/// A text that is no config.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the connector file could not be read: {0}")]
+pub struct BadDocument(String);
+
+/// Returns the value that the text holds.
+pub fn read_config(text: &str) -> Result<Value, BadDocument> {
+    if text.len() > MAX_BYTES {
+        return Err(BadDocument(format!("expected at most {MAX_BYTES} bytes")));
+    }
+    if text.trim_start().starts_with('{') {
+        return json::parse(text.as_bytes()).map_err(|error| BadDocument(error.to_string()));
+    }
+    let value: Value = serde_saphyr::from_str_with_options(text, strict())
+        .map_err(|error| BadDocument(error.without_snippet().to_string()))?;
+    // Numbers and depth are held to what a digest keeps exactly.
+    json::parse(value.to_string().as_bytes()).map_err(|error| BadDocument(error.to_string()))
+}
+
+fn strict() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_anchors: 0,
+            max_aliases: 0,
+            max_merge_keys: 0,
+            max_documents: 1,
+            max_depth: json::MAX_DEPTH,
+            max_nodes: MAX_NODES,
+        },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::Error,
+        strict_booleans: true,
+        strict_indentation: true,
+        with_snippet: false,
+    }
+}

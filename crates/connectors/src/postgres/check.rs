@@ -1,0 +1,182 @@
+//! Looking at a governed database: what is as it should be, what could be better, and what is
+//! missing, one line each.
+//!
+//! Lines tell what to do and never what the database holds.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_postgres::Client;
+
+use super::{
+    Core, PostgresConnector, SMALL_ANSWER, config, fault::sentence, not_begun, pool::Pool,
+    session::Access,
+};
+use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
+
+/// One question to the database, answered with true or false.
+struct Question {
+    name: &'static str,
+    sql: &'static str,
+    otherwise: CheckState,
+    detail: &'static str,
+}
+
+#[rustfmt::skip]
+const QUESTIONS: &[Question] = &[
+    Question {
+        name: "schema `service`",
+        sql: "select to_regnamespace('service') is not null",
+        otherwise: CheckState::Fail,
+        detail: "run the setup script",
+    },
+    Question {
+        name: "ledger",
+        sql: "select to_regclass('service.ledger') is not null",
+        otherwise: CheckState::Fail,
+        detail: "run the setup script",
+    },
+    Question {
+        name: "ledger is closed to tools",
+        sql: "select coalesce(not has_table_privilege(
+                  to_regclass('service.ledger'), 'select, insert, update, delete, truncate'), false)",
+        otherwise: CheckState::Fail,
+        detail: "run the setup script; tools may reach the ledger through its functions alone",
+    },
+    Question {
+        name: "writes can begin",
+        sql: "select coalesce(has_function_privilege(to_regprocedure(
+                  'service.begin_action(text, text, text, text, text, text, text)'), 'execute'), false)",
+        otherwise: CheckState::Fail,
+        detail: "run the setup script",
+    },
+    Question {
+        name: "writes can be settled",
+        sql: "select coalesce(has_function_privilege(to_regprocedure(
+                  'service.void_action(text, text, text, text, text)'), 'execute'), false)",
+        otherwise: CheckState::Fail,
+        detail: "run the setup script",
+    },
+    Question {
+        name: "database takes writes",
+        sql: "select not pg_is_in_recovery()",
+        otherwise: CheckState::Fail,
+        detail: "connect to the primary: this is a standby",
+    },
+    Question {
+        name: "change log",
+        sql: "select current_setting('wal_level') = 'logical'",
+        otherwise: CheckState::Advice,
+        detail: "set `wal_level = logical` to have writes witnessed in the change log",
+    },
+    Question {
+        name: "logical messages are kept to the service",
+        sql: "select not has_function_privilege(
+                  'public', 'pg_catalog.pg_logical_emit_message(boolean, text, text)', 'execute')",
+        otherwise: CheckState::Advice,
+        detail: "revoke EXECUTE on `pg_logical_emit_message` from PUBLIC if nothing else uses it",
+    },
+];
+
+const QUESTION_LIMIT: Duration = Duration::from_secs(5);
+
+/// Returns the lines, also for a config that cannot be built.
+pub(crate) async fn check(
+    blueprint: &Blueprint,
+    deps: &Deps,
+) -> Result<Vec<CheckLine>, BuildError> {
+    Ok(lines(blueprint, deps).await)
+}
+
+/// Returns the lines; what cannot be looked at for want of something earlier is left out.
+pub(super) async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> {
+    let config = match config::read(&blueprint.name, &blueprint.config) {
+        Ok((config, _)) => config,
+        Err(findings) => return failures(&BuildError::Config { findings }),
+    };
+    let mut lines = vec![pass("config")];
+    if let Err(error) = deps.egress.vet(&config.host, config.port).await {
+        lines.push(fail("address", error.to_string()));
+        return lines;
+    }
+    lines.push(pass("address"));
+    let core = match Core::new(&config, blueprint, deps) {
+        Ok(core) => core,
+        Err(error) => {
+            lines.extend(failures(&error));
+            return lines;
+        }
+    };
+    lines.extend(core.ask(&core.writes, &config.user, QUESTIONS).await);
+    if let Some(user) = &config.read_user {
+        lines.extend(core.ask(&core.reads, user, &[]).await);
+    }
+    if lines.iter().any(|line| line.name.starts_with("login") && line.state == CheckState::Fail) {
+        return lines;
+    }
+    match PostgresConnector::build(blueprint, deps).await {
+        Ok(built) => lines.push(pass(&format!("all {} tools fit", built.tools.len()))),
+        Err(error) => lines.extend(failures(&error)),
+    }
+    lines
+}
+
+impl Core {
+    /// Logs in and asks the questions.
+    async fn ask(
+        &self,
+        pool: &Arc<Pool>,
+        user: &str,
+        questions: &[Question],
+    ) -> Vec<CheckLine> {
+        let login = format!("login of `{user}`");
+        let begun = pool.begin(Access::ReadOnly, &self.pace(QUESTION_LIMIT), SMALL_ANSWER).await;
+        let lease = match begun {
+            Ok((lease, _)) => lease,
+            Err(error) => return vec![fail(&login, not_begun(error).message)],
+        };
+        let mut lines = vec![pass(&login)];
+        for question in questions {
+            lines.push(question.ask(&lease.session.client).await);
+        }
+        lease.roll_back().await;
+        lines
+    }
+}
+
+impl Question {
+    async fn ask(&self, client: &Client) -> CheckLine {
+        let answer = client.query_typed(self.sql, &[]).await;
+        let answer = answer.and_then(|rows| rows.first().map(|row| row.try_get(0)).transpose());
+        match answer {
+            Ok(Some(true)) => pass(self.name),
+            Ok(Some(false) | None) => CheckLine {
+                name: self.name.to_owned(),
+                state: self.otherwise,
+                detail: self.detail.to_owned(),
+            },
+            Err(error) => {
+                let said = error.as_db_error().map(sentence).unwrap_or_default();
+                fail(self.name, format!("the question could not be asked; {said}"))
+            }
+        }
+    }
+}
+
+fn failures(error: &BuildError) -> Vec<CheckLine> {
+    match error {
+        BuildError::Config { findings } => {
+            findings.iter().map(|finding| fail(&finding.at, finding.message.clone())).collect()
+        }
+        BuildError::UnknownKind { .. } | BuildError::Credential { .. } | BuildError::Connect(_) => {
+            vec![fail("connector", error.to_string())]
+        }
+    }
+}
+
+fn pass(name: &str) -> CheckLine {
+    CheckLine { name: name.to_owned(), state: CheckState::Pass, detail: String::new() }
+}
+
+fn fail(name: &str, detail: String) -> CheckLine {
+    CheckLine { name: name.to_owned(), state: CheckState::Fail, detail }
+}

@@ -1,0 +1,126 @@
+//! What went wrong, in the service's closed list of codes and in sentences that hold no secret.
+//!
+//! Of what the server said, only SQLSTATE and the primary message go on: details and hints hold
+//! row values. Messages of class 22 (bad data) quote the value they choked on, so they end before
+//! the quote.
+
+use std::io;
+
+use egress::EgressError;
+use model::{ExecutionErrorCode as Code, Fault};
+use tokio_postgres::error::{DbError, Severity, SqlState};
+
+/// Codes of the server by the start of their SQLSTATE; the first that fits counts.
+#[rustfmt::skip]
+const SQLSTATES: &[(&str, Code)] = &[
+    ("57014", Code::StatementTimeout),
+    ("55P03", Code::LockTimeout),
+    ("25006", Code::ConnectorMisconfigured),
+    ("0A000", Code::ConnectorMisconfigured),
+    ("3D",    Code::ConnectorMisconfigured),
+    ("3F",    Code::ConnectorMisconfigured),
+    ("42",    Code::ConnectorMisconfigured),
+    ("28",    Code::ConnectorAuthFailed),
+    ("08",    Code::ConnectorUnreachable),
+    ("53",    Code::ConnectorUnreachable),
+    ("57",    Code::ConnectorUnreachable),
+    ("58",    Code::ConnectorUnreachable),
+    ("",      Code::ToolError),
+];
+
+/// Why a session could not be had.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConnectError {
+    #[error(transparent)]
+    Egress(EgressError),
+    #[error("the governed database did not take the connection in time")]
+    Late,
+    #[error("all {0} connections of this role are busy")]
+    Busy(usize),
+    #[error("the handshake with the governed database failed: {0}")]
+    Handshake(String),
+    #[error("an unprotected connection is only made to this machine: set `tls.mode` to `verify-full`")]
+    Unprotected,
+    #[error("the governed database refused the connection: {}", sentence(.0))]
+    Refused(Box<DbError>),
+    #[error("the connection to the governed database broke")]
+    Lost,
+    #[error("the role `{0}` may do too much: expected a role that is no superuser, replicates nothing, reads and writes no server files, runs no programs and does not own the schema `service`")]
+    TooPowerful(String),
+    #[error("the role `{0}` does not see the governed database's identity")]
+    NoIdentity(String),
+}
+
+impl ConnectError {
+    /// Returns what a call says that needed the session.
+    pub(super) fn fault(&self) -> Fault {
+        let code = match self {
+            Self::Egress(error) if error.is_refusal() => Code::EgressRefused,
+            Self::Egress(_) | Self::Late | Self::Busy(_) | Self::Lost => Code::ConnectorUnreachable,
+            Self::Refused(error) => code_of(error.code()),
+            Self::Handshake(_) | Self::Unprotected | Self::TooPowerful(_) | Self::NoIdentity(_) => {
+                Code::ConnectorMisconfigured
+            }
+        };
+        Fault::new(code, self.to_string())
+    }
+}
+
+impl From<tokio_postgres::Error> for ConnectError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        if let Some(refusal) = error.as_db_error() {
+            return Self::Refused(Box::new(refusal.clone()));
+        }
+        let source = std::error::Error::source(&error);
+        let broke = source.and_then(|source| source.downcast_ref::<io::Error>());
+        // rustls tells what it found wrong inside an IO error.
+        let said = broke.and_then(io::Error::get_ref).map(ToString::to_string);
+        match (broke, said) {
+            (Some(_), Some(said)) => Self::Handshake(said),
+            (Some(_), None) => Self::Lost,
+            (None, _) if error.is_closed() => Self::Lost,
+            (None, _) => Self::Handshake(local(&error)),
+        }
+    }
+}
+
+/// Returns what a statement's error means while the transaction was certainly not committed.
+pub(super) fn of_statement(error: &tokio_postgres::Error) -> Fault {
+    match error.as_db_error() {
+        Some(said) => Fault::new(code_of(said.code()), sentence(said)),
+        None if error.is_closed() => {
+            Fault::new(Code::ConnectorUnreachable, "the connection broke before COMMIT was sent")
+        }
+        None => Fault::new(Code::ResultInvalid, local(error)),
+    }
+}
+
+/// Returns whether the server said, of a COMMIT, that the transaction was rolled back. Anything
+/// else leaves it open: a server that dies, or that is told to stop waiting for its standby, may
+/// have committed.
+pub(super) fn rolled_back(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|said| {
+        let certain = said.parsed_severity() == Some(Severity::Error);
+        let class = said.code().code().get(..2).unwrap_or_default();
+        certain && *said.code() != SqlState::T_R_STATEMENT_COMPLETION_UNKNOWN && class != "08"
+    })
+}
+
+/// Returns SQLSTATE and the primary message.
+pub(super) fn sentence(said: &DbError) -> String {
+    let message = said.message();
+    let bad_data = said.code().code().starts_with("22");
+    let quoteless = message.split(": \"").next().unwrap_or_default();
+    format!("SQLSTATE {}: {}", said.code().code(), if bad_data { quoteless } else { message })
+}
+
+fn code_of(state: &SqlState) -> Code {
+    let fits = |(start, _): &&(&str, Code)| state.code().starts_with(start);
+    SQLSTATES.iter().find(fits).map_or(Code::ToolError, |(_, code)| *code)
+}
+
+/// What the client library itself found wrong: it could not read a value.
+fn local(error: &tokio_postgres::Error) -> String {
+    let source = std::error::Error::source(error).map(ToString::to_string);
+    source.unwrap_or_else(|| error.to_string())
+}

@@ -1,0 +1,109 @@
+//! The connections of one role: a few, opened when needed, reused when a transaction ended well.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use super::{
+    fault::ConnectError,
+    session::{Access, Login, Pace, Session, Target},
+};
+
+/// The connections of one role.
+pub(super) struct Pool {
+    target: Arc<Target>,
+    login: Login,
+    size: usize,
+    places: Arc<Semaphore>,
+    idle: Mutex<Vec<Session>>,
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("user", &self.login.user).finish_non_exhaustive()
+    }
+}
+
+/// A connection inside a transaction, which closes unless it is given back.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub(super) session: Session,
+    pool: Arc<Pool>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// A transaction that could not begin.
+#[derive(Debug)]
+pub(super) enum NotBegun {
+    Connect(ConnectError),
+    Database(tokio_postgres::Error),
+}
+
+impl Pool {
+    /// Returns a pool without connections.
+    pub(super) fn new(target: Arc<Target>, login: Login, size: usize) -> Self {
+        let places = Arc::new(Semaphore::new(size));
+        Self { target, login, size, places, idle: Mutex::default() }
+    }
+
+    /// Returns a connection in a fresh transaction, and the transaction's number if it may write.
+    ///
+    /// A kept connection may have died unnoticed; nothing has been asked of it yet, so the next
+    /// one is tried, and at last a new one.
+    pub(super) async fn begin(
+        self: &Arc<Self>,
+        access: Access,
+        pace: &Pace<'_>,
+        bytes: usize,
+    ) -> Result<(Lease, Option<String>), NotBegun> {
+        let place = timeout(self.target.limit, self.places.clone().acquire_owned()).await;
+        let Ok(Ok(place)) = place else {
+            return Err(NotBegun::Connect(ConnectError::Busy(self.size)));
+        };
+        let lease = |session| Lease { session, pool: self.clone(), _place: place };
+        while let Some(mut session) = self.kept() {
+            if let Ok(number) = session.begin(access, pace, bytes).await {
+                return Ok((lease(session), number));
+            }
+        }
+        let mut session = self.target.open(&self.login).await.map_err(NotBegun::Connect)?;
+        let number = session.begin(access, pace, bytes).await.map_err(NotBegun::Database)?;
+        Ok((lease(session), number))
+    }
+
+    fn kept(&self) -> Option<Session> {
+        let mut idle = self.idle();
+        std::iter::from_fn(|| idle.pop()).find(|session| !session.is_closed())
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+        // The list is whole between any two statements.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Lease {
+    /// Keeps the connection for the next call; its transaction has ended.
+    pub(super) fn give_back(self) {
+        if !self.session.is_busy() {
+            self.pool.idle().push(self.session);
+        }
+    }
+
+    /// Rolls back and keeps the connection, if the server still answers; otherwise it closes,
+    /// which rolls back as well.
+    pub(super) async fn roll_back(mut self) {
+        if let Ok(Ok(())) = timeout(ROLLBACK_LIMIT, self.session.rollback()).await {
+            self.give_back();
+        }
+    }
+}
+
+const ROLLBACK_LIMIT: Duration = Duration::from_secs(1);

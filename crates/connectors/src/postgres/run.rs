@@ -1,0 +1,319 @@
+//! One run of a tool: a transaction that reads, or one that leaves its mark and writes.
+//!
+//! Until COMMIT is sent a run that goes wrong is certainly not applied, whatever went wrong, since
+//! nobody but this code sends one: the connection closes and the server rolls back. From then on
+//! only the server's answer tells.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Duration,
+};
+
+use futures_util::{TryStreamExt, future::try_join3};
+use model::{ExecutionErrorCode as Code, Fault, Outcome, Report, SideEffect};
+use serde_json::{Map, Value, json};
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::{Client, Statement};
+use tool::{Run, Settled};
+
+use super::{
+    PostgresTool,
+    config::Returns,
+    fault::{ConnectError, of_statement, rolled_back},
+    ledger,
+    pool::{Lease, NotBegun},
+    session::{Access, Pace},
+    value::{Argument, Cell},
+};
+
+/// The most that a result may weigh as the server sends it.
+const MAX_RESULT_BYTES: usize = 8 << 20;
+/// What comes beside a result: headers, notices, the answers of other statements.
+const EXTRA_BYTES: usize = 1 << 20;
+
+/// What a statement answered.
+#[derive(Debug)]
+struct Answer {
+    rows: Vec<Map<String, Value>>,
+    /// Rows changed, or rows returned by a query.
+    count: u64,
+}
+
+/// Why a run did not succeed.
+#[derive(Debug)]
+enum Broken {
+    Args(String),
+    Connect(ConnectError),
+    /// Before COMMIT was sent.
+    Database(tokio_postgres::Error),
+    /// The ledger row could not be written.
+    Ledger(tokio_postgres::Error),
+    Changed,
+    TooManyRows(u64),
+    TooManyChanges { most: u64, found: u64 },
+    NotOneRow,
+    TooLarge,
+    OtherTransaction,
+    /// COMMIT was sent.
+    Commit(tokio_postgres::Error),
+    Injected,
+    InjectedAfterCommit,
+}
+
+impl From<NotBegun> for Broken {
+    fn from(cause: NotBegun) -> Self {
+        match cause {
+            NotBegun::Connect(error) => Self::Connect(error),
+            NotBegun::Database(error) => Self::Database(error),
+        }
+    }
+}
+
+impl PostgresTool {
+    /// Runs the tool once.
+    pub(super) async fn run_once(&self, run: &Run<'_>) -> Outcome {
+        let deadline = Instant::now() + run.time_limit;
+        let commit_sent = AtomicBool::new(false);
+        let attempt = async {
+            match self.definition.side_effect {
+                SideEffect::Read => self.read(run, deadline).await,
+                SideEffect::Write | SideEffect::Destructive => {
+                    self.write(run, deadline, &commit_sent).await
+                }
+            }
+        };
+        match timeout_at(deadline, attempt).await {
+            Ok(Ok(answer)) => self.succeeded(answer),
+            Ok(Err(Broken::Ledger(error))) if ledger::is_taken(&error) => self.taken(run).await,
+            Ok(Err(broken)) => broken.outcome(),
+            Err(_) if commit_sent.load(Relaxed) => Outcome::Unknown(Fault::new(
+                Code::ToolTimeout,
+                "the governed database did not answer COMMIT in time",
+            )),
+            Err(_) => Outcome::Failed(Fault::new(
+                Code::ToolTimeout,
+                "the call took too long and was stopped before COMMIT was sent",
+            )),
+        }
+    }
+
+    async fn read(&self, run: &Run<'_>, deadline: Instant) -> Result<Answer, Broken> {
+        let args = self.shape.bind(run.args).map_err(Broken::Args)?;
+        let pace = self.pace(deadline);
+        let reads = &self.core.reads;
+        let (mut lease, _) =
+            reads.begin(Access::ReadOnly, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
+        let answer = match self.prepared(&mut lease).await {
+            Ok(statement) => self.execute(&lease.session.client, &statement, args).await,
+            Err(broken) => Err(broken),
+        };
+        self.end(lease, answer).await
+    }
+
+    async fn write(
+        &self,
+        run: &Run<'_>,
+        deadline: Instant,
+        commit_sent: &AtomicBool,
+    ) -> Result<Answer, Broken> {
+        let args = self.shape.bind(run.args).map_err(Broken::Args)?;
+        let pace = self.pace(deadline);
+        let writes = &self.core.writes;
+        let (mut lease, xid) =
+            writes.begin(Access::ReadWrite, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
+        let changed = self.change(&mut lease, run, args, xid.unwrap_or_default()).await;
+        let Ok(answer) = changed else { return self.end(lease, changed).await };
+        commit_sent.store(true, Relaxed);
+        lease.session.commit().await.map_err(Broken::Commit)?;
+        failpoint::hit("connector.committed").map_err(|_| Broken::InjectedAfterCommit)?;
+        lease.give_back();
+        Ok(answer)
+    }
+
+    /// The ledger row, the statement, and the proof that both stand in the transaction that the
+    /// marker names. All three are sent at once: inside a transaction, what follows an error fails.
+    async fn change(
+        &self,
+        lease: &mut Lease,
+        run: &Run<'_>,
+        args: Vec<Argument>,
+        xid: String,
+    ) -> Result<Answer, Broken> {
+        let statement = self.prepared(lease).await?;
+        let session = &lease.session;
+        let entry = ledger::Entry {
+            org: run.org,
+            action: run.action,
+            xid: &xid,
+            system: session.system(),
+        };
+        let call = (self.definition.name.as_str(), run.request_digest);
+        let recorded = async {
+            let signer = self.core.signer();
+            let row = ledger::begin_action(&session.client, &entry, call, signer).await;
+            row.map_err(Broken::Ledger)
+        };
+        let proof = async {
+            let rows = session.client.query_typed(CURRENT_XID, &[]).await;
+            rows.and_then(|rows| rows.first().map(|row| row.try_get(0)).transpose())
+                .map_err(Broken::Database)
+        };
+        let executed = self.execute(&session.client, &statement, args);
+        let done = try_join3(recorded, executed, proof).await;
+        let ((), answer, now) = done.map_err(|broken| self.overrun(lease, broken))?;
+        let now: Option<Option<String>> = now;
+        if now.flatten() != Some(xid) {
+            return Err(Broken::OtherTransaction);
+        }
+        let most = self.most_changes;
+        if answer.count > most {
+            return Err(Broken::TooManyChanges { most, found: answer.count });
+        }
+        failpoint::hit("connector.before_commit").map_err(|_| Broken::Injected)?;
+        Ok(answer)
+    }
+
+    /// The statement as this connection has it; it must still be the one that was defined.
+    async fn prepared(&self, lease: &mut Lease) -> Result<Statement, Broken> {
+        let statement =
+            lease.session.prepared(&self.shape.text).await.map_err(Broken::Database)?;
+        if self.shape.is_of(&statement) { Ok(statement) } else { Err(Broken::Changed) }
+    }
+
+    async fn execute(
+        &self,
+        client: &Client,
+        statement: &Statement,
+        args: Vec<Argument>,
+    ) -> Result<Answer, Broken> {
+        let stream = client.query_raw(statement, args).await.map_err(Broken::Database)?;
+        let mut stream = Box::pin(stream);
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while let Some(row) = stream.try_next().await.map_err(Broken::Database)? {
+            bytes += row.raw_size_bytes();
+            if bytes > MAX_RESULT_BYTES {
+                return Err(Broken::TooLarge);
+            }
+            if self.returns == Returns::Count {
+                continue;
+            }
+            if rows.len() >= self.max_rows {
+                return Err(Broken::TooManyRows(self.max_rows as u64));
+            }
+            rows.push(object(&row).map_err(Broken::Database)?);
+        }
+        if self.returns == Returns::Row && rows.len() > 1 {
+            return Err(Broken::NotOneRow);
+        }
+        Ok(Answer { rows, count: stream.rows_affected().unwrap_or_default() })
+    }
+
+    /// Ends a transaction that changed nothing, or must not.
+    async fn end(
+        &self,
+        lease: Lease,
+        answer: Result<Answer, Broken>,
+    ) -> Result<Answer, Broken> {
+        let answer = answer.map_err(|broken| self.overrun(&lease, broken));
+        lease.roll_back().await;
+        answer
+    }
+
+    /// A connection that was cut because too much came in only says that it broke.
+    fn overrun(&self, lease: &Lease, broken: Broken) -> Broken {
+        if lease.session.is_overrun() { Broken::TooLarge } else { broken }
+    }
+
+    /// Slow statements end as a certain failure while the call still has time to say so.
+    fn pace(&self, deadline: Instant) -> Pace<'_> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let statement = self.core.statement_limit.min(left * 4 / 5);
+        Pace {
+            statement,
+            lock: self.core.lock_limit.min(statement),
+            idle: left + Duration::from_secs(1),
+            search_path: &self.core.search_path,
+        }
+    }
+
+    fn succeeded(&self, answer: Answer) -> Outcome {
+        let rows_changed = match self.definition.side_effect {
+            SideEffect::Read => None,
+            SideEffect::Write | SideEffect::Destructive => Some(answer.count),
+        };
+        let result = match self.returns {
+            Returns::Rows => json!({"rows": answer.rows}),
+            Returns::Row => answer.rows.into_iter().next().map_or(Value::Null, Value::Object),
+            Returns::Count => json!({"count": answer.count}),
+        };
+        Outcome::Succeeded { result, report: Report { rows_changed } }
+    }
+
+    /// The ledger has a row of this action already: somebody settled it, or ran it.
+    async fn taken(&self, run: &Run<'_>) -> Outcome {
+        let gone = |message: &str| Fault::new(Code::InstanceLost, message);
+        match self.core.settle(run.org, run.action).await {
+            Settled::NotApplied => Outcome::Failed(gone("the action was given up before it ran")),
+            Settled::Applied => {
+                Outcome::Unknown(gone("the action was applied before; its answer is lost"))
+            }
+            Settled::Unknowable | Settled::Unreachable => {
+                Outcome::Unknown(gone("the action may have been applied before"))
+            }
+        }
+    }
+}
+
+fn object(row: &tokio_postgres::Row) -> Result<Map<String, Value>, tokio_postgres::Error> {
+    let cell = |(at, column): (usize, &tokio_postgres::Column)| {
+        let Cell(value) = row.try_get(at)?;
+        Ok((column.name().to_owned(), value))
+    };
+    row.columns().iter().enumerate().map(cell).collect()
+}
+
+impl Broken {
+    fn outcome(self) -> Outcome {
+        let fault = match self {
+            Self::Args(message) => Fault::new(Code::ToolError, message),
+            Self::Connect(error) => error.fault(),
+            Self::Database(error) => of_statement(&error),
+            Self::Ledger(error) => {
+                let fault = of_statement(&error);
+                let message = format!("the ledger row was not written: {}", fault.message);
+                Fault { message, ..fault }
+            }
+            Self::Changed => Fault::new(
+                Code::ConnectorMisconfigured,
+                "the governed database no longer gives the statement the types it was defined with",
+            ),
+            Self::TooManyRows(most) => {
+                Fault::new(Code::ResultTooLarge, format!("expected at most {most} rows"))
+            }
+            Self::TooManyChanges { most, found } => Fault::new(
+                Code::ToolError,
+                format!("the statement changed {found} rows, at most {most} are allowed; rolled back"),
+            ),
+            Self::NotOneRow => Fault::new(Code::ResultInvalid, "expected at most one row"),
+            Self::TooLarge => Fault::new(
+                Code::ResultTooLarge,
+                format!("expected a result of at most {MAX_RESULT_BYTES} bytes"),
+            ),
+            Self::Injected => Fault::new(Code::ToolError, "stopped before COMMIT"),
+            // A statement that ends our transaction may have committed part of the work.
+            Self::OtherTransaction => {
+                let message = "the statement left its transaction";
+                return Outcome::Unknown(Fault::new(Code::ToolError, message));
+            }
+            Self::Commit(error) if rolled_back(&error) => of_statement(&error),
+            Self::Commit(_) | Self::InjectedAfterCommit => {
+                let message = "the governed database's answer to COMMIT is lost";
+                return Outcome::Unknown(Fault::new(Code::ConnectorUnreachable, message));
+            }
+        };
+        Outcome::Failed(fault)
+    }
+}
+
+const CURRENT_XID: &str = "
+    select pg_catalog.pg_current_xact_id_if_assigned()::text";

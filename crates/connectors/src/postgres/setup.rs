@@ -1,0 +1,233 @@
+//! The governed schema: the script that sets it up, and its application.
+//!
+//! The script is for a database administrator to read first. Applied from here, passwords travel
+//! as SCRAM verifiers, so that no log of the server ever holds one.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    sync::Arc,
+};
+
+use crypto::Secret;
+use model::{Fault, RowOp};
+use postgres_protocol::password::scram_sha_256;
+
+use super::{
+    CONN_PASSWORD, DECODER_PASSWORD, READ_PASSWORD, config,
+    config::Config,
+    fault::{of_statement, sentence},
+    quote,
+    session::Login,
+    target,
+};
+use crate::{Blueprint, BuildError, Deps};
+
+const TEMPLATE: &str = include_str!("setup.sql");
+
+/// Who applies the script.
+#[derive(Debug, Clone)]
+pub struct Superuser {
+    /// The role.
+    pub user: String,
+    /// Its password.
+    pub password: Secret<String>,
+}
+
+/// Why the governed schema could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The config is wrong, or the credential lacks a field.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// The database could not be reached.
+    #[error("the governed database could not be reached: {}", .0.message)]
+    Connect(Fault),
+    /// The database refused the script; nothing was changed.
+    #[error("the governed database refused the setup: {0}")]
+    Refused(String),
+}
+
+/// Returns the script that sets up the governed schema, with psql variables for the passwords.
+pub fn setup_sql(blueprint: &Blueprint) -> Result<String, BuildError> {
+    let config = read(blueprint)?;
+    Ok(script(&config, |field| {
+        let asked = field != DECODER_PASSWORD || blueprint.credential.field(field).is_some();
+        asked.then(|| format!(":'{field}'"))
+    }))
+}
+
+/// Sets up the governed schema in one transaction.
+pub async fn apply_setup(
+    blueprint: &Blueprint,
+    deps: &Deps,
+    superuser: &Superuser,
+) -> Result<(), SetupError> {
+    let config = read(blueprint)?;
+    for field in required_fields(&config) {
+        if blueprint.credential.field(field).is_none() {
+            return Err(BuildError::Credential { field }.into());
+        }
+    }
+    let script = script(&config, |field| {
+        let password = blueprint.credential.field(field)?;
+        Some(format!("'{}'", scram_sha_256(password.expose().as_bytes())))
+    });
+    let login = Login { user: superuser.user.clone(), password: superuser.password.clone() };
+    let target = Arc::new(target(&config, deps)?);
+    let session =
+        target.open_any(&login).await.map_err(|error| SetupError::Connect(error.fault()))?;
+    session.client.batch_execute(&script).await.map_err(|error| match error.as_db_error() {
+        Some(said) => SetupError::Refused(sentence(said)),
+        None => SetupError::Connect(of_statement(&error)),
+    })
+}
+
+fn read(blueprint: &Blueprint) -> Result<Config, BuildError> {
+    config::read(&blueprint.name, &blueprint.config)
+        .map(|(config, _)| config)
+        .map_err(|findings| BuildError::Config { findings })
+}
+
+fn required_fields(config: &Config) -> Vec<&'static str> {
+    let read = config.read_user.as_ref().map(|_| READ_PASSWORD);
+    [CONN_PASSWORD].into_iter().chain(read).collect()
+}
+
+/// Returns the script; `password` gives the SQL literal of one field, or leaves that role as it is.
+fn script(config: &Config, password: impl Fn(&str) -> Option<String>) -> String {
+    let read = config.read_user.as_deref();
+    let logins = [Some(config.user.as_str()), read, Some(&config.decoder_user)];
+    let logins: Vec<String> = logins.into_iter().flatten().map(quote).collect();
+    let path: Vec<String> = config.search_path.iter().map(|name| quote(name)).collect();
+    let roles = [
+        (CONN_PASSWORD, Some(config.user.as_str())),
+        (READ_PASSWORD, read),
+        (DECODER_PASSWORD, Some(&config.decoder_user)),
+    ];
+    let mut passwords = String::new();
+    for (field, user) in roles {
+        if let (Some(user), Some(literal)) = (user, password(field)) {
+            // Writing to a string cannot fail.
+            let _ = writeln!(passwords, "alter role {} password {literal};", quote(user));
+        }
+    }
+    TEMPLATE
+        .replace("{path}", &path.join(", "))
+        .replace("{logins}", &logins.join(", "))
+        .replace("{owner}", &config.owner)
+        .replace("{conn}", &config.user)
+        .replace("{read}", read.unwrap_or_default())
+        .replace("{decoder}", &config.decoder_user)
+        .replace("{grants}\n", &grants(config))
+        .replace("{passwords}\n", &passwords)
+}
+
+/// What the tools need of one table.
+#[derive(Default)]
+struct Need {
+    operations: BTreeSet<&'static str>,
+    /// The columns that updates may set; nothing means that no update was declared.
+    update: Option<Columns>,
+}
+
+enum Columns {
+    All,
+    Some(BTreeSet<String>),
+}
+
+fn needs(config: &Config) -> BTreeMap<&str, Need> {
+    let mut needs: BTreeMap<&str, Need> = BTreeMap::new();
+    for footprint in config.tools.iter().filter_map(|tool| tool.footprint.as_ref()) {
+        for (table, operations) in &footprint.tables {
+            let need = needs.entry(table).or_default();
+            for operation in operations {
+                match operation {
+                    RowOp::Insert => need.operations.insert("insert"),
+                    RowOp::Delete => need.operations.insert("delete"),
+                    RowOp::Update => {
+                        let columns = footprint.columns.as_ref();
+                        need.may_update(columns.and_then(|columns| columns.get(table)));
+                        true
+                    }
+                };
+            }
+        }
+    }
+    needs
+}
+
+impl Need {
+    fn may_update(&mut self, columns: Option<&Vec<String>>) {
+        match (&mut self.update, columns) {
+            (_, None) => self.update = Some(Columns::All),
+            (None, Some(columns)) => {
+                self.update = Some(Columns::Some(columns.iter().cloned().collect()));
+            }
+            (Some(Columns::Some(known)), Some(columns)) => known.extend(columns.iter().cloned()),
+            (Some(Columns::All), Some(_)) => {}
+        }
+    }
+}
+
+fn grants(config: &Config) -> String {
+    let conn = quote(&config.user);
+    let readers: Vec<String> =
+        [Some(&config.user), config.read_user.as_ref()].into_iter().flatten().map(|u| quote(u)).collect();
+    let readers = readers.join(", ");
+    let needs = needs(config);
+    let tables: BTreeSet<&str> =
+        config.read_tables.iter().map(String::as_str).chain(needs.keys().copied()).collect();
+    let schemas: BTreeSet<&str> = tables
+        .iter()
+        .filter_map(|table| table.split_once('.').map(|(schema, _)| schema))
+        .chain(config.search_path.iter().map(String::as_str))
+        .collect();
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    for schema in schemas {
+        let _ = writeln!(out, "grant usage on schema {} to {readers};", quote(schema));
+    }
+    for table in tables {
+        let name = table_name(table);
+        let _ = writeln!(out, "revoke all on {name} from {readers};");
+        let _ = writeln!(out, "grant select on {name} to {readers};");
+        let Some(need) = needs.get(table) else { continue };
+        for operation in &need.operations {
+            let _ = writeln!(out, "grant {operation} on {name} to {conn};");
+        }
+        match &need.update {
+            None => {}
+            Some(Columns::All) => {
+                let _ = writeln!(out, "grant update on {name} to {conn};");
+            }
+            Some(Columns::Some(columns)) => {
+                let columns: Vec<String> = columns.iter().map(|column| quote(column)).collect();
+                let _ = writeln!(out, "grant update ({}) on {name} to {conn};", columns.join(", "));
+            }
+        }
+        if need.operations.contains("insert") {
+            out.push_str(&SEQUENCES.replace("{table}", &name).replace("{conn}", &conn));
+        }
+    }
+    out
+}
+
+fn table_name(table: &str) -> String {
+    table.split('.').map(quote).collect::<Vec<_>>().join(".")
+}
+
+/// A table whose keys come from a sequence of its own needs that too.
+const SEQUENCES: &str = r"do $do$
+declare
+    owned regclass;
+begin
+    for owned in
+        select d.objid::regclass from pg_depend d join pg_class c on c.oid = d.objid
+        where d.refobjid = '{table}'::regclass and c.relkind = 'S' and d.deptype in ('a', 'i')
+    loop
+        execute format('grant usage on sequence %s to {conn}', owned);
+    end loop;
+end
+$do$;
+";

@@ -1,0 +1,126 @@
+-- The governed schema: who may run tools here, and the ledger of what they wrote.
+--
+-- Run by a superuser in the governed database, as often as you like. As a file:
+--     psql --set ON_ERROR_STOP=1 --set conn_password=… --file setup.sql …
+-- with one --set for each `:'…_password'` below.
+
+begin;
+set local search_path = {path};
+
+-- Roles. Passwords are set at the end.
+do $do$
+declare
+    wanted record;
+begin
+    for wanted in
+        select * from (values
+            ('{owner}', 'nologin'),
+            ('{conn}', 'login'),
+            ('{read}', 'login'),
+            ('{decoder}', 'login replication')
+        ) as roles (name, powers)
+    loop
+        if wanted.name <> '' and not exists (select from pg_roles where rolname = wanted.name) then
+            execute format('create role %I %s', wanted.name, wanted.powers);
+        end if;
+    end loop;
+    execute format('grant connect on database %I to {logins}', current_database());
+end
+$do$;
+
+-- The ledger: one row for each write, in the write's own transaction. Only the functions below
+-- reach it.
+create schema if not exists service authorization "{owner}";
+revoke all on schema service from public;
+grant usage on schema service to "{conn}";
+
+create table if not exists service.ledger (
+    action_id text primary key,
+    attempt integer not null,
+    kind text not null,
+    org text not null,
+    tool text,
+    request_digest text,
+    xid xid8 not null,
+    nonce text not null,
+    mac text not null,
+    db_user name not null,
+    at timestamptz not null
+);
+alter table service.ledger owner to "{owner}";
+alter table service.ledger replica identity full;
+revoke all on service.ledger from public, "{conn}";
+
+create table if not exists service.heartbeat (
+    id smallint primary key check (id = 1),
+    beat bigint not null,
+    at timestamptz not null
+);
+alter table service.heartbeat owner to "{owner}";
+alter table service.heartbeat replica identity full;
+revoke all on service.heartbeat from public, "{conn}";
+insert into service.heartbeat (id, beat, at)
+values (1, 0, now())
+on conflict do nothing;
+
+-- Begins a write: the row, and the marker in the change log. The service alone can sign a marker.
+create or replace function service.begin_action(
+    action_id text, org text, tool text, request_digest text, nonce text, mac text, marker text
+) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $body$
+begin
+    if octet_length(marker) > 512 then
+        raise exception 'a marker is longer than 512 bytes';
+    end if;
+    insert into service.ledger
+        (action_id, attempt, kind, org, tool, request_digest, xid, nonce, mac, db_user, at)
+    values
+        ($1, 1, 'act', $2, $3, $4, pg_current_xact_id(), $5, $6, session_user, clock_timestamp());
+    perform pg_logical_emit_message(true, 'service', marker);
+end
+$body$;
+
+-- Puts a tombstone in the place of a write that was not committed, and returns what the ledger
+-- holds of the action afterwards. The insert waits for a transaction that still holds the place.
+create or replace function service.void_action(
+    action_id text, org text, nonce text, mac text, marker text
+) returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $body$
+declare
+    found_kind text;
+begin
+    if octet_length(marker) > 512 then
+        raise exception 'a marker is longer than 512 bytes';
+    end if;
+    insert into service.ledger
+        (action_id, attempt, kind, org, xid, nonce, mac, db_user, at)
+    values
+        ($1, 1, 'void', $2, pg_current_xact_id(), $3, $4, session_user, clock_timestamp())
+    on conflict do nothing;
+    if found then
+        perform pg_logical_emit_message(true, 'service', marker);
+        return 'void';
+    end if;
+    select ledger.kind into found_kind from service.ledger where ledger.action_id = $1;
+    return found_kind;
+end
+$body$;
+
+alter function service.begin_action(text, text, text, text, text, text, text) owner to "{owner}";
+alter function service.void_action(text, text, text, text, text) owner to "{owner}";
+revoke all on function service.begin_action(text, text, text, text, text, text, text) from public;
+revoke all on function service.void_action(text, text, text, text, text) from public;
+grant execute on function service.begin_action(text, text, text, text, text, text, text) to "{conn}";
+grant execute on function service.void_action(text, text, text, text, text) to "{conn}";
+grant execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) to "{owner}";
+
+-- Recommended, where no other software of yours uses logical messages: nobody else can then write
+-- anything that looks like a marker.
+--     revoke execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) from public;
+
+-- What the declared tools need, and no more.
+{grants}
+{passwords}
+commit;

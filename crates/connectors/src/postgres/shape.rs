@@ -1,0 +1,108 @@
+//! What the server says of a statement: its parameters, its columns, and whether values of both
+//! can cross.
+
+use serde_json::{Value, json};
+use tokio_postgres::{Statement as Prepared, types::Type};
+
+use super::{
+    config::Returns,
+    statement::Statement,
+    value::{Argument, Codec, encode},
+};
+
+/// A statement with the types that the server gave it.
+#[derive(Debug, Clone)]
+pub(super) struct Shape {
+    /// The text as the server takes it.
+    pub(super) text: String,
+    parameters: Vec<Parameter>,
+    /// Names and types of the columns.
+    columns: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone)]
+struct Parameter {
+    name: String,
+    ty: String,
+    codec: Codec,
+}
+
+impl Shape {
+    /// Returns the shape of a statement that the server has prepared, or what stands against it.
+    pub(super) fn learn(
+        statement: &Statement,
+        prepared: &Prepared,
+        returns: Returns,
+    ) -> Result<Self, String> {
+        let parameters = statement.names.iter().zip(prepared.params()).map(|(name, ty)| {
+            Parameter { name: name.clone(), ty: type_name(ty), codec: Codec::of(ty) }
+        });
+        match returns {
+            Returns::Count => {}
+            Returns::Row | Returns::Rows => readable_columns(prepared)?,
+        }
+        Ok(Self {
+            text: statement.text.clone(),
+            parameters: parameters.collect(),
+            columns: columns(prepared),
+        })
+    }
+
+    /// Returns whether the server still sees the statement like this.
+    pub(super) fn is_of(&self, prepared: &Prepared) -> bool {
+        let types: Vec<String> = prepared.params().iter().map(type_name).collect();
+        self.parameters.iter().map(|parameter| &parameter.ty).eq(&types)
+            && self.columns == columns(prepared)
+    }
+
+    /// Returns the bound parameters of a call; an argument that is not there is NULL.
+    pub(super) fn bind(&self, args: &Value) -> Result<Vec<Argument>, String> {
+        let bind = |parameter: &Parameter| {
+            let value = args.get(&parameter.name).unwrap_or(&Value::Null);
+            encode(&parameter.codec, value)
+                .map_err(|expected| format!("/{}: {expected}", parameter.name))
+        };
+        self.parameters.iter().map(bind).collect()
+    }
+
+    /// Returns what of the shape belongs to the tool's definition.
+    pub(super) fn written(&self) -> Value {
+        let parameters = self.parameters.iter().map(|one| json!({"name": one.name, "type": one.ty}));
+        let columns = self.columns.iter().map(|(name, ty)| json!({"name": name, "type": ty}));
+        json!({
+            "parameters": parameters.collect::<Vec<_>>(),
+            "columns": columns.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn columns(prepared: &Prepared) -> Vec<(String, String)> {
+    let columns = prepared.columns().iter();
+    columns.map(|column| (column.name().to_owned(), type_name(column.type_()))).collect()
+}
+
+/// A row becomes an object, so its columns need names that differ and values that JSON keeps.
+fn readable_columns(prepared: &Prepared) -> Result<(), String> {
+    let columns = prepared.columns();
+    if columns.is_empty() {
+        return Err("the statement returns no rows: expected `returns: count`, or `returning`".into());
+    }
+    for (at, column) in columns.iter().enumerate() {
+        let name = column.name();
+        if columns.iter().take(at).any(|earlier| earlier.name() == name) {
+            return Err(format!("two columns are named `{name}`: give one another name with `as`"));
+        }
+        if !Codec::of(column.type_()).is_readable() {
+            let ty = type_name(column.type_());
+            return Err(format!("the column `{name}` has the type `{ty}`: cast it to text"));
+        }
+    }
+    Ok(())
+}
+
+fn type_name(ty: &Type) -> String {
+    match ty.schema() {
+        "pg_catalog" => ty.name().to_owned(),
+        schema => format!("{schema}.{}", ty.name()),
+    }
+}

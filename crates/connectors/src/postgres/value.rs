@@ -1,0 +1,122 @@
+//! How values cross between JSON and PostgreSQL, both ways without loss.
+//!
+//! [`Codec`] is the one table of types. Arguments go to the server as text, which its own input
+//! functions read, so any type can be a parameter. Results come back binary, and only the types
+//! listed here do: a statement that returns another one is refused when the connector is built,
+//! and casts it to text.
+
+mod bind;
+mod json_text;
+mod moment;
+mod number;
+mod read;
+
+use tokio_postgres::types::{Kind, Type};
+
+pub(super) use bind::{Argument, encode};
+pub(super) use read::Cell;
+
+/// What a value of a PostgreSQL type is in JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Codec {
+    /// A boolean.
+    Bool,
+    /// `int2`, `int4`: a number.
+    Small,
+    /// `oid`: a number.
+    Oid,
+    /// `int8`: a text of digits; a number is taken as an argument.
+    Big,
+    /// `numeric`: a text; a number is taken as an argument.
+    Numeric,
+    /// `float4`: a number, or a text where JSON has none.
+    Float4,
+    /// `float8`: a number, or a text where JSON has none.
+    Float8,
+    /// A text.
+    Text,
+    /// `uuid`: a text.
+    Uuid,
+    /// `bytea`: base64.
+    Bytes,
+    /// `date`: `2024-01-31`.
+    Date,
+    /// `time`: `13:37:00.000000`.
+    Time,
+    /// `timestamp`: RFC 3339 without an offset.
+    Timestamp,
+    /// `timestamptz`: RFC 3339 in UTC.
+    TimestampTz,
+    /// `json`: itself.
+    Json,
+    /// `jsonb`: itself.
+    Jsonb,
+    /// An array.
+    Array(Box<Codec>),
+    /// Any other type: an argument is a text that the server reads; it cannot be returned.
+    Opaque,
+}
+
+impl Codec {
+    /// Returns how values of the type cross.
+    pub(super) fn of(ty: &Type) -> Self {
+        if let Some((_, codec)) = TYPES.iter().find(|(known, _)| known == ty) {
+            return codec.clone();
+        }
+        match ty.kind() {
+            Kind::Array(member) => Self::Array(Box::new(Self::of(member))),
+            Kind::Domain(base) => Self::of(base),
+            Kind::Enum(_) => Self::Text,
+            _ if ty.name() == "citext" => Self::Text,
+            _ => Self::Opaque,
+        }
+    }
+
+    /// Returns whether a statement may return it.
+    pub(super) fn is_readable(&self) -> bool {
+        match self {
+            Self::Opaque => false,
+            Self::Array(member) => member.is_readable(),
+            Self::Bool
+            | Self::Small
+            | Self::Oid
+            | Self::Big
+            | Self::Numeric
+            | Self::Float4
+            | Self::Float8
+            | Self::Text
+            | Self::Uuid
+            | Self::Bytes
+            | Self::Date
+            | Self::Time
+            | Self::Timestamp
+            | Self::TimestampTz
+            | Self::Json
+            | Self::Jsonb => true,
+        }
+    }
+}
+
+const TYPES: &[(Type, Codec)] = &[
+    (Type::BOOL, Codec::Bool),
+    (Type::INT2, Codec::Small),
+    (Type::INT4, Codec::Small),
+    (Type::OID, Codec::Oid),
+    (Type::INT8, Codec::Big),
+    (Type::NUMERIC, Codec::Numeric),
+    (Type::FLOAT4, Codec::Float4),
+    (Type::FLOAT8, Codec::Float8),
+    (Type::TEXT, Codec::Text),
+    (Type::VARCHAR, Codec::Text),
+    (Type::BPCHAR, Codec::Text),
+    (Type::NAME, Codec::Text),
+    (Type::UNKNOWN, Codec::Text),
+    (Type::UUID, Codec::Uuid),
+    (Type::BYTEA, Codec::Bytes),
+    (Type::DATE, Codec::Date),
+    (Type::TIME, Codec::Time),
+    (Type::TIMESTAMP, Codec::Timestamp),
+    (Type::TIMESTAMPTZ, Codec::TimestampTz),
+    (Type::JSON, Codec::Json),
+    (Type::JSONB, Codec::Jsonb),
+];
