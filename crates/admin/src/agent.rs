@@ -52,7 +52,9 @@ impl InOrg<'_> {
 
     async fn has_agent_named(&self, name: &str) -> Result<bool, ChangeError> {
         let agents = self.admin.parts.store.agents(self.org).await?;
-        Ok(agents.iter().any(|agent| agent.name == name))
+        // An archived agent's name is free again.
+        let live = |agent: &&Agent| agent.archived_at.is_none();
+        Ok(agents.iter().filter(live).any(|agent| agent.name == name))
     }
 }
 

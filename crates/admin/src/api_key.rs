@@ -148,3 +148,6 @@ fn push_base62<const N: usize>(text: &mut String, mut number: [u8; N], width: us
         digits.expose().iter().filter_map(|digit| DIGITS.get(*digit)).map(|byte| char::from(*byte)),
     );
 }
+
+#[cfg(test)]
+mod tests;

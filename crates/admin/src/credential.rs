@@ -75,3 +75,6 @@ fn context(org: OrgId, connector: ConnectorId, field: &str) -> Vec<u8> {
 
 const CREDENTIAL: &str = "at most 16 fields, each a name of 1 to 64 characters of `a-z0-9_` and a \
                           value of 1 to 8192 bytes";
+
+#[cfg(test)]
+mod tests;

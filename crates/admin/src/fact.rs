@@ -250,3 +250,6 @@ fn without(mut record: Value, member: &str) -> Value {
     }
     record
 }
+
+#[cfg(test)]
+mod tests;

@@ -98,3 +98,6 @@ const AGENT_NAME: &str = "1 to 64 characters of `a-z0-9_-`, the first one `a-z0-
 const TITLE: &str = "1 to 80 characters without control characters, no space at either end";
 const LABELS: &str = "at most 32 labels, each a name of 1 to 64 characters of `a-z0-9_.-` (the \
                       first one `a-z0-9`) and a value of at most 256 characters";
+
+#[cfg(test)]
+mod tests;

@@ -127,6 +127,3 @@ impl InOrg<'_> {
         self.admin.parts.ledger.enter(self.org, act).await?
     }
 }
-
-#[cfg(test)]
-mod tests;
