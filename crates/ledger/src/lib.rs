@@ -31,6 +31,3 @@ pub use snapshot::{Base, Head, LoadedPolicy, Needs, Snapshot};
 pub use store::{
     AppendError, EventStore, LedgerError, LedgerStore, Loaded, PlacedDeed, StoreDown, Turn, TurnId,
 };
-
-#[cfg(test)]
-mod tests;
