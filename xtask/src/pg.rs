@@ -40,11 +40,12 @@ pub(crate) enum Place {
 impl Launcher {
     /// Finds the binaries, or installs them with the person's consent.
     pub(crate) fn find(consent: Consent) -> Result<Self> {
-        let owner = Owner::find()?;
         let binaries = match Binaries::find()? {
             Some(found) => found,
             None => install::install(consent)?,
         };
+        // After the installation, which may have made the better account.
+        let owner = Owner::find()?;
         Ok(Self { binaries, owner })
     }
 
