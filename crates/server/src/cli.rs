@@ -23,6 +23,8 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Tell the whole story in memory, without PostgreSQL or a network.
+    Demo,
     /// Check deeds offline, knowing only published keys.
     Verify(Verify),
     /// Work on policy documents.

@@ -5,8 +5,11 @@
 
 pub mod cli;
 pub mod clock;
+pub mod core;
+pub mod demo;
 pub mod exit;
 mod print;
+pub mod runtime;
 pub mod settings;
 pub mod shutdown;
 pub mod telemetry;

@@ -16,6 +16,7 @@ use crate::{
 /// Runs one verb and prints what it has to say.
 pub fn run(cli: Cli) -> Exit {
     let ended = match cli.verb {
+        Verb::Demo => in_runtime(crate::demo::run()),
         Verb::Verify(what) => verify::run(&what),
         Verb::Policy(Policy::Lint { file }) => policy::lint(&file),
         Verb::Keys(Keys::New { out }) => keys::new(&out),
@@ -25,6 +26,12 @@ pub fn run(cli: Cli) -> Exit {
         print::complaint(format!("chancery: {failure}"));
         failure.exit
     })
+}
+
+/// Runs what a verb does on a runtime of its own.
+fn in_runtime(work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(Failure::internal)?.block_on(work)
 }
 
 /// Returns the bytes of a file that the operator named.

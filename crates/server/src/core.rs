@@ -1,0 +1,128 @@
+//! The domain put together: ledger, Gate and administration over one set of stores.
+//!
+//! It knows neither PostgreSQL nor HTTP; the service and the demo make theirs of the same parts.
+
+use std::{fmt, sync::Arc};
+
+use crypto::{Secret, SystemEntropy, vault::Ring};
+use ledger::Ledger;
+
+use crate::{clock::SystemClock, runtime::Tokio};
+
+/// Where everything is kept. One store usually plays all the parts.
+#[derive(Clone)]
+pub struct Stores {
+    /// Turns.
+    pub ledger: Arc<dyn ledger::LedgerStore>,
+    /// Actions.
+    pub actions: Arc<dyn gate::ActionStore>,
+    /// Accounts, policies and seal keys.
+    pub accounts: Arc<dyn admin::Store>,
+    /// Events.
+    pub events: Arc<dyn ledger::EventStore>,
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stores").finish_non_exhaustive()
+    }
+}
+
+impl Stores {
+    /// Returns one store in all its parts.
+    pub fn of<S>(store: &Arc<S>) -> Self
+    where
+        S: ledger::LedgerStore
+            + ledger::EventStore
+            + gate::ActionStore
+            + admin::AccountStore
+            + admin::PolicyStore
+            + admin::SealKeyStore
+            + 'static,
+    {
+        Self {
+            ledger: Arc::clone(store) as _,
+            actions: Arc::clone(store) as _,
+            accounts: Arc::clone(store) as _,
+            events: Arc::clone(store) as _,
+        }
+    }
+}
+
+/// What the domain is made of.
+pub struct Parts {
+    /// Where everything is kept.
+    pub stores: Stores,
+    /// Signs deeds and checkpoints.
+    pub sealer: deed::Sealer,
+    /// Finds tools.
+    pub toolbox: Arc<dyn gate::Toolbox>,
+    /// Says whether a connector's config would do.
+    pub connectors: Arc<dyn admin::ConnectorCheck>,
+    /// Mixed into the MAC of every API key.
+    pub pepper: Secret<Vec<u8>>,
+    /// Encrypts credentials.
+    pub vault: Arc<Ring>,
+    /// The bounds of the Gate.
+    pub limits: gate::Limits,
+    /// The host that names logs.
+    pub log_host: String,
+    /// The name of this instance, for leases.
+    pub instance: String,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("instance", &self.instance).finish_non_exhaustive()
+    }
+}
+
+/// The domain at work.
+#[derive(Debug, Clone)]
+pub struct Core {
+    /// Takes turns.
+    pub ledger: Ledger,
+    /// Decides actions and carries them out.
+    pub gate: gate::Gate,
+    /// Makes orgs, agents, keys, policies and connectors.
+    pub admin: Arc<admin::Admin>,
+    /// Where everything is kept.
+    pub stores: Stores,
+}
+
+impl Core {
+    /// Returns the domain over these parts.
+    pub fn new(parts: Parts) -> Self {
+        let (clock, spawn) = (Arc::new(SystemClock), Arc::new(Tokio));
+        let entropy = Arc::new(SystemEntropy::new());
+        let stores = parts.stores;
+        let ledger = Ledger::new(ledger::Parts {
+            store: Arc::clone(&stores.ledger),
+            sealer: Arc::new(parts.sealer),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            spawn: spawn.clone(),
+            log_host: parts.log_host,
+        });
+        let gate = gate::Gate::new(gate::Parts {
+            ledger: ledger.clone(),
+            store: Arc::clone(&stores.actions),
+            toolbox: parts.toolbox,
+            spawn: spawn.clone(),
+            pause: spawn,
+            clock: clock.clone(),
+            instance: parts.instance,
+            limits: parts.limits,
+        });
+        let admin = Arc::new(admin::Admin::new(admin::Parts {
+            ledger: ledger.clone(),
+            store: Arc::clone(&stores.accounts),
+            connectors: parts.connectors,
+            entropy,
+            clock,
+            pepper: parts.pepper,
+            vault: parts.vault,
+        }));
+        Self { ledger, gate, admin, stores }
+    }
+}

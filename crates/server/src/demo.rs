@@ -1,0 +1,257 @@
+//! `chancery demo`: the whole story in memory, in less than a second, without PostgreSQL and
+//! without a network.
+//!
+//! An agent's call is decided, run, witnessed and sealed; another one is refused; then the record
+//! is changed behind the service's back in two ways, and the offline check finds both.
+
+mod shop;
+
+use std::{sync::Arc, time::Duration};
+
+use admin::{By, KeyMode, NewAgent, NewConnector, NewKey, NewOrg};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use crypto::{Secret, SystemEntropy, vault::Ring};
+use deed::verify::{CheckStatus, Report, Trust, Verdict};
+use gate::{Submission, Submitted};
+use ledger::record::{Action, PolicyMode};
+use model::{AgentId, Entropy, IntentMode, KeyId, Mode, OrgId, Scope};
+use serde_json::{Value, json};
+use store_memory::MemoryStore;
+
+use crate::{
+    clock::SystemClock,
+    core::{Core, Parts, Stores},
+    exit::{Exit, Failure},
+    print,
+};
+use shop::Shop;
+
+const POLICY: &str = include_str!("demo/policy.yaml");
+
+/// Tells the story and says whether everything in it came out as it should.
+pub async fn run() -> Result<Exit, Failure> {
+    let stage = Stage::set().await?;
+    print::line("Chancery in memory: an agent, a shop with two tools, and a policy.\n");
+
+    let refund = stage.call("shop.refund", json!({ "order": 1001, "amount": 25 })).await?;
+    print::line(told("1. shop.refund {order: 1001, amount: 25}", &refund));
+    print::line(format!("   the shop now says: order 1001 is {}", stage.shop.status_of(1001)));
+
+    let delete = stage.call("shop.delete", json!({ "order": 1001 })).await?;
+    print::line(told("2. shop.delete {order: 1001}", &delete));
+
+    let deeds = stage.store.deeds(stage.org);
+    let checkpoint = stage.checkpoint().await?;
+    let known = Trust { known_checkpoint: Some(checkpoint), ..stage.trust() };
+    let size = deeds.len();
+    print::line(format!("\nThe org's log has {size} deeds. Checked offline, by its public keys:"));
+    let cut = lines(deeds.get(..size.saturating_sub(1)).unwrap_or_default())?;
+    let told = [
+        Told::of("3. the log as it is", &lines(&deeds)?, &known, Verdict::Valid),
+        Told::of(
+            "4. one byte of a deed changed in the store, a millisecond of its time",
+            &lines(&changed(deeds))?,
+            &known,
+            Verdict::Invalid,
+        ),
+        Told::of(
+            "5. the last deed removed, and nothing else known",
+            &cut,
+            &stage.trust(),
+            Verdict::Valid,
+        ),
+        Told::of(
+            "6. the same, beside a checkpoint that was kept from before",
+            &cut,
+            &known,
+            Verdict::Invalid,
+        ),
+    ];
+    told.iter().for_each(|told| print::line(&told.text));
+
+    print::line("\nNext: `cargo xtask up` does the same on a real PostgreSQL, over HTTP.");
+    if told.iter().all(|told| told.as_expected) { Ok(Exit::Ok) } else { Ok(Exit::Internal) }
+}
+
+/// Everything that the story needs.
+struct Stage {
+    core: Core,
+    store: Arc<MemoryStore>,
+    shop: Arc<Shop>,
+    org: OrgId,
+    agent: AgentId,
+    key: KeyId,
+}
+
+impl Stage {
+    async fn set() -> Result<Self, Failure> {
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+        let shop = Arc::new(Shop::open().map_err(Failure::internal)?);
+        let core = Core::new(parts(&store, &shop).await?);
+        let new = NewOrg { name: "Demo".to_owned(), time_zone: "UTC".to_owned() };
+        let org = core.admin.create_org(new).await.map_err(Failure::internal)?.org.id;
+        let operator = core.admin.in_org(org, By::Operator);
+        let connector = NewConnector {
+            name: shop::CONNECTOR.to_owned(),
+            kind: "demo".to_owned(),
+            config: json!({}),
+            credential: admin::Credential::new(),
+            test: false,
+        };
+        let connector = operator.create_connector(connector).await.map_err(Failure::internal)?;
+        shop.connect(connector.object.id);
+        let agent = NewAgent {
+            name: "support".to_owned(),
+            labels: Default::default(),
+            intent_mode: IntentMode::Off,
+        };
+        let agent = operator.create_agent(agent).await.map_err(Failure::internal)?.object.id;
+        let key = NewKey {
+            name: "demo".to_owned(),
+            scopes: vec![Scope::ActionsExecute, Scope::ActionsRead],
+            mode: KeyMode::Live,
+            expires_at: None,
+        };
+        let key = operator.create_agent_key(agent, key).await.map_err(Failure::internal)?;
+        let policy = operator.create_policy("demo").await.map_err(Failure::internal)?.object.id;
+        let version = operator.create_policy_version(policy, POLICY).await;
+        let activation = admin::Activation {
+            version: version.map_err(Failure::internal)?.object.id,
+            mode: PolicyMode::Enforce,
+            reason: "The demo's own policy.".to_owned(),
+        };
+        operator.activate_policy(activation).await.map_err(Failure::internal)?;
+        Ok(Self { store, shop, org, agent, key: key.key.object.id, core })
+    }
+
+    /// Sends a call as the agent and returns its action once it is sealed.
+    async fn call(&self, tool: &str, args: Value) -> Result<Action, Failure> {
+        let call = Submission {
+            org: self.org,
+            agent: self.agent,
+            key: self.key,
+            tool: tool.to_owned(),
+            args,
+            mode: Mode::Gateway,
+            edge: None,
+            client: None,
+            transport: None,
+            on_behalf_of: None,
+            session: None,
+            idempotency_key: None,
+            intent: None,
+        };
+        match self.core.gate.submit(call).await.map_err(Failure::internal)? {
+            Submitted::Replayed(action) | Submitted::Decided(action) => Ok(*action),
+            Submitted::Running(running) => {
+                Ok(*running.done.await.map_err(Failure::internal)?.action)
+            }
+        }
+    }
+
+    async fn checkpoint(&self) -> Result<String, Failure> {
+        let snapshot = self.core.ledger.look(self.org).await.map_err(Failure::internal)?;
+        let base = snapshot.base().ok_or_else(|| Failure::internal("the demo's org is gone"))?;
+        self.core
+            .ledger
+            .sealer()
+            .checkpoint(&base.head.chain, snapshot.now())
+            .map_err(Failure::internal)
+    }
+
+    fn trust(&self) -> Trust {
+        Trust { keys: Some(self.core.ledger.sealer().registered().clone()), ..Trust::default() }
+    }
+}
+
+async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Failure> {
+    let entropy = SystemEntropy::new();
+    let keys = deed::SealKeys::from_pem(deed::SealKeys::generate_pem(&entropy).expose());
+    let keys = keys.map_err(Failure::internal)?;
+    let now = model::Clock::now(&SystemClock);
+    let registered = admin::register_seal_keys(store.as_ref(), &keys, now).await;
+    let registered = registered.map_err(Failure::internal)?.set;
+    let mut bytes = [0; 32];
+    entropy.fill(&mut bytes);
+    let ring = Ring::parse(&Secret::new(STANDARD.encode(bytes))).map_err(Failure::internal)?;
+    Ok(Parts {
+        stores: Stores::of(store),
+        sealer: deed::Sealer::new(keys, registered),
+        toolbox: Arc::clone(shop) as _,
+        connectors: Arc::clone(shop) as _,
+        pepper: Secret::new(bytes.to_vec()),
+        vault: Arc::new(ring),
+        limits: gate::Limits {
+            max_args_bytes: 262_144,
+            max_result_bytes: 262_144,
+            execute_timeout: Duration::from_secs(30),
+            edge_result_timeout: Duration::from_mins(10),
+            approval_expires_in: Duration::from_mins(30),
+        },
+        log_host: "demo.example".to_owned(),
+        instance: "demo".to_owned(),
+    })
+}
+
+fn told(title: &str, action: &Action) -> String {
+    let deed = action.deed.map(|deed| deed.to_string()).unwrap_or_default();
+    let end = match (&action.witness, &action.decision.message) {
+        (Some(witness), _) => format!("{} at {}", witness.verdict, witness.level),
+        (None, Some(sentence)) => sentence.clone(),
+        (None, None) => String::new(),
+    };
+    format!("{title}\n   {}: {end}\n   sealed as {deed}", action.status)
+}
+
+/// Returns the deeds in their API form, one a line.
+fn lines(deeds: &[gate::StoredDeed]) -> Result<Vec<u8>, Failure> {
+    let mut lines = Vec::new();
+    for deed in deeds {
+        let form = deed::api_form(&deed.body, &deed.signature, &[]).map_err(Failure::internal)?;
+        lines.extend(form.to_string().into_bytes());
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+/// Returns the log with one digit of its last deed's time exchanged for another, as somebody with
+/// the database in hand would do it: everything but the signature can be made to fit again.
+fn changed(mut log: Vec<gate::StoredDeed>) -> Vec<gate::StoredDeed> {
+    if let Some(last) = log.last_mut() {
+        let time = last.issued_at.to_string();
+        let step = Duration::from_millis(1);
+        let nine = last.issued_at.unix_millis() % 10 == 9;
+        let wrong = if nine { last.issued_at.before(step) } else { last.issued_at + step };
+        last.body = last.body.replace(&time, &wrong.to_string());
+    }
+    log
+}
+
+/// One check of the log as the story tells it.
+struct Told {
+    text: String,
+    as_expected: bool,
+}
+
+impl Told {
+    fn of(title: &str, log: &[u8], trust: &Trust, expected: Verdict) -> Self {
+        let report = deed::verify::verify(log, trust);
+        let as_expected = report.verdict == expected;
+        Self { text: format!("{title}\n   {}", found(&report)), as_expected }
+    }
+}
+
+fn found(report: &Report) -> String {
+    let verdict = match report.verdict {
+        Verdict::Valid => return "VALID".to_owned(),
+        Verdict::Invalid => "INVALID",
+        Verdict::Undecidable => "UNDECIDABLE",
+        Verdict::Malformed => "MALFORMED",
+    };
+    let failed = report.checks.iter().find(|check| check.status == CheckStatus::Failed);
+    let why = failed.map(|check| format!(": {}, {}", check.id.as_str(), check.detail));
+    format!("{verdict}{}", why.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

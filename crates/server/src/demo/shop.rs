@@ -1,0 +1,174 @@
+//! A shop in memory with two tools, and the toolbox that holds them.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use admin::{Candidate, ConnectorCheck, Unfit};
+use async_trait::async_trait;
+use gate::{Found, Served, Toolbox};
+use ledger::{StoreDown, record::ConnectorRef};
+use model::{
+    ActionId, BadToolName, ConnectorId, ExecutionErrorCode, Fault, Footprint, Level, OrgId,
+    Outcome, Report, RowOp, SideEffect, ToolName,
+};
+use serde_json::{Value, json};
+use tool::{Definition, Run, Settled, Tool};
+
+/// The connector's name.
+pub(super) const CONNECTOR: &str = "shop";
+
+/// Orders by number, and what became of each.
+type Orders = Arc<Mutex<BTreeMap<i64, &'static str>>>;
+
+/// The shop.
+#[derive(Debug)]
+pub(super) struct Shop {
+    orders: Orders,
+    tools: Vec<Arc<dyn Tool>>,
+    connector: OnceLock<ConnectorId>,
+}
+
+impl Shop {
+    /// Returns a shop with one paid order.
+    pub(super) fn open() -> Result<Self, BadToolName> {
+        let orders: Orders = Arc::new(Mutex::new([(1001, "paid")].into()));
+        let tools = [What::Refund, What::Delete].map(|what| {
+            let definition = what.definition()?;
+            Ok(Arc::new(Till { what, definition, orders: Arc::clone(&orders) }) as Arc<dyn Tool>)
+        });
+        let tools = tools.into_iter().collect::<Result<_, _>>()?;
+        Ok(Self { orders, tools, connector: OnceLock::new() })
+    }
+
+    /// Names the connector that governs the shop.
+    pub(super) fn connect(&self, connector: ConnectorId) {
+        // A second connector would serve the same shop; the first one stays.
+        let _ = self.connector.set(connector);
+    }
+
+    /// Returns what became of an order.
+    pub(super) fn status_of(&self, order: i64) -> &'static str {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.get(&order).copied().unwrap_or("unknown")
+    }
+
+    fn served(&self, tool: &Arc<dyn Tool>) -> Served {
+        let connector = ConnectorRef {
+            id: self.connector.get().copied(),
+            name: CONNECTOR.to_owned(),
+            kind: "demo".to_owned(),
+        };
+        Served { connector, test: false, tool: Arc::clone(tool) }
+    }
+}
+
+#[async_trait]
+impl Toolbox for Shop {
+    async fn find(&self, _: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        let tool = self.tools.iter().find(|tool| tool.definition().name == *name);
+        Ok(tool.map_or(Found::Nobody, |tool| Found::Served(self.served(tool))))
+    }
+
+    async fn every(&self, _: OrgId) -> Result<Vec<Served>, StoreDown> {
+        Ok(self.tools.iter().map(|tool| self.served(tool)).collect())
+    }
+}
+
+#[async_trait]
+impl ConnectorCheck for Shop {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+        match candidate.kind {
+            "demo" => Ok(()),
+            other => Err(Unfit::UnknownKind(other.to_owned())),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Refund,
+    Delete,
+}
+
+impl What {
+    fn definition(self) -> Result<Definition, BadToolName> {
+        let (name, title, side_effect, properties, op) = match self {
+            Self::Refund => (
+                "shop.refund",
+                "Refund an order",
+                SideEffect::Write,
+                json!({ "order": { "type": "integer" }, "amount": { "type": "number" } }),
+                RowOp::Update,
+            ),
+            Self::Delete => (
+                "shop.delete",
+                "Delete an order",
+                SideEffect::Destructive,
+                json!({ "order": { "type": "integer" } }),
+                RowOp::Delete,
+            ),
+        };
+        let input_schema = json!({ "type": "object", "properties": properties });
+        let tables = [("orders".to_owned(), vec![op])].into();
+        Ok(Definition {
+            name: name.parse()?,
+            title: title.to_owned(),
+            description: format!("{title} of the demo's shop."),
+            side_effect,
+            digest: crypto::sha256(crypto::json::canonical(&json!([name, input_schema]))),
+            input_schema,
+            footprint: Some(Footprint { tables, max_rows: 1, columns: None }),
+            required_level: Level::L0,
+        })
+    }
+}
+
+/// One tool of the shop.
+#[derive(Debug)]
+struct Till {
+    what: What,
+    definition: Definition,
+    orders: Orders,
+}
+
+#[async_trait]
+impl Tool for Till {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn check_args(&self, args: &Value) -> Result<(), String> {
+        let whole = args.get("order").is_some_and(Value::is_i64);
+        let amount = match self.what {
+            What::Refund => args.get("amount").is_some_and(Value::is_number),
+            What::Delete => true,
+        };
+        match (whole, amount) {
+            (true, true) => Ok(()),
+            (false, _) => Err("`/order`: expected a whole number".to_owned()),
+            (true, false) => Err("`/amount`: expected a number".to_owned()),
+        }
+    }
+
+    async fn run(&self, run: Run<'_>) -> Outcome {
+        let order = run.args.get("order").and_then(Value::as_i64).unwrap_or_default();
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = match self.what {
+            What::Refund => orders.get_mut(&order).map(|status| *status = "refunded").is_some(),
+            What::Delete => orders.remove(&order).is_some(),
+        };
+        if changed {
+            let report = Report { rows_changed: Some(1) };
+            return Outcome::Succeeded { result: json!({ "rows_changed": 1 }), report };
+        }
+        let message = format!("there is no order {order}");
+        Outcome::Failed(Fault::new(ExecutionErrorCode::ToolError, message))
+    }
+
+    async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+        // The shop dies with the process, so there is never a run left whose end nobody saw.
+        Settled::NotApplied
+    }
+}
