@@ -6,7 +6,7 @@ use super::{
     ast::{Expr, Kind, Problem, Span},
     functions::Function,
     names::Fact,
-    ops::{Binary, MEMBER},
+    ops::{Binary, HOLDERS},
     value::{Sort, Value},
 };
 use crate::error::Code;
@@ -188,9 +188,7 @@ fn binary(op: Binary, (left, right): (Sorts, Sorts), span: Span) -> Result<Sorts
     let result = match op {
         Binary::Equal | Binary::NotEqual => bool,
         Binary::In => {
-            let fits = MEMBER
-                .iter()
-                .any(|(holder, of)| right.has(*holder) && of.is_none_or(|wanted| left.has(wanted)));
+            let fits = HOLDERS.iter().any(|holder| right.has(*holder));
             if fits { bool } else { Sorts::default() }
         }
         Binary::Less

@@ -87,5 +87,5 @@ const SUBTRACTED: &[(Sort, Sort, Sort)] = &[
 const MULTIPLIED: &[(Sort, Sort, Sort)] =
     &[(Int, Int, Int), (Double, Double, Double), (Decimal, Int, Decimal), (Int, Decimal, Decimal)];
 
-/// What `in` finds on its right side and what it looks for there.
-pub(crate) const MEMBER: [(Sort, Option<Sort>); 2] = [(List, None), (Map, Some(Text))];
+/// What `in` takes on its right side.
+pub(crate) const HOLDERS: [Sort; 2] = [List, Map];

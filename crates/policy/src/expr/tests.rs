@@ -1,3 +1,7 @@
+#![expect(clippy::needless_raw_string_hashes, reason = "`expect!` writes its texts so")]
+
+mod cel_spec;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use model::{Mode, SideEffect, Timestamp};

@@ -38,6 +38,8 @@ fn member(needle: &Value<'_>, haystack: &Value<'_>) -> Option<bool> {
     match (needle, haystack) {
         (needle, Value::List(list)) => Some(list.iter().any(|item| item.equals(needle))),
         (Value::Text(name), Value::Map(map)) => Some(map.get(name).is_some()),
+        // The names of JSON's fields are strings, so nothing else is among them.
+        (Value::Int(_) | Value::Double(_) | Value::Bool(_), Value::Map(_)) => Some(false),
         _ => None,
     }
 }
