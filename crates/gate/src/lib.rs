@@ -33,6 +33,3 @@ pub use store::{
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
 pub use withdraw::{CancelError, Canceller};
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,432 @@
+//! A Gate over the memory store with one org, two agents and a tool that does as it is told.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use chancery_gate::{
+    EdgeReport, EdgeResult, EdgeTool, Found, Gate, Limits, Parts, Pause, Served, Submission,
+    SubmitError, Submitted, Toolbox,
+};
+use deed::{KeySet, SealKey, SealKeys, Sealer};
+use futures_util::future::BoxFuture;
+use ledger::{
+    Change, Entry, Ledger, Needs, Request, Snapshot, Spawn, StoreDown,
+    record::{
+        Action, ActivePolicy, Agent, ApiKey, Connector, ConnectorRef, ConnectorStatus, Holder, Org,
+        Policy, PolicyMode, PolicyVersion, Stop,
+    },
+};
+use model::{
+    ActionId, AgentId, Clock, ConnectorId, Digest, Entropy, ExecutionStatus, Footprint, IntentMode,
+    KeyId, Level, Mint, Mode, OrgId, Outcome, PolicyId, PolicyVersionId, Report, Scope, SideEffect,
+    Timestamp, ToolName,
+};
+use serde_json::{Value, json};
+use store_memory::MemoryStore;
+use tool::{Definition, Run, Settled, Tool};
+
+pub(crate) const POLICY: &str = r#"
+schema: 1
+default: { outcome: deny }
+rules:
+  - { id: no-deletes, match: "*.delete", outcome: deny, reason: "Orders are never deleted." }
+  - { id: large, match: shop.refund, when: "args.amount > 100", outcome: require_approval }
+  - { id: refunds, match: shop.refund, outcome: allow }
+  - { id: edge, match: "mail.*", outcome: allow }
+  - { id: broken, match: shop.broken, when: "args.missing == 1", outcome: allow }
+budgets:
+  - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
+"#;
+
+/// A clock that tests move.
+pub(crate) struct Moved(AtomicI64);
+
+impl Clock for Moved {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Counts instead of rolling dice.
+struct Counted(AtomicU64);
+
+impl Entropy for Counted {
+    fn fill(&self, buffer: &mut [u8]) {
+        for chunk in buffer.chunks_mut(8) {
+            let next = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::SeqCst);
+            chunk.copy_from_slice(&(next ^ (next >> 29)).to_be_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+struct OnTokio;
+
+impl Spawn for OnTokio {
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+}
+
+#[async_trait]
+impl Pause for OnTokio {
+    async fn pause(&self, _: Duration) {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// A tool that answers what the test put there, and counts its runs.
+#[derive(Debug)]
+pub(crate) struct Told {
+    definition: Definition,
+    pub(crate) outcome: Mutex<Outcome>,
+    pub(crate) settled: Mutex<Settled>,
+    pub(crate) runs: AtomicU64,
+    /// A run waits here until the test lets it go on.
+    pub(crate) gate: tokio::sync::Semaphore,
+}
+
+impl Told {
+    fn new(name: &str, side_effect: SideEffect) -> Arc<Self> {
+        let definition = Definition {
+            name: name.parse().unwrap(),
+            title: name.to_owned(),
+            description: String::new(),
+            side_effect,
+            input_schema: json!({ "type": "object" }),
+            footprint: Some(Footprint { max_rows: 1, ..Footprint::default() }),
+            required_level: Level::L0,
+            digest: Digest::from_bytes([7; 32]),
+        };
+        Arc::new(Self {
+            definition,
+            outcome: Mutex::new(done(json!({ "rows": 1 }))),
+            settled: Mutex::new(Settled::Unknowable),
+            runs: AtomicU64::new(0),
+            gate: tokio::sync::Semaphore::new(1_000),
+        })
+    }
+}
+
+pub(crate) fn done(result: Value) -> Outcome {
+    Outcome::Succeeded { result, report: Report { rows_changed: Some(1) } }
+}
+
+#[async_trait]
+impl Tool for Told {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn check_args(&self, args: &Value) -> Result<(), String> {
+        if args.get("bad").is_some() { Err("`/bad` is not accepted".to_owned()) } else { Ok(()) }
+    }
+
+    async fn run(&self, _: Run<'_>) -> Outcome {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        self.gate.acquire().await.unwrap().forget();
+        self.outcome.lock().unwrap().clone()
+    }
+
+    async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+        self.settled.lock().unwrap().clone()
+    }
+}
+
+struct Box_(Vec<Served>);
+
+#[async_trait]
+impl Toolbox for Box_ {
+    async fn find(&self, _: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        let found = self.0.iter().find(|served| served.tool.definition().name == *name);
+        Ok(found.cloned().map_or(Found::Nobody, Found::Served))
+    }
+
+    async fn every(&self, _: OrgId) -> Result<Vec<Served>, StoreDown> {
+        Ok(self.0.clone())
+    }
+}
+
+/// Writes rows as they are given.
+struct Write(Vec<Change>);
+
+impl Request for Write {
+    type Answer = ();
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, _: &Snapshot, _: &Mint<'_>) -> (Entry, ()) {
+        (Entry { changes: self.0.clone(), ..Entry::default() }, ())
+    }
+}
+
+/// Everything that a test needs.
+pub(crate) struct House {
+    pub(crate) gate: Gate,
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) clock: Arc<Moved>,
+    pub(crate) refund: Arc<Told>,
+    pub(crate) org: OrgId,
+    pub(crate) agent: AgentId,
+    pub(crate) key: KeyId,
+    pub(crate) other: (AgentId, KeyId),
+    rows: Rows,
+}
+
+struct Rows {
+    org: Org,
+    agent: Agent,
+    key: ApiKey,
+    connector: Connector,
+}
+
+fn id<T: std::str::FromStr<Err: std::fmt::Debug>>(prefix: &str, last: char) -> T {
+    format!("{prefix}_01h455vb4pex5vsknk084sn02{last}").parse().unwrap()
+}
+
+impl House {
+    pub(crate) async fn new() -> Self {
+        let start = Timestamp::parse_rfc3339("2026-10-01T12:00:00Z").unwrap();
+        let clock = Arc::new(Moved(AtomicI64::new(start.unix_millis())));
+        let entropy: Arc<dyn Entropy> = Arc::new(Counted(AtomicU64::new(1)));
+        let store = Arc::new(MemoryStore::new(Arc::clone(&clock) as Arc<dyn Clock>));
+        let ledger = Ledger::new(ledger::Parts {
+            store: Arc::clone(&store) as _,
+            sealer: Arc::new(sealer(entropy.as_ref())),
+            clock: Arc::clone(&clock) as _,
+            entropy,
+            spawn: Arc::new(OnTokio),
+            log_host: "gate.example".to_owned(),
+        });
+        let refund = Told::new("shop.refund", SideEffect::Write);
+        let rows = Rows::new(start);
+        let served = |tool: Arc<Told>| Served {
+            connector: ConnectorRef {
+                id: Some(rows.connector.id),
+                name: "shop".to_owned(),
+                kind: "fake".to_owned(),
+            },
+            test: false,
+            tool,
+        };
+        let toolbox = Box_(vec![
+            served(Arc::clone(&refund)),
+            served(Told::new("shop.delete", SideEffect::Destructive)),
+            served(Told::new("shop.broken", SideEffect::Read)),
+        ]);
+        let gate = Gate::new(Parts {
+            ledger,
+            store: Arc::clone(&store) as _,
+            toolbox: Arc::new(toolbox),
+            spawn: Arc::new(OnTokio),
+            pause: Arc::new(OnTokio),
+            clock: Arc::clone(&clock) as _,
+            instance: "one".to_owned(),
+            limits: Limits {
+                max_args_bytes: 1_000,
+                max_result_bytes: 100,
+                execute_timeout: Duration::from_secs(30),
+                edge_result_timeout: Duration::from_mins(10),
+                approval_expires_in: Duration::from_mins(30),
+            },
+        });
+        let house = Self {
+            gate,
+            store,
+            clock,
+            refund,
+            org: rows.org.id,
+            agent: rows.agent.id,
+            key: rows.key.id,
+            other: (id("agt", '2'), id("key", '2')),
+            rows,
+        };
+        house.write(house.seed(start)).await;
+        house
+    }
+
+    fn seed(&self, at: Timestamp) -> Vec<Change> {
+        let Rows { org, agent, key, connector } = &self.rows;
+        let (policy, version) = (id::<PolicyId>("pol", '1'), id::<PolicyVersionId>("pv", '1'));
+        let digest = policy::Policy::compile(POLICY).unwrap().digest();
+        let (second, second_key) = self.other;
+        vec![
+            Change::Org(org.clone()),
+            Change::Agent(agent.clone()),
+            Change::Agent(Agent { id: second, name: "other".to_owned(), ..agent.clone() }),
+            Change::ApiKey(key.clone()),
+            Change::ApiKey(ApiKey { id: second_key, holder: Holder::Agent(second), ..key.clone() }),
+            Change::Connector(connector.clone()),
+            Change::Policy(Policy {
+                id: policy,
+                org: org.id,
+                name: "test".to_owned(),
+                created_at: at,
+            }),
+            Change::PolicyVersion(PolicyVersion {
+                id: version,
+                org: org.id,
+                policy,
+                number: 1,
+                document: POLICY.to_owned(),
+                digest,
+                created_at: at,
+            }),
+            Change::Activation(ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest }),
+        ]
+    }
+
+    pub(crate) async fn write(&self, changes: Vec<Change>) {
+        self.gate.ledger().enter(self.org, Write(changes)).await.unwrap();
+    }
+
+    pub(crate) async fn stop_agent(&self) {
+        let stop = Stop {
+            stopped_at: self.clock.now(),
+            by: "operator".to_owned(),
+            reason: "test".to_owned(),
+        };
+        let agent = Agent { stop: Some(stop), ..self.rows.agent.clone() };
+        self.write(vec![Change::Agent(agent)]).await;
+    }
+
+    pub(crate) async fn revoke_key(&self) {
+        let key = ApiKey { revoked_at: Some(self.clock.now()), ..self.rows.key.clone() };
+        self.write(vec![Change::ApiKey(key)]).await;
+    }
+
+    pub(crate) async fn disable_connector(&self) {
+        let connector =
+            Connector { status: ConnectorStatus::Disabled, ..self.rows.connector.clone() };
+        self.write(vec![Change::Connector(connector)]).await;
+    }
+
+    pub(crate) fn pass(&self, span: Duration) {
+        let millis = i64::try_from(span.as_millis()).unwrap();
+        self.clock.0.fetch_add(millis, Ordering::SeqCst);
+    }
+
+    pub(crate) fn call(&self, tool: &str, args: Value) -> Submission {
+        Submission {
+            org: self.org,
+            agent: self.agent,
+            key: self.key,
+            tool: tool.to_owned(),
+            args,
+            mode: Mode::Gateway,
+            edge: None,
+            client: None,
+            transport: None,
+            on_behalf_of: None,
+            session: None,
+            idempotency_key: None,
+            intent: None,
+        }
+    }
+
+    pub(crate) fn edge_call(&self) -> Submission {
+        Submission {
+            mode: Mode::Proxy,
+            edge: Some(EdgeTool { connector_type: "mcp".to_owned(), digest: None }),
+            ..self.call("mail.send", json!({ "to": "a" }))
+        }
+    }
+
+    pub(crate) fn report(&self, action: &Action) -> EdgeReport {
+        EdgeReport {
+            org: self.org,
+            agent: self.agent,
+            key: self.key,
+            action: action.id,
+            status: ExecutionStatus::Succeeded,
+            started_at: self.clock.now(),
+            finished_at: self.clock.now(),
+            result: EdgeResult::Whole(json!({ "sent": true }), None),
+            error_code: None,
+            error_message: None,
+            idempotency_key: None,
+        }
+    }
+
+    /// Submits a call and waits for its end if it runs.
+    pub(crate) async fn submit(&self, call: Submission) -> Result<Action, SubmitError> {
+        Ok(match self.gate.submit(call).await? {
+            Submitted::Replayed(action) | Submitted::Decided(action) => *action,
+            Submitted::Running(running) => *running.done.await.unwrap().action,
+        })
+    }
+
+    pub(crate) async fn refund(&self, amount: u64) -> Action {
+        self.submit(self.call("shop.refund", json!({ "amount": amount }))).await.unwrap()
+    }
+}
+
+impl Rows {
+    fn new(at: Timestamp) -> Self {
+        let (org, agent) = (id::<OrgId>("org", '1'), id::<AgentId>("agt", '1'));
+        Self {
+            org: Org {
+                id: org,
+                name: "demo".to_owned(),
+                time_zone: "UTC".to_owned(),
+                pro: true,
+                stop: None,
+                created_at: at,
+            },
+            agent: Agent {
+                id: agent,
+                org,
+                name: "support".to_owned(),
+                labels: BTreeMap::new(),
+                intent_mode: IntentMode::Optional,
+                system: false,
+                stop: None,
+                suspension: None,
+                archived_at: None,
+                created_at: at,
+            },
+            key: ApiKey {
+                id: id("key", '1'),
+                org,
+                holder: Holder::Agent(agent),
+                name: "main".to_owned(),
+                scopes: vec![Scope::ActionsExecute],
+                livemode: true,
+                mac: String::new(),
+                hint: String::new(),
+                created_at: at,
+                expires_at: None,
+                revoked_at: None,
+            },
+            connector: Connector {
+                id: id::<ConnectorId>("con", '1'),
+                org,
+                name: "shop".parse().unwrap(),
+                kind: "fake".to_owned(),
+                test: false,
+                status: ConnectorStatus::Enabled,
+                config: Value::Null,
+                credential: BTreeMap::new(),
+                revision: 1,
+                created_at: at,
+            },
+        }
+    }
+}
+
+fn sealer(entropy: &dyn Entropy) -> Sealer {
+    let keys = SealKeys::from_pem(SealKeys::generate_pem(entropy).expose()).unwrap();
+    let registered = keys
+        .keys()
+        .map(|(purpose, key)| SealKey::new(*key.public(), purpose, Timestamp::EPOCH))
+        .collect();
+    Sealer::new(keys, KeySet::new(registered).unwrap())
+}
