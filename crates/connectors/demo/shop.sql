@@ -88,6 +88,8 @@ select
 from generate_series(1, 400) as n
 where not exists (select from refunds);
 
-select setval(pg_get_serial_sequence('refunds', 'id'), (select max(id) from refunds));
+-- Made refunds go on where these end.
+select setval('refunds_id_seq', greatest((select max(id) from refunds), last_value))
+from refunds_id_seq;
 
 commit;

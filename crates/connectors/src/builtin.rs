@@ -169,7 +169,8 @@ impl Tool for Builtin {
     }
 
     async fn run(&self, run: Run<'_>) -> Outcome {
-        let late = Fault::new(ExecutionErrorCode::ToolTimeout, "the records did not answer in time");
+        let late =
+            Fault::new(ExecutionErrorCode::ToolTimeout, "the records did not answer in time");
         match tokio::time::timeout(run.time_limit, self.answer(&run)).await {
             Ok(Ok(result)) => Outcome::Succeeded { result, report: Report::default() },
             Ok(Err(fault)) => Outcome::Failed(fault),

@@ -21,13 +21,19 @@ pub fn read_config(text: &str) -> Result<Value, BadDocument> {
     if text.len() > MAX_BYTES {
         return Err(BadDocument(format!("expected at most {MAX_BYTES} bytes")));
     }
-    if text.trim_start().starts_with('{') {
-        return json::parse(text.as_bytes()).map_err(|error| BadDocument(error.to_string()));
-    }
-    let value: Value = serde_saphyr::from_str_with_options(text, strict())
-        .map_err(|error| BadDocument(error.without_snippet().to_string()))?;
-    // Numbers and depth are held to what a digest keeps exactly.
-    json::parse(value.to_string().as_bytes()).map_err(|error| BadDocument(error.to_string()))
+    let value = if text.trim_start().starts_with('{') {
+        parse(text)?
+    } else {
+        let value: Value = serde_saphyr::from_str_with_options(text, strict())
+            .map_err(|error| BadDocument(error.without_snippet().to_string()))?;
+        // Numbers and depth are held to what a digest keeps exactly.
+        parse(&value.to_string())?
+    };
+    if value.is_object() { Ok(value) } else { Err(BadDocument("expected a mapping".to_owned())) }
+}
+
+fn parse(text: &str) -> Result<Value, BadDocument> {
+    json::parse(text.as_bytes()).map_err(|error| BadDocument(error.to_string()))
 }
 
 fn strict() -> Options {

@@ -332,11 +332,7 @@ fn target(config: &Config, deps: &Deps) -> Result<Target, BuildError> {
     })
 }
 
-fn login(
-    user: &str,
-    credential: &Credential,
-    field: &'static str,
-) -> Result<Login, BuildError> {
+fn login(user: &str, credential: &Credential, field: &'static str) -> Result<Login, BuildError> {
     let password: &Secret<String> =
         credential.field(field).ok_or(BuildError::Credential { field })?;
     Ok(Login { user: user.to_owned(), password: password.clone() })

@@ -2,7 +2,7 @@
 //!
 //! The offending value itself is never repeated, since errors are logged where values are not.
 
-use jsonschema::{ValidationError, error::ValidationErrorKind as Kind, error::TypeKind};
+use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
 /// Returns the place as a JSON pointer and the sentence about it.
@@ -16,8 +16,9 @@ fn message(error: &ValidationError<'_>) -> String {
     match error.kind() {
         Kind::Type { kind } => format!("expected {}", types(kind)),
         Kind::Required { property } => format!("the member `{}` is missing", bare(property)),
-        Kind::AdditionalProperties { unexpected }
-        | Kind::UnevaluatedProperties { unexpected } => unknown_members(unexpected),
+        Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            unknown_members(unexpected)
+        }
         Kind::Enum { options } => format!("expected one of {}", list(options)),
         Kind::Constant { expected_value } => format!("expected `{expected_value}`"),
         Kind::Minimum { limit } => format!("expected at least {limit}"),
@@ -49,16 +50,20 @@ fn types(kind: &TypeKind) -> String {
 }
 
 fn unknown_members(names: &[String]) -> String {
-    let names: Vec<String> =
-        names.iter().map(|name| format!("`{}`", name.chars().take(64).collect::<String>())).collect();
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| format!("`{}`", name.chars().take(64).collect::<String>()))
+        .collect();
     format!("the schema knows no member {}", names.join(", "))
 }
 
 fn list(options: &Value) -> String {
     match options {
-        Value::Array(options) => {
-            options.iter().map(|option| format!("`{}`", bare(option))).collect::<Vec<_>>().join(", ")
-        }
+        Value::Array(options) => options
+            .iter()
+            .map(|option| format!("`{}`", bare(option)))
+            .collect::<Vec<_>>()
+            .join(", "),
         other => format!("`{other}`"),
     }
 }

@@ -122,12 +122,7 @@ pub(super) async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> 
 
 impl Core {
     /// Logs in and asks the questions.
-    async fn ask(
-        &self,
-        pool: &Arc<Pool>,
-        user: &str,
-        questions: &[Question],
-    ) -> Vec<CheckLine> {
+    async fn ask(&self, pool: &Arc<Pool>, user: &str, questions: &[Question]) -> Vec<CheckLine> {
         let login = format!("login of `{user}`");
         let begun = pool.begin(Access::ReadOnly, &self.pace(QUESTION_LIMIT), SMALL_ANSWER).await;
         let lease = match begun {

@@ -243,10 +243,16 @@ impl Reading {
                 self.say("footprint", "a read tool changes nothing: expected no footprint");
             }
             (SideEffect::Read, None) if statement.is_some_and(changes) => {
-                self.say("sql", "a read tool may not change rows: expected `select`, or side effect `write`");
+                self.say(
+                    "sql",
+                    "a read tool may not change rows: expected `select`, or side effect `write`",
+                );
             }
             (SideEffect::Write | SideEffect::Destructive, None) => {
-                self.say("footprint", "expected the tables, operations and rows that one call may change");
+                self.say(
+                    "footprint",
+                    "expected the tables, operations and rows that one call may change",
+                );
             }
             (SideEffect::Read, None) | (SideEffect::Write | SideEffect::Destructive, Some(_)) => {}
         }

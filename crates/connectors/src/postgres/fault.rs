@@ -39,13 +39,17 @@ pub(super) enum ConnectError {
     Busy(usize),
     #[error("the handshake with the governed database failed: {0}")]
     Handshake(String),
-    #[error("an unprotected connection is only made to this machine: set `tls.mode` to `verify-full`")]
+    #[error(
+        "an unprotected connection is only made to this machine: set `tls.mode` to `verify-full`"
+    )]
     Unprotected,
     #[error("the governed database refused the connection: {}", sentence(.0))]
     Refused(Box<DbError>),
     #[error("the connection to the governed database broke")]
     Lost,
-    #[error("the role `{0}` may do too much: expected a role that is no superuser, replicates nothing, reads and writes no server files, runs no programs and does not own the schema `service`")]
+    #[error(
+        "the role `{0}` may do too much: expected a role that is no superuser, replicates nothing, reads and writes no server files, runs no programs and does not own the schema `service`"
+    )]
     TooPowerful(String),
     #[error("the role `{0}` does not see the governed database's identity")]
     NoIdentity(String),

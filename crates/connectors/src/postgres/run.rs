@@ -50,7 +50,10 @@ enum Broken {
     Ledger(tokio_postgres::Error),
     Changed,
     TooManyRows(u64),
-    TooManyChanges { most: u64, found: u64 },
+    TooManyChanges {
+        most: u64,
+        found: u64,
+    },
     NotOneRow,
     TooLarge,
     OtherTransaction,
@@ -141,12 +144,8 @@ impl PostgresTool {
     ) -> Result<Answer, Broken> {
         let statement = self.prepared(lease).await?;
         let session = &lease.session;
-        let entry = ledger::Entry {
-            org: run.org,
-            action: run.action,
-            xid: &xid,
-            system: session.system(),
-        };
+        let entry =
+            ledger::Entry { org: run.org, action: run.action, xid: &xid, system: session.system() };
         let call = (self.definition.name.as_str(), run.request_digest);
         let recorded = async {
             let signer = self.core.signer();
@@ -175,8 +174,7 @@ impl PostgresTool {
 
     /// The statement as this connection has it; it must still be the one that was defined.
     async fn prepared(&self, lease: &mut Lease) -> Result<Statement, Broken> {
-        let statement =
-            lease.session.prepared(&self.shape.text).await.map_err(Broken::Database)?;
+        let statement = lease.session.prepared(&self.shape.text).await.map_err(Broken::Database)?;
         if self.shape.is_of(&statement) { Ok(statement) } else { Err(Broken::Changed) }
     }
 
@@ -209,11 +207,7 @@ impl PostgresTool {
     }
 
     /// Ends a transaction that changed nothing, or must not.
-    async fn end(
-        &self,
-        lease: Lease,
-        answer: Result<Answer, Broken>,
-    ) -> Result<Answer, Broken> {
+    async fn end(&self, lease: Lease, answer: Result<Answer, Broken>) -> Result<Answer, Broken> {
         let answer = answer.map_err(|broken| self.overrun(&lease, broken));
         lease.roll_back().await;
         answer
@@ -292,7 +286,9 @@ impl Broken {
             }
             Self::TooManyChanges { most, found } => Fault::new(
                 Code::ToolError,
-                format!("the statement changed {found} rows, at most {most} are allowed; rolled back"),
+                format!(
+                    "the statement changed {found} rows, at most {most} are allowed; rolled back"
+                ),
             ),
             Self::NotOneRow => Fault::new(Code::ResultInvalid, "expected at most one row"),
             Self::TooLarge => Fault::new(

@@ -276,7 +276,10 @@ impl Session {
     }
 
     /// Returns the prepared statement, preparing it when this connection has not yet.
-    pub(super) async fn prepared(&mut self, text: &str) -> Result<Statement, tokio_postgres::Error> {
+    pub(super) async fn prepared(
+        &mut self,
+        text: &str,
+    ) -> Result<Statement, tokio_postgres::Error> {
         if let Some(statement) = self.statements.get(text) {
             return Ok(statement.clone());
         }

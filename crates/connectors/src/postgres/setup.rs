@@ -172,8 +172,11 @@ impl Need {
 
 fn grants(config: &Config) -> String {
     let conn = quote(&config.user);
-    let readers: Vec<String> =
-        [Some(&config.user), config.read_user.as_ref()].into_iter().flatten().map(|u| quote(u)).collect();
+    let readers: Vec<String> = [Some(&config.user), config.read_user.as_ref()]
+        .into_iter()
+        .flatten()
+        .map(|u| quote(u))
+        .collect();
     let readers = readers.join(", ");
     let needs = needs(config);
     let tables: BTreeSet<&str> =

@@ -67,7 +67,8 @@ impl Shape {
 
     /// Returns what of the shape belongs to the tool's definition.
     pub(super) fn written(&self) -> Value {
-        let parameters = self.parameters.iter().map(|one| json!({"name": one.name, "type": one.ty}));
+        let parameters =
+            self.parameters.iter().map(|one| json!({"name": one.name, "type": one.ty}));
         let columns = self.columns.iter().map(|(name, ty)| json!({"name": name, "type": ty}));
         json!({
             "parameters": parameters.collect::<Vec<_>>(),
@@ -85,7 +86,9 @@ fn columns(prepared: &Prepared) -> Vec<(String, String)> {
 fn readable_columns(prepared: &Prepared) -> Result<(), String> {
     let columns = prepared.columns();
     if columns.is_empty() {
-        return Err("the statement returns no rows: expected `returns: count`, or `returning`".into());
+        return Err(
+            "the statement returns no rows: expected `returns: count`, or `returning`".into()
+        );
     }
     for (at, column) in columns.iter().enumerate() {
         let name = column.name();

@@ -43,7 +43,9 @@ pub(super) struct Statement {
 pub(super) enum BadStatement {
     #[error("expected one statement, found more after the first `;`")]
     Several,
-    #[error("expected a statement that begins with one of `select`, `values`, `table`, `with`, `insert`, `update`, `delete`, `merge`")]
+    #[error(
+        "expected a statement that begins with one of `select`, `values`, `table`, `with`, `insert`, `update`, `delete`, `merge`"
+    )]
     Verb,
     #[error("expected named parameters such as `$id`, found `${0}`")]
     Positional(char),

@@ -1,0 +1,12 @@
+//! Tests of the connector: pure parts in `parts`, and everything else against a real server, whose
+//! superuser URL is in `CHANCERY_TEST_POSTGRES`.
+
+mod faults;
+mod parts;
+mod proxy;
+mod reads;
+mod settling;
+mod setup;
+mod tls;
+mod world;
+mod writes;

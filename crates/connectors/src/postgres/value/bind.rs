@@ -139,7 +139,9 @@ fn array(member: &Codec, value: &Value) -> Result<String, String> {
             Value::Array(_) if !matches!(member, Codec::Json | Codec::Jsonb) => {
                 out.push_str(&array(member, item)?);
             }
-            _ => quote(&text(member, item).map_err(|error| format!("item {at}: {error}"))?, &mut out),
+            _ => {
+                quote(&text(member, item).map_err(|error| format!("item {at}: {error}"))?, &mut out)
+            }
         }
     }
     out.push('}');

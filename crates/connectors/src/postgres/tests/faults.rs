@@ -1,0 +1,212 @@
+//! Hangs, locks, refused addresses and refused log-ins.
+
+use std::time::{Duration, Instant};
+
+use crypto::Secret;
+use egress::PrivateNetworks;
+use model::Fault;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::world::{World, action, deps, failed, read_tool, result, write_tool};
+use crate::{BuildError, Credential, Registry};
+
+fn tools() -> Value {
+    json!([
+        read_tool(
+            "sleep",
+            "select pg_sleep($s::float8)::text as x",
+            json!({"s": {"type": "number"}}),
+            "row"
+        ),
+        write_tool("set", "update items set stock = 7 where id = 1", json!({}), "count"),
+        write_tool(
+            "hang",
+            "update items set stock = 8 where id = 2 and pg_sleep(30) is not null",
+            json!({}),
+            "count"
+        ),
+    ])
+}
+
+fn connect_fault(error: BuildError) -> Fault {
+    match error {
+        BuildError::Connect(fault) => fault,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test measures real time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[tokio::test]
+async fn a_slow_statement_ends_as_a_certain_failure_within_the_calls_time() {
+    let Some(world) = World::new(tools()).await else { return };
+    for (name, args) in [("sleep", json!({"s": 30})), ("hang", json!({}))] {
+        let tool = world.tool(name).await;
+        let start = now();
+        let outcome = world.run(&*tool, action(), args, Duration::from_secs(1)).await;
+        failed(outcome, "statement_timeout");
+        assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    }
+    assert_eq!(world.count("select count(*) from items where stock = 8").await, 0);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_run_that_is_given_up_stops_its_backend() {
+    let Some(world) = World::new(tools()).await else { return };
+    let tool = world.tool("hang").await;
+    let run = world.run(&*tool, action(), json!({}), Duration::from_secs(20));
+    let given_up = tokio::time::timeout(Duration::from_millis(500), run).await;
+    assert!(given_up.is_err());
+    let asleep = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event = 'PgSleep'";
+    let start = now();
+    while world.count(asleep).await > 0 {
+        assert!(start.elapsed() < Duration::from_secs(5), "the backend still runs");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(world.count("select count(*) from items where stock = 8").await, 0);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_lock_that_is_not_had_is_a_certain_failure() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    world.blueprint.config["limits"] = json!({"lock_ms": 100});
+    let tool = world.tool("set").await;
+    world.admin.batch_execute("begin; select 1 from items where id = 1 for update").await.unwrap();
+    failed(world.run(&*tool, action(), json!({}), Duration::from_secs(5)).await, "lock_timeout");
+    world.admin.batch_execute("rollback").await.unwrap();
+    assert_eq!(result(world.call("set", json!({})).await), json!({"count": 1}));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_private_address_is_refused_unless_private_networks_are_allowed() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    world.deps = deps(PrivateNetworks::Refused);
+    let fault = connect_fault(world.build().await.unwrap_err());
+    assert_eq!(fault.code.as_str(), "egress_refused");
+    for host in ["169.254.169.254", "127.1", "2130706433", "::ffff:127.0.0.1"] {
+        world.deps = deps(PrivateNetworks::Allowed);
+        world.blueprint.config["host"] = json!(host);
+        let fault = connect_fault(world.build().await.unwrap_err());
+        assert_eq!(fault.code.as_str(), "egress_refused", "{host}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_unreachable() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    world.blueprint.config["port"] = json!(silent.local_addr().unwrap().port());
+    world.blueprint.config["limits"] = json!({"connect_ms": 200});
+    let fault = connect_fault(world.build().await.unwrap_err());
+    assert_eq!(fault.code.as_str(), "connector_unreachable");
+    drop(silent);
+    let fault = connect_fault(world.build().await.unwrap_err());
+    assert_eq!(fault.code.as_str(), "connector_unreachable");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_told_and_never_repeated() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    let wrong = |field: &str| (field.to_owned(), Secret::new("canary-password".to_owned()));
+    let fields = ["conn_password", "read_password"].map(wrong);
+    world.blueprint.credential = Credential::new(fields.into());
+    let error = world.build().await.unwrap_err();
+    let (text, debug) = (error.to_string(), format!("{error:?} {:?}", world.blueprint));
+    assert_eq!(connect_fault(error).code.as_str(), "connector_auth_failed");
+    assert!(!text.contains("canary") && !debug.contains("canary"), "{text} {debug}");
+    world.blueprint.credential = Credential::default();
+    let error = world.build().await.unwrap_err();
+    assert!(error.to_string().contains("`conn_password`"), "{error}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_role_that_may_do_too_much_runs_no_tools() {
+    let Some(world) = World::new(tools()).await else { return };
+    let user = world.blueprint.config["user"].as_str().unwrap();
+    let owner = world.blueprint.config["owner"].as_str().unwrap();
+    for (give, take) in [
+        ("alter role {user} superuser", "alter role {user} nosuperuser"),
+        ("alter role {user} replication", "alter role {user} noreplication"),
+        (
+            "grant pg_execute_server_program to {user}",
+            "revoke pg_execute_server_program from {user}",
+        ),
+        ("grant {owner} to {user}", "revoke {owner} from {user}"),
+    ] {
+        let sql = |text: &str| text.replace("{user}", user).replace("{owner}", owner);
+        world.admin.batch_execute(&sql(give)).await.unwrap();
+        let fault = connect_fault(world.build().await.unwrap_err());
+        assert_eq!(fault.code.as_str(), "connector_misconfigured", "{give}");
+        assert!(fault.message.contains("may do too much"), "{}", fault.message);
+        world.admin.batch_execute(&sql(take)).await.unwrap();
+    }
+    assert!(world.build().await.is_ok());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn calls_beyond_the_connections_wait_and_then_fail_as_busy() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    world.blueprint.config["limits"] = json!({"connections": 1, "connect_ms": 300});
+    let tool = world.tool("sleep").await;
+    let limit = Duration::from_secs(5);
+    let call = |s: f64| world.run(&*tool, action(), json!({"s": s}), limit);
+    let (first, second) = tokio::join!(call(0.1), call(0.1));
+    result(first);
+    result(second);
+    let (first, second) = tokio::join!(call(1.0), call(0.0));
+    result(first);
+    let message = failed(second, "connector_unreachable");
+    assert!(message.contains("busy"), "{message}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_restarted_server_costs_no_call() {
+    let Some(world) = World::new(tools()).await else { return };
+    let tool = world.tool("set").await;
+    let limit = Duration::from_secs(5);
+    result(world.run(&*tool, action(), json!({}), limit).await);
+    let gone = "select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()";
+    world.admin.batch_execute(gone).await.unwrap();
+    result(world.run(&*tool, action(), json!({}), limit).await);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_registry_builds_once_for_each_revision() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    let registry = Registry::new(world.deps.clone());
+    let (first, same) = tokio::join!(
+        registry.get_or_build(&world.blueprint),
+        registry.get_or_build(&world.blueprint)
+    );
+    let first = first.unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &same.unwrap()));
+    let older = world.blueprint.clone();
+    world.blueprint.revision = 2;
+    let second = registry.get_or_build(&world.blueprint).await.unwrap();
+    assert!(!std::sync::Arc::ptr_eq(&first, &second));
+    assert!(!std::sync::Arc::ptr_eq(&second, &registry.get_or_build(&older).await.unwrap()));
+    let kept = registry.get_or_build(&world.blueprint).await.unwrap();
+    assert!(std::sync::Arc::ptr_eq(&second, &kept), "an older caller does not push the newer out");
+    world.blueprint.revision = 3;
+    world.blueprint.config["host"] = json!("169.254.169.254");
+    assert!(registry.get_or_build(&world.blueprint).await.is_err());
+    world.blueprint.config["host"] = json!("127.0.0.1");
+    assert!(registry.get_or_build(&world.blueprint).await.is_ok(), "a failed build is tried again");
+    registry.forget(world.blueprint.org, world.blueprint.id);
+    world.end().await;
+}

@@ -1,0 +1,144 @@
+//! Lost answers, dead backends, and what settles them.
+
+use std::time::Duration;
+
+use model::SideEffect;
+use serde_json::{Value, json};
+use tool::Settled;
+
+use super::{
+    proxy::{self, OnCommit},
+    world::{World, action, failed, read_tool, result, unknown, write_tool},
+};
+
+const LIMIT: Duration = Duration::from_secs(5);
+
+fn tools() -> Value {
+    let id = json!({"id": {"type": "integer"}});
+    json!([
+        write_tool("add", "insert into items values ($id, 'x')", id, "count"),
+        write_tool(
+            "slow",
+            "update items set stock = 0 where id = 1 and pg_sleep(3) is not null",
+            json!({}),
+            "count"
+        ),
+        read_tool("read", "select 1 as one", json!({}), "row"),
+    ])
+}
+
+async fn behind_proxy(on_commit: OnCommit) -> Option<World> {
+    let mut world = World::new(tools()).await?;
+    let proxy = proxy::start(world.address, on_commit).await;
+    world.blueprint.config["port"] = json!(proxy.port());
+    Some(world)
+}
+
+#[tokio::test]
+async fn a_lost_answer_to_commit_is_unknown_and_settles_as_applied() {
+    let Some(world) = behind_proxy(OnCommit::LoseAnswer).await else { return };
+    let (tool, act) = (world.tool("add").await, action());
+    unknown(world.run(&*tool, act, json!({"id": 9}), LIMIT).await, "connector_unreachable");
+    assert_eq!(world.count("select count(*) from items where id = 9").await, 1);
+    // The tombstone is rolled back, so its own lost COMMIT does not matter here.
+    let direct = direct(&world).await;
+    assert_eq!(world.settle(&*direct, act).await, Settled::Applied);
+    assert_eq!(world.settle(&*direct, act).await, Settled::Applied, "and again");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_lost_commit_is_unknown_and_settles_as_not_applied() {
+    let Some(world) = behind_proxy(OnCommit::LoseRequest).await else { return };
+    let (tool, act) = (world.tool("add").await, action());
+    unknown(world.run(&*tool, act, json!({"id": 9}), LIMIT).await, "connector_unreachable");
+    let direct = direct(&world).await;
+    assert_eq!(world.settle(&*direct, act).await, Settled::NotApplied);
+    assert_eq!(world.settle(&*direct, act).await, Settled::NotApplied, "and again");
+    assert_eq!(world.count("select count(*) from items where id = 9").await, 0);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_commit_that_is_not_answered_in_time_is_unknown() {
+    let Some(world) = behind_proxy(OnCommit::HoldAnswer).await else { return };
+    let (tool, act) = (world.tool("add").await, action());
+    let outcome = world.run(&*tool, act, json!({"id": 9}), Duration::from_secs(1)).await;
+    unknown(outcome, "tool_timeout");
+    assert_eq!(world.settle(&*direct(&world).await, act).await, Settled::Applied);
+    world.end().await;
+}
+
+/// The same connector without the proxy.
+async fn direct(world: &World) -> std::sync::Arc<dyn tool::Tool> {
+    let mut blueprint = world.blueprint.clone();
+    blueprint.config["port"] = json!(world.address.port());
+    let connector = crate::build(&blueprint, &world.deps).await.unwrap();
+    connector.tools().into_iter().find(|t| t.definition().side_effect == SideEffect::Write).unwrap()
+}
+
+#[tokio::test]
+async fn after_a_tombstone_a_late_run_applies_nothing() {
+    let Some(world) = World::new(tools()).await else { return };
+    let (tool, act) = (world.tool("add").await, action());
+    assert_eq!(world.settle(&*tool, act).await, Settled::NotApplied);
+    failed(world.run(&*tool, act, json!({"id": 9}), LIMIT).await, "instance_lost");
+    assert_eq!(world.count("select count(*) from items where id = 9").await, 0);
+    assert_eq!(world.settle(&*tool, act).await, Settled::NotApplied);
+    assert_eq!(world.count("select count(*) from service.ledger where kind = 'void'").await, 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_killed_backend_is_a_certain_failure_and_settles_as_not_applied() {
+    let Some(world) = World::new(tools()).await else { return };
+    let (tool, act) = (world.tool("slow").await, action());
+    let kill = async {
+        let asleep = "select count(pg_terminate_backend(pid)) from pg_stat_activity
+            where datname = current_database() and wait_event = 'PgSleep'";
+        while world.count(asleep).await == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let (outcome, ()) = tokio::join!(world.run(&*tool, act, json!({}), LIMIT), kill);
+    failed(outcome, "connector_unreachable");
+    assert_eq!(world.settle(&*tool, act).await, Settled::NotApplied);
+    assert_eq!(
+        result(world.call("add", json!({"id": 8})).await),
+        json!({"count": 1}),
+        "it goes on"
+    );
+    world.end().await;
+}
+
+#[tokio::test]
+async fn settling_waits_for_the_transaction_that_holds_the_action() {
+    let Some(world) = World::new(tools()).await else { return };
+    let (tool, act) = (world.tool("slow").await, action());
+    let settle = async {
+        let asleep = "select count(*) from pg_stat_activity
+            where datname = current_database() and wait_event = 'PgSleep'";
+        while world.count(asleep).await == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        world.settle(&*tool, act).await
+    };
+    let (outcome, settled) = tokio::join!(world.run(&*tool, act, json!({}), LIMIT), settle);
+    assert_eq!((result(outcome), settled), (json!({"count": 1}), Settled::Applied));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn reads_settle_without_the_database_and_writes_not_without_it() {
+    let Some(world) = World::new(tools()).await else { return };
+    let (read, add) = (world.tool("read").await, world.tool("add").await);
+    let gone = "select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()";
+    let database = world.blueprint.config["database"].as_str().unwrap();
+    let close = format!("alter database {database} with allow_connections false; {gone}");
+    world.admin.batch_execute(&close).await.unwrap();
+    assert_eq!(world.settle(&*read, action()).await, Settled::NotApplied);
+    assert_eq!(world.settle(&*add, action()).await, Settled::Unreachable);
+    failed(world.run(&*add, action(), json!({"id": 9}), LIMIT).await, "connector_unreachable");
+    world.end().await;
+}

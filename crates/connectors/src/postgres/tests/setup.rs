@@ -1,0 +1,114 @@
+//! Setting the governed schema up, and the lines that say what is missing.
+
+use serde_json::{Value, json};
+
+use super::world::{World, apply, failed, read_tool, result, write_tool};
+use crate::{BuildError, CheckLine, CheckState, SHOP_CONNECTOR, SHOP_SEED, check, read_config};
+
+fn tools() -> Value {
+    json!([
+        read_tool("read", "select label from items where id = 1", json!({}), "row"),
+        write_tool("set", "update items set stock = 7 where id = 1", json!({}), "count"),
+    ])
+}
+
+fn state<'a>(lines: &'a [CheckLine], name: &str) -> &'a CheckLine {
+    lines.iter().find(|line| line.name == name).unwrap_or_else(|| panic!("{name}: {lines:?}"))
+}
+
+#[tokio::test]
+async fn the_script_may_run_again_and_changes_nothing() {
+    let Some(world) = World::new(tools()).await else { return };
+    result(world.call("set", json!({})).await);
+    apply(&world).await;
+    assert_eq!(world.count("select count(*) from service.ledger").await, 1);
+    result(world.call("set", json!({})).await);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn check_names_what_is_missing_and_is_content_after_the_setup() {
+    let Some(world) = World::bare(tools()).await else { return };
+    let lines = check(&world.blueprint, &world.deps).await.unwrap();
+    assert_eq!(state(&lines, "address").state, CheckState::Pass);
+    let login = format!("login of `{}`", world.blueprint.config["user"].as_str().unwrap());
+    assert_eq!(state(&lines, &login).state, CheckState::Fail);
+    let user = world.blueprint.config["user"].as_str().unwrap();
+    let read = world.blueprint.config["read_user"].as_str().unwrap();
+    for (role, field) in [(user, "conn_password"), (read, "read_password")] {
+        let create = format!("create role {role} login password '{field} of a test'");
+        world.admin.batch_execute(&create).await.unwrap();
+    }
+    let lines = check(&world.blueprint, &world.deps).await.unwrap();
+    assert_eq!(state(&lines, &login).state, CheckState::Pass);
+    for name in ["schema `service`", "ledger", "writes can begin", "writes can be settled"] {
+        let line = state(&lines, name);
+        assert_eq!((line.state, line.detail.as_str()), (CheckState::Fail, "run the setup script"));
+    }
+    let Err(BuildError::Config { findings }) = world.build().await else { panic!() };
+    assert!(findings[0].message.contains("is not set up"), "{findings:?}");
+    apply(&world).await;
+    let lines = world.build().await.unwrap().check().await;
+    let failed: Vec<_> = lines.iter().filter(|line| line.state == CheckState::Fail).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(state(&lines, "all 2 tools fit").state, CheckState::Pass);
+    let messages = state(&lines, "logical messages are kept to the service");
+    assert_eq!(messages.state, CheckState::Advice);
+    let revoke = "revoke execute on function
+        pg_catalog.pg_logical_emit_message(boolean, text, text) from public";
+    world.admin.batch_execute(revoke).await.unwrap();
+    result(world.call("set", json!({})).await);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn roles_get_what_the_tools_declare_and_no_more() {
+    let Some(world) = World::new(tools()).await else { return };
+    let user = world.blueprint.config["user"].as_str().unwrap();
+    let read = world.blueprint.config["read_user"].as_str().unwrap();
+    for (role, rights, expected) in [
+        (user, "select", true),
+        (user, "insert", true),
+        (user, "truncate", false),
+        (read, "select", true),
+        (read, "insert, update, delete, truncate", false),
+    ] {
+        let has = format!("select has_table_privilege('{role}', 'items', '{rights}')::int::int8");
+        assert_eq!(world.count(&has).await == 1, expected, "{role} {rights}");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_demo_shop_is_seeded_governed_and_answers() {
+    let shop = read_config(SHOP_CONNECTOR).unwrap();
+    let Some(mut world) = World::bare(shop["tools"].clone()).await else { return };
+    world.blueprint.config["read_tables"] = shop["read_tables"].clone();
+    for _ in 0..2 {
+        world.admin.batch_execute(SHOP_SEED).await.unwrap();
+    }
+    apply(&world).await;
+    assert_eq!(world.build().await.unwrap().tools().len(), 7);
+    let customer = result(world.call("customers.read", json!({"customer": 3})).await);
+    assert_eq!(customer["tags"], json!([]));
+    assert_eq!(customer["credit"], json!("1.11"));
+    assert_eq!(customer["avatar"], json!("reda7exuhdnyrSuDAYygcg=="));
+    let found = result(world.call("customers.search", json!({"text": "chloe"})).await);
+    assert_eq!(found["rows"].as_array().unwrap().len(), 50);
+    let order = result(world.call("orders.read", json!({"order": 7})).await);
+    assert_eq!((&order["total"], &order["refunded"]), (&json!("29.07"), &json!("6.00")));
+    let orders = result(world.call("orders.search", json!({"customer": 8, "limit": 2})).await);
+    assert_eq!(orders["rows"].as_array().unwrap().len(), 2);
+    let refund = json!({"order": 7, "amount": 12.5, "reason": "late"});
+    let refunded = result(world.call("refunds.create", refund).await);
+    assert_eq!((&refunded["id"], &refunded["amount"]), (&json!("401"), &json!("12.50")));
+    let too_much = json!({"order": 7, "amount": 1000, "reason": "late"});
+    assert_eq!(result(world.call("refunds.create", too_much).await), Value::Null);
+    let shipped =
+        world.call("orders.update_status", json!({"order": 6, "status": "shipped"})).await;
+    assert_eq!(result(shipped)["status"], json!("shipped"));
+    failed(world.call("orders.delete", json!({"order": 7})).await, "tool_error");
+    assert_eq!(result(world.call("orders.delete", json!({"order": 6})).await), json!({"count": 1}));
+    assert_eq!(world.count("select count(*) from orders").await, 4999);
+    world.end().await;
+}
