@@ -68,7 +68,10 @@ impl Launcher {
 
     /// Removes the cluster that is kept in the place, and the server that a killed run left there.
     pub(crate) fn forget(&self, place: &Place) -> Result<()> {
-        cluster::forget(self, &place.home(&self.owner)?.join("postgres"))
+        let folder = place.home(&self.owner)?.join("postgres");
+        // Refuses a folder that holds something else.
+        data::made_by(&folder)?;
+        cluster::remove(self, &folder)
     }
 
     /// Starts a new cluster that is removed when the run ends; clears those of killed runs first.
@@ -92,7 +95,7 @@ impl Launcher {
             if path.extension().is_some_and(|extension| extension == "lock")
                 && take_lock(&path)?.is_some()
             {
-                cluster::forget(self, &path.with_extension(""))?;
+                cluster::remove(self, &path.with_extension(""))?;
                 fs::remove_file(&path).map_err(Failure::on("remove", &path))?;
             }
         }
@@ -111,6 +114,11 @@ impl Place {
                 let outside = outside(folder);
                 files::make_folder(&outside)?;
                 files::open_to_all(&outside)?;
+                println!(
+                    "PostgreSQL's files go to `{}`: it runs as {owner}, who cannot enter `{}`",
+                    outside.display(),
+                    folder.display()
+                );
                 Ok(outside)
             }
             Self::Chosen(_) => Err(Failure::because(format!(

@@ -67,7 +67,7 @@ impl Drop for Cluster {
             Life::Kept => {
                 Server { launcher: &self.launcher, folder: &self.folder }.stop(Stop::Cleanly)
             }
-            Life::Throwaway { .. } => forget(&self.launcher, &self.folder).and_then(|()| {
+            Life::Throwaway { .. } => remove(&self.launcher, &self.folder).and_then(|()| {
                 let lock = self.folder.with_extension("lock");
                 std::fs::remove_file(&lock).map_err(crate::Failure::on("remove", &lock))
             }),
@@ -78,10 +78,8 @@ impl Drop for Cluster {
     }
 }
 
-/// Stops the server of the folder, if one runs, and removes the folder. Refuses a folder that
-/// holds something else.
-pub(crate) fn forget(launcher: &Launcher, folder: &Path) -> Result<()> {
-    data::made_by(folder)?;
+/// Stops the server of the folder, if one runs, and removes the folder, whatever is in it.
+pub(crate) fn remove(launcher: &Launcher, folder: &Path) -> Result<()> {
     let server = Server { launcher, folder };
     if server.running()?.is_some() {
         server.stop(Stop::AtOnce)?;

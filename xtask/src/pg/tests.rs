@@ -78,6 +78,9 @@ fn a_throwaway_cluster_goes_and_so_do_those_of_killed_runs() {
     assert!(answers(orphan_port), "a living run keeps its cluster");
     drop(first);
     killed.abandon();
+    let half_removed = runs.join("2");
+    files::make_folder(&half_removed.join("data/base")).unwrap();
+    drop(take_lock(&half_removed.with_extension("lock")).unwrap());
     assert!(answers(orphan_port));
     drop(launcher.throwaway(&scratch.place()).unwrap());
     assert!(!answers(orphan_port), "the server of a killed run is stopped");
