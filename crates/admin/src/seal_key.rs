@@ -26,42 +26,40 @@ pub struct Registered {
 /// Registers the loaded keys that are not registered yet.
 ///
 /// The first key of a purpose counts from `now` on. A further one counts [`PUBLISHED_BEFORE`]
-/// later and is introduced by a loaded older key of its purpose.
+/// later and is introduced by a loaded older key of its purpose, if one still counts.
 pub async fn register_seal_keys(
     store: &dyn SealKeyStore,
     loaded: &SealKeys,
     now: Timestamp,
 ) -> Result<Registered, SealKeyError> {
-    let mut set = KeySet::new(store.seal_keys().await?)?;
-    let mut new = Vec::new();
-    for (purpose, private) in loaded.keys() {
-        let kid = deed::thumbprint(private.public());
-        if set.find(&kid).is_some() {
-            continue;
-        }
-        let key = unregistered(&set, loaded, SealKey::new(*private.public(), purpose, now));
-        // The whole set is checked before anything is written.
-        set = KeySet::new([set.keys(), std::slice::from_ref(&key)].concat())?;
-        new.push(key);
-    }
+    let known = KeySet::new(store.seal_keys().await?)?;
+    let new: Vec<SealKey> = loaded
+        .keys()
+        .filter(|(_, private)| known.find(&deed::thumbprint(private.public())).is_none())
+        .map(|(purpose, private)| {
+            unregistered(&known, loaded, SealKey::new(*private.public(), purpose, now))
+        })
+        .collect();
+    // Nothing is written that would spoil the set for every reader.
+    KeySet::new([known.keys(), &new].concat())?;
     for key in &new {
         store.put_seal_key(key).await?;
     }
-    Ok(Registered { set, new })
+    Ok(Registered { set: KeySet::new(store.seal_keys().await?)?, new })
 }
 
-/// Returns the key as it is to be registered beside those of the set.
-fn unregistered(set: &KeySet, loaded: &SealKeys, first: SealKey) -> SealKey {
-    let purpose = first.purpose;
-    if !set.keys().iter().any(|key| key.purpose == purpose) {
+/// Returns the key as it is to be registered beside those that are known.
+fn unregistered(known: &KeySet, loaded: &SealKeys, first: SealKey) -> SealKey {
+    let SealKey { public, purpose, activated_at: now, .. } = first;
+    if !known.keys().iter().any(|key| key.purpose == purpose) {
         return first;
     }
-    let SealKey { public, activated_at, .. } = first;
-    let further = SealKey::new(public, purpose, activated_at + PUBLISHED_BEFORE);
-    let older = loaded.keys().find(|(other, private)| {
-        *other == purpose && set.find(&deed::thumbprint(private.public())).is_some()
-    });
-    match older {
+    let further = SealKey::new(public, purpose, now + PUBLISHED_BEFORE);
+    let counts = |public| {
+        let older = known.find(&deed::thumbprint(public));
+        older.is_some_and(|older| older.admits(purpose, now).is_ok())
+    };
+    match loaded.keys().find(|(_, private)| counts(private.public())) {
         Some((_, older)) => further.introduced(older),
         None => further,
     }

@@ -1,0 +1,157 @@
+//! Making, changing and switching connectors.
+
+use crypto::Secret;
+use ledger::record::ConnectorStatus;
+use serde_json::json;
+
+use crate::{
+    admin::{
+        AccountStore, ChangeError, ConnectorError, Credential, NewConnector, Unfit, open_credential,
+    },
+    world::World,
+};
+
+fn shop() -> NewConnector {
+    NewConnector {
+        name: "shop".to_owned(),
+        kind: "postgres".to_owned(),
+        config: json!({ "host": "db.internal" }),
+        credential: Credential::new(),
+        test: false,
+    }
+}
+
+fn password(text: &str) -> Credential {
+    [("conn_password".to_owned(), Secret::new(text.to_owned()))].into()
+}
+
+#[tokio::test]
+async fn a_connector_is_made_enabled_with_its_credential_sealed() {
+    let world = World::new();
+    let founded = world.org().await;
+    let new = NewConnector { credential: password("right"), ..shop() };
+    let made = world.operator(&founded).create_connector(new).await.unwrap().object;
+    assert_eq!((made.status, made.revision), (ConnectorStatus::Enabled, 1));
+    assert!(!format!("{made:?}").contains("right"));
+    let stored = world.store.connector(founded.org.id, made.id).await.unwrap().unwrap();
+    assert_eq!(open_credential(&world.vault, &stored).unwrap(), password("right"));
+    let body = world.last_body(&founded);
+    assert_eq!(body["admin"]["event"], "connector.created");
+    assert_eq!(body["admin"]["data"]["type"], "postgres");
+    assert!(!body.to_string().contains(&stored.credential["conn_password"]));
+}
+
+#[tokio::test]
+async fn reserved_taken_and_malformed_names_are_refused() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    for name in ["service", "mcp", "native", "fake", "console", "", "S", "a.b", "shop!"] {
+        let refused = operator.create_connector(NewConnector { name: name.into(), ..shop() }).await;
+        let bad = matches!(
+            refused,
+            Err(ConnectorError::Change(ChangeError::BadInput { param: "name", .. }))
+        );
+        assert!(bad, "{name}");
+    }
+    let (one, two) =
+        tokio::join!(operator.create_connector(shop()), operator.create_connector(shop()));
+    assert!(one.is_ok() != two.is_ok());
+    let again = operator.create_connector(shop()).await;
+    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::NameTaken(_)))));
+}
+
+#[tokio::test]
+async fn what_the_adapter_refuses_is_not_made() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let unknown = NewConnector { kind: "oracle".to_owned(), ..shop() };
+    let hostless = NewConnector { config: json!({}), ..shop() };
+    let no_word = NewConnector { kind: "Post gres".to_owned(), ..shop() };
+    let wrong = NewConnector { credential: password("wrong"), ..shop() };
+    let unfit = async |new| match operator.create_connector(new).await {
+        Err(ConnectorError::Unfit(unfit)) => unfit,
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(unfit(unknown).await, Unfit::UnknownKind(kind) if kind == "oracle"));
+    assert!(matches!(unfit(no_word).await, Unfit::UnknownKind(_)));
+    assert!(matches!(unfit(hostless).await, Unfit::Config(findings) if findings.len() == 1));
+    assert!(matches!(unfit(wrong).await, Unfit::Unreachable(_)));
+    assert_eq!(world.sealed(founded.org.id).len(), 6);
+}
+
+#[tokio::test]
+async fn a_credential_is_replaced_as_a_whole_and_makes_a_new_revision() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let made = operator.create_connector(shop()).await.unwrap().object;
+    let set = operator.set_credential(made.id, password("right")).await.unwrap().object;
+    assert_eq!(set.revision, 2);
+    assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
+    assert_eq!(world.last_body(&founded)["admin"]["event"], "connector.credential_set");
+    let refused = operator.set_credential(made.id, password("wrong")).await;
+    assert!(matches!(refused, Err(ConnectorError::Unfit(Unfit::Unreachable(_)))));
+    let stored = world.store.connector(founded.org.id, made.id).await.unwrap();
+    assert_eq!(stored, Some(set));
+}
+
+#[tokio::test]
+async fn a_new_config_is_checked_and_makes_a_new_revision() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let made = operator.create_connector(shop()).await.unwrap().object;
+    let config = json!({ "host": "db2.internal" });
+    let updated = operator.update_connector(made.id, config.clone()).await.unwrap().object;
+    assert_eq!((updated.revision, updated.config), (2, config));
+    let refused = operator.update_connector(made.id, json!({})).await;
+    assert!(matches!(refused, Err(ConnectorError::Unfit(Unfit::Config(_)))));
+}
+
+#[tokio::test]
+async fn of_two_changes_that_were_checked_together_one_is_a_conflict() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let made = operator.create_connector(shop()).await.unwrap().object;
+    let (one, two) = tokio::join!(
+        operator.update_connector(made.id, json!({ "host": "one" })),
+        operator.update_connector(made.id, json!({ "host": "two" })),
+    );
+    assert!(one.is_ok() != two.is_ok());
+    let lost = one.err().or(two.err()).unwrap();
+    assert!(matches!(lost, ConnectorError::Change(ChangeError::Conflict(_))), "{lost:?}");
+}
+
+#[tokio::test]
+async fn a_connector_is_disabled_and_enabled_with_a_reason() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let made = operator.create_connector(shop()).await.unwrap().object;
+    let disabled = operator.disable_connector(made.id, "maintenance").await.unwrap().object;
+    assert_eq!((disabled.status, disabled.revision), (ConnectorStatus::Disabled, 1));
+    let again = operator.disable_connector(made.id, "maintenance").await;
+    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Conflict(_)))));
+    let enabled = operator.enable_connector(made.id, "done").await.unwrap().object;
+    assert_eq!(enabled, made);
+    let sealed = world.sealed(founded.org.id);
+    assert_eq!(sealed[6..], ["connector.created", "connector.disabled", "connector.enabled"]);
+}
+
+#[tokio::test]
+async fn another_orgs_connector_is_not_there() {
+    let world = World::new();
+    let (ours, theirs) = (world.org().await, world.org().await);
+    let made = world.operator(&theirs).create_connector(shop()).await.unwrap().object;
+    let operator = world.operator(&ours);
+    for refused in [
+        operator.set_credential(made.id, password("right")).await,
+        operator.update_connector(made.id, json!({ "host": "x" })).await,
+        operator.disable_connector(made.id, "why").await,
+    ] {
+        assert!(matches!(refused, Err(ConnectorError::Change(ChangeError::NotFound(_)))));
+    }
+}

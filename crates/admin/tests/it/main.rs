@@ -1,0 +1,20 @@
+//! Tests of administration on the store in memory, with its real ledger and sealer.
+
+use chancery_admin as admin;
+
+#[cfg(test)]
+mod connectors;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod keys;
+#[cfg(test)]
+mod orgs;
+#[cfg(test)]
+mod policies;
+#[cfg(test)]
+mod seal_keys;
+#[cfg(test)]
+mod stops;
+#[cfg(test)]
+mod world;

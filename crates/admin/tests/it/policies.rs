@@ -1,0 +1,128 @@
+//! Making policies and their versions, and activating one.
+
+use ledger::{Entry, Needs, Request, Snapshot, record::PolicyMode};
+use model::{Mint, PolicyVersionId};
+use serde_json::json;
+
+use crate::{
+    admin::{Activation, ChangeError, Founded, PolicyError},
+    world::World,
+};
+
+const DENY_ALL: &str = "{ schema: 1, default: { outcome: deny }, rules: [] }";
+
+/// Asks the ledger which version is enforced.
+struct Enforced;
+
+impl Request for Enforced {
+    type Answer = Option<PolicyVersionId>;
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, at: &Snapshot, _: &Mint<'_>) -> (Entry, Self::Answer) {
+        let readable = at.policy(PolicyMode::Enforce).filter(|loaded| loaded.policy.is_some());
+        (Entry::nothing(), readable.map(|loaded| loaded.active.version))
+    }
+}
+
+async fn enforced(world: &World, org: &Founded) -> Option<PolicyVersionId> {
+    world.ledger.enter(org.org.id, Enforced).await.unwrap()
+}
+
+fn enforce(version: PolicyVersionId) -> Activation {
+    Activation { version, mode: PolicyMode::Enforce, reason: "stricter".to_owned() }
+}
+
+#[tokio::test]
+async fn the_starter_policy_is_enforced_from_the_start() {
+    let world = World::new();
+    let founded = world.org().await;
+    assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
+}
+
+#[tokio::test]
+async fn an_activated_version_decides_from_then_on() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let policy = operator.create_policy("strict").await.unwrap().object;
+    let version = operator.create_policy_version(policy.id, DENY_ALL).await.unwrap().object;
+    assert_eq!(version.number, 1);
+    assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
+    operator.activate_policy(enforce(version.id)).await.unwrap();
+    assert_eq!(enforced(&world, &founded).await, Some(version.id));
+    let admin = &world.last_body(&founded)["admin"];
+    assert_eq!(admin["event"], "policy.activated");
+    assert_eq!(admin["data"]["mode"], "enforce");
+    assert_eq!(admin["data"]["previous"], json!(founded.version.id));
+    assert_eq!(admin["data"]["digest"], json!(version.digest));
+    let again = operator.activate_policy(enforce(version.id)).await;
+    assert!(matches!(again, Err(PolicyError::Change(ChangeError::Conflict(_)))));
+}
+
+#[tokio::test]
+async fn a_shadow_leaves_the_enforced_version_in_place() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let version = operator.create_policy_version(founded.policy.id, DENY_ALL).await.unwrap().object;
+    let shadow = Activation { mode: PolicyMode::Shadow, ..enforce(version.id) };
+    operator.activate_policy(shadow).await.unwrap();
+    assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
+}
+
+#[tokio::test]
+async fn a_document_that_cannot_decide_is_refused_with_findings() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    for document in ["", "{", "schema: 1\nrules: []\n", "schema: 9\n"] {
+        let refused = operator.create_policy_version(founded.policy.id, document).await;
+        let Err(PolicyError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
+        assert!(!invalid.findings.is_empty());
+    }
+    assert_eq!(world.sealed(founded.org.id).len(), 6);
+}
+
+#[tokio::test]
+async fn versions_are_numbered_without_gaps_however_their_authors_race() {
+    let world = World::new();
+    let founded = world.org().await;
+    let (here, there) = (world.second_instance(), world.second_instance());
+    let (first, second) = (here.operator(&founded), there.operator(&founded));
+    let policy = founded.policy.id;
+    let (one, two, three) = tokio::join!(
+        first.create_policy_version(policy, DENY_ALL),
+        second.create_policy_version(policy, DENY_ALL),
+        first.create_policy_version(policy, policy::STARTER),
+    );
+    let mut numbers = [one, two, three].map(|made| made.unwrap().object.number);
+    numbers.sort_unstable();
+    assert_eq!(numbers, [2, 3, 4]);
+}
+
+#[tokio::test]
+async fn what_is_not_there_or_not_ours_cannot_be_used() {
+    let world = World::new();
+    let (ours, theirs) = (world.org().await, world.org().await);
+    let operator = world.operator(&ours);
+    let foreign = operator.create_policy_version(theirs.policy.id, DENY_ALL).await;
+    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
+    let foreign = operator.activate_policy(enforce(theirs.version.id)).await;
+    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy version")))));
+}
+
+#[tokio::test]
+async fn a_policys_name_is_taken_once() {
+    let world = World::new();
+    let founded = world.org().await;
+    let operator = world.operator(&founded);
+    let taken = operator.create_policy("starter").await;
+    assert!(matches!(taken, Err(PolicyError::Change(ChangeError::NameTaken(_)))));
+    let (one, two) = tokio::join!(operator.create_policy("new"), operator.create_policy("new"));
+    assert!(one.is_ok() != two.is_ok());
+    let lost = one.err().or(two.err()).unwrap();
+    assert!(matches!(lost, PolicyError::Change(ChangeError::NameTaken(_))), "{lost:?}");
+}
