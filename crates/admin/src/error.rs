@@ -27,7 +27,7 @@ pub enum ChangeError {
     /// Whoever asks may not do this, or no longer.
     #[error("this needs the operator or a valid org key with the `admin` scope")]
     NotAllowed,
-    /// Keys are made and revoked by people only.
+    /// Org keys are made and revoked by people only.
     #[error("an API key may not make or revoke org keys")]
     PersonRequired,
     /// The change could not be made durable, or nobody knows whether it is.
