@@ -6,7 +6,7 @@ use model::Timestamp;
 use crate::{
     call::Call,
     decide::explain,
-    document::{Budget, Document, Measure, Per, Source, Window},
+    document::{Budget, Measure, Per, Source, Window},
     expr::{Decimal, Machine, Value, instant},
 };
 
@@ -43,16 +43,12 @@ pub enum ChargeKind {
     },
 }
 
-/// Returns what the call takes from every budget that covers it, or why that cannot be told.
+/// Returns what the call takes from each of the budgets, which cover it, or why that cannot be told.
 pub(crate) fn charges<'p>(
-    document: &'p Document,
+    covering: impl Iterator<Item = &'p Budget>,
     call: &Call<'_>,
     machine: &mut Machine<'p>,
 ) -> Result<Vec<Charge>, String> {
-    let covering = document
-        .budgets
-        .iter()
-        .filter(|budget| budget.globs.iter().any(|glob| glob.is_match(call.call.tool)));
     let mut zone = None;
     let mut charges = Vec::new();
     for budget in covering {

@@ -62,7 +62,12 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
     let document = &policy.document;
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
-    let decision = match first_match(document, call.call.tool, &mut machine) {
+    let candidates = policy.tools.candidates(document, call.call.tool);
+    let matched = policy
+        .tools
+        .walk(document, (&candidates, &scope), |rule| rule.verdict(&mut machine))
+        .transpose();
+    let decision = match matched {
         Ok(Some(rule)) => by_rule(document, rule),
         Ok(None) => by_default(document, &document.default),
         Err(broken) => return unavailable(Some(&broken.rule.id), broken.explain()),
@@ -70,7 +75,8 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
     if decision.outcome == DecisionOutcome::Deny {
         return decision;
     }
-    match budget::charges(document, call, &mut machine) {
+    let budgets = candidates.budgets.iter().filter_map(|place| document.budgets.get(*place));
+    match budget::charges(budgets, call, &mut machine) {
         Ok(charges) => Decision { charges, ..decision },
         Err(failure) => unavailable(decision.rule_id.as_deref(), failure),
     }
@@ -89,24 +95,16 @@ impl Broken<'_> {
     }
 }
 
-/// Returns the first rule that covers the tool and whose condition holds.
-fn first_match<'p>(
-    document: &'p Document,
-    tool: &str,
-    machine: &mut Machine<'p>,
-) -> Result<Option<&'p Rule>, Broken<'p>> {
-    for rule in document.rules.iter().filter(|rule| rule.covers(tool)) {
-        let Some(when) = &rule.when else { return Ok(Some(rule)) };
+impl Rule {
+    /// Returns the rule when its condition holds, what broke when that has no value.
+    fn verdict<'p>(&'p self, machine: &mut Machine<'p>) -> Option<Result<&'p Self, Broken<'p>>> {
+        let Some(when) = &self.when else { return Some(Ok(self)) };
         match machine.holds(when.expr()) {
-            Ok(true) => return Ok(Some(rule)),
-            Ok(false) => {}
-            Err(failure) => return Err(Broken { rule, when, failure }),
+            Ok(holds) => holds.then_some(Ok(self)),
+            Err(failure) => Some(Err(Broken { rule: self, when, failure })),
         }
     }
-    Ok(None)
-}
 
-impl Rule {
     /// Returns whether one of the rule's patterns covers the tool.
     pub(crate) fn covers(&self, tool: &str) -> bool {
         self.globs.iter().any(|glob| glob.is_match(tool))

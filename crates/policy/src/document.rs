@@ -164,6 +164,27 @@ pub(crate) struct Cost {
     pub(crate) unit: String,
 }
 
+impl Document {
+    /// Returns all expressions, to change.
+    pub(crate) fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
+        let conditions = self.rules.iter_mut().filter_map(|rule| rule.when.as_mut());
+        let costs = self.budgets.iter_mut().filter_map(|budget| match &mut budget.measure {
+            Measure::Count(_) => None,
+            Measure::Cost(cost) => Some(&mut **cost),
+        });
+        conditions.chain(
+            costs.flat_map(|cost| [Some(&mut cost.amount), cost.currency.as_mut()]).flatten(),
+        )
+    }
+}
+
+impl Budget {
+    /// Returns whether one of the budget's patterns covers the tool.
+    pub(crate) fn covers(&self, tool: &str) -> bool {
+        self.globs.iter().any(|glob| glob.is_match(tool))
+    }
+}
+
 impl Source {
     pub(crate) fn expr(&self) -> &Expr {
         &self.parsed.expr

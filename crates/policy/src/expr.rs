@@ -10,12 +10,14 @@ mod duration;
 mod eval;
 mod failure;
 mod functions;
+mod guard;
 mod lex;
 mod names;
 mod network;
 mod ops;
 mod parse;
 mod scope;
+mod slots;
 mod value;
 
 use std::time::Duration;
@@ -28,9 +30,11 @@ pub(crate) use ast::{Expr, Problem};
 pub(crate) use check::condition;
 pub(crate) use eval::Machine;
 pub(crate) use failure::Failure;
+pub(crate) use guard::{Guard, Key, Operand, Plain, guards};
 pub(crate) use names::hint;
 pub(crate) use parse::{Constants, Parsed, parse};
 pub(crate) use scope::{Scope, instant};
+pub(crate) use slots::Slots;
 pub(crate) use value::Value;
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ mod error;
 mod expr;
 mod glob;
 mod policy;
+mod tools;
 mod tree;
 mod visibility;
 

@@ -5,12 +5,15 @@ use model::Digest;
 use crate::{
     document::{self, Document},
     error::Invalid,
+    expr::Slots,
+    tools::Tools,
 };
 
 /// A policy that can decide calls.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Policy {
     pub(crate) document: Document,
+    pub(crate) tools: Tools,
     digest: Digest,
 }
 
@@ -28,8 +31,13 @@ impl Policy {
 }
 
 impl From<Document> for Policy {
-    fn from(document: Document) -> Self {
+    fn from(mut document: Document) -> Self {
         let digest = crypto::sha256(crypto::json::canonical(&document.json));
-        Self { document, digest }
+        let mut slots = Slots::default();
+        for source in document.sources_mut() {
+            slots.number(&mut source.parsed.expr);
+        }
+        let tools = Tools::new(&document);
+        Self { document, tools, digest }
     }
 }

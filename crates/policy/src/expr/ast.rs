@@ -60,6 +60,13 @@ pub(crate) enum Kind {
     List(Vec<Expr>),
     /// The call's arguments.
     Args,
+    /// A field of the arguments that is looked up once for all expressions of a decision; put in
+    /// the chain's place by [`slots`](super::slots).
+    Path {
+        slot: usize,
+        path: Box<[Box<str>]>,
+        chain: Box<Expr>,
+    },
     /// Something else that is known of the call.
     Fact(Fact),
     /// The variable of the loop at this nesting depth, from 0.
@@ -155,33 +162,55 @@ impl Expr {
         }
     }
 
-    /// Calls `visit` on the direct parts, in the order of the text.
-    pub(crate) fn each_part<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+    /// Returns the direct parts, in the order of the text.
+    pub(crate) fn parts(&self) -> Vec<&Expr> {
         match &self.kind {
             Kind::Literal(_)
             | Kind::Args
+            | Kind::Path { .. }
             | Kind::Fact(_)
             | Kind::Variable(_)
-            | Kind::HasFact(_) => {}
-            Kind::List(parts) | Kind::And(parts) | Kind::Or(parts) => parts.iter().for_each(visit),
-            Kind::Call { args, .. } => args.iter().for_each(visit),
-            Kind::Field { of, .. }
-            | Kind::Has { of, .. }
-            | Kind::Matches { of, .. }
-            | Kind::Glob { of, .. } => visit(of),
-            Kind::HasValue(part) | Kind::Not(part) | Kind::Negate(part) => visit(part),
+            | Kind::HasFact(_) => Vec::new(),
+            Kind::List(parts) | Kind::And(parts) | Kind::Or(parts) => parts.iter().collect(),
+            Kind::Call { args, .. } => args.iter().collect(),
+            Kind::Field { of: part, .. }
+            | Kind::Has { of: part, .. }
+            | Kind::Matches { of: part, .. }
+            | Kind::Glob { of: part, .. }
+            | Kind::HasValue(part)
+            | Kind::Not(part)
+            | Kind::Negate(part) => vec![part],
             Kind::Index { of: left, key: right }
             | Kind::OrValue { chain: left, default: right }
             | Kind::Fold { over: left, body: right, .. }
-            | Kind::Binary { left, right, .. } => {
-                visit(left);
-                visit(right);
-            }
-            Kind::Choose { choice, then, otherwise } => {
-                visit(choice);
-                visit(then);
-                visit(otherwise);
-            }
+            | Kind::Binary { left, right, .. } => vec![left, right],
+            Kind::Choose { choice, then, otherwise } => vec![choice, then, otherwise],
+        }
+    }
+
+    /// Returns the direct parts to change, in the order of the text.
+    pub(crate) fn parts_mut(&mut self) -> Vec<&mut Expr> {
+        match &mut self.kind {
+            Kind::Literal(_)
+            | Kind::Args
+            | Kind::Path { .. }
+            | Kind::Fact(_)
+            | Kind::Variable(_)
+            | Kind::HasFact(_) => Vec::new(),
+            Kind::List(parts) | Kind::And(parts) | Kind::Or(parts) => parts.iter_mut().collect(),
+            Kind::Call { args, .. } => args.iter_mut().collect(),
+            Kind::Field { of: part, .. }
+            | Kind::Has { of: part, .. }
+            | Kind::Matches { of: part, .. }
+            | Kind::Glob { of: part, .. }
+            | Kind::HasValue(part)
+            | Kind::Not(part)
+            | Kind::Negate(part) => vec![part],
+            Kind::Index { of: left, key: right }
+            | Kind::OrValue { chain: left, default: right }
+            | Kind::Fold { over: left, body: right, .. }
+            | Kind::Binary { left, right, .. } => vec![left, right],
+            Kind::Choose { choice, then, otherwise } => vec![choice, then, otherwise],
         }
     }
 }

@@ -68,6 +68,7 @@ pub(super) fn kinds(expr: &Expr, loops: &[Sorts]) -> Result<Sorts, Problem> {
     match &expr.kind {
         Kind::Literal(value) => Ok(Sorts::only(Value::of(value).sort())),
         Kind::Args => Ok(Sorts::only(Sort::Map)),
+        Kind::Path { chain, .. } => kinds(chain, loops),
         Kind::Fact(fact) => Ok(fact_kinds(*fact)),
         Kind::Variable(depth) => Ok(loops.get(*depth).copied().unwrap_or(Sorts::JSON)),
         Kind::HasFact(_) => Ok(bool),

@@ -46,6 +46,11 @@ impl<'v> Machine<'v> {
         match &expr.kind {
             Kind::Literal(value) => Ok(Value::of(value)),
             Kind::Args => Ok(self.scope.args()),
+            Kind::Path { slot, path, chain } => match self.scope.slot(*slot, path) {
+                Some(found) => Ok(Value::of(found)),
+                // The chain tells which of its fields is not there.
+                None => self.value(chain),
+            },
             Kind::Fact(fact) => Ok(self.scope.fact(*fact)),
             Kind::HasFact(fact) => Ok(Value::Bool(!matches!(self.scope.fact(*fact), Value::Null))),
             Kind::Variable(depth) => Ok(self.variables.get(*depth).cloned().unwrap_or(Value::Null)),

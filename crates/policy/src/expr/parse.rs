@@ -258,13 +258,7 @@ fn refuse_open_chains(expr: &Expr) -> Result<(), Problem> {
         }
         _ => {}
     }
-    let mut result = Ok(());
-    expr.each_part(&mut |part| {
-        if result.is_ok() {
-            result = refuse_open_chains(part);
-        }
-    });
-    result
+    expr.parts().into_iter().try_for_each(refuse_open_chains)
 }
 
 /// Goes along the links of a chain and looks at what hangs off them.
@@ -280,13 +274,7 @@ fn refuse_deep_trees(expr: &Expr, depth: usize) -> Result<(), Problem> {
     if depth > MAX_DEPTH {
         return Err(too_deep(expr.span));
     }
-    let mut result = Ok(());
-    expr.each_part(&mut |part| {
-        if result.is_ok() {
-            result = refuse_deep_trees(part, depth + 1);
-        }
-    });
-    result
+    expr.parts().into_iter().try_for_each(|part| refuse_deep_trees(part, depth + 1))
 }
 
 fn too_deep(span: Span) -> Problem {

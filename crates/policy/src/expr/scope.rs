@@ -1,11 +1,16 @@
 //! What expressions can read of one call.
 
-use std::{cell::OnceCell, fmt::Write as _};
+use std::{
+    cell::{Cell, OnceCell},
+    fmt::Write as _,
+};
 
 use model::{AgentId, Timestamp};
+use serde_json::Value as Json;
 
 use super::{
     names::Fact,
+    slots::MAX_SLOTS,
     value::{Map, Value},
 };
 use crate::call::Call;
@@ -14,16 +19,53 @@ use crate::call::Call;
 pub(crate) struct Scope<'v> {
     call: &'v Call<'v>,
     agent_id: OnceCell<IdText>,
+    /// What the numbered paths lead to, once looked up.
+    slots: [Cell<Slot<'v>>; MAX_SLOTS],
+}
+
+/// What is known of one numbered path.
+#[derive(Clone, Copy)]
+enum Slot<'v> {
+    Unread,
+    Missing,
+    Found(&'v Json),
 }
 
 impl<'v> Scope<'v> {
     pub(crate) fn new(call: &'v Call<'v>) -> Self {
-        Self { call, agent_id: OnceCell::new() }
+        Self {
+            call,
+            agent_id: OnceCell::new(),
+            slots: [const { Cell::new(Slot::Unread) }; MAX_SLOTS],
+        }
     }
 
     /// Returns the call's arguments.
     pub(crate) fn args(&self) -> Value<'v> {
         Value::of(self.call.args)
+    }
+
+    /// Returns what the numbered path leads to in the arguments, where it leads anywhere.
+    pub(crate) fn slot(&self, slot: usize, path: &[Box<str>]) -> Option<&'v Json> {
+        let Some(place) = self.slots.get(slot) else { return self.walk(path) };
+        match place.get() {
+            Slot::Found(found) => Some(found),
+            Slot::Missing => None,
+            Slot::Unread => {
+                let found = self.walk(path);
+                place.set(found.map_or(Slot::Missing, Slot::Found));
+                found
+            }
+        }
+    }
+
+    fn walk(&self, path: &[Box<str>]) -> Option<&'v Json> {
+        path.iter().try_fold(self.call.args, |of, name| of.as_object()?.get(&**name))
+    }
+
+    /// Returns the agent's label of this name.
+    pub(crate) fn label(&self, name: &str) -> Option<&'v str> {
+        self.call.agent.labels.get(name).map(String::as_str)
     }
 
     /// Returns the fact; one that the call does not have is null.
