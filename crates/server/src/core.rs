@@ -59,6 +59,8 @@ pub struct Parts {
     pub toolbox: Arc<dyn gate::Toolbox>,
     /// Says whether a connector's config would do.
     pub connectors: Arc<dyn admin::ConnectorCheck>,
+    /// Starts what outlives its request.
+    pub tasks: Tokio,
     /// Mixed into the MAC of every API key.
     pub pepper: Secret<Vec<u8>>,
     /// Encrypts credentials.
@@ -93,7 +95,7 @@ pub struct Core {
 impl Core {
     /// Returns the domain over these parts.
     pub fn new(parts: Parts) -> Self {
-        let (clock, spawn) = (Arc::new(SystemClock), Arc::new(Tokio));
+        let (clock, spawn) = (Arc::new(SystemClock), Arc::new(parts.tasks));
         let entropy = Arc::new(SystemEntropy::new());
         let stores = parts.stores;
         let ledger = Ledger::new(ledger::Parts {

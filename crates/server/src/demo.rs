@@ -179,6 +179,7 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
         sealer: deed::Sealer::new(keys, registered),
         toolbox: Arc::clone(shop) as _,
         connectors: Arc::clone(shop) as _,
+        tasks: crate::runtime::Tokio::new(),
         pepper: Secret::new(bytes.to_vec()),
         vault: Arc::new(ring),
         limits: gate::Limits {

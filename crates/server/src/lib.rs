@@ -3,6 +3,8 @@
 //! Everything that decides, seals or stores lives in the crates below; this one reads what the
 //! operator said, puts the parts together and prints.
 
+pub mod adapters;
+pub mod checkpoints;
 pub mod cli;
 pub mod clock;
 pub mod core;
@@ -10,7 +12,10 @@ pub mod demo;
 pub mod exit;
 mod print;
 pub mod runtime;
+pub mod service;
 pub mod settings;
 pub mod shutdown;
 pub mod telemetry;
 pub mod verbs;
+pub mod wire_up;
+pub mod workers;

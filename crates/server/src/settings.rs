@@ -15,7 +15,7 @@ mod table;
 mod unknown;
 mod yaml;
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr};
+use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
 
 use crypto::{Secret, vault::Ring};
 use ipnet::IpNet;
@@ -50,7 +50,7 @@ pub struct Settings {
     /// The file with the seal keys.
     pub seal_key_file: Option<PathBuf>,
     /// The keys that encrypt connector credentials.
-    pub vault: Option<Ring>,
+    pub vault: Option<Arc<Ring>>,
     /// Mixed into the hash of every API key.
     pub pepper: Option<Secret<Vec<u8>>>,
     /// The least important event that is logged.
@@ -238,8 +238,9 @@ fn read(reader: &mut Reader<'_>, layers: &Layers) -> Settings {
         listen: reader.value_of("SERVICE_LISTEN", HostPort::parse),
         base_url: reader.value_of("SERVICE_BASE_URL", Origin::parse),
         seal_key_file: reader.optional("SERVICE_SEAL_KEY_FILE", |text| Some(PathBuf::from(text))),
-        vault: reader
-            .optional("SERVICE_VAULT_KEY", |text| Ring::parse(&Secret::new(text.to_owned())).ok()),
+        vault: reader.optional("SERVICE_VAULT_KEY", |text| {
+            Ring::parse(&Secret::new(text.to_owned())).ok().map(Arc::new)
+        }),
         pepper: reader.optional("SERVICE_API_KEY_PEPPER", parse::pepper),
         log_level: reader.word("SERVICE_LOG_LEVEL"),
         signup: reader.word("SERVICE_SIGNUP"),

@@ -44,6 +44,15 @@ impl Origin {
         &self.0
     }
 
+    /// Returns the host, without the port.
+    pub fn host(&self) -> &str {
+        let (_, authority) = self.0.split_once("://").unwrap_or_default();
+        match authority.rsplit_once(':') {
+            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+            _ => authority,
+        }
+    }
+
     /// Returns whether the transport is encrypted.
     pub fn is_https(&self) -> bool {
         self.0.starts_with("https://")
@@ -72,6 +81,8 @@ pub enum Tls {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {
     text: Secret<String>,
+    hosts: Vec<String>,
+    user: Option<String>,
     /// How the connection is protected.
     pub tls: Tls,
     /// Where the database runs.
@@ -106,12 +117,38 @@ impl Database {
             _ => Tls::Optional,
         };
         let place = if local { Place::Local } else { Place::Remote };
-        Some(Self { text: Secret::new(text.to_owned()), tls, place })
+        let hosts = config.get_hosts().iter().filter_map(name_of);
+        let numbers = config.get_hostaddrs().iter().map(ToString::to_string);
+        Some(Self {
+            text: Secret::new(text.to_owned()),
+            hosts: hosts.chain(numbers).collect(),
+            user: config.get_user().map(str::to_owned),
+            tls,
+            place,
+        })
     }
 
     /// Returns the address as it was written; it holds a password.
     pub fn expose(&self) -> &str {
         self.text.expose()
+    }
+
+    /// Returns the names and numbers of the machines that the database may be on.
+    pub fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// Returns the role, if the address names one.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+}
+
+fn name_of(host: &Host) -> Option<String> {
+    match host {
+        Host::Tcp(name) => Some(name.clone()),
+        #[cfg(unix)]
+        Host::Unix(_) => None,
     }
 }
 

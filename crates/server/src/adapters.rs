@@ -1,0 +1,13 @@
+//! What the domain asks of the connectors: tools for the Gate, a verdict on a config for
+//! administration, and the service's own records for the built-in tools.
+
+mod builtin;
+mod check;
+mod toolbox;
+
+pub use builtin::Records;
+pub use check::Adapters;
+pub use toolbox::OrgTools;
+
+#[cfg(test)]
+mod tests;

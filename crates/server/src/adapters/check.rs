@@ -1,0 +1,54 @@
+//! Whether a connector's config and credential would do, asked of the adapter that would use them.
+
+use admin::{Candidate, ConnectorCheck, Unfit};
+use async_trait::async_trait;
+use connectors::{Blueprint, BuildError, Deps};
+use model::ExecutionErrorCode;
+
+/// Asks the adapters.
+#[derive(Debug, Clone)]
+pub struct Adapters(Deps);
+
+impl Adapters {
+    /// Returns the adapters with what they need.
+    pub fn new(deps: Deps) -> Self {
+        Self(deps)
+    }
+}
+
+#[async_trait]
+impl ConnectorCheck for Adapters {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+        let blueprint = Blueprint {
+            org: candidate.org,
+            id: candidate.id,
+            name: candidate.name.clone(),
+            kind: candidate.kind.to_owned(),
+            revision: 0,
+            config: candidate.config.clone(),
+            credential: connectors::Credential::new(candidate.credential.clone()),
+        };
+        if candidate.credential.is_empty() {
+            // Nothing can log in yet, so only the config by itself can be looked at.
+            let findings = connectors::findings(&blueprint).map_err(unfit)?;
+            let sentences: Vec<_> = findings.iter().map(ToString::to_string).collect();
+            return if sentences.is_empty() { Ok(()) } else { Err(Unfit::Config(sentences)) };
+        }
+        connectors::build(&blueprint, &self.0).await.map(|_| ()).map_err(unfit)
+    }
+}
+
+pub(super) fn unfit(error: BuildError) -> Unfit {
+    let sentence = error.to_string();
+    match error {
+        BuildError::UnknownKind { kind } => Unfit::UnknownKind(kind),
+        BuildError::Config { findings } => {
+            Unfit::Config(findings.iter().map(ToString::to_string).collect())
+        }
+        BuildError::Credential { .. } => Unfit::Config(vec![sentence]),
+        BuildError::Connect(fault) if fault.code == ExecutionErrorCode::EgressRefused.into() => {
+            Unfit::Egress(fault.message)
+        }
+        BuildError::Connect(fault) => Unfit::Unreachable(fault.message),
+    }
+}

@@ -1,0 +1,164 @@
+//! The tools of every org: those of its connectors, and the service's own.
+//!
+//! An org's connectors are read again once they are [`READ_FOR`] old, so a change that another
+//! process made shows that much later. Whether a connector is enabled does not rest on this: the
+//! ledger's turn looks at that for every call.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use connectors::{BadSchema, Blueprint, BuiltinSource, Connector as Built, Deps, Registry};
+use crypto::vault::Ring;
+use gate::{Found, Served, Toolbox};
+use ledger::{
+    StoreDown,
+    record::{Connector, ConnectorRef},
+};
+use model::{Clock, OrgId, Timestamp, ToolName};
+use tool::Tool;
+
+/// How long a reading of an org's connectors is used.
+pub const READ_FOR: Duration = Duration::from_secs(1);
+
+/// The first part of the names of the service's own tools, and the type that they show.
+const OWN: &str = "service";
+
+/// Finds tools for the Gate.
+pub struct OrgTools {
+    store: Arc<dyn admin::Store>,
+    clock: Arc<dyn Clock>,
+    vault: Arc<Ring>,
+    registry: Registry,
+    own: Vec<Arc<dyn Tool>>,
+    read: Mutex<HashMap<OrgId, Reading>>,
+}
+
+/// An org's connectors as they were a moment ago.
+#[derive(Clone)]
+struct Reading {
+    at: Timestamp,
+    connectors: Arc<Vec<Known>>,
+}
+
+/// A connector and what it is built from.
+struct Known {
+    row: Connector,
+    // Absent when the credential does not open, which the log told.
+    blueprint: Option<Blueprint>,
+}
+
+impl fmt::Debug for OrgTools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OrgTools").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+impl OrgTools {
+    /// Returns the tools of the connectors in this store, and the service's own.
+    pub fn new(
+        store: Arc<dyn admin::Store>,
+        clock: Arc<dyn Clock>,
+        deps: Deps,
+        records: Arc<dyn BuiltinSource>,
+    ) -> Result<Self, BadSchema> {
+        let (vault, own) = (Arc::clone(&deps.vault), connectors::builtin_tools(records)?);
+        Ok(Self { store, clock, vault, registry: Registry::new(deps), own, read: Mutex::default() })
+    }
+
+    /// Returns the org's connectors, read again if the last reading is old.
+    async fn connectors(&self, org: OrgId) -> Result<Arc<Vec<Known>>, StoreDown> {
+        let now = self.clock.now();
+        // A clock that was set back must not lengthen a memory.
+        let fresh = |reading: &&Reading| reading.at <= now && now.since(reading.at) < READ_FOR;
+        if let Some(reading) = self.lock().get(&org).filter(fresh) {
+            return Ok(Arc::clone(&reading.connectors));
+        }
+        let rows = self.store.connectors(org).await?;
+        let known = rows.into_iter().map(|row| self.known(row)).collect();
+        let reading = Reading { at: now, connectors: Arc::new(known) };
+        self.lock().insert(org, reading.clone());
+        Ok(reading.connectors)
+    }
+
+    fn known(&self, row: Connector) -> Known {
+        let blueprint = match admin::open_credential(&self.vault, &row) {
+            Ok(fields) => Some(Blueprint {
+                org: row.org,
+                id: row.id,
+                name: row.name.clone(),
+                kind: row.kind.clone(),
+                revision: row.revision.into(),
+                config: row.config.clone(),
+                credential: connectors::Credential::new(fields),
+            }),
+            Err(error) => {
+                tracing::error!(connector = %row.id, %error, "a credential does not open");
+                None
+            }
+        };
+        Known { row, blueprint }
+    }
+
+    async fn built(&self, known: &Known) -> Option<Arc<dyn Built>> {
+        let blueprint = known.blueprint.as_ref()?;
+        match self.registry.get_or_build(blueprint).await {
+            Ok(connector) => Some(connector),
+            Err(error) => {
+                tracing::warn!(connector = %known.row.id, %error, "a connector cannot be used now");
+                None
+            }
+        }
+    }
+
+    /// Returns the connector's tools; nothing when it cannot be used now, which the log tells.
+    async fn served(&self, known: &Known) -> Option<Vec<Served>> {
+        let Connector { id, name, kind, test, .. } = &known.row;
+        let connector = ConnectorRef { id: Some(*id), name: name.to_string(), kind: kind.clone() };
+        let serve = |tool| Served { connector: connector.clone(), test: *test, tool };
+        Some(self.built(known).await?.tools().into_iter().map(serve).collect())
+    }
+
+    fn own(&self) -> impl Iterator<Item = Served> {
+        self.own.iter().map(|tool| {
+            let connector = ConnectorRef { id: None, name: OWN.to_owned(), kind: OWN.to_owned() };
+            Served { connector, test: false, tool: Arc::clone(tool) }
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Reading>> {
+        // The map is whole between any two statements, so a panic elsewhere harms nothing here.
+        self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Toolbox for OrgTools {
+    async fn find(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        let named = |served: &Served| served.tool.definition().name == *name;
+        if name.connector() == OWN {
+            return Ok(self.own().find(named).map_or(Found::Nobody, Found::Served));
+        }
+        let connectors = self.connectors(org).await?;
+        let serves = |known: &&Known| known.row.name.as_str() == name.connector();
+        let Some(known) = connectors.iter().find(serves) else { return Ok(Found::Nobody) };
+        Ok(match self.served(known).await {
+            Some(tools) => tools.into_iter().find(named).map_or(Found::Nobody, Found::Served),
+            None => Found::Unavailable,
+        })
+    }
+
+    async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown> {
+        let mut every: Vec<_> = self.own().collect();
+        for known in self.connectors(org).await?.iter() {
+            // What cannot be used now is not offered now.
+            every.extend(self.served(known).await.unwrap_or_default());
+        }
+        every.sort_by(|left, right| left.tool.definition().name.cmp(&right.tool.definition().name));
+        Ok(every)
+    }
+}

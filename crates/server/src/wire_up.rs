@@ -1,0 +1,186 @@
+//! Puts the service together from its settings: store, seal keys, egress, connectors, domain.
+//!
+//! Whatever is missing or unsafe is told here, before anything is served. Nothing is started.
+
+mod egress_rules;
+mod seal_keys;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crypto::{Secret, SystemEntropy, vault::Ring};
+use model::{Clock, Entropy, Mint, Timestamp};
+use store_postgres::{Durability, PostgresStore};
+
+use crate::{
+    adapters::{Adapters, OrgTools, Records},
+    checkpoints::Checkpoints,
+    clock::SystemClock,
+    core::{Core, Parts, Stores},
+    exit::Failure,
+    runtime::Tokio,
+    settings::{Database, Environment, Settings},
+};
+
+/// A clock that is further from the database's than this would end keys and sessions at the wrong
+/// time.
+const MOST_SKEW: Duration = Duration::from_secs(2);
+
+/// The service, put together and not started.
+pub struct Wired {
+    /// The domain.
+    pub core: Core,
+    /// The record.
+    pub store: Arc<PostgresStore>,
+    /// What connectors are built with.
+    pub deps: connectors::Deps,
+    /// The tasks that the domain starts.
+    pub tasks: Tokio,
+    /// The checkpoints that this instance signed.
+    pub checkpoints: Checkpoints,
+    /// The key of list cursors, the same on every instance.
+    pub cursor_key: Secret<Vec<u8>>,
+}
+
+impl fmt::Debug for Wired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wired").field("core", &self.core).finish_non_exhaustive()
+    }
+}
+
+/// Settings that the service cannot do without.
+struct Needed<'a> {
+    database: &'a Database,
+    seal_key_file: &'a std::path::Path,
+    vault: Arc<Ring>,
+    pepper: Secret<Vec<u8>>,
+}
+
+/// Returns the service that these settings name.
+pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
+    let needed = needed(settings)?;
+    let store = open_store(settings, needed.database).await?;
+    let stores = Stores::of(&store);
+    let now = database_time(&stores).await?;
+    let (sealer, new_keys) = seal_keys::load(needed.seal_key_file, &stores, now).await?;
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy::new());
+    let deps = connectors::Deps {
+        egress: egress_rules::egress(settings, needed.database).await?,
+        vault: Arc::clone(&needed.vault),
+        entropy: Arc::clone(&entropy),
+    };
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let records = Arc::new(Records::new(Arc::clone(&stores.actions)));
+    let tools = OrgTools::new(Arc::clone(&stores.accounts), clock, deps.clone(), records)
+        .map_err(Failure::internal)?;
+    let tasks = Tokio::new();
+    let core = Core::new(Parts {
+        stores,
+        sealer,
+        toolbox: Arc::new(tools),
+        connectors: Arc::new(Adapters::new(deps.clone())),
+        tasks: tasks.clone(),
+        pepper: needed.pepper,
+        vault: Arc::clone(&needed.vault),
+        limits: limits(settings),
+        log_host: settings.base_url.host().to_owned(),
+        instance: instance_name(now, &*entropy),
+    });
+    let checkpoints = Checkpoints::beside(needed.seal_key_file);
+    checkpoints.check(&core).await?;
+    for key in new_keys {
+        core.admin.seal_key_registered(key).await.map_err(Failure::internal)?;
+    }
+    let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
+    Ok(Wired { core, store, deps, tasks, checkpoints, cursor_key })
+}
+
+fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {
+    match (&settings.database, &settings.seal_key_file, &settings.vault, &settings.pepper) {
+        (Some(database), Some(seal_key_file), Some(vault), Some(pepper)) => {
+            Ok(Needed { database, seal_key_file, vault: Arc::clone(vault), pepper: pepper.clone() })
+        }
+        (database, seal_key_file, vault, pepper) => {
+            let missing: Vec<_> = [
+                ("`SERVICE_DATABASE_URL`", database.is_none()),
+                ("`SERVICE_SEAL_KEY_FILE`", seal_key_file.is_none()),
+                ("`SERVICE_VAULT_KEY`", vault.is_none()),
+                ("`SERVICE_API_KEY_PEPPER`", pepper.is_none()),
+            ]
+            .into_iter()
+            .filter_map(|(name, missing)| missing.then_some(name))
+            .collect();
+            let names = missing.join(", ");
+            Err(Failure::usage(format!(
+                "the service needs {names}: set what is missing (`chancery keys new` makes a seal \
+                 key file, `openssl rand -base64 32` a key and a pepper), or try `cargo xtask up`"
+            )))
+        }
+    }
+}
+
+async fn open_store(
+    settings: &Settings,
+    database: &Database,
+) -> Result<Arc<PostgresStore>, Failure> {
+    let store = store_settings(database);
+    let store = Arc::new(PostgresStore::new(&store).map_err(Failure::usage)?);
+    let durability = match settings.env {
+        Environment::Prod => Durability::SurvivesACrash,
+        Environment::Dev => Durability::MayBeLost,
+    };
+    store.check(durability).await.map_err(|error| {
+        Failure::internal(format!("the control database cannot be used: {}", chain(&error)))
+    })?;
+    Ok(store)
+}
+
+/// Returns what the store is told of this database.
+pub(crate) fn store_settings(database: &Database) -> store_postgres::Settings {
+    store_postgres::Settings::new(Secret::new(database.expose().to_owned()))
+}
+
+/// Returns the database's time, once it is clear that this machine's is near it.
+async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
+    let (_, theirs) = stores.ledger.base(admin::OPERATOR_ORG).await.map_err(|error| {
+        Failure::internal(format!("the database's time is not known: {}", chain(&error)))
+    })?;
+    let ours = SystemClock.now();
+    let skew = ours.since(theirs).max(theirs.since(ours));
+    if skew > MOST_SKEW {
+        return Err(Failure::internal(format!(
+            "this machine's clock is {skew:?} away from the database's; set both by NTP"
+        )));
+    }
+    Ok(theirs)
+}
+
+fn limits(settings: &Settings) -> gate::Limits {
+    gate::Limits {
+        max_args_bytes: settings.gate.max_args_bytes,
+        max_result_bytes: settings.gate.max_result_bytes,
+        execute_timeout: settings.gate.execute_timeout,
+        edge_result_timeout: settings.gate.edge_result_timeout,
+        approval_expires_in: settings.approvals.default_expires_in,
+    }
+}
+
+/// Every run of every process has a name of its own, so that a lease never seems to be that of a
+/// later run.
+fn instance_name(now: Timestamp, entropy: &dyn Entropy) -> String {
+    let random = u64::from_be_bytes(Mint::new(now, entropy).bytes());
+    format!("{}-{random:016x}", std::process::id())
+}
+
+/// Returns an error with everything that it stands on, for an operator.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,40 @@
+//! The seal keys at start: read from their file, registered, and tried.
+
+use std::{os::unix::fs::PermissionsExt, path::Path};
+
+use deed::{SealKey, SealKeys, Sealer};
+use model::Timestamp;
+use zeroize::Zeroizing;
+
+use super::chain;
+use crate::{core::Stores, exit::Failure};
+
+/// Returns the sealer, and the keys that were not registered before.
+pub(super) async fn load(
+    file: &Path,
+    stores: &Stores,
+    now: Timestamp,
+) -> Result<(Sealer, Vec<SealKey>), Failure> {
+    let keys = read(file)?;
+    let registered = admin::register_seal_keys(stores.accounts.as_ref(), &keys, now)
+        .await
+        .map_err(|error| Failure::internal(format!("the seal keys: {}", chain(&error))))?;
+    let sealer = Sealer::new(keys, registered.set);
+    sealer.self_test(now).map_err(|error| {
+        Failure::internal(format!("nothing can be sealed with these keys: {error}"))
+    })?;
+    Ok((sealer, registered.new))
+}
+
+fn read(file: &Path) -> Result<SealKeys, Failure> {
+    let named = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("the seal key file `{}`: {error}", file.display()))
+    };
+    let mode = std::fs::metadata(file).map_err(|error| named(&error))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        let mode = mode & 0o777;
+        tracing::warn!(file = %file.display(), "others may read the seal key file (mode {mode:o})");
+    }
+    let text = std::fs::read_to_string(file).map_err(|error| named(&error))?;
+    SealKeys::from_pem(&Zeroizing::new(text)).map_err(|error| named(&error))
+}
