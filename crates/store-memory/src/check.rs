@@ -5,7 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ledger::{AppendError, Change, Turn};
+use ledger::{
+    AppendError, Change, Turn,
+    record::{Agent, Holder, Known},
+};
+use model::{ActionId, AgentId, PolicyId, PolicyVersionId};
 
 use crate::{faults::fault, rows::Rows};
 
@@ -36,83 +40,115 @@ fn follows(rows: &Rows, turn: &Turn) -> bool {
 
 /// Returns whether the turn gives an idempotency key that still names another action.
 fn takes_a_live_key(rows: &Rows, turn: &Turn) -> bool {
-    let known = turn.changes.iter().filter_map(|change| match change {
-        Change::Known(known) => Some(known),
-        _ => None,
-    });
-    known.into_iter().any(|known| {
+    let is_taken = |known: &Known| {
         let held = rows.known.get(&(known.agent, known.key.clone()));
         held.is_some_and(|held| turn.at < held.expires_at && held.action != known.action)
-    })
+    };
+    turn.changes.iter().any(|change| matches!(change, Change::Known(known) if is_taken(known)))
 }
 
 /// Returns the constraint that a row of the turn breaks.
 fn refusal(rows: &Rows, turn: &Turn) -> Option<String> {
-    let mut begun = BTreeSet::new();
-    let mut versions = BTreeSet::new();
-    for change in &turn.changes {
-        match change {
-            Change::ActionBegun(action, _) => {
-                let is_new = !rows.actions.contains_key(&action.id) && begun.insert(action.id);
-                if !is_new {
-                    return Some(format!("`{}` begins twice", action.id));
-                }
-            }
-            Change::ActionMoved(action) => {
-                if !rows.actions.contains_key(&action.id) && !begun.contains(&action.id) {
-                    return Some(format!("`{}` moves and is not there", action.id));
-                }
-            }
-            Change::PolicyVersion(version) => {
-                if rows.versions.contains_key(&version.id) || !versions.insert(version.id) {
-                    return Some(format!("`{}` is made twice", version.id));
-                }
-            }
-            Change::Activation(active) => {
-                let id = active.version;
-                if !rows.versions.contains_key(&id) && !versions.contains(&id) {
-                    return Some(format!("`{id}` becomes active and is not there"));
-                }
-            }
-            Change::Org(_)
-            | Change::Agent(_)
-            | Change::ApiKey(_)
-            | Change::Policy(_)
-            | Change::ShadowEnded
-            | Change::Connector(_)
-            | Change::Known(_)
-            | Change::Budget(_) => {}
-        }
-    }
     let has_org = |change: &Change| matches!(change, Change::Org(_));
     if rows.org.is_none() && !turn.changes.iter().any(has_org) {
         return Some("the org is not there".to_owned());
     }
-    taken(rows, turn)
+    let mut made = Made::of(rows);
+    turn.changes.iter().find_map(|change| made.refuse(change)).or_else(|| taken(rows, turn))
+}
+
+/// What is there: the rows, and what the turn has made so far.
+struct Made<'a> {
+    rows: &'a Rows,
+    agents: BTreeSet<AgentId>,
+    policies: BTreeSet<PolicyId>,
+    versions: BTreeSet<PolicyVersionId>,
+    actions: BTreeSet<ActionId>,
+}
+
+impl<'a> Made<'a> {
+    fn of(rows: &'a Rows) -> Self {
+        Self {
+            rows,
+            agents: BTreeSet::new(),
+            policies: BTreeSet::new(),
+            versions: BTreeSet::new(),
+            actions: BTreeSet::new(),
+        }
+    }
+
+    /// Returns why the change cannot follow on what is there.
+    fn refuse(&mut self, change: &Change) -> Option<String> {
+        match change {
+            Change::Agent(agent) => {
+                self.agents.insert(agent.id);
+                None
+            }
+            Change::Policy(policy) => {
+                self.policies.insert(policy.id);
+                None
+            }
+            Change::ApiKey(key) => match key.holder {
+                Holder::Agent(id) => {
+                    (!self.has_agent(id)).then(|| format!("`{}` is a key of nobody", key.id))
+                }
+                Holder::Org => None,
+            },
+            Change::PolicyVersion(version) => {
+                let is_new = !self.has_version(version.id) && self.has_policy(version.policy);
+                self.versions.insert(version.id);
+                (!is_new).then(|| format!("`{}` is made twice or of nothing", version.id))
+            }
+            Change::Activation(active) => (!self.has_version(active.version))
+                .then(|| format!("`{}` becomes active and is not there", active.version)),
+            Change::ActionBegun(action, _) => {
+                let is_new = !self.has_action(action.id);
+                self.actions.insert(action.id);
+                (!is_new).then(|| format!("`{}` begins twice", action.id))
+            }
+            Change::ActionMoved(action) => (!self.has_action(action.id))
+                .then(|| format!("`{}` moves and is not there", action.id)),
+            Change::Org(_)
+            | Change::ShadowEnded
+            | Change::Connector(_)
+            | Change::Known(_)
+            | Change::Budget(_) => None,
+        }
+    }
+
+    fn has_agent(&self, id: AgentId) -> bool {
+        self.agents.contains(&id) || self.rows.agents.contains_key(&id)
+    }
+
+    fn has_policy(&self, id: PolicyId) -> bool {
+        self.policies.contains(&id) || self.rows.policies.contains_key(&id)
+    }
+
+    fn has_version(&self, id: PolicyVersionId) -> bool {
+        self.versions.contains(&id) || self.rows.versions.contains_key(&id)
+    }
+
+    fn has_action(&self, id: ActionId) -> bool {
+        self.actions.contains(&id) || self.rows.actions.contains_key(&id)
+    }
 }
 
 /// Returns the name or number that two rows would share.
 fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
-    let (mut agents, mut policies, mut connectors, mut numbers) =
-        (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    agents.extend(rows.agents.values().map(|row| (row.id, live_name(row))));
-    policies.extend(rows.policies.values().map(|row| (row.id, row.name.as_str())));
-    connectors.extend(rows.connectors.values().map(|row| (row.id, row.name.as_str())));
-    numbers.extend(rows.versions.values().map(|row| (row.id, (row.policy, row.number))));
+    let mut agents: BTreeMap<_, _> =
+        rows.agents.values().map(|row| (row.id, live_name(row))).collect();
+    let mut policies: BTreeMap<_, _> =
+        rows.policies.values().map(|row| (row.id, row.name.as_str())).collect();
+    let mut connectors: BTreeMap<_, _> =
+        rows.connectors.values().map(|row| (row.id, row.name.as_str())).collect();
+    let mut numbers: BTreeMap<_, _> =
+        rows.versions.values().map(|row| (row.id, (row.policy, row.number))).collect();
     for change in &turn.changes {
         match change {
-            Change::Agent(row) => {
-                agents.insert(row.id, live_name(row));
-            }
-            Change::Policy(row) => {
-                policies.insert(row.id, &row.name);
-            }
-            Change::Connector(row) => {
-                connectors.insert(row.id, row.name.as_str());
-            }
-            Change::PolicyVersion(row) => {
-                numbers.insert(row.id, (row.policy, row.number));
-            }
+            Change::Agent(row) => drop(agents.insert(row.id, live_name(row))),
+            Change::Policy(row) => drop(policies.insert(row.id, &row.name)),
+            Change::Connector(row) => drop(connectors.insert(row.id, row.name.as_str())),
+            Change::PolicyVersion(row) => drop(numbers.insert(row.id, (row.policy, row.number))),
             Change::Org(_)
             | Change::ApiKey(_)
             | Change::Activation(_)
@@ -131,11 +167,11 @@ fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
 }
 
 /// An archived agent's name is free again.
-fn live_name(agent: &ledger::record::Agent) -> Option<&str> {
+fn live_name(agent: &Agent) -> Option<&str> {
     agent.archived_at.is_none().then_some(agent.name.as_str())
 }
 
-fn twice<T: Ord>(values: impl Iterator<Item = T>) -> bool {
+fn twice<T: Ord>(mut values: impl Iterator<Item = T>) -> bool {
     let mut seen = BTreeSet::new();
-    !values.into_iter().all(|value| seen.insert(value))
+    !values.all(|value| seen.insert(value))
 }

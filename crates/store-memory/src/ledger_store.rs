@@ -82,19 +82,10 @@ impl EventStore for MemoryStore {
 }
 
 fn commit(kept: &mut Kept, turn: &Turn, lease: std::time::Duration) -> Result<(), AppendError> {
-    match kept.orgs.get_mut(&turn.org) {
-        Some(rows) => {
-            check::check(rows, turn)?;
-            rows.append(turn, lease);
-        }
-        None => {
-            // An org whose first turn is refused must leave nothing behind.
-            let mut rows = Rows::default();
-            check::check(&rows, turn)?;
-            rows.append(turn, lease);
-            kept.orgs.insert(turn.org, rows);
-        }
-    }
+    // An org whose first turn is refused leaves an entry without a head, which is no org.
+    let rows = kept.orgs.entry(turn.org).or_default();
+    check::check(rows, turn)?;
+    rows.append(turn, lease);
     Ok(())
 }
 

@@ -1,1 +1,66 @@
-//! store-postgres
+//! Every store of the service on PostgreSQL: plain SQL, one transaction of one org per turn.
+//!
+//! A turn is appended in one round trip: all its statements are sent at once, the guarded move of
+//! the org's head first, so that a turn decided on an older head changes nothing. Isolation is
+//! READ COMMITTED everywhere; nothing rests on more than that compare-and-set, unique keys and
+//! checks. The schema is in `/migrations`, [`migrate`] brings a database to it, and
+//! [`PostgresStore::check`] refuses one that is not.
+
+mod accounts;
+mod actions;
+mod append;
+mod connect;
+mod database;
+mod fault;
+mod ledger_store;
+mod list;
+mod migrate;
+mod pipeline;
+mod policies;
+mod rows;
+mod schema;
+mod seal_keys;
+mod settings;
+
+use std::{fmt, time::Duration};
+
+use database::{Call, Database};
+use ledger::StoreDown;
+
+pub use connect::BadSettings;
+pub use migrate::{GRANTS, Grant, MIGRATIONS, MigrateError, Migration, migrate};
+pub use schema::{CheckError, Durability};
+pub use settings::Settings;
+
+/// The record in PostgreSQL.
+pub struct PostgresStore {
+    database: Database,
+    lease: Duration,
+}
+
+impl PostgresStore {
+    /// Returns the store that these settings name; it connects when it is first asked.
+    pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
+        Ok(Self { database: Database::new(settings)?, lease: settings.lease })
+    }
+
+    /// Checks that the database has exactly the schema of this build, and that what it says it
+    /// has committed survives a crash.
+    pub async fn check(&self, durability: Durability) -> Result<(), CheckError> {
+        schema::check(&self.database, durability).await
+    }
+
+    /// Asks the database for a sign of life.
+    pub async fn ping(&self) -> Result<(), StoreDown> {
+        self.database.ask_one("ping the database", Call::new("select 1")).await.map(|_| ())
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore").field("lease", &self.lease).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

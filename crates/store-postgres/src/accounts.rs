@@ -1,0 +1,74 @@
+//! Administration's store of orgs, agents, keys and connectors.
+
+use admin::AccountStore;
+use async_trait::async_trait;
+use ledger::{
+    StoreDown,
+    record::{Agent, ApiKey, Connector, Org},
+};
+use model::{AgentId, ConnectorId, KeyId, OrgId};
+use serde::de::DeserializeOwned;
+
+use crate::{PostgresStore, database::Call, rows::Cells};
+
+#[async_trait]
+impl AccountStore for PostgresStore {
+    async fn api_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreDown> {
+        let sql = "
+            select record from api_key
+            where org_id = (select org_id from api_key_org where key_id = $1) and id = $1";
+        self.record("read an API key", Call::new(sql).with(*id.as_uuid())).await
+    }
+
+    async fn org(&self, id: OrgId) -> Result<Option<Org>, StoreDown> {
+        let sql = "select record from org where org_id = $1";
+        self.record("read an org", Call::new(sql).with(*id.as_uuid())).await
+    }
+
+    async fn orgs(&self) -> Result<Vec<Org>, StoreDown> {
+        let sql = "select record from org order by created_at, org_id";
+        self.records("read every org", Call::new(sql)).await
+    }
+
+    async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown> {
+        let sql = "select record from agent where org_id = $1 and id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
+        self.record("read an agent", call).await
+    }
+
+    async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown> {
+        let sql = "select record from agent where org_id = $1 order by created_at, id";
+        self.records("read an org's agents", Call::new(sql).with(*org.as_uuid())).await
+    }
+
+    async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown> {
+        let sql = "select record from connector where org_id = $1 order by created_at, id";
+        self.records("read an org's connectors", Call::new(sql).with(*org.as_uuid())).await
+    }
+
+    async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown> {
+        let sql = "select record from connector where org_id = $1 and id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
+        self.record("read a connector", call).await
+    }
+}
+
+impl PostgresStore {
+    async fn record<T: DeserializeOwned>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+    ) -> Result<Option<T>, StoreDown> {
+        Ok(self.records(attempt, call).await?.into_iter().next())
+    }
+
+    async fn records<T: DeserializeOwned>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+    ) -> Result<Vec<T>, StoreDown> {
+        let rows = self.database.ask_one(attempt, call).await?;
+        let records = rows.iter().map(|row| Cells::of("account", row).json("record"));
+        records.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+}

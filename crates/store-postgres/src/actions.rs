@@ -1,0 +1,218 @@
+//! The Gate's store: actions are read, found due, and their leases renewed.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use deed::Disclosure;
+use gate::{ActionDetail, ActionStore, Due, DueFor, Filter, HeldLease, Page, Place, StoredDeed};
+use ledger::{
+    StoreDown,
+    record::{Action, Known, Lease},
+};
+use model::{ActionId, AgentId, DeedId, Digest, OrgId};
+use tokio_postgres::Row;
+
+use crate::{
+    PostgresStore,
+    database::Call,
+    fault::Fault,
+    ledger_store::{event, known},
+    list::page,
+    pipeline::Answers,
+    rows::{Cells, bigint},
+};
+
+#[async_trait]
+impl ActionStore for PostgresStore {
+    async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown> {
+        let attempt = "read an action";
+        let call = Call::new(ACTION).with(*org.as_uuid()).with(*id.as_uuid());
+        let rows = self.database.ask_one(attempt, call).await?;
+        let action = rows.first().map(|row| Cells::of("action", row).json("record"));
+        action.transpose().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn detail(&self, org: OrgId, id: ActionId) -> Result<Option<ActionDetail>, StoreDown> {
+        let attempt = "read an action's detail";
+        // The action is read last, so that nothing it speaks of is missing from the others' answers
+        // only because it came later.
+        let calls = [DISCLOSURES, EVENTS, DEEDS, ACTION]
+            .map(|sql| Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid()));
+        let answers = self.database.ask(attempt, &calls).await?;
+        detail(org, &answers).map_err(|fault| fault.down(attempt))
+    }
+
+    async fn list(
+        &self,
+        org: OrgId,
+        filter: &Filter,
+        after: Option<Place>,
+        limit: usize,
+    ) -> Result<Page, StoreDown> {
+        page(&self.database, org, filter, after, limit).await
+    }
+
+    async fn known(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        key: &str,
+    ) -> Result<Option<Known>, StoreDown> {
+        let attempt = "read an idempotency key";
+        let sql = "
+            select agent_id, key, action_id, fingerprint, expires_at from idempotency
+            where org_id = $1 and agent_id = $2 and key = $3 and expires_at > now()";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid()).with(key);
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.first().map(known).transpose().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn last_tool_digest(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        tool: &str,
+    ) -> Result<Option<Digest>, StoreDown> {
+        let attempt = "read the last digest of a tool";
+        let sql = "
+            select tool_digest from action
+            where org_id = $1 and agent_id = $2 and tool = $3 and mode = 'proxy'
+                and tool_digest is not null
+            order by created_at desc, id desc limit 1";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid()).with(tool);
+        let rows = self.database.ask_one(attempt, call).await?;
+        let digest = rows.first().map(|row| Cells::of("action", row).digest("tool_digest"));
+        digest.transpose().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn due(&self, limit: usize) -> Result<Vec<Due>, StoreDown> {
+        let attempt = "look for what is due";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let rows = self.database.ask_one(attempt, Call::new(DUE).with(limit)).await?;
+        rows.iter().map(due).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown> {
+        let attempt = "renew leases";
+        let mut by_org: BTreeMap<OrgId, Vec<&HeldLease>> = BTreeMap::new();
+        for lease in held {
+            by_org.entry(lease.org).or_default().push(lease);
+        }
+        let millis = i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX);
+        let calls: Vec<_> =
+            by_org.iter().map(|(org, leases)| renewal(*org, leases, millis)).collect();
+        let answers = self.database.ask(attempt, &calls).await?;
+        let renewed = by_org
+            .keys()
+            .zip(&answers)
+            .flat_map(|(org, rows)| rows.iter().map(|row| held_lease(*org, row)));
+        renewed.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+}
+
+const ACTION: &str = "select record from action where org_id = $1 and id = $2";
+const DISCLOSURES: &str = "
+    select text from disclosure
+    where org_id = $1 and owner_id in
+        (select $2 union all select id from deed where org_id = $1 and action_id = $2)
+    order by owner_id, path";
+const EVENTS: &str = "
+    select seq, id, kind, created_at, livemode, agent_id, action_id, data from event
+    where org_id = $1 and action_id = $2
+    order by seq limit 200";
+const DEEDS: &str = "
+    select seq, id, kind, agent_id, action_id, issued_at, body, digest, signature, key_id
+    from deed where org_id = $1 and action_id = $2
+    order by seq";
+
+// Looks through every org; what is found is then changed by turns of its own org. `now()` holds
+// still within a statement, so that each part is a range of its partial index.
+const DUE: &str = "
+    select org_id, id, what from (
+        (select org_id, id, 'edge_deadline' as what, deadline as since from action
+        where state = 'executing' and deadline is not null and deadline <= now()
+        order by deadline limit $1)
+        union all
+        (select org_id, id, 'approval_expiry', approval_expires_at from action
+        where state = 'pending_approval' and approval_expires_at <= now()
+        order by approval_expires_at limit $1)
+        union all
+        (select org_id, id, 'takeover', lease_until from action
+        where lease_until is not null and lease_until <= now()
+        order by lease_until limit $1)
+    ) as due
+    order by since, org_id, id limit $1";
+
+const RENEWED: &str = "
+    update action set lease_until = now() + $5::bigint * interval '1 millisecond'
+    from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
+    where action.org_id = $1 and action.id = held.id and action.lease_holder = held.holder
+        and action.lease_token = held.token and action.lease_until > now()
+    returning action.id, action.lease_holder, action.lease_token";
+
+fn renewal<'a>(org: OrgId, leases: &[&'a HeldLease], millis: i64) -> Call<'a> {
+    Call::new(RENEWED)
+        .with(*org.as_uuid())
+        .with(leases.iter().map(|held| *held.action.as_uuid()).collect::<Vec<_>>())
+        .with(leases.iter().map(|held| held.lease.holder.as_str()).collect::<Vec<_>>())
+        .with(leases.iter().map(|held| bigint(held.lease.token)).collect::<Vec<_>>())
+        .with(millis)
+}
+
+fn held_lease(org: OrgId, row: &Row) -> Result<HeldLease, Fault> {
+    let cells = Cells::of("action", row);
+    Ok(HeldLease {
+        org,
+        action: cells.id("id", ActionId::from_uuid)?,
+        lease: Lease { holder: cells.get("lease_holder")?, token: cells.count("lease_token")? },
+    })
+}
+
+fn due(row: &Row) -> Result<Due, Fault> {
+    let cells = Cells::of("action", row);
+    let what = match cells.get("what")? {
+        "edge_deadline" => DueFor::EdgeDeadline,
+        "approval_expiry" => DueFor::ApprovalExpiry,
+        "takeover" => DueFor::Takeover,
+        other => return Err(cells.fault("what", other)),
+    };
+    Ok(Due {
+        org: cells.id("org_id", OrgId::from_uuid)?,
+        action: cells.id("id", ActionId::from_uuid)?,
+        what,
+    })
+}
+
+fn detail(org: OrgId, answers: &Answers) -> Result<Option<ActionDetail>, Fault> {
+    let [disclosures, events, deeds, action] = answers.as_slice() else {
+        return Err(Fault::Broken("a statement was not answered".to_owned()));
+    };
+    let Some(row) = action.first() else { return Ok(None) };
+    Ok(Some(ActionDetail {
+        action: Cells::of("action", row).json("record")?,
+        disclosures: disclosures.iter().map(disclosure).collect::<Result<_, _>>()?,
+        events: events.iter().map(|row| event(org, row)).collect::<Result<_, _>>()?,
+        deeds: deeds.iter().map(stored_deed).collect::<Result<_, _>>()?,
+    }))
+}
+
+fn disclosure(row: &Row) -> Result<Disclosure, Fault> {
+    let cells = Cells::of("disclosure", row);
+    Disclosure::from_text(cells.get("text")?).map_err(|error| cells.fault("text", error))
+}
+
+fn stored_deed(row: &Row) -> Result<StoredDeed, Fault> {
+    let cells = Cells::of("deed", row);
+    Ok(StoredDeed {
+        id: cells.id("id", DeedId::from_uuid)?,
+        kind: cells.word("kind")?,
+        seq: cells.count("seq")?,
+        issued_at: cells.moment("issued_at")?,
+        body: cells.get("body")?,
+        digest: cells.digest("digest")?,
+        signature: cells.bytes("signature")?,
+        key_id: cells.get("key_id")?,
+        agent: cells.id_if_any("agent_id", AgentId::from_uuid)?,
+        action: cells.id_if_any("action_id", ActionId::from_uuid)?,
+    })
+}

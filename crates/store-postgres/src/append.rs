@@ -1,0 +1,139 @@
+//! Appends a turn: every statement of its transaction is sent at once, the commit included.
+//!
+//! Nothing waits for an answer in between, so what must stop the commit has to fail inside the
+//! database. A statement that must have changed something therefore ends in `select 1 / count`,
+//! which divides by zero (22012) when it did not; an error aborts the transaction, and the commit
+//! that follows it rolls back.
+
+mod actions;
+mod counters;
+mod evidence;
+mod head;
+mod small;
+
+use ledger::{AppendError, StoreDown, Turn};
+use model::Timestamp;
+use tokio_postgres::{Row, error::SqlState};
+
+use crate::{
+    PostgresStore,
+    database::{Call, Unanswered},
+    fault::Fault,
+    pipeline::{Answers, Reach},
+    rows::Cells,
+};
+
+const ATTEMPT: &str = "append a turn";
+
+/// One statement of the transaction.
+pub(crate) struct Step<'a> {
+    call: Call<'a>,
+    guards: Guards,
+}
+
+/// What it means that a statement found its row taken or not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guards {
+    /// Somebody else wrote first.
+    Race,
+    /// The turn is wrong in itself.
+    Rows,
+    /// The commit: whether it took place is not known.
+    Commit,
+}
+
+impl<'a> Step<'a> {
+    fn race(call: Call<'a>) -> Self {
+        Self { call, guards: Guards::Race }
+    }
+
+    fn rows(call: Call<'a>) -> Self {
+        Self { call, guards: Guards::Rows }
+    }
+}
+
+impl PostgresStore {
+    pub(crate) async fn append_turn(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
+        let steps = self.steps(turn).map_err(|fault| AppendError::Refused(fault.down(ATTEMPT)))?;
+        let (calls, guards): (Vec<_>, Vec<_>) =
+            steps.into_iter().map(|step| (step.call, step.guards)).unzip();
+        let session = self.database.session(&calls).await.map_err(|fault| fault.down(ATTEMPT))?;
+        failpoint::hit("append.unsent").map_err(injected)?;
+        let answered = session.send(&calls).await;
+        let answers = answered.map_err(|unanswered| error(unanswered, &guards))?;
+        failpoint::hit("append.unanswered")
+            .map_err(|point| AppendError::InDoubt(injected(point)))?;
+        // The turn is committed, so an answer that cannot be read leaves only its time unknown.
+        store_time(&answers).map_err(|fault| AppendError::InDoubt(fault.down(ATTEMPT)))
+    }
+
+    /// Returns the statements of the turn's transaction, in order. What the turn does not touch
+    /// is left out.
+    fn steps<'a>(&self, turn: &'a Turn) -> Result<Vec<Step<'a>>, Fault> {
+        let mut steps = vec![Step::rows(Call::new("begin isolation level read committed"))];
+        let small = small::steps(turn)?;
+        // The org must be there before its head, and the head moves before everything else.
+        match turn.expected {
+            None => {
+                steps.extend(small);
+                steps.push(head::made(turn));
+            }
+            Some(expected) => {
+                steps.push(head::moved(turn, expected));
+                steps.extend(small);
+            }
+        }
+        steps.extend(actions::steps(turn, self.lease)?);
+        steps.extend(counters::steps(turn));
+        steps.extend(evidence::steps(turn));
+        steps.push(head::turn(turn));
+        steps.push(Step { call: Call::new("commit"), guards: Guards::Commit });
+        Ok(steps)
+    }
+}
+
+/// Returns what a failed transaction means for its turn.
+fn error(unanswered: Unanswered, guards: &[Guards]) -> AppendError {
+    let Unanswered::Failed(failed) = unanswered else {
+        return AppendError::InDoubt(unanswered.fault().down(ATTEMPT));
+    };
+    let guards = guards.get(failed.at).copied().unwrap_or(Guards::Commit);
+    let fault = Fault::from(failed.error);
+    match (failed.reach, &fault) {
+        // The commit never went out. What cannot be sent over a connection that works is a value
+        // that PostgreSQL has no form for.
+        (Reach::CutOff, _) => AppendError::Refused(fault.down(ATTEMPT)),
+        (Reach::Whole, Fault::Refused { code, .. }) => refused(guards, &code.clone(), fault),
+        (Reach::Whole, _) => AppendError::InDoubt(fault.down(ATTEMPT)),
+    }
+}
+
+/// Returns what an error that PostgreSQL answered means. One before the commit's own answer
+/// proves that the transaction was aborted.
+fn refused(guards: Guards, code: &SqlState, fault: Fault) -> AppendError {
+    let taken = *code == SqlState::UNIQUE_VIOLATION || *code == SqlState::DIVISION_BY_ZERO;
+    let class = code.code().get(..2).unwrap_or_default();
+    let down = fault.down(ATTEMPT);
+    match (guards, class) {
+        (Guards::Commit, _) => AppendError::InDoubt(down),
+        (Guards::Race, _) if taken => AppendError::Lost,
+        // 40: a deadlock, which ends when one of the two decides anew.
+        (_, "40") => AppendError::Lost,
+        // 22: a value out of range, 23: a constraint, 54: too large for a limit.
+        (_, "22" | "23" | "54") => AppendError::Refused(down),
+        (_, _) => AppendError::Down(down),
+    }
+}
+
+/// Returns the database's time, which the row of the turn brought back.
+fn store_time(answers: &Answers) -> Result<Timestamp, Fault> {
+    let before_commit = answers.iter().rev().nth(1);
+    match before_commit.and_then(|rows: &Vec<Row>| rows.first()) {
+        Some(row) => Cells::of("turn", row).moment("clock"),
+        None => Err(Fault::Broken("the turn's row brought no time back".to_owned())),
+    }
+}
+
+fn injected(_: failpoint::Injected) -> StoreDown {
+    Fault::Broken("an error was injected".to_owned()).down(ATTEMPT)
+}

@@ -1,0 +1,85 @@
+//! The turn's idempotency keys and budget counters, one statement each.
+
+use std::collections::BTreeMap;
+
+use ledger::{
+    Change, Turn,
+    record::{BudgetUse, Known},
+};
+
+use super::Step;
+use crate::{database::Call, rows::system_time};
+
+/// Returns the statements that write the turn's keys and counters. A later one of the same row
+/// wins.
+pub(crate) fn steps(turn: &Turn) -> Vec<Step<'_>> {
+    let mut known = BTreeMap::new();
+    let mut budgets = BTreeMap::new();
+    for change in &turn.changes {
+        match change {
+            Change::Known(row) => {
+                known.insert((row.agent, &row.key), row);
+            }
+            Change::Budget(row) => {
+                budgets.insert((&row.key, row.window_start), row);
+            }
+            Change::Org(_)
+            | Change::Agent(_)
+            | Change::ApiKey(_)
+            | Change::Policy(_)
+            | Change::PolicyVersion(_)
+            | Change::Activation(_)
+            | Change::ShadowEnded
+            | Change::Connector(_)
+            | Change::ActionBegun(..)
+            | Change::ActionMoved(_) => {}
+        }
+    }
+    let known: Vec<&Known> = known.into_values().collect();
+    let budgets: Vec<&BudgetUse> = budgets.into_values().collect();
+    let known = (!known.is_empty()).then(|| Step::race(name_actions(turn, &known)));
+    let budgets = (!budgets.is_empty()).then(|| Step::rows(count(turn, &budgets)));
+    known.into_iter().chain(budgets).collect()
+}
+
+/// Returns the statement that gives the keys to their actions, and fails when one of them still
+/// names another.
+fn name_actions<'a>(turn: &'a Turn, rows: &[&'a Known]) -> Call<'a> {
+    let sql = "
+        with given as (
+            insert into idempotency (org_id, agent_id, key, action_id, fingerprint, expires_at)
+            select $1::uuid, r.agent_id, r.key, r.action_id, r.fingerprint, r.expires_at
+            from unnest($2::uuid[], $3::text[], $4::uuid[], $5::bytea[], $6::timestamptz[])
+                as r (agent_id, key, action_id, fingerprint, expires_at)
+            on conflict (org_id, agent_id, key) do update
+            set action_id = excluded.action_id, fingerprint = excluded.fingerprint,
+                expires_at = excluded.expires_at
+            where idempotency.expires_at <= $7 or idempotency.action_id = excluded.action_id
+            returning key
+        )
+        select 1 / (count(*) = cardinality($3::text[]))::integer from given";
+    Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(rows.iter().map(|row| *row.agent.as_uuid()).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| row.key.as_str()).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| *row.action.as_uuid()).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| &row.fingerprint.as_bytes()[..]).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| system_time(row.expires_at)).collect::<Vec<_>>())
+        .with(system_time(turn.at))
+}
+
+fn count<'a>(turn: &'a Turn, rows: &[&'a BudgetUse]) -> Call<'a> {
+    let sql = "
+        insert into budget_window (org_id, key, window_start, window_end, used)
+        select $1, r.key, r.window_start, r.window_end, r.used::numeric
+        from unnest($2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[])
+            as r (key, window_start, window_end, used)
+        on conflict (org_id, key, window_start) do update
+        set window_end = excluded.window_end, used = excluded.used";
+    Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(rows.iter().map(|row| row.key.as_str()).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| system_time(row.window_start)).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| system_time(row.window_end)).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| row.used.to_string()).collect::<Vec<_>>())
+}

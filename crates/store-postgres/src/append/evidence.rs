@@ -1,0 +1,117 @@
+//! What is written once and never again: disclosures, deeds, nodes of their tree, and events.
+
+use deed::Disclosure;
+use ledger::{Change, Turn};
+use uuid::Uuid;
+
+use super::Step;
+use crate::{
+    database::Call,
+    rows::{bigint, system_time},
+};
+
+/// Returns the statements that write the turn's evidence.
+pub(crate) fn steps(turn: &Turn) -> Vec<Step<'_>> {
+    let opened = opened(turn);
+    let has_nodes = turn.deeds.iter().any(|deed| !deed.sealed.new_nodes.is_empty());
+    let steps = [
+        (!opened.is_empty()).then(|| Step::rows(disclosures(turn, &opened))),
+        (!turn.deeds.is_empty()).then(|| Step::race(deeds(turn))),
+        has_nodes.then(|| Step::race(nodes(turn))),
+        (!turn.events.is_empty()).then(|| Step::race(events(turn))),
+    ];
+    steps.into_iter().flatten().collect()
+}
+
+/// Returns each disclosure with whoever it belongs to: the action for what was disclosed when it
+/// began, the deed for the rest.
+fn opened(turn: &Turn) -> Vec<(Uuid, &Disclosure)> {
+    let begun = turn.changes.iter().filter_map(|change| match change {
+        Change::ActionBegun(action, disclosures) => Some((*action.id.as_uuid(), disclosures)),
+        Change::Org(_)
+        | Change::Agent(_)
+        | Change::ApiKey(_)
+        | Change::Policy(_)
+        | Change::PolicyVersion(_)
+        | Change::Activation(_)
+        | Change::ShadowEnded
+        | Change::Connector(_)
+        | Change::ActionMoved(_)
+        | Change::Known(_)
+        | Change::Budget(_) => None,
+    });
+    let sealed = turn.deeds.iter().map(|deed| (*deed.sealed.id.as_uuid(), &deed.disclosures));
+    begun
+        .chain(sealed)
+        .flat_map(|(owner, all)| all.iter().map(move |disclosure| (owner, disclosure)))
+        .collect()
+}
+
+fn disclosures<'a>(turn: &'a Turn, opened: &[(Uuid, &'a Disclosure)]) -> Call<'a> {
+    let sql = "
+        insert into disclosure (org_id, owner_id, path, text)
+        select $1::uuid, r.* from unnest($2::uuid[], $3::text[], $4::text[]) as r";
+    Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(opened.iter().map(|(owner, _)| *owner).collect::<Vec<_>>())
+        .with(opened.iter().map(|(_, opens)| opens.path().as_str()).collect::<Vec<_>>())
+        .with(opened.iter().map(|(_, opens)| opens.text()).collect::<Vec<_>>())
+}
+
+fn deeds(turn: &Turn) -> Call<'_> {
+    let sql = "
+        insert into deed
+            (org_id, seq, id, kind, agent_id, action_id, issued_at, body, digest, signature,
+             key_id)
+        select $1::uuid, r.*
+        from unnest($2::bigint[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[],
+            $7::timestamptz[], $8::text[], $9::bytea[], $10::bytea[], $11::text[]) as r";
+    Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(column(&turn.deeds, |deed| bigint(deed.sealed.seq)))
+        .with(column(&turn.deeds, |deed| *deed.sealed.id.as_uuid()))
+        .with(column(&turn.deeds, |deed| deed.sealed.kind.as_str()))
+        .with(column(&turn.deeds, |deed| deed.agent.map(|id| *id.as_uuid())))
+        .with(column(&turn.deeds, |deed| deed.action.map(|id| *id.as_uuid())))
+        .with(column(&turn.deeds, |deed| system_time(deed.sealed.issued_at)))
+        .with(column(&turn.deeds, |deed| deed.sealed.body.as_str()))
+        .with(column(&turn.deeds, |deed| &deed.sealed.digest.as_bytes()[..]))
+        .with(column(&turn.deeds, |deed| &deed.sealed.signature[..]))
+        .with(column(&turn.deeds, |deed| deed.sealed.key_id.as_str()))
+}
+
+fn nodes(turn: &Turn) -> Call<'_> {
+    let sql = "
+        insert into log_node (org_id, level, index, hash)
+        select $1::uuid, r.* from unnest($2::smallint[], $3::bigint[], $4::bytea[]) as r";
+    let nodes: Vec<_> = turn.deeds.iter().flat_map(|deed| &deed.sealed.new_nodes).collect();
+    Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(nodes.iter().map(|node| i16::from(node.level)).collect::<Vec<_>>())
+        .with(nodes.iter().map(|node| bigint(node.index)).collect::<Vec<_>>())
+        .with(nodes.iter().map(|node| &node.hash.as_bytes()[..]).collect::<Vec<_>>())
+}
+
+fn events(turn: &Turn) -> Call<'_> {
+    let sql = "
+        insert into event
+            (org_id, seq, id, kind, created_at, livemode, agent_id, action_id, data)
+        select $1::uuid, r.*
+        from unnest($2::bigint[], $3::uuid[], $4::text[], $5::timestamptz[], $6::boolean[],
+            $7::uuid[], $8::uuid[], $9::text[]) as r";
+    Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(column(&turn.events, |event| bigint(event.seq)))
+        .with(column(&turn.events, |event| *event.id.as_uuid()))
+        .with(column(&turn.events, |event| event.kind.as_str()))
+        .with(column(&turn.events, |event| system_time(event.created_at)))
+        .with(column(&turn.events, |event| event.livemode))
+        .with(column(&turn.events, |event| event.agent.map(|id| *id.as_uuid())))
+        .with(column(&turn.events, |event| event.action.map(|id| *id.as_uuid())))
+        .with(column(&turn.events, |event| event.object.to_string()))
+}
+
+/// Returns one column of the rows, as `unnest` takes it.
+fn column<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Vec<T> {
+    rows.iter().map(value).collect()
+}

@@ -1,0 +1,57 @@
+//! The org's head, which every turn moves, and the row that proves that the turn was committed.
+
+use ledger::Turn;
+
+use super::Step;
+use crate::{
+    database::Call,
+    rows::{bigint, system_time},
+};
+
+/// Returns the statement that moves the head, and fails when it has moved already.
+pub(crate) fn moved(turn: &Turn, expected: u64) -> Step<'_> {
+    let sql = "
+        with moved as (
+            update org_head
+            set version = $2, log = $3, size = $4, last_digest = $5, frontier = $6,
+                issued_at = $7, event_seq = $8
+            where org_id = $1 and version = $9
+            returning version
+        )
+        select 1 / count(*) from moved";
+    Step::race(with_head(Call::new(sql), turn).with(bigint(expected)))
+}
+
+/// Returns the statement that makes the head of a new org.
+pub(crate) fn made(turn: &Turn) -> Step<'_> {
+    let sql = "
+        insert into org_head
+            (org_id, version, log, size, last_digest, frontier, issued_at, event_seq)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)";
+    Step::race(with_head(Call::new(sql), turn))
+}
+
+/// Returns the statement that records the turn itself and brings back the database's time.
+pub(crate) fn turn(turn: &Turn) -> Step<'_> {
+    let sql = "
+        insert into turn (org_id, id, version, at) values ($1, $2, $3, $4)
+        returning clock_timestamp() as clock";
+    let call = Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(turn.id)
+        .with(bigint(turn.head.version))
+        .with(system_time(turn.at));
+    Step::race(call)
+}
+
+fn with_head<'a>(call: Call<'a>, turn: &'a Turn) -> Call<'a> {
+    let chain = &turn.head.chain;
+    call.with(*turn.org.as_uuid())
+        .with(bigint(turn.head.version))
+        .with(chain.log().as_str())
+        .with(bigint(chain.size()))
+        .with(&chain.last().as_bytes()[..])
+        .with(chain.frontier().to_bytes())
+        .with(system_time(chain.issued_at()))
+        .with(bigint(turn.head.event_seq))
+}

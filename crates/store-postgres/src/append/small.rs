@@ -1,0 +1,145 @@
+//! The rows that change seldom: orgs, agents, keys, policies and connectors, one statement each.
+
+use ledger::{
+    Change, Turn,
+    record::{ActivePolicy, Agent, ApiKey, Connector, Holder, Org, Policy, PolicyVersion},
+};
+use model::OrgId;
+
+use super::Step;
+use crate::{
+    database::Call,
+    fault::Fault,
+    rows::{system_time, to_json},
+};
+
+/// Returns the statements of the turn's small rows, in the order of its changes.
+pub(crate) fn steps(turn: &Turn) -> Result<Vec<Step<'_>>, Fault> {
+    let mut calls = Vec::new();
+    for change in &turn.changes {
+        match change {
+            Change::Org(row) => calls.push(org(row)?),
+            Change::Agent(row) => calls.push(agent(turn.org, row)?),
+            Change::ApiKey(row) => calls.extend([api_key(turn.org, row)?, key_org(turn.org, row)]),
+            Change::Policy(row) => calls.push(policy(turn.org, row)),
+            Change::PolicyVersion(row) => calls.push(policy_version(turn.org, row)),
+            Change::Activation(row) => calls.push(activation(turn.org, row)),
+            Change::ShadowEnded => calls.push(shadow_ended(turn.org)),
+            Change::Connector(row) => calls.push(connector(turn.org, row)?),
+            Change::ActionBegun(..)
+            | Change::ActionMoved(_)
+            | Change::Known(_)
+            | Change::Budget(_) => {}
+        }
+    }
+    Ok(calls.into_iter().map(Step::rows).collect())
+}
+
+fn org(row: &Org) -> Result<Call<'_>, Fault> {
+    let sql = "
+        insert into org (org_id, created_at, record) values ($1, $2, $3)
+        on conflict (org_id) do update set record = excluded.record";
+    Ok(Call::new(sql)
+        .with(*row.id.as_uuid())
+        .with(system_time(row.created_at))
+        .with(to_json("record", "org", row)?))
+}
+
+fn agent(org: OrgId, row: &Agent) -> Result<Call<'_>, Fault> {
+    let sql = "
+        insert into agent (org_id, id, name, created_at, archived_at, record)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (org_id, id) do update
+        set name = excluded.name, archived_at = excluded.archived_at, record = excluded.record";
+    Ok(Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(&row.name)
+        .with(system_time(row.created_at))
+        .with(row.archived_at.map(system_time))
+        .with(to_json("record", "agent", row)?))
+}
+
+fn api_key(org: OrgId, row: &ApiKey) -> Result<Call<'_>, Fault> {
+    let sql = "
+        insert into api_key (org_id, id, agent_id, created_at, record)
+        values ($1, $2, $3, $4, $5)
+        on conflict (org_id, id) do update
+        set agent_id = excluded.agent_id, record = excluded.record";
+    let agent = match row.holder {
+        Holder::Agent(agent) => Some(*agent.as_uuid()),
+        Holder::Org => None,
+    };
+    Ok(Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(agent)
+        .with(system_time(row.created_at))
+        .with(to_json("record", "api_key", row)?))
+}
+
+fn key_org(org: OrgId, row: &ApiKey) -> Call<'_> {
+    let sql = "
+        insert into api_key_org (key_id, org_id) values ($1, $2)
+        on conflict (key_id) do nothing";
+    Call::new(sql).with(*row.id.as_uuid()).with(*org.as_uuid())
+}
+
+fn policy(org: OrgId, row: &Policy) -> Call<'_> {
+    let sql = "
+        insert into policy (org_id, id, name, created_at) values ($1, $2, $3, $4)
+        on conflict (org_id, id) do update set name = excluded.name";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(&row.name)
+        .with(system_time(row.created_at))
+}
+
+fn policy_version(org: OrgId, row: &PolicyVersion) -> Call<'_> {
+    let sql = "
+        insert into policy_version
+            (org_id, id, policy_id, number, document, digest, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7)";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(*row.policy.as_uuid())
+        .with(i32::try_from(row.number).unwrap_or(i32::MAX))
+        .with(&row.document)
+        .with(&row.digest.as_bytes()[..])
+        .with(system_time(row.created_at))
+}
+
+fn activation(org: OrgId, row: &ActivePolicy) -> Call<'_> {
+    let sql = "
+        insert into policy_active (org_id, mode, policy_id, version_id, digest)
+        values ($1, $2, $3, $4, $5)
+        on conflict (org_id, mode) do update
+        set policy_id = excluded.policy_id, version_id = excluded.version_id,
+            digest = excluded.digest";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(row.mode.as_str())
+        .with(*row.policy.as_uuid())
+        .with(*row.version.as_uuid())
+        .with(&row.digest.as_bytes()[..])
+}
+
+fn shadow_ended(org: OrgId) -> Call<'static> {
+    let sql = "delete from policy_active where org_id = $1 and mode = 'shadow'";
+    Call::new(sql).with(*org.as_uuid())
+}
+
+fn connector(org: OrgId, row: &Connector) -> Result<Call<'_>, Fault> {
+    let sql = "
+        insert into connector (org_id, id, name, created_at, record)
+        values ($1, $2, $3, $4, $5)
+        on conflict (org_id, id) do update set name = excluded.name, record = excluded.record";
+    Ok(Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(row.name.as_str())
+        .with(system_time(row.created_at))
+        .with(to_json("record", "connector", row)?))
+}

@@ -1,0 +1,182 @@
+//! The pool, and how statements get to the database and back within the deadline.
+
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use futures_util::future::try_join_all;
+use ledger::StoreDown;
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::{
+    NoTls, Row, Statement,
+    types::{ToSql, Type},
+};
+
+use crate::{
+    BadSettings, Settings,
+    connect::{self, Tls},
+    fault::Fault,
+    pipeline::{self, Answers, Failed},
+};
+
+/// A value of a statement.
+pub(crate) type Value<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+
+/// A statement and its values.
+pub(crate) struct Call<'a> {
+    pub(crate) sql: &'static str,
+    values: Vec<Value<'a>>,
+}
+
+impl<'a> Call<'a> {
+    /// Returns the statement without values.
+    pub(crate) fn new(sql: &'static str) -> Self {
+        Self { sql, values: Vec::new() }
+    }
+
+    /// Returns this call with one more value.
+    pub(crate) fn with(mut self, value: impl ToSql + Sync + Send + 'a) -> Self {
+        self.values.push(Box::new(value));
+        self
+    }
+
+    /// Returns the values as the driver takes them.
+    pub(crate) fn borrowed(&self) -> Vec<&(dyn ToSql + Sync)> {
+        self.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect()
+    }
+}
+
+/// The pool of connections.
+pub(crate) struct Database {
+    pool: Pool,
+    deadline: Duration,
+}
+
+/// A connection with its statements prepared: nothing of the calls has been sent yet.
+pub(crate) struct Session {
+    client: Object,
+    statements: Vec<Statement>,
+    until: Instant,
+    deadline: Duration,
+}
+
+/// Why a session's calls got no answer.
+pub(crate) enum Unanswered {
+    Failed(Failed),
+    /// All were sent, and the deadline passed.
+    Late(Fault),
+}
+
+impl Database {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+        let (mut config, tls) = connect::config(settings)?;
+        connect::limit_sessions(&mut config);
+        // A connection that the server closed is known as closed; asking it each time would cost
+        // every call a round trip.
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = match tls {
+            Tls::Plain => Manager::from_config(config, NoTls, recycling),
+            Tls::Rustls(connector) => Manager::from_config(config, connector, recycling),
+        };
+        let pool = Pool::builder(manager)
+            .max_size(settings.pool_size)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|error| BadSettings::Pool(error.to_string()))?;
+        Ok(Self { pool, deadline: settings.deadline })
+    }
+
+    /// Returns the rows of each statement. They go out together; each is a transaction of its
+    /// own, and a later one sees at least what an earlier one saw.
+    pub(crate) async fn ask(
+        &self,
+        attempt: &'static str,
+        calls: &[Call<'_>],
+    ) -> Result<Answers, StoreDown> {
+        let session = self.session(calls).await.map_err(|fault| fault.down(attempt))?;
+        session.send(calls).await.map_err(|unanswered| unanswered.fault().down(attempt))
+    }
+
+    /// Returns the rows of one statement.
+    pub(crate) async fn ask_one(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+    ) -> Result<Vec<Row>, StoreDown> {
+        let answers = self.ask(attempt, &[call]).await?;
+        Ok(answers.into_iter().flatten().collect())
+    }
+
+    /// Returns the rows of a statement that is planned anew for its very values: a filter that is
+    /// not asked for is then no part of the plan.
+    pub(crate) async fn ask_planned(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        types: &[Type],
+    ) -> Result<Vec<Row>, StoreDown> {
+        let until = Instant::now() + self.deadline;
+        let values: Vec<_> = call.borrowed().into_iter().zip(types.iter().cloned()).collect();
+        let client = self.client(until).await.map_err(|fault| fault.down(attempt))?;
+        let Ok(answer) = timeout_at(until, client.query_typed(call.sql, &values)).await else {
+            abandon(client);
+            return Err(Fault::Late(self.deadline).down(attempt));
+        };
+        answer.map_err(|error| Fault::from(error).down(attempt))
+    }
+
+    /// Returns a connection that is ready for these calls.
+    pub(crate) async fn session(&self, calls: &[Call<'_>]) -> Result<Session, Fault> {
+        let until = Instant::now() + self.deadline;
+        let client = self.client(until).await?;
+        // Statements that this connection does not know yet are prepared together.
+        let prepared = try_join_all(calls.iter().map(|call| client.prepare_cached(call.sql)));
+        let Ok(statements) = timeout_at(until, prepared).await else {
+            abandon(client);
+            return Err(Fault::Late(self.deadline));
+        };
+        Ok(Session { statements: statements?, client, until, deadline: self.deadline })
+    }
+
+    async fn client(&self, until: Instant) -> Result<Object, Fault> {
+        match timeout_at(until, self.pool.get()).await {
+            Ok(client) => Ok(client?),
+            Err(_) => Err(Fault::Unreachable(format!("none came free within {:?}", self.deadline))),
+        }
+    }
+}
+
+impl Session {
+    /// Sends the calls that the session was made for and returns their rows.
+    pub(crate) async fn send(self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
+        let sent = pipeline::send(&self.client, &self.statements, calls);
+        let answered = timeout_at(self.until, sent).await;
+        match answered {
+            Ok(Ok(answers)) => Ok(answers),
+            Ok(Err(failed)) => {
+                if failed.reach == pipeline::Reach::CutOff {
+                    abandon(self.client);
+                }
+                Err(Unanswered::Failed(failed))
+            }
+            Err(_) => {
+                abandon(self.client);
+                Err(Unanswered::Late(Fault::Late(self.deadline)))
+            }
+        }
+    }
+}
+
+impl Unanswered {
+    /// Returns what went wrong.
+    pub(crate) fn fault(self) -> Fault {
+        match self {
+            Self::Failed(failed) => failed.error.into(),
+            Self::Late(fault) => fault,
+        }
+    }
+}
+
+/// Closes a connection that may still be busy or inside a transaction.
+fn abandon(client: Object) {
+    drop(Object::take(client));
+}

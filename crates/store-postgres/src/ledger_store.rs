@@ -1,0 +1,267 @@
+//! The ledger's store and the streams': bases, rows for a turn, settled doubts, events.
+
+use async_trait::async_trait;
+use deed::{ChainHead, tree::Frontier};
+use event::Event;
+use ledger::{
+    AppendError, Base, EventStore, Head, LedgerStore, Loaded, Needs, StoreDown, Turn,
+    record::{ActivePolicy, BudgetUse, Connector, Known, PolicyMode},
+};
+use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
+use serde::de::DeserializeOwned;
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    database::Call,
+    fault::Fault,
+    pipeline::Answers,
+    rows::{Cells, bigint, system_time},
+};
+
+#[async_trait]
+impl LedgerStore for PostgresStore {
+    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
+        let attempt = "read the base of an org";
+        let org = *org.as_uuid();
+        // The head is read first: what the later statements see is at least as new, and whatever
+        // is newer has moved the head, so that a turn decided on the mixture is lost.
+        let answers = self
+            .database
+            .ask(
+                attempt,
+                &[
+                    Call::new(HEAD).with(org),
+                    Call::new(ACTIVE).with(org),
+                    Call::new(CONNECTORS).with(org),
+                    Call::new("select clock_timestamp() as clock"),
+                ],
+            )
+            .await?;
+        base(&answers).map_err(|fault| fault.down(attempt))
+    }
+
+    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
+        let attempt = "load rows for a turn";
+        let answers = self.database.ask(attempt, &loads(*org.as_uuid(), needs)).await?;
+        loaded(&answers).map_err(|fault| fault.down(attempt))
+    }
+
+    async fn policy_document(
+        &self,
+        org: OrgId,
+        version: PolicyVersionId,
+    ) -> Result<Option<String>, StoreDown> {
+        let attempt = "read a policy document";
+        let sql = "select document from policy_version where org_id = $1 and id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*version.as_uuid());
+        let rows = self.database.ask_one(attempt, call).await?;
+        let document =
+            rows.first().map(|row| Cells::of("policy_version", row).get("document")).transpose();
+        document.map_err(|fault| fault.down(attempt))
+    }
+
+    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
+        self.append_turn(turn).await
+    }
+
+    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
+        let attempt = "settle a turn";
+        let (org, id) = (*turn.org.as_uuid(), turn.id);
+        // A commit that is still on its way holds the turn's row or will want to insert it: the
+        // first is waited for, the second will find the fence there and be aborted.
+        let fence = Call::new(FENCE).with(org).with(id).with(system_time(turn.at));
+        let settled = Call::new(COMMITTED).with(org).with(id);
+        let answers = self.database.ask(attempt, &[fence, settled]).await?;
+        let row = answers.last().and_then(|rows| rows.first());
+        let committed = row.map(|row| Cells::of("turn", row).get("committed")).transpose();
+        let committed = committed.map_err(|fault| fault.down(attempt))?;
+        committed.ok_or_else(|| Fault::Broken("the fence is not there".to_owned()).down(attempt))
+    }
+}
+
+#[async_trait]
+impl EventStore for PostgresStore {
+    async fn events_after(
+        &self,
+        org: OrgId,
+        seq: u64,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreDown> {
+        let attempt = "read events";
+        let sql = "
+            select seq, id, kind, created_at, livemode, agent_id, action_id, data
+            from event where org_id = $1 and seq > $2
+            order by seq limit $3";
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(bigint(seq))
+            .with(i64::try_from(limit).unwrap_or(i64::MAX));
+        let rows = self.database.ask_one(attempt, call).await?;
+        let events = rows.iter().map(|row| event(org, row)).collect::<Result<_, _>>();
+        events.map_err(|fault| fault.down(attempt))
+    }
+
+    async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown> {
+        let attempt = "read the place of the last event";
+        let sql = "select event_seq from org_head where org_id = $1";
+        let rows = self.database.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
+        let last = rows.first().map(|row| Cells::of("org_head", row).count("event_seq"));
+        last.transpose().map(Option::unwrap_or_default).map_err(|fault| fault.down(attempt))
+    }
+}
+
+const HEAD: &str = "
+    select head.version, head.log, head.size, head.last_digest, head.frontier, head.issued_at,
+        head.event_seq, org.record
+    from org_head as head join org on org.org_id = head.org_id
+    where head.org_id = $1";
+const ACTIVE: &str = "
+    select mode, policy_id, version_id, digest from policy_active
+    where org_id = $1 order by mode";
+const CONNECTORS: &str = "select record from connector where org_id = $1";
+
+const AGENTS: &str = "select record from agent where org_id = $1 and id = any($2::uuid[])";
+const KEYS: &str = "select record from api_key where org_id = $1 and id = any($2::uuid[])";
+const ACTIONS: &str = "select record from action where org_id = $1 and id = any($2::uuid[])";
+const KNOWN: &str = "
+    select known.agent_id, known.key, known.action_id, known.fingerprint, known.expires_at
+    from unnest($2::uuid[], $3::text[]) as wanted (agent_id, key)
+    join idempotency as known
+        on known.org_id = $1 and known.agent_id = wanted.agent_id and known.key = wanted.key";
+const BUDGETS: &str = "
+    select used.key, used.window_start, used.window_end, used.used::text as used
+    from unnest($2::text[], $3::timestamptz[]) as wanted (key, window_start)
+    join budget_window as used
+        on used.org_id = $1 and used.key = wanted.key
+            and used.window_start = wanted.window_start";
+
+const FENCE: &str = "
+    insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
+    on conflict (org_id, id) do nothing";
+const COMMITTED: &str =
+    "select version is not null as committed from turn where org_id = $1 and id = $2";
+
+fn base(answers: &Answers) -> Result<(Option<Base>, Timestamp), Fault> {
+    let [head, active, connectors, clock] = answers.as_slice() else {
+        return Err(Fault::Broken("a statement was not answered".to_owned()));
+    };
+    let clock = clock.first().map(|row| Cells::of("clock", row).moment("clock")).transpose()?;
+    let clock = clock.ok_or_else(|| Fault::Broken("the time was not told".to_owned()))?;
+    let Some(row) = head.first() else { return Ok((None, clock)) };
+    let cells = Cells::of("org_head", row);
+    let connectors: Vec<Connector> = records("connector", connectors)?;
+    let base = Base {
+        head: org_head(&cells)?,
+        org: Cells::of("org", row).json("record")?,
+        active: active.iter().map(active_policy).collect::<Result<_, _>>()?,
+        connectors: connectors.into_iter().map(|row| (row.id, row)).collect(),
+    };
+    Ok((Some(base), clock))
+}
+
+fn org_head(cells: &Cells<'_>) -> Result<Head, Fault> {
+    let frontier = Frontier::from_bytes(cells.count("size")?, cells.get("frontier")?)
+        .map_err(|error| cells.fault("frontier", error))?;
+    let chain = ChainHead::restore(
+        cells.word("log")?,
+        cells.digest("last_digest")?,
+        cells.moment("issued_at")?,
+        frontier,
+    );
+    Ok(Head { version: cells.count("version")?, chain, event_seq: cells.count("event_seq")? })
+}
+
+fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
+    let cells = Cells::of("policy_active", row);
+    let word: &str = cells.get("mode")?;
+    let mode = [PolicyMode::Enforce, PolicyMode::Shadow]
+        .into_iter()
+        .find(|mode| mode.as_str() == word)
+        .ok_or_else(|| cells.fault("mode", "expected `enforce` or `shadow`"))?;
+    Ok(ActivePolicy {
+        mode,
+        policy: cells.id("policy_id", PolicyId::from_uuid)?,
+        version: cells.id("version_id", PolicyVersionId::from_uuid)?,
+        digest: cells.digest("digest")?,
+    })
+}
+
+/// Returns the five statements that find what is needed. One that looks for nothing costs next to
+/// nothing, and so the answers keep their places.
+fn loads(org: Uuid, needs: &Needs) -> [Call<'_>; 5] {
+    let agents: Vec<_> = needs.agents.iter().map(|id| *id.as_uuid()).collect();
+    let keys: Vec<_> = needs.keys.iter().map(|id| *id.as_uuid()).collect();
+    let actions: Vec<_> = needs.actions.iter().map(|id| *id.as_uuid()).collect();
+    let known = Call::new(KNOWN)
+        .with(org)
+        .with(needs.known.iter().map(|(agent, _)| *agent.as_uuid()).collect::<Vec<_>>())
+        .with(needs.known.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>());
+    let budgets = Call::new(BUDGETS)
+        .with(org)
+        .with(needs.budgets.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
+        .with(needs.budgets.iter().map(|(_, start)| system_time(*start)).collect::<Vec<_>>());
+    [
+        Call::new(AGENTS).with(org).with(agents),
+        Call::new(KEYS).with(org).with(keys),
+        Call::new(ACTIONS).with(org).with(actions),
+        known,
+        budgets,
+    ]
+}
+
+fn loaded(answers: &Answers) -> Result<Loaded, Fault> {
+    let [agents, keys, actions, found, budgets] = answers.as_slice() else {
+        return Err(Fault::Broken("a statement was not answered".to_owned()));
+    };
+    Ok(Loaded {
+        agents: records("agent", agents)?,
+        keys: records("api_key", keys)?,
+        actions: records("action", actions)?,
+        known: found.iter().map(known).collect::<Result<_, _>>()?,
+        budgets: budgets.iter().map(budget).collect::<Result<_, _>>()?,
+    })
+}
+
+fn records<T: DeserializeOwned>(table: &'static str, rows: &[Row]) -> Result<Vec<T>, Fault> {
+    rows.iter().map(|row| Cells::of(table, row).json("record")).collect()
+}
+
+/// Returns the idempotency key that a row is.
+pub(crate) fn known(row: &Row) -> Result<Known, Fault> {
+    let cells = Cells::of("idempotency", row);
+    Ok(Known {
+        agent: cells.id("agent_id", AgentId::from_uuid)?,
+        key: cells.get("key")?,
+        action: cells.id("action_id", ActionId::from_uuid)?,
+        fingerprint: cells.digest("fingerprint")?,
+        expires_at: cells.moment("expires_at")?,
+    })
+}
+
+fn budget(row: &Row) -> Result<BudgetUse, Fault> {
+    let cells = Cells::of("budget_window", row);
+    Ok(BudgetUse {
+        key: cells.get("key")?,
+        window_start: cells.moment("window_start")?,
+        window_end: cells.moment("window_end")?,
+        used: cells.word("used")?,
+    })
+}
+
+/// Returns the event that a row is.
+pub(crate) fn event(org: OrgId, row: &Row) -> Result<Event, Fault> {
+    let cells = Cells::of("event", row);
+    Ok(Event {
+        org,
+        seq: cells.count("seq")?,
+        id: cells.id("id", EventId::from_uuid)?,
+        kind: cells.word("kind")?,
+        created_at: cells.moment("created_at")?,
+        livemode: cells.get("livemode")?,
+        agent: cells.id_if_any("agent_id", AgentId::from_uuid)?,
+        action: cells.id_if_any("action_id", ActionId::from_uuid)?,
+        object: cells.json("data")?,
+    })
+}

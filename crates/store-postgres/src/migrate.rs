@@ -1,0 +1,196 @@
+//! Brings a database to the schema of this build, forward only, as the role that owns it.
+
+use model::Digest;
+use tokio_postgres::Client;
+
+use crate::{BadSettings, Settings, connect, fault::Fault, schema::applied};
+
+/// One step of the schema.
+#[derive(Debug, Clone, Copy)]
+pub struct Migration {
+    /// Its number; they are applied in order.
+    pub version: i32,
+    /// What it is about.
+    pub name: &'static str,
+    /// Its text.
+    pub sql: &'static str,
+}
+
+impl Migration {
+    /// Returns the digest that tells this text from any other.
+    pub fn digest(&self) -> Digest {
+        crypto::sha256(self.sql)
+    }
+}
+
+/// Every migration, in order.
+#[rustfmt::skip]
+pub const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "orgs",      sql: include_str!("../../../migrations/0001_orgs.sql") },
+    Migration { version: 2, name: "policies",  sql: include_str!("../../../migrations/0002_policies.sql") },
+    Migration { version: 3, name: "actions",   sql: include_str!("../../../migrations/0003_actions.sql") },
+    Migration { version: 4, name: "deeds",     sql: include_str!("../../../migrations/0004_deeds.sql") },
+    Migration { version: 5, name: "seal_keys", sql: include_str!("../../../migrations/0005_seal_keys.sql") },
+];
+
+/// What the service's role may do with one table.
+#[derive(Debug, Clone, Copy)]
+pub struct Grant {
+    /// The table.
+    pub table: &'static str,
+    /// The privileges, as SQL names them.
+    pub privileges: &'static str,
+}
+
+/// What the service's role may do, table by table. What was sealed it may never change or remove.
+#[rustfmt::skip]
+pub const GRANTS: &[Grant] = &[
+    Grant { table: "org",              privileges: "select, insert, update" },
+    Grant { table: "org_head",         privileges: "select, insert, update" },
+    Grant { table: "turn",             privileges: "select, insert, delete" },
+    Grant { table: "agent",            privileges: "select, insert, update" },
+    Grant { table: "api_key",          privileges: "select, insert, update" },
+    Grant { table: "api_key_org",      privileges: "select, insert" },
+    Grant { table: "connector",        privileges: "select, insert, update" },
+    Grant { table: "policy",           privileges: "select, insert, update" },
+    Grant { table: "policy_version",   privileges: "select, insert" },
+    Grant { table: "policy_active",    privileges: "select, insert, update, delete" },
+    Grant { table: "action",           privileges: "select, insert, update" },
+    Grant { table: "idempotency",      privileges: "select, insert, update, delete" },
+    Grant { table: "disclosure",       privileges: "select, insert, delete" },
+    Grant { table: "budget_window",    privileges: "select, insert, update, delete" },
+    Grant { table: "deed",             privileges: "select, insert" },
+    Grant { table: "log_node",         privileges: "select, insert" },
+    Grant { table: "checkpoint",       privileges: "select, insert" },
+    Grant { table: "event",            privileges: "select, insert" },
+    Grant { table: "seal_key",         privileges: "select, insert, update" },
+    Grant { table: "schema_migration", privileges: "select" },
+];
+
+/// Why a database could not be brought to this build's schema.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrateError {
+    /// The settings name no database.
+    #[error(transparent)]
+    Settings(#[from] BadSettings),
+    /// The database has a migration that this build does not know, or another text of one.
+    #[error(
+        "the database has a migration {version} that this build does not know; nothing was changed"
+    )]
+    Unknown {
+        /// The migration's number.
+        version: i32,
+    },
+    /// The role of the service is not there.
+    #[error("there is no role `{role}`; make it first, with `create role … login`")]
+    NoRole {
+        /// The role's name.
+        role: String,
+    },
+    /// A step failed; those before it stand.
+    #[error("could not {attempt}")]
+    Failed {
+        /// What was attempted.
+        attempt: String,
+        /// Why it failed.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Applies what is missing, gives the service's role its rights, and returns the names of the
+/// migrations that were applied.
+///
+/// Several may be started at once: one works and the others find nothing left to do.
+pub async fn migrate(
+    settings: &Settings,
+    service_role: &str,
+) -> Result<Vec<&'static str>, MigrateError> {
+    let (config, tls) = connect::config(settings)?;
+    let client =
+        connect::dial(&config, tls).await.map_err(|fault| failed("reach the database", fault))?;
+    run(&client, LOCK, "wait for other migrations").await?;
+    run(&client, BOOKKEEPING, "make the table of migrations").await?;
+    let missing = missing(&client).await?;
+    for migration in &missing {
+        apply(&client, migration).await?;
+    }
+    grant(&client, service_role).await?;
+    Ok(missing.iter().map(|migration| migration.name).collect())
+}
+
+// A lock of the session: a migration may be several transactions. It is the only lock of this
+// kind, and it goes with the connection. From then on nothing may hold up a serving instance.
+const LOCK: &str = "
+    select pg_advisory_lock(4842631);
+    set lock_timeout = '5s'";
+const BOOKKEEPING: &str = "
+    create table if not exists schema_migration (
+        version integer not null,
+        name text not null,
+        -- SHA-256 of the file.
+        digest bytea not null check (octet_length(digest) = 32),
+        applied_at timestamptz not null,
+        primary key (version)
+    )";
+
+async fn missing(client: &Client) -> Result<Vec<Migration>, MigrateError> {
+    let attempt = "read the applied migrations";
+    let sql = "select version, digest from schema_migration order by version";
+    let rows = client.query(sql, &[]).await.map_err(|error| failed(attempt, error.into()))?;
+    let applied = applied(&rows).map_err(|fault| failed(attempt, fault))?;
+    for (version, digest) in &applied {
+        let known = MIGRATIONS.iter().find(|migration| migration.version == *version);
+        if known.is_none_or(|migration| migration.digest() != *digest) {
+            return Err(MigrateError::Unknown { version: *version });
+        }
+    }
+    let is_missing = |migration: &&Migration| !applied.contains_key(&migration.version);
+    Ok(MIGRATIONS.iter().filter(is_missing).copied().collect())
+}
+
+async fn apply(client: &Client, migration: &Migration) -> Result<(), MigrateError> {
+    let attempt = format!("apply migration {} `{}`", migration.version, migration.name);
+    let done = async {
+        client.batch_execute("begin").await?;
+        client.batch_execute(migration.sql).await?;
+        let sql = "
+            insert into schema_migration (version, name, digest, applied_at)
+            values ($1, $2, $3, clock_timestamp())";
+        let digest = migration.digest();
+        let digest = &digest.as_bytes()[..];
+        client.execute(sql, &[&migration.version, &migration.name, &digest]).await?;
+        client.batch_execute("commit").await
+    };
+    // A failed step leaves the connection, and so ends its transaction.
+    done.await.map_err(|error| failed(&attempt, error.into()))
+}
+
+/// Gives the service's role exactly its rights. The owner of the schema needs none and keeps its
+/// own.
+async fn grant(client: &Client, role: &str) -> Result<(), MigrateError> {
+    let attempt = "give the service's role its rights";
+    let sql = "
+        select quote_ident(rolname) as quoted, rolname = current_user as owns
+        from pg_roles where rolname = $1";
+    let found = client.query_opt(sql, &[&role]).await;
+    let found = found.map_err(|error| failed(attempt, error.into()))?;
+    let Some(row) = found else { return Err(MigrateError::NoRole { role: role.to_owned() }) };
+    let (quoted, owns): (String, bool) = (row.get("quoted"), row.get("owns"));
+    if owns {
+        return Ok(());
+    }
+    let rights = GRANTS.iter().map(|Grant { table, privileges }| {
+        format!("revoke all on {table} from {quoted}; grant {privileges} on {table} to {quoted};")
+    });
+    let text = format!("begin; {} commit", rights.collect::<String>());
+    run(client, &text, attempt).await
+}
+
+async fn run(client: &Client, sql: &str, attempt: &str) -> Result<(), MigrateError> {
+    client.batch_execute(sql).await.map_err(|error| failed(attempt, error.into()))
+}
+
+fn failed(attempt: &str, fault: Fault) -> MigrateError {
+    MigrateError::Failed { attempt: attempt.to_owned(), source: Box::new(fault) }
+}

@@ -1,0 +1,128 @@
+//! Reads columns as the types of the domain, and writes those as PostgreSQL has them.
+
+use std::{
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
+
+use model::{Digest, Timestamp};
+use serde::de::DeserializeOwned;
+use tokio_postgres::{Row, types::FromSql};
+use uuid::Uuid;
+
+use crate::fault::Fault;
+
+/// A row of a table, read column by column.
+#[derive(Clone, Copy)]
+pub(crate) struct Cells<'a> {
+    table: &'static str,
+    row: &'a Row,
+}
+
+impl<'a> Cells<'a> {
+    /// Returns the row as one of this table.
+    pub(crate) fn of(table: &'static str, row: &'a Row) -> Self {
+        Self { table, row }
+    }
+
+    /// Returns a column that PostgreSQL and Rust have the same type for.
+    pub(crate) fn get<T: FromSql<'a>>(&self, column: &'static str) -> Result<T, Fault> {
+        self.row.try_get(column).map_err(|error| self.fault(column, error))
+    }
+
+    /// Returns an id.
+    pub(crate) fn id<T>(&self, column: &'static str, make: fn(Uuid) -> T) -> Result<T, Fault> {
+        self.get(column).map(make)
+    }
+
+    /// Returns an id that may be absent.
+    pub(crate) fn id_if_any<T>(
+        &self,
+        column: &'static str,
+        make: fn(Uuid) -> T,
+    ) -> Result<Option<T>, Fault> {
+        self.get::<Option<Uuid>>(column).map(|id| id.map(make))
+    }
+
+    /// Returns a moment.
+    pub(crate) fn moment(&self, column: &'static str) -> Result<Timestamp, Fault> {
+        self.get(column).map(timestamp)
+    }
+
+    /// Returns a moment that may be absent.
+    pub(crate) fn moment_if_any(&self, column: &'static str) -> Result<Option<Timestamp>, Fault> {
+        self.get::<Option<SystemTime>>(column).map(|moment| moment.map(timestamp))
+    }
+
+    /// Returns a number that is never negative.
+    pub(crate) fn count(&self, column: &'static str) -> Result<u64, Fault> {
+        let number: i64 = self.get(column)?;
+        u64::try_from(number).map_err(|error| self.fault(column, error))
+    }
+
+    /// Returns a digest.
+    pub(crate) fn digest(&self, column: &'static str) -> Result<Digest, Fault> {
+        self.bytes(column).map(Digest::from_bytes)
+    }
+
+    /// Returns bytes of a fixed number.
+    pub(crate) fn bytes<const N: usize>(&self, column: &'static str) -> Result<[u8; N], Fault> {
+        let bytes: &[u8] = self.get(column)?;
+        bytes.try_into().map_err(|error| self.fault(column, error))
+    }
+
+    /// Returns a text with a grammar of its own.
+    pub(crate) fn word<T: FromStr>(&self, column: &'static str) -> Result<T, Fault>
+    where
+        T::Err: std::fmt::Display,
+    {
+        let text: &str = self.get(column)?;
+        text.parse().map_err(|error| self.fault(column, error))
+    }
+
+    /// Returns the value that a column holds as JSON.
+    pub(crate) fn json<T: DeserializeOwned>(&self, column: &'static str) -> Result<T, Fault> {
+        let text: &str = self.get(column)?;
+        serde_json::from_str(text).map_err(|error| self.fault(column, error))
+    }
+
+    /// Returns the fault of a column that holds what it cannot.
+    pub(crate) fn fault(&self, column: &'static str, why: impl std::fmt::Display) -> Fault {
+        Fault::Row { table: self.table, column, why: why.to_string() }
+    }
+}
+
+/// Returns the moment as PostgreSQL takes it.
+pub(crate) fn system_time(moment: Timestamp) -> SystemTime {
+    let millis = moment.unix_millis();
+    let span = Duration::from_millis(millis.unsigned_abs());
+    if millis < 0 { SystemTime::UNIX_EPOCH - span } else { SystemTime::UNIX_EPOCH + span }
+}
+
+/// Returns the moment that PostgreSQL gave, cut to the millisecond.
+fn timestamp(moment: SystemTime) -> Timestamp {
+    let micros = match moment.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
+        Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),
+    };
+    Timestamp::from_unix_millis(micros.div_euclid(1_000))
+}
+
+/// Returns the number as PostgreSQL takes it. What does not fit was never counted here, and as
+/// the largest number it equals nothing that is stored.
+pub(crate) fn bigint(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Returns the value as JSON.
+pub(crate) fn to_json(
+    column: &'static str,
+    table: &'static str,
+    value: &impl serde::Serialize,
+) -> Result<String, Fault> {
+    serde_json::to_string(value).map_err(|error| Fault::Row {
+        table,
+        column,
+        why: error.to_string(),
+    })
+}
