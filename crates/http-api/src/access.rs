@@ -1,6 +1,7 @@
 //! Who may call what, as types: a rule is the only maker of its caller, and a handler takes the
 //! caller it needs, so that a route with the wrong rule does not compile.
 
+mod accounts;
 mod bearer;
 mod rules;
 
@@ -19,7 +20,7 @@ use model::{AgentId, KeyId, OrgId, Scope};
 
 use crate::error::ApiError;
 
-/// Finds the holder of an API key.
+/// Finds the holder of an API key; `admin` is the one that does outside of tests.
 #[async_trait]
 pub trait KeyDirectory: Send + Sync {
     /// Returns who holds the key, or `None` for one that is wrong, revoked or expired.
@@ -29,7 +30,7 @@ pub trait KeyDirectory: Send + Sync {
 /// The keys could not be looked up.
 #[derive(Debug, thiserror::Error)]
 #[error("could not look the key up")]
-pub struct Unavailable;
+pub struct Unavailable(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// Who a credential stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +52,8 @@ pub struct AgentKey {
     pub key: KeyId,
     /// What the key may do.
     pub scopes: Vec<Scope>,
-    /// Whether the key's actions are real.
-    pub livemode: Livemode,
+    /// Whether the agent was stopped when the key was looked up.
+    pub stopped: bool,
 }
 
 /// An org's live administration key.
@@ -62,15 +63,6 @@ pub struct OrgKey {
     pub org: OrgId,
     /// The key.
     pub key: KeyId,
-}
-
-/// Whether a key acts for real or for a test.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Livemode {
-    /// `svc_live_`: actions are real.
-    Live,
-    /// `svc_test_`: actions reach test connectors only.
-    Test,
 }
 
 /// Anybody, with or without a credential.
@@ -180,7 +172,12 @@ impl Reader {
         }
     }
 
-    /// Returns the key.
+    /// Returns whether both stand for the same reader, whatever else became of the key.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        self.key() == other.key() && self.only_agent() == other.only_agent()
+    }
+
+    /// Returns the key, for what is counted by key.
     pub fn key(&self) -> KeyId {
         match self {
             Self::Agent(key) => key.key,

@@ -12,7 +12,11 @@ use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
 use model::RequestId;
 
 use crate::{
-    call::Call, catalogue::Code, error::ApiError, listener::StreamSwitch, query::Query,
+    call::{Call, Params},
+    catalogue::Code,
+    error::ApiError,
+    listener::StreamSwitch,
+    query::Query,
     table::Input,
 };
 
@@ -36,7 +40,7 @@ pub enum BodyRule {
 pub(crate) struct Arrival {
     pub(crate) request: RequestId,
     pub(crate) head: Parts,
-    pub(crate) params: Vec<(String, String)>,
+    pub(crate) params: Params,
     pub(crate) body: RequestBody,
     pub(crate) body_time: Duration,
 }

@@ -21,6 +21,9 @@ const MAX_REFERENCE: usize = 256;
 /// The most characters of an idempotency key.
 const MAX_IDEMPOTENCY_KEY: usize = 255;
 
+/// The parameters of a path, by name and undecoded text.
+pub(crate) type Params = Vec<(String, String)>;
+
 /// A request as its handler sees it.
 #[derive(Debug)]
 pub struct Call {
@@ -30,7 +33,7 @@ pub struct Call {
     pub headers: HeaderMap,
     /// The query.
     pub query: Query,
-    pub(crate) params: Vec<(String, String)>,
+    pub(crate) params: Params,
     pub(crate) body: Bytes,
     pub(crate) connection: Option<StreamSwitch>,
 }

@@ -177,16 +177,12 @@ pub fn errors_markdown() -> String {
         "# Error codes\n\nGenerated from `crates/http-api/src/catalogue.rs`.\n\n\
          | HTTP | type | code | Meaning | What to do |\n|---|---|---|---|---|\n",
     );
-    for entry in Code::ALL.iter().map(|code| code.entry()) {
+    let row = |entry: Entry| {
         let statuses: Vec<String> = entry.statuses.iter().map(u16::to_string).collect();
-        text.push_str(&format!(
-            "| {} | `{}` | `{}` | {} | {} |\n",
-            statuses.join(", "),
-            entry.family.as_str(),
-            entry.code,
-            entry.title,
-            entry.remedy
-        ));
-    }
+        let (status, family) = (statuses.join(", "), entry.family.as_str());
+        let Entry { code, title, remedy, .. } = entry;
+        format!("| {status} | `{family}` | `{code}` | {title} | {remedy} |\n")
+    };
+    text.extend(Code::ALL.iter().map(|code| row(code.entry())));
     text
 }

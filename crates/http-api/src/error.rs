@@ -98,6 +98,15 @@ impl ApiError {
         Self::new(Code::ServiceUnavailable, message).retry_after(1)
     }
 
+    /// Returns the same 503 and logs its cause, which callers are not told.
+    pub fn unavailable_because(
+        message: impl Into<Cow<'static, str>>,
+        cause: &dyn std::error::Error,
+    ) -> Self {
+        tracing::error!(cause = chain(cause), "a request could not be answered");
+        Self::unavailable(message)
+    }
+
     /// Returns the 500 that tells nothing; the cause was logged where it was met.
     pub fn internal() -> Self {
         Self(Box::new(Problem {
@@ -202,6 +211,14 @@ impl fmt::Display for ApiError {
 }
 
 impl std::error::Error for ApiError {}
+
+/// Returns the error and its causes as one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source())
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}
 
 /// Returns at most the first 64 bytes of what a caller sent, for a message.
 pub(crate) fn excerpt(text: &str) -> &str {

@@ -119,7 +119,7 @@ fn body(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
         return Err(ApiError::invalid("Expect", "only `100-continue` is met"));
     }
     if headers.contains_key(UPGRADE) {
-        return Err(ApiError::invalid("Upgrade", "this server speaks HTTP/1.1 only"));
+        return Err(ApiError::invalid("Upgrade", "no other protocol is spoken here"));
     }
     Ok(())
 }

@@ -6,19 +6,28 @@
 //! code means.
 
 pub mod access;
+mod app;
 mod arrival;
 mod call;
 pub mod catalogue;
+mod cursor;
+pub mod description;
 mod error;
 mod fields;
 mod framing;
+mod handlers;
 mod lifecycle;
 mod listener;
+mod live;
 mod query;
+mod refusal;
 mod reply;
 pub mod router;
+pub mod routes;
 mod table;
+mod wire;
 
+pub use app::{App, Build, Check, Condition, Parts, Probe, Settings, service};
 pub use arrival::BodyRule;
 pub use call::Call;
 pub use catalogue::errors_markdown;
@@ -27,4 +36,8 @@ pub use lifecycle::{Control, Lifecycle, Phase};
 pub use listener::{Bounds, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
+pub use routes::routes_markdown;
 pub use table::{Input, Later, NOTHING, Patience, Place, Route, Table, at, json, later, query};
+
+#[cfg(test)]
+mod tests;

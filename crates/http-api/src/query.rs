@@ -57,6 +57,11 @@ impl Query {
         self.0.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns every parameter that was sent, by name and text.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
     /// Returns the parameter as a `T`, whose own error says what is accepted.
     pub fn parse<T>(&self, name: &'static str) -> Result<Option<T>, ApiError>
     where

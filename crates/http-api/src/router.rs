@@ -23,6 +23,7 @@ use tracing::Instrument;
 use crate::{
     access::KeyDirectory,
     arrival::{Arrival, BrokenOff, RequestBody},
+    call::Params,
     catalogue::Code,
     error::{ApiError, excerpt},
     reply::{Reply, ReplyBody},
@@ -149,7 +150,7 @@ impl<S: Send + Sync + 'static> Inner<S> {
         route.call(&self.front, &self.state, arrival).await
     }
 
-    fn find(&self, head: &Parts) -> Result<(&Route<S>, Vec<(String, String)>), ApiError> {
+    fn find(&self, head: &Parts) -> Result<(&Route<S>, Params), ApiError> {
         let found = self.paths.at(head.uri.path()).map_err(|_| {
             let path = excerpt(head.uri.path());
             ApiError::new(Code::RouteUnknown, format!("there is nothing at `{path}`"))

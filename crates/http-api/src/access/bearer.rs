@@ -22,10 +22,7 @@ pub(super) async fn holder(
     match keys.principal(&key).await {
         Ok(Some(principal)) => Ok(principal),
         Ok(None) => Err(ApiError::unauthenticated("the API key is not valid")),
-        Err(error) => {
-            tracing::error!(%error, "could not authenticate a request");
-            Err(ApiError::unavailable("keys cannot be looked up now"))
-        }
+        Err(error) => Err(ApiError::unavailable_because("keys cannot be looked up now", &error)),
     }
 }
 

@@ -1,0 +1,11 @@
+//! What each route does: read the call, ask the domain, show the answer.
+
+pub(crate) mod actions;
+pub(crate) mod events;
+mod health;
+mod key_set;
+pub(crate) mod system;
+pub(crate) mod tools;
+
+pub(crate) use health::Health;
+pub(crate) use key_set::KeySetCache;

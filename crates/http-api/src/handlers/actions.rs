@@ -1,0 +1,60 @@
+//! Actions: sending, reading, listing, reporting, cancelling.
+
+mod read;
+mod send;
+
+use std::sync::Arc;
+
+use gate::Reported;
+use http::HeaderName;
+use http::HeaderValue;
+use ledger::record::Action;
+use model::ActionId;
+
+pub(crate) use read::{DETAIL, list, show};
+pub(crate) use send::send;
+
+use crate::{
+    access::{AgentCaller, Canceller},
+    app::App,
+    call::Call,
+    error::ApiError,
+    reply::Reply,
+    wire::{ActionView, edge_report},
+};
+
+const REPLAYED: HeaderName = HeaderName::from_static("service-idempotent-replayed");
+const YES: HeaderValue = HeaderValue::from_static("true");
+
+/// `POST /v1/actions/{id}/result`
+pub(crate) async fn report(
+    app: Arc<App>,
+    caller: AgentCaller,
+    call: Call,
+) -> Result<Reply, ApiError> {
+    let AgentCaller(key) = caller;
+    let report = edge_report(&call, &key)?;
+    match app.gate.report(report).await? {
+        Reported::Sealed(action) => shown(&action),
+        Reported::Replayed(action) => Ok(shown(&action)?.with(REPLAYED, YES)),
+    }
+}
+
+/// `POST /v1/actions/{id}/cancel`
+pub(crate) async fn cancel(
+    app: Arc<App>,
+    caller: Canceller,
+    call: Call,
+) -> Result<Reply, ApiError> {
+    let id: ActionId = call.param("id")?;
+    call.idempotency_key()?;
+    let (org, by) = match caller {
+        Canceller::Agent(key) => (key.org, gate::Canceller::Agent(key.agent, key.key)),
+        Canceller::Org(key) => (key.org, gate::Canceller::OrgKey(key.key)),
+    };
+    shown(&*app.gate.cancel(org, id, by).await?)
+}
+
+fn shown(action: &Action) -> Result<Reply, ApiError> {
+    Reply::ok(&ActionView::from(action))
+}

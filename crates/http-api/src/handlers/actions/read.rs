@@ -1,0 +1,141 @@
+//! `GET /v1/actions` and `GET /v1/actions/{id}`
+
+use std::{sync::Arc, time::Duration};
+
+use gate::{ActionDetail, Place};
+use ledger::record::Action;
+use model::{ActionId, EventType, State};
+use tokio::time::Instant;
+
+use crate::{
+    access::Reader,
+    app::{App, Waiter},
+    call::Call,
+    error::{ApiError, excerpt},
+    live::{Ended, Wait, WaitBounds},
+    query::{Param, Query},
+    refusal::stopped,
+    reply::Reply,
+    wire::{ActionView, DetailView, ListRequest, ListView, wait_seconds},
+};
+
+/// The parameters of one action.
+pub(crate) const DETAIL: &[Param] = &[Param::One("wait"), Param::Many("expand[]")];
+
+/// `GET /v1/actions`
+pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+    let ListRequest { mut filter, limit } = ListRequest::read(&call.query)?;
+    let after = app.cursors.read(&caller, &call.query)?;
+    if let Some(own) = caller.only_agent() {
+        if filter.agent.is_some_and(|named| named != own) {
+            return Reply::ok(&ListView::page(Vec::<ActionView<'_>>::new(), None));
+        }
+        filter.agent = Some(own);
+    }
+    let page = app.gate.list(caller.org(), &filter, after, limit).await?;
+    let last = page.actions.last().filter(|_| page.has_more);
+    let cursor = last.map(|action| {
+        let place = Place { created_at: action.created_at, id: action.id };
+        app.cursors.write(place, &caller, &call.query)
+    });
+    Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor))
+}
+
+/// `GET /v1/actions/{id}`
+pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+    let id: ActionId = call.param("id")?;
+    let wait = wait(&call.query)?;
+    let whole = witness_detail(&call.query)?;
+    if !wait.is_zero() {
+        wait_for(&app, &caller, id, wait).await?;
+    }
+    let detail =
+        app.gate.detail(caller.org(), id).await?.filter(|it| may_read(&caller, &it.action));
+    let detail = detail.ok_or_else(ApiError::not_found)?;
+    shown(&detail, whole)
+}
+
+/// Whether the witness's whole detail is asked for.
+enum WitnessDetail {
+    Whole,
+    Digest,
+}
+
+fn shown(detail: &ActionDetail, asked: WitnessDetail) -> Result<Reply, ApiError> {
+    let view = DetailView::new(detail).map_err(|error| {
+        tracing::error!(action = %detail.action.id, %error, "a stored deed is not what was sealed");
+        ApiError::internal()
+    })?;
+    match asked {
+        WitnessDetail::Whole => Reply::ok(&view.with_witness_detail(&detail.disclosures)),
+        WitnessDetail::Digest => Reply::ok(&view),
+    }
+}
+
+fn may_read(caller: &Reader, action: &Action) -> bool {
+    caller.only_agent().is_none_or(|own| action.agent.id == own)
+}
+
+fn wait(query: &Query) -> Result<Duration, ApiError> {
+    wait_seconds("wait", query.parse::<f64>("wait")?.unwrap_or(0.0))
+}
+
+fn witness_detail(query: &Query) -> Result<WitnessDetail, ApiError> {
+    let mut asked = WitnessDetail::Digest;
+    for value in query.all("expand[]") {
+        match value {
+            // Always shown; accepted for clients that ask for them.
+            "request" | "result" | "events" => {}
+            "witness.detail" => asked = WitnessDetail::Whole,
+            _ => {
+                let message = format!(
+                    "expected `request`, `result`, `events` or `witness.detail`, got `{}`",
+                    excerpt(value)
+                );
+                return Err(ApiError::invalid("expand[]", message));
+            }
+        }
+    }
+    Ok(asked)
+}
+
+/// Waits until the action is not as it is now, unless it has ended.
+async fn wait_for(
+    app: &App,
+    caller: &Reader,
+    id: ActionId,
+    wait: Duration,
+) -> Result<(), ApiError> {
+    let deadline = Instant::now() + wait;
+    let listening = Wait::begin(&app.feeds, caller.org(), id).await?;
+    let action = app.gate.action(caller.org(), id).await?.filter(|it| may_read(caller, it));
+    let action = action.ok_or_else(ApiError::not_found)?;
+    if matches!(action.state, State::Sealed | State::Cancelled) {
+        return Ok(());
+    }
+    refuse_stopped(app, caller).await?;
+    let waiter = caller.only_agent().map_or(Waiter::Org(caller.key()), Waiter::Agent);
+    let _slot = app
+        .waits
+        .take(waiter)
+        .ok_or_else(|| ApiError::rate_limited("20 waits are open; let one end first"))?;
+    let lifecycle = app.lifecycle.clone();
+    let bounds = WaitBounds { deadline, lifecycle, agent: caller.only_agent() };
+    match listening.change(&app.gate, &action, bounds).await? {
+        Ended::Action(_) => Ok(()),
+        Ended::Stopped(kind) => Err(stopped(kind)),
+    }
+}
+
+/// Refuses to begin a wait that a Stop would have ended.
+async fn refuse_stopped(app: &App, caller: &Reader) -> Result<(), ApiError> {
+    let Reader::Agent(key) = caller else { return Ok(()) };
+    if key.stopped {
+        return Err(stopped(EventType::AgentStopped));
+    }
+    let snapshot = app.gate.ledger().look(key.org).await?;
+    if snapshot.org().is_some_and(|org| org.stop.is_some()) {
+        return Err(stopped(EventType::OrgStopped));
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! `POST /v1/actions`
+
+use std::sync::Arc;
+
+use gate::{Running, Submission, SubmitError, Submitted};
+use http::StatusCode;
+use ledger::record::Action;
+use model::Status;
+use tokio::time::Instant;
+
+use super::{REPLAYED, YES};
+use crate::{
+    access::AgentCaller,
+    app::App,
+    call::Call,
+    error::ApiError,
+    live::{Ended, Wait, WaitBounds},
+    refusal::refusal,
+    reply::Reply,
+    wire::{ActionView, SendRequest},
+};
+
+/// Sends an action and answers with how it stands.
+pub(crate) async fn send(
+    app: Arc<App>,
+    caller: AgentCaller,
+    call: Call,
+) -> Result<Reply, ApiError> {
+    let AgentCaller(key) = caller;
+    let SendRequest { submission, wait } = SendRequest::read(&call, &key)?;
+    let deadline = Instant::now() + wait.unwrap_or(app.wait_timeout);
+    match submit(&app, submission).await? {
+        Submitted::Decided(action) => answer(&app, &action),
+        Submitted::Running(running) => finished(&app, running, deadline).await,
+        Submitted::Replayed(action) => replayed(&app, action, deadline).await,
+    }
+}
+
+/// Submits in a task of its own: a client that goes away must not take a permitted action with
+/// it between its turn and its run.
+async fn submit(app: &App, submission: Submission) -> Result<Submitted, SubmitError> {
+    let gate = app.gate.clone();
+    match tokio::spawn(async move { gate.submit(submission).await }).await {
+        Ok(submitted) => submitted,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Tasks are cancelled only when the whole process ends.
+            Err(_) => Err(ledger::LedgerError::InDoubt.into()),
+        },
+    }
+}
+
+/// Waits for the end of a run as long as its sender wants to.
+async fn finished(app: &App, running: Running, deadline: Instant) -> Result<Reply, ApiError> {
+    let Running { action, done } = running;
+    let mut lifecycle = app.lifecycle.clone();
+    let done = tokio::select! {
+        done = done => done.ok(),
+        () = tokio::time::sleep_until(deadline) => None,
+        () = lifecycle.closing() => None,
+    };
+    match done {
+        Some(end) => Reply::ok(&ActionView::from(&*end.action).with_result(end.result)),
+        None => answer(app, &action),
+    }
+}
+
+/// Answers with the action that the idempotency key names; one that still runs is waited for.
+async fn replayed(
+    app: &Arc<App>,
+    action: Box<Action>,
+    deadline: Instant,
+) -> Result<Reply, ApiError> {
+    let action = match action.status {
+        Status::Processing => settled(app, action, deadline).await?,
+        Status::Executed
+        | Status::Failed
+        | Status::Authorized
+        | Status::PendingApproval
+        | Status::Denied
+        | Status::Cancelled => action,
+    };
+    match answer(app, &action) {
+        Ok(reply) => Ok(reply.with(REPLAYED, YES)),
+        Err(error) => Err(error.with(REPLAYED, YES)),
+    }
+}
+
+async fn settled(
+    app: &App,
+    action: Box<Action>,
+    deadline: Instant,
+) -> Result<Box<Action>, ApiError> {
+    let wait = Wait::begin(&app.feeds, action.org, action.id).await?;
+    let bounds = WaitBounds { deadline, lifecycle: app.lifecycle.clone(), agent: None };
+    match wait.change(&app.gate, &action, bounds).await? {
+        Ended::Action(now) => Ok(now.unwrap_or(action)),
+        Ended::Stopped(_) => Ok(action),
+    }
+}
+
+/// Returns the answer to an action as it stands, without its result.
+fn answer(app: &App, action: &Action) -> Result<Reply, ApiError> {
+    if let Some(refusal) = refusal(action, app.clock.now()) {
+        return Err(refusal);
+    }
+    let status = match action.status {
+        Status::Processing | Status::PendingApproval => StatusCode::ACCEPTED,
+        Status::Executed
+        | Status::Failed
+        | Status::Authorized
+        | Status::Denied
+        | Status::Cancelled => StatusCode::OK,
+    };
+    Ok(Reply::json(status, &ActionView::from(action)))
+}

@@ -1,0 +1,63 @@
+//! The live stream of what was committed.
+
+use std::sync::Arc;
+
+use event::Types;
+use model::{AgentId, Scope};
+
+use crate::{
+    access::{Reader, bearer},
+    app::App,
+    call::Call,
+    error::{ApiError, excerpt},
+    live::{Cursor, EventStream, Opening, Wanted},
+    query::Param,
+    reply::Reply,
+};
+
+/// The parameters of the stream.
+pub(crate) const QUERY: &[Param] =
+    &[Param::One("types"), Param::One("agent"), Param::One("last_event_id")];
+
+/// `GET /v1/events`
+pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+    let wanted = wanted(&call, &caller)?;
+    let cursor = cursor(&call)?;
+    let bearer = bearer(&call.headers)
+        .ok_or_else(|| ApiError::unauthenticated("send an API key as a bearer token"))?;
+    let slot = app.streams.take(caller.key()).ok_or_else(|| {
+        ApiError::rate_limited("8 streams are open with this key; close one first")
+    })?;
+    let opening = Opening { caller, bearer, slot };
+    let stream = EventStream::open(app, opening, wanted, cursor).await?;
+    call.will_stream();
+    Ok(Reply::stream("text/event-stream", stream.into_body()))
+}
+
+fn wanted(call: &Call, caller: &Reader) -> Result<Wanted, ApiError> {
+    let types = match call.query.text("types") {
+        None => Types::every(),
+        Some(text) => {
+            Types::parse(text).map_err(|error| ApiError::invalid("types", error.to_string()))?
+        }
+    };
+    let named = call.query.parse::<AgentId>("agent")?;
+    let agent = match (caller.only_agent(), named) {
+        (None, named) => named,
+        // Another agent's events take the org's own key.
+        (Some(own), Some(named)) if own != named => {
+            return Err(ApiError::insufficient_scope(Scope::Admin).on("agent"));
+        }
+        (Some(own), _) => Some(own),
+    };
+    Ok(Wanted { types, agent })
+}
+
+/// Returns where to resume; the header wins, and both must be well formed.
+fn cursor(call: &Call) -> Result<Option<Cursor>, ApiError> {
+    let queried = call.query.parse::<Cursor>("last_event_id")?;
+    let Some(text) = call.header("Last-Event-ID") else { return Ok(queried) };
+    text.parse().map(Some).map_err(|error| {
+        ApiError::invalid("Last-Event-ID", format!("could not read `{}`: {error}", excerpt(text)))
+    })
+}

@@ -1,0 +1,70 @@
+//! The published seal keys.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{
+    HeaderName, HeaderValue, StatusCode,
+    header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, ETAG},
+};
+use tokio::{sync::Mutex, time::Instant};
+
+use crate::{access::Anyone, app::App, call::Call, error::ApiError, reply::Reply};
+
+/// How long the set is kept before it is read again.
+const CACHED_FOR: Duration = Duration::from_mins(1);
+
+const HEADERS: [(HeaderName, HeaderValue); 2] = [
+    (CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")),
+    (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
+];
+
+/// The set as it was last read.
+#[derive(Default)]
+pub(crate) struct KeySetCache(Mutex<Option<(Instant, Published)>>);
+
+#[derive(Clone)]
+struct Published {
+    body: Bytes,
+    etag: HeaderValue,
+}
+
+impl KeySetCache {
+    async fn published(&self, app: &App) -> Result<Published, ApiError> {
+        let mut last = self.0.lock().await;
+        if let Some((at, published)) = &*last
+            && at.elapsed() < CACHED_FOR
+        {
+            return Ok(published.clone());
+        }
+        let set = app.admin.key_set().await.map_err(|error| {
+            ApiError::unavailable_because("the seal keys cannot be read now", &error)
+        })?;
+        let etag = HeaderValue::from_str(&set.etag()).map_err(|_| ApiError::internal())?;
+        let published = Published { body: Bytes::from(set.to_json()), etag };
+        *last = Some((Instant::now(), published.clone()));
+        Ok(published)
+    }
+}
+
+/// `GET /.well-known/service/keys.json`
+pub(crate) async fn keys(app: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
+    let Published { body, etag } = app.key_set.published(&app).await?;
+    let current = call.header("If-None-Match").is_some_and(|known| matches(known, &etag));
+    let reply = if current {
+        Reply::empty(StatusCode::NOT_MODIFIED)
+    } else {
+        Reply::bytes(StatusCode::OK, "application/json", body)
+    };
+    let reply = HEADERS.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value));
+    Ok(reply.with(ETAG, etag))
+}
+
+/// Returns whether an `If-None-Match` header names the tag (weak comparison).
+fn matches(known: &str, etag: &HeaderValue) -> bool {
+    known.trim() == "*"
+        || known
+            .split(',')
+            .map(str::trim)
+            .any(|tag| tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == etag.as_bytes())
+}

@@ -1,0 +1,45 @@
+//! The server about itself: health, version, this interface's description, error pages, seal keys.
+
+use std::sync::Arc;
+
+use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
+use serde_json::json;
+
+use crate::{
+    access::Anyone,
+    app::App,
+    call::Call,
+    catalogue::{self, Code},
+    description,
+    error::ApiError,
+    reply::Reply,
+    router::{API_VERSION, API_VERSIONS},
+};
+
+pub(crate) use super::{health::health, key_set::keys};
+
+/// `GET /v1/version`
+pub(crate) async fn version(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
+    Reply::ok(&json!({
+        "object": "version",
+        "build": app.build.version,
+        "commit": app.build.commit,
+        "api_versions": API_VERSIONS,
+        "default_api_version": API_VERSION,
+    }))
+}
+
+/// `GET /api/openapi.yaml`
+pub(crate) async fn description(_: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
+    Ok(Reply::bytes(StatusCode::OK, "application/yaml", description::TEXT))
+}
+
+/// `GET /docs/errors/{code}`
+pub(crate) async fn error_page(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
+    let word: String = call.param("code")?;
+    let code = Code::from_word(&word).ok_or_else(ApiError::not_found)?;
+    let policy = HeaderValue::from_static(catalogue::content_security_policy());
+    Ok(Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", catalogue::page(code))
+        .with(CONTENT_SECURITY_POLICY, policy)
+        .with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")))
+}

@@ -1,0 +1,110 @@
+//! A wait for one action's next step.
+
+use event::Event;
+use gate::Gate;
+use ledger::{StoreDown, record::Action};
+use model::{ActionId, AgentId, EventType, OrgId};
+use serde_json::json;
+use tokio::{sync::broadcast, time::Instant};
+
+use super::{
+    Feeds,
+    feed::{Batch, Subscription},
+};
+use crate::lifecycle::Lifecycle;
+
+/// A wait that has begun: nothing that is committed from here on is missed.
+pub(crate) struct Wait {
+    subscription: Subscription,
+    org: OrgId,
+    action: ActionId,
+}
+
+/// Why a wait ended.
+pub(crate) enum Ended {
+    /// The action is not as it was, or the time is up.
+    Action(Option<Box<Action>>),
+    /// The waiting agent, or its org, was stopped.
+    Stopped(EventType),
+}
+
+impl Wait {
+    /// Begins to listen for the action.
+    pub(crate) async fn begin(
+        feeds: &Feeds,
+        org: OrgId,
+        action: ActionId,
+    ) -> Result<Self, StoreDown> {
+        Ok(Self { subscription: feeds.subscribe(org).await?, org, action })
+    }
+
+    /// Waits until the action's state or status is another than it was, until the deadline, or
+    /// until the server closes.
+    pub(crate) async fn change(
+        mut self,
+        gate: &Gate,
+        was: &Action,
+        bounds: WaitBounds,
+    ) -> Result<Ended, StoreDown> {
+        let WaitBounds { deadline, mut lifecycle, agent } = bounds;
+        loop {
+            let now = gate.action(self.org, self.action).await?;
+            let moved =
+                now.as_ref().is_none_or(|now| (now.state, now.status) != (was.state, was.status));
+            if moved || Instant::now() >= deadline {
+                return Ok(Ended::Action(now.map(Box::new)));
+            }
+            tokio::select! {
+                touched = self.touched(agent) => match touched {
+                    Touched::Action => {}
+                    Touched::Stop(kind) => return Ok(Ended::Stopped(kind)),
+                },
+                () = tokio::time::sleep_until(deadline) => {}
+                () = lifecycle.closing() => return Ok(Ended::Action(now.map(Box::new))),
+            }
+        }
+    }
+
+    /// Waits for an event that may end the wait.
+    async fn touched(&mut self, agent: Option<AgentId>) -> Touched {
+        loop {
+            match self.subscription.batches.recv().await {
+                Ok(batch) => {
+                    if let Some(touched) = touches(&batch, self.action, agent) {
+                        return touched;
+                    }
+                }
+                // What was missed may have been about the action: look.
+                Err(broadcast::error::RecvError::Lagged(_)) => return Touched::Action,
+                // The feed lives as long as its listeners; without it only time ends the wait.
+                Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+}
+
+/// What bounds a wait.
+pub(crate) struct WaitBounds {
+    pub(crate) deadline: Instant,
+    pub(crate) lifecycle: Lifecycle,
+    /// The waiting agent, whose Stop ends the wait.
+    pub(crate) agent: Option<AgentId>,
+}
+
+enum Touched {
+    Action,
+    Stop(EventType),
+}
+
+fn touches(batch: &Batch, action: ActionId, agent: Option<AgentId>) -> Option<Touched> {
+    let stops = |event: &&Event| {
+        let own = agent.is_some_and(|agent| event.object.get("id") == Some(&json!(agent)));
+        let org = event.kind == EventType::OrgStopped && agent.is_some();
+        org || (event.kind == EventType::AgentStopped && own)
+    };
+    if let Some(stop) = batch.events.iter().find(stops) {
+        return Some(Touched::Stop(stop.kind));
+    }
+    let about = |event: &Event| event.action == Some(action);
+    batch.events.iter().any(about).then_some(Touched::Action)
+}

@@ -1,0 +1,113 @@
+//! Slow, silent and many clients, and the way down.
+
+use std::time::Duration;
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{Instant, timeout},
+};
+
+use super::support::*;
+use crate::{Bounds, Phase};
+
+const LONG: Duration = Duration::from_secs(3);
+
+async fn closes(stream: &mut TcpStream) -> bool {
+    let mut rest = Vec::new();
+    matches!(timeout(LONG, stream.read_to_end(&mut rest)).await, Ok(Ok(_)))
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_closed() {
+    let server = start(quick()).await;
+    for sent in ["", "GET /v1/pi", "PRI * HT", "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        assert!(closes(&mut stream).await, "{sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_trickles_is_cut_off() {
+    let server = start(quick()).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let begun = Instant::now();
+    for byte in b"GET /v1/ping HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaa".iter().cycle() {
+        if stream.write_all(&[*byte]).await.is_err() || begun.elapsed() > LONG {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(begun.elapsed() < LONG);
+}
+
+#[tokio::test]
+async fn a_body_that_trickles_is_refused() {
+    let server = start(quick()).await;
+    let request = format!(
+        "POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {AGENT}\r\n\
+         Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{{"
+    );
+    let answer = exchange(server.address, request).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert_eq!(header(&answer, "connection"), Some("close"));
+}
+
+#[tokio::test]
+async fn a_reader_that_stops_reading_is_cut_off() {
+    let server = start(quick()).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // What the kernel held is still there to be read; behind it the connection is broken.
+    let mut rest = Vec::new();
+    let ended = timeout(LONG, stream.read_to_end(&mut rest)).await;
+    assert!(ended.is_ok(), "the flood went on");
+    assert!(rest.starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn connections_over_the_cap_wait_for_a_free_place() {
+    let server = start(Bounds { connections: 1, header_time: LONG, ..quick() }).await;
+    let first = TcpStream::connect(server.address).await.unwrap();
+    let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    assert_eq!(exchange(server.address, request).await, "");
+    let waiting = tokio::spawn(exchange(server.address, request));
+    drop(first);
+    assert!(waiting.await.unwrap().contains("pong"));
+}
+
+#[tokio::test]
+async fn draining_still_answers_and_closing_finishes_what_is_open() {
+    let server = start(quick()).await;
+    let address = server.address;
+    let slow = "GET /v1/slow HTTP/1.1\r\nHost: a\r\n\r\n";
+    let ping = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let drain = tokio::spawn(async move {
+        server.control.drain(Duration::from_millis(200), std::future::pending()).await;
+        server.control
+    });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(server.lifecycle.phase(), Phase::Draining);
+    assert!(exchange(address, ping).await.contains("pong"));
+    let mut open = TcpStream::connect(address).await.unwrap();
+    open.write_all(slow.as_bytes()).await.unwrap();
+    drain.await.unwrap();
+    let mut answer = String::new();
+    open.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(server.done.await.unwrap(), 0);
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_cut_off_at_the_hard_limit() {
+    let bounds = Bounds { drain_time: Duration::from_millis(100), ..quick() };
+    let server = start(bounds).await;
+    let mut open = TcpStream::connect(server.address).await.unwrap();
+    open.write_all(b"GET /v1/never HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    server.control.close();
+    assert_eq!(timeout(LONG, server.done).await.unwrap().unwrap(), 1);
+}

@@ -1,0 +1,189 @@
+//! A table of odd routes behind a real socket, and a client that sends bytes as they are.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use crypto::Secret;
+use http::StatusCode;
+use model::{Clock, Entropy, Scope, Timestamp};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinHandle,
+};
+
+use crate::{
+    access::{
+        ADMINS, AGENT_EXECUTE, AgentCaller, AgentKey, Anyone, KeyDirectory, OrgKey, PUBLIC,
+        Principal, Unavailable,
+    },
+    router::{Front, Router},
+    *,
+};
+
+pub(super) struct FixedClock;
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        "2026-10-01T12:00:00.000Z".parse().unwrap()
+    }
+}
+
+pub(super) struct Sevens;
+
+impl Entropy for Sevens {
+    fn fill(&self, buffer: &mut [u8]) {
+        buffer.fill(7);
+    }
+}
+
+pub(super) struct Keys;
+
+pub(super) const AGENT: &str = "svc_live_agent";
+pub(super) const READ_ONLY: &str = "svc_live_reader";
+pub(super) const ORG: &str = "svc_live_org";
+
+#[async_trait]
+impl KeyDirectory for Keys {
+    async fn principal(&self, key: &Secret<String>) -> Result<Option<Principal>, Unavailable> {
+        let org = "org_01h455vb4pex5vsknk084sn02q".parse().unwrap();
+        let id = "key_01h455vb4pex5vsknk084sn02q".parse().unwrap();
+        let agent = |scopes| {
+            let agent = "agt_01h455vb4pex5vsknk084sn02q".parse().unwrap();
+            Principal::Agent(AgentKey { org, agent, key: id, scopes, stopped: false })
+        };
+        match key.expose().as_str() {
+            AGENT => Ok(Some(agent(vec![Scope::ActionsExecute, Scope::ActionsRead]))),
+            READ_ONLY => Ok(Some(agent(vec![Scope::ActionsRead]))),
+            ORG => Ok(Some(Principal::Org(OrgKey { org, key: id }))),
+            "svc_live_down" => Err(Unavailable("the test says so".into())),
+            _ => Ok(None),
+        }
+    }
+}
+
+type Answer = Result<Reply, ApiError>;
+
+async fn ping(_: Arc<()>, _: Anyone, call: Call) -> Answer {
+    Reply::ok(&json!({ "pong": call.query.text("n") }))
+}
+
+async fn echo(_: Arc<()>, _: AgentCaller, call: Call) -> Answer {
+    let mut fields = call.fields()?;
+    let name: String = fields.required("name")?;
+    let args = fields.any("args");
+    fields.finish()?;
+    Reply::ok(&json!({ "name": name, "args": args, "key": call.idempotency_key()? }))
+}
+
+async fn item(_: Arc<()>, _: Anyone, call: Call) -> Answer {
+    Reply::ok(&json!({ "name": call.param::<String>("name")? }))
+}
+
+async fn panics(_: Arc<()>, _: Anyone, _: Call) -> Answer {
+    panic!("as the test asks")
+}
+
+async fn slow(_: Arc<()>, _: Anyone, _: Call) -> Answer {
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    Ok(Reply::empty(StatusCode::OK))
+}
+
+async fn never(_: Arc<()>, _: Anyone, _: Call) -> Answer {
+    std::future::pending().await
+}
+
+async fn settings(_: Arc<()>, _: access::Admin, _: Call) -> Answer {
+    Reply::ok(&json!({}))
+}
+
+async fn flood(_: Arc<()>, _: Anyone, call: Call) -> Answer {
+    call.will_stream();
+    let chunk = bytes::Bytes::from(vec![b'x'; 64 * 1024]);
+    let chunks =
+        futures_util::stream::repeat_with(move || Ok(hyper::body::Frame::data(chunk.clone())));
+    Ok(Reply::stream("text/plain", chunks))
+}
+
+#[rustfmt::skip]
+fn table() -> Table<()> {
+    vec![
+        at("GET",  "/v1/ping",        "ping")    .with(PUBLIC,        query(&[Param::One("n")]), Patience::Short, ping),
+        at("POST", "/v1/echo",        "echo")    .with(AGENT_EXECUTE, json(64),                  Patience::Short, echo),
+        at("GET",  "/v1/item/{name}", "item")    .with(PUBLIC,        NOTHING,                   Patience::Short, item),
+        at("POST", "/v1/panic",       "panic")   .with(PUBLIC,        NOTHING,                   Patience::Short, panics),
+        at("GET",  "/v1/slow",        "slow")    .with(PUBLIC,        NOTHING,                   Patience::Short, slow),
+        at("GET",  "/v1/never",       "never")   .with(PUBLIC,        NOTHING,                   Patience::Short, never),
+        at("GET",  "/v1/settings",    "settings").with(ADMINS,        NOTHING,                   Patience::Short, settings),
+        at("GET",  "/flood",          "flood")   .with(PUBLIC,        NOTHING,                   Patience::Short, flood),
+    ]
+}
+
+pub(super) fn router() -> Router<()> {
+    let front = Front {
+        base_url: "http://test".to_owned(),
+        keys: Arc::new(Keys),
+        clock: Arc::new(FixedClock),
+        entropy: Arc::new(Sevens),
+        body_time: Duration::from_millis(200),
+    };
+    Router::new(front, Arc::new(()), table()).unwrap()
+}
+
+pub(super) struct Server {
+    pub(super) address: SocketAddr,
+    pub(super) control: Control,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) done: JoinHandle<usize>,
+}
+
+pub(super) fn quick() -> Bounds {
+    Bounds {
+        connections: 64,
+        header_time: Duration::from_millis(200),
+        write_stall: Duration::from_millis(300),
+        drain_time: Duration::from_secs(5),
+    }
+}
+
+pub(super) async fn start(bounds: Bounds) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (control, lifecycle) = Control::new();
+    let done = tokio::spawn(serve(listener, router(), lifecycle.clone(), bounds));
+    Server { address, control, lifecycle, done }
+}
+
+/// Sends the bytes and returns everything until the server closes or pauses for 700 ms.
+pub(super) async fn exchange(address: SocketAddr, bytes: impl AsRef<[u8]>) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(bytes.as_ref()).await.unwrap();
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    let pause = Duration::from_millis(700);
+    while let Ok(Ok(read)) = tokio::time::timeout(pause, stream.read(&mut buffer)).await {
+        if read == 0 {
+            break;
+        }
+        answer.extend_from_slice(&buffer[..read]);
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// Returns status and JSON body of the first response in the text.
+pub(super) fn parsed(answer: &str) -> (u16, Value) {
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let mut values = serde_json::Deserializer::from_str(body).into_iter();
+    (status, values.next().and_then(Result::ok).unwrap_or(Value::Null))
+}
+
+/// Returns a response's header.
+pub(super) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    let head = answer.split_once("\r\n\r\n").map_or(answer, |(head, _)| head);
+    head.lines()
+        .filter_map(|line| line.split_once(": "))
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
+}

@@ -1,0 +1,107 @@
+//! The query of `GET /v1/actions`.
+
+use std::{fmt, str::FromStr};
+
+use gate::{Filter, ShadowDiffers};
+use model::{AgentId, BadTimestamp, Timestamp};
+
+use crate::{
+    error::ApiError,
+    query::{Param, Query},
+};
+
+/// The parameters of the list.
+pub(crate) const LIST: &[Param] = &[
+    Param::One("agent"),
+    Param::One("tool"),
+    Param::One("state"),
+    Param::One("decision"),
+    Param::One("verdict"),
+    Param::One("level"),
+    Param::One("on_behalf_of"),
+    Param::One("created_at[gte]"),
+    Param::One("created_at[lt]"),
+    Param::One("q"),
+    Param::One("shadow_differs"),
+    Param::One("limit"),
+    Param::One("cursor"),
+];
+
+const MAX_LIMIT: usize = 100;
+const DEFAULT_LIMIT: usize = 20;
+
+/// What a list request asks for, its cursor aside.
+#[derive(Debug)]
+pub(crate) struct ListRequest {
+    pub(crate) filter: Filter,
+    pub(crate) limit: usize,
+}
+
+impl ListRequest {
+    /// Reads the request.
+    pub(crate) fn read(query: &Query) -> Result<Self, ApiError> {
+        let moment = |name| query.parse::<Moment>(name).map(|read| read.map(|Moment(time)| time));
+        let filter = Filter {
+            agent: query.parse::<AgentId>("agent")?,
+            tool: tool(query)?,
+            states: query.list("state")?,
+            decisions: query.list("decision")?,
+            verdicts: query.list("verdict")?,
+            levels: query.list("level")?,
+            on_behalf_of: within(query, "on_behalf_of", 1..=256)?,
+            from: moment("created_at[gte]")?,
+            to: moment("created_at[lt]")?,
+            text: within(query, "q", 2..=64)?,
+            shadow_differs: shadow_differs(query)?,
+        };
+        let limit = query.parse::<usize>("limit")?.unwrap_or(DEFAULT_LIMIT);
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(ApiError::invalid("limit", "expected 1 to 100"));
+        }
+        Ok(Self { filter, limit })
+    }
+}
+
+fn tool(query: &Query) -> Result<Option<policy::Glob>, ApiError> {
+    let read = |text| policy::Glob::parse(text);
+    let glob = query.text("tool").map(read).transpose();
+    glob.map_err(|error| ApiError::invalid("tool", error.to_string()))
+}
+
+fn within(
+    query: &Query,
+    name: &'static str,
+    bounds: std::ops::RangeInclusive<usize>,
+) -> Result<Option<String>, ApiError> {
+    let Some(text) = query.text(name) else { return Ok(None) };
+    if bounds.contains(&text.chars().count()) {
+        return Ok(Some(text.to_owned()));
+    }
+    let message = format!("expected {} to {} characters", bounds.start(), bounds.end());
+    Err(ApiError::invalid(name, message))
+}
+
+fn shadow_differs(query: &Query) -> Result<Option<ShadowDiffers>, ApiError> {
+    match query.text("shadow_differs") {
+        None => Ok(None),
+        Some("true") => Ok(Some(ShadowDiffers)),
+        Some(_) => Err(ApiError::invalid("shadow_differs", "expected `true`")),
+    }
+}
+
+/// A time as callers write it, with any offset.
+struct Moment(Timestamp);
+
+impl FromStr for Moment {
+    type Err = BadTimestamp;
+
+    fn from_str(text: &str) -> Result<Self, BadTimestamp> {
+        Timestamp::parse_rfc3339(text).map(Self)
+    }
+}
+
+impl fmt::Debug for Moment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
