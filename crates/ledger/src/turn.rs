@@ -5,7 +5,7 @@ use model::{EventId, EventType, Mint, OrgId, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    AppendError, DeedEntry, Entry, Head, LedgerError, Needs, Notice, PlacedDeed, Snapshot,
+    AppendError, Change, DeedEntry, Entry, Head, LedgerError, Needs, Notice, PlacedDeed, Snapshot,
     StoreDown, Turn, ledger::Shared, queue::Waiting,
 };
 
@@ -29,6 +29,8 @@ pub(crate) struct Driver {
 struct Draft {
     turn: Turn,
     after: Snapshot,
+    /// How many requests of the batch decided.
+    decided: usize,
 }
 
 /// Why a turn could not be drafted.
@@ -41,8 +43,8 @@ enum DraftFault {
 }
 
 enum Outcome {
-    /// Everything is durable, or there was nothing to write.
-    Done,
+    /// What this many requests of the batch decided is durable, or there was nothing to write.
+    Done(usize),
     /// Somebody else moved the head.
     Again,
     Failed(LedgerError),
@@ -66,7 +68,13 @@ impl Driver {
                     let rest = batch.split_off(batch.len() / 2);
                     batches.extend([rest, batch]);
                 }
-                Outcome::Done => tell(batch, Ok(())),
+                Outcome::Done(decided) => {
+                    let rest = batch.split_off(decided);
+                    tell(batch, Ok(()));
+                    if !rest.is_empty() {
+                        batches.push(rest);
+                    }
+                }
                 Outcome::Failed(error) => tell(batch, Err(error)),
                 Outcome::Refused => tell(batch, Err(LedgerError::Fault)),
                 Outcome::Again => tell(batch, Err(LedgerError::Unavailable)),
@@ -100,7 +108,7 @@ impl Driver {
             Ok(Some(draft)) => draft,
             // Nothing to append means no compare-and-set, and memory alone proves nothing.
             Ok(None) if remembered => return Ok(Outcome::Again),
-            Ok(None) => return Ok(Outcome::Done),
+            Ok(None) => return Ok(Outcome::Done(batch.len())),
             Err(fault) => {
                 tracing::error!(org = %self.org, error = %chain(&fault), "a turn was not drafted");
                 return Ok(Outcome::Failed(LedgerError::Fault));
@@ -150,11 +158,18 @@ impl Driver {
         let now = after.now();
         let mint = Mint::new(now, shared.parts.entropy.as_ref());
         let mut entries = Vec::with_capacity(batch.len());
-        for waiting in batch {
+        for waiting in batch.iter_mut() {
             let entry = waiting.decide(&after, &mint);
+            let last = after.base().is_none() || changes_policy(&entry.changes);
             after.apply(&entry);
             entries.push(entry);
+            // What follows must decide by the org or the policy that this entry brings, which
+            // only a fresh snapshot has.
+            if last {
+                break;
+            }
         }
+        let decided = entries.len();
         if entries.iter().all(Entry::is_empty) {
             return Ok(None);
         }
@@ -179,16 +194,16 @@ impl Driver {
         after.set_head(head.clone());
         let id = mint.id(std::convert::identity);
         let turn = Turn { id, org: self.org, expected, head, at: now, changes, deeds, events };
-        Ok(Some(Draft { turn, after }))
+        Ok(Some(Draft { turn, after, decided }))
     }
 
     async fn append(&mut self, shared: &Shared, draft: Draft) -> Outcome {
-        let Draft { turn, after } = draft;
+        let Draft { turn, after, decided } = draft;
         match shared.parts.store.append(&turn).await {
             Ok(now) => {
                 self.offset = now.unix_millis() - shared.parts.clock.now().unix_millis();
                 self.won(shared, turn, after);
-                Outcome::Done
+                Outcome::Done(decided)
             }
             Err(AppendError::Lost) => Outcome::Again,
             Err(AppendError::Down(down)) => {
@@ -201,18 +216,19 @@ impl Driver {
             }
             Err(AppendError::InDoubt(down)) => {
                 tracing::warn!(org = %self.org, error = %chain(&down), "a commit is in doubt");
-                self.resolve(shared, turn, after).await
+                self.resolve(shared, Draft { turn, after, decided }).await
             }
         }
     }
 
     /// Asks the store what became of a commit whose answer was lost.
-    async fn resolve(&mut self, shared: &Shared, turn: Turn, after: Snapshot) -> Outcome {
+    async fn resolve(&mut self, shared: &Shared, draft: Draft) -> Outcome {
+        let Draft { turn, after, decided } = draft;
         for _ in 0..MAX_DOUBT {
             match shared.parts.store.settle(&turn).await {
                 Ok(true) => {
                     self.won(shared, turn, after);
-                    return Outcome::Done;
+                    return Outcome::Done(decided);
                 }
                 // The store has made sure that a late commit loses.
                 Ok(false) => return Outcome::Again,
@@ -225,16 +241,17 @@ impl Driver {
     }
 
     fn won(&mut self, shared: &Shared, turn: Turn, mut after: Snapshot) {
-        let changes_policy = turn.changes.iter().any(|change| {
-            matches!(change, crate::Change::Activation(_) | crate::Change::ShadowEnded)
-        });
         // A new org and a new policy are read back whole; everything else memory has.
-        if turn.expected.is_some() && !changes_policy {
+        if turn.expected.is_some() && !changes_policy(&turn.changes) {
             after.forget_settled();
             self.memory = Some(after);
         }
         shared.notices.tell(Notice { org: turn.org, events: turn.events });
     }
+}
+
+fn changes_policy(changes: &[Change]) -> bool {
+    changes.iter().any(|change| matches!(change, Change::Activation(_) | Change::ShadowEnded))
 }
 
 /// Gives deeds and events their places.

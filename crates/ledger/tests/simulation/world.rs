@@ -1,5 +1,7 @@
 //! The simulated world: one store, several processes, an executor that picks what runs next.
 
+#![expect(clippy::cast_possible_truncation, reason = "the numbers of a simulation are small")]
+
 use std::{
     collections::BTreeMap,
     future::Future,
@@ -74,7 +76,9 @@ impl Dice {
 
 impl Entropy for Dice {
     fn fill(&self, buffer: &mut [u8]) {
-        buffer.iter_mut().for_each(|byte| *byte = self.roll(256) as u8);
+        for byte in buffer {
+            *byte = self.roll(256) as u8;
+        }
     }
 }
 
@@ -384,15 +388,13 @@ impl World {
     }
 
     pub(super) fn prev_of(&self, place: usize) -> String {
-        match place.checked_sub(1) {
-            Some(before) => self.deeds()[before].digest.clone(),
-            None => {
-                let body = self.store.deeds(self.org)[0].body.clone();
-                let body: Value = serde_json::from_str(&body).unwrap();
-                let log = body["log"].as_str().unwrap().parse().unwrap();
-                deed::genesis_digest(&log).to_string()
-            }
+        if let Some(before) = place.checked_sub(1) {
+            return self.deeds()[before].digest.clone();
         }
+        let body = self.store.deeds(self.org)[0].body.clone();
+        let body: Value = serde_json::from_str(&body).unwrap();
+        let log = body["log"].as_str().unwrap().parse().unwrap();
+        deed::genesis_digest(&log).to_string()
     }
 
     pub(super) fn counter(&self) -> u64 {

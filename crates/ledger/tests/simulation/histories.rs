@@ -1,0 +1,65 @@
+//! What must hold at the end of every history.
+
+use std::collections::BTreeMap;
+
+use crate::world::{Ending, World};
+
+const HISTORIES: u64 = 300;
+
+#[test]
+fn no_history_loses_doubles_or_reorders_what_was_answered() {
+    let mut totals = BTreeMap::<&str, usize>::new();
+    for seed in 0..HISTORIES {
+        let world = World::played(seed);
+        check(&world, seed);
+        for (what, count) in world.counts() {
+            *totals.entry(what).or_default() += count;
+        }
+    }
+    // A simulation in which nothing went wrong would prove nothing.
+    for what in ["answered", "unavailable", "crashed", "lost_heads", "doubts", "late_commits"] {
+        assert!(totals[what] > 50, "{what}: {totals:?}");
+    }
+}
+
+fn check(world: &World, seed: u64) {
+    let deeds = world.deeds();
+    let numbers: Vec<String> = deeds.iter().map(|deed| deed.label.clone()).collect();
+    let mut sorted = numbers.clone();
+    sorted.sort();
+    sorted.dedup();
+    assert_eq!(sorted.len(), numbers.len(), "seed {seed}: a request was recorded twice");
+
+    for (place, deed) in deeds.iter().enumerate() {
+        assert_eq!(deed.seq, place as u64, "seed {seed}: a gap in the chain");
+        assert_eq!(deed.prev, world.prev_of(place), "seed {seed}: a broken link");
+    }
+    assert!(deeds.is_sorted_by_key(|deed| deed.issued_at), "seed {seed}: time ran backwards");
+    assert_eq!(world.counter(), deeds.len() as u64, "seed {seed}: the counter is wrong");
+
+    for (label, ending) in &world.endings() {
+        let recorded = numbers.contains(label);
+        match ending {
+            Ending::Answered(value) => {
+                assert!(recorded, "seed {seed}: {label} was answered and is lost");
+                let place = numbers.iter().position(|known| known == label).unwrap();
+                assert_eq!(*value, place as u64 + 1, "seed {seed}: {label} saw a wrong counter");
+            }
+            Ending::Unavailable => {
+                assert!(!recorded, "seed {seed}: {label} was refused and is recorded");
+            }
+            // Nobody was told anything, so either is right.
+            Ending::InDoubt | Ending::Crashed => {}
+        }
+    }
+    let events = world.events();
+    let expected: Vec<u64> = (1..=events.len() as u64).collect();
+    assert_eq!(events, expected, "seed {seed}: a gap in the events");
+}
+
+#[test]
+fn the_same_seed_is_the_same_history() {
+    let (once, again) = (World::played(7), World::played(7));
+    assert_eq!(once.counts(), again.counts());
+    assert_eq!(once.endings(), again.endings());
+}
