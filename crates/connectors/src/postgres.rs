@@ -19,7 +19,7 @@ mod statement;
 mod tls;
 mod value;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, fmt::Write as _, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use crypto::{Secret, json, sha256};
@@ -30,7 +30,7 @@ use tool::{Definition, Run, Settled, Tool};
 
 use self::{
     config::{Config, Declared, Returns},
-    fault::sentence,
+    fault::{ConnectError, sentence},
     ledger::{Entry, Found, Signer},
     marker::MarkerKey,
     pool::{NotBegun, Pool},
@@ -58,6 +58,8 @@ pub const DECODER_PASSWORD: &str = "decoder_password";
 const SETTLE_LIMIT: Duration = Duration::from_secs(8);
 /// How long the server may think about one statement when a connector is built.
 const LEARN_LIMIT: Duration = Duration::from_secs(5);
+/// How long one step of building a connector may take in all.
+const BUILD_LIMIT: Duration = Duration::from_secs(30);
 const SMALL_ANSWER: usize = 1 << 20;
 
 /// A governed PostgreSQL database and its tools.
@@ -223,7 +225,7 @@ impl Core {
             Ok(found) => {
                 lease.session.commit().await.map_err(said)?;
                 lease.give_back();
-                Ok(found)
+                found.ok_or_else(|| "the ledger row went away".to_owned())
             }
             Err(error) => {
                 lease.roll_back().await;
@@ -304,18 +306,23 @@ impl Core {
         pool: &Arc<Pool>,
         text: &str,
     ) -> Result<Result<tokio_postgres::Statement, String>, BuildError> {
-        let begun = pool.begin(Access::ReadOnly, &self.pace(LEARN_LIMIT), SMALL_ANSWER).await;
-        let (mut lease, _) = begun.map_err(|error| BuildError::Connect(not_begun(error)))?;
-        let prepared = lease.session.prepared(text).await;
-        let prepared = match prepared {
-            Ok(statement) => Ok(statement),
-            Err(error) => match error.as_db_error() {
-                Some(said) => Err(sentence(said)),
-                None => return Err(BuildError::Connect(fault::of_statement(&error))),
-            },
+        let preparing = async {
+            let pace = self.pace(LEARN_LIMIT);
+            let begun = pool.begin(Access::ReadOnly, &pace, SMALL_ANSWER).await;
+            let (mut lease, _) = begun.map_err(not_begun)?;
+            let prepared = match lease.session.prepared(text).await {
+                Ok(statement) => Ok(statement),
+                Err(error) => {
+                    let said = error.as_db_error().map(sentence);
+                    Err(said.ok_or_else(|| fault::of_statement(&error))?)
+                }
+            };
+            lease.roll_back().await;
+            Ok(prepared)
         };
-        lease.roll_back().await;
-        Ok(prepared)
+        let late = || Err(ConnectError::Late.fault());
+        let prepared = timeout(BUILD_LIMIT, preparing).await.unwrap_or_else(|_| late());
+        prepared.map_err(BuildError::Connect)
     }
 }
 
@@ -343,6 +350,15 @@ fn not_begun(cause: NotBegun) -> model::Fault {
         NotBegun::Connect(error) => error.fault(),
         NotBegun::Database(error) => fault::of_statement(&error),
     }
+}
+
+/// Returns the bytes in lowercase hex.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// Returns the name as an identifier that SQL takes literally.

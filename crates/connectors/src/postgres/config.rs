@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use model::{ConnectorName, Footprint, Level, SideEffect, ToolName};
+use model::{BadToolName, ConnectorName, Footprint, Level, SideEffect, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -210,13 +210,8 @@ impl Reading {
         if entry.name == "undo" {
             self.say("name", "the name `undo` is kept for undoing writes");
         }
-        match format!("{connector}.{}", entry.name).parse() {
-            Ok(name) => Some(name),
-            Err(_) => {
-                self.say("name", "expected 1 to 64 characters of `A-Za-z0-9_./-`");
-                None
-            }
-        }
+        let name = format!("{connector}.{}", entry.name).parse();
+        name.map_err(|error: BadToolName| self.say("name", error.to_string())).ok()
     }
 
     fn statement(&mut self, member: &str, sql: &str) -> Option<Statement> {

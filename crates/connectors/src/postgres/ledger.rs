@@ -76,12 +76,13 @@ pub(super) async fn begin_action(
     Ok(())
 }
 
-/// Offers a tombstone and returns what the ledger holds afterwards.
+/// Offers a tombstone and returns what the ledger holds afterwards; nothing when somebody took the
+/// row away meanwhile.
 pub(super) async fn void_action(
     client: &Client,
     entry: &Entry<'_>,
     signer: Signer<'_>,
-) -> Result<Found, tokio_postgres::Error> {
+) -> Result<Option<Found>, tokio_postgres::Error> {
     let subject = Subject {
         kind: Kind::Void,
         action: entry.action,
@@ -103,8 +104,9 @@ pub(super) async fn void_action(
             ],
         )
         .await?;
-    let kind: Option<&str> = rows.first().map(|row| row.try_get(0)).transpose()?;
-    Ok(if kind == Some(Kind::Void.as_str()) { Found::Tombstone } else { Found::Write })
+    let kind: Option<Option<&str>> = rows.first().map(|row| row.try_get(0)).transpose()?;
+    let found = |kind| if kind == Kind::Void.as_str() { Found::Tombstone } else { Found::Write };
+    Ok(kind.flatten().map(found))
 }
 
 /// Returns whether the error says that the action's key is taken.

@@ -8,6 +8,8 @@ use crypto::{Secret, hmac_sha256, json, vault::Ring};
 use model::{ActionId, ConnectorId, Digest, Entropy};
 use serde_json::{Value, json};
 
+use super::hex;
+
 const VERSION: u32 = 1;
 const NONCE_BYTES: usize = 16;
 
@@ -95,8 +97,4 @@ impl MarkerKey {
         let text = String::from_utf8(json::canonical(&body)).unwrap_or_default();
         Marker { nonce, mac, text }
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -36,7 +36,7 @@ impl fmt::Debug for Pool {
 pub(super) struct Lease {
     pub(super) session: Session,
     pool: Arc<Pool>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// A transaction that could not begin.
@@ -63,11 +63,11 @@ impl Pool {
         pace: &Pace<'_>,
         bytes: usize,
     ) -> Result<(Lease, Option<String>), NotBegun> {
-        let place = timeout(self.target.limit, self.places.clone().acquire_owned()).await;
-        let Ok(Ok(place)) = place else {
+        let permit = timeout(self.target.limit, self.places.clone().acquire_owned()).await;
+        let Ok(Ok(permit)) = permit else {
             return Err(NotBegun::Connect(ConnectError::Busy(self.size)));
         };
-        let lease = |session| Lease { session, pool: self.clone(), _place: place };
+        let lease = |session| Lease { session, pool: self.clone(), _permit: permit };
         while let Some(mut session) = self.kept() {
             if let Ok(number) = session.begin(access, pace, bytes).await {
                 return Ok((lease(session), number));

@@ -110,7 +110,7 @@ impl PostgresTool {
             Ok(statement) => self.execute(&lease.session.client, &statement, args).await,
             Err(broken) => Err(broken),
         };
-        self.end(lease, answer).await
+        end(lease, answer).await
     }
 
     async fn write(
@@ -125,7 +125,7 @@ impl PostgresTool {
         let (mut lease, xid) =
             writes.begin(Access::ReadWrite, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
         let changed = self.change(&mut lease, run, args, xid.unwrap_or_default()).await;
-        let Ok(answer) = changed else { return self.end(lease, changed).await };
+        let Ok(answer) = changed else { return end(lease, changed).await };
         commit_sent.store(true, Relaxed);
         lease.session.commit().await.map_err(Broken::Commit)?;
         failpoint::hit("connector.committed").map_err(|_| Broken::InjectedAfterCommit)?;
@@ -159,7 +159,7 @@ impl PostgresTool {
         };
         let executed = self.execute(&session.client, &statement, args);
         let done = try_join3(recorded, executed, proof).await;
-        let ((), answer, now) = done.map_err(|broken| self.overrun(lease, broken))?;
+        let ((), answer, now) = done?;
         let now: Option<Option<String>> = now;
         if now.flatten() != Some(xid) {
             return Err(Broken::OtherTransaction);
@@ -206,18 +206,6 @@ impl PostgresTool {
         Ok(Answer { rows, count: stream.rows_affected().unwrap_or_default() })
     }
 
-    /// Ends a transaction that changed nothing, or must not.
-    async fn end(&self, lease: Lease, answer: Result<Answer, Broken>) -> Result<Answer, Broken> {
-        let answer = answer.map_err(|broken| self.overrun(&lease, broken));
-        lease.roll_back().await;
-        answer
-    }
-
-    /// A connection that was cut because too much came in only says that it broke.
-    fn overrun(&self, lease: &Lease, broken: Broken) -> Broken {
-        if lease.session.is_overrun() { Broken::TooLarge } else { broken }
-    }
-
     /// Slow statements end as a certain failure while the call still has time to say so.
     fn pace(&self, deadline: Instant) -> Pace<'_> {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -256,6 +244,14 @@ impl PostgresTool {
             }
         }
     }
+}
+
+/// Ends a transaction that changed nothing, or must not. A connection that was cut because too much
+/// came in only says that it broke.
+async fn end(lease: Lease, answer: Result<Answer, Broken>) -> Result<Answer, Broken> {
+    let overrun = lease.session.is_overrun();
+    lease.roll_back().await;
+    if overrun { Err(Broken::TooLarge) } else { answer }
 }
 
 fn object(row: &tokio_postgres::Row) -> Result<Map<String, Value>, tokio_postgres::Error> {

@@ -98,16 +98,18 @@ pub(super) struct Pace<'a> {
 impl Target {
     /// Returns a connection that is fit to run tools: its role can do no more than tables allow.
     pub(super) async fn open(self: &Arc<Self>, login: &Login) -> Result<Session, ConnectError> {
-        let opening = async {
-            let mut session = self.open_any(login).await?;
-            session.system = session.identify(&login.user).await?;
-            Ok(session)
-        };
-        timeout(self.limit, opening).await.map_err(|_| ConnectError::Late)?
+        let mut session = self.open_any(login).await?;
+        let identity = timeout(self.limit, session.identify(&login.user)).await;
+        session.system = identity.map_err(|_| ConnectError::Late)??;
+        Ok(session)
     }
 
     /// Returns a connection of whatever role.
     pub(super) async fn open_any(self: &Arc<Self>, login: &Login) -> Result<Session, ConnectError> {
+        timeout(self.limit, self.shake_hands(login)).await.map_err(|_| ConnectError::Late)?
+    }
+
+    async fn shake_hands(self: &Arc<Self>, login: &Login) -> Result<Session, ConnectError> {
         let stream = self.egress.connect(&self.host, self.port, self.limit).await;
         let stream = stream.map_err(ConnectError::Egress)?;
         let peer = stream.peer_addr().map_err(|_| ConnectError::Lost)?;
@@ -119,22 +121,18 @@ impl Target {
             .password(login.password.expose())
             .dbname(&self.database)
             .application_name("service");
-        let (client, driver) = match &self.tls {
-            Some(make) => {
-                let tls = connector::<Metered<TcpStream>>(make, &self.host)?;
-                handshake(config.ssl_mode(SslMode::Require), stream, tls).await?
-            }
-            None => {
-                self.refuse_unprotected(peer)?;
-                handshake(config.ssl_mode(SslMode::Disable), stream, NoTls).await?
-            }
+        let (client, driver) = if let Some(make) = &self.tls {
+            let tls = connector::<Metered<TcpStream>>(make, &self.host)?;
+            start(config.ssl_mode(SslMode::Require), stream, tls).await?
+        } else {
+            self.refuse_unprotected(peer)?;
+            start(config.ssl_mode(SslMode::Disable), stream, NoTls).await?
         };
-        let cancel = client.cancel_token();
         Ok(Session {
+            cancel: client.cancel_token(),
             client,
             meter,
             statements: HashMap::new(),
-            cancel,
             peer,
             driver,
             target: self.clone(),
@@ -156,12 +154,11 @@ impl Target {
             let host = peer.ip().to_string();
             let stream = self.egress.connect(&host, peer.port(), CANCEL_LIMIT).await;
             let stream = stream.map_err(ConnectError::Egress)?;
-            match &self.tls {
-                Some(make) => {
-                    let tls = connector::<TcpStream>(make, &self.host)?;
-                    cancel.cancel_query_raw(stream, tls).await?;
-                }
-                None => cancel.cancel_query_raw(stream, NoTls).await?,
+            if let Some(make) = &self.tls {
+                let tls = connector::<TcpStream>(make, &self.host)?;
+                cancel.cancel_query_raw(stream, tls).await?;
+            } else {
+                cancel.cancel_query_raw(stream, NoTls).await?;
             }
             Ok::<_, ConnectError>(())
         };
@@ -184,7 +181,7 @@ where
         .map_err(|_| ConnectError::Handshake(format!("`{host}` is no name for a certificate")))
 }
 
-async fn handshake<T>(
+async fn start<T>(
     config: &tokio_postgres::Config,
     stream: Metered<TcpStream>,
     tls: T,

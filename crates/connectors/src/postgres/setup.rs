@@ -7,22 +7,26 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     sync::Arc,
+    time::Duration,
 };
 
 use crypto::Secret;
 use model::{Fault, RowOp};
 use postgres_protocol::password::scram_sha_256;
+use tokio::time::timeout;
 
 use super::{
     CONN_PASSWORD, DECODER_PASSWORD, READ_PASSWORD, config,
     config::Config,
-    fault::{of_statement, sentence},
+    fault::{ConnectError, of_statement, sentence},
     quote,
     session::Login,
     target,
 };
 use crate::{Blueprint, BuildError, Deps};
 
+/// The script may have to wait for locks on the governed tables.
+const SETUP_LIMIT: Duration = Duration::from_mins(1);
 const TEMPLATE: &str = include_str!("setup.sql");
 
 /// Who applies the script.
@@ -77,7 +81,9 @@ pub async fn apply_setup(
     let target = Arc::new(target(&config, deps)?);
     let session =
         target.open_any(&login).await.map_err(|error| SetupError::Connect(error.fault()))?;
-    session.client.batch_execute(&script).await.map_err(|error| match error.as_db_error() {
+    let applied = timeout(SETUP_LIMIT, session.client.batch_execute(&script)).await;
+    let late = |_| SetupError::Connect(ConnectError::Late.fault());
+    applied.map_err(late)?.map_err(|error| match error.as_db_error() {
         Some(said) => SetupError::Refused(sentence(said)),
         None => SetupError::Connect(of_statement(&error)),
     })

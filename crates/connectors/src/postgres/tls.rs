@@ -28,7 +28,7 @@ pub(super) fn connector(tls: &Tls) -> Result<Option<MakeRustlsConnect>, Finding>
 
 fn roots(pem: Option<&str>) -> Result<RootCertStore, String> {
     let Some(pem) = pem else {
-        return Ok(RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()));
+        return Ok(webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect());
     };
     let expected = "expected one or more certificates as PEM";
     let mut roots = RootCertStore::empty();

@@ -60,15 +60,11 @@ async fn a_run_that_is_given_up_stops_its_backend() {
     let Some(world) = World::new(tools()).await else { return };
     let tool = world.tool("hang").await;
     let run = world.run(&*tool, action(), json!({}), Duration::from_secs(20));
-    let given_up = tokio::time::timeout(Duration::from_millis(500), run).await;
-    assert!(given_up.is_err());
-    let asleep = "select count(*) from pg_stat_activity
-        where datname = current_database() and wait_event = 'PgSleep'";
-    let start = now();
-    while world.count(asleep).await > 0 {
-        assert!(start.elapsed() < Duration::from_secs(5), "the backend still runs");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    tokio::select! {
+        outcome = run => panic!("{outcome:?}"),
+        () = world.until_asleep(true) => {}
     }
+    world.until_asleep(false).await;
     assert_eq!(world.count("select count(*) from items where stock = 8").await, 0);
     world.end().await;
 }
@@ -178,9 +174,7 @@ async fn a_restarted_server_costs_no_call() {
     let tool = world.tool("set").await;
     let limit = Duration::from_secs(5);
     result(world.run(&*tool, action(), json!({}), limit).await);
-    let gone = "select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()";
-    world.admin.batch_execute(gone).await.unwrap();
+    world.close_connections().await;
     result(world.run(&*tool, action(), json!({}), limit).await);
     world.end().await;
 }

@@ -8,7 +8,7 @@ use super::world::{read_tool, write_tool};
 use crate::{
     Finding,
     postgres::{
-        config_findings,
+        config_findings, hex,
         marker::{Kind, MarkerKey, Subject},
         setup_sql,
         statement::{BadStatement, parse},
@@ -96,8 +96,7 @@ fn a_marker_is_bound_to_its_transaction_and_signed() {
     let mac = body.as_object_mut().unwrap().remove("mac").unwrap();
     let secret = ring.derive(&format!("service.marker.v1 {connector}")).unwrap();
     let expected = hmac_sha256(secret.expose(), &json::canonical(&body));
-    let expected: String = expected.iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(mac, json!(expected), "the MAC covers all the rest");
+    assert_eq!(mac, json!(hex(&expected)), "the MAC covers all the rest");
     assert_eq!((&body["kind"], &body["v"], &body["att"]), (&json!("act"), &json!(1), &json!(1)));
     assert_eq!(body["n"].as_str().unwrap().len(), 32);
     assert_eq!(body["kid"].as_str().unwrap().len(), 16);

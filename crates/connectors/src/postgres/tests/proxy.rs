@@ -36,7 +36,7 @@ pub(crate) async fn start(server: SocketAddr, on_commit: OnCommit) -> SocketAddr
 async fn carry(client: TcpStream, server: SocketAddr, on_commit: OnCommit) {
     let mut server = TcpStream::connect(server).await.unwrap();
     let mut client = client;
-    let (mut from_client, mut from_server) = ([0; 65_536], [0; 65_536]);
+    let (mut from_client, mut from_server) = ([0; 8192], [0; 8192]);
     loop {
         tokio::select! {
             read = client.read(&mut from_client) => {

@@ -309,7 +309,7 @@ async fn settings_that_a_statement_leaves_behind_do_not_reach_the_next_call() {
         let row = result(outcome);
         if tool.definition().name.tool() == "read" {
             let expected = json!({
-                "id": 1, "at": "2024-01-01T00:00:00.000000Z", "f": 0.30000000000000004,
+                "id": 1, "at": "2024-01-01T00:00:00.000000Z", "f": 0.1 + 0.2,
                 "t": "00:00:00",
             });
             assert_eq!(row, expected);

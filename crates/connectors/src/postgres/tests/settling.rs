@@ -19,7 +19,7 @@ fn tools() -> Value {
         write_tool("add", "insert into items values ($id, 'x')", id, "count"),
         write_tool(
             "slow",
-            "update items set stock = 0 where id = 1 and pg_sleep(3) is not null",
+            "update items set stock = 0 where id = 1 and pg_sleep(1.5) is not null",
             json!({}),
             "count"
         ),
@@ -94,11 +94,8 @@ async fn a_killed_backend_is_a_certain_failure_and_settles_as_not_applied() {
     let Some(world) = World::new(tools()).await else { return };
     let (tool, act) = (world.tool("slow").await, action());
     let kill = async {
-        let asleep = "select count(pg_terminate_backend(pid)) from pg_stat_activity
-            where datname = current_database() and wait_event = 'PgSleep'";
-        while world.count(asleep).await == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        world.until_asleep(true).await;
+        world.close_connections().await;
     };
     let (outcome, ()) = tokio::join!(world.run(&*tool, act, json!({}), LIMIT), kill);
     failed(outcome, "connector_unreachable");
@@ -116,11 +113,7 @@ async fn settling_waits_for_the_transaction_that_holds_the_action() {
     let Some(world) = World::new(tools()).await else { return };
     let (tool, act) = (world.tool("slow").await, action());
     let settle = async {
-        let asleep = "select count(*) from pg_stat_activity
-            where datname = current_database() and wait_event = 'PgSleep'";
-        while world.count(asleep).await == 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        world.until_asleep(true).await;
         world.settle(&*tool, act).await
     };
     let (outcome, settled) = tokio::join!(world.run(&*tool, act, json!({}), LIMIT), settle);
@@ -132,11 +125,10 @@ async fn settling_waits_for_the_transaction_that_holds_the_action() {
 async fn reads_settle_without_the_database_and_writes_not_without_it() {
     let Some(world) = World::new(tools()).await else { return };
     let (read, add) = (world.tool("read").await, world.tool("add").await);
-    let gone = "select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and pid <> pg_backend_pid()";
     let database = world.blueprint.config["database"].as_str().unwrap();
-    let close = format!("alter database {database} with allow_connections false; {gone}");
+    let close = format!("alter database {database} connection limit 0");
     world.admin.batch_execute(&close).await.unwrap();
+    world.close_connections().await;
     assert_eq!(world.settle(&*read, action()).await, Settled::NotApplied);
     assert_eq!(world.settle(&*add, action()).await, Settled::Unreachable);
     failed(world.run(&*add, action(), json!({"id": 9}), LIMIT).await, "connector_unreachable");

@@ -81,16 +81,12 @@ async fn a_verified_connection_runs_and_cancels_under_tls() {
     assert_eq!(result(world.call("one", json!({})).await), json!({"one": 1}));
     let tool = world.tool("hang").await;
     let run = world.run(&*tool, action(), json!({}), Duration::from_secs(20));
-    assert!(tokio::time::timeout(Duration::from_millis(500), run).await.is_err());
-    let asleep = "select count(*) from pg_stat_activity
-        where datname = current_database() and wait_event = 'PgSleep'";
-    for _ in 0..100 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        if world.count(asleep).await == 0 {
-            return world.end().await;
-        }
+    tokio::select! {
+        outcome = run => panic!("{outcome:?}"),
+        () = world.until_asleep(true) => {}
     }
-    panic!("the backend still runs");
+    world.until_asleep(false).await;
+    world.end().await;
 }
 
 #[tokio::test]

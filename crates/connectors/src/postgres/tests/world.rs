@@ -11,7 +11,7 @@ use tool::{Run, Settled, Tool};
 
 use crate::{
     Blueprint, BuildError, Connector, Credential, Deps, build,
-    postgres::{KIND, Superuser, apply_setup},
+    postgres::{KIND, Superuser, apply_setup, hex},
 };
 
 /// What every database here holds.
@@ -52,8 +52,7 @@ impl World {
         let server = server()?;
         let mut bytes = [0; 6];
         SystemEntropy::new().fill(&mut bytes);
-        let name: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let name = format!("t{name}");
+        let name = format!("t{}", hex(&bytes));
         let maker = connect(&server, "postgres").await;
         maker.batch_execute(&format!("create database {name}")).await.unwrap();
         let admin = connect(&server, &name).await;
@@ -114,6 +113,26 @@ impl World {
     /// Returns one number that the superuser asks for.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         self.admin.query_one(sql, &[]).await.unwrap().get(0)
+    }
+
+    /// Waits until a backend of the database sleeps in a statement.
+    pub(crate) async fn until_asleep(&self, asleep: bool) {
+        let sql = "select count(*) from pg_stat_activity
+            where datname = current_database() and wait_event = 'PgSleep'";
+        for _ in 0..500 {
+            if (self.count(sql).await > 0) == asleep {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("no backend sleeps, or one still does");
+    }
+
+    /// Closes every connection of the connector from the server's side.
+    pub(crate) async fn close_connections(&self) {
+        let sql = "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid()";
+        self.count(sql).await;
     }
 
     /// Drops the database and its roles.

@@ -156,7 +156,7 @@ async fn a_write_tool_may_do_only_what_its_footprint_granted() {
 async fn tools_reach_the_ledger_through_its_functions_alone() {
     let tools = json!([tool(
         "forge",
-        "update service.ledger set kind = 'void' where action_id <> $id::text",
+        "update service.ledger set kind = 'void' where attempt <> $id",
         id(),
         "count"
     ),]);
@@ -214,6 +214,7 @@ async fn the_digest_covers_the_statement_and_the_types_that_the_server_gives_it(
     let kept = world.tool("x").await;
     world.admin.batch_execute("alter table items alter column id type bigint").await.unwrap();
     assert_ne!(world.tool("x").await.definition().digest, first, "the type of `$id` changed");
+    world.close_connections().await;
     let limit = std::time::Duration::from_secs(5);
     let outcome = world.run(&*kept, action(), json!({"id": 1}), limit).await;
     let message = failed(outcome, "connector_misconfigured");

@@ -11,6 +11,7 @@ use serde_json::Value;
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
 use super::Codec;
+use crate::postgres::hex;
 
 /// One bound argument: a text, or NULL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,8 +112,7 @@ fn number(value: &Value) -> Option<String> {
 
 fn bytes(value: &Value) -> Option<String> {
     let bytes = STANDARD.decode(value.as_str()?).ok()?;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(format!("\\x{hex}"))
+    Some(format!("\\x{}", hex(&bytes)))
 }
 
 /// The server also reads words such as `now` and `tomorrow`, whose meaning would change between
@@ -140,7 +140,8 @@ fn array(member: &Codec, value: &Value) -> Result<String, String> {
                 out.push_str(&array(member, item)?);
             }
             _ => {
-                quote(&text(member, item).map_err(|error| format!("item {at}: {error}"))?, &mut out)
+                let text = text(member, item).map_err(|error| format!("item {at}: {error}"))?;
+                quote(&text, &mut out);
             }
         }
     }

@@ -33,11 +33,11 @@ pub(super) fn float4(value: f32) -> Value {
 /// Returns the text of a binary `numeric`, if it is one.
 pub(super) fn numeric(raw: &[u8]) -> Option<String> {
     let (head, digits) = raw.split_first_chunk::<8>()?;
-    let [a, b, c, d, e, f, g, h] = *head;
-    let count = u16::from_be_bytes([a, b]);
-    let weight = i16::from_be_bytes([c, d]);
-    let sign = u16::from_be_bytes([e, f]);
-    let scale = u16::from_be_bytes([g, h]);
+    let (words, _) = head.as_chunks::<2>();
+    let words: &[[u8; 2]; 4] = words.try_into().ok()?;
+    let [count, weight, sign, scale] = words.map(u16::from_be_bytes);
+    // The weight alone is signed.
+    let weight = i32::from(weight.cast_signed());
     match sign {
         0x0000 | 0x4000 => {}
         0xc000 => return Some("NaN".to_owned()),
@@ -51,14 +51,14 @@ pub(super) fn numeric(raw: &[u8]) -> Option<String> {
     }
     // The digit group at place `n` counts 10000^n; groups that are not there are zero.
     let group = |place: i32| {
-        let at = usize::try_from(i32::from(weight) - place).ok();
+        let at = usize::try_from(weight - place).ok();
         at.and_then(|at| groups.get(at)).map_or(0, |bytes| u16::from_be_bytes(*bytes))
     };
     let mut text = String::new();
     if sign == 0x4000 {
         text.push('-');
     }
-    let top = i32::from(weight).max(0);
+    let top = weight.max(0);
     // Writing to a string cannot fail.
     let _ = write!(text, "{}", group(top));
     for place in (0..top).rev() {
