@@ -6,6 +6,7 @@
 mod action;
 mod admin;
 mod amendment;
+mod run;
 
 use model::{
     ActionId, AgentId, ConnectorId, DeedId, DeedKind, KeyId, LogId, OrgId, PolicyId,
@@ -14,11 +15,12 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 pub use action::{
-    ActionContent, Approval, ApprovalVote, Connector, Cost, Decision, Ending, Execution, Intent,
-    IntentStatus, Jws, Run, Shadow, Source, SourceKind, Tool, Undo, Vote, Witness,
+    ActionContent, Approval, ApprovalVote, Connector, Cost, Decision, Intent, IntentStatus, Jws,
+    Shadow, Tool, Undo, Vote,
 };
 pub use admin::AdminContent;
 pub use amendment::{Amended, AmendmentContent, AmendmentReason, Changes};
+pub use run::{Ending, Execution, Run, Source, SourceKind, Witness};
 
 #[cfg(doc)]
 use crate::Commitment;

@@ -3,6 +3,8 @@
 //! The list has one written form, so that its entity tag only changes when a key does. A key's id is
 //! its RFC 7638 thumbprint, computed again by every reader.
 
+mod form;
+
 use base64::{
     Engine,
     engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD},
@@ -16,6 +18,7 @@ use crate::{
     dsse,
     text::{Thumbprint, Word},
 };
+use form::{KeyForm, SetForm, SetObject};
 
 /// The payload type under which an old key introduces a new one.
 pub const INTRODUCTION_TYPE: &str = "application/vnd.service.seal-key.v1+json";
@@ -246,94 +249,5 @@ impl KeySet {
             (Some(older), Ok(signature)) => older.public.verifies(&key.introduction(), &signature),
             (None, _) | (_, Err(_)) => false,
         }
-    }
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SetForm {
-    object: SetObject,
-    keys: Vec<KeyForm>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum SetObject {
-    SealKeySet,
-}
-
-#[derive(Serialize, Deserialize)]
-enum KeyType {
-    #[serde(rename = "OKP")]
-    Okp,
-}
-
-#[derive(Serialize, Deserialize)]
-enum Curve {
-    Ed25519,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Use {
-    Sig,
-}
-
-/// One key as a JWK with members of our own; every member is always there.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct KeyForm {
-    kty: KeyType,
-    crv: Curve,
-    alg: Curve,
-    #[serde(rename = "use")]
-    usage: Use,
-    kid: Thumbprint,
-    x: String,
-    purpose: Purpose,
-    activated_at: Timestamp,
-    retired_at: Option<Timestamp>,
-    revoked_at: Option<Timestamp>,
-    revocation_reason: Option<Word>,
-    compromised_since: Option<Timestamp>,
-    introduced_by: Option<Introduction>,
-}
-
-impl KeyForm {
-    fn of(key: &SealKey) -> Self {
-        Self {
-            kty: KeyType::Okp,
-            crv: Curve::Ed25519,
-            alg: Curve::Ed25519,
-            usage: Use::Sig,
-            kid: key.kid(),
-            x: URL_SAFE_NO_PAD.encode(key.public.as_bytes()),
-            purpose: key.purpose,
-            activated_at: key.activated_at,
-            retired_at: key.retired_at,
-            revoked_at: key.revoked_at,
-            revocation_reason: key.revocation_reason.clone(),
-            compromised_since: key.compromised_since,
-            introduced_by: key.introduced_by.clone(),
-        }
-    }
-
-    fn read(self) -> Result<SealKey, BadKeySet> {
-        let why = |why: String| BadKeySet::Key { kid: self.kid.clone(), why };
-        let x = URL_SAFE_NO_PAD.decode(&self.x).map_err(|_| why("`x` is no base64url".into()))?;
-        let public = PublicKey::from_bytes(&x).map_err(|error| why(error.to_string()))?;
-        if thumbprint(&public) != self.kid {
-            return Err(BadKeySet::Thumbprint(self.kid));
-        }
-        Ok(SealKey {
-            public,
-            purpose: self.purpose,
-            activated_at: self.activated_at,
-            retired_at: self.retired_at,
-            revoked_at: self.revoked_at,
-            revocation_reason: self.revocation_reason,
-            compromised_since: self.compromised_since,
-            introduced_by: self.introduced_by,
-        })
     }
 }

@@ -11,6 +11,7 @@ mod checkpoint;
 mod commitment;
 mod content;
 mod dsse;
+mod evidence;
 mod form;
 mod honesty;
 mod key_file;
@@ -33,6 +34,7 @@ pub use content::{
     IntentStatus, Jws, Run, Shadow, Source, SourceKind, Subject, Tool, Undo, Vote, Witness,
 };
 pub use dsse::{DEED_TYPE, Envelope, EnvelopeSignature, pae};
+pub use evidence::{EVIDENCE_TYPE, Exhibit, Exhibits};
 pub use form::api_form;
 pub use honesty::{Dishonest, MAX_DATA, honesty_rules};
 pub use key_file::{BadKeyFile, SealKeys};

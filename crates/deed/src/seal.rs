@@ -47,6 +47,9 @@ pub enum SealFault {
     /// A checkpoint cannot be written.
     #[error(transparent)]
     Note(#[from] BadNote),
+    /// There is nothing to show.
+    #[error("expected at least one deed to make evidence of")]
+    NoExhibits,
     /// What was signed does not verify: the machine is broken.
     #[error("the deed that was just signed does not verify: {0}")]
     SelfCheck(&'static str),
@@ -158,7 +161,7 @@ impl Sealer {
     }
 
     /// The newest key that is loaded, registered, and in its time.
-    fn signer(&self, purpose: Purpose, at: Timestamp) -> Result<&PrivateKey, SealFault> {
+    pub(crate) fn signer(&self, purpose: Purpose, at: Timestamp) -> Result<&PrivateKey, SealFault> {
         let fits = |key: &&PrivateKey| {
             self.registered.find(&key.kid).is_some_and(|entry| entry.admits(purpose, at).is_ok())
         };

@@ -1,11 +1,14 @@
 //! Tests of the crate from its own boundary, by theme; `support` seals logs to work on.
 
 mod document;
+mod evidence;
 mod honesty;
 mod keys;
 mod known_answers;
+mod mutations;
 mod sealing;
 mod support;
 mod tampering;
 mod tree;
+mod vectors;
 mod verifying;

@@ -4,12 +4,14 @@
 //! without handing them a deed.
 
 mod proof;
+mod text;
 
 use model::Digest;
 
 pub use proof::{
     Nodes, Tree, TreeHead, consistency, inclusion, verify_consistency, verify_inclusion,
 };
+pub use text::{BadTlogProof, TlogProof};
 
 /// Returns the hash of a leaf.
 pub fn leaf_hash(entry: &[u8]) -> Digest {

@@ -4,7 +4,9 @@
 //! how much was shown is the grade.
 
 mod checks;
+mod compare;
 mod deed;
+mod evidence;
 mod input;
 mod segment;
 
@@ -12,6 +14,7 @@ use model::{DeedId, Digest, OrgId, Timestamp};
 use serde::Serialize;
 
 pub use checks::{Check, CheckId, CheckStatus};
+pub use compare::{Comparison, compare};
 
 use crate::{
     body::Body,
@@ -19,6 +22,7 @@ use crate::{
     text::{LogOrigin, Thumbprint},
 };
 use checks::Checks;
+use input::{Input, Item};
 
 /// What the verifier takes for granted.
 #[derive(Debug, Clone, Default)]
@@ -95,30 +99,29 @@ pub struct DeedSummary {
     pub subject: String,
 }
 
-/// Checks a deed in its API form, a bare DSSE envelope, or JSON lines of either.
+/// Checks a deed in its API form, a bare DSSE envelope, JSON lines of either, or a file of
+/// evidence.
 pub fn verify(input: &[u8], trust: &Trust) -> Report {
     let mut checks = Checks::default();
-    let items = match input::read(input) {
-        Ok(items) => items,
+    let read = match input::read(input) {
+        Ok(Input::Deeds(items)) => check_deeds(&items, trust, &mut checks),
+        Ok(Input::Evidence(form, items)) => evidence::check(&form, items, trust, &mut checks),
         Err(why) => {
             checks.fail(CheckId::Input, why);
-            return Report {
-                verdict: Verdict::Malformed,
-                grade: None,
-                checks: checks.into_list(),
-                deeds: Vec::new(),
-            };
+            return checks.into_malformed();
         }
     };
     checks.pass(CheckId::Input);
-    let read: Vec<_> =
-        items.iter().map(|item| deed::check(item, trust.keys.as_ref(), &mut checks)).collect();
-    let whole: Option<Vec<_>> = read.iter().cloned().collect();
-    if let Some(links) = whole {
-        segment::check(&links, trust, &mut checks);
+    checks.into_report(read.into_iter().flatten().map(|link| link.summary()).collect())
+}
+
+fn check_deeds(items: &[Item], trust: &Trust, checks: &mut Checks) -> Vec<Option<Link>> {
+    let keys = trust.keys.as_ref();
+    let read: Vec<_> = items.iter().map(|item| deed::check(item, keys, checks)).collect();
+    if let Some(links) = read.iter().cloned().collect::<Option<Vec<_>>>() {
+        segment::check(&links, trust, checks);
     }
-    let deeds = read.into_iter().flatten().map(|link| link.summary()).collect();
-    checks.into_report(deeds)
+    read
 }
 
 /// A deed's place in its log.

@@ -1,15 +1,16 @@
 //! The content of an action's deed: the action as it ended, in the API's own words.
 
 use model::{
-    ActionId, ApprovalId, ApprovalStatus, Assurance, Attestation, ConnectorId, DecisionCode,
-    DecisionOutcome, DecisionSource, Digest, ExecutionStatus, IntentMode, Level, Mode, PolicyId,
-    PolicyVersionId, SideEffect, Status, Timestamp, ToolName, Verdict, WitnessMethod,
+    ActionId, ApprovalId, ApprovalStatus, Assurance, ConnectorId, DecisionCode, DecisionOutcome,
+    DecisionSource, Digest, IntentMode, Mode, PolicyId, PolicyVersionId, SideEffect, Timestamp,
+    ToolName,
 };
 use serde::{Deserialize, Serialize};
 
+use super::run::Ending;
 use crate::{
     commitment::Commitment,
-    text::{Amount, Ident, Lsn, Unit, UserId, Word},
+    text::{Amount, Ident, Unit, UserId, Word},
 };
 
 /// The end of one action.
@@ -183,170 +184,6 @@ pub enum Vote {
     Approve,
     /// The call must not run.
     Deny,
-}
-
-/// How the action ended; the members `status`, `execution` and `witness` of the signed form.
-///
-/// A tool that never ran has neither execution nor witness, and one that ran has both: the type
-/// leaves no other way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "EndingForm", try_from = "EndingForm")]
-pub enum Ending {
-    /// The tool ran, or may have.
-    Ran(Box<Run>),
-    /// The call was refused, by policy or by a person.
-    Denied,
-    /// The call was cancelled while it waited.
-    Cancelled,
-}
-
-impl Ending {
-    /// Returns the action's status.
-    pub fn status(&self) -> Status {
-        match self {
-            Self::Ran(run) => run.status(),
-            Self::Denied => Status::Denied,
-            Self::Cancelled => Status::Cancelled,
-        }
-    }
-
-    /// Returns what ran and what was seen of it.
-    pub fn run(&self) -> Option<&Run> {
-        match self {
-            Self::Ran(run) => Some(run),
-            Self::Denied | Self::Cancelled => None,
-        }
-    }
-}
-
-/// A tool's run and what the witness made of it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Run {
-    /// The run.
-    pub execution: Execution,
-    /// What the witness made of it.
-    pub witness: Witness,
-}
-
-impl Run {
-    fn status(&self) -> Status {
-        match self.execution.status {
-            ExecutionStatus::Failed => Status::Failed,
-            // Nobody can say that an unknown run did not apply, so it counts as executed.
-            ExecutionStatus::Succeeded | ExecutionStatus::Unknown | ExecutionStatus::Running => {
-                Status::Executed
-            }
-        }
-    }
-}
-
-/// The members of [`Ending`] as they are signed.
-#[derive(Serialize, Deserialize)]
-struct EndingForm {
-    status: Status,
-    execution: Option<Execution>,
-    witness: Option<Witness>,
-}
-
-impl From<Ending> for EndingForm {
-    fn from(ending: Ending) -> Self {
-        let status = ending.status();
-        let (execution, witness) = match ending {
-            Ending::Ran(run) => (Some(run.execution), Some(run.witness)),
-            Ending::Denied | Ending::Cancelled => (None, None),
-        };
-        Self { status, execution, witness }
-    }
-}
-
-impl TryFrom<EndingForm> for Ending {
-    type Error = &'static str;
-
-    fn try_from(form: EndingForm) -> Result<Self, Self::Error> {
-        let ending = match (form.execution, form.witness) {
-            (Some(execution), Some(witness)) => Self::Ran(Box::new(Run { execution, witness })),
-            (None, None) if form.status == Status::Denied => Self::Denied,
-            (None, None) if form.status == Status::Cancelled => Self::Cancelled,
-            (None, None) => return Err("an action that ran has an execution and a witness"),
-            (Some(_), None) | (None, Some(_)) => {
-                return Err("`execution` and `witness` are both there or both null");
-            }
-        };
-        if ending.status() == form.status {
-            Ok(ending)
-        } else {
-            Err("`status` does not follow from `execution`")
-        }
-    }
-}
-
-/// A tool's run as its runner tells it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Execution {
-    /// How it went; never `running`.
-    pub status: ExecutionStatus,
-    /// Who says so; null when the edge never did.
-    pub attestation: Option<Attestation>,
-    /// When it began.
-    pub started_at: Option<Timestamp>,
-    /// When it ended.
-    pub finished_at: Option<Timestamp>,
-    /// What went wrong, as a code.
-    pub error_code: Option<Word>,
-    /// What went wrong, in the tool's own words.
-    pub error_message: Option<Commitment>,
-    /// The result.
-    pub result: Option<Commitment>,
-    /// The result's digest, where only that was kept.
-    pub result_digest: Option<Commitment>,
-    /// Whether the result held numbers that its canonical form rounds.
-    pub lossy_numbers: bool,
-}
-
-/// What the witness made of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Witness {
-    /// How much evidence the verdict rests on.
-    pub level: Level,
-    /// How much was asked for.
-    pub required_level: Level,
-    /// What was found.
-    pub verdict: Verdict,
-    /// Where the evidence came from.
-    pub method: WitnessMethod,
-    /// When.
-    pub witnessed_at: Timestamp,
-    /// The whole detail.
-    pub detail: Commitment,
-    /// The evidence, piece by piece.
-    pub sources: Vec<Source>,
-}
-
-/// One piece of evidence.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Source {
-    /// Where it came from.
-    #[serde(rename = "type")]
-    pub kind: SourceKind,
-    /// Where it begins in the change log.
-    pub lsn_from: Option<Lsn>,
-    /// Where it ends in the change log.
-    pub lsn_to: Option<Lsn>,
-    /// The evidence itself: the frame, or the rows read back.
-    pub evidence: Commitment,
-}
-
-/// Where a piece of evidence came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SourceKind {
-    /// A read-back by a separate reader.
-    ReadBack,
-    /// The database's change log.
-    ChangeLog,
 }
 
 /// What a call was charged.

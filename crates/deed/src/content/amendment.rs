@@ -6,7 +6,7 @@
 use model::{DeedId, Digest};
 use serde::{Deserialize, Serialize};
 
-use super::action::{Execution, Witness};
+use super::run::{Execution, Witness};
 
 /// What became known of an action later.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

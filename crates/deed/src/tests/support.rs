@@ -10,7 +10,8 @@ use model::{Entropy, Mint, OrgId, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    ChainHead, Draft, KeySet, Purpose, SealFault, SealKey, SealKeys, Sealed, Sealer, api_form,
+    ChainHead, Disclosure, Draft, KeySet, Purpose, SealFault, SealKey, SealKeys, Sealed, Sealer,
+    api_form,
     specimen::{self, Specimen},
     verify::{CheckId, CheckStatus, Report, Trust},
 };
@@ -86,6 +87,7 @@ pub(super) struct Log {
     pub(super) entropy: Counting,
     pub(super) forms: Vec<Value>,
     pub(super) sealed: Vec<Sealed>,
+    pub(super) opened: Vec<Vec<Disclosure>>,
 }
 
 impl Log {
@@ -94,7 +96,7 @@ impl Log {
         let mint = Mint::new(moment(), &entropy);
         let (log, org) = (specimen::log(&mint).unwrap(), specimen::org(&mint));
         let head = ChainHead::genesis(log);
-        Self { sealer: sealer(), head, org, entropy, forms: vec![], sealed: vec![] }
+        Self { sealer: sealer(), head, org, entropy, forms: vec![], sealed: vec![], opened: vec![] }
     }
 
     /// A log of admin deeds, one a second.
@@ -119,6 +121,7 @@ impl Log {
         let sealed = self.sealer.seal(&mut self.head, &draft, self.org, at)?;
         self.forms.push(api_form(&sealed.body, &sealed.signature, &disclosures).unwrap());
         self.sealed.push(sealed.clone());
+        self.opened.push(disclosures);
         Ok(sealed)
     }
 

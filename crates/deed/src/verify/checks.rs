@@ -54,6 +54,8 @@ checks! {
     Amends = "amends", "An amendment names the digest of the deed that it amends.";
     Checkpoint = "checkpoint", "The known checkpoint is signed by a trusted checkpoint key.";
     Root = "root", "The known checkpoint is of this log, and the deeds make its root.";
+    Manifest = "manifest", "The signed list of a file of evidence names exactly its deeds.";
+    Inclusion = "inclusion", "Each deed of the evidence is in the tree of the list's checkpoint.";
     Size = "size", "The log has as many deeds as expected.";
 }
 
@@ -84,6 +86,11 @@ pub struct Check {
     pub status: CheckStatus,
     /// Why, the first time that it was worst; empty where it passed.
     pub detail: String,
+}
+
+/// Returns an error with the sentence unless the condition holds.
+pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why()) }
 }
 
 /// What the checks have come to so far.
@@ -131,7 +138,12 @@ impl Checks {
         Report { verdict, grade, checks: self.into_list(), deeds }
     }
 
-    pub(super) fn into_list(self) -> Vec<Check> {
+    pub(super) fn into_malformed(self) -> Report {
+        let verdict = Verdict::Malformed;
+        Report { verdict, grade: None, checks: self.into_list(), deeds: Vec::new() }
+    }
+
+    fn into_list(self) -> Vec<Check> {
         let check = |(id, (status, detail))| Check { id, status, detail };
         self.found.into_iter().map(check).collect()
     }

@@ -5,7 +5,11 @@ use std::collections::BTreeSet;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use super::{Link, checks::CheckId, checks::Checks, input::Item};
+use super::{
+    Link,
+    checks::{CheckId, Checks, ensure},
+    input::Item,
+};
 use crate::{
     body::{Body, BodyFault},
     commitment::{Commitment, Disclosure},
@@ -13,7 +17,8 @@ use crate::{
     dsse,
     form::ApiForm,
     honesty,
-    keys::{KeyFault, KeySet, Purpose},
+    keys::{KeyFault, KeySet, Purpose, SealKey},
+    text::Thumbprint,
 };
 
 /// Runs every check of one deed and returns its place in the log if it could be read.
@@ -21,30 +26,31 @@ pub(super) fn check(item: &Item, keys: Option<&KeySet>, checks: &mut Checks) -> 
     let is_deed = item.payload_type == dsse::DEED_TYPE;
     checks.outcome(
         CheckId::Type,
-        is_deed.then_some(()).ok_or_else(|| {
+        ensure(is_deed, || {
             format!("expected a payload of type `{}`, got `{}`", dsse::DEED_TYPE, item.payload_type)
         }),
     );
     let body = read_body(item, checks)?;
     let named = format!("deed {}", body.seq);
-    let digest = crypto::sha256(&item.payload);
     checks.outcome(CheckId::Honesty, honest(&body).map_err(|why| format!("{named}: {why}")));
     let same_key = item.key_id == body.key_id.as_str();
     checks.outcome(
         CheckId::KeyId,
-        same_key.then_some(()).ok_or_else(|| {
+        ensure(same_key, || {
             format!("{named}: the frame names `{}`, the body `{}`", item.key_id, body.key_id)
         }),
     );
+    let link = Link { digest: crypto::sha256(&item.payload), body };
+    let shown = serde_json::to_value(&link.body).unwrap_or_default();
     if let Some(form) = &item.form {
-        check_form(form, &body, item, checks);
-        checks.outcome(
-            CheckId::Disclosures,
-            disclosed(form).map_err(|why| format!("{named}: {why}")),
-        );
+        check_form(form, &link, &shown, checks);
     }
-    check_signature(item, &body, keys, checks);
-    Some(Link { body, digest })
+    if !item.disclosures.is_empty() {
+        let opened = disclosed(&shown, &item.disclosures);
+        checks.outcome(CheckId::Disclosures, opened.map_err(|why| format!("{named}: {why}")));
+    }
+    check_signature(item, &link.body, keys, checks);
+    Some(link)
 }
 
 fn read_body(item: &Item, checks: &mut Checks) -> Option<Body> {
@@ -75,19 +81,18 @@ fn honest(body: &Body) -> Result<(), honesty::Dishonest> {
 }
 
 /// Everything beside the payload only repeats it; a reader who looks there must not be misled.
-fn check_form(form: &ApiForm, body: &Body, item: &Item, checks: &mut Checks) {
-    let digest = crypto::sha256(&item.payload).to_string();
+fn check_form(form: &ApiForm, link: &Link, shown: &Value, checks: &mut Checks) {
+    let (body, digest) = (&link.body, link.digest.to_string());
     checks.outcome(
         CheckId::Digest,
-        (form.digest == digest).then_some(()).ok_or_else(|| {
+        ensure(form.digest == digest, || {
             format!("deed {}: `digest` is `{}`, the payload's is `{digest}`", body.seq, form.digest)
         }),
     );
-    let shown = serde_json::to_value(body).unwrap_or_default();
     let repeats = [
         ("id", form.id == body.id.to_string()),
         ("kind", form.kind == body.kind.as_str()),
-        ("body", form.body == shown),
+        ("body", form.body == *shown),
         ("log.origin", form.log.origin == body.log.as_str()),
         ("log.index", form.log.index == body.seq),
     ];
@@ -101,45 +106,47 @@ fn check_form(form: &ApiForm, body: &Body, item: &Item, checks: &mut Checks) {
 }
 
 fn check_signature(item: &Item, body: &Body, keys: Option<&KeySet>, checks: &mut Checks) {
-    let Some(key) = keys.and_then(|keys| keys.find(&body.key_id)) else {
-        let why = match keys {
-            None => "no keys were given".to_owned(),
-            Some(_) => format!("deed {}: no key `{}` was given", body.seq, body.key_id),
-        };
-        return checks.undecided(CheckId::Key, why);
+    let named = |why: String| format!("deed {}: {why}", body.seq);
+    let key = match known(keys, &body.key_id) {
+        Ok(key) => key,
+        Err(why) => return checks.undecided(CheckId::Key, named(why)),
     };
     checks.pass(CheckId::Key);
-    let admits = key.admits(Purpose::Deed, body.issued_at);
-    let named = |why: KeyFault| format!("deed {}: {why}", body.seq);
-    match admits {
+    match key.admits(Purpose::Deed, body.issued_at) {
         Ok(()) => {
             checks.pass(CheckId::Window);
             checks.pass(CheckId::Revoked);
         }
-        Err(fault @ KeyFault::Revoked) => checks.fail(CheckId::Revoked, named(fault)),
+        Err(fault @ KeyFault::Revoked) => {
+            checks.fail(CheckId::Revoked, named(fault.to_string()));
+        }
         Err(fault @ (KeyFault::NotYetActive | KeyFault::Retired | KeyFault::OtherPurpose)) => {
-            checks.fail(CheckId::Window, named(fault));
+            checks.fail(CheckId::Window, named(fault.to_string()));
         }
     }
     let signed = dsse::pae(&item.payload_type, &item.payload);
     let holds = key.public.verifies(&signed, &item.signature);
     checks.outcome(
         CheckId::Signature,
-        holds.then_some(()).ok_or_else(|| {
-            format!("deed {}: the signature is not that of `{}`", body.seq, body.key_id)
-        }),
+        ensure(holds, || named(format!("the signature is not that of `{}`", body.key_id))),
     );
 }
 
+/// Returns the key, or says why there is none to check with.
+pub(super) fn known<'a>(keys: Option<&'a KeySet>, kid: &Thumbprint) -> Result<&'a SealKey, String> {
+    let keys = keys.ok_or_else(|| "no keys were given".to_owned())?;
+    keys.find(kid).ok_or_else(|| format!("no key `{kid}` was given"))
+}
+
 /// Each disclosure opens the commitment at its place, and no place is opened twice.
-fn disclosed(form: &ApiForm) -> Result<(), String> {
+fn disclosed(body: &Value, disclosures: &[String]) -> Result<(), String> {
     let mut opened = BTreeSet::new();
-    for base64 in &form.disclosures {
+    for base64 in disclosures {
         let text = STANDARD.decode(base64).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let text = text.ok_or_else(|| "a disclosure is no base64 of a text".to_owned())?;
         let open = Disclosure::from_text(text).map_err(|error| error.to_string())?;
         let path = open.path().as_str().to_owned();
-        let committed = at(&form.body, &path)
+        let committed = at(body, &path)
             .and_then(|value| serde_json::from_value::<Commitment>(value.clone()).ok())
             .ok_or_else(|| format!("the deed commits to nothing at `{path}`"))?;
         if committed != open.commitment() {

@@ -1,10 +1,12 @@
-//! Reads the input's outer form: one deed or lines of deeds, each in API form or bare DSSE.
+//! Reads the input's outer form: one deed or lines of deeds, each in API form or bare DSSE, or a
+//! file of evidence.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use crate::{
     dsse::{Envelope, EnvelopeSignature},
+    evidence::EvidenceForm,
     form::ApiForm,
 };
 
@@ -17,13 +19,25 @@ pub(super) struct Item {
     pub(super) signature: Vec<u8>,
     /// The API form, when it came in one.
     pub(super) form: Option<ApiForm>,
+    /// What opens the deed's commitments, in base64.
+    pub(super) disclosures: Vec<String>,
 }
 
-/// Returns the deeds of the input, at least one, or says why it is none.
-pub(super) fn read(input: &[u8]) -> Result<Vec<Item>, String> {
+/// What came in.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// Deeds in the order of their log.
+    Deeds(Vec<Item>),
+    /// A file of evidence, and the deeds in it.
+    Evidence(Box<EvidenceForm>, Vec<Item>),
+}
+
+/// Returns what the input is, with at least one deed, or says why it is nothing of the kind.
+pub(super) fn read(input: &[u8]) -> Result<Input, String> {
     let text = std::str::from_utf8(input).map_err(|_| "the input is not UTF-8".to_owned())?;
     if let Ok(value) = crypto::json::parse(text.as_bytes()) {
-        return Ok(vec![item(value)?]);
+        let evidence = value.get("object").is_some_and(|object| object == "evidence");
+        return if evidence { read_evidence(value) } else { Ok(Input::Deeds(vec![item(value)?])) };
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let items = lines
@@ -33,7 +47,17 @@ pub(super) fn read(input: &[u8]) -> Result<Vec<Item>, String> {
             item(value).map_err(at)
         })
         .collect::<Result<Vec<_>, _>>()?;
-    if items.is_empty() { Err("the input is empty".to_owned()) } else { Ok(items) }
+    if items.is_empty() { Err("the input is empty".to_owned()) } else { Ok(Input::Deeds(items)) }
+}
+
+fn read_evidence(value: Value) -> Result<Input, String> {
+    let form: EvidenceForm = serde_json::from_value(value)
+        .map_err(|error| format!("expected a file of evidence: {error}"))?;
+    let items = form.deeds.iter().map(framed).collect::<Result<Vec<_>, _>>()?;
+    if items.is_empty() {
+        return Err("a file of evidence has at least one deed".to_owned());
+    }
+    Ok(Input::Evidence(Box::new(form), items))
 }
 
 fn item(value: Value) -> Result<Item, String> {
@@ -45,20 +69,27 @@ fn item(value: Value) -> Result<Item, String> {
             payload_type: form.payload_type.clone(),
             key_id: form.signature.key_id.clone(),
             signature: base64("signature.value", &form.signature.value)?,
+            disclosures: form.disclosures.clone(),
             form: Some(form),
         });
     }
     let envelope: Envelope = serde_json::from_value(value)
         .map_err(|error| format!("expected a deed in its API form or a DSSE envelope: {error}"))?;
+    framed(&envelope)
+}
+
+/// Returns the parts of an envelope with one signature.
+pub(super) fn framed(envelope: &Envelope) -> Result<Item, String> {
     let [EnvelopeSignature { keyid, sig }] = envelope.signatures.as_slice() else {
         return Err("expected a DSSE envelope with one signature".to_owned());
     };
     Ok(Item {
         payload: base64("payload", &envelope.payload)?,
-        payload_type: envelope.payload_type,
+        payload_type: envelope.payload_type.clone(),
         key_id: keyid.to_string(),
         signature: base64("sig", sig)?,
         form: None,
+        disclosures: Vec::new(),
     })
 }
 

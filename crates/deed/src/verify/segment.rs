@@ -4,7 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use model::Digest;
 
-use super::{Grade, Link, Trust, checks::CheckId, checks::Checks};
+use super::{
+    Grade, Link, Trust,
+    checks::{CheckId, Checks, ensure},
+};
 use crate::{
     chain::genesis_digest,
     checkpoint::Checkpoint,
@@ -18,16 +21,10 @@ pub(super) fn check(links: &[Link], trust: &Trust, checks: &mut Checks) {
     checks.outcome(CheckId::Prev, starts_right(links));
     if links.len() > 1 {
         checks.shown(Grade::Chained);
-        let pairs = || links.windows(2).filter_map(|pair| <&[Link; 2]>::try_from(pair).ok());
-        checks.outcome(CheckId::Log, pairs().try_for_each(one_log));
-        checks.outcome(CheckId::Sequence, pairs().try_for_each(next_place));
-        checks.outcome(CheckId::Prev, pairs().try_for_each(linked));
-        checks.outcome(CheckId::Time, pairs().try_for_each(not_earlier));
-        checks.outcome(CheckId::Unique, unique(links));
+        checks.outcome(CheckId::Sequence, pairs(links).try_for_each(next_place));
+        checks.outcome(CheckId::Prev, pairs(links).try_for_each(linked));
     }
-    if links.iter().any(|link| matches!(link.body.content, Content::Amendment(_))) {
-        checks.outcome(CheckId::Amends, amends(links));
-    }
+    check_scattered(links, checks);
     if let Some(known) = &trust.known_checkpoint {
         check_checkpoint(links, known, trust, checks);
     }
@@ -35,11 +32,27 @@ pub(super) fn check(links: &[Link], trust: &Trust, checks: &mut Checks) {
         let size = links.last().map_or(0, |last| last.body.seq + 1);
         checks.outcome(
             CheckId::Size,
-            (size == expected).then_some(()).ok_or_else(|| {
+            ensure(size == expected, || {
                 format!("expected a log of {expected} deeds, the last deed makes it {size}")
             }),
         );
     }
+}
+
+/// Runs the checks of deeds of one log that need not follow each other.
+pub(super) fn check_scattered(links: &[Link], checks: &mut Checks) {
+    if links.len() > 1 {
+        checks.outcome(CheckId::Log, pairs(links).try_for_each(one_log));
+        checks.outcome(CheckId::Time, pairs(links).try_for_each(not_earlier));
+        checks.outcome(CheckId::Unique, unique(links));
+    }
+    if links.iter().any(|link| matches!(link.body.content, Content::Amendment(_))) {
+        checks.outcome(CheckId::Amends, amends(links));
+    }
+}
+
+fn pairs(links: &[Link]) -> impl Iterator<Item = &[Link; 2]> {
+    links.windows(2).filter_map(|pair| pair.try_into().ok())
 }
 
 fn starts_right(links: &[Link]) -> Result<(), String> {

@@ -1,0 +1,210 @@
+//! Evidence in one file: deeds of one log, proofs that they are in it, and a signed list.
+//!
+//! An inclusion proof cannot show that something is absent, so the list is signed: it says that
+//! these deeds and every amendment of them up to a size of the log are here. Leaving one out makes
+//! the list a signed lie.
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use model::{DeedId, Digest, OrgId, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    body::{Body, BodyFault, check_profile},
+    checkpoint::Checkpoint,
+    commitment::Disclosure,
+    dsse::{DEED_TYPE, Envelope, pae},
+    keys::Purpose,
+    seal::{SealFault, Sealer},
+    text::{LogOrigin, Thumbprint},
+    tree::{TlogProof, TreeHead},
+};
+
+/// The payload type of the signed list.
+pub const EVIDENCE_TYPE: &str = "application/vnd.service.evidence.v1+json";
+
+/// One deed to be shown.
+#[derive(Debug, Clone)]
+pub struct Exhibit {
+    /// The exact signed bytes.
+    pub body: String,
+    /// The signature.
+    pub signature: [u8; 64],
+    /// The path from the deed's leaf to the root of the checkpoint.
+    pub path: Vec<Digest>,
+    /// What opens its commitments.
+    pub disclosures: Vec<Disclosure>,
+}
+
+/// What goes into one file of evidence.
+#[derive(Debug, Clone)]
+pub struct Exhibits {
+    /// The deeds, with every amendment of them, in the order of the log.
+    pub deeds: Vec<Exhibit>,
+    /// The log's checkpoint that the paths lead to, as a signed note.
+    pub checkpoint: String,
+    /// Proofs that the checkpoint's tree begins with smaller ones, by their sizes.
+    pub consistency: Vec<(u64, Vec<Digest>)>,
+}
+
+impl Sealer {
+    /// Returns the text of a file of evidence, its list signed with the key of this moment.
+    pub fn evidence(&self, exhibits: &Exhibits, at: Timestamp) -> Result<String, SealFault> {
+        let checkpoint = Checkpoint::open_with(&exhibits.checkpoint, self.registered())?;
+        let bodies = exhibits
+            .deeds
+            .iter()
+            .map(|exhibit| Body::read(exhibit.body.as_bytes()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let first = bodies.first().ok_or(SealFault::NoExhibits)?;
+        let signer = self.signer(Purpose::Deed, at)?;
+        let list = List {
+            format: EvidenceFormat::V1,
+            org: first.org,
+            log: checkpoint.log.clone(),
+            issued_at: at,
+            key_id: signer.kid.clone(),
+            as_of: AsOf { size: checkpoint.tree.size, root: checkpoint.tree.root },
+            deeds: bodies.iter().zip(&exhibits.deeds).map(Listed::of).collect(),
+        };
+        let text = list.write()?;
+        let signature = signer.key.sign(&pae(EVIDENCE_TYPE, text.as_bytes()));
+        let form = EvidenceForm {
+            object: EvidenceObject::Evidence,
+            format: EvidenceFormat::V1,
+            deeds: bodies.iter().zip(&exhibits.deeds).map(envelope).collect(),
+            proofs: bodies.iter().zip(&exhibits.deeds).map(|pair| proof(pair, exhibits)).collect(),
+            consistency: exhibits.consistency.iter().map(ConsistencyForm::of).collect(),
+            keys: serde_json::from_str(&self.registered().to_json()).map_err(shape)?,
+            disclosures: bodies.iter().zip(&exhibits.deeds).filter_map(disclosed).collect(),
+            manifest: Envelope::new(EVIDENCE_TYPE, &text, (&signer.kid, &signature)),
+        };
+        Ok(serde_json::to_value(form).map_err(shape)?.to_string())
+    }
+}
+
+fn shape(error: serde_json::Error) -> BodyFault {
+    BodyFault::Shape(error.to_string())
+}
+
+fn envelope((body, exhibit): (&Body, &Exhibit)) -> Envelope {
+    Envelope::new(DEED_TYPE, &exhibit.body, (&body.key_id, &exhibit.signature))
+}
+
+fn proof((body, exhibit): (&Body, &Exhibit), exhibits: &Exhibits) -> String {
+    let (path, checkpoint) = (exhibit.path.clone(), exhibits.checkpoint.clone());
+    TlogProof { index: body.seq, path, checkpoint }.to_text()
+}
+
+fn disclosed((body, exhibit): (&Body, &Exhibit)) -> Option<DisclosedForm> {
+    let texts = exhibit.disclosures.iter().map(|open| STANDARD.encode(open.text()));
+    let form = DisclosedForm { deed: body.id, disclosures: texts.collect() };
+    (!form.disclosures.is_empty()).then_some(form)
+}
+
+/// A file of evidence as it is written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EvidenceForm {
+    pub(crate) object: EvidenceObject,
+    pub(crate) format: EvidenceFormat,
+    pub(crate) deeds: Vec<Envelope>,
+    pub(crate) proofs: Vec<String>,
+    pub(crate) consistency: Vec<ConsistencyForm>,
+    pub(crate) keys: Value,
+    pub(crate) disclosures: Vec<DisclosedForm>,
+    pub(crate) manifest: Envelope,
+}
+
+/// The word that a file of evidence begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum EvidenceObject {
+    Evidence,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum EvidenceFormat {
+    #[serde(rename = "service.evidence.v1")]
+    V1,
+}
+
+/// That the tree begins with a smaller one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ConsistencyForm {
+    pub(crate) from: u64,
+    pub(crate) path: Vec<Digest>,
+}
+
+impl ConsistencyForm {
+    fn of((from, path): &(u64, Vec<Digest>)) -> Self {
+        Self { from: *from, path: path.clone() }
+    }
+}
+
+/// What opens the commitments of one deed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DisclosedForm {
+    pub(crate) deed: DeedId,
+    pub(crate) disclosures: Vec<String>,
+}
+
+/// The signed list of a file of evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct List {
+    pub(crate) format: EvidenceFormat,
+    pub(crate) org: OrgId,
+    pub(crate) log: LogOrigin,
+    pub(crate) issued_at: Timestamp,
+    pub(crate) key_id: Thumbprint,
+    pub(crate) as_of: AsOf,
+    pub(crate) deeds: Vec<Listed>,
+}
+
+/// The tree that the list speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AsOf {
+    pub(crate) size: u64,
+    pub(crate) root: Digest,
+}
+
+/// One deed of the list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Listed {
+    pub(crate) id: DeedId,
+    pub(crate) seq: u64,
+    pub(crate) digest: Digest,
+}
+
+impl Listed {
+    fn of((body, exhibit): (&Body, &Exhibit)) -> Self {
+        Self { id: body.id, seq: body.seq, digest: crypto::sha256(&exhibit.body) }
+    }
+}
+
+impl List {
+    fn write(&self) -> Result<String, BodyFault> {
+        let value = serde_json::to_value(self).map_err(shape)?;
+        check_profile(&value)?;
+        Ok(value.to_string())
+    }
+
+    /// Returns the log and tree that the list speaks of.
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        let tree = TreeHead { size: self.as_of.size, root: self.as_of.root };
+        Checkpoint { log: self.log.clone(), tree }
+    }
+
+    /// Reads exactly what the sealer writes.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, BodyFault> {
+        let value =
+            crypto::json::parse(bytes).map_err(|error| BodyFault::Json(error.to_string()))?;
+        let list: Self = serde_json::from_value(value).map_err(shape)?;
+        if list.write()?.as_bytes() == bytes { Ok(list) } else { Err(BodyFault::NotCanonical) }
+    }
+}
