@@ -4,3 +4,9 @@
 
 /// The description.
 pub const TEXT: &str = include_str!("../api/openapi.yaml");
+
+#[cfg(any(test, feature = "validator"))]
+mod validator;
+
+#[cfg(any(test, feature = "validator"))]
+pub use validator::{Fault, Given, Validator};

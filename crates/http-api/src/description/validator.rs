@@ -1,1 +1,147 @@
-//! x
+//! Holds responses against the description; test support, not part of the service.
+//!
+//! It reads the description as closed: a member that it does not name is a fault, so that nothing
+//! is served which is not described.
+
+use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
+use serde_json::{Map, Value, json};
+
+use super::TEXT;
+
+/// A response that is not as described, or a description that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Fault(String);
+
+/// A response as a test received it.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: &'a HeaderMap,
+    /// The whole body.
+    pub body: &'a [u8],
+}
+
+/// The description, ready to judge responses.
+#[derive(Debug)]
+pub struct Validator {
+    document: Value,
+    components: Value,
+}
+
+impl Validator {
+    /// Returns the judge of the embedded description.
+    pub fn new() -> Result<Self, Fault> {
+        let document: Value = serde_saphyr::from_str(TEXT)
+            .map_err(|error| Fault(format!("the description is no YAML: {error}")))?;
+        let mut components = document.get("components").cloned().unwrap_or_default();
+        close(&mut components);
+        Ok(Self { document, components })
+    }
+
+    /// Returns every operation as path, method and description.
+    pub fn operations(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
+        let paths = self.document.get("paths").and_then(Value::as_object);
+        paths.into_iter().flatten().flat_map(|(path, methods)| {
+            let methods = methods.as_object().into_iter().flatten();
+            methods.map(move |(method, operation)| (path.as_str(), method.as_str(), operation))
+        })
+    }
+
+    /// Returns the part of the description that a pointer such as `/components/schemas` names.
+    pub fn part(&self, pointer: &str) -> Option<&Value> {
+        self.document.pointer(pointer)
+    }
+
+    /// Returns what a `$ref` leads to, or the value itself.
+    pub fn follow<'a>(&'a self, value: &'a Value) -> &'a Value {
+        let pointer = value.get("$ref").and_then(Value::as_str).and_then(|it| it.strip_prefix('#'));
+        pointer.and_then(|pointer| self.document.pointer(pointer)).unwrap_or(value)
+    }
+
+    /// Passes a response of this operation that is as described.
+    pub fn check(&self, operation: &str, given: &Given<'_>) -> Result<(), Fault> {
+        let status = given.status.as_u16();
+        let blame = |what: String| Fault(format!("{operation} {status}: {what}"));
+        let described = self
+            .operations()
+            .find(|(_, _, it)| it.get("operationId").and_then(Value::as_str) == Some(operation))
+            .and_then(|(_, _, it)| it.get("responses")?.get(status.to_string()))
+            .map(|response| self.follow(response))
+            .ok_or_else(|| blame("this status is not described".to_owned()))?;
+        self.headers(described, given.headers).map_err(blame)?;
+        self.body(described, given).map_err(blame)
+    }
+
+    fn headers(&self, described: &Value, headers: &HeaderMap) -> Result<(), String> {
+        let known = described.get("headers").and_then(Value::as_object);
+        for (name, header) in known.into_iter().flatten() {
+            let header = self.follow(header);
+            let required = header.get("required").and_then(Value::as_bool).unwrap_or_default();
+            let given = headers.get(name).and_then(|value| value.to_str().ok());
+            match (given, header.get("schema")) {
+                (Some(text), Some(schema)) => {
+                    let fault = |what| format!("header `{name}`: {what}");
+                    self.schema(schema, &json!(text)).map_err(fault)?;
+                }
+                (None, _) if required => return Err(format!("header `{name}` is missing")),
+                (None | Some(_), _) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn body(&self, described: &Value, given: &Given<'_>) -> Result<(), String> {
+        let Some(content) = described.get("content").and_then(Value::as_object) else {
+            return if given.body.is_empty() { Ok(()) } else { Err("no body is described".into()) };
+        };
+        let media = given.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let essence = media.unwrap_or_default().split(';').next().unwrap_or_default();
+        let Some(schema) = content.get(essence).and_then(|it| it.get("schema")) else {
+            return Err(format!("the media type `{essence}` is not described"));
+        };
+        if essence != "application/json" {
+            return Ok(());
+        }
+        let body = serde_json::from_slice(given.body).map_err(|error| error.to_string())?;
+        self.schema(schema, &body)
+    }
+
+    fn schema(&self, schema: &Value, value: &Value) -> Result<(), String> {
+        let mut root = schema.clone();
+        close(&mut root);
+        if let Some(members) = root.as_object_mut() {
+            members.insert("components".to_owned(), self.components.clone());
+        }
+        let judge = jsonschema::options()
+            .with_draft(jsonschema::Draft::Draft202012)
+            .build(&root)
+            .map_err(|error| error.to_string())?;
+        let faults: Vec<String> = judge
+            .iter_errors(value)
+            .map(|error| format!("`{}`: {error}", error.instance_path()))
+            .collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+    }
+}
+
+/// Makes every object schema refuse members that it does not name.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            members.values_mut().for_each(close);
+            let names_members = members.get("properties").is_some_and(Value::is_object);
+            if names_members && is_object_schema(members) {
+                members.entry("additionalProperties").or_insert(Value::Bool(false));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn is_object_schema(members: &Map<String, Value>) -> bool {
+    members.get("type").is_some_and(|kind| kind == "object")
+}

@@ -1,0 +1,446 @@
+//! The whole interface over the store in memory: one org, two agents, a tool that does as it is
+//! told. Every answer is held against the interface description.
+
+use std::{
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use admin::{
+    Activation, Admin, By, Candidate, ConnectorCheck, InOrg, KeyMode, NewAgent, NewConnector,
+    NewKey, NewOrg, Unfit, register_seal_keys,
+};
+use async_trait::async_trait;
+use bytes::Bytes;
+use crypto::{Secret, vault::Ring};
+use deed::{SealKeys, Sealer};
+use gate::{Found, Gate, Limits, Served, Toolbox};
+use http::{HeaderMap, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use ledger::{
+    Ledger, StoreDown,
+    record::{ConnectorRef, PolicyMode},
+};
+use model::{
+    ActionId, AgentId, Clock, ConnectorId, IntentMode, KeyId, Level, OrgId, Outcome, Report, Scope,
+    SideEffect, Timestamp, ToolName,
+};
+use serde_json::{Value, json};
+use store_memory::MemoryStore;
+use testkit::{ManualClock, OnTokio, SeededEntropy};
+use tool::{Definition, Run, Settled, Tool};
+
+use crate::{
+    description::{Given, Validator},
+    router::Router,
+    *,
+};
+
+const POLICY: &str = r#"
+schema: 1
+default: { outcome: deny }
+rules:
+  - { id: no-deletes, match: "*.delete", outcome: deny, reason: "Orders are never deleted." }
+  - { id: large, match: shop.refund, when: "args.amount > 100", outcome: require_approval }
+  - { id: refunds, match: shop.refund, outcome: allow }
+  - { id: edge, match: "mail.*", outcome: allow }
+budgets:
+  - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
+"#;
+
+/// A tool that waits for the test's permission and then succeeds.
+#[derive(Debug)]
+pub(super) struct Held {
+    definition: Definition,
+    pub(super) permits: tokio::sync::Semaphore,
+}
+
+impl Held {
+    fn new(name: &str, side_effect: SideEffect) -> Arc<Self> {
+        let definition = Definition {
+            name: name.parse().unwrap(),
+            title: "A tool".to_owned(),
+            description: "A tool of a test.".to_owned(),
+            side_effect,
+            input_schema: json!({ "type": "object" }),
+            footprint: None,
+            required_level: Level::L0,
+            digest: crypto::sha256(name),
+        };
+        Arc::new(Self { definition, permits: tokio::sync::Semaphore::new(1_000) })
+    }
+
+    /// Makes the next runs wait.
+    pub(super) fn hold(&self) {
+        self.permits.forget_permits(1_000);
+    }
+
+    /// Lets one run go on.
+    pub(super) fn release(&self) {
+        self.permits.add_permits(1);
+    }
+}
+
+#[async_trait]
+impl Tool for Held {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn check_args(&self, args: &Value) -> Result<(), String> {
+        if args.get("bad").is_some() { Err("`/bad` is not accepted".to_owned()) } else { Ok(()) }
+    }
+
+    async fn run(&self, run: Run<'_>) -> Outcome {
+        self.permits.acquire().await.unwrap().forget();
+        let result = json!({ "refunded": run.args.get("amount") });
+        Outcome::Succeeded { result, report: Report { rows_changed: Some(1) } }
+    }
+
+    async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+        Settled::Unknowable
+    }
+}
+
+/// The tools of the one connector, once it is made.
+#[derive(Default)]
+struct Tools {
+    connector: OnceLock<ConnectorId>,
+    tools: Vec<Arc<Held>>,
+}
+
+#[async_trait]
+impl Toolbox for Tools {
+    async fn find(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        let every = self.every(org).await?;
+        let found = every.into_iter().find(|served| served.tool.definition().name == *name);
+        Ok(found.map_or(Found::Nobody, Found::Served))
+    }
+
+    async fn every(&self, _: OrgId) -> Result<Vec<Served>, StoreDown> {
+        let connector = ConnectorRef {
+            id: self.connector.get().copied(),
+            name: "shop".to_owned(),
+            kind: "fake".to_owned(),
+        };
+        let served = |tool: &Arc<Held>| Served {
+            connector: connector.clone(),
+            test: false,
+            tool: Arc::clone(tool) as Arc<dyn Tool>,
+        };
+        Ok(self.tools.iter().map(served).collect())
+    }
+}
+
+struct AnyConnector;
+
+#[async_trait]
+impl ConnectorCheck for AnyConnector {
+    async fn check(&self, _: Candidate<'_>) -> Result<(), Unfit> {
+        Ok(())
+    }
+}
+
+/// A probe that says what the test tells it to.
+pub(super) struct Told(pub(super) Mutex<Condition>);
+
+#[async_trait]
+impl Probe for Told {
+    async fn checks(&self) -> Vec<Check> {
+        vec![Check { name: "database", condition: *self.0.lock().unwrap() }]
+    }
+}
+
+/// One holder of keys.
+pub(super) struct Holder {
+    pub(super) agent: AgentId,
+    pub(super) id: KeyId,
+    pub(super) key: String,
+}
+
+/// Everything that a test needs.
+pub(super) struct House {
+    pub(super) router: Router<App>,
+    pub(super) admin: Arc<Admin>,
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) control: Control,
+    pub(super) probe: Arc<Told>,
+    pub(super) refund: Arc<Held>,
+    pub(super) org: OrgId,
+    pub(super) support: Holder,
+    pub(super) other: Holder,
+    pub(super) org_key: String,
+    description: Validator,
+    pub(super) unchecked: AtomicBool,
+}
+
+/// An answer whose shape the description confirms.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    pub(super) bytes: Bytes,
+    pub(super) body: Value,
+}
+
+impl Answer {
+    pub(super) fn code(&self) -> (u16, &str) {
+        (self.status, self.body["error"]["code"].as_str().unwrap_or_default())
+    }
+
+    pub(super) fn param(&self) -> Option<&str> {
+        self.body["error"]["param"].as_str()
+    }
+
+    pub(super) fn id(&self) -> String {
+        self.body["id"].as_str().unwrap().to_owned()
+    }
+}
+
+struct Foundation {
+    store: Arc<MemoryStore>,
+    clock: Arc<ManualClock>,
+    entropy: Arc<SeededEntropy>,
+    ledger: Ledger,
+}
+
+impl Foundation {
+    async fn new() -> Self {
+        let start: Timestamp = "2026-10-01T12:00:00.000Z".parse().unwrap();
+        let clock = Arc::new(ManualClock::at(start));
+        let entropy = Arc::new(SeededEntropy::new(1));
+        let store = Arc::new(MemoryStore::new(Arc::clone(&clock) as Arc<dyn Clock>));
+        let pem = SealKeys::generate_pem(&*entropy);
+        let keys = || SealKeys::from_pem(pem.expose()).unwrap();
+        let registered = register_seal_keys(&*store, &keys(), start).await.unwrap();
+        let ledger = Ledger::new(ledger::Parts {
+            store: Arc::clone(&store) as _,
+            sealer: Arc::new(Sealer::new(keys(), registered.set)),
+            clock: Arc::clone(&clock) as _,
+            entropy: Arc::clone(&entropy) as _,
+            spawn: Arc::new(OnTokio),
+            log_host: "test.example".to_owned(),
+        });
+        Self { store, clock, entropy, ledger }
+    }
+
+    fn admin(&self) -> Arc<Admin> {
+        let ring = Ring::parse(&Secret::new(format!("{}=", "A".repeat(43)))).unwrap();
+        Arc::new(Admin::new(admin::Parts {
+            ledger: self.ledger.clone(),
+            store: Arc::clone(&self.store) as _,
+            connectors: Arc::new(AnyConnector),
+            entropy: Arc::clone(&self.entropy) as _,
+            clock: Arc::clone(&self.clock) as _,
+            pepper: Secret::new(vec![9; 32]),
+            vault: Arc::new(ring),
+        }))
+    }
+
+    fn gate(&self, tools: Arc<Tools>) -> Gate {
+        Gate::new(gate::Parts {
+            ledger: self.ledger.clone(),
+            store: Arc::clone(&self.store) as _,
+            toolbox: tools,
+            spawn: Arc::new(OnTokio),
+            pause: Arc::new(OnTokio),
+            clock: Arc::clone(&self.clock) as _,
+            instance: "one".to_owned(),
+            limits: Limits {
+                max_args_bytes: 1_000,
+                max_result_bytes: 100,
+                execute_timeout: Duration::from_secs(30),
+                edge_result_timeout: Duration::from_mins(10),
+                approval_expires_in: Duration::from_mins(30),
+            },
+        })
+    }
+}
+
+async fn key(org: &InOrg<'_>, agent: AgentId) -> (KeyId, String) {
+    let new = NewKey {
+        name: "main".to_owned(),
+        scopes: vec![Scope::ActionsRead, Scope::ActionsExecute],
+        mode: KeyMode::Live,
+        expires_at: None,
+    };
+    let shown = org.create_agent_key(agent, new).await.unwrap();
+    (shown.key.object.id, shown.text.secret().expose().clone())
+}
+
+async fn holder(org: &InOrg<'_>, name: &str) -> Holder {
+    let new = NewAgent {
+        name: name.to_owned(),
+        labels: std::collections::BTreeMap::new(),
+        intent_mode: IntentMode::Optional,
+    };
+    let agent = org.create_agent(new).await.unwrap().object.id;
+    let (id, key) = key(org, agent).await;
+    Holder { agent, id, key }
+}
+
+async fn org_key(org: &InOrg<'_>) -> String {
+    let new = NewKey {
+        name: "admin".to_owned(),
+        scopes: vec![Scope::Admin],
+        mode: KeyMode::Live,
+        expires_at: None,
+    };
+    org.create_org_key(new).await.unwrap().text.secret().expose().clone()
+}
+
+async fn connector(org: &InOrg<'_>) -> ConnectorId {
+    let new = NewConnector {
+        name: "shop".to_owned(),
+        kind: "fake".to_owned(),
+        config: json!({}),
+        credential: std::collections::BTreeMap::new(),
+        test: false,
+    };
+    org.create_connector(new).await.unwrap().object.id
+}
+
+async fn enforce(org: &InOrg<'_>, document: &str) {
+    let policy = org.create_policy("test").await.unwrap().object.id;
+    let version = org.create_policy_version(policy, document).await.unwrap().object.id;
+    let reason = "for the test".to_owned();
+    org.activate_policy(Activation { version, mode: PolicyMode::Enforce, reason }).await.unwrap();
+}
+
+impl House {
+    pub(super) async fn new() -> Self {
+        let foundation = Foundation::new().await;
+        let admin = foundation.admin();
+        let refund = Held::new("shop.refund", SideEffect::Write);
+        let delete = Held::new("shop.delete", SideEffect::Destructive);
+        let tools = vec![delete, Arc::clone(&refund)];
+        let tools = Arc::new(Tools { tools, ..Tools::default() });
+        let new = NewOrg { name: "Acme".to_owned(), time_zone: "UTC".to_owned() };
+        let org = admin.create_org(new).await.unwrap().org.id;
+        let operator = admin.in_org(org, By::Operator);
+        tools.connector.set(connector(&operator).await).unwrap();
+        enforce(&operator, POLICY).await;
+        let (support, other) =
+            (holder(&operator, "support").await, holder(&operator, "other").await);
+        let org_key = org_key(&operator).await;
+        let (control, lifecycle) = Control::new();
+        let probe = Arc::new(Told(Mutex::new(Condition::Ok)));
+        let Foundation { store, clock, entropy, .. } = &foundation;
+        let router = service(Parts {
+            gate: foundation.gate(tools),
+            admin: Arc::clone(&admin),
+            events: Arc::clone(store) as _,
+            probe: Arc::clone(&probe) as _,
+            lifecycle,
+            clock: Arc::clone(clock) as _,
+            entropy: Arc::clone(entropy) as _,
+            settings: Settings {
+                base_url: "http://test".to_owned(),
+                wait_timeout: Duration::from_secs(10),
+                cursor_key: Secret::new(vec![1; 32]),
+                build: Build { version: "1.2.3".to_owned(), commit: None },
+            },
+        });
+        Self {
+            router: router.unwrap(),
+            admin,
+            store: foundation.store,
+            clock: foundation.clock,
+            control,
+            probe,
+            refund,
+            org,
+            support,
+            other,
+            org_key,
+            description: Validator::new().unwrap(),
+            unchecked: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn operator(&self) -> InOrg<'_> {
+        self.admin.in_org(self.org, By::Operator)
+    }
+
+    pub(super) async fn get(&self, path: &str, key: &str) -> Answer {
+        self.send(request("GET", path, key, &[], None)).await
+    }
+
+    pub(super) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.send(request("POST", path, &self.support.key, &[], Some(body))).await
+    }
+
+    pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Answer {
+        let operation = operation(&request);
+        let response = self.router.answer(request).await;
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        if let Some(operation) = operation
+            && !self.unchecked.load(Ordering::Relaxed)
+        {
+            let given = Given { status: head.status, headers: &head.headers, body: &bytes };
+            self.description.check(operation, &given).unwrap();
+        }
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Answer { status: head.status.as_u16(), headers: head.headers, bytes, body }
+    }
+
+    /// Sends a refund of this amount.
+    pub(super) async fn refund(&self, amount: u64) -> Answer {
+        self.post("/v1/actions", json!({ "tool": "shop.refund", "args": { "amount": amount } }))
+            .await
+    }
+
+    /// Has a call authorized for the agent's edge.
+    pub(super) async fn authorize(&self) -> Answer {
+        let body = json!({
+            "tool": "mail.send",
+            "args": {},
+            "mode": "proxy",
+            "connector_type": "mcp",
+        });
+        self.post("/v1/actions", body).await
+    }
+}
+
+pub(super) fn request(
+    method: &str,
+    path: &str,
+    key: &str,
+    headers: &[(&str, &str)],
+    body: Option<Value>,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::builder().method(method).uri(path).header("host", "test");
+    if !key.is_empty() {
+        request = request.header("authorization", format!("Bearer {key}"));
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let text = body.map(|body| body.to_string()).unwrap_or_default();
+    if !text.is_empty() {
+        request = request.header("content-type", "application/json");
+        request = request.header("content-length", text.len());
+    }
+    request.body(Full::new(Bytes::from(text))).unwrap()
+}
+
+/// Returns the operation that the table has for the request.
+fn operation<B>(request: &Request<B>) -> Option<&'static str> {
+    let mut paths = matchit::Router::new();
+    let table = routes::table();
+    let method = request.method().as_str();
+    for route in table.iter().filter(|route| route.method == method) {
+        paths.insert(route.path, route.operation).unwrap();
+    }
+    paths.at(request.uri().path()).ok().map(|found| *found.value)
+}
+
+/// Returns the status as the kit's types have it.
+pub(super) fn status(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap()
+}

@@ -1,0 +1,96 @@
+//! Health, version, description, error pages and seal keys.
+
+use std::time::Duration;
+
+use super::house::{House, request};
+use crate::Condition;
+
+#[tokio::test(start_paused = true)]
+async fn health_is_looked_at_once_a_second_and_says_statuses_only() {
+    let house = House::new().await;
+    let look = async || house.get("/v1/health", "").await;
+    assert_eq!((look().await.status, look().await.body["status"].as_str()), (200, Some("ok")));
+    *house.probe.0.lock().unwrap() = Condition::Down;
+    assert_eq!(look().await.status, 200);
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let down = look().await;
+    assert_eq!((down.status, &down.body["status"]), (503, &"down".into()));
+    assert_eq!(down.body["checks"]["database"], "down");
+    *house.probe.0.lock().unwrap() = Condition::Degraded;
+    tokio::time::advance(Duration::from_secs(1)).await;
+    let degraded = look().await;
+    assert_eq!((degraded.status, &degraded.body["status"]), (200, &"degraded".into()));
+}
+
+#[tokio::test]
+async fn a_server_that_shuts_down_says_so() {
+    let house = House::new().await;
+    house.control.close();
+    let answer = house.get("/v1/health", "").await;
+    assert_eq!((answer.status, &answer.body["status"]), (503, &"draining".into()));
+}
+
+#[tokio::test]
+async fn the_version_names_the_build_and_what_it_serves() {
+    let house = House::new().await;
+    let answer = house.get("/v1/version", "").await;
+    assert_eq!(answer.body["build"], "1.2.3");
+    assert_eq!(answer.body["api_versions"], serde_json::json!(["2026-10-01"]));
+}
+
+#[tokio::test]
+async fn the_description_is_served_as_embedded_and_without_a_version() {
+    let house = House::new().await;
+    let answer = house.get("/api/openapi.yaml", "").await;
+    assert_eq!(answer.bytes, crate::description::TEXT);
+    assert_eq!(answer.headers["content-type"], "application/yaml");
+    assert!(!answer.headers.contains_key("service-version"));
+}
+
+#[tokio::test]
+async fn every_error_leads_to_a_page() {
+    let house = House::new().await;
+    for code in crate::catalogue::Code::ALL {
+        let answer = house.get(&format!("/docs/errors/{code}"), "").await;
+        assert_eq!(answer.status, 200, "{code}");
+        let policy = answer.headers["content-security-policy"].to_str().unwrap();
+        assert!(policy.starts_with("default-src 'none'; style-src 'sha256-"), "{policy}");
+    }
+    assert_eq!(house.get("/docs/errors/nothing", "").await.code(), (404, "not_found"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn seal_keys_are_public_cached_and_never_partial() {
+    let house = House::new().await;
+    let path = "/.well-known/service/keys.json";
+    let answer = house.get(path, "").await;
+    assert_eq!(answer.status, 200);
+    let set = deed::KeySet::parse(&answer.bytes).unwrap();
+    let etag = answer.headers["etag"].to_str().unwrap().to_owned();
+    assert_eq!(etag, set.etag());
+    assert_eq!(etag, format!("\"{}\"", crypto::sha256(&answer.bytes)));
+    for known in [etag.clone(), format!("W/{etag}"), format!("\"x\", {etag}"), "*".to_owned()] {
+        let headers = [("if-none-match", known.as_str())];
+        let answer = house.send(request("GET", path, "", &headers, None)).await;
+        assert_eq!((answer.status, answer.bytes.len()), (304, 0), "{known}");
+    }
+    let headers = [("if-none-match", "\"sha256:00\"")];
+    assert_eq!(house.send(request("GET", path, "", &headers, None)).await.status, 200);
+    house.store.go_down();
+    assert_eq!(house.get(path, "").await.status, 200);
+    tokio::time::advance(Duration::from_mins(1)).await;
+    assert_eq!(house.get(path, "").await.code(), (503, "service_unavailable"));
+}
+
+#[tokio::test]
+async fn routes_of_later_versions_are_unknown() {
+    let house = House::new().await;
+    for row in crate::routes::LATER {
+        let path = row.path.replace(['{', '}', '*'], "");
+        for method in row.methods.split(' ') {
+            let request = request(method, &path, &house.org_key, &[], None);
+            let answer = house.send(request).await;
+            assert!(matches!(answer.code(), (404, "route_unknown")), "{method} {path}");
+        }
+    }
+}
