@@ -29,6 +29,11 @@ impl Checkpoints {
         Self { folder: folder.into() }
     }
 
+    /// Returns the folder's path.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Refuses a database whose logs do not hold what was signed for.
     pub async fn check(&self, core: &Core) -> Result<(), Failure> {
         let signed = self.read(core.ledger.sealer().registered())?;

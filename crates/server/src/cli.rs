@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use model::{KeyId, OrgId};
 
 /// The service between AI agents and the tools they call: it decides, runs, witnesses and seals.
 #[derive(Debug, Parser)]
@@ -23,22 +24,65 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Serve the HTTP interface until SIGTERM or Ctrl-C.
+    Serve,
+    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C.
+    Up(Up),
     /// Tell the whole story in memory, without PostgreSQL or a network.
     Demo,
+    /// Bring the control database to the schema of this version.
+    Migrate(Migrate),
     /// Check deeds offline, knowing only published keys.
     Verify(Verify),
-    /// Work on policy documents.
+    /// Work on policies.
     #[command(subcommand)]
     Policy(Policy),
     /// Make seal keys.
     #[command(subcommand)]
     Keys(Keys),
+    /// Make orgs.
+    #[command(subcommand)]
+    Org(Org),
+    /// Make agents.
+    #[command(subcommand)]
+    Agent(Agent),
+    /// Make and revoke API keys.
+    #[command(subcommand)]
+    Key(Key),
+    /// Make connectors and look at what they govern.
+    #[command(subcommand)]
+    Connector(Connector),
     /// Print a page of the generated documentation.
     #[command(hide = true)]
     InternalDocs {
         /// Which page.
         page: Page,
     },
+}
+
+/// What `up` takes.
+#[derive(Debug, Args)]
+pub struct Up {
+    /// Where secrets and keys of the demo are kept.
+    #[arg(long, value_name = "DIR")]
+    pub data_dir: PathBuf,
+    /// A superuser's address of the cluster that the demo is made on.
+    #[arg(long, value_name = "URL")]
+    pub postgres_url: String,
+    /// Drop the demo's databases and start over.
+    #[arg(long)]
+    pub fresh: bool,
+    /// The port to serve at.
+    #[arg(long, value_name = "N", default_value_t = 8080)]
+    pub port: u16,
+}
+
+/// What `migrate` takes.
+#[derive(Debug, Args)]
+pub struct Migrate {
+    /// The role that the service logs in as; the one in `SERVICE_DATABASE_URL` by default.
+    #[arg(long, value_name = "NAME")]
+    pub role: Option<String>,
 }
 
 /// What `verify` takes.
@@ -68,6 +112,160 @@ pub enum Policy {
         /// The document, in YAML or JSON.
         file: PathBuf,
     },
+    /// Make a document the next version of a policy and let it decide.
+    Activate(Activate),
+}
+
+/// What `policy activate` takes.
+#[derive(Debug, Args)]
+pub struct Activate {
+    /// The document, in YAML or JSON.
+    pub file: PathBuf,
+    /// The policy's name; it is made if there is none. The file's name by default.
+    #[arg(long)]
+    pub policy: Option<String>,
+    /// Ask the version beside the one that decides, instead of letting it decide.
+    #[arg(long)]
+    pub shadow: bool,
+    /// Why, for the record.
+    #[arg(long)]
+    pub reason: String,
+    /// In which org.
+    #[command(flatten)]
+    pub org: InOrg,
+}
+
+/// Names an org.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct InOrg {
+    /// The org's id; not needed while there is only one.
+    #[arg(long, value_name = "ID")]
+    pub org: Option<OrgId>,
+}
+
+/// What `org` does.
+#[derive(Debug, Subcommand)]
+pub enum Org {
+    /// Make an org with its log, its built-in agent and the starter policy.
+    Create {
+        /// Its name.
+        name: String,
+        /// The time zone that its days begin in, an IANA name.
+        #[arg(long, default_value = "UTC")]
+        time_zone: String,
+    },
+    /// List the orgs.
+    List,
+}
+
+/// What `agent` does.
+#[derive(Debug, Subcommand)]
+pub enum Agent {
+    /// Make an agent.
+    Create {
+        /// Its name, unique in the org.
+        name: String,
+        /// A fact about it that policies may ask for, as `name=value`; may be given again.
+        #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
+        label: Vec<(String, String)>,
+        /// In which org.
+        #[command(flatten)]
+        org: InOrg,
+    },
+}
+
+/// What `key` does.
+#[derive(Debug, Subcommand)]
+pub enum Key {
+    /// Make an API key and print its text, which is shown this once.
+    Create(CreateKey),
+    /// Revoke an API key for good.
+    Revoke {
+        /// The key's id.
+        id: KeyId,
+        /// In which org.
+        #[command(flatten)]
+        org: InOrg,
+    },
+}
+
+/// What `key create` takes.
+#[derive(Debug, Args)]
+pub struct CreateKey {
+    /// The agent that the key is for, by name or id; without it the key is the org's own, with
+    /// the scope `admin`.
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// The key's name.
+    #[arg(long, default_value = "operator")]
+    pub name: String,
+    /// Make a test key.
+    #[arg(long)]
+    pub test: bool,
+    /// After how many days the key ends by itself.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=3650))]
+    pub expires_in_days: Option<u16>,
+    /// In which org.
+    #[command(flatten)]
+    pub org: InOrg,
+}
+
+/// What `connector` does.
+#[derive(Debug, Subcommand)]
+pub enum Connector {
+    /// Make a connector from its file.
+    Create(CreateConnector),
+    /// Print the script that prepares a database for being governed, or apply it.
+    Setup(SetupConnector),
+}
+
+/// What `connector create` takes.
+#[derive(Debug, Args)]
+pub struct CreateConnector {
+    /// The file and what it describes.
+    #[command(flatten)]
+    pub described: Described,
+    /// Let it run test actions and no others.
+    #[arg(long)]
+    pub test: bool,
+    /// In which org.
+    #[command(flatten)]
+    pub org: InOrg,
+}
+
+/// What `connector setup` takes.
+#[derive(Debug, Args)]
+pub struct SetupConnector {
+    /// The file and what it describes.
+    #[command(flatten)]
+    pub described: Described,
+    /// Apply the script as this superuser instead of printing it.
+    #[arg(long, value_name = "USER", requires = "credential")]
+    pub apply: Option<String>,
+    /// The file with the superuser's password.
+    #[arg(long, value_name = "FILE", requires = "apply")]
+    pub password_file: Option<PathBuf>,
+}
+
+/// A connector's file and what stands beside it.
+#[derive(Debug, Args)]
+pub struct Described {
+    /// The connector's config, in YAML or JSON.
+    pub file: PathBuf,
+    /// The connector's name, the first part of its tools' names; the file's name by default.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The connector's type.
+    #[arg(long, default_value = "postgres")]
+    pub kind: String,
+    /// A file with the credential's fields, in YAML or JSON, such as `conn_password: …`.
+    #[arg(long, value_name = "FILE")]
+    pub credential: Option<PathBuf>,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected `name=value`")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 /// What `keys` does.
@@ -88,4 +286,8 @@ pub enum Page {
     Settings,
     /// Every closed list of words.
     Vocabulary,
+    /// Every route and who may call it.
+    Routes,
+    /// Every error code.
+    Errors,
 }

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 use admin::{By, KeyMode, NewAgent, NewConnector, NewKey, NewOrg};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use crypto::{Secret, SystemEntropy, vault::Ring};
-use deed::verify::{CheckStatus, Report, Trust, Verdict};
+use deed::verify::{Trust, Verdict};
 use gate::{Submission, Submitted};
 use ledger::record::{Action, PolicyMode};
 use model::{AgentId, Entropy, IntentMode, KeyId, Mode, OrgId, Scope};
@@ -23,6 +23,7 @@ use crate::{
     core::{Core, Parts, Stores},
     exit::{Exit, Failure},
     print,
+    verbs::verify_verdict,
 };
 use shop::Shop;
 
@@ -238,20 +239,8 @@ impl Told {
     fn of(title: &str, log: &[u8], trust: &Trust, expected: Verdict) -> Self {
         let report = deed::verify::verify(log, trust);
         let as_expected = report.verdict == expected;
-        Self { text: format!("{title}\n   {}", found(&report)), as_expected }
+        Self { text: format!("{title}\n   {}", verify_verdict(&report)), as_expected }
     }
-}
-
-fn found(report: &Report) -> String {
-    let verdict = match report.verdict {
-        Verdict::Valid => return "VALID".to_owned(),
-        Verdict::Invalid => "INVALID",
-        Verdict::Undecidable => "UNDECIDABLE",
-        Verdict::Malformed => "MALFORMED",
-    };
-    let failed = report.checks.iter().find(|check| check.status == CheckStatus::Failed);
-    let why = failed.map(|check| format!(": {}, {}", check.id.as_str(), check.detail));
-    format!("{verdict}{}", why.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -104,6 +104,11 @@ pub enum Environment {
 pub struct LogLevel(Option<tracing::Level>);
 
 impl LogLevel {
+    /// Returns the level of verbs that answer and end: warnings and worse.
+    pub fn quiet() -> Self {
+        Self(Some(tracing::Level::WARN))
+    }
+
     /// Returns the level.
     pub fn level(self) -> tracing::Level {
         self.0.unwrap_or(tracing::Level::INFO)

@@ -1,37 +1,121 @@
-//! Does what the operator asked. One module per verb; each returns how it ended.
+//! Does what the operator asked. One module per noun; each function returns how it ended.
 
+mod accounts;
+mod connector;
 mod docs;
 mod keys;
 mod policy;
+mod serve;
 mod verify;
+
+pub(crate) use verify::told as verify_verdict;
 
 use std::path::Path;
 
+use ledger::record::Org;
+use model::OrgId;
+
 use crate::{
-    cli::{Cli, Keys, Policy, Verb},
+    cli::{self, Cli, Connector, Keys, Policy, Verb},
+    core::Core,
     exit::{Exit, Failure},
     print,
+    settings::{self, Settings, Sources},
+    telemetry, up,
+    wire_up::{Wired, wire_up},
 };
 
 /// Runs one verb and prints what it has to say.
 pub fn run(cli: Cli) -> Exit {
-    let ended = match cli.verb {
-        Verb::Demo => in_runtime(crate::demo::run()),
-        Verb::Verify(what) => verify::run(&what),
-        Verb::Policy(Policy::Lint { file }) => policy::lint(&file),
-        Verb::Keys(Keys::New { out }) => keys::new(&out),
-        Verb::InternalDocs { page } => Ok(docs::print(page)),
-    };
-    ended.unwrap_or_else(|failure| {
+    dispatch(cli).unwrap_or_else(|failure| {
         print::complaint(format!("chancery: {failure}"));
         failure.exit
     })
+}
+
+fn dispatch(cli: Cli) -> Result<Exit, Failure> {
+    let config = cli.config.as_deref();
+    match cli.verb {
+        Verb::Serve => in_runtime(serve::serve(load(config)?)),
+        Verb::Up(what) => in_runtime(up::run(what)),
+        Verb::Demo => in_runtime(crate::demo::run()),
+        Verb::Migrate(what) => in_runtime(serve::migrate(load(config)?, what)),
+        Verb::Verify(what) => verify::run(&what),
+        Verb::Policy(Policy::Lint { file }) => policy::lint(&file),
+        Verb::Policy(Policy::Activate(what)) => {
+            wired(config, async |wired| policy::activate(&wired.core, what).await)
+        }
+        Verb::Keys(Keys::New { out }) => keys::new(&out),
+        Verb::Org(what) => wired(config, async |wired| accounts::org(&wired.core, what).await),
+        Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
+        Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),
+        Verb::Connector(Connector::Create(what)) => {
+            wired(config, async |wired| connector::create(&wired.core, what).await)
+        }
+        Verb::Connector(Connector::Setup(what)) => {
+            in_runtime(connector::setup(load(config)?, what))
+        }
+        Verb::InternalDocs { page } => Ok(docs::print(page)),
+    }
 }
 
 /// Runs what a verb does on a runtime of its own.
 fn in_runtime(work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     runtime.map_err(Failure::internal)?.block_on(work)
+}
+
+/// Runs what a verb does on the service's record, without serving.
+fn wired(
+    config: Option<&Path>,
+    work: impl AsyncFnOnce(&Wired) -> Result<Exit, Failure>,
+) -> Result<Exit, Failure> {
+    let settings = load(config)?;
+    telemetry::start(settings.env, settings::LogLevel::quiet());
+    in_runtime(async {
+        let wired = wire_up(&settings).await?;
+        let ended = work(&wired).await;
+        wired.tasks.idle().await;
+        ended
+    })
+}
+
+/// Returns the settings of this process.
+fn load(config: Option<&Path>) -> Result<Settings, Failure> {
+    let sources = Sources::read(config).map_err(Failure::usage)?;
+    settings::load(&sources).map_err(Failure::usage)
+}
+
+/// Returns the org that the operator means: the one that is named, or the only one.
+async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
+    let orgs = orgs(core).await?;
+    match (named.org, orgs.as_slice()) {
+        (Some(id), orgs) if orgs.iter().any(|org| org.id == id) => Ok(id),
+        (Some(id), _) => Err(Failure::usage(format!("there is no org `{id}`"))),
+        (None, [only]) => Ok(only.id),
+        (None, []) => Err(Failure::usage("there is no org yet: `chancery org create NAME`")),
+        (None, several) => {
+            let names: Vec<_> = several.iter().map(described).collect();
+            let names = names.join("\n  ");
+            Err(Failure::usage(format!("say which org with `--org ID`:\n  {names}")))
+        }
+    }
+}
+
+/// Returns every org but the operator's own.
+async fn orgs(core: &Core) -> Result<Vec<Org>, Failure> {
+    let mut orgs = core
+        .stores
+        .accounts
+        .orgs()
+        .await
+        .map_err(|error| Failure::internal(crate::wire_up::chain(&error)))?;
+    orgs.retain(|org| org.id != admin::OPERATOR_ORG);
+    Ok(orgs)
+}
+
+fn described(org: &Org) -> String {
+    format!("{} {}", org.id, org.name)
 }
 
 /// Returns the bytes of a file that the operator named.
@@ -45,6 +129,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 fn read_text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(read(path)?)
         .map_err(|_| Failure::malformed(format!("the file `{}` is not UTF-8 text", path.display())))
+}
+
+/// Returns the name of a file without folder and ending, as the name of what it describes.
+fn stem(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

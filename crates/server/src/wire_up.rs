@@ -5,6 +5,8 @@
 mod egress_rules;
 mod seal_keys;
 
+pub(crate) use egress_rules::egress;
+
 use std::{fmt, sync::Arc, time::Duration};
 
 use crypto::{Secret, SystemEntropy, vault::Ring};
@@ -64,7 +66,7 @@ pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
     let (sealer, new_keys) = seal_keys::load(needed.seal_key_file, &stores, now).await?;
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy::new());
     let deps = connectors::Deps {
-        egress: egress_rules::egress(settings, needed.database).await?,
+        egress: egress(settings).await?,
         vault: Arc::clone(&needed.vault),
         entropy: Arc::clone(&entropy),
     };

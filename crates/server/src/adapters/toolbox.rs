@@ -23,7 +23,7 @@ use model::{Clock, OrgId, Timestamp, ToolName};
 use tool::Tool;
 
 /// How long a reading of an org's connectors is used.
-pub const READ_FOR: Duration = Duration::from_secs(1);
+pub(super) const READ_FOR: Duration = Duration::from_secs(1);
 
 /// The first part of the names of the service's own tools, and the type that they show.
 const OWN: &str = "service";

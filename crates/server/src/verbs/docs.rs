@@ -7,6 +7,8 @@ use crate::{cli::Page, exit::Exit, print, settings};
 pub(super) fn print(page: Page) -> Exit {
     let text = match page {
         Page::Settings => settings::settings_markdown(),
+        Page::Routes => http_api::routes_markdown(),
+        Page::Errors => http_api::errors_markdown(),
         Page::Vocabulary => vocabulary_markdown(),
     };
     print::line(text.trim_end());

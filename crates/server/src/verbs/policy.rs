@@ -1,10 +1,17 @@
-//! `policy`: works on policy documents in files.
+//! `policy`: looks at documents, and lets one decide.
 
 use std::path::Path;
 
+use admin::{Activation, By};
+use ledger::record::PolicyMode;
+
+use super::{accounts::policy_failure, org_of, stem};
 use crate::{
+    cli::Activate,
+    core::Core,
     exit::{Exit, Failure},
     print,
+    wire_up::chain,
 };
 
 pub(super) fn lint(file: &Path) -> Result<Exit, Failure> {
@@ -21,4 +28,34 @@ pub(super) fn lint(file: &Path) -> Result<Exit, Failure> {
             Ok(Exit::FoundBad)
         }
     }
+}
+
+pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failure> {
+    let document = super::read_text(&what.file)?;
+    let org = org_of(core, what.org).await?;
+    let operator = core.admin.in_org(org, By::Operator);
+    let name = what.policy.unwrap_or_else(|| stem(&what.file));
+    let known = core.stores.accounts.policies(org).await;
+    let known = known.map_err(|error| Failure::internal(chain(&error)))?;
+    let policy = match known.into_iter().find(|policy| policy.name == name) {
+        Some(policy) => policy.id,
+        None => {
+            let made = operator.create_policy(&name).await;
+            made.map_err(|error| policy_failure(&error))?.object.id
+        }
+    };
+    let version = operator.create_policy_version(policy, &document).await;
+    let version = version.map_err(|error| policy_failure(&error))?.object;
+    let mode = if what.shadow { PolicyMode::Shadow } else { PolicyMode::Enforce };
+    let activation = Activation { version: version.id, mode, reason: what.reason };
+    let active = operator.activate_policy(activation).await;
+    let active = active.map_err(|error| policy_failure(&error))?;
+    print::line(format!(
+        "{} version {} of {policy}: {}, deed {}",
+        version.id,
+        version.number,
+        mode.as_str(),
+        active.deed
+    ));
+    Ok(Exit::Ok)
 }

@@ -74,6 +74,13 @@ pub(crate) fn readable(report: &Report) -> Vec<String> {
     lines
 }
 
+/// Returns the verdict and the first thing that was wrong, in one line.
+pub(crate) fn told(report: &Report) -> String {
+    let failed = report.checks.iter().find(|check| check.status == CheckStatus::Failed);
+    let why = failed.map(|check| format!(": {}, {}", check.id.as_str(), check.detail));
+    format!("{}{}", verdict(report.verdict), why.unwrap_or_default())
+}
+
 fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "VALID",

@@ -8,13 +8,13 @@ use crate::{
 };
 
 /// Returns the way out under the operator's rules.
-pub(super) async fn egress(settings: &Settings, database: &Database) -> Result<Egress, Failure> {
+pub(crate) async fn egress(settings: &Settings) -> Result<Egress, Failure> {
     let private_networks = match settings.private_networks {
         settings::PrivateNetworks::Allowed => PrivateNetworks::Allowed,
         settings::PrivateNetworks::Refused => PrivateNetworks::Refused,
     };
     let mut own_database = Vec::new();
-    for host in database.hosts() {
+    for host in settings.database.iter().flat_map(Database::hosts) {
         let found = tokio::net::lookup_host((host.as_str(), 0)).await.map_err(|error| {
             Failure::internal(format!("the control database's host `{host}`: {error}"))
         })?;

@@ -1,0 +1,158 @@
+//! `chancery up`: a whole demo on a PostgreSQL cluster, made once and found again.
+//!
+//! It makes the control database and a governed shop, starts the service, lets the demo's agent
+//! send governed calls over HTTP, checks their deeds offline, tells all of it, and serves.
+
+mod client;
+mod cluster;
+mod folder;
+mod household;
+mod story;
+
+use crate::{
+    cli,
+    exit::{Exit, Failure},
+    print,
+    service::{Service, bind},
+    settings::{self, LogLevel, Settings, Sources},
+    shutdown::Signals,
+    telemetry,
+    wire_up::{chain, store_settings, wire_up},
+};
+use client::Client;
+use cluster::{APP, CONTROL, Cluster, MIGRATOR};
+use folder::{Cast, Folder, Secrets};
+
+/// Makes or finds the demo, tells its story and serves until a signal.
+pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
+    let surroundings = Sources::read(None).map_err(Failure::usage)?;
+    telemetry::start(settings::Environment::Dev, log_level(&surroundings)?);
+    let mut signals = Signals::listen().map_err(Failure::internal)?;
+    let folder = Folder::open(&what.data_dir)?;
+    let cluster = Cluster::at(&what.postgres_url)?;
+    let secrets = secrets(&folder, &cluster, what.fresh).await?;
+    let settings = demo_settings(&folder, &cluster, (&secrets, what.port))?;
+    // Before anything is made, so that a taken port costs nothing.
+    let listener = bind(&settings).await?;
+    let made = make(&folder, &cluster, (&secrets, &settings)).await;
+    let (service, cast) = match made {
+        Ok((wired, cast)) => (Service::start(wired, &settings, listener)?, cast),
+        Err(failure) => return Err(failure),
+    };
+    let client = Client { address: service.address, key: cast.key.clone() };
+    let told = story::tell(&client).await?;
+    tell(&settings, &folder, &cast, &told);
+    let signal = signals.next().await;
+    print::line(format!("\n{signal}: stopping"));
+    let hurry = async {
+        signals.next().await;
+    };
+    service.stop(hurry).await;
+    Ok(Exit::Ok)
+}
+
+/// Returns the level of logs: warnings and worse, unless the environment asks for another.
+fn log_level(surroundings: &Sources) -> Result<LogLevel, Failure> {
+    if surroundings.environment.get("SERVICE_ENV").is_some_and(|env| env == "prod") {
+        return Err(Failure::usage("`up` makes a demo for dev; in prod run `chancery serve`"));
+    }
+    match surroundings.environment.get("SERVICE_LOG_LEVEL") {
+        Some(level) => level.parse().map_err(|()| {
+            Failure::usage(
+                "`SERVICE_LOG_LEVEL`: expected `error`, `warn`, `info`, `debug`, `trace`",
+            )
+        }),
+        None => Ok(LogLevel::quiet()),
+    }
+}
+
+/// Returns the demo's secrets: those of the folder if they fit the cluster, else new ones.
+async fn secrets(folder: &Folder, cluster: &Cluster, fresh: bool) -> Result<Secrets, Failure> {
+    if fresh {
+        cluster.drop_databases().await?;
+        folder.clear()?;
+    }
+    let start_over = "run again with `--fresh` to drop the demo's databases and start over";
+    match (folder.secrets()?, folder.cast()?, cluster.is_made().await?) {
+        (Some(secrets), _, true) | (Some(secrets), None, false) => Ok(secrets),
+        (None, _, false) => folder.make_secrets(),
+        (None, _, true) => Err(Failure::usage(format!(
+            "the cluster has a database `{CONTROL}` whose secrets are not in this folder; \
+             {start_over}"
+        ))),
+        (Some(_), Some(_), false) => Err(Failure::usage(format!(
+            "this folder belongs to a database `{CONTROL}` that the cluster does not have; \
+             {start_over}"
+        ))),
+    }
+}
+
+/// Returns the settings of the demo's service and keeps them for the operator's verbs.
+fn demo_settings(
+    folder: &Folder,
+    cluster: &Cluster,
+    (secrets, port): (&Secrets, u16),
+) -> Result<Settings, Failure> {
+    let settings = [
+        ("SERVICE_DATABASE_URL", cluster.url(APP, &secrets.app, CONTROL)),
+        ("SERVICE_MIGRATE_DATABASE_URL", cluster.url(MIGRATOR, &secrets.migrator, CONTROL)),
+        ("SERVICE_SEAL_KEY_FILE", folder.seal_keys().display().to_string()),
+        ("SERVICE_VAULT_KEY", secrets.vault_key.expose().clone()),
+        ("SERVICE_API_KEY_PEPPER", secrets.pepper.expose().clone()),
+        ("SERVICE_LISTEN", format!("127.0.0.1:{port}")),
+        ("SERVICE_BASE_URL", format!("http://127.0.0.1:{port}")),
+        ("SERVICE_ALLOW_PRIVATE_NETWORKS", "true".to_owned()),
+    ];
+    folder.keep_env(&settings)?;
+    let sources = settings
+        .into_iter()
+        .fold(Sources::default(), |sources, (name, value)| sources.with(name, value));
+    settings::load(&sources).map_err(Failure::internal)
+}
+
+/// Makes what is missing of the demo and returns its service, put together.
+async fn make(
+    folder: &Folder,
+    cluster: &Cluster,
+    (secrets, settings): (&Secrets, &Settings),
+) -> Result<(crate::wire_up::Wired, Cast), Failure> {
+    cluster.make(secrets).await?;
+    let database = settings.migrate_database.as_ref();
+    let database = database.ok_or_else(|| Failure::internal("the demo has no database"))?;
+    store_postgres::migrate(&store_settings(database), APP)
+        .await
+        .map_err(|error| Failure::internal(chain(&error)))?;
+    cluster.fill_shop().await?;
+    let wired = wire_up(settings).await?;
+    household::set_up_shop(&wired.deps, cluster, secrets).await?;
+    let cast = match folder.cast()? {
+        Some(cast) => cast,
+        None => {
+            let cast = household::found(&wired, cluster, secrets).await?;
+            folder.keep_cast(&cast)?;
+            cast
+        }
+    };
+    Ok((wired, cast))
+}
+
+fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told]) {
+    let (base, key) = (settings.base_url.as_str(), cast.key.expose());
+    let Cast { org, agent, .. } = cast;
+    print::line(format!("What the agent {agent} of the org {org} did, and what its deeds say:\n"));
+    story::print(told);
+    let call = r#"{"tool":"shop.customers.read","args":{"customer":7},"mode":"gateway"}"#;
+    print::line(format!(
+        "\nServing at {base}\n\n\
+         The agent's key, kept in {}:\n  {key}\n\n\
+         Send a call of your own:\n  \
+         curl -s {base}/v1/actions -H 'Authorization: Bearer {key}' \\\n    \
+         -H 'Content-Type: application/json' -d '{call}'\n\n\
+         Run an operator's verb on this demo:\n  \
+         set -a; . {}; set +a; chancery org list\n\n\
+         Read more: README.md, docs/architecture.md, {base}/api/openapi.yaml\n\
+         Ctrl-C stops it.",
+        folder.cast_file().display(),
+        folder.env_file().display(),
+    ));
+}

@@ -1,0 +1,142 @@
+//! The PostgreSQL cluster that a demo is made on, as a superuser sees it: two databases, the
+//! control database and the governed shop, and the roles of the service.
+
+use crypto::Secret;
+use postgres_protocol::password::scram_sha_256;
+use tokio_postgres::{Client, Config, NoTls, config::Host};
+
+use super::folder::Secrets;
+use crate::{exit::Failure, wire_up::chain};
+
+/// The control database.
+pub(super) const CONTROL: &str = "chancery";
+/// The governed database.
+pub(super) const SHOP: &str = "shop";
+/// The role that owns the control database's schema.
+pub(super) const MIGRATOR: &str = "chancery_migrator";
+/// The role that the service logs in as.
+pub(super) const APP: &str = "chancery_app";
+
+/// A cluster and a superuser's login.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    config: Config,
+    pub(super) host: String,
+    pub(super) port: u16,
+    pub(super) user: String,
+    pub(super) password: Secret<String>,
+}
+
+impl Cluster {
+    /// Returns the cluster at this address.
+    pub(super) fn at(url: &str) -> Result<Self, Failure> {
+        let expected = || {
+            Failure::usage(
+                "`--postgres-url`: expected a superuser's address over TCP, such as \
+                 `postgres://postgres:password@127.0.0.1:5432/postgres`",
+            )
+        };
+        let config: Config = url.parse().map_err(|_| expected())?;
+        let (Some(Host::Tcp(host)), Some(user)) = (config.get_hosts().first(), config.get_user())
+        else {
+            return Err(expected());
+        };
+        let (host, user) = (host.clone(), user.to_owned());
+        let port = config.get_ports().first().copied().unwrap_or(5432);
+        let password = config.get_password().unwrap_or_default();
+        let password = Secret::new(String::from_utf8_lossy(password).into_owned());
+        Ok(Self { config, host, port, user, password })
+    }
+
+    /// Returns the address of a database of this cluster for one of its roles.
+    pub(super) fn url(&self, role: &str, password: &Secret<String>, database: &str) -> String {
+        let host =
+            if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        format!("postgres://{role}:{}@{host}:{}/{database}", password.expose(), self.port)
+    }
+
+    /// Returns whether the control database is there.
+    pub(super) async fn is_made(&self) -> Result<bool, Failure> {
+        let client = self.connect(None).await?;
+        self.has(&client, CONTROL).await
+    }
+
+    /// Drops both databases, and whoever is connected to them.
+    pub(super) async fn drop_databases(&self) -> Result<(), Failure> {
+        let client = self.connect(None).await?;
+        for database in [CONTROL, SHOP] {
+            let drop = format!("drop database if exists {database} with (force)");
+            self.run(&client, &drop).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes what is missing of the databases and the roles of the control database.
+    pub(super) async fn make(&self, secrets: &Secrets) -> Result<(), Failure> {
+        let client = self.connect(None).await?;
+        for (role, password) in [(MIGRATOR, &secrets.migrator), (APP, &secrets.app)] {
+            // The server is told a verifier, so that no log of it ever holds the password.
+            let verifier = scram_sha_256(password.expose().as_bytes());
+            let role = format!(
+                "do $$ begin
+                     if not exists (select from pg_roles where rolname = '{role}') then
+                         create role {role} login;
+                     end if;
+                     alter role {role} login password '{verifier}';
+                 end $$"
+            );
+            self.run(&client, &role).await?;
+        }
+        for (database, owner) in [(CONTROL, MIGRATOR), (SHOP, self.user.as_str())] {
+            if !self.has(&client, database).await? {
+                let create = format!("create database {database} owner \"{owner}\"");
+                self.run(&client, &create).await?;
+            }
+        }
+        // The roles of tools live in the same cluster and have no business here.
+        let closed = format!(
+            "revoke connect on database {CONTROL} from public;
+             grant connect on database {CONTROL} to {APP}"
+        );
+        self.run(&client, &closed).await
+    }
+
+    /// Fills the shop; what is there already stays.
+    pub(super) async fn fill_shop(&self) -> Result<(), Failure> {
+        let client = self.connect(Some(SHOP)).await?;
+        self.run(&client, connectors::SHOP_SEED).await
+    }
+
+    async fn connect(&self, database: Option<&str>) -> Result<Client, Failure> {
+        let mut config = self.config.clone();
+        config.connect_timeout(std::time::Duration::from_secs(5)).application_name("chancery up");
+        if let Some(database) = database {
+            config.dbname(database);
+        }
+        let (client, connection) = config.connect(NoTls).await.map_err(|error| {
+            Failure::internal(format!(
+                "could not reach PostgreSQL at `{}:{}`: {}; is it running, and is the address in \
+                 `--postgres-url` right?",
+                self.host,
+                self.port,
+                chain(&error)
+            ))
+        })?;
+        tokio::spawn(connection);
+        Ok(client)
+    }
+
+    async fn has(&self, client: &Client, database: &str) -> Result<bool, Failure> {
+        let sql = "select exists (select from pg_database where datname = $1)";
+        let row = client.query_one(sql, &[&database]).await.map_err(|error| refused(&error))?;
+        row.try_get(0).map_err(|error| refused(&error))
+    }
+
+    async fn run(&self, client: &Client, sql: &str) -> Result<(), Failure> {
+        client.batch_execute(sql).await.map_err(|error| refused(&error))
+    }
+}
+
+fn refused(error: &tokio_postgres::Error) -> Failure {
+    Failure::internal(format!("PostgreSQL refused to make the demo's databases: {}", chain(error)))
+}

@@ -1,0 +1,161 @@
+//! The folder in which a demo keeps what must outlive the process: its secrets, its seal keys,
+//! and the key of its agent. Every file in it is for its owner alone.
+
+use std::{
+    fs, io,
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+};
+
+use crypto::{Secret, SystemEntropy};
+use deed::SealKeys;
+use model::{AgentId, OrgId};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{exit::Failure, secrets};
+
+/// The demo's folder.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+/// The secrets that a demo is made with.
+#[derive(Debug, Deserialize)]
+pub(super) struct Secrets {
+    pub(super) vault_key: Secret<String>,
+    pub(super) pepper: Secret<String>,
+    /// The password of the role that owns the control database's schema.
+    pub(super) migrator: Secret<String>,
+    /// The password of the role that the service logs in as.
+    pub(super) app: Secret<String>,
+    /// The password of the role that write tools log in as.
+    pub(super) conn: Secret<String>,
+    /// The password of the role that read tools log in as.
+    pub(super) read: Secret<String>,
+}
+
+/// The demo's org and its agent.
+#[derive(Debug, Deserialize)]
+pub(super) struct Cast {
+    pub(super) org: OrgId,
+    pub(super) agent: AgentId,
+    /// The text of the agent's key.
+    pub(super) key: Secret<String>,
+}
+
+impl Folder {
+    /// Returns the folder, made if it is not there.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        let path = made.and_then(|()| path.canonicalize()).map_err(|error| {
+            Failure::usage(format!("could not make the folder `{}`: {error}", path.display()))
+        })?;
+        Ok(Self { path })
+    }
+
+    /// Removes everything that a demo kept here, and nothing else.
+    pub(super) fn clear(&self) -> Result<(), Failure> {
+        for file in [self.secrets_file(), self.cast_file(), self.seal_keys(), self.env_file()] {
+            absent(fs::remove_file(&file)).map_err(|error| trouble("remove", &file, &error))?;
+        }
+        let checkpoints = crate::checkpoints::Checkpoints::beside(&self.seal_keys());
+        absent(fs::remove_dir_all(checkpoints.folder()))
+            .map_err(|error| trouble("remove", checkpoints.folder(), &error))
+    }
+
+    /// Returns the secrets, if a demo was made here before.
+    pub(super) fn secrets(&self) -> Result<Option<Secrets>, Failure> {
+        read(&self.secrets_file())
+    }
+
+    /// Makes new secrets and seal keys and keeps them.
+    pub(super) fn make_secrets(&self) -> Result<Secrets, Failure> {
+        let made = Secrets {
+            vault_key: secrets::random_key(),
+            pepper: secrets::random_key(),
+            migrator: secrets::random_password(),
+            app: secrets::random_password(),
+            conn: secrets::random_password(),
+            read: secrets::random_password(),
+        };
+        let seal_keys = SealKeys::generate_pem(&SystemEntropy::new());
+        keep(&self.seal_keys(), &seal_keys)?;
+        let text = json!({
+            "vault_key": made.vault_key.expose(),
+            "pepper": made.pepper.expose(),
+            "migrator": made.migrator.expose(),
+            "app": made.app.expose(),
+            "conn": made.conn.expose(),
+            "read": made.read.expose(),
+        });
+        keep(&self.secrets_file(), &Secret::new(text.to_string()))?;
+        Ok(made)
+    }
+
+    /// Returns the org and its agent, if they were made before.
+    pub(super) fn cast(&self) -> Result<Option<Cast>, Failure> {
+        read(&self.cast_file())
+    }
+
+    /// Keeps the org and its agent.
+    pub(super) fn keep_cast(&self, cast: &Cast) -> Result<(), Failure> {
+        let text = json!({ "org": cast.org, "agent": cast.agent, "key": cast.key.expose() });
+        keep(&self.cast_file(), &Secret::new(text.to_string()))
+    }
+
+    /// Keeps the service's settings as lines that a shell can read.
+    pub(super) fn keep_env(&self, settings: &[(&str, String)]) -> Result<(), Failure> {
+        let lines: String =
+            settings.iter().map(|(name, value)| format!("{name}='{value}'\n")).collect();
+        keep(&self.env_file(), &Secret::new(lines))
+    }
+
+    pub(super) fn seal_keys(&self) -> PathBuf {
+        self.path.join("seal.pem")
+    }
+
+    pub(super) fn env_file(&self) -> PathBuf {
+        self.path.join("service.env")
+    }
+
+    pub(super) fn cast_file(&self) -> PathBuf {
+        self.path.join("agent.json")
+    }
+
+    fn secrets_file(&self) -> PathBuf {
+        self.path.join("secrets.json")
+    }
+}
+
+fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, Failure> {
+    let text = match fs::read(path) {
+        Ok(text) => Secret::new(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(trouble("read", path, &error)),
+    };
+    // The cause may quote the text, which holds secrets.
+    let damaged = |_| {
+        Failure::malformed(format!(
+            "the file `{}` is damaged; start over with `--fresh`",
+            path.display()
+        ))
+    };
+    serde_json::from_slice(text.expose()).map(Some).map_err(damaged)
+}
+
+fn keep(path: &Path, text: &Secret<String>) -> Result<(), Failure> {
+    secrets::replace(path, text).map_err(|error| trouble("write", path, &error))
+}
+
+fn absent(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn trouble(attempt: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::internal(format!("could not {attempt} `{}`: {error}", path.display()))
+}

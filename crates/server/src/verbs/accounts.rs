@@ -1,0 +1,111 @@
+//! `org`, `agent` and `key`: makes accounts, each by the same use case as the routes.
+
+use std::time::Duration;
+
+use admin::{By, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
+use model::{AgentId, IntentMode, OrgId, Scope};
+
+use super::{described, org_of, orgs};
+use crate::{
+    cli,
+    core::Core,
+    exit::{Exit, Failure},
+    print,
+    wire_up::chain,
+};
+
+const DAY: Duration = Duration::from_hours(24);
+
+pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
+    match what {
+        cli::Org::Create { name, time_zone } => {
+            let made = core.admin.create_org(NewOrg { name, time_zone }).await;
+            let made = made.map_err(|error| policy_failure(&error))?;
+            print::line(described(&made.org));
+        }
+        cli::Org::List => orgs(core).await?.iter().for_each(|org| print::line(described(org))),
+    }
+    Ok(Exit::Ok)
+}
+
+pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure> {
+    let cli::Agent::Create { name, label, org } = what;
+    let org = org_of(core, org).await?;
+    let labels = label.into_iter().collect();
+    let new = NewAgent { name, labels, intent_mode: IntentMode::Off };
+    let made = core.admin.in_org(org, By::Operator).create_agent(new).await;
+    let agent = made.map_err(|error| failure(&error))?.object;
+    print::line(format!("{} {}", agent.id, agent.name));
+    Ok(Exit::Ok)
+}
+
+pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
+    match what {
+        cli::Key::Create(what) => create_key(core, what).await,
+        cli::Key::Revoke { id, org } => {
+            let org = org_of(core, org).await?;
+            let revoked = core.admin.in_org(org, By::Operator).revoke_key(id).await;
+            revoked.map_err(|error| failure(&error))?;
+            print::line(format!("{id} is revoked"));
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> {
+    let org = org_of(core, what.org).await?;
+    let operator = core.admin.in_org(org, By::Operator);
+    let now =
+        core.stores.ledger.base(org).await.map_err(|error| Failure::internal(chain(&error)))?.1;
+    let mut new = NewKey {
+        name: what.name,
+        scopes: vec![Scope::Admin],
+        mode: if what.test { KeyMode::Test } else { KeyMode::Live },
+        expires_at: what.expires_in_days.map(|days| now + DAY * u32::from(days)),
+    };
+    let made = match what.agent {
+        Some(agent) => {
+            new.scopes = vec![Scope::ActionsExecute, Scope::ActionsRead];
+            operator.create_agent_key(agent_of(core, org, &agent).await?, new).await
+        }
+        None => operator.create_org_key(new).await,
+    };
+    let made = made.map_err(|error| failure(&error))?;
+    // The text alone stands on standard output, so that a script can take it from there.
+    print::complaint(format!("{}: keep this text, it is shown once:", made.key.object.id));
+    print::line(made.text.secret().expose());
+    Ok(Exit::Ok)
+}
+
+async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failure> {
+    let agents =
+        core.stores.accounts.agents(org).await.map_err(|error| Failure::internal(chain(&error)))?;
+    let id: Option<AgentId> = named.parse().ok();
+    let found = agents.iter().find(|agent| Some(agent.id) == id || agent.name == named);
+    found.map(|agent| agent.id).ok_or_else(|| {
+        Failure::usage(format!("the org has no agent `{named}`: `chancery agent create NAME`"))
+    })
+}
+
+/// Returns the failure that a change ended in: the operator's or the service's.
+pub(super) fn failure(error: &ChangeError) -> Failure {
+    match error {
+        ChangeError::BadInput { .. }
+        | ChangeError::NotFound(_)
+        | ChangeError::NameTaken(_)
+        | ChangeError::Conflict(_)
+        | ChangeError::NotAllowed
+        | ChangeError::PersonRequired => Failure::usage(error),
+        ChangeError::Ledger(_) | ChangeError::Store(_) => Failure::internal(chain(error)),
+    }
+}
+
+/// Returns the failure that a change of policies ended in.
+pub(super) fn policy_failure(error: &PolicyError) -> Failure {
+    match error {
+        PolicyError::Change(error) => failure(error),
+        PolicyError::Invalid(invalid) => {
+            Failure { exit: Exit::FoundBad, sentence: invalid.to_string() }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `serve` and `migrate`: the service itself, and the schema that it stands on.
+
+use store_postgres::MigrateError;
+
+use crate::{
+    cli::Migrate,
+    exit::{Exit, Failure},
+    print,
+    service::{Service, bind},
+    settings::Settings,
+    shutdown::Signals,
+    telemetry,
+    wire_up::{chain, store_settings, wire_up},
+};
+
+pub(super) async fn serve(settings: Settings) -> Result<Exit, Failure> {
+    telemetry::start(settings.env, settings.log_level);
+    settings.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    let mut signals = Signals::listen().map_err(Failure::internal)?;
+    let listener = bind(&settings).await?;
+    let wired = wire_up(&settings).await?;
+    let service = Service::start(wired, &settings, listener)?;
+    tracing::info!(address = %service.address, "serving");
+    let signal = signals.next().await;
+    tracing::info!(signal, "draining; a second signal stops at once");
+    let hurry = async {
+        signals.next().await;
+    };
+    service.stop(hurry).await;
+    Ok(Exit::Ok)
+}
+
+pub(super) async fn migrate(settings: Settings, what: Migrate) -> Result<Exit, Failure> {
+    telemetry::start(settings.env, settings.log_level);
+    let database = settings.migrate_database.as_ref().or(settings.database.as_ref());
+    let database = database.ok_or_else(|| {
+        Failure::usage("set `SERVICE_MIGRATE_DATABASE_URL` or `SERVICE_DATABASE_URL`")
+    })?;
+    let serving = settings.database.as_ref().and_then(|database| database.user());
+    let role = what.role.as_deref().or(serving).ok_or_else(|| {
+        Failure::usage("name the role that the service logs in as with `--role NAME`")
+    })?;
+    let store = store_settings(database);
+    let applied = store_postgres::migrate(&store, role).await.map_err(|error| match error {
+        MigrateError::Settings(_) | MigrateError::NoRole { .. } => Failure::usage(chain(&error)),
+        MigrateError::Unknown { .. } | MigrateError::Failed { .. } => {
+            Failure::internal(chain(&error))
+        }
+    })?;
+    match applied.as_slice() {
+        [] => print::line("the schema is that of this version already"),
+        names => print::line(format!("applied: {}", names.join(", "))),
+    }
+    Ok(Exit::Ok)
+}
