@@ -8,7 +8,10 @@ use std::{sync::Arc, time::Duration};
 use tokio_postgres::Client;
 
 use super::{
-    Core, PostgresConnector, SMALL_ANSWER, config, fault::sentence, not_begun, pool::Pool,
+    PostgresConnector, config,
+    fault::sentence,
+    governed::{Governed, SMALL_ANSWER, not_begun},
+    pool::Pool,
     session::Access,
 };
 use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
@@ -99,16 +102,16 @@ pub(super) async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> 
         return lines;
     }
     lines.push(pass("address"));
-    let core = match Core::new(&config, blueprint, deps) {
-        Ok(core) => core,
+    let governed = match Governed::new(&config, blueprint, deps) {
+        Ok(governed) => governed,
         Err(error) => {
             lines.extend(failures(&error));
             return lines;
         }
     };
-    lines.extend(core.ask(&core.writes, &config.user, QUESTIONS).await);
+    lines.extend(governed.ask(&governed.writes, &config.user, QUESTIONS).await);
     if let Some(user) = &config.read_user {
-        lines.extend(core.ask(&core.reads, user, &[]).await);
+        lines.extend(governed.ask(&governed.reads, user, &[]).await);
     }
     if lines.iter().any(|line| line.name.starts_with("login") && line.state == CheckState::Fail) {
         return lines;
@@ -120,7 +123,7 @@ pub(super) async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> 
     lines
 }
 
-impl Core {
+impl Governed {
     /// Logs in and asks the questions.
     async fn ask(&self, pool: &Arc<Pool>, user: &str, questions: &[Question]) -> Vec<CheckLine> {
         let login = format!("login of `{user}`");

@@ -103,7 +103,7 @@ impl PostgresTool {
     async fn read(&self, run: &Run<'_>, deadline: Instant) -> Result<Answer, Broken> {
         let args = self.shape.bind(run.args).map_err(Broken::Args)?;
         let pace = self.pace(deadline);
-        let reads = &self.core.reads;
+        let reads = &self.governed.reads;
         let (mut lease, _) =
             reads.begin(Access::ReadOnly, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
         let answer = match self.prepared(&mut lease).await {
@@ -121,7 +121,7 @@ impl PostgresTool {
     ) -> Result<Answer, Broken> {
         let args = self.shape.bind(run.args).map_err(Broken::Args)?;
         let pace = self.pace(deadline);
-        let writes = &self.core.writes;
+        let writes = &self.governed.writes;
         let (mut lease, xid) =
             writes.begin(Access::ReadWrite, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
         let changed = self.change(&mut lease, run, args, xid.unwrap_or_default()).await;
@@ -148,7 +148,7 @@ impl PostgresTool {
             ledger::Entry { org: run.org, action: run.action, xid: &xid, system: session.system() };
         let call = (self.definition.name.as_str(), run.request_digest);
         let recorded = async {
-            let signer = self.core.signer();
+            let signer = self.governed.signer();
             let row = ledger::begin_action(&session.client, &entry, call, signer).await;
             row.map_err(Broken::Ledger)
         };
@@ -209,12 +209,12 @@ impl PostgresTool {
     /// Slow statements end as a certain failure while the call still has time to say so.
     fn pace(&self, deadline: Instant) -> Pace<'_> {
         let left = deadline.saturating_duration_since(Instant::now());
-        let statement = self.core.statement_limit.min(left * 4 / 5);
+        let statement = self.governed.statement_limit.min(left * 4 / 5);
         Pace {
             statement,
-            lock: self.core.lock_limit.min(statement),
+            lock: self.governed.lock_limit.min(statement),
             idle: left + Duration::from_secs(1),
-            search_path: &self.core.search_path,
+            search_path: &self.governed.search_path,
         }
     }
 
@@ -234,7 +234,7 @@ impl PostgresTool {
     /// The ledger has a row of this action already: somebody settled it, or ran it.
     async fn taken(&self, run: &Run<'_>) -> Outcome {
         let gone = |message: &str| Fault::new(Code::InstanceLost, message);
-        match self.core.settle(run.org, run.action).await {
+        match self.governed.settle(run.org, run.action).await {
             Settled::NotApplied => Outcome::Failed(gone("the action was given up before it ran")),
             Settled::Applied => {
                 Outcome::Unknown(gone("the action was applied before; its answer is lost"))

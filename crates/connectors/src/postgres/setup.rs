@@ -19,9 +19,9 @@ use super::{
     CONN_PASSWORD, DECODER_PASSWORD, READ_PASSWORD, config,
     config::Config,
     fault::{ConnectError, of_statement, sentence},
+    governed::target,
     quote,
     session::Login,
-    target,
 };
 use crate::{Blueprint, BuildError, Deps};
 

@@ -1,0 +1,248 @@
+//! One governed database as all tools of a connector see it, and what is asked of it beside running
+//! them: learning the types of statements, and settling actions whose end nobody saw.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crypto::{Secret, json, sha256};
+use model::{ActionId, Entropy, Fault, OrgId};
+use serde_json::json;
+use tokio::time::timeout;
+use tool::{Definition, Settled};
+
+use super::{
+    CONN_PASSWORD, PostgresTool, READ_PASSWORD,
+    config::{Config, Declared, Returns},
+    fault::{ConnectError, of_statement, sentence},
+    ledger::{self, Entry, Found, Signer},
+    marker::MarkerKey,
+    pool::{NotBegun, Pool},
+    quote,
+    session::{Access, Login, Pace, Target},
+    shape::Shape,
+    statement::Statement,
+    tls,
+};
+use crate::{Blueprint, BuildError, Credential, Deps, Finding};
+
+/// How long a settlement waits for a transaction that still holds the action's key.
+const SETTLE_LIMIT: Duration = Duration::from_secs(8);
+/// How long the server may think about one statement when a connector is built.
+const LEARN_LIMIT: Duration = Duration::from_secs(5);
+/// How long one step of building a connector may take in all.
+const BUILD_LIMIT: Duration = Duration::from_secs(30);
+/// Bytes that anything but a run may bring.
+pub(super) const SMALL_ANSWER: usize = 1 << 20;
+
+/// One governed database.
+pub(super) struct Governed {
+    pub(super) reads: Arc<Pool>,
+    pub(super) writes: Arc<Pool>,
+    marker: MarkerKey,
+    entropy: Arc<dyn Entropy>,
+    pub(super) statement_limit: Duration,
+    pub(super) lock_limit: Duration,
+    pub(super) search_path: String,
+}
+
+impl fmt::Debug for Governed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Governed").field("writes", &self.writes).finish_non_exhaustive()
+    }
+}
+
+impl Governed {
+    /// Returns the pools and keys; nothing is asked of the database yet.
+    pub(super) fn new(
+        config: &Config,
+        blueprint: &Blueprint,
+        deps: &Deps,
+    ) -> Result<Self, BuildError> {
+        let target = Arc::new(target(config, deps)?);
+        let pool = |login| Arc::new(Pool::new(target.clone(), login, config.limits.connections));
+        let writes = pool(login(&config.user, &blueprint.credential, CONN_PASSWORD)?);
+        let reads = match &config.read_user {
+            Some(user) => pool(login(user, &blueprint.credential, READ_PASSWORD)?),
+            None => writes.clone(),
+        };
+        let marker = MarkerKey::derive(&deps.vault, blueprint.id).ok_or_else(|| {
+            let finding = Finding::new("/", "the vault ring gives no marker key");
+            BuildError::Config { findings: vec![finding] }
+        })?;
+        let path: Vec<String> = config.search_path.iter().map(|name| quote(name)).collect();
+        Ok(Self {
+            reads,
+            writes,
+            marker,
+            entropy: deps.entropy.clone(),
+            statement_limit: config.limits.statement(),
+            lock_limit: config.limits.lock(),
+            search_path: path.join(", "),
+        })
+    }
+
+    /// Returns who signs markers.
+    pub(super) fn signer(&self) -> Signer<'_> {
+        Signer { key: &self.marker, entropy: &*self.entropy }
+    }
+
+    /// Returns the pace of a transaction whose every step may take this long.
+    pub(super) fn pace(&self, limit: Duration) -> Pace<'_> {
+        Pace { statement: limit, lock: limit, idle: limit * 2, search_path: &self.search_path }
+    }
+
+    /// Makes certain whether a write of the action was committed.
+    pub(super) async fn settle(&self, org: OrgId, action: ActionId) -> Settled {
+        match timeout(SETTLE_LIMIT + LEARN_LIMIT, self.tombstone(org, action)).await {
+            Ok(Ok(Found::Tombstone)) => Settled::NotApplied,
+            Ok(Ok(Found::Write)) => Settled::Applied,
+            Ok(Err(error)) => {
+                tracing::warn!(%action, error, "an action could not be settled");
+                Settled::Unreachable
+            }
+            Err(_) => Settled::Unreachable,
+        }
+    }
+
+    async fn tombstone(&self, org: OrgId, action: ActionId) -> Result<Found, String> {
+        let pace = self.pace(SETTLE_LIMIT);
+        let begun = self.writes.begin(Access::ReadWrite, &pace, SMALL_ANSWER).await;
+        let (mut lease, xid) = begun.map_err(|error| not_begun(error).message)?;
+        let said = |error: tokio_postgres::Error| of_statement(&error).message;
+        let xid = xid.unwrap_or_default();
+        let system = lease.session.system().to_owned();
+        let entry = Entry { org, action, xid: &xid, system: &system };
+        match ledger::void_action(&lease.session.client, &entry, self.signer()).await {
+            Ok(found) => {
+                lease.session.commit().await.map_err(said)?;
+                lease.give_back();
+                found.ok_or_else(|| "the ledger row went away".to_owned())
+            }
+            Err(error) => {
+                lease.roll_back().await;
+                Err(said(error))
+            }
+        }
+    }
+
+    /// A connector that writes needs the governed schema.
+    pub(super) async fn ledger_findings(
+        &self,
+        declared: &[Declared],
+    ) -> Result<Vec<Finding>, BuildError> {
+        let writes = |tool: &Declared| tool.entry.footprint.is_some();
+        if !declared.iter().any(writes) {
+            return Ok(Vec::new());
+        }
+        let mut findings = Vec::new();
+        for call in [ledger::BEGIN_ACTION, ledger::VOID_ACTION] {
+            if let Err(message) = self.prepare(&self.writes, call).await? {
+                let message = format!("the schema `service` is not set up: {message}");
+                findings.push(Finding::new("/", message));
+            }
+        }
+        Ok(findings)
+    }
+
+    /// Returns the tool with the types that the server gives its statement, or the member of its
+    /// entry that does not fit and why.
+    pub(super) async fn tool(
+        self: &Arc<Self>,
+        declared: Declared,
+    ) -> Result<Result<PostgresTool, (&'static str, String)>, BuildError> {
+        let Declared { name, entry, written, statement, estimate, args } = declared;
+        let pool = if entry.footprint.is_some() { &self.writes } else { &self.reads };
+        let shape = match self.learn(pool, &statement, entry.returns).await? {
+            Ok(shape) => shape,
+            Err(message) => return Ok(Err(("sql", message))),
+        };
+        if let Some(estimate) = estimate
+            && let Err(message) = self.learn(&self.reads, &estimate, Returns::Rows).await?
+        {
+            return Ok(Err(("estimate_sql", message)));
+        }
+        let whole = json!({"name": name, "entry": written, "types": shape.written()});
+        let max_rows = usize::try_from(entry.max_rows).unwrap_or(usize::MAX);
+        let most_changes = entry.footprint.as_ref().map_or(0, |footprint| footprint.max_rows);
+        Ok(Ok(PostgresTool {
+            definition: Definition {
+                name,
+                title: entry.title,
+                description: entry.description,
+                side_effect: entry.side_effect,
+                input_schema: entry.args,
+                footprint: entry.footprint,
+                required_level: entry.required_level,
+                digest: sha256(json::canonical(&whole)),
+            },
+            shape,
+            args,
+            returns: entry.returns,
+            max_rows,
+            most_changes,
+            governed: self.clone(),
+        }))
+    }
+
+    async fn learn(
+        &self,
+        pool: &Arc<Pool>,
+        statement: &Statement,
+        returns: Returns,
+    ) -> Result<Result<Shape, String>, BuildError> {
+        let prepared = self.prepare(pool, &statement.text).await?;
+        Ok(prepared.and_then(|prepared| Shape::learn(statement, &prepared, returns)))
+    }
+
+    /// Prepares one statement in a transaction that is rolled back. Nothing is executed.
+    async fn prepare(
+        &self,
+        pool: &Arc<Pool>,
+        text: &str,
+    ) -> Result<Result<tokio_postgres::Statement, String>, BuildError> {
+        let preparing = async {
+            let pace = self.pace(LEARN_LIMIT);
+            let begun = pool.begin(Access::ReadOnly, &pace, SMALL_ANSWER).await;
+            let (mut lease, _) = begun.map_err(not_begun)?;
+            let prepared = match lease.session.prepared(text).await {
+                Ok(statement) => Ok(statement),
+                Err(error) => {
+                    let said = error.as_db_error().map(sentence);
+                    Err(said.ok_or_else(|| of_statement(&error))?)
+                }
+            };
+            lease.roll_back().await;
+            Ok(prepared)
+        };
+        let late = || Err(ConnectError::Late.fault());
+        let prepared = timeout(BUILD_LIMIT, preparing).await.unwrap_or_else(|_| late());
+        prepared.map_err(BuildError::Connect)
+    }
+}
+
+/// Returns the database that the config names.
+pub(super) fn target(config: &Config, deps: &Deps) -> Result<Target, BuildError> {
+    let tls = tls::connector(&config.tls)
+        .map_err(|finding| BuildError::Config { findings: vec![finding] })?;
+    Ok(Target {
+        host: config.host.clone(),
+        port: config.port,
+        database: config.database.clone(),
+        tls,
+        egress: deps.egress.clone(),
+        limit: config.limits.connect(),
+    })
+}
+
+fn login(user: &str, credential: &Credential, field: &'static str) -> Result<Login, BuildError> {
+    let password: &Secret<String> =
+        credential.field(field).ok_or(BuildError::Credential { field })?;
+    Ok(Login { user: user.to_owned(), password: password.clone() })
+}
+
+/// Returns why a transaction did not begin.
+pub(super) fn not_begun(cause: NotBegun) -> Fault {
+    match cause {
+        NotBegun::Connect(error) => error.fault(),
+        NotBegun::Database(error) => of_statement(&error),
+    }
+}
