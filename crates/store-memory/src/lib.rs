@@ -96,3 +96,6 @@ impl fmt::Debug for MemoryStore {
         f.debug_struct("MemoryStore").field("lease", &self.lease).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

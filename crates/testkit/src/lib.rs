@@ -1,1 +1,29 @@
-//! testkit
+//! What tests of the workspace share: clocks and dice that a test controls, tools and rows made
+//! up for it, databases of its own, and the one contract that every store keeps.
+//!
+//! Only tests use this crate; it fails by panicking, as they do.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking, and this is the inside of tests"
+)]
+
+mod clock;
+pub mod contract;
+mod database;
+mod entropy;
+pub mod sample;
+mod scribe;
+mod spawn;
+mod tool;
+
+pub use clock::ManualClock;
+pub use database::TestDatabase;
+pub use entropy::SeededEntropy;
+pub use scribe::{Draft, Scribe, sealer};
+pub use spawn::OnTokio;
+pub use tool::ScriptedTool;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! The contract of every store: one suite per trait, run by each store's tests.
+//!
+//! A suite takes an empty store and panics where a promise is broken. Every case makes an org of
+//! its own, so the cases do not see each other.
+
+mod accounts;
+mod appends;
+mod events;
+mod leases;
+mod lists;
+mod races;
+mod reads;
+mod texts;
+
+use std::sync::Arc;
+
+use gate::ActionStore;
+use ledger::{EventStore, LedgerStore};
+
+/// Everything that a store of the service is.
+pub trait Store: LedgerStore + EventStore + ActionStore + admin::Store {}
+
+impl<S: LedgerStore + EventStore + ActionStore + admin::Store> Store for S {}
+
+/// Checks `ledger::LedgerStore`.
+pub async fn ledger_store(store: Arc<dyn Store>) {
+    appends::check(&*store).await;
+    reads::check(&*store).await;
+    texts::check(&*store).await;
+    races::check(store).await;
+}
+
+/// Checks `ledger::EventStore`.
+pub async fn event_store(store: Arc<dyn Store>) {
+    events::check(&*store).await;
+}
+
+/// Checks `gate::ActionStore`.
+pub async fn action_store(store: Arc<dyn Store>) {
+    lists::check(&*store).await;
+    leases::check(&*store).await;
+}
+
+/// Checks `admin::AccountStore`, `admin::PolicyStore` and `admin::SealKeyStore`.
+pub async fn account_stores(store: Arc<dyn Store>) {
+    accounts::check(&*store).await;
+}

@@ -1,0 +1,196 @@
+//! What is due, leases and their renewal, idempotency keys by the store's time, digests of tools.
+
+use std::time::Duration;
+
+use gate::{Due, DueFor, HeldLease};
+use ledger::{
+    Change,
+    record::{Action, Lease},
+};
+use model::{ActionId, DeedId, OrgId};
+use serde_json::json;
+
+use super::Store;
+use crate::{Scribe, sample};
+
+const MINUTE: Duration = Duration::from_mins(1);
+const DAY: Duration = Duration::from_hours(24);
+
+pub(super) async fn check(store: &dyn Store) {
+    what_is_due_is_found_oldest_first(store).await;
+    only_the_holder_renews_a_lease_and_only_in_time(store).await;
+    a_takeover_gives_a_new_lease(store).await;
+    an_idempotency_key_names_its_action_until_it_expires(store).await;
+    the_last_digest_of_a_tool_is_the_agents_own(store).await;
+}
+
+/// Returns what is due for this org, in order.
+async fn due(store: &dyn Store, org: OrgId) -> Vec<(ActionId, DueFor)> {
+    let due = store.due(1_000).await.unwrap();
+    due.into_iter()
+        .filter(|due| due.org == org)
+        .map(|Due { action, what, .. }| (action, what))
+        .collect()
+}
+
+fn begun(action: &Action) -> Change {
+    Change::ActionBegun(Box::new(action.clone()), Vec::new())
+}
+
+fn moved(action: &Action) -> Change {
+    Change::ActionMoved(Box::new(action.clone()))
+}
+
+/// Returns a new action of a gateway under a lease.
+fn fresh(scribe: &Scribe) -> Action {
+    let mint = scribe.mint();
+    let (request, _) = sample::request(&json!({}), &mint);
+    sample::action(&scribe.agent("due"), request, &mint)
+}
+
+async fn what_is_due_is_found_oldest_first(store: &dyn Store) {
+    let mut scribe = Scribe::founded(700, store).await;
+    let now = scribe.now;
+    let past = |minutes: u32| now.before(MINUTE * minutes);
+    let overdue = sample::authorized(&fresh(&scribe), past(3));
+    let in_time = sample::authorized(&fresh(&scribe), now + DAY);
+    let expired = sample::waiting(&fresh(&scribe), past(5), &scribe.mint());
+    let open = sample::waiting(&fresh(&scribe), now + DAY, &scribe.mint());
+    let ended = sample::sealed(&overdue, scribe.mint().id(DeedId::from_uuid));
+    let ended = Action { id: fresh(&scribe).id, ..ended };
+    let changes: Vec<_> = [&overdue, &in_time, &expired, &open, &ended].map(begun).into();
+    scribe.append(store, changes).await.unwrap();
+    // A lease is reckoned from the moment of its turn.
+    let (lost, held) = (fresh(&scribe), fresh(&scribe));
+    scribe.append(store, vec![begun(&held)]).await.unwrap();
+    let mut late = scribe.turn(vec![begun(&lost)]);
+    late.at = past(4);
+    store.append(&late).await.unwrap();
+    scribe.went(&late);
+    let expected = [
+        (expired.id, DueFor::ApprovalExpiry),
+        (lost.id, DueFor::Takeover),
+        (overdue.id, DueFor::EdgeDeadline),
+    ];
+    assert_eq!(due(store, scribe.org).await, expected);
+    assert_eq!(store.due(2).await.unwrap().len(), 2);
+    assert!(store.due(0).await.unwrap().is_empty());
+    // What has ended is due no more.
+    let deed = || scribe.mint().id(DeedId::from_uuid);
+    let ended = [
+        sample::sealed(&overdue, deed()),
+        sample::denied(&Action { approval: None, ..expired }, deed()),
+        sample::sealed(&lost, deed()),
+    ];
+    scribe.append(store, ended.iter().map(moved).collect::<Vec<_>>()).await.unwrap();
+    assert!(due(store, scribe.org).await.is_empty());
+}
+
+async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
+    let mut scribe = Scribe::founded(701, store).await;
+    let (live, lost, unleased) = (fresh(&scribe), fresh(&scribe), fresh(&scribe));
+    let unleased = sample::authorized(&unleased, scribe.now + DAY);
+    scribe.append(store, vec![begun(&live), begun(&unleased)]).await.unwrap();
+    let mut late = scribe.turn(vec![begun(&lost)]);
+    late.at = scribe.now.before(MINUTE);
+    store.append(&late).await.unwrap();
+    scribe.went(&late);
+    let held = |action: &Action, holder: &str, token| HeldLease {
+        org: scribe.org,
+        action: action.id,
+        lease: Lease { holder: holder.to_owned(), token },
+    };
+    let own = held(&live, "one", 1);
+    let elsewhere = HeldLease { org: Scribe::founded(702, store).await.org, ..own.clone() };
+    let all = [
+        held(&lost, "one", 1),
+        held(&live, "two", 1),
+        held(&live, "one", 2),
+        held(&unleased, "one", 1),
+        held(&fresh(&scribe), "one", 1),
+        elsewhere,
+        own.clone(),
+    ];
+    assert_eq!(store.renew(&all).await.unwrap(), [own]);
+    assert!(store.renew(&[]).await.unwrap().is_empty());
+    assert_eq!(due(store, scribe.org).await, [(lost.id, DueFor::Takeover)]);
+}
+
+async fn a_takeover_gives_a_new_lease(store: &dyn Store) {
+    let mut scribe = Scribe::founded(703, store).await;
+    let action = fresh(&scribe);
+    let mut late = scribe.turn(vec![begun(&action)]);
+    late.at = scribe.now.before(MINUTE);
+    store.append(&late).await.unwrap();
+    scribe.went(&late);
+    assert_eq!(due(store, scribe.org).await, [(action.id, DueFor::Takeover)]);
+    let lease = Lease { holder: "two".to_owned(), token: 2 };
+    let taken = Action { lease: Some(lease.clone()), ..action.clone() };
+    scribe.append(store, vec![moved(&taken)]).await.unwrap();
+    assert!(due(store, scribe.org).await.is_empty());
+    let held = |lease| HeldLease { org: scribe.org, action: action.id, lease };
+    let old = held(Lease { holder: "one".to_owned(), token: 1 });
+    assert_eq!(store.renew(&[old, held(lease.clone())]).await.unwrap(), [held(lease)]);
+}
+
+async fn an_idempotency_key_names_its_action_until_it_expires(store: &dyn Store) {
+    let mut scribe = Scribe::founded(704, store).await;
+    let action = fresh(&scribe);
+    let live = sample::known(&action, "live", scribe.now + DAY);
+    let expired = sample::known(&action, "expired", scribe.now.before(MINUTE));
+    let changes = vec![Change::Known(live.clone()), Change::Known(expired)];
+    scribe.append(store, changes).await.unwrap();
+    let agent = action.agent.id;
+    assert_eq!(store.known(scribe.org, agent, "live").await.unwrap(), Some(live));
+    assert!(store.known(scribe.org, agent, "expired").await.unwrap().is_none());
+    assert!(store.known(scribe.org, agent, "Live").await.unwrap().is_none());
+    let (other, nobody) = (Scribe::founded(705, store).await, fresh(&scribe).agent.id);
+    assert!(store.known(scribe.org, nobody, "live").await.unwrap().is_none());
+    assert!(store.known(other.org, agent, "live").await.unwrap().is_none());
+}
+
+async fn the_last_digest_of_a_tool_is_the_agents_own(store: &dyn Store) {
+    let mut scribe = Scribe::founded(706, store).await;
+    let start = scribe.now;
+    let agents = ["one", "two"].map(|name| scribe.agent(name));
+    let mut changes = Vec::new();
+    let mut call = |agent: &ledger::record::Agent, tool: &str, digest: Option<&str>| {
+        scribe.now = scribe.now + Duration::from_millis(1);
+        let mint = scribe.mint();
+        let (request, _) = sample::request(&json!({}), &mint);
+        let action = sample::action(agent, request, &mint);
+        let mut action = sample::authorized(&action, scribe.now + DAY);
+        tool.clone_into(&mut action.tool);
+        action.tool_digest = digest.map(crypto::sha256);
+        changes.push(begun(&action));
+        action
+    };
+    call(&agents[0], "mail.send", Some("first"));
+    call(&agents[0], "mail.send", Some("second"));
+    call(&agents[0], "mail.send", None);
+    call(&agents[1], "mail.send", Some("another's"));
+    call(&agents[0], "mail.read", Some("another tool's"));
+    // A gateway call's digest is the connector's own and tells nothing of an edge.
+    let gateway = call(&agents[0], "mail.send", Some("gateway's"));
+    changes.pop();
+    let lease = Some(Lease { holder: "one".to_owned(), token: 1 });
+    let gateway = Action {
+        mode: model::Mode::Gateway,
+        status: model::Status::Processing,
+        deadline: None,
+        lease,
+        ..gateway
+    };
+    changes.push(begun(&gateway));
+    scribe.now = start;
+    scribe.append(store, changes).await.unwrap();
+    let seen = async |agent: &ledger::record::Agent, tool: &str| {
+        store.last_tool_digest(scribe.org, agent.id, tool).await.unwrap()
+    };
+    assert_eq!(seen(&agents[0], "mail.send").await, Some(crypto::sha256("second")));
+    assert_eq!(seen(&agents[1], "mail.send").await, Some(crypto::sha256("another's")));
+    assert_eq!(seen(&agents[1], "mail.read").await, None);
+    let other = Scribe::founded(707, store).await;
+    let foreign = store.last_tool_digest(other.org, agents[0].id, "mail.send").await.unwrap();
+    assert_eq!(foreign, None);
+}

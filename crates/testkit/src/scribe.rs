@@ -1,0 +1,189 @@
+//! Writes turns for one org by hand, as a ledger would.
+
+use std::sync::Arc;
+
+use deed::{Actor, AdminContent, ChainHead, Content, KeySet, SealKey, SealKeys, Sealer, Subject};
+use event::Event;
+use ledger::{
+    AppendError, Change, DeedEntry, Head, LedgerStore, PlacedDeed, Turn,
+    record::{Agent, Org},
+};
+use model::{
+    ActionId, AgentId, DeedId, Entropy, EventId, EventType, LogId, Mint, OrgId, Timestamp,
+};
+use serde_json::{Map, json};
+use uuid::Uuid;
+
+use crate::{SeededEntropy, sample};
+
+/// Writes turns for one org and knows where its record stands.
+#[derive(Debug)]
+pub struct Scribe {
+    /// The org's id.
+    pub org: OrgId,
+    /// The moment of the turns to come.
+    pub now: Timestamp,
+    /// Randomness for ids.
+    pub dice: SeededEntropy,
+    version: Option<u64>,
+    chain: ChainHead,
+    event_seq: u64,
+    sealer: Arc<Sealer>,
+}
+
+/// What a turn is written of.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// Its rows.
+    pub changes: Vec<Change>,
+    /// Its deeds: each an admin deed about this action, or about the org.
+    pub deeds: Vec<DeedEntry>,
+    /// Its events.
+    pub events: Vec<event::Draft>,
+}
+
+impl From<Vec<Change>> for Draft {
+    fn from(changes: Vec<Change>) -> Self {
+        Self { changes, ..Self::default() }
+    }
+}
+
+/// Returns a sealer with keys of its own, registered since ever.
+pub fn sealer(entropy: &dyn Entropy) -> Sealer {
+    let keys = SealKeys::from_pem(SealKeys::generate_pem(entropy).expose()).unwrap();
+    let registered = keys
+        .keys()
+        .map(|(purpose, key)| SealKey::new(*key.public(), purpose, Timestamp::EPOCH))
+        .collect();
+    let registered = KeySet::new(registered).unwrap();
+    Sealer::new(keys, registered)
+}
+
+impl Scribe {
+    /// Returns the scribe of an org that is not there yet; the same seed makes the same org.
+    pub fn new(seed: u64, now: Timestamp) -> Self {
+        let dice = SeededEntropy::new(seed);
+        let sealer = Arc::new(sealer(&dice));
+        let mint = Mint::new(now, &dice);
+        let org = mint.id(OrgId::from_uuid);
+        let log = deed::LogOrigin::new("test.example", mint.id(LogId::from_uuid)).unwrap();
+        let chain = ChainHead::genesis(log);
+        Self { org, now, version: None, chain, event_seq: 0, sealer, dice }
+    }
+
+    /// Returns the scribe of an org that this store now has, its clock at the store's time.
+    pub async fn founded(seed: u64, store: &dyn LedgerStore) -> Self {
+        // The store's time is asked with an org that nobody has.
+        let (_, now) = store.base(OrgId::from_uuid(Uuid::nil())).await.unwrap();
+        let mut scribe = Self::new(seed, now);
+        let changes = vec![Change::Org(scribe.org_row())];
+        scribe.append(store, changes).await.unwrap();
+        scribe
+    }
+
+    /// Returns a mint of this moment.
+    pub fn mint(&self) -> Mint<'_> {
+        Mint::new(self.now, &self.dice)
+    }
+
+    /// Returns the org's row.
+    pub fn org_row(&self) -> Org {
+        sample::org(self.org, self.now)
+    }
+
+    /// Returns the row of a new agent of this name.
+    pub fn agent(&self, name: &str) -> Agent {
+        sample::agent(self.org, self.mint().id(AgentId::from_uuid), name, self.now)
+    }
+
+    /// Returns a deed about the action, or about the org.
+    pub fn deed(&self, action: Option<ActionId>) -> DeedEntry {
+        let mint = self.mint();
+        let path = deed::Path::REASON;
+        let (reason, disclosure) = deed::commit(&mint, path, &json!("for a test"));
+        let draft = deed::Draft {
+            id: mint.id(DeedId::from_uuid),
+            livemode: true,
+            actor: Actor::System(deed::Word::of("test")),
+            subject: Subject::org(self.org),
+            content: Content::Admin(AdminContent {
+                event: EventType::OrgUpdated.into(),
+                before: None,
+                after: None,
+                reason: Some(reason),
+                data: Map::default(),
+            }),
+        };
+        DeedEntry { draft, disclosures: vec![disclosure], agent: None, action }
+    }
+
+    /// Returns an event about the action, or about the org.
+    pub fn event(&self, action: Option<ActionId>) -> event::Draft {
+        event::Draft {
+            id: self.mint().id(EventId::from_uuid),
+            kind: EventType::OrgUpdated,
+            livemode: true,
+            agent: None,
+            action,
+            object: json!({ "object": "org", "id": self.org, "name": "Ämter \u{1f4dc} \"'\\" }),
+        }
+    }
+
+    /// Returns the turn that comes next, without moving on.
+    pub fn turn(&self, draft: impl Into<Draft>) -> Turn {
+        let Draft { changes, deeds, events } = draft.into();
+        let mut chain = self.chain.clone();
+        let deeds = deeds.into_iter().map(|entry| self.placed(&mut chain, entry)).collect();
+        let events: Vec<Event> = (self.event_seq + 1..)
+            .zip(events)
+            .map(|(seq, draft)| draft.placed(self.org, seq, self.now))
+            .collect();
+        let event_seq = self.event_seq + events.len() as u64;
+        let version = self.version.map_or(1, |version| version + 1);
+        Turn {
+            id: self.mint().id(std::convert::identity),
+            org: self.org,
+            expected: self.version,
+            head: Head { version, chain, event_seq },
+            at: self.now,
+            changes,
+            deeds,
+            events,
+        }
+    }
+
+    /// Goes on from this turn, which is part of the record.
+    pub fn went(&mut self, turn: &Turn) {
+        self.version = Some(turn.head.version);
+        self.chain = turn.head.chain.clone();
+        self.event_seq = turn.head.event_seq;
+    }
+
+    /// Goes on from what the store says.
+    pub async fn reread(&mut self, store: &dyn LedgerStore) {
+        let (base, now) = store.base(self.org).await.unwrap();
+        let head = base.unwrap().head;
+        self.version = Some(head.version);
+        self.chain = head.chain;
+        self.event_seq = head.event_seq;
+        self.now = now.max(self.chain.issued_at());
+    }
+
+    /// Appends a turn of these changes and goes on from it.
+    pub async fn append(
+        &mut self,
+        store: &dyn LedgerStore,
+        draft: impl Into<Draft>,
+    ) -> Result<Turn, AppendError> {
+        let turn = self.turn(draft);
+        store.append(&turn).await?;
+        self.went(&turn);
+        Ok(turn)
+    }
+
+    fn placed(&self, chain: &mut ChainHead, entry: DeedEntry) -> PlacedDeed {
+        let DeedEntry { draft, disclosures, agent, action } = entry;
+        let sealed = self.sealer.seal(chain, &draft, self.org, self.now).unwrap();
+        PlacedDeed { sealed, disclosures, agent, action }
+    }
+}
