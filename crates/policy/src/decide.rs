@@ -91,7 +91,7 @@ struct Broken<'p> {
 
 impl Broken<'_> {
     fn explain(&self) -> String {
-        explain(self.when, &self.failure)
+        in_words(self.when, &self.failure)
     }
 }
 
@@ -112,7 +112,7 @@ impl Rule {
 }
 
 /// Returns what failed in words: the part of the expression and the cause.
-pub(crate) fn explain(source: &Source, failure: &Failure<'_>) -> String {
+pub(crate) fn in_words(source: &Source, failure: &Failure<'_>) -> String {
     let part = source.text.get(failure.span.start..failure.span.end).unwrap_or(&source.text);
     format!("`{part}`: {}", failure.cause)
 }

@@ -23,6 +23,7 @@ use place::Path;
 use reader::Reader;
 
 pub use budget::Window;
+pub(crate) use place::within;
 
 /// The longest document, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -38,6 +39,8 @@ pub struct Document {
     pub(crate) rules: Vec<Rule>,
     pub(crate) budgets: Vec<Budget>,
     pub(crate) expires_in: Option<Duration>,
+    /// The text, for the places of findings; a policy that only decides does not keep it.
+    pub(crate) text: String,
     /// The document's data; its canonical form is what the digest covers.
     pub(crate) json: Value,
 }
@@ -68,6 +71,8 @@ pub(crate) struct Rule {
 pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) parsed: Parsed,
+    /// Where the text stands in the document.
+    pub(crate) at: Mark,
 }
 
 /// Who must say yes, as a rule writes it.
@@ -115,6 +120,8 @@ pub(crate) struct Budget {
     pub(crate) per: Vec<Per>,
     pub(crate) window: Window,
     pub(crate) measure: Measure,
+    /// Where the budget stands.
+    pub(crate) at: Mark,
 }
 
 /// What a budget counts apart.
@@ -242,7 +249,8 @@ fn read(reader: &mut Reader<'_>, root: &Node) -> Option<Document> {
     let budgets = budget::budgets(reader, fields.find("budgets"));
     let expires_in = approval::policy_wide(reader, fields.find("approvals"));
     let json = root.to_json();
-    Some(Document { default: default?, rules, budgets, expires_in, json })
+    let text = reader.source().to_owned();
+    Some(Document { default: default?, rules, budgets, expires_in, text, json })
 }
 
 fn read_schema(reader: &mut Reader<'_>, field: Option<reader::Field<'_>>) {

@@ -75,6 +75,26 @@ codes! {
     UnknownName = "unknown_name",
     /// An operation on values that it does not take, or a condition that is not true or false.
     TypeError = "type_error",
+    /// A condition that has no value for some calls that a tool's schema allows.
+    CanError = "can_error",
+    /// A field that a tool's schema does not have.
+    UnknownField = "unknown_field",
+    /// A comparison that has the same answer for every call.
+    AlwaysSame = "always_same",
+    /// A pattern that covers none of the tools there are.
+    UnknownTool = "unknown_tool",
+    /// A pattern without a dot covers tools of several connectors.
+    PatternWithoutDot = "pattern_without_dot",
+    /// A rule that can never decide, since rules above take every call.
+    Unreachable = "unreachable",
+    /// A rule that can never decide, since one above has the same condition.
+    Shadowed = "shadowed",
+    /// A rule that allows tools that write without a condition.
+    BroadAllow = "broad_allow",
+    /// A default that allows.
+    DefaultAllow = "default_allow",
+    /// A budget that no call can be charged to.
+    BudgetNeverReached = "budget_never_reached",
 }
 
 /// One thing to say about a policy document.

@@ -16,7 +16,9 @@ mod names;
 mod network;
 mod ops;
 mod parse;
+mod presence;
 mod scope;
+mod shape;
 mod slots;
 mod value;
 
@@ -26,8 +28,8 @@ use value::Sort;
 
 pub use decimal::{BadDecimal, Decimal};
 
-pub(crate) use ast::{Expr, Problem};
-pub(crate) use check::condition;
+pub(crate) use ast::{Expr, Junction, Problem};
+pub(crate) use check::{condition, doubts};
 pub(crate) use eval::Machine;
 pub(crate) use failure::Failure;
 pub(crate) use guard::{Guard, Key, Operand, Plain, guards};

@@ -35,8 +35,10 @@ mod document;
 mod error;
 mod expr;
 mod glob;
+mod lint;
 mod policy;
 mod tools;
+mod trace;
 mod tree;
 mod visibility;
 
@@ -47,7 +49,9 @@ pub use document::{Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULE
 pub use error::{Code, Finding, Invalid, Severity};
 pub use expr::{BadDecimal, Decimal};
 pub use glob::{BadGlob, Glob};
+pub use lint::{Catalog, KnownTool, lint};
 pub use policy::Policy;
+pub use trace::{Answer, Explanation, Show, Step, explain};
 pub use visibility::visibility;
 
 /// The policy that an org starts with.

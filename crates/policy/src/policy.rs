@@ -33,6 +33,7 @@ impl Policy {
 impl From<Document> for Policy {
     fn from(mut document: Document) -> Self {
         let digest = crypto::sha256(crypto::json::canonical(&document.json));
+        document.text = String::new();
         let mut slots = Slots::default();
         for source in document.sources_mut() {
             slots.number(&mut source.parsed.expr);

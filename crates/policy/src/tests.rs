@@ -1,5 +1,9 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "`expect!` writes its texts so")]
 
+mod fuzz;
+mod schema;
+mod trace;
+
 use std::collections::BTreeMap;
 
 use expect_test::{Expect, expect};

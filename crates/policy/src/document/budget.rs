@@ -51,15 +51,16 @@ pub(super) fn budgets(reader: &mut Reader<'_>, field: Option<Field<'_>>) -> Vec<
         reader.push(Code::TooLarge, field.node.at, &field.path, message);
         return Vec::new();
     }
-    let mut budgets: Vec<(Budget, Mark)> = Vec::new();
+    let mut budgets: Vec<Budget> = Vec::new();
     for (place, node) in items.iter().enumerate() {
         let path = Path::Item(&field.path, place);
-        budgets.extend(budget(reader, node, &path).map(|budget| (budget, node.at)));
+        budgets.extend(budget(reader, node, &path));
         reader.set_owner(None);
     }
-    let ids: Vec<_> = budgets.iter().map(|(budget, at)| (budget.id.as_str(), *at)).collect();
+    let ids: Vec<(&str, Mark)> =
+        budgets.iter().map(|budget| (budget.id.as_str(), budget.at)).collect();
     reader.unique(ids.into_iter(), &field.path);
-    budgets.into_iter().map(|(budget, _)| budget).collect()
+    budgets
 }
 
 fn budget(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Budget> {
@@ -75,7 +76,8 @@ fn budget(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Budge
     let window = window.and_then(|field| reader.word(&field, &windows));
     let per = fields.find("per").map_or_else(Vec::new, |field| per(reader, &field));
     let measure = measure(reader, &fields, node.at, path);
-    Some(Budget { id: id?, globs: globs?, per, window: window?, measure: measure? })
+    let (globs, window, measure) = (globs?, window?, measure?);
+    Some(Budget { id: id?, globs, per, window, measure, at: node.at })
 }
 
 fn per(reader: &mut Reader<'_>, field: &Field<'_>) -> Vec<Per> {

@@ -28,7 +28,7 @@ impl fmt::Display for Path<'_> {
 /// Content and source are walked side by side. They differ in quotes, escapes, indentation and
 /// folded lines, all of which the source has more of, so a source character that is not the next
 /// of the content is passed over.
-pub(super) fn within(text: &str, scalar: Mark, content: &str, offset: usize) -> Mark {
+pub(crate) fn within(text: &str, scalar: Mark, content: &str, offset: usize) -> Mark {
     let source = text.get(scalar.start..scalar.end).unwrap_or_default();
     let header = match source.as_bytes().first() {
         Some(b'|' | b'>') => source.find('\n').map_or(0, |end| end + 1),

@@ -66,6 +66,11 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// Returns the document's text.
+    pub(super) fn source(&self) -> &str {
+        self.text
+    }
+
     pub(super) fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
@@ -243,7 +248,7 @@ impl<'t> Reader<'t> {
         match parsed {
             Ok(parsed) => {
                 self.count_nodes(parsed.nodes, &field);
-                Some(Source { text: text.to_owned(), parsed })
+                Some(Source { text: text.to_owned(), parsed, at: field.node.at })
             }
             Err(problem) => {
                 let at = within(self.text, field.node.at, text, problem.span.start);

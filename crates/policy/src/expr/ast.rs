@@ -70,7 +70,10 @@ pub(crate) enum Kind {
     /// Something else that is known of the call.
     Fact(Fact),
     /// The variable of the loop at this nesting depth, from 0.
-    Variable(usize),
+    Variable {
+        depth: usize,
+        name: Box<str>,
+    },
     /// `of.field` or `of['field']`.
     Field {
         of: Box<Expr>,
@@ -152,7 +155,34 @@ pub(crate) enum Fold {
     ExistsOne,
 }
 
+/// What several conditions are asked for together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Junction {
+    All,
+    Any,
+}
+
 impl Expr {
+    /// Returns the conditions that this one asks for together, where it does.
+    pub(crate) fn junction(&self) -> Option<(Junction, &[Expr])> {
+        match &self.kind {
+            Kind::And(parts) => Some((Junction::All, parts)),
+            Kind::Or(parts) => Some((Junction::Any, parts)),
+            _ => None,
+        }
+    }
+
+    /// Returns the sides of a comparison that are not written out.
+    pub(crate) fn compared(&self) -> Vec<&Expr> {
+        match &self.kind {
+            Kind::Binary { left, right, .. } => {
+                let sides = [&**left, &**right].into_iter();
+                sides.filter(|side| !matches!(side.kind, Kind::Literal(_))).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// Returns whether this is a chain with a `.?` in it, which only `orValue` and `hasValue` take.
     pub(crate) fn is_chain(&self) -> bool {
         match &self.kind {
@@ -169,7 +199,7 @@ impl Expr {
             | Kind::Args
             | Kind::Path { .. }
             | Kind::Fact(_)
-            | Kind::Variable(_)
+            | Kind::Variable { .. }
             | Kind::HasFact(_) => Vec::new(),
             Kind::List(parts) | Kind::And(parts) | Kind::Or(parts) => parts.iter().collect(),
             Kind::Call { args, .. } => args.iter().collect(),
@@ -195,7 +225,7 @@ impl Expr {
             | Kind::Args
             | Kind::Path { .. }
             | Kind::Fact(_)
-            | Kind::Variable(_)
+            | Kind::Variable { .. }
             | Kind::HasFact(_) => Vec::new(),
             Kind::List(parts) | Kind::And(parts) | Kind::Or(parts) => parts.iter_mut().collect(),
             Kind::Call { args, .. } => args.iter_mut().collect(),

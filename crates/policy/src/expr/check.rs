@@ -1,49 +1,31 @@
-//! Which kinds of value an expression can have, and refusal of what can never work.
+//! Which kinds of value an expression can have: refuses what can never work, and doubts what may
+//! fail for some calls.
 //!
-//! Arguments are taken as any JSON here; a tool's schema can only narrow that.
+//! Without a tool's schema the arguments may be any JSON, and nothing is doubted: everything could
+//! fail then.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
 
 use super::{
-    ast::{Expr, Kind, Problem, Span},
+    ast::{Access, Expr, Kind, Problem, Span},
     functions::Function,
     names::Fact,
     ops::{Binary, HOLDERS},
+    presence::{self, place},
+    shape::{Shape, Sorts},
     value::{Sort, Value},
 };
 use crate::error::Code;
 
-/// A set of kinds of value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Sorts(u16);
-
-impl Sorts {
-    /// What a JSON value of unknown shape can be.
-    pub(crate) const JSON: Self = Self(0b0111_1111);
-
-    /// Returns the set of one.
-    pub(crate) const fn only(sort: Sort) -> Self {
-        Self(1 << sort as u16)
-    }
-
-    /// Returns whether the kind is in the set.
-    pub(crate) const fn has(self, sort: Sort) -> bool {
-        self.0 & Self::only(sort).0 != 0
-    }
-
-    /// Returns both sets together.
-    pub(crate) const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Returns the kinds in words.
-    pub(crate) fn names(self) -> String {
-        let names: Vec<_> =
-            Sort::ALL.into_iter().filter(|sort| self.has(*sort)).map(Sort::name).collect();
-        names.join(" or ")
-    }
+/// A part of an expression that has no value for some calls that the schema allows, or the same one
+/// for all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    pub(crate) span: Span,
+    pub(crate) code: Code,
+    pub(crate) message: String,
 }
 
 /// Refuses a condition that can never be true or false.
@@ -53,7 +35,7 @@ pub(crate) fn condition(expr: &Expr) -> Result<(), Problem> {
 
 /// Refuses an expression that can never be of one of the kinds.
 pub(crate) fn wanted(expr: &Expr, sorts: &[Sort], what: &str) -> Result<(), Problem> {
-    let found = kinds(expr, &[])?;
+    let found = Checker::new(None).shape(expr)?.sorts;
     if sorts.iter().any(|sort| found.has(*sort)) {
         return Ok(());
     }
@@ -62,72 +44,290 @@ pub(crate) fn wanted(expr: &Expr, sorts: &[Sort], what: &str) -> Result<(), Prob
     Err(wrong(expr.span, message))
 }
 
-/// Returns the kinds that the expression can have; `loops` are those of the loops' variables.
-pub(super) fn kinds(expr: &Expr, loops: &[Sorts]) -> Result<Sorts, Problem> {
-    let bool = Sorts::only(Sort::Bool);
-    match &expr.kind {
-        Kind::Literal(value) => Ok(Sorts::only(Value::of(value).sort())),
-        Kind::Args => Ok(Sorts::only(Sort::Map)),
-        Kind::Path { chain, .. } => kinds(chain, loops),
-        Kind::Fact(fact) => Ok(fact_kinds(*fact)),
-        Kind::Variable(depth) => Ok(loops.get(*depth).copied().unwrap_or(Sorts::JSON)),
-        Kind::HasFact(_) => Ok(bool),
-        Kind::List(items) => {
-            items.iter().try_for_each(|item| kinds(item, loops).map(drop))?;
-            Ok(Sorts::only(Sort::List))
-        }
-        Kind::Field { of, .. } => {
-            container(of, &[Sort::Map], loops)?;
-            Ok(if is_labels(of) { Sorts::only(Sort::Text) } else { Sorts::JSON })
-        }
-        Kind::Index { of, key } => {
-            container(of, &[Sort::Map, Sort::List], loops)?;
-            let key_kinds = kinds(key, loops)?;
-            if !key_kinds.has(Sort::Int) && !key_kinds.has(Sort::Text) {
-                return Err(wrong(key.span, "a place in a list is an int, a field is a string"));
+/// Refuses an expression that can have no value at all.
+#[cfg(test)]
+pub(super) fn kinds(expr: &Expr) -> Result<(), Problem> {
+    Checker::new(None).shape(expr).map(drop)
+}
+
+/// Returns what may fail for calls whose arguments fit the schema.
+pub(crate) fn doubts(expr: &Expr, schema: &Json) -> Result<Vec<Doubt>, Problem> {
+    let mut checker = Checker::new(Some(schema));
+    checker.shape(expr)?;
+    Ok(checker.doubts)
+}
+
+struct Checker<'s> {
+    schema: Option<&'s Json>,
+    doubts: Vec<Doubt>,
+    /// The fields that are there wherever the present part matters.
+    present: BTreeSet<String>,
+    /// The elements of the loops around.
+    loops: Vec<Shape<'s>>,
+}
+
+type Found<'s> = Result<Shape<'s>, Problem>;
+
+impl<'s> Checker<'s> {
+    fn new(schema: Option<&'s Json>) -> Self {
+        Self { schema, doubts: Vec::new(), present: BTreeSet::new(), loops: Vec::new() }
+    }
+
+    /// Returns what the expression can be.
+    fn shape(&mut self, expr: &Expr) -> Found<'s> {
+        match &expr.kind {
+            Kind::Literal(value) => Ok(Shape::literal(value)),
+            Kind::Args => Ok(Shape::arguments(self.schema)),
+            Kind::Path { chain, .. } => self.shape(chain),
+            Kind::Fact(fact) => Ok(fact_shape(*fact)),
+            Kind::Variable { depth, .. } => {
+                Ok(self.loops.get(*depth).copied().unwrap_or(Shape::ANY))
             }
-            Ok(if is_labels(of) { Sorts::only(Sort::Text) } else { Sorts::JSON })
+            Kind::HasFact(_) => Ok(Shape::BOOL),
+            Kind::List(items) => {
+                items.iter().try_for_each(|item| self.shape(item).map(drop))?;
+                Ok(Shape::only(Sort::List))
+            }
+            Kind::Field { of, name, access } => self.field(expr, (of, name), *access),
+            Kind::Index { of, key } => self.index(of, key),
+            Kind::Has { of, .. } => self.container(of, &[Sort::Map]).map(|_| Shape::BOOL),
+            Kind::HasValue(chain) => self.shape(chain).map(|_| Shape::BOOL),
+            Kind::OrValue { chain, default } => Ok(self.shape(chain)?.or(self.shape(default)?)),
+            Kind::Not(part) => self.takes(part, Sort::Bool, "`!`"),
+            Kind::Negate(part) => self.negated(part),
+            Kind::And(parts) => self.junction(parts, "`&&`", presence::when_true),
+            Kind::Or(parts) => self.junction(parts, "`||`", presence::when_false),
+            Kind::Choose { choice, then, otherwise } => {
+                self.takes(choice, Sort::Bool, "`?`")?;
+                let then =
+                    self.given(presence::when_true(choice), |checker| checker.shape(then))?;
+                let otherwise =
+                    self.given(presence::when_false(choice), |checker| checker.shape(otherwise))?;
+                Ok(then.or(otherwise))
+            }
+            Kind::Binary { op, left, right } => {
+                let sides = (self.shape(left)?.sorts, self.shape(right)?.sorts);
+                self.binary(*op, sides, expr.span)
+            }
+            Kind::Call { function, args } => self.call(*function, args, expr.span),
+            Kind::Matches { of, .. } => self.takes(of, Sort::Text, "`matches`"),
+            Kind::Glob { of, .. } => self.takes(of, Sort::Text, "`glob`"),
+            Kind::Fold { over, body, .. } => self.fold(over, body),
         }
-        Kind::Has { of, .. } => container(of, &[Sort::Map], loops).map(|()| bool),
-        Kind::HasValue(chain) => kinds(chain, loops).map(|_| bool),
-        Kind::OrValue { chain, default } => Ok(kinds(chain, loops)?.or(kinds(default, loops)?)),
-        Kind::Not(part) => truth(part, "`!`", loops).map(|()| bool),
-        Kind::Negate(part) => negated(part, loops),
-        Kind::And(parts) => each_truth(parts, "`&&`", loops).map(|()| bool),
-        Kind::Or(parts) => each_truth(parts, "`||`", loops).map(|()| bool),
-        Kind::Choose { choice, then, otherwise } => {
-            truth(choice, "`?`", loops)?;
-            Ok(kinds(then, loops)?.or(kinds(otherwise, loops)?))
+    }
+
+    /// Looks at a part whose value only matters where these fields are there.
+    fn given<T>(&mut self, fields: BTreeSet<String>, look: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.present.clone();
+        self.present.extend(fields);
+        let found = look(self);
+        self.present = before;
+        found
+    }
+
+    /// A part of `&&` only matters where all others are true, whatever their order, since one that
+    /// is false settles the answer; likewise of `||` where all others are false.
+    fn junction(
+        &mut self,
+        parts: &[Expr],
+        by: &str,
+        known: fn(&Expr) -> BTreeSet<String>,
+    ) -> Found<'s> {
+        for (place, part) in parts.iter().enumerate() {
+            let others = parts.iter().enumerate().filter(|(other, _)| *other != place);
+            let fields = others.flat_map(|(_, other)| known(other)).collect();
+            self.given(fields, |checker| checker.takes(part, Sort::Bool, by))?;
         }
-        Kind::Binary { op, left, right } => {
-            binary(*op, (kinds(left, loops)?, kinds(right, loops)?), expr.span)
+        Ok(Shape::BOOL)
+    }
+
+    fn field(&mut self, expr: &Expr, (of, name): (&Expr, &str), access: Access) -> Found<'s> {
+        let holder = self.container(of, &[Sort::Map])?;
+        if is_labels(of) {
+            return Ok(Shape::only(Sort::Text));
         }
-        Kind::Call { function, args } => call(*function, args, loops, expr.span),
-        Kind::Matches { of, .. } => text(of, "`matches`", loops).map(|()| bool),
-        Kind::Glob { of, .. } => text(of, "`glob`", loops).map(|()| bool),
-        Kind::Fold { over, body, .. } => {
-            container(over, &[Sort::Map, Sort::List], loops)?;
-            let element = if is_labels(over) { Sorts::only(Sort::Text) } else { element(over) };
-            let inside: Vec<Sorts> = loops.iter().copied().chain([element]).collect();
-            truth(body, "a loop", &inside).map(|()| bool)
+        let Some(field) = holder.field(name) else { return Ok(Shape::ANY) };
+        let here = place(expr).unwrap_or_default();
+        if let Some(near) = field.unknown {
+            let message = format!("the schema has no `{here}`{near}");
+            self.doubt(expr.span, Code::UnknownField, message);
+        } else if !field.is_required
+            && access == Access::Must
+            && !of.is_chain()
+            && !self.present.contains(&here)
+        {
+            let message = format!("`{here}` may be missing; write `has({here}) && …` before it");
+            self.doubt(expr.span, Code::CanError, message);
+        }
+        Ok(field.shape)
+    }
+
+    fn index(&mut self, of: &Expr, key: &Expr) -> Found<'s> {
+        let holder = self.container(of, &[Sort::Map, Sort::List])?;
+        let key_sorts = self.shape(key)?.sorts;
+        if !key_sorts.has(Sort::Int) && !key_sorts.has(Sort::Text) {
+            return Err(wrong(key.span, "a place in a list is an int, a field is a string"));
+        }
+        if self.schema.is_some() && !is_labels(of) {
+            let message = "the list may have no such place; `exists` and `all` never fail on that";
+            self.doubt(key.span, Code::CanError, message.to_owned());
+        }
+        Ok(if is_labels(of) { Shape::only(Sort::Text) } else { holder.element() })
+    }
+
+    fn fold(&mut self, over: &Expr, body: &Expr) -> Found<'s> {
+        let holder = self.container(over, &[Sort::Map, Sort::List])?;
+        let element = if is_labels(over) { Shape::only(Sort::Text) } else { element(over, holder) };
+        self.loops.push(element);
+        let result = self.takes(body, Sort::Bool, "a loop");
+        self.loops.pop();
+        result
+    }
+
+    fn container(&mut self, of: &Expr, sorts: &[Sort]) -> Found<'s> {
+        let found = self.shape(of)?;
+        if !sorts.iter().any(|sort| found.sorts.has(*sort)) {
+            let message = format!("{} has no such parts", found.sorts.names());
+            return Err(wrong(of.span, message));
+        }
+        let allowed = sorts.iter().copied().map(Sorts::only).fold(Sorts::NONE, Sorts::or);
+        self.doubt_others(of.span, found.sorts, allowed, "has no fields or elements");
+        Ok(found)
+    }
+
+    fn takes(&mut self, part: &Expr, sort: Sort, by: &str) -> Found<'s> {
+        let found = self.shape(part)?.sorts;
+        if !found.has(sort) {
+            let message = format!("{by} takes {}, this is {}", sort.name(), found.names());
+            return Err(wrong(part.span, message));
+        }
+        self.doubt_others(part.span, found, Sorts::only(sort), &format!("{by} does not take"));
+        Ok(Shape::BOOL)
+    }
+
+    fn negated(&mut self, part: &Expr) -> Found<'s> {
+        const SIGNED: [Sort; 4] = [Sort::Int, Sort::Double, Sort::Decimal, Sort::Span];
+        let found = self.shape(part)?.sorts;
+        let signed = SIGNED.into_iter().map(Sorts::only).fold(Sorts::NONE, Sorts::or);
+        let result = found.and(signed);
+        if result == Sorts::NONE {
+            return Err(wrong(part.span, format!("`-` does not take {}", found.names())));
+        }
+        self.doubt_others(part.span, found, signed, "`-` does not take");
+        Ok(Shape::of(result))
+    }
+
+    fn binary(&mut self, op: Binary, (left, right): (Sorts, Sorts), span: Span) -> Found<'s> {
+        let fits = |one: Sort, other: Sort| -> Sorts {
+            let rows = op.signatures().iter().filter(|row| row.0 == one && row.1 == other);
+            rows.fold(Sorts::NONE, |all, row| all.or(Sorts::only(row.2)))
+        };
+        match op {
+            Binary::Equal | Binary::NotEqual => {
+                if left.comparable().and(right.comparable()) == Sorts::NONE {
+                    let constant = if op == Binary::Equal { "false" } else { "true" };
+                    let message = format!(
+                        "always {constant}: {} never equals {}",
+                        left.names(),
+                        right.names()
+                    );
+                    self.doubts.push(Doubt { span, code: Code::AlwaysSame, message });
+                }
+                return Ok(Shape::BOOL);
+            }
+            Binary::In if HOLDERS.iter().any(|holder| right.has(*holder)) => {
+                let allowed = HOLDERS.iter().copied().map(Sorts::only).fold(Sorts::NONE, Sorts::or);
+                self.doubt_others(span, right, allowed, "`in` does not take");
+                return Ok(Shape::BOOL);
+            }
+            Binary::In
+            | Binary::Less
+            | Binary::LessOrEqual
+            | Binary::Greater
+            | Binary::GreaterOrEqual
+            | Binary::Add
+            | Binary::Subtract
+            | Binary::Multiply => {}
+        }
+        let mut result = Sorts::NONE;
+        let mut misfit = None;
+        for one in left.iter() {
+            for other in right.iter() {
+                let gives = fits(one, other);
+                result = result.or(gives);
+                let is_known = left != Sorts::JSON && right != Sorts::JSON;
+                misfit = misfit.or((gives == Sorts::NONE && is_known).then_some((one, other)));
+            }
+        }
+        let sign = op.sign();
+        if result == Sorts::NONE {
+            let message = format!("`{sign}` does not take {} and {}", left.names(), right.names());
+            return Err(wrong(span, message));
+        }
+        if let Some((one, other)) = misfit {
+            let message = format!("`{sign}` does not take {} and {}", one.name(), other.name());
+            self.doubt(span, Code::CanError, format!("{message}, which the schema allows"));
+        }
+        Ok(Shape::of(result))
+    }
+
+    fn call(&mut self, function: Function, args: &[Expr], span: Span) -> Found<'s> {
+        let found: Vec<Sorts> = args
+            .iter()
+            .map(|arg| self.shape(arg).map(|shape| shape.sorts))
+            .collect::<Result<_, _>>()?;
+        let mut result = Sorts::NONE;
+        let mut taken = vec![Sorts::NONE; found.len()];
+        for row in function.signatures().filter(|row| row.takes.len() == found.len()) {
+            if row.takes.iter().zip(&found).all(|(sort, arg)| arg.has(*sort)) {
+                result = result.or(Sorts::only(row.gives));
+                for (all, sort) in taken.iter_mut().zip(row.takes) {
+                    *all = all.or(Sorts::only(*sort));
+                }
+            }
+        }
+        if result == Sorts::NONE {
+            let given: Vec<String> = found.iter().map(|sorts| sorts.names()).collect();
+            let message = format!("`{}` does not take {}", function.name(), given.join(" and "));
+            return Err(wrong(span, message));
+        }
+        for ((arg, sorts), allowed) in args.iter().zip(found).zip(taken) {
+            let verb = format!("`{}` does not take", function.name());
+            self.doubt_others(arg.span, sorts, allowed, &verb);
+        }
+        Ok(Shape::of(result))
+    }
+
+    fn doubt(&mut self, span: Span, code: Code, message: String) {
+        if self.schema.is_some() {
+            self.doubts.push(Doubt { span, code, message });
+        }
+    }
+
+    /// Doubts a part that can be of kinds besides the allowed ones, unless nothing is known of it.
+    fn doubt_others(&mut self, span: Span, found: Sorts, allowed: Sorts, verb: &str) {
+        let others = found.without(allowed);
+        if others != Sorts::NONE && found != Sorts::JSON {
+            let message = format!("{verb} {}, which the schema allows", others.names());
+            self.doubt(span, Code::CanError, message);
         }
     }
 }
 
-fn fact_kinds(fact: Fact) -> Sorts {
-    let (text, maybe) =
-        (Sorts::only(Sort::Text), Sorts::only(Sort::Text).or(Sorts::only(Sort::Null)));
+fn fact_shape<'s>(fact: Fact) -> Shape<'s> {
     match fact {
-        Fact::AgentId | Fact::AgentName | Fact::CallTool | Fact::CallMode => text,
-        Fact::AgentLabels => Sorts::only(Sort::Map),
+        Fact::AgentId | Fact::AgentName | Fact::CallTool | Fact::CallMode => {
+            Shape::only(Sort::Text)
+        }
+        Fact::AgentLabels => Shape::only(Sort::Map),
         Fact::CallConnector
         | Fact::CallTransport
         | Fact::CallSession
         | Fact::CallOnBehalfOf
         | Fact::CallSideEffect
-        | Fact::CallIntent => maybe,
-        Fact::CallLivemode | Fact::CallToolChanged => Sorts::only(Sort::Bool),
-        Fact::Now => Sorts::only(Sort::Time),
+        | Fact::CallIntent => Shape::only(Sort::Text).or(Shape::only(Sort::Null)),
+        Fact::CallLivemode | Fact::CallToolChanged => Shape::BOOL,
+        Fact::Now => Shape::only(Sort::Time),
     }
 }
 
@@ -135,96 +335,13 @@ fn is_labels(expr: &Expr) -> bool {
     matches!(expr.kind, Kind::Fact(Fact::AgentLabels))
 }
 
-/// The kinds of a literal list's elements; those of other lists are not known here.
-fn element(over: &Expr) -> Sorts {
-    let Kind::Literal(value) = &over.kind else { return Sorts::JSON };
-    let Some(items) = value.as_array() else { return Sorts::only(Sort::Text) };
-    let found = items
-        .iter()
-        .fold(Sorts::default(), |all, item| all.or(Sorts::only(Value::of(item).sort())));
-    if found.is_empty() { Sorts::JSON } else { found }
-}
-
-fn container(of: &Expr, sorts: &[Sort], loops: &[Sorts]) -> Result<(), Problem> {
-    let found = kinds(of, loops)?;
-    if sorts.iter().any(|sort| found.has(*sort)) {
-        return Ok(());
-    }
-    Err(wrong(of.span, format!("{} has no such parts", found.names())))
-}
-
-fn truth(part: &Expr, by: &str, loops: &[Sorts]) -> Result<(), Problem> {
-    takes(part, Sort::Bool, by, loops)
-}
-
-fn each_truth(parts: &[Expr], by: &str, loops: &[Sorts]) -> Result<(), Problem> {
-    parts.iter().try_for_each(|part| truth(part, by, loops))
-}
-
-fn text(part: &Expr, by: &str, loops: &[Sorts]) -> Result<(), Problem> {
-    takes(part, Sort::Text, by, loops)
-}
-
-fn takes(part: &Expr, sort: Sort, by: &str, loops: &[Sorts]) -> Result<(), Problem> {
-    let found = kinds(part, loops)?;
-    if found.has(sort) {
-        return Ok(());
-    }
-    Err(wrong(part.span, format!("{by} takes {}, this is {}", sort.name(), found.names())))
-}
-
-fn negated(part: &Expr, loops: &[Sorts]) -> Result<Sorts, Problem> {
-    let found = kinds(part, loops)?;
-    let signed = [Sort::Int, Sort::Double, Sort::Decimal, Sort::Span];
-    let result = signed.into_iter().filter(|sort| found.has(*sort)).map(Sorts::only);
-    let result = result.fold(Sorts::default(), Sorts::or);
-    if result.is_empty() {
-        return Err(wrong(part.span, format!("`-` does not take {}", found.names())));
-    }
-    Ok(result)
-}
-
-fn binary(op: Binary, (left, right): (Sorts, Sorts), span: Span) -> Result<Sorts, Problem> {
-    let bool = Sorts::only(Sort::Bool);
-    let result = match op {
-        Binary::Equal | Binary::NotEqual => bool,
-        Binary::In => {
-            let fits = HOLDERS.iter().any(|holder| right.has(*holder));
-            if fits { bool } else { Sorts::default() }
-        }
-        Binary::Less
-        | Binary::LessOrEqual
-        | Binary::Greater
-        | Binary::GreaterOrEqual
-        | Binary::Add
-        | Binary::Subtract
-        | Binary::Multiply => op
-            .signatures()
-            .iter()
-            .filter(|(one, other, _)| left.has(*one) && right.has(*other))
-            .fold(Sorts::default(), |all, (_, _, gives)| all.or(Sorts::only(*gives))),
-    };
-    if result.is_empty() {
-        let message =
-            format!("`{}` does not take {} and {}", op.sign(), left.names(), right.names());
-        return Err(wrong(span, message));
-    }
-    Ok(result)
-}
-
-fn call(function: Function, args: &[Expr], loops: &[Sorts], span: Span) -> Result<Sorts, Problem> {
-    let found: Vec<Sorts> = args.iter().map(|arg| kinds(arg, loops)).collect::<Result<_, _>>()?;
-    let result = function
-        .signatures()
-        .filter(|row| row.takes.len() == found.len())
-        .filter(|row| row.takes.iter().zip(&found).all(|(sort, arg)| arg.has(*sort)))
-        .fold(Sorts::default(), |all, row| all.or(Sorts::only(row.gives)));
-    if result.is_empty() {
-        let given: Vec<String> = found.iter().map(|sorts| sorts.names()).collect();
-        let message = format!("`{}` does not take {}", function.name(), given.join(" and "));
-        return Err(wrong(span, message));
-    }
-    Ok(result)
+/// The kinds of a literal list's elements, or of what the schema says of another list's.
+fn element<'s>(over: &Expr, holder: Shape<'s>) -> Shape<'s> {
+    let Kind::Literal(value) = &over.kind else { return holder.element() };
+    let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    let found =
+        items.iter().fold(Sorts::NONE, |all, item| all.or(Sorts::only(Value::of(item).sort())));
+    if found == Sorts::NONE { Shape::ANY } else { Shape::of(found) }
 }
 
 fn wrong(span: Span, message: impl Into<String>) -> Problem {

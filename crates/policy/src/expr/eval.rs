@@ -5,7 +5,7 @@ mod convert;
 mod time;
 
 use super::{
-    ast::{Access, Expr, Fold, Kind, Span},
+    ast::{Access, Expr, Fold, Junction, Kind, Span},
     failure::{Cause, Failure},
     scope::Scope,
     value::{List, Value},
@@ -53,7 +53,9 @@ impl<'v> Machine<'v> {
             },
             Kind::Fact(fact) => Ok(self.scope.fact(*fact)),
             Kind::HasFact(fact) => Ok(Value::Bool(!matches!(self.scope.fact(*fact), Value::Null))),
-            Kind::Variable(depth) => Ok(self.variables.get(*depth).cloned().unwrap_or(Value::Null)),
+            Kind::Variable { depth, .. } => {
+                Ok(self.variables.get(*depth).cloned().unwrap_or(Value::Null))
+            }
             Kind::List(items) => {
                 let items: Result<'v, Vec<_>> = items.iter().map(|item| self.value(item)).collect();
                 Ok(Value::List(List::Built(items?)))
@@ -212,13 +214,6 @@ impl<'v> Machine<'v> {
         }
         self.holds(body)
     }
-}
-
-/// What several conditions are asked for together.
-#[derive(PartialEq)]
-enum Junction {
-    All,
-    Any,
 }
 
 fn fail(span: Span, cause: Cause<'_>) -> Failure<'_> {

@@ -20,7 +20,7 @@ fn run(text: &str, args: &Json) -> String {
         Ok(parsed) => parsed,
         Err(problem) => return format!("refused: {}", problem.message),
     };
-    if let Err(problem) = check::kinds(&parsed.expr, &[]) {
+    if let Err(problem) = check::kinds(&parsed.expr) {
         return format!("refused: {}", problem.message);
     }
     let agent = Agent {

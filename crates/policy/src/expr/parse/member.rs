@@ -146,7 +146,7 @@ impl Parser<'_> {
             return self.plain_call(&name, start);
         }
         if let Some(depth) = self.loops.iter().position(|variable| *variable == name) {
-            return self.node(start, Kind::Variable(depth));
+            return self.node(start, Kind::Variable { depth, name: name.into() });
         }
         match name.as_str() {
             "args" => self.node(start, Kind::Args),

@@ -1,0 +1,177 @@
+//! What a value can be: a set of kinds, and the part of a tool's schema that describes it.
+//!
+//! Schemas are read leniently: what is not understood allows everything.
+
+use serde_json::Value as Json;
+
+use super::{
+    names::hint,
+    value::{Sort, Value},
+};
+
+/// A set of kinds of value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Sorts(u16);
+
+impl Sorts {
+    pub(crate) const NONE: Self = Self(0);
+    /// What a JSON value of unknown shape can be.
+    pub(crate) const JSON: Self = Self(0b0111_1111);
+    const NUMBERS: Self =
+        Self(Self::only(Sort::Int).0 | Self::only(Sort::Double).0 | Self::only(Sort::Decimal).0);
+
+    /// Returns the set of one.
+    pub(crate) const fn only(sort: Sort) -> Self {
+        Self(1 << sort as u16)
+    }
+
+    /// Returns whether the kind is in the set.
+    pub(crate) const fn has(self, sort: Sort) -> bool {
+        self.0 & Self::only(sort).0 != 0
+    }
+
+    /// Returns both sets together.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns what is in both sets.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// Returns what is in this set alone.
+    pub(crate) const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Returns the set with all kinds of number when it has one: numbers compare across kinds.
+    pub(crate) const fn comparable(self) -> Self {
+        if self.and(Self::NUMBERS).0 == 0 { self } else { self.or(Self::NUMBERS) }
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Sort> {
+        Sort::ALL.into_iter().filter(move |sort| self.has(*sort))
+    }
+
+    /// Returns the kinds in words.
+    pub(crate) fn names(self) -> String {
+        self.iter().map(Sort::name).collect::<Vec<_>>().join(" or ")
+    }
+}
+
+/// What a value can be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape<'s> {
+    pub(crate) sorts: Sorts,
+    schema: Option<&'s Json>,
+    /// The whole schema, for references.
+    root: Option<&'s Json>,
+}
+
+/// What a schema says of one field.
+pub(crate) struct Field<'s> {
+    pub(crate) shape: Shape<'s>,
+    pub(crate) is_required: bool,
+    /// Set when the schema names fields and not this one: the nearest one, for a message.
+    pub(crate) unknown: Option<String>,
+}
+
+impl<'s> Shape<'s> {
+    /// Any JSON value.
+    pub(crate) const ANY: Self = Self::of(Sorts::JSON);
+    pub(crate) const BOOL: Self = Self::only(Sort::Bool);
+
+    pub(crate) const fn of(sorts: Sorts) -> Self {
+        Self { sorts, schema: None, root: None }
+    }
+
+    pub(crate) const fn only(sort: Sort) -> Self {
+        Self::of(Sorts::only(sort))
+    }
+
+    pub(crate) fn literal(value: &Json) -> Self {
+        Self::only(Value::of(value).sort())
+    }
+
+    /// Returns the shape of the arguments, which are always a mapping.
+    pub(crate) fn arguments(schema: Option<&'s Json>) -> Self {
+        Self { sorts: Sorts::only(Sort::Map), schema, root: schema }
+    }
+
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self::of(self.sorts.or(other.sorts))
+    }
+
+    /// Returns what the schema says of a field; nothing where there is no schema.
+    pub(crate) fn field(self, name: &str) -> Option<Field<'s>> {
+        let schema = self.resolved()?;
+        let properties = schema.get("properties").and_then(Json::as_object);
+        let names = schema.get("required").and_then(Json::as_array);
+        let is_required = names.is_some_and(|names| names.iter().any(|known| known == name));
+        let described = properties.and_then(|properties| properties.get(name));
+        let shape = described.map_or(Self::ANY, |schema| self.inner(schema));
+        let takes_others =
+            schema.get("additionalProperties").is_some_and(|others| *others != false);
+        let unknown = match properties {
+            Some(properties) if described.is_none() && !takes_others => {
+                Some(hint(name, properties.keys().map(String::as_str)))
+            }
+            _ => None,
+        };
+        // A part that the schema does not describe at all is not doubted.
+        (properties.is_some() || is_required).then_some(Field { shape, is_required, unknown })
+    }
+
+    /// Returns what the schema says of the elements.
+    pub(crate) fn element(self) -> Self {
+        let items = self.resolved().and_then(|schema| schema.get("items"));
+        items.filter(|items| items.is_object()).map_or(Self::ANY, |items| self.inner(items))
+    }
+
+    fn inner(self, schema: &'s Json) -> Self {
+        let shape = Self { sorts: Sorts::JSON, schema: Some(schema), root: self.root };
+        let sorts = shape.resolved().map_or(Sorts::JSON, allowed);
+        Self { sorts, ..shape }
+    }
+
+    /// Follows a reference within the schema, once.
+    fn resolved(self) -> Option<&'s Json> {
+        let schema = self.schema?;
+        match schema.get("$ref").and_then(Json::as_str) {
+            Some(reference) => self.root?.pointer(reference.strip_prefix('#')?),
+            None => Some(schema),
+        }
+    }
+}
+
+fn allowed(schema: &Json) -> Sorts {
+    if let Some(value) = schema.get("const") {
+        return Sorts::only(Value::of(value).sort());
+    }
+    if let Some(values) = schema.get("enum").and_then(Json::as_array) {
+        let sorts = values.iter().map(|value| Sorts::only(Value::of(value).sort()));
+        return sorts.fold(Sorts::NONE, Sorts::or);
+    }
+    match schema.get("type") {
+        Some(Json::String(name)) => named(name),
+        Some(Json::Array(names)) => names
+            .iter()
+            .map(|name| name.as_str().map_or(Sorts::JSON, named))
+            .fold(Sorts::NONE, Sorts::or),
+        _ => Sorts::JSON,
+    }
+}
+
+fn named(name: &str) -> Sorts {
+    match name {
+        "null" => Sorts::only(Sort::Null),
+        "boolean" => Sorts::only(Sort::Bool),
+        "integer" => Sorts::only(Sort::Int),
+        "number" => Sorts::only(Sort::Int).or(Sorts::only(Sort::Double)),
+        "string" => Sorts::only(Sort::Text),
+        "array" => Sorts::only(Sort::List),
+        "object" => Sorts::only(Sort::Map),
+        _ => Sorts::JSON,
+    }
+}

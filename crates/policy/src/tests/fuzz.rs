@@ -1,0 +1,134 @@
+//! Throws damaged documents and expressions at the reader and the evaluator.
+
+use serde_json::{Value, json};
+
+use super::{agent, at};
+use crate::{Call, CallFacts, Policy, STARTER, decide};
+
+/// A small generator with a fixed seed, so that a failure is the same everywhere.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(sides.max(1)).unwrap()).unwrap()
+    }
+
+    fn pick<'t, T: ?Sized>(&mut self, of: &[&'t T]) -> &'t T {
+        of[self.roll(of.len())]
+    }
+}
+
+const PIECES: [&str; 40] = [
+    "args.a",
+    "args.b.c",
+    "args['x']",
+    "agent.labels.team",
+    "now",
+    "call.tool",
+    "1",
+    "0.5",
+    "'x'",
+    "null",
+    "true",
+    "[1, 'a']",
+    "&&",
+    "||",
+    "==",
+    "<",
+    ">=",
+    "in",
+    "+",
+    "-",
+    "*",
+    "!",
+    "?",
+    ":",
+    "(",
+    ")",
+    "[",
+    "]",
+    ".",
+    ",",
+    ".?c",
+    ".orValue(1)",
+    "has(args.a)",
+    "size(",
+    ".exists(i, i",
+    ".matches('a+')",
+    "timestamp(",
+    "decimal('1.5')",
+    "'",
+    "\\",
+];
+
+fn damaged(text: &str, dice: &mut Dice) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for _ in 0..=dice.roll(6) {
+        let place = dice.roll(bytes.len());
+        match dice.roll(4) {
+            0 => drop(bytes.drain(place..(place + dice.roll(9)).min(bytes.len()))),
+            1 => bytes.insert(place, b"{}[]:-,'\"&*!|>#\n \t%@\0"[dice.roll(21)]),
+            2 => drop(bytes.splice(place..place, dice.pick(&PIECES).bytes())),
+            _ => {
+                let end = (place + dice.roll(40)).min(bytes.len());
+                let copy = bytes[place..end].to_vec();
+                drop(bytes.splice(place..place, copy));
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn expression(dice: &mut Dice) -> String {
+    (0..=dice.roll(14)).map(|_| dice.pick(&PIECES)).collect::<Vec<_>>().join(" ")
+}
+
+fn arguments(dice: &mut Dice) -> Value {
+    let values =
+        [json!(1), json!("x"), json!(null), json!([1, [2]]), json!({"c": 0.5}), json!(i64::MAX)];
+    let mut value = || values[dice.roll(values.len())].clone();
+    json!({ "a": value(), "b": value(), "x": value() })
+}
+
+fn try_out(text: &str, dice: &mut Dice) -> bool {
+    let Ok(policy) = Policy::compile(text) else { return false };
+    let (args, agent) = (arguments(dice), agent());
+    for tool in ["crm.undo", "pay.refund", "a.b"] {
+        let call = CallFacts::new(tool, model::Mode::Gateway);
+        let call = Call {
+            args: &args,
+            agent: &agent,
+            call,
+            now: at("2026-10-01T12:00:00Z"),
+            zone: Call::UTC,
+        };
+        let decision = decide(&policy, &call);
+        let unavailable = decision.code == Some(model::DecisionCode::PolicyUnavailable);
+        assert_eq!(unavailable, decision.failure.is_some(), "{text}");
+    }
+    true
+}
+
+#[test]
+fn damaged_documents_and_expressions_never_panic() {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let documents = [STARTER, super::REFUNDS, super::BUDGETS];
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..4_000 {
+        let text = if dice.roll(2) == 0 {
+            let document = dice.pick(&documents);
+            damaged(document, &mut dice)
+        } else {
+            let when = serde_json::to_string(&expression(&mut dice)).unwrap();
+            format!(
+                "{{schema: 1, default: {{outcome: allow}}, rules: [{{id: a, match: '*', when: {when}, outcome: deny}}]}}"
+            )
+        };
+        if try_out(&text, &mut dice) { read += 1 } else { refused += 1 }
+    }
+    // Both ways must be tried, or the damage is too great or too small to show anything.
+    assert!(read > 100 && refused > 100, "{read} read, {refused} refused");
+}
