@@ -1,2 +1,44 @@
-//! Benchmarks.
-fn main() {}
+//! Benchmarks of the running service, each beside a peer in the same run.
+//!
+//! `cargo xtask bench gate` starts a PostgreSQL of its own and runs this; every figure in
+//! `docs/performance.md` comes from here.
+
+#![expect(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a benchmark reads clocks, is told by the environment, prints a table, \
+              and indexes JSON by name, which never panics"
+)]
+
+mod client;
+mod gate;
+mod load;
+mod peer;
+mod service;
+mod table;
+
+use std::process::ExitCode;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let outcome = match (arguments.next().as_deref(), runtime) {
+        (Some("gate"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(gate::run(options)))
+        }
+        (_, Err(error)) => Err(error.into()),
+        _ => Err("expected the name of a benchmark: gate".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("the benchmark stopped: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! The service under load: a demo made by `chancery up`, and a second process on the same org.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+    time::timeout,
+};
+
+use crate::Failure;
+
+/// The policy of the runs: the demo's budgets would end them.
+const POLICY: &str = r#"schema: 1
+default: { outcome: deny, reason: "No rule allows this call." }
+rules:
+  - { id: keep-orders, match: shop.orders.delete, outcome: deny, reason: "Orders are kept." }
+  - { id: status, match: shop.orders.update_status, when: "args.order > 0", outcome: allow }
+  - { id: mail, match: "mail.*", outcome: allow }
+"#;
+const READY: Duration = Duration::from_mins(2);
+
+/// One process of the service.
+pub(crate) struct Service {
+    process: Child,
+    pub(crate) host: String,
+}
+
+/// The demo's folder: its settings and its agent's key.
+pub(crate) struct Demo {
+    binary: PathBuf,
+    folder: PathBuf,
+}
+
+impl Demo {
+    pub(crate) fn new(binary: PathBuf, folder: PathBuf) -> Self {
+        Self { binary, folder }
+    }
+
+    /// Makes the demo and serves it.
+    pub(crate) async fn up(&self, postgres: &str, port: u16) -> Result<Service, Failure> {
+        let mut command = Command::new(&self.binary);
+        command.arg("up").arg("--data-dir").arg(&self.folder).args([
+            "--postgres-url",
+            postgres,
+            "--port",
+            &port.to_string(),
+        ]);
+        let service = Service::start(command, port).await?;
+        self.activate_policy().await?;
+        Ok(service)
+    }
+
+    /// Serves the same org from another process.
+    pub(crate) async fn second(&self, port: u16) -> Result<Service, Failure> {
+        let mut command = Command::new(&self.binary);
+        command.arg("serve").envs(self.settings()?);
+        command.env("SERVICE_LISTEN", format!("127.0.0.1:{port}"));
+        Service::start(command, port).await
+    }
+
+    /// Returns the demo agent's key.
+    pub(crate) fn key(&self) -> Result<String, Failure> {
+        let kept: Value = serde_json::from_slice(&std::fs::read(self.folder.join("agent.json"))?)?;
+        Ok(kept["key"].as_str().ok_or("agent.json holds no key")?.to_owned())
+    }
+
+    /// Returns the URL of the control database.
+    pub(crate) fn database(&self) -> Result<String, Failure> {
+        let settings = self.settings()?;
+        let url = settings.into_iter().find(|(name, _)| name == "SERVICE_MIGRATE_DATABASE_URL");
+        Ok(url.ok_or("service.env names no database")?.1)
+    }
+
+    fn settings(&self) -> Result<Vec<(String, String)>, Failure> {
+        let text = std::fs::read_to_string(self.folder.join("service.env"))?;
+        let pairs = text.lines().filter_map(|line| line.split_once('='));
+        let unquoted = |value: &str| value.trim_matches(['\'', '"']).to_owned();
+        Ok(pairs.map(|(name, value)| (name.to_owned(), unquoted(value))).collect())
+    }
+
+    async fn activate_policy(&self) -> Result<(), Failure> {
+        let file = self.folder.join("bench.yaml");
+        std::fs::write(&file, POLICY)?;
+        let status = Command::new(&self.binary)
+            .args(["policy", "activate", "--reason", "benchmark"])
+            .arg(&file)
+            .envs(self.settings()?)
+            .stdout(Stdio::null())
+            .status()
+            .await?;
+        if status.success() { Ok(()) } else { Err("the policy was not activated".into()) }
+    }
+}
+
+impl Service {
+    /// Starts the process and waits until it listens.
+    async fn start(mut command: Command, port: u16) -> Result<Self, Failure> {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut process = command.spawn()?;
+        let output = process.stdout.take().ok_or("the service has no output")?;
+        // What the service prints must be read, or it would wait for a reader in the end.
+        let reading = tokio::spawn(async move {
+            let mut lines = BufReader::new(output).lines();
+            while let Ok(Some(_)) = lines.next_line().await {}
+        });
+        let host = format!("127.0.0.1:{port}");
+        let ready = async {
+            while tokio::net::TcpStream::connect(&host).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::select! {
+            status = process.wait() => Err(format!("the service ended: {}", status?).into()),
+            outcome = timeout(READY, ready) => {
+                outcome.map_err(|_| "the service did not listen in two minutes")?;
+                drop(reading);
+                Ok(Self { process, host })
+            }
+        }
+    }
+
+    /// Returns the most memory that the process ever held, in MiB.
+    pub(crate) fn peak_memory(&self) -> Result<u64, Failure> {
+        let id = self.process.id().ok_or("the service has ended")?;
+        let status =
+            std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        Ok(kib.ok_or("the kernel told no peak memory")? / 1024)
+    }
+
+    /// Stops the process.
+    pub(crate) async fn stop(mut self) -> Result<(), Failure> {
+        self.process.kill().await?;
+        Ok(())
+    }
+}
