@@ -63,7 +63,12 @@ pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-fn check_run(execution: Option<&Execution>, witness: Option<&Witness>) -> Result<(), Dishonest> {
+/// Returns the first rule that a run and what the witness made of it break, by themselves and
+/// together.
+pub(crate) fn check_run(
+    execution: Option<&Execution>,
+    witness: Option<&Witness>,
+) -> Result<(), Dishonest> {
     execution.map_or(Ok(()), |execution| first_broken(EXECUTION, execution))?;
     witness.map_or(Ok(()), |witness| first_broken(WITNESS, witness))?;
     match (execution, witness) {

@@ -30,10 +30,13 @@ impl Sealer {
         let mut desk =
             Desk { sealer: self, org: specimen::org(&mint), head: ChainHead::genesis(log) };
         let mut lines = String::new();
-        let first = desk.seal(specimen::action(&mint).ok_or(NO_SPECIMEN)?, at, &mut lines)?;
+        let action = specimen::action(&mint).ok_or(NO_SPECIMEN)?;
+        let subject = action.0.subject.clone();
+        let first = desk.seal(action, at, &mut lines)?;
         desk.seal(specimen::admin(&mint), at, &mut lines)?;
         let amends = Amended { id: first.id, digest: first.digest, seq: first.seq };
-        desk.seal(specimen::amendment(&mint, amends).ok_or(NO_SPECIMEN)?, at, &mut lines)?;
+        let amendment = specimen::amendment(&mint, amends, subject).ok_or(NO_SPECIMEN)?;
+        desk.seal(amendment, at, &mut lines)?;
         let trust = Trust {
             keys: Some(self.registered().clone()),
             known_checkpoint: Some(self.checkpoint(&desk.head, at)?),

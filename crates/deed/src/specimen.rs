@@ -90,8 +90,8 @@ pub fn admin(mint: &Mint<'_>) -> Specimen {
     desk.draft(subject, Content::Admin(content))
 }
 
-/// Returns an amendment of this deed by late evidence.
-pub fn amendment(mint: &Mint<'_>, amends: Amended) -> Option<Specimen> {
+/// Returns an amendment of the deed of this subject by late evidence.
+pub fn amendment(mint: &Mint<'_>, amends: Amended, subject: Subject) -> Option<Specimen> {
     let mut desk = Desk { mint, opened: Vec::new() };
     let execution = Execution {
         error_message: None,
@@ -113,7 +113,6 @@ pub fn amendment(mint: &Mint<'_>, amends: Amended) -> Option<Specimen> {
         reason: AmendmentReason::LateEvidence,
         changes: Changes { execution: Some(execution), witness: Some(witness) },
     };
-    let subject = Subject::action(mint.id(ActionId::from_uuid));
     Some(desk.draft(subject, Content::Amendment(Box::new(content))))
 }
 

@@ -9,7 +9,7 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::support::{Log, key_set};
+use super::support::{Log, amendment_of, key_set};
 use crate::{honesty_rules, specimen, verify::CheckId};
 
 const DOCUMENT: &str = include_str!("../../../../docs/deed-format.md");
@@ -31,8 +31,7 @@ fn every_member_of_every_kind_is_described() {
     let mut log = Log::new();
     let first = log.seal(|mint| specimen::action(mint).unwrap()).unwrap();
     log.seal(specimen::admin).unwrap();
-    let amends = crate::Amended { id: first.id, digest: first.digest, seq: first.seq };
-    log.seal(|mint| specimen::amendment(mint, amends).unwrap()).unwrap();
+    log.seal(amendment_of(&first)).unwrap();
     for form in &log.forms {
         for name in names(&form["body"]) {
             assert!(DOCUMENT.contains(&format!("`{name}`")), "no word of the member `{name}`");

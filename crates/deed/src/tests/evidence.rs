@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::support::{Log, faults, lines, trust};
+use super::support::{Log, amendment_of, faults, lines, trust};
 use crate::{
-    Amended, Checkpoint, Exhibit, Exhibits, specimen,
+    Checkpoint, Exhibit, Exhibits, specimen,
     tree::{TlogProof, Tree, consistency, inclusion},
     verify::{CheckId, Comparison, Grade, Trust, Verdict, compare, verify},
 };
@@ -13,11 +13,10 @@ use crate::{
 pub(super) fn story() -> Log {
     let mut log = Log::of(2);
     let action = log.seal(|mint| specimen::action(mint).unwrap()).unwrap();
-    let amends = Amended { id: action.id, digest: action.digest, seq: action.seq };
     for n in 1..=2 {
         log.seal(specimen::admin).unwrap();
         log.seal(|mint| {
-            let (mut draft, opened) = specimen::amendment(mint, amends).unwrap();
+            let (mut draft, opened) = amendment_of(&action)(mint);
             if let crate::Content::Amendment(amendment) = &mut draft.content {
                 amendment.n = n;
             }

@@ -5,10 +5,10 @@ use model::{
     Level, Mint, Mode, Status, Verdict, WitnessMethod,
 };
 
-use super::support::{Counting, Log, moment};
+use super::support::{Counting, Log, amendment_of, moment};
 use crate::{
-    ActionContent, Actor, Amended, Content, Draft, Ending, IntentStatus, SealFault, SourceKind,
-    Tool, Vote, Witness, specimen,
+    ActionContent, Actor, Content, Draft, Ending, IntentStatus, SealFault, SourceKind, Tool, Vote,
+    Witness, specimen,
 };
 
 fn action(draft: &mut Draft) -> &mut ActionContent {
@@ -235,10 +235,9 @@ fn an_action_is_an_agents_and_its_deed_is_about_it() {
 fn an_amendment_amends_something_earlier() {
     let mut log = Log::of(2);
     let broken = |log: &mut Log, change: &dyn Fn(&mut crate::AmendmentContent)| {
-        let first = log.sealed[0].clone();
-        let amends = Amended { id: first.id, digest: first.digest, seq: first.seq };
+        let amendment = amendment_of(&log.sealed[0]);
         let outcome = log.seal(|mint| {
-            let (mut draft, opened) = specimen::amendment(mint, amends).unwrap();
+            let (mut draft, opened) = amendment(mint);
             if let Content::Amendment(amendment) = &mut draft.content {
                 change(amendment);
             }

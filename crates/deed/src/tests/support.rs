@@ -10,8 +10,8 @@ use model::{Entropy, Mint, OrgId, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    ChainHead, Disclosure, Draft, KeySet, Purpose, SealFault, SealKey, SealKeys, Sealed, Sealer,
-    api_form,
+    Amended, Body, ChainHead, Disclosure, Draft, KeySet, Purpose, SealFault, SealKey, SealKeys,
+    Sealed, Sealer, api_form,
     specimen::{self, Specimen},
     verify::{CheckId, CheckStatus, Report, Trust},
 };
@@ -144,6 +144,13 @@ impl Log {
     pub(super) fn lines(&self) -> String {
         lines(&self.forms)
     }
+}
+
+/// An amendment of this deed by late evidence.
+pub(super) fn amendment_of(deed: &Sealed) -> impl Fn(&Mint<'_>) -> Specimen + use<> {
+    let amends = Amended { id: deed.id, digest: deed.digest, seq: deed.seq };
+    let subject = Body::read(deed.body.as_bytes()).unwrap().subject;
+    move |mint| specimen::amendment(mint, amends, subject.clone()).unwrap()
 }
 
 pub(super) fn lines(forms: &[Value]) -> String {

@@ -52,7 +52,7 @@ fn trust(case: &Value) -> Trust {
 #[test]
 fn every_published_vector_comes_out_as_it_says() {
     let cases = [published("valid.jsonl"), published("refused.jsonl")].concat();
-    let wrong: Vec<_> = cases.iter().filter_map(|case| difference(case)).collect();
+    let wrong: Vec<_> = cases.iter().filter_map(difference).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

@@ -5,9 +5,11 @@ use std::time::Duration;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use super::support::{Log, faults, key_set, lines, moment, private_keys, public_keys, trust};
+use super::support::{
+    Log, amendment_of, faults, key_set, lines, moment, private_keys, public_keys, trust,
+};
 use crate::{
-    Amended, DEED_TYPE, Envelope, KeySet, Purpose, Sealer, pae, specimen,
+    DEED_TYPE, Envelope, KeySet, Purpose, Sealer, pae, specimen,
     verify::{CheckId, Grade, Trust, Verdict, verify},
 };
 
@@ -16,8 +18,7 @@ fn full_log() -> Log {
     let mut log = Log::new();
     let first = log.seal(|mint| specimen::action(mint).unwrap()).unwrap();
     log.seal(specimen::admin).unwrap();
-    let amends = Amended { id: first.id, digest: first.digest, seq: first.seq };
-    log.seal(|mint| specimen::amendment(mint, amends).unwrap()).unwrap();
+    log.seal(amendment_of(&first)).unwrap();
     log
 }
 
@@ -192,6 +193,47 @@ fn a_checkpoint_by_a_stranger_or_a_revoked_key_does_not_count() {
     elsewhere.seal(specimen::admin).unwrap();
     let other_log = with(key_set(), &elsewhere.checkpoint());
     assert_eq!(other_log, (Verdict::Invalid, vec![CheckId::Root]));
+}
+
+#[test]
+fn a_checkpoint_of_an_empty_log_raises_no_grade() {
+    let note = Log::new().checkpoint();
+    let log = Log::of(2);
+    let report = verify(log.lines().as_bytes(), &Trust { known_checkpoint: Some(note), ..trust() });
+    assert_eq!((report.verdict, report.grade), (Verdict::Valid, Some(Grade::Chained)));
+}
+
+#[test]
+fn what_amendments_leave_of_an_action_must_be_honest() {
+    let amended = |change: &dyn Fn(&mut crate::Changes)| {
+        let mut log = Log::new();
+        let first = log.seal(|mint| specimen::action(mint).unwrap()).unwrap();
+        for only_the_last in [false, true] {
+            log.seal(|mint| {
+                let (mut draft, _) = amendment_of(&first)(mint);
+                if let crate::Content::Amendment(amendment) = &mut draft.content {
+                    amendment.n = 1 + u32::from(only_the_last);
+                    if only_the_last {
+                        change(&mut amendment.changes);
+                    }
+                }
+                (draft, vec![])
+            })
+            .unwrap();
+        }
+        let report = verify(log.lines().as_bytes(), &trust());
+        (report.verdict, faults(&report))
+    };
+    let unknown = |changes: &mut crate::Changes| {
+        changes.witness = None;
+        if let Some(execution) = &mut changes.execution {
+            execution.status = model::ExecutionStatus::Unknown;
+        }
+    };
+    assert_eq!(amended(&|_| ()).0, Verdict::Valid);
+    assert_eq!(amended(&|changes| changes.execution = None).0, Verdict::Valid);
+    // By itself the change is honest; beside the finding that still stands it is not.
+    assert_eq!(amended(&unknown), (Verdict::Invalid, vec![CheckId::Amends]));
 }
 
 #[test]

@@ -51,7 +51,7 @@ checks! {
     Prev = "prev", "Each deed names the digest of the one before; the first one of a log, the genesis digest.";
     Time = "time", "No deed is issued before the one that it follows.";
     Unique = "unique", "No deed id stands twice.";
-    Amends = "amends", "An amendment names the digest of the deed that it amends.";
+    Amends = "amends", "An amendment names the deed that it amends as it is, and what it leaves is honest.";
     Checkpoint = "checkpoint", "The known checkpoint is signed by a trusted checkpoint key.";
     Root = "root", "The known checkpoint is of this log, and the deeds make its root.";
     Manifest = "manifest", "The signed list of a file of evidence names exactly its deeds.";

@@ -173,9 +173,11 @@ fn chains(log: &Log) -> Vec<Case> {
         format!("{}{}\n", of(&[0]), signed(next))
     };
     let origin = log.head.log().as_str().replace("specimen", "elsewhere");
-    let mut amending = body(log, 4);
-    amending["amendment"]["amends"]["digest"] = json!(crypto::sha256("other"));
-    let amends = format!("{}{}\n", of(&[0, 1, 2, 3]), signed(amending));
+    let amending = |pointer: &str, value: Value| {
+        format!("{}{}\n", of(&[2, 3]), signed(edit(&body(log, 4), pointer, value)))
+    };
+    let other = json!(crypto::sha256("other"));
+    let to_admin = json!({"id": forms[3]["id"], "digest": forms[3]["digest"], "seq": 3});
     let earlier = json!(moment().before(Duration::from_millis(1)));
     vec![
         Case::invalid(
@@ -208,7 +210,21 @@ fn chains(log: &Log) -> Vec<Case> {
             &["unique"],
             after(&[("/id", forms[0]["id"].clone())]),
         ),
-        Case::invalid("an amendment of a deed that is another", &["amends"], amends),
+        Case::invalid(
+            "an amendment of a deed that is another",
+            &["amends"],
+            amending("/amendment/amends/digest", other),
+        ),
+        Case::invalid(
+            "an amendment of an admin deed",
+            &["amends"],
+            amending("/amendment/amends", to_admin),
+        ),
+        Case::invalid(
+            "an amendment about another action",
+            &["amends"],
+            amending("/subject/id", json!("act_01h455vb4pex5vsknk084sn02q")),
+        ),
     ]
 }
 
