@@ -81,14 +81,12 @@ impl Gate {
         match (call.mode, &call.edge) {
             (Mode::Gateway, _) => self.resolve_served(call, &name).await,
             (Mode::Proxy, Some(edge)) => {
-                let last =
-                    self.parts.store.last_tool_digest(call.org, call.agent, &call.tool).await?;
                 let connector = ConnectorRef {
                     id: None,
                     name: name.connector().to_owned(),
                     kind: edge.connector_type.clone(),
                 };
-                let changed = last.zip(edge.digest).is_some_and(|(last, now)| last != now);
+                let changed = self.changed_since(call, edge.digest).await?;
                 Ok(Resolved::AtEdge { connector, digest: edge.digest, changed })
             }
             (Mode::Proxy, None) => Err(invalid(
@@ -96,6 +94,18 @@ impl Gate {
                 "proxy mode needs `connector_type`, the type of the edge's connector such as `mcp`",
             )),
         }
+    }
+
+    /// Returns whether the edge's tool is another than at the agent's last call of it, where both
+    /// calls said which it was.
+    async fn changed_since(
+        &self,
+        call: &Submission,
+        digest: Option<Digest>,
+    ) -> Result<bool, SubmitError> {
+        let Some(now) = digest else { return Ok(false) };
+        let last = self.parts.store.last_tool_digest(call.org, call.agent, &call.tool).await?;
+        Ok(last.is_some_and(|last| last != now))
     }
 
     async fn resolve_served(
