@@ -4,8 +4,8 @@
 
 mod approval;
 mod budget;
-mod place;
-mod reader;
+pub(crate) mod place;
+pub(crate) mod reader;
 mod rules;
 
 use std::{fmt, sync::Arc, time::Duration};

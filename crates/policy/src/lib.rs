@@ -37,6 +37,7 @@ mod expr;
 mod glob;
 mod lint;
 mod policy;
+mod suite;
 mod tools;
 mod trace;
 mod tree;
@@ -51,6 +52,7 @@ pub use expr::{BadDecimal, Decimal};
 pub use glob::{BadGlob, Glob};
 pub use lint::{Catalog, KnownTool, lint};
 pub use policy::Policy;
+pub use suite::{CaseResult, Report, Suite, read_suite};
 pub use trace::{Answer, Explanation, Show, Step, explain};
 pub use visibility::visibility;
 

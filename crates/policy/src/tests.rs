@@ -1,6 +1,8 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "`expect!` writes its texts so")]
 
 mod fuzz;
+mod globs;
+mod page;
 mod schema;
 mod trace;
 
@@ -15,11 +17,11 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, Call, CallFacts, Charge, ChargeKind, Decision, Excluded, Glob, Policy, STARTER, Window,
+    Agent, Call, CallFacts, Charge, ChargeKind, Decision, Excluded, Policy, STARTER, Window,
     decide, visibility,
 };
 
-fn policy(text: &str) -> Policy {
+pub(crate) fn policy(text: &str) -> Policy {
     Policy::compile(text).unwrap_or_else(|invalid| panic!("{invalid}"))
 }
 
@@ -50,7 +52,7 @@ fn findings(text: &str, expected: Expect) {
     expected.assert_eq(&lines.join("\n"));
 }
 
-const REFUNDS: &str = "
+pub(crate) const REFUNDS: &str = "
 schema: 1
 default: { outcome: deny, reason: 'No rule allows this call.' }
 rules:
@@ -199,7 +201,7 @@ rules: [ { id: a, match: crm.*, outcome: allow } ]
     assert_ne!(policy(json).digest(), policy(&other).digest());
 }
 
-const BUDGETS: &str = "
+pub(crate) const BUDGETS: &str = "
 schema: 1
 default: { outcome: allow }
 rules: [ { id: no, match: '*.drop', outcome: deny } ]
@@ -449,60 +451,7 @@ fn the_number_of_rules_is_bounded() {
     assert!(invalid.findings[0].message.contains("at most 5000 rules, found 5001"));
 }
 
-#[test]
-fn globs_cover_runs_of_any_characters() {
-    let cases = [
-        ("crm.*", "crm.a.b", true),
-        ("crm.*", "crm.", true),
-        ("crm.*", "crm", false),
-        ("*.read_*", "pg.read_x", true),
-        ("*.read_*", "pg.write", false),
-        ("a*b*c", "aXbYbZc", true),
-        ("a*bc*c", "abc", false),
-        ("ab*ba", "aba", false),
-        ("***", "", true),
-        ("Crm", "crm", false),
-    ];
-    for (pattern, name, expected) in cases {
-        assert_eq!(Glob::parse(pattern).unwrap().is_match(name), expected, "{pattern} {name}");
-    }
-    assert!(Glob::parse("").is_err() && Glob::parse("*a*b*c*").is_err());
-    assert!(Glob::parse(&"a".repeat(201)).is_err());
-    assert_eq!(Glob::parse(r"a_b*50%\x").unwrap().to_like(), r"a\_b%50\%\\x");
-}
-
-/// The plainest matcher there is, as the reference.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern.split_first(), name.split_first()) {
-        (None, None) => true,
-        (Some((b'*', rest)), _) if matches(rest, name) => true,
-        (Some((b'*', _)), Some((_, after))) => matches(pattern, after),
-        (Some((left, rest)), Some((right, after))) => left == right && matches(rest, after),
-        (Some(_), None) | (None, Some(_)) => false,
-    }
-}
-
 proptest! {
-    #[test]
-    fn the_glob_matcher_agrees_with_the_plain_one(pattern in "[ab*]{1,6}", name in "[ab]{0,8}") {
-        if let Ok(glob) = Glob::parse(&pattern) {
-            prop_assert_eq!(glob.is_match(&name), matches(pattern.as_bytes(), name.as_bytes()));
-        }
-    }
-
-    #[test]
-    fn covering_and_overlapping_globs_agree_with_the_names(
-        left in "[ab*]{1,5}", right in "[ab*]{1,5}", name in "[ab]{0,7}",
-    ) {
-        if let (Ok(left), Ok(right)) = (Glob::parse(&left), Glob::parse(&right)) {
-            let (in_left, in_right) = (left.is_match(&name), right.is_match(&name));
-            prop_assert!(!left.covers(&right) || !in_right || in_left);
-            prop_assert!(left.overlaps(&right) || !(in_left && in_right));
-            prop_assert_eq!(left.overlaps(&right), right.overlaps(&left));
-            prop_assert!(left.covers(&left) && (!left.covers(&right) || left.overlaps(&right)));
-        }
-    }
-
     #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,80}") {
         let _ = Policy::compile(&text);
@@ -511,36 +460,4 @@ proptest! {
             "{{schema: 1, default: {{outcome: deny}}, rules: [{{id: a, match: '*', when: {quoted}, outcome: deny}}]}}"
         ));
     }
-}
-
-/// One line of a table of calls in the docs.
-fn documented_call(policy: &Policy, line: &str) -> Option<(String, String)> {
-    let cells: Vec<&str> =
-        line.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
-    let [tool, args, outcome, by] = cells[..] else { return None };
-    let args: Value = serde_json::from_str(args).ok()?;
-    let decision = decide_with(policy, CallFacts::new(tool, Mode::Gateway), &args);
-    let found = match decision.code {
-        Some(DecisionCode::PolicyUnavailable) => DecisionCode::PolicyUnavailable.as_str(),
-        _ => decision.outcome.as_str(),
-    };
-    let rule = decision.rule_id.unwrap_or_else(|| "default".to_owned());
-    Some((format!("{found} by {rule}"), format!("{outcome} by {by}")))
-}
-
-#[test]
-fn the_documented_policies_decide_as_the_document_says() {
-    let text = include_str!("../../../docs/policy-language.md");
-    let mut calls = 0;
-    for section in text.split("```yaml\n").skip(1) {
-        let (document, rest) = section.split_once("```").unwrap();
-        let policy = policy(document);
-        for line in rest.lines().take_while(|line| !line.starts_with("## ")) {
-            if let Some((found, told)) = documented_call(&policy, line) {
-                assert_eq!(found, told, "{line}");
-                calls += 1;
-            }
-        }
-    }
-    assert_eq!(calls, 16, "every table of calls is read");
 }

@@ -28,7 +28,7 @@ pub(super) fn clause(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Claus
         expires_in: reader.span(fields.find("expires_in")),
         exclude,
         show,
-        estimate: fields.find("estimate").is_some_and(|field| switch(reader, &field)),
+        estimate: fields.find("estimate").is_some_and(|field| reader.switch(&field)),
         assurance: fields.find("assurance").and_then(|field| {
             reader.word(&field, &[(Assurance::Session.as_str(), Assurance::Session)])
         }),
@@ -47,14 +47,6 @@ fn count(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<u8> {
         return u8::try_from(count).ok();
     }
     reader.bad_value(field, format!("expected a number of people from 1 to {MOST_PEOPLE}"))
-}
-
-fn switch(reader: &mut Reader<'_>, field: &Field<'_>) -> bool {
-    let Data::Bool(on) = field.node.data else {
-        reader.wrong_type(field, "`true` or `false`");
-        return false;
-    };
-    on
 }
 
 fn excluded(reader: &mut Reader<'_>, field: &Field<'_>) -> Vec<Excluded> {

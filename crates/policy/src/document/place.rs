@@ -6,7 +6,7 @@ use crate::tree::Mark;
 
 /// A path in the document's tree, built on the way down and printed only for findings.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Path<'p> {
+pub(crate) enum Path<'p> {
     Root,
     Key(&'p Path<'p>, &'p str),
     Item(&'p Path<'p>, usize),

@@ -16,7 +16,7 @@ use crate::{
 const MAX_REASON_CHARS: usize = 500;
 
 /// What all reading shares.
-pub(super) struct Reader<'t> {
+pub(crate) struct Reader<'t> {
     text: &'t str,
     findings: Vec<Finding>,
     /// The id of the rule or budget that is being read.
@@ -26,13 +26,13 @@ pub(super) struct Reader<'t> {
 }
 
 /// A value under a key.
-pub(super) struct Field<'n> {
-    pub(super) node: &'n Node,
-    pub(super) path: Path<'n>,
+pub(crate) struct Field<'n> {
+    pub(crate) node: &'n Node,
+    pub(crate) path: Path<'n>,
 }
 
 /// The values of a mapping whose keys are known.
-pub(super) struct Fields<'n> {
+pub(crate) struct Fields<'n> {
     entries: &'n [Entry],
     path: &'n Path<'n>,
     at: Mark,
@@ -40,13 +40,13 @@ pub(super) struct Fields<'n> {
 
 impl<'n> Fields<'n> {
     /// Returns the value under the key, where there is one.
-    pub(super) fn find(&self, key: &str) -> Option<Field<'n>> {
+    pub(crate) fn find(&self, key: &str) -> Option<Field<'n>> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         Some(Field { node: &entry.node, path: Path::Key(self.path, &entry.key) })
     }
 
     /// Returns the value under a key that must be there.
-    pub(super) fn need(&self, reader: &mut Reader<'_>, key: &str) -> Option<Field<'n>> {
+    pub(crate) fn need(&self, reader: &mut Reader<'_>, key: &str) -> Option<Field<'n>> {
         let field = self.find(key);
         if field.is_none() {
             reader.push(Code::MissingKey, self.at, self.path, format!("expected the key `{key}`"));
@@ -56,7 +56,7 @@ impl<'n> Fields<'n> {
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self {
             text,
             findings: Vec::new(),
@@ -67,24 +67,24 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the document's text.
-    pub(super) fn source(&self) -> &str {
+    pub(crate) fn source(&self) -> &str {
         self.text
     }
 
-    pub(super) fn into_findings(self) -> Vec<Finding> {
+    pub(crate) fn into_findings(self) -> Vec<Finding> {
         self.findings
     }
 
-    pub(super) fn set_constants(&mut self, constants: Constants) {
+    pub(crate) fn set_constants(&mut self, constants: Constants) {
         self.constants = constants;
     }
 
     /// Names the rule or budget that the next findings belong to.
-    pub(super) fn set_owner(&mut self, id: Option<&str>) {
+    pub(crate) fn set_owner(&mut self, id: Option<&str>) {
         self.owner = id.map(str::to_owned);
     }
 
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         code: Code,
         at: Mark,
@@ -102,13 +102,13 @@ impl<'t> Reader<'t> {
         });
     }
 
-    pub(super) fn wrong_type(&mut self, field: &Field<'_>, wanted: &str) {
+    pub(crate) fn wrong_type(&mut self, field: &Field<'_>, wanted: &str) {
         let message = format!("expected {wanted}, found {}", field.node.kind());
         self.push(Code::WrongType, field.node.at, &field.path, message);
     }
 
     /// Tells a value outside what the key takes; returns nothing, so that readers can end with it.
-    pub(super) fn bad_value<T>(
+    pub(crate) fn bad_value<T>(
         &mut self,
         field: &Field<'_>,
         message: impl Into<String>,
@@ -118,7 +118,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the mapping's values; keys that it does not have are told.
-    pub(super) fn map<'n>(
+    pub(crate) fn map<'n>(
         &mut self,
         node: &'n Node,
         path: &'n Path<'n>,
@@ -138,7 +138,7 @@ impl<'t> Reader<'t> {
         Some(Fields { entries, path, at: node.at })
     }
 
-    pub(super) fn list<'n>(&mut self, field: &Field<'n>) -> Option<&'n [Node]> {
+    pub(crate) fn list<'n>(&mut self, field: &Field<'n>) -> Option<&'n [Node]> {
         if let Data::List(items) = &field.node.data {
             return Some(items);
         }
@@ -146,7 +146,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    pub(super) fn text<'n>(&mut self, field: &Field<'n>, wanted: &str) -> Option<&'n str> {
+    pub(crate) fn text<'n>(&mut self, field: &Field<'n>, wanted: &str) -> Option<&'n str> {
         if let Data::Text(text) = &field.node.data {
             return Some(text);
         }
@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the value of a closed list that the text names.
-    pub(super) fn word<T: Copy>(
+    pub(crate) fn word<T: Copy>(
         &mut self,
         field: &Field<'_>,
         words: &[(&'static str, T)],
@@ -169,8 +169,17 @@ impl<'t> Reader<'t> {
         self.bad_value(field, format!("expected one of {list}{near}"))
     }
 
+    /// Returns whether the value is `true`.
+    pub(crate) fn switch(&mut self, field: &Field<'_>) -> bool {
+        let Data::Bool(on) = field.node.data else {
+            self.wrong_type(field, "`true` or `false`");
+            return false;
+        };
+        on
+    }
+
     /// Returns an id of a rule or budget.
-    pub(super) fn id(&mut self, field: Option<Field<'_>>) -> Option<String> {
+    pub(crate) fn id(&mut self, field: Option<Field<'_>>) -> Option<String> {
         let field = field?;
         let text = self.text(&field, "a text")?;
         let letters = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
@@ -180,7 +189,7 @@ impl<'t> Reader<'t> {
         self.bad_value(&field, "expected 1 to 64 characters of `A-Za-z0-9_.-`")
     }
 
-    pub(super) fn reason(&mut self, field: Option<Field<'_>>) -> Option<String> {
+    pub(crate) fn reason(&mut self, field: Option<Field<'_>>) -> Option<String> {
         let field = field?;
         let text = self.text(&field, "a sentence")?;
         let count = text.chars().count();
@@ -191,7 +200,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the patterns of `match`, one text or a list of them.
-    pub(super) fn globs(&mut self, field: Option<Field<'_>>) -> Option<Vec<Glob>> {
+    pub(crate) fn globs(&mut self, field: Option<Field<'_>>) -> Option<Vec<Glob>> {
         let field = field?;
         let Data::List(items) = &field.node.data else {
             return self.glob(&field).map(|glob| vec![glob]);
@@ -225,7 +234,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the span of time, when it lies within the bounds.
-    pub(super) fn span(&mut self, field: Option<Field<'_>>) -> Option<Duration> {
+    pub(crate) fn span(&mut self, field: Option<Field<'_>>) -> Option<Duration> {
         let field = field?;
         let text = self.text(&field, "a time such as `30m`")?;
         let span = expr::span(text);
@@ -236,7 +245,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Returns the expression; what it may evaluate to is checked by `check`.
-    pub(super) fn expression(
+    pub(crate) fn expression(
         &mut self,
         field: Option<Field<'_>>,
         check: impl Fn(&expr::Expr) -> Result<(), expr::Problem>,
@@ -270,7 +279,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Tells every id that stands there twice.
-    pub(super) fn unique<'i>(
+    pub(crate) fn unique<'i>(
         &mut self,
         ids: impl Iterator<Item = (&'i str, Mark)>,
         path: &Path<'_>,

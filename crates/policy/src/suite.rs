@@ -1,0 +1,102 @@
+//! Tests of a policy that its author writes: calls and what must come of them. Reads one text and
+//! runs it over one policy; finding files is the caller's work.
+
+mod read;
+mod run;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use model::{DecisionCode, DecisionOutcome, Mode, SideEffect, Timestamp};
+use serde_json::Value;
+
+use crate::call::Agent;
+
+pub use read::read_suite;
+
+#[cfg(test)]
+mod tests;
+
+/// A file of tests.
+#[derive(Debug, Clone)]
+pub struct Suite {
+    /// The policy that the file names, as a path beside it.
+    pub policy: Option<String>,
+    now: Timestamp,
+    zone: String,
+    agents: BTreeMap<String, Agent>,
+    calls: BTreeMap<String, Sample>,
+    cases: Vec<Case>,
+}
+
+/// What came of a file of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// One result for each pair of an agent and a call of each case, in order.
+    pub results: Vec<CaseResult>,
+    /// The rules that decided no call of the file, in the policy's order.
+    pub untested: Vec<String>,
+}
+
+/// What came of one case for one agent and one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaseResult {
+    /// The case's name, and the agent and the call.
+    pub name: String,
+    /// What differs from what was expected; empty when the case passed.
+    pub differences: Vec<String>,
+}
+
+impl Report {
+    /// Returns how many results differ from what was expected.
+    pub fn failed(&self) -> usize {
+        self.results.iter().filter(|result| !result.differences.is_empty()).count()
+    }
+}
+
+/// A call that cases name.
+#[derive(Clone)]
+struct Sample {
+    tool: String,
+    args: Value,
+    mode: Mode,
+    transport: Option<String>,
+    session: Option<String>,
+    on_behalf_of: Option<String>,
+    side_effect: Option<SideEffect>,
+    intent: Option<String>,
+    livemode: bool,
+    tool_changed: bool,
+}
+
+impl std::fmt::Debug for Sample {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sample").field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+/// One case: every agent makes every call.
+#[derive(Debug, Clone)]
+struct Case {
+    name: String,
+    agents: Vec<String>,
+    calls: Vec<String>,
+    steps: Vec<Step>,
+}
+
+/// The call made a number of times at one moment; budgets keep what earlier steps took.
+#[derive(Debug, Clone)]
+struct Step {
+    /// How long after the step before.
+    after: Duration,
+    repeat: u32,
+    expect: Expected,
+}
+
+/// What must come of a call; what is not said may be anything.
+#[derive(Debug, Clone, Default)]
+struct Expected {
+    outcome: Option<DecisionOutcome>,
+    rule: Option<String>,
+    code: Option<DecisionCode>,
+    approvals: Option<u8>,
+}

@@ -1,0 +1,52 @@
+//! The language's page: its policies are read and its tables of calls are decided.
+
+use model::{DecisionCode, Mode};
+use serde_json::Value;
+
+use super::{decide_with, policy};
+use crate::{CallFacts, Policy, read_suite};
+
+/// One line of a table of calls in the docs.
+fn documented_call(policy: &Policy, line: &str) -> Option<(String, String)> {
+    let cells: Vec<&str> =
+        line.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
+    let [tool, args, outcome, by] = cells[..] else { return None };
+    let args: Value = serde_json::from_str(args).ok()?;
+    let decision = decide_with(policy, CallFacts::new(tool, Mode::Gateway), &args);
+    let found = match decision.code {
+        Some(DecisionCode::PolicyUnavailable) => DecisionCode::PolicyUnavailable.as_str(),
+        _ => decision.outcome.as_str(),
+    };
+    let rule = decision.rule_id.unwrap_or_else(|| "default".to_owned());
+    Some((format!("{found} by {rule}"), format!("{outcome} by {by}")))
+}
+
+#[test]
+fn the_documented_policies_decide_as_the_document_says() {
+    let text = include_str!("../../../../docs/policy-language.md");
+    let mut calls = 0;
+    for section in text.split("```yaml\n").skip(1) {
+        let (document, rest) = section.split_once("```").unwrap();
+        let policy = policy(document);
+        for line in rest.lines().take_while(|line| !line.starts_with("## ")) {
+            if let Some((found, told)) = documented_call(&policy, line) {
+                assert_eq!(found, told, "{line}");
+                calls += 1;
+            }
+        }
+    }
+    assert_eq!(calls, 16, "every table of calls is read");
+}
+
+#[test]
+fn the_documented_file_of_tests_passes() {
+    let text = include_str!("../../../../docs/policy-language.md");
+    let block = |start: &str, of: &str| {
+        text.split(start).nth(1).unwrap().split(of).nth(1).unwrap().to_owned()
+    };
+    let budgets = block("## Budgets", "```yaml\n");
+    let policy = policy(budgets.split("```").next().unwrap());
+    let suite = block("## Tests of a policy", "```text\n");
+    let report = read_suite(suite.split("```").next().unwrap()).unwrap().run(&policy);
+    assert_eq!((report.results.len(), report.failed(), report.untested.len()), (2, 0, 0));
+}
