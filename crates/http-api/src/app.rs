@@ -49,7 +49,7 @@ pub struct Parts {
 /// What the operator sets.
 #[derive(Debug)]
 pub struct Settings {
-    /// The public address, without a slash at its end.
+    /// The public address.
     pub base_url: String,
     /// How long a gateway action is waited for when its sender does not say.
     pub wait_timeout: Duration,
@@ -143,7 +143,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
     let Parts { gate, admin, events, probe, lifecycle, clock, entropy, settings } = parts;
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let front = Front {
-        base_url: settings.base_url,
+        base_url: settings.base_url.trim_end_matches('/').to_owned(),
         keys: Arc::clone(&admin) as Arc<dyn KeyDirectory>,
         clock: Arc::clone(&clock),
         entropy,

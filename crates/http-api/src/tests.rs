@@ -2,6 +2,7 @@
 
 mod actions;
 mod description;
+mod events;
 mod framing;
 mod house;
 mod kit;
@@ -10,3 +11,4 @@ mod pages;
 mod slow;
 mod support;
 mod system;
+mod waits;

@@ -108,7 +108,7 @@ impl Shared {
     ) {
         let mut ticks = tokio::time::interval(POLL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        while !self.closed(org, &feed) {
+        loop {
             tokio::select! {
                 notice = notices.recv() => match notice {
                     Ok(notice) if notice.org != org => {}
@@ -118,9 +118,15 @@ impl Shared {
                         }
                     }
                     Err(broadcast::error::RecvError::Lagged(_)) => self.read(org, &feed).await,
-                    Err(broadcast::error::RecvError::Closed) => { ticks.tick().await; }
+                    // Not before the process ends: this very feed holds the other end.
+                    Err(broadcast::error::RecvError::Closed) => return,
                 },
-                _ = ticks.tick() => self.read(org, &feed).await,
+                _ = ticks.tick() => {
+                    if self.closed(org, &feed) {
+                        return;
+                    }
+                    self.read(org, &feed).await;
+                }
             }
         }
     }
@@ -141,7 +147,7 @@ impl Shared {
                 Ok(events) => events,
                 Err(error) => {
                     // Nothing is missed: the next tick reads on from the same place.
-                    tracing::warn!(%error, "could not read events for streams");
+                    tracing::debug!(%error, "could not read events for streams");
                     return;
                 }
             };

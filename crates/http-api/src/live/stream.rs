@@ -166,7 +166,12 @@ impl EventStream {
     /// Waits for whatever comes first.
     async fn listen(&mut self) {
         let mut lifecycle = self.app.lifecycle.clone();
+        // In this order: a stream that is busy all the time still ends, and is still checked.
         tokio::select! {
+            biased;
+            () = lifecycle.closing() => self.ended = true,
+            () = tokio::time::sleep_until(self.end) => self.ended = true,
+            () = tokio::time::sleep_until(self.recheck) => self.check_credential().await,
             batch = self.subscription.batches.recv() => match batch {
                 Ok(batch) => self.show(&batch).await,
                 Err(broadcast::error::RecvError::Lagged(_)) => self.skip(),
@@ -175,9 +180,6 @@ impl EventStream {
             () = tokio::time::sleep_until(self.heartbeat) => {
                 self.queue.push_back(message::ping());
             }
-            () = tokio::time::sleep_until(self.recheck) => self.check_credential().await,
-            () = tokio::time::sleep_until(self.end) => self.ended = true,
-            () = lifecycle.closing() => self.ended = true,
         }
     }
 

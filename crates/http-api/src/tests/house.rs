@@ -2,10 +2,7 @@
 //! told. Every answer is held against the interface description.
 
 use std::{
-    sync::{
-        Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -18,7 +15,7 @@ use bytes::Bytes;
 use crypto::{Secret, vault::Ring};
 use deed::{SealKeys, Sealer};
 use gate::{Found, Gate, Limits, Served, Toolbox};
-use http::{HeaderMap, Request, StatusCode};
+use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use ledger::{
     Ledger, StoreDown,
@@ -168,6 +165,7 @@ pub(super) struct House {
     pub(super) store: Arc<MemoryStore>,
     pub(super) clock: Arc<ManualClock>,
     pub(super) control: Control,
+    pub(super) lifecycle: Lifecycle,
     pub(super) probe: Arc<Told>,
     pub(super) refund: Arc<Held>,
     pub(super) org: OrgId,
@@ -175,7 +173,7 @@ pub(super) struct House {
     pub(super) other: Holder,
     pub(super) org_key: String,
     description: Validator,
-    pub(super) unchecked: AtomicBool,
+    foundation: Foundation,
 }
 
 /// An answer whose shape the description confirms.
@@ -205,6 +203,7 @@ struct Foundation {
     store: Arc<MemoryStore>,
     clock: Arc<ManualClock>,
     entropy: Arc<SeededEntropy>,
+    sealer: Arc<Sealer>,
     ledger: Ledger,
 }
 
@@ -217,15 +216,35 @@ impl Foundation {
         let pem = SealKeys::generate_pem(&*entropy);
         let keys = || SealKeys::from_pem(pem.expose()).unwrap();
         let registered = register_seal_keys(&*store, &keys(), start).await.unwrap();
+        let sealer = Arc::new(Sealer::new(keys(), registered.set));
+        Self::over(store, clock, entropy, sealer)
+    }
+
+    fn over(
+        store: Arc<MemoryStore>,
+        clock: Arc<ManualClock>,
+        entropy: Arc<SeededEntropy>,
+        sealer: Arc<Sealer>,
+    ) -> Self {
         let ledger = Ledger::new(ledger::Parts {
             store: Arc::clone(&store) as _,
-            sealer: Arc::new(Sealer::new(keys(), registered.set)),
+            sealer: Arc::clone(&sealer),
             clock: Arc::clone(&clock) as _,
             entropy: Arc::clone(&entropy) as _,
             spawn: Arc::new(OnTokio),
             log_host: "test.example".to_owned(),
         });
-        Self { store, clock, entropy, ledger }
+        Self { store, clock, entropy, sealer, ledger }
+    }
+
+    /// Returns another instance over the same record.
+    fn second(&self) -> Self {
+        Self::over(
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock),
+            Arc::clone(&self.entropy),
+            Arc::clone(&self.sealer),
+        )
     }
 
     fn admin(&self) -> Arc<Admin> {
@@ -335,7 +354,7 @@ impl House {
             admin: Arc::clone(&admin),
             events: Arc::clone(store) as _,
             probe: Arc::clone(&probe) as _,
-            lifecycle,
+            lifecycle: lifecycle.clone(),
             clock: Arc::clone(clock) as _,
             entropy: Arc::clone(entropy) as _,
             settings: Settings {
@@ -348,9 +367,11 @@ impl House {
         Self {
             router: router.unwrap(),
             admin,
-            store: foundation.store,
-            clock: foundation.clock,
+            store: Arc::clone(&foundation.store),
+            clock: Arc::clone(&foundation.clock),
+            foundation,
             control,
+            lifecycle,
             probe,
             refund,
             org,
@@ -358,7 +379,6 @@ impl House {
             other,
             org_key,
             description: Validator::new().unwrap(),
-            unchecked: AtomicBool::new(false),
         }
     }
 
@@ -379,14 +399,33 @@ impl House {
         let response = self.router.answer(request).await;
         let (head, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
-        if let Some(operation) = operation
-            && !self.unchecked.load(Ordering::Relaxed)
-        {
+        if let Some(operation) = operation {
             let given = Given { status: head.status, headers: &head.headers, body: &bytes };
             self.description.check(operation, &given).unwrap();
         }
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Answer { status: head.status.as_u16(), headers: head.headers, bytes, body }
+    }
+
+    /// Sends a request in a task of its own.
+    pub(super) fn send_later(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> tokio::task::JoinHandle<http::Response<ReplyBody>> {
+        let router = self.router.clone();
+        tokio::spawn(async move { router.answer(request).await })
+    }
+
+    pub(super) fn get_later(
+        &self,
+        path: &str,
+    ) -> tokio::task::JoinHandle<http::Response<ReplyBody>> {
+        self.send_later(request("GET", path, &self.support.key, &[], None))
+    }
+
+    /// Returns the administration of another instance over the same record.
+    pub(super) fn second_instance(&self) -> Arc<Admin> {
+        self.foundation.second().admin()
     }
 
     /// Sends a refund of this amount.
@@ -438,9 +477,4 @@ fn operation<B>(request: &Request<B>) -> Option<&'static str> {
         paths.insert(route.path, route.operation).unwrap();
     }
     paths.at(request.uri().path()).ok().map(|found| *found.value)
-}
-
-/// Returns the status as the kit's types have it.
-pub(super) fn status(code: u16) -> StatusCode {
-    StatusCode::from_u16(code).unwrap()
 }
