@@ -40,10 +40,10 @@ pub enum Verb {
     /// Make seal keys.
     #[command(subcommand)]
     Keys(Keys),
-    /// Make orgs.
+    /// Make, stop and start orgs.
     #[command(subcommand)]
     Org(Org),
-    /// Make agents.
+    /// Make, stop and start agents.
     #[command(subcommand)]
     Agent(Agent),
     /// Make and revoke API keys.
@@ -156,6 +156,31 @@ pub enum Org {
     },
     /// List the orgs.
     List,
+    /// Stop every agent of the org; nothing starts once this has answered.
+    Stop(ByReason),
+    /// Let the org's agents act again.
+    Start(ByReason),
+}
+
+/// What a Stop or a start of an org takes.
+#[derive(Debug, Args)]
+pub struct ByReason {
+    /// Why, for the record.
+    #[arg(long)]
+    pub reason: String,
+    /// Which org.
+    #[command(flatten)]
+    pub org: InOrg,
+}
+
+/// What a Stop or a start of an agent takes.
+#[derive(Debug, Args)]
+pub struct OneAgent {
+    /// The agent, by name or id.
+    pub agent: String,
+    /// Why, and in which org.
+    #[command(flatten)]
+    pub by: ByReason,
 }
 
 /// What `agent` does.
@@ -172,6 +197,10 @@ pub enum Agent {
         #[command(flatten)]
         org: InOrg,
     },
+    /// Stop an agent; nothing of it starts once this has answered.
+    Stop(OneAgent),
+    /// Let a stopped agent act again.
+    Start(OneAgent),
 }
 
 /// What `key` does.

@@ -8,13 +8,12 @@ mod shop;
 
 use std::{sync::Arc, time::Duration};
 
-use admin::{By, KeyMode, NewAgent, NewConnector, NewKey, NewOrg};
-use base64::{Engine, engine::general_purpose::STANDARD};
+use admin::NewConnector;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use deed::verify::{Trust, Verdict};
 use gate::{Submission, Submitted};
-use ledger::record::{Action, PolicyMode};
-use model::{AgentId, Entropy, IntentMode, KeyId, Mode, OrgId, Scope};
+use ledger::record::Action;
+use model::{AgentId, KeyId, Mode, OrgId};
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 
@@ -22,10 +21,14 @@ use crate::{
     clock::SystemClock,
     core::{Core, Parts, Stores},
     exit::{Exit, Failure},
-    print,
+    household::Household,
+    print, secrets,
     verbs::verify_verdict,
 };
 use shop::Shop;
+
+/// The type of the demo's connector, which no adapter has.
+pub(crate) const KIND: &str = "demo";
 
 const POLICY: &str = include_str!("demo/policy.yaml");
 
@@ -68,65 +71,46 @@ pub async fn run() -> Result<Exit, Failure> {
             Verdict::Invalid,
         ),
     ];
-    told.iter().for_each(|told| print::line(&told.text));
+    for told in &told {
+        print::line(&told.text);
+    }
 
     print::line("\nNext: `cargo xtask up` does the same on a real PostgreSQL, over HTTP.");
     if told.iter().all(|told| told.as_expected) { Ok(Exit::Ok) } else { Ok(Exit::Internal) }
 }
 
 /// Everything that the story needs.
-struct Stage {
-    core: Core,
+pub(crate) struct Stage {
+    pub(crate) core: Core,
     store: Arc<MemoryStore>,
     shop: Arc<Shop>,
-    org: OrgId,
+    pub(crate) org: OrgId,
     agent: AgentId,
     key: KeyId,
 }
 
 impl Stage {
-    async fn set() -> Result<Self, Failure> {
+    /// Makes the org, the shop, and the agent.
+    pub(crate) async fn set() -> Result<Self, Failure> {
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         let shop = Arc::new(Shop::open().map_err(Failure::internal)?);
         let core = Core::new(parts(&store, &shop).await?);
-        let new = NewOrg { name: "Demo".to_owned(), time_zone: "UTC".to_owned() };
-        let org = core.admin.create_org(new).await.map_err(Failure::internal)?.org.id;
-        let operator = core.admin.in_org(org, By::Operator);
         let connector = NewConnector {
             name: shop::CONNECTOR.to_owned(),
-            kind: "demo".to_owned(),
+            kind: KIND.to_owned(),
             config: json!({}),
             credential: admin::Credential::new(),
             test: false,
         };
-        let connector = operator.create_connector(connector).await.map_err(Failure::internal)?;
-        shop.connect(connector.object.id);
-        let agent = NewAgent {
-            name: "support".to_owned(),
-            labels: Default::default(),
-            intent_mode: IntentMode::Off,
-        };
-        let agent = operator.create_agent(agent).await.map_err(Failure::internal)?.object.id;
-        let key = NewKey {
-            name: "demo".to_owned(),
-            scopes: vec![Scope::ActionsExecute, Scope::ActionsRead],
-            mode: KeyMode::Live,
-            expires_at: None,
-        };
-        let key = operator.create_agent_key(agent, key).await.map_err(Failure::internal)?;
-        let policy = operator.create_policy("demo").await.map_err(Failure::internal)?.object.id;
-        let version = operator.create_policy_version(policy, POLICY).await;
-        let activation = admin::Activation {
-            version: version.map_err(Failure::internal)?.object.id,
-            mode: PolicyMode::Enforce,
-            reason: "The demo's own policy.".to_owned(),
-        };
-        operator.activate_policy(activation).await.map_err(Failure::internal)?;
-        Ok(Self { store, shop, org, agent, key: key.key.object.id, core })
+        let Household { org, connector, agent, key } =
+            Household::found(&core, connector, POLICY).await?;
+        shop.connect(connector);
+        let key = key.id();
+        Ok(Self { core, store, shop, org, agent, key })
     }
 
     /// Sends a call as the agent and returns its action once it is sealed.
-    async fn call(&self, tool: &str, args: Value) -> Result<Action, Failure> {
+    pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Action, Failure> {
         let call = Submission {
             org: self.org,
             agent: self.agent,
@@ -172,16 +156,15 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
     let now = model::Clock::now(&SystemClock);
     let registered = admin::register_seal_keys(store.as_ref(), &keys, now).await;
     let registered = registered.map_err(Failure::internal)?.set;
-    let mut bytes = [0; 32];
-    entropy.fill(&mut bytes);
-    let ring = Ring::parse(&Secret::new(STANDARD.encode(bytes))).map_err(Failure::internal)?;
+    let ring = Ring::parse(&secrets::random_key()).map_err(Failure::internal)?;
+    let pepper = Secret::new(secrets::random_key().expose().clone().into_bytes());
     Ok(Parts {
         stores: Stores::of(store),
         sealer: deed::Sealer::new(keys, registered),
         toolbox: Arc::clone(shop) as _,
         connectors: Arc::clone(shop) as _,
         tasks: crate::runtime::Tokio::new(),
-        pepper: Secret::new(bytes.to_vec()),
+        pepper,
         vault: Arc::new(ring),
         limits: gate::Limits {
             max_args_bytes: 262_144,

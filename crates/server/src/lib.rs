@@ -10,6 +10,7 @@ pub mod clock;
 pub mod core;
 pub mod demo;
 pub mod exit;
+mod household;
 mod print;
 pub mod runtime;
 mod secrets;

@@ -6,12 +6,13 @@
 mod client;
 mod cluster;
 mod folder;
-mod household;
+mod shop;
 mod story;
 
 use crate::{
     cli,
     exit::{Exit, Failure},
+    household::Household,
     print,
     service::{Service, bind},
     settings::{self, LogLevel, Settings, Sources},
@@ -22,6 +23,8 @@ use crate::{
 use client::Client;
 use cluster::{APP, CONTROL, Cluster, MIGRATOR};
 use folder::{Cast, Folder, Secrets};
+
+const POLICY: &str = include_str!("up/policy.yaml");
 
 /// Makes or finds the demo, tells its story and serves until a signal.
 pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
@@ -34,11 +37,8 @@ pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
     let settings = demo_settings(&folder, &cluster, (&secrets, what.port))?;
     // Before anything is made, so that a taken port costs nothing.
     let listener = bind(&settings).await?;
-    let made = make(&folder, &cluster, (&secrets, &settings)).await;
-    let (service, cast) = match made {
-        Ok((wired, cast)) => (Service::start(wired, &settings, listener)?, cast),
-        Err(failure) => return Err(failure),
-    };
+    let (wired, cast) = make(&folder, &cluster, (&secrets, &settings)).await?;
+    let service = Service::start(wired, &settings, listener)?;
     let client = Client { address: service.address, key: cast.key.clone() };
     let told = story::tell(&client).await?;
     tell(&settings, &folder, &cast, &told);
@@ -124,15 +124,15 @@ async fn make(
         .map_err(|error| Failure::internal(chain(&error)))?;
     cluster.fill_shop().await?;
     let wired = wire_up(settings).await?;
-    household::set_up_shop(&wired.deps, cluster, secrets).await?;
-    let cast = match folder.cast()? {
-        Some(cast) => cast,
-        None => {
-            let cast = household::found(&wired, cluster, secrets).await?;
-            folder.keep_cast(&cast)?;
-            cast
-        }
-    };
+    shop::set_up(&wired.deps, cluster, secrets).await?;
+    if let Some(cast) = folder.cast()? {
+        return Ok((wired, cast));
+    }
+    let connector = shop::connector(cluster, secrets)?;
+    let household = Household::found(&wired.core, connector, POLICY).await?;
+    let Household { org, agent, key, connector: _ } = household;
+    let cast = Cast { org, agent, key: key.secret().clone() };
+    folder.keep_cast(&cast)?;
     Ok((wired, cast))
 }
 
@@ -156,3 +156,6 @@ fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told])
         folder.env_file().display(),
     ));
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,9 +95,9 @@ async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
         (None, [only]) => Ok(only.id),
         (None, []) => Err(Failure::usage("there is no org yet: `chancery org create NAME`")),
         (None, several) => {
-            let names: Vec<_> = several.iter().map(described).collect();
-            let names = names.join("\n  ");
-            Err(Failure::usage(format!("say which org with `--org ID`:\n  {names}")))
+            let lines: Vec<_> = several.iter().map(described).collect();
+            let lines = lines.join("\n  ");
+            Err(Failure::usage(format!("say which org with `--org ID`:\n  {lines}")))
         }
     }
 }

@@ -1,1 +1,151 @@
+//! The adapters over stores in memory; what needs a governed database is tested end to end.
 
+use std::{collections::BTreeMap, sync::Arc};
+
+use admin::{By, Candidate, ConnectorCheck, NewConnector, Unfit};
+use connectors::BuiltinSource;
+use crypto::{Secret, SystemEntropy, vault::Ring};
+use egress::{Egress, PrivateNetworks, Rules};
+use gate::{Found, Toolbox};
+use model::{ConnectorId, Mint, OrgId, Status};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{clock::SystemClock, demo::Stage, secrets};
+
+fn deps(private_networks: PrivateNetworks) -> connectors::Deps {
+    let rules = Rules { private_networks, ..Rules::default() };
+    connectors::Deps {
+        egress: Egress::new(rules).expect("rules"),
+        vault: Arc::new(Ring::parse(&secrets::random_key()).expect("a ring")),
+        entropy: Arc::new(SystemEntropy::new()),
+    }
+}
+
+/// A shop at a port where nobody listens.
+fn nobody_there() -> Value {
+    let mut config = connectors::read_config(connectors::SHOP_CONNECTOR).expect("a config");
+    config["port"] = json!(1);
+    config
+}
+
+fn credential() -> admin::Credential {
+    let password = || Secret::new("password".to_owned());
+    BTreeMap::from([
+        ("conn_password".to_owned(), password()),
+        ("read_password".to_owned(), password()),
+    ])
+}
+
+async fn check(kind: &str, config: &Value, credential: &admin::Credential) -> Result<(), Unfit> {
+    check_under(PrivateNetworks::Allowed, kind, (config, credential)).await
+}
+
+async fn check_under(
+    private_networks: PrivateNetworks,
+    kind: &str,
+    (config, credential): (&Value, &admin::Credential),
+) -> Result<(), Unfit> {
+    let entropy = SystemEntropy::new();
+    let mint = Mint::new(model::Timestamp::EPOCH, &entropy);
+    let candidate = Candidate {
+        org: mint.id(OrgId::from_uuid),
+        id: mint.id(ConnectorId::from_uuid),
+        name: &"shop".parse().expect("a name"),
+        kind,
+        config,
+        credential,
+    };
+    Adapters::new(deps(private_networks)).check(candidate).await
+}
+
+#[tokio::test]
+async fn a_config_without_credential_is_looked_at_by_itself() {
+    let empty = admin::Credential::new();
+    assert_eq!(check("postgres", &nobody_there(), &empty).await, Ok(()));
+    let wrong = check("postgres", &json!({ "host": 7 }), &empty).await;
+    assert!(matches!(wrong, Err(Unfit::Config(sentences)) if !sentences.is_empty()));
+    let unknown = check("oracle", &json!({}), &empty).await;
+    assert_eq!(unknown, Err(Unfit::UnknownKind("oracle".to_owned())));
+}
+
+#[tokio::test]
+async fn what_keeps_a_connector_from_being_used_is_told_apart() {
+    let (config, full) = (nobody_there(), credential());
+    let unreachable = check("postgres", &config, &full).await;
+    assert!(matches!(unreachable, Err(Unfit::Unreachable(_))), "{unreachable:?}");
+    let refused = check_under(PrivateNetworks::Refused, "postgres", (&config, &full)).await;
+    assert!(matches!(refused, Err(Unfit::Egress(_))), "{refused:?}");
+    let mut half = full.clone();
+    half.remove("conn_password");
+    let lacking = check("postgres", &config, &half).await;
+    assert!(matches!(&lacking, Err(Unfit::Config(it)) if it[0].contains("conn_password")));
+}
+
+/// The demo's org with a connector more, to which nobody answers.
+async fn tools() -> (Stage, OrgTools) {
+    let stage = Stage::set().await.expect("a stage");
+    let records = Records::new(Arc::clone(&stage.core.stores.actions));
+    let accounts = Arc::clone(&stage.core.stores.accounts);
+    let deps = deps(PrivateNetworks::Allowed);
+    let tools = OrgTools::new(accounts, Arc::new(SystemClock), deps, Arc::new(records));
+    (stage, tools.expect("tools"))
+}
+
+#[tokio::test]
+async fn tools_are_found_by_the_connector_in_their_name() {
+    let (stage, tools) = tools().await;
+    let find = async |name: &str| {
+        tools.find(stage.org, &name.parse().expect("a name")).await.expect("an answer")
+    };
+    let Found::Served(own) = find("service.whoami").await else { panic!("the service's own") };
+    assert_eq!((own.connector.id, own.connector.kind.as_str()), (None, "service"));
+    assert!(matches!(find("service.nothing").await, Found::Nobody));
+    assert!(matches!(find("nowhere.tool").await, Found::Nobody));
+    // The demo's connector is of a type that no adapter has.
+    assert!(matches!(find("shop.refund").await, Found::Unavailable));
+}
+
+#[tokio::test]
+async fn the_list_has_what_can_be_called_now_sorted_by_name() {
+    let (stage, tools) = tools().await;
+    let every = tools.every(stage.org).await.expect("a list");
+    let names: Vec<_> = every.iter().map(|served| served.tool.definition().name.as_str()).collect();
+    assert_eq!(names, ["service.action_status", "service.whoami"]);
+}
+
+#[tokio::test]
+async fn connectors_are_read_again_after_a_second_at_the_latest() {
+    let (stage, tools) = tools().await;
+    let name = "later.tool".parse().expect("a name");
+    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)));
+    let new = NewConnector {
+        name: "later".to_owned(),
+        kind: crate::demo::KIND.to_owned(),
+        config: json!({}),
+        credential: admin::Credential::new(),
+        test: false,
+    };
+    let operator = stage.core.admin.in_org(stage.org, By::Operator);
+    operator.create_connector(new).await.expect("a connector");
+    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)), "still remembered");
+    tokio::time::sleep(toolbox::READ_FOR).await;
+    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Unavailable)));
+}
+
+#[tokio::test]
+async fn an_agent_sees_its_own_actions_and_no_others() {
+    let (mine, other) = (Stage::set().await.expect("one"), Stage::set().await.expect("another"));
+    let refund = json!({ "order": 1001, "amount": 5 });
+    let first = mine.call("shop.refund", refund.clone()).await.expect("an action");
+    let second = mine.call("shop.refund", refund.clone()).await.expect("an action");
+    let foreign = other.call("shop.refund", refund).await.expect("an action");
+    let records = Records::new(Arc::clone(&mine.core.stores.actions));
+    let caller = records.caller(mine.org, first.id).await.expect("the caller");
+    assert_eq!((caller.agent, caller.livemode), (first.agent.id, true));
+    let seen = records.action_status(mine.org, first.id, second.id).await.expect("an answer");
+    assert_eq!(seen.map(|seen| seen.status), Some(Status::Executed));
+    let unseen = records.action_status(mine.org, first.id, foreign.id).await.expect("an answer");
+    assert_eq!(unseen, None);
+    assert!(records.caller(mine.org, foreign.id).await.is_err(), "of another org");
+}

@@ -16,6 +16,8 @@ use model::{
 use serde_json::{Value, json};
 use tool::{Definition, Run, Settled, Tool};
 
+use super::KIND;
+
 /// The connector's name.
 pub(super) const CONNECTOR: &str = "shop";
 
@@ -58,7 +60,7 @@ impl Shop {
         let connector = ConnectorRef {
             id: self.connector.get().copied(),
             name: CONNECTOR.to_owned(),
-            kind: "demo".to_owned(),
+            kind: KIND.to_owned(),
         };
         Served { connector, test: false, tool: Arc::clone(tool) }
     }
@@ -80,7 +82,7 @@ impl Toolbox for Shop {
 impl ConnectorCheck for Shop {
     async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
         match candidate.kind {
-            "demo" => Ok(()),
+            KIND => Ok(()),
             other => Err(Unfit::UnknownKind(other.to_owned())),
         }
     }

@@ -107,8 +107,8 @@ impl Folder {
 
     /// Keeps the service's settings as lines that a shell can read.
     pub(super) fn keep_env(&self, settings: &[(&str, String)]) -> Result<(), Failure> {
-        let lines: String =
-            settings.iter().map(|(name, value)| format!("{name}='{value}'\n")).collect();
+        let lines = settings.iter().map(|(name, value)| format!("{name}='{value}'"));
+        let lines = lines.collect::<Vec<_>>().join("\n") + "\n";
         keep(&self.env_file(), &Secret::new(lines))
     }
 

@@ -24,18 +24,45 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
             print::line(described(&made.org));
         }
         cli::Org::List => orgs(core).await?.iter().for_each(|org| print::line(described(org))),
+        cli::Org::Stop(cli::ByReason { reason, org }) => {
+            let operator = core.admin.in_org(org_of(core, org).await?, By::Operator);
+            let stopped = operator.stop_org(&reason).await.map_err(|error| failure(&error))?;
+            print::line(format!("{} is stopped, deed {}", stopped.object.id, stopped.deed));
+        }
+        cli::Org::Start(cli::ByReason { reason, org }) => {
+            let operator = core.admin.in_org(org_of(core, org).await?, By::Operator);
+            let started = operator.start_org(&reason).await.map_err(|error| failure(&error))?;
+            print::line(format!("{} is started, deed {}", started.object.id, started.deed));
+        }
     }
     Ok(Exit::Ok)
 }
 
 pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure> {
-    let cli::Agent::Create { name, label, org } = what;
-    let org = org_of(core, org).await?;
-    let labels = label.into_iter().collect();
-    let new = NewAgent { name, labels, intent_mode: IntentMode::Off };
-    let made = core.admin.in_org(org, By::Operator).create_agent(new).await;
-    let agent = made.map_err(|error| failure(&error))?.object;
-    print::line(format!("{} {}", agent.id, agent.name));
+    match what {
+        cli::Agent::Create { name, label, org } => {
+            let org = org_of(core, org).await?;
+            let labels = label.into_iter().collect();
+            let new = NewAgent { name, labels, intent_mode: IntentMode::Off };
+            let made = core.admin.in_org(org, By::Operator).create_agent(new).await;
+            let agent = made.map_err(|error| failure(&error))?.object;
+            print::line(format!("{} {}", agent.id, agent.name));
+        }
+        cli::Agent::Stop(cli::OneAgent { agent, by }) => {
+            let org = org_of(core, by.org).await?;
+            let id = agent_of(core, org, &agent).await?;
+            let stopped = core.admin.in_org(org, By::Operator).stop_agent(id, &by.reason).await;
+            let stopped = stopped.map_err(|error| failure(&error))?;
+            print::line(format!("{id} is stopped, deed {}", stopped.deed));
+        }
+        cli::Agent::Start(cli::OneAgent { agent, by }) => {
+            let org = org_of(core, by.org).await?;
+            let id = agent_of(core, org, &agent).await?;
+            let started = core.admin.in_org(org, By::Operator).start_agent(id, &by.reason).await;
+            let started = started.map_err(|error| failure(&error))?;
+            print::line(format!("{id} is started, deed {}", started.deed));
+        }
+    }
     Ok(Exit::Ok)
 }
 

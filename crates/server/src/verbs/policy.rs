@@ -37,12 +37,12 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     let name = what.policy.unwrap_or_else(|| stem(&what.file));
     let known = core.stores.accounts.policies(org).await;
     let known = known.map_err(|error| Failure::internal(chain(&error)))?;
-    let policy = match known.into_iter().find(|policy| policy.name == name) {
-        Some(policy) => policy.id,
-        None => {
-            let made = operator.create_policy(&name).await;
-            made.map_err(|error| policy_failure(&error))?.object.id
-        }
+    let known = known.into_iter().find(|policy| policy.name == name);
+    let policy = if let Some(known) = known {
+        known.id
+    } else {
+        let made = operator.create_policy(&name).await;
+        made.map_err(|error| policy_failure(&error))?.object.id
     };
     let version = operator.create_policy_version(policy, &document).await;
     let version = version.map_err(|error| policy_failure(&error))?.object;

@@ -1,0 +1,61 @@
+//! An org for a demo and who is in it, made by the same use cases as anybody's.
+
+use std::collections::BTreeMap;
+
+use admin::{Activation, By, KeyMode, KeyText, NewAgent, NewConnector, NewKey, NewOrg};
+use ledger::record::PolicyMode;
+use model::{AgentId, ConnectorId, IntentMode, OrgId, Scope};
+
+use crate::{core::Core, exit::Failure};
+
+/// The name of the demo's agent.
+const AGENT: &str = "support";
+
+/// A demo's org and who is in it.
+#[derive(Debug)]
+pub(crate) struct Household {
+    /// The org.
+    pub(crate) org: OrgId,
+    /// Its connector.
+    pub(crate) connector: ConnectorId,
+    /// Its agent.
+    pub(crate) agent: AgentId,
+    /// The agent's key.
+    pub(crate) key: KeyText,
+}
+
+impl Household {
+    /// Makes an org with this connector, an agent with a key, and this policy in force.
+    pub(crate) async fn found(
+        core: &Core,
+        connector: NewConnector,
+        policy: &str,
+    ) -> Result<Self, Failure> {
+        let new = NewOrg { name: "Demo".to_owned(), time_zone: "UTC".to_owned() };
+        let org = core.admin.create_org(new).await.map_err(Failure::internal)?.org.id;
+        let operator = core.admin.in_org(org, By::Operator);
+        let connector = operator.create_connector(connector).await.map_err(Failure::internal)?;
+        let agent = NewAgent {
+            name: AGENT.to_owned(),
+            labels: BTreeMap::from([("team".to_owned(), "care".to_owned())]),
+            intent_mode: IntentMode::Off,
+        };
+        let agent = operator.create_agent(agent).await.map_err(Failure::internal)?.object.id;
+        let key = NewKey {
+            name: "demo".to_owned(),
+            scopes: vec![Scope::ActionsExecute, Scope::ActionsRead],
+            mode: KeyMode::Live,
+            expires_at: None,
+        };
+        let key = operator.create_agent_key(agent, key).await.map_err(Failure::internal)?;
+        let named = operator.create_policy("demo").await.map_err(Failure::internal)?.object.id;
+        let version = operator.create_policy_version(named, policy).await;
+        let activation = Activation {
+            version: version.map_err(Failure::internal)?.object.id,
+            mode: PolicyMode::Enforce,
+            reason: "The demo's own policy.".to_owned(),
+        };
+        operator.activate_policy(activation).await.map_err(Failure::internal)?;
+        Ok(Self { org, connector: connector.object.id, agent, key: key.text })
+    }
+}
