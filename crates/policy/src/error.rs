@@ -130,7 +130,7 @@ impl fmt::Display for Finding {
 /// A document that cannot be used as a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Invalid {
-    /// Everything that is wrong, in the order of the text; never empty.
+    /// What is wrong, in the order of the text; never empty, and at most a hundred or so.
     pub findings: Vec<Finding>,
 }
 

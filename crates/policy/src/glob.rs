@@ -50,12 +50,26 @@ impl Glob {
 
     /// Returns whether every name that `other` covers is covered by this pattern too.
     pub fn covers(&self, other: &Self) -> bool {
-        covers(self.text.as_bytes(), other.text.as_bytes())
+        let (start, end) = self.ends();
+        other.text.starts_with(start)
+            && other.text.ends_with(end)
+            && covers(self.text.as_bytes(), other.text.as_bytes())
     }
 
     /// Returns whether some name is covered by both patterns.
     pub fn overlaps(&self, other: &Self) -> bool {
-        overlaps(self.text.as_bytes(), other.text.as_bytes())
+        let ((start, end), (other_start, other_end)) = (self.ends(), other.ends());
+        (start.starts_with(other_start) || other_start.starts_with(start))
+            && (end.ends_with(other_end) || other_end.ends_with(end))
+            && overlaps(self.text.as_bytes(), other.text.as_bytes())
+    }
+
+    /// Returns what stands before the first star and after the last; most pairs of patterns differ
+    /// there already.
+    fn ends(&self) -> (&str, &str) {
+        let start = self.text.split_once('*').map_or(&*self.text, |(start, _)| start);
+        let end = self.text.rsplit_once('*').map_or(&*self.text, |(_, end)| end);
+        (start, end)
     }
 
     /// Returns the name when the pattern covers exactly one.

@@ -3,12 +3,15 @@
 //! Reads the part of YAML 1.2 that JSON has too (JSON is read by the same path): no anchors,
 //! aliases, tags, merge keys or second documents. It knows nothing of policies.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
 
 use crate::error::{Code, Finding, Severity};
 
 const MAX_DEPTH: usize = 16;
+const MAX_FINDINGS: usize = 100;
 const MAX_NODES: usize = 300_000;
 /// The integers that every JSON reader keeps exactly; the document's digest needs that.
 const SAFE_INTEGER: i64 = (1 << 53) - 1;
@@ -97,10 +100,12 @@ pub(crate) fn read(text: &str) -> Result<Node, Vec<Finding>> {
     let node = match builder.document() {
         Ok(node) => node,
         Err(fatal) => {
+            builder.findings.truncate(MAX_FINDINGS);
             builder.findings.push(fatal);
             return Err(builder.findings);
         }
     };
+    builder.findings.truncate(MAX_FINDINGS);
     if builder.findings.is_empty() { Ok(node) } else { Err(builder.findings) }
 }
 
@@ -177,7 +182,8 @@ impl<'t> Builder<'t> {
     }
 
     fn map(&mut self, depth: usize) -> Result<Data, Finding> {
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries = Vec::new();
+        let mut lines: HashMap<String, u32> = HashMap::new();
         loop {
             let (event, span) = self.next()?;
             if event == Event::MappingEnd {
@@ -185,8 +191,7 @@ impl<'t> Builder<'t> {
             }
             let at = mark(span);
             let key = self.key(event, span)?;
-            if let Some(first) = entries.iter().find(|entry| entry.key == key) {
-                let line = first.at.line;
+            if let Some(line) = lines.insert(key.clone(), at.line) {
                 let message = format!("the key `{key}` is there already, at line {line}");
                 self.findings.push(Finding { code: Code::DuplicateKey, ..finding(span, message) });
             }

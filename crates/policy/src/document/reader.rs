@@ -14,6 +14,7 @@ use crate::{
 };
 
 const MAX_REASON_CHARS: usize = 500;
+const MAX_FINDINGS: usize = 100;
 
 /// What all reading shares.
 pub(crate) struct Reader<'t> {
@@ -91,6 +92,10 @@ impl<'t> Reader<'t> {
         path: &Path<'_>,
         message: impl Into<String>,
     ) {
+        // A damaged document of a mebibyte must not answer with many times its own size.
+        if self.findings.len() >= MAX_FINDINGS {
+            return;
+        }
         self.findings.push(Finding {
             severity: Severity::Error,
             code,

@@ -43,6 +43,9 @@ pub(crate) enum Plain {
     Double(u64),
 }
 
+/// The most values that a guard compares with; each is kept for each rule.
+const MAX_KEYS: usize = 64;
+
 /// One comparison: the operand must equal one of the keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Guard {
@@ -125,7 +128,8 @@ pub(crate) fn guards(condition: &Expr) -> Vec<Guard> {
         }
         Kind::Binary { op: Binary::In, left, right } => {
             let Kind::Literal(values) = &right.kind else { return Vec::new() };
-            let keys = values.as_array().and_then(|values| values.iter().map(key).collect());
+            let values = values.as_array().filter(|values| values.len() <= MAX_KEYS);
+            let keys = values.and_then(|values| values.iter().map(key).collect());
             let guard = operand(left).zip(keys).map(|(operand, keys)| Guard { operand, keys });
             guard.into_iter().collect()
         }

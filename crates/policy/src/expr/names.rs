@@ -55,7 +55,9 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
         return None;
     }
     let reach = (word.chars().count() / 3).clamp(1, 3);
-    let measured = known.into_iter().map(|candidate| (distance(word, candidate), candidate));
+    let known =
+        known.into_iter().filter(|candidate| candidate.len().abs_diff(word.len()) <= 2 * reach);
+    let measured = known.map(|candidate| (distance(word, candidate), candidate));
     measured.filter(|(distance, _)| *distance <= reach).min().map(|(_, candidate)| candidate)
 }
 

@@ -132,3 +132,20 @@ fn damaged_documents_and_expressions_never_panic() {
     // Both ways must be tried, or the damage is too great or too small to show anything.
     assert!(read > 100 && refused > 100, "{read} read, {refused} refused");
 }
+
+#[test]
+fn documents_made_to_be_slow_are_read_and_decided_anyway() {
+    let head = "schema: 1\ndefault: { outcome: deny }\n";
+    let keys = (0..90_000).map(|number| format!(" k{number}: 1\n")).collect::<Vec<_>>().concat();
+    assert!(Policy::compile(&format!("{head}constants:\n{keys}")).is_ok());
+    let invalid = Policy::compile(&format!("{head}approvals:\n{keys}")).unwrap_err();
+    assert!(invalid.findings.len() <= 100);
+    // One long list that every rule looks into.
+    let list = (0..50_000).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+    let rule = |number| {
+        format!("- {{ id: r{number}, match: '*', when: args.a in constants.l, outcome: deny }}\n")
+    };
+    let rules = (0..5_000).map(rule).collect::<Vec<_>>().concat();
+    let text = format!("{head}constants: {{ l: [{list}] }}\nrules:\n{rules}");
+    assert!(try_out(&text, &mut Dice(7)));
+}
