@@ -1,7 +1,7 @@
 //! What is wrong with a policy document, as a list of findings with places.
 //!
 //! Findings speak about the author's text; what goes wrong while a call is decided is a
-//! [`Failure`](crate::eval::Failure) and ends in the decision.
+//! [`Failure`](crate::expr::Failure) and ends in the decision.
 
 use std::fmt;
 
