@@ -98,13 +98,15 @@ fn error(unanswered: Unanswered, guards: &[Guards]) -> AppendError {
         return AppendError::InDoubt(unanswered.fault().down(ATTEMPT));
     };
     let guards = guards.get(failed.at).copied().unwrap_or(Guards::Commit);
+    let is_closed = failed.error.is_closed();
     let fault = Fault::from(failed.error);
     match (failed.reach, &fault) {
+        (_, Fault::Refused { code, .. }) => refused(guards, &code.clone(), fault),
+        (Reach::Whole, _) => AppendError::InDoubt(fault.down(ATTEMPT)),
         // The commit never went out. What cannot be sent over a connection that works is a value
         // that PostgreSQL has no form for.
+        (Reach::CutOff, _) if is_closed => AppendError::Down(fault.down(ATTEMPT)),
         (Reach::CutOff, _) => AppendError::Refused(fault.down(ATTEMPT)),
-        (Reach::Whole, Fault::Refused { code, .. }) => refused(guards, &code.clone(), fault),
-        (Reach::Whole, _) => AppendError::InDoubt(fault.down(ATTEMPT)),
     }
 }
 

@@ -106,7 +106,7 @@ impl Address {
         static TOLD: Once = Once::new();
         let Ok(text) = std::env::var(VARIABLE) else {
             TOLD.call_once(|| {
-                println!("`{VARIABLE}` is not set: tests on PostgreSQL are left out")
+                println!("`{VARIABLE}` is not set: tests on PostgreSQL are left out");
             });
             return None;
         };
@@ -148,8 +148,10 @@ async fn template(client: &Client, server: &Address) -> String {
         .map(|migration| migration.digest().to_string())
         .chain(GRANTS.iter().map(|grant| format!("{}: {}", grant.table, grant.privileges)))
         .collect();
-    let digest = crypto::sha256(schema).to_string();
-    let name = format!("chancery_template_{}", &digest["sha256:".len()..][..16]);
+    let digest = crypto::sha256(schema);
+    let digest = digest.to_string();
+    let short: String = digest.chars().skip("sha256:".len()).take(16).collect();
+    let name = format!("chancery_template_{short}");
     run(client, &format!("select pg_advisory_lock({LOCK})")).await;
     let sql = "select from pg_database where datname = $1";
     if client.query_opt(sql, &[&name]).await.unwrap().is_none() {

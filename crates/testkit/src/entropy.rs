@@ -25,7 +25,7 @@ impl SeededEntropy {
         &values[usize::try_from(place).unwrap()]
     }
 
-    /// SplitMix64.
+    /// Returns the next number of the `SplitMix64` sequence.
     fn next(&self) -> u64 {
         let mut z = self
             .0

@@ -6,6 +6,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
+    clippy::missing_panics_doc,
     reason = "a test fails by panicking, and this is the inside of tests"
 )]
 

@@ -212,7 +212,7 @@ impl Choices {
         let moment = || *dice.pick(&self.moments);
         Filter {
             agent: asked(5).then(|| *dice.pick(&self.agents)),
-            tool: asked(3).then(|| glob(*dice.pick(&GLOBS))),
+            tool: asked(3).then(|| glob(dice.pick::<&str>(&GLOBS))),
             states: some(dice, State::ALL),
             decisions: some(dice, DecisionOutcome::ALL),
             verdicts: some(dice, Verdict::ALL),

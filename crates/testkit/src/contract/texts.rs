@@ -63,7 +63,7 @@ async fn odd_texts_come_back_as_they_were(store: &dyn Store) {
         assert_eq!(store.api_key(key.id).await.unwrap(), Some(key));
         let detail = store.detail(scribe.org, action.id).await.unwrap().unwrap();
         assert_eq!(detail.action, action);
-        assert_eq!(detail.disclosures, [disclosure.clone()]);
+        assert_eq!(detail.disclosures, [disclosure]);
         let value: Value = serde_json::from_str(detail.disclosures[0].value()).unwrap();
         assert_eq!(value, args);
         assert_eq!(detail.events, turn.events);

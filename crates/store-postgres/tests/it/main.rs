@@ -1,0 +1,18 @@
+//! The PostgreSQL store on a real server: contract, schema, migrations, faults.
+//!
+//! `CHANCERY_TEST_POSTGRES` names the server; without it these tests are left out.
+
+#[cfg(test)]
+mod append;
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
+mod migrations;
+#[cfg(test)]
+mod proxy;
+#[cfg(test)]
+mod schema;
+#[cfg(test)]
+mod world;

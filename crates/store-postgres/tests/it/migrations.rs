@@ -1,0 +1,119 @@
+//! Migrations bring a database to this build's schema, once, and start-up believes no other.
+
+use std::error::Error;
+
+use chancery_store_postgres::{
+    CheckError, Durability, MIGRATIONS, MigrateError, PostgresStore, Settings, migrate,
+};
+use crypto::Secret;
+use testkit::TestDatabase;
+
+use crate::world::settings;
+
+fn owner(database: &TestDatabase) -> Settings {
+    Settings::new(Secret::new(database.owner_url()))
+}
+
+async fn check(database: &TestDatabase) -> Result<(), CheckError> {
+    PostgresStore::new(&settings(database)).unwrap().check(Durability::SurvivesACrash).await
+}
+
+#[tokio::test]
+async fn an_empty_database_is_refused_until_it_is_migrated() {
+    let Some(database) = TestDatabase::empty().await else { return };
+    let refused = check(&database).await;
+    assert!(
+        matches!(refused, Err(CheckError::Missing { version: 1, name: "orgs" })),
+        "{refused:?}"
+    );
+    let names: Vec<_> = MIGRATIONS.iter().map(|migration| migration.name).collect();
+    assert_eq!(migrate(&owner(&database), database.role()).await.unwrap(), names);
+    check(&database).await.unwrap();
+    assert!(migrate(&owner(&database), database.role()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn of_many_migrations_at_once_one_works() {
+    let Some(database) = TestDatabase::empty().await else { return };
+    let mut all = tokio::task::JoinSet::new();
+    for _ in 0..6 {
+        let (settings, role) = (owner(&database), database.role());
+        all.spawn(async move { migrate(&settings, role).await.unwrap().len() });
+    }
+    let mut applied = all.join_all().await;
+    applied.sort_unstable();
+    assert_eq!(applied, [0, 0, 0, 0, 0, MIGRATIONS.len()]);
+}
+
+#[tokio::test]
+async fn a_missing_an_unknown_and_a_changed_migration_are_refused() {
+    let Some(database) = TestDatabase::new().await else { return };
+    let client = database.owner().await;
+    check(&database).await.unwrap();
+    let last = MIGRATIONS.last().unwrap();
+
+    let sql = "delete from schema_migration where version = $1";
+    client.execute(sql, &[&last.version]).await.unwrap();
+    let refused = check(&database).await;
+    assert!(matches!(refused, Err(CheckError::Missing { version, .. }) if version == last.version));
+
+    let sql = "insert into schema_migration values ($1, 'late', $2, now())";
+    let digest = last.digest();
+    let digest = &digest.as_bytes()[..];
+    client.execute(sql, &[&last.version, &digest]).await.unwrap();
+    client.execute(sql, &[&9_000, &digest]).await.unwrap();
+    assert!(matches!(check(&database).await, Err(CheckError::Unknown { version: 9_000 })));
+    let refused = migrate(&owner(&database), database.role()).await;
+    assert!(matches!(refused, Err(MigrateError::Unknown { version: 9_000 })));
+
+    client.batch_execute("delete from schema_migration where version = 9000").await.unwrap();
+    check(&database).await.unwrap();
+    let sql = "update schema_migration set digest = sha256('another') where version = 1";
+    client.batch_execute(sql).await.unwrap();
+    assert!(matches!(check(&database).await, Err(CheckError::Unknown { version: 1 })));
+    let refused = migrate(&owner(&database), database.role()).await;
+    assert!(matches!(refused, Err(MigrateError::Unknown { version: 1 })));
+}
+
+#[tokio::test]
+async fn a_service_role_that_is_not_there_is_named() {
+    let Some(database) = TestDatabase::empty().await else { return };
+    let refused = migrate(&owner(&database), "nobody's \"role\"").await.unwrap_err();
+    assert!(refused.to_string().contains("nobody's \"role\""), "{refused}");
+    assert!(matches!(refused, MigrateError::NoRole { .. }));
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_leaves_the_database_as_it_was() {
+    let Some(database) = TestDatabase::empty().await else { return };
+    let client = database.owner().await;
+    // The third migration finds its table taken.
+    client.batch_execute("create table action (mine integer)").await.unwrap();
+    let failed = migrate(&owner(&database), database.role()).await.unwrap_err();
+    assert_eq!(failed.to_string(), "could not apply migration 3 `actions`");
+    assert!(failed.source().unwrap().to_string().contains("42P07"), "{failed:?}");
+    let rows = client.query("select version from schema_migration order by 1", &[]).await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<i32>>(), [1, 2]);
+    let half = client.query_one("select to_regclass('idempotency') is null", &[]).await.unwrap();
+    assert!(half.get::<_, bool>(0));
+    client.batch_execute("drop table action").await.unwrap();
+    let applied = migrate(&owner(&database), database.role()).await.unwrap();
+    assert_eq!(applied, ["actions", "deeds", "seal_keys"]);
+    check(&database).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_database_that_forgets_is_refused_where_deeds_must_last() {
+    let Some(database) = TestDatabase::new().await else { return };
+    let forgetful = format!("alter role {} set synchronous_commit = off", database.role());
+    let client = database.owner().await;
+    // The setting is the role's in this one database, so that other tests do not see it.
+    let name: String =
+        client.query_one("select quote_ident(current_database())", &[]).await.unwrap().get(0);
+    let scoped = forgetful.replace(" set ", &format!(" in database {name} set "));
+    client.batch_execute(&scoped).await.unwrap();
+    let store = PostgresStore::new(&settings(&database)).unwrap();
+    let refused = store.check(Durability::SurvivesACrash).await.unwrap_err();
+    assert!(refused.to_string().contains("`synchronous_commit` is `off`"), "{refused}");
+    store.check(Durability::MayBeLost).await.unwrap();
+}
