@@ -34,6 +34,13 @@ pub enum Verb {
     Migrate(Migrate),
     /// Check deeds offline, knowing only published keys.
     Verify(Verify),
+    /// Print what a deed says, without checking it.
+    Inspect {
+        /// A deed in API form; `-` reads standard input.
+        file: PathBuf,
+    },
+    /// Look at everything that the service needs: settings, record, keys, governed systems.
+    Check,
     /// Work on policies.
     #[command(subcommand)]
     Policy(Policy),

@@ -5,6 +5,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use crypto::SystemEntropy;
+use futures_util::FutureExt;
 use http_api::{Bounds, Build, Check, Condition, Control, Probe};
 use store_postgres::PostgresStore;
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -86,9 +87,9 @@ impl Service {
     /// Stops: says so to balancers, lets requests and runs end, then the workers. Once `hurry` is
     /// done it stops at once.
     pub async fn stop(self, hurry: impl Future<Output = ()>) {
-        tokio::pin!(hurry);
+        let hurry = hurry.shared();
         let Self { control, serving, workers, tasks, lame_duck, address: _ } = self;
-        control.drain(lame_duck, &mut hurry).await;
+        control.drain(lame_duck, hurry.clone()).await;
         let orderly = async {
             let cut_off = serving.await.unwrap_or_default();
             let ended = tokio::time::timeout(RUNS_END_WITHIN, tasks.idle()).await.is_ok();

@@ -190,6 +190,7 @@ pub fn load(sources: &Sources) -> Result<Settings, Refused> {
     let mut problems = reader.problems;
     problems.extend(unknown::in_file(&layers));
     let strangers = unknown::in_environment(&layers);
+    settings.warnings = unknown::without_effect(&layers);
     match settings.env {
         Environment::Prod => {
             problems.extend(strangers);
@@ -197,7 +198,7 @@ pub fn load(sources: &Sources) -> Result<Settings, Refused> {
         }
         Environment::Dev => {
             problems.extend(open_upstreams(&settings));
-            settings.warnings = strangers.iter().map(Problem::to_string).collect();
+            settings.warnings.extend(strangers.iter().map(Problem::to_string));
         }
     }
     if problems.is_empty() { Ok(settings) } else { Err(Refused { problems }) }

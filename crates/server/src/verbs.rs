@@ -1,8 +1,10 @@
 //! Does what the operator asked. One module per noun; each function returns how it ended.
 
 mod accounts;
+mod check;
 mod connector;
 mod docs;
+mod inspect;
 mod keys;
 mod policy;
 mod serve;
@@ -10,7 +12,7 @@ mod verify;
 
 pub(crate) use verify::told as verify_verdict;
 
-use std::path::Path;
+use std::{io::Read, path::Path};
 
 use ledger::record::Org;
 use model::OrgId;
@@ -41,6 +43,8 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Demo => in_runtime(crate::demo::run()),
         Verb::Migrate(what) => in_runtime(serve::migrate(load(config)?, what)),
         Verb::Verify(what) => verify::run(&what),
+        Verb::Inspect { file } => inspect::run(&file),
+        Verb::Check => wired(config, async |wired| check::run(wired).await),
         Verb::Policy(Policy::Lint { file }) => policy::lint(&file),
         Verb::Policy(Policy::Activate(what)) => {
             wired(config, async |wired| policy::activate(&wired.core, what).await)
@@ -123,6 +127,18 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| {
         Failure::usage(format!("could not read the file `{}`: {error}", path.display()))
     })
+}
+
+/// Returns the bytes of a file that the operator named, or of standard input for `-`.
+fn input(file: &Path) -> Result<Vec<u8>, Failure> {
+    if file != Path::new("-") {
+        return read(file);
+    }
+    let mut input = Vec::new();
+    std::io::stdin()
+        .read_to_end(&mut input)
+        .map_err(|error| Failure::usage(format!("could not read standard input: {error}")))?;
+    Ok(input)
 }
 
 /// Returns the text of a file that the operator named.

@@ -1,6 +1,6 @@
 //! The page about settings, made from the table.
 
-use super::table::{self, Accepts, Care, Row};
+use super::table::{self, Accepts, Care, Row, Stage};
 
 /// Returns the page in Markdown.
 pub fn settings_markdown() -> String {
@@ -29,6 +29,8 @@ The first source that has a setting wins:
 The file is one mapping of at most 64 KiB without anchors, aliases, merge keys, tags or a second \
 document. Unknown keys are refused. Nothing is read again while the service runs. A duration is \
 a whole number with `ms`, `s`, `m` or `h`.
+
+A row marked *Later* is read and checked, and has no effect in this version.
 
 ## Environment
 
@@ -67,13 +69,17 @@ fn line(row: &Row) -> String {
         Care::Secret => " **Secret.**",
         Care::DevOnly => " **Dev only.**",
     };
+    let stage = match row.stage {
+        Stage::Now => "",
+        Stage::Later => " *Later.*",
+    };
     let default = match row.default {
         Some("") => "empty".to_owned(),
         Some(text) => format!("`{text}`"),
         None => "none".to_owned(),
     };
     let accepted = accepted(row.accepts);
-    format!("| `{}` | {accepted} | {default} | {}{care} |\n", row.name, row.effect)
+    format!("| `{}` | {accepted} | {default} | {}{care}{stage} |\n", row.name, row.effect)
 }
 
 fn accepted(accepts: Accepts) -> String {

@@ -230,6 +230,16 @@ fn dev_warns_of_an_unknown_variable() {
 }
 
 #[test]
+fn what_has_no_effect_yet_is_said_and_not_refused() {
+    let sources = file("witness: {inline_budget: 1s}\n").with("SERVICE_METRICS_LISTEN", "h:1");
+    let warnings = load(&sources).expect("accepted").warnings;
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(warnings[1].starts_with("`witness.inline_budget` has no effect"), "{warnings:?}");
+    let read = file("gate: {wait_timeout: 1s}\n").with("SERVICE_LISTEN", "127.0.0.1:1");
+    assert!(load(&read).expect("accepted").warnings.is_empty());
+}
+
+#[test]
 fn yaml_that_hides_something_is_refused_by_line_and_column_alone() {
     let cases = [
         ("gate: &a {wait_timeout: 1s}\n", "line 1, column 10", "anchors"),

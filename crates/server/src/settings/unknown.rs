@@ -3,7 +3,7 @@
 use super::{
     reader::Problem,
     sources::{Layers, Origin},
-    table::{self, Row},
+    table::{self, Row, Stage},
     yaml::Leaf,
 };
 
@@ -24,6 +24,20 @@ pub(super) fn in_environment(layers: &Layers) -> Vec<Problem> {
             let sentence = format!("there is no such setting{}", suggestion(name, known));
             Problem { setting: name.clone(), origin: Some(origin), sentence }
         })
+        .collect()
+}
+
+/// Returns a sentence for every setting that was given and does nothing yet.
+pub(super) fn without_effect(layers: &Layers) -> Vec<String> {
+    let given = |row: &&Row| {
+        layers.find(row).is_some() || layers.file.iter().any(|leaf| matches(row, &leaf.path))
+    };
+    table::SERVER
+        .iter()
+        .chain(table::FILE)
+        .filter(|row| row.stage == Stage::Later)
+        .filter(given)
+        .map(|row| format!("`{}` has no effect in this version", row.name))
         .collect()
 }
 

@@ -27,8 +27,8 @@ fn a_folder_gives_back_what_it_keeps_and_shows_it_to_its_owner_alone() {
     assert_eq!(folder.cast().expect("readable").expect("kept").key.expose(), key.expose());
     folder.keep_env(&[("SERVICE_LISTEN", "127.0.0.1:1".to_owned())]).expect("kept");
     for file in [folder.seal_keys(), folder.cast_file(), folder.env_file()] {
-        let mode = std::fs::metadata(&file).expect("a file").permissions().mode();
-        assert_eq!(mode & 0o077, 0, "{}", file.display());
+        let permissions = std::fs::metadata(&file).expect("a file").permissions();
+        assert_eq!(permissions.mode() & 0o077, 0, "{}", file.display());
     }
     folder.clear().expect("cleared");
     assert!(folder.secrets().expect("readable").is_none() && !folder.seal_keys().exists());

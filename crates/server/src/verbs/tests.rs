@@ -109,6 +109,16 @@ fn verify_ends_with_the_verdict() {
 }
 
 #[test]
+fn inspect_prints_deeds_and_nothing_else() {
+    let (folder, log) = (Folder::new("inspect"), log());
+    let deed = folder.put("deed.json", &log.deeds[0]);
+    let keys = folder.put("keys.json", &log.keys);
+    assert_eq!(chancery(&["inspect", &deed]), Exit::Ok);
+    assert_eq!(chancery(&["inspect", &keys]), Exit::Malformed);
+    assert_eq!(chancery(&["inspect", "/nowhere"]), Exit::Usage);
+}
+
+#[test]
 fn a_report_reads_with_verdict_deeds_and_checks() {
     let log = log();
     let trust = deed::verify::Trust {
@@ -156,7 +166,7 @@ fn lint_finds_errors_and_passes_the_starter_policy() {
 
 #[test]
 fn pages_of_the_docs_print() {
-    for page in ["settings", "vocabulary"] {
+    for page in ["settings", "vocabulary", "routes", "errors"] {
         assert_eq!(chancery(&["internal-docs", page]), Exit::Ok);
     }
     assert!(read(Path::new("/")).is_err(), "a folder is no file");

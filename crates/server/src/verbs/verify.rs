@@ -1,7 +1,5 @@
 //! `verify`: checks deeds offline and prints what was found.
 
-use std::{io::Read, path::Path};
-
 use deed::{
     KeySet,
     verify::{CheckStatus, Grade, Report, Trust, Verdict},
@@ -14,7 +12,7 @@ use crate::{
 };
 
 pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
-    let input = input(&what.file)?;
+    let input = super::input(&what.file)?;
     let report = deed::verify::verify(&input, &trust(what)?);
     if what.json {
         print::line(serde_json::to_string_pretty(&report).map_err(Failure::internal)?);
@@ -22,17 +20,6 @@ pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
         readable(&report).into_iter().for_each(print::line);
     }
     Ok(exit(report.verdict))
-}
-
-fn input(file: &Path) -> Result<Vec<u8>, Failure> {
-    if file != Path::new("-") {
-        return super::read(file);
-    }
-    let mut input = Vec::new();
-    std::io::stdin()
-        .read_to_end(&mut input)
-        .map_err(|error| Failure::usage(format!("could not read standard input: {error}")))?;
-    Ok(input)
 }
 
 fn trust(what: &Verify) -> Result<Trust, Failure> {
