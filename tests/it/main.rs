@@ -1,1 +1,20 @@
-//! End-to-end tests of the running service.
+//! The service as a user sees it: a process, HTTP, two databases, and files to check offline.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "these tests find binaries by the environment, measure time and wait"
+)]
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod house;
+#[cfg(test)]
+mod offline;
+#[cfg(test)]
+mod proxy;
+#[cfg(test)]
+mod reading;
+#[cfg(test)]
+mod straight_way;
+#[cfg(test)]
+mod values;

@@ -1,0 +1,84 @@
+//! A PostgreSQL cluster as its superuser sees it, and databases of it.
+
+use tokio_postgres::{Client, Config, NoTls, config::Host};
+
+/// A running cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cluster {
+    /// Where it listens.
+    pub(crate) host: String,
+    /// At which port.
+    pub(crate) port: u16,
+    /// The superuser.
+    pub(crate) user: String,
+    /// The superuser's password.
+    pub(crate) password: String,
+}
+
+/// A database of a cluster.
+#[derive(Debug, Clone)]
+pub(crate) struct Database {
+    /// The cluster.
+    pub(crate) cluster: Cluster,
+    /// The database's name.
+    pub(crate) name: String,
+}
+
+impl Cluster {
+    /// Returns the cluster at a superuser's address.
+    pub(crate) fn at(url: &str) -> Self {
+        let config: Config = url.parse().unwrap();
+        let Some(Host::Tcp(host)) = config.get_hosts().first() else {
+            panic!("expected an address over TCP")
+        };
+        let password = config.get_password().unwrap_or_default();
+        Self {
+            host: host.clone(),
+            port: config.get_ports().first().copied().unwrap_or(5432),
+            user: config.get_user().unwrap().to_owned(),
+            password: String::from_utf8(password.to_vec()).unwrap(),
+        }
+    }
+
+    /// Returns a database of the cluster.
+    pub(crate) fn database(&self, name: &str) -> Database {
+        Database { cluster: self.clone(), name: name.to_owned() }
+    }
+
+    /// Runs statements in the cluster's own database.
+    pub(crate) async fn run(&self, sql: &str) {
+        self.database("postgres").run(sql).await;
+    }
+}
+
+impl Database {
+    /// Returns the database's address for a role.
+    pub(crate) fn url(&self, role: &str, password: &str) -> String {
+        let Cluster { host, port, .. } = &self.cluster;
+        format!("postgres://{role}:{password}@{host}:{port}/{}", self.name)
+    }
+
+    /// Returns the database's address for the superuser.
+    pub(crate) fn superuser_url(&self) -> String {
+        self.url(&self.cluster.user, &self.cluster.password)
+    }
+
+    /// Returns a superuser's connection.
+    pub(crate) async fn client(&self) -> Client {
+        let (client, connection) =
+            tokio_postgres::connect(&self.superuser_url(), NoTls).await.unwrap();
+        // It ends with the client, or with the cluster that a test stops.
+        tokio::spawn(async move { drop(connection.await) });
+        client
+    }
+
+    /// Runs statements.
+    pub(crate) async fn run(&self, sql: &str) {
+        self.client().await.batch_execute(sql).await.unwrap();
+    }
+
+    /// Returns the one number that a query gives.
+    pub(crate) async fn count(&self, sql: &str) -> i64 {
+        self.client().await.query_one(sql, &[]).await.unwrap().get(0)
+    }
+}

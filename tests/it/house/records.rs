@@ -1,0 +1,123 @@
+//! What both databases hold of a house, and the offline check of its deeds.
+
+use std::process::Output;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use model::ActionId;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Caller, House};
+
+/// The type of a deed's payload.
+const DEED_TYPE: &str = "application/vnd.service.deed.v1+json";
+
+/// A deed as the control database holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Deed {
+    /// Its place in the log.
+    pub(crate) seq: i64,
+    /// Its exact body.
+    pub(crate) body: String,
+    /// Its signature.
+    pub(crate) signature: Vec<u8>,
+    /// The key that signed it.
+    pub(crate) key_id: String,
+}
+
+/// What `chancery verify` said.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// Its exit code.
+    pub(crate) code: i32,
+    /// Its report.
+    pub(crate) report: Value,
+}
+
+impl Deed {
+    /// Returns the deed's DSSE envelope.
+    pub(crate) fn envelope(&self) -> Value {
+        json!({
+            "payload": STANDARD.encode(&self.body),
+            "payloadType": DEED_TYPE,
+            "signatures": [{ "keyid": self.key_id, "sig": STANDARD.encode(&self.signature) }],
+        })
+    }
+
+    /// Returns the body as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+impl House {
+    /// Returns every deed of the house's org, in the order of the log.
+    pub(crate) async fn deeds(&self) -> Vec<Deed> {
+        let sql = "select seq, body, signature, key_id from deed where org_id = $1 order by seq";
+        let rows = self.control.client().await.query(sql, &[&self.org_uuid()]).await.unwrap();
+        let deed = |row: &tokio_postgres::Row| Deed {
+            seq: row.get(0),
+            body: row.get(1),
+            signature: row.get(2),
+            key_id: row.get(3),
+        };
+        rows.iter().map(deed).collect()
+    }
+
+    /// Checks lines of deeds offline with the keys that the service publishes.
+    pub(crate) async fn verify(&self, caller: &Caller, lines: &str, more: &[&str]) -> Checked {
+        let keys = caller.get("/.well-known/service/keys.json").await;
+        let name = super::name();
+        let keys = self.write(&format!("{name}-keys.json"), &keys.ok().to_string());
+        let file = self.write(&format!("{name}.jsonl"), lines);
+        let words = ["verify", file.to_str().unwrap(), "--keys", keys.to_str().unwrap(), "--json"];
+        let output = self.verbs.output(&[words.as_slice(), more].concat()).await;
+        checked(&output)
+    }
+
+    /// Checks the whole log of the house's org and returns its deeds: gapless and valid.
+    pub(crate) async fn sound_log(&self, caller: &Caller) -> Vec<Deed> {
+        let deeds = self.deeds().await;
+        let gapless = deeds.iter().zip(0..).all(|(deed, place)| deed.seq == place);
+        assert!(gapless, "a place in the log is empty");
+        let checked = self.verify(caller, &lines(&deeds), &[]).await;
+        assert_eq!(checked.code, 0, "{}", checked.report);
+        assert_eq!(checked.report["grade"], "chained");
+        deeds
+    }
+
+    /// Returns how many rows of `lab_notes` bear the mark.
+    pub(crate) async fn notes(&self, mark: &str) -> i64 {
+        let client = self.governed.client().await;
+        let sql = "select count(*) from lab_notes where mark = $1";
+        client.query_one(sql, &[&mark]).await.unwrap().get(0)
+    }
+
+    /// Returns how the governed ledger knows each action: `act` for one that was applied, `void`
+    /// for one that never will be.
+    pub(crate) async fn governed_ledger(&self) -> Vec<(Uuid, String)> {
+        let client = self.governed.client().await;
+        let rows = client.query("select action_id, kind from service.ledger", &[]).await.unwrap();
+        let entry = |row: &tokio_postgres::Row| {
+            let id: ActionId = row.get::<_, String>(0).parse().unwrap();
+            (*id.as_uuid(), row.get(1))
+        };
+        rows.iter().map(entry).collect()
+    }
+
+    /// Returns the org's id as the databases hold it.
+    pub(crate) fn org_uuid(&self) -> Uuid {
+        self.org.parse::<model::OrgId>().unwrap().as_uuid().to_owned()
+    }
+}
+
+/// Returns the deeds as `chancery verify` reads them.
+pub(crate) fn lines(deeds: &[Deed]) -> String {
+    deeds.iter().map(|deed| format!("{}\n", deed.envelope())).collect()
+}
+
+fn checked(output: &Output) -> Checked {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| json!(said));
+    Checked { code: output.status.code().unwrap_or(-1), report }
+}

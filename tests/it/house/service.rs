@@ -1,0 +1,129 @@
+//! One running service process, which a test may pause, kill, stop in order and start again.
+
+use std::{
+    fs::{self, File},
+    net::SocketAddr,
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{caller::Caller, guard::Guard, site::binaries, verbs::Verbs};
+
+/// How a service is started.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Start<'a> {
+    /// As it is shipped.
+    Plain,
+    /// With these failpoints armed, as `g4=kill`.
+    Armed(&'a str),
+}
+
+/// A running service.
+#[derive(Debug)]
+pub(crate) struct Service {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    child: Child,
+    log: PathBuf,
+    // Dropped after the process has been waited for.
+    _guard: Guard,
+}
+
+impl Service {
+    /// Starts a service and waits until it serves.
+    pub(crate) async fn start(verbs: &Verbs, start: Start<'_>) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let log = verbs.folder().join(format!("service-{number}.log"));
+        let binaries = binaries().unwrap();
+        let (binary, failpoints) = match start {
+            Start::Plain => (binaries.plain, ""),
+            Start::Armed(points) => {
+                (binaries.failpoints.expect("`CHANCERY_FAILPOINT_BIN` is not set"), points)
+            }
+        };
+        let mut command = Command::new(binary);
+        command.args(["--config", "settings.yaml", "serve"]).current_dir(verbs.folder());
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("CHANCERY_FAILPOINTS", failpoints);
+        command.envs(verbs.environment().iter().cloned());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
+        let mut child = command.spawn().unwrap();
+        let guard = Guard::of(child.id(), verbs.folder());
+        let address = address(&mut child, &log).await;
+        Self { address, child, log, _guard: guard }
+    }
+
+    /// Returns a caller with this key.
+    pub(crate) fn caller(&self, key: &str) -> Caller {
+        Caller::new(self.address, Some(key))
+    }
+
+    /// Returns a caller without a key.
+    pub(crate) fn anonymous(&self) -> Caller {
+        Caller::new(self.address, None)
+    }
+
+    /// Kills it, as `kill -9` does.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let process = Pid::from_raw(self.child.id().try_into().unwrap()).unwrap();
+        kill_process(process, signal).unwrap();
+    }
+
+    /// Waits until it has ended by itself, or fails the test.
+    pub(crate) async fn ended(&mut self, within: Duration) -> ExitStatus {
+        let deadline = Instant::now() + within;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "still running: {}", self.log());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Returns whether it still runs.
+    pub(crate) fn runs(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Returns what it has logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap_or_default()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may have ended already; a paused process dies of this signal too.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("--- log of a service of the failed test ---\n{}", self.log());
+        }
+    }
+}
+
+/// Returns the address that the service says it listens at.
+async fn address(child: &mut Child, log: &PathBuf) -> SocketAddr {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let said = fs::read_to_string(log).unwrap();
+        let serving = said.lines().find(|line| line.contains(": serving address="));
+        if let Some(address) = serving.and_then(|line| line.rsplit('=').next()) {
+            return address.trim().parse().unwrap();
+        }
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none() && Instant::now() < deadline, "did not serve: {ended:?} {said}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}

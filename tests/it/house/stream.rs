@@ -1,0 +1,109 @@
+//! An open event stream, read message by message.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use serde_json::Value;
+
+use super::caller::{Answer, Caller, Request};
+
+/// Longer than any message that is to come takes.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One message of a stream, or one comment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Message {
+    /// What it is; empty for a comment or a `retry` line.
+    pub(crate) event: String,
+    /// The cursor behind it.
+    pub(crate) id: String,
+    /// Its data.
+    pub(crate) data: Value,
+    /// The milliseconds after which to connect again.
+    pub(crate) retry: String,
+}
+
+/// An open stream.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    body: Incoming,
+    unread: String,
+}
+
+impl Stream {
+    /// Opens a stream, or returns the error that was answered.
+    pub(crate) async fn try_open(caller: &Caller, request: Request) -> Result<Self, Answer> {
+        let (head, body) = caller.open(request).await.into_parts();
+        if head.status == 200 {
+            assert_eq!(head.headers["content-type"], "text/event-stream");
+            return Ok(Self { body, unread: String::new() });
+        }
+        let body = body.collect().await.unwrap().to_bytes();
+        Err(Answer { status: head.status, headers: head.headers, body })
+    }
+
+    /// Opens a stream and passes its beginning.
+    pub(crate) async fn open(caller: &Caller, request: Request) -> Self {
+        let mut stream = Self::try_open(caller, request).await.expect("a stream");
+        assert_eq!(stream.next().await.retry, "3000");
+        assert_eq!(stream.next().await.event, "hello");
+        stream
+    }
+
+    /// Returns the next message, which must come soon.
+    pub(crate) async fn next(&mut self) -> Message {
+        self.try_next().await.expect("the stream ended")
+    }
+
+    /// Returns the next message; nothing once the stream has ended.
+    pub(crate) async fn try_next(&mut self) -> Option<Message> {
+        loop {
+            if let Some((text, rest)) = self.unread.split_once("\n\n") {
+                let message = Message::read(text);
+                self.unread = rest.to_owned();
+                return Some(message);
+            }
+            let part: Bytes = loop {
+                let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await;
+                match frame.expect("a message in time")?.ok()?.into_data() {
+                    Ok(part) => break part,
+                    Err(_trailers) => {}
+                }
+            };
+            self.unread.push_str(std::str::from_utf8(&part).unwrap());
+        }
+    }
+
+    /// Returns the messages up to the one that seals this action, that one included.
+    pub(crate) async fn until_sealed(&mut self, action: &Value) -> Vec<Message> {
+        let mut messages = Vec::new();
+        loop {
+            let message = self.next().await;
+            let object = &message.data["data"]["object"];
+            let sealed = message.event == "deed.sealed" && object["action"] == action["id"];
+            messages.push(message);
+            if sealed {
+                return messages;
+            }
+        }
+    }
+}
+
+impl Message {
+    fn read(text: &str) -> Self {
+        let mut message = Self::default();
+        for line in text.lines() {
+            match line.split_once(": ") {
+                Some(("event", event)) => event.clone_into(&mut message.event),
+                Some(("id", id)) => id.clone_into(&mut message.id),
+                Some(("retry", retry)) => retry.clone_into(&mut message.retry),
+                Some(("data", data)) => message.data = serde_json::from_str(data).unwrap(),
+                Some(("", _comment)) => {}
+                other => panic!("no line of a stream: {other:?}"),
+            }
+        }
+        message
+    }
+}

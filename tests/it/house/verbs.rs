@@ -1,0 +1,69 @@
+//! The verbs of `chancery`, run as an operator runs them: one process each.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    process::Output,
+};
+
+use tokio::process::Command;
+
+use super::{
+    cluster::Database,
+    site::{APP, MIGRATOR, binaries},
+};
+
+/// Keys of tests; they protect nothing.
+const VAULT_KEY: &str = "YSB2YXVsdCBrZXkgb2YgZW5kLXRvLWVuZCB0ZXN0cyE=";
+const PEPPER: &str = "dGhlIHBlcHBlciBvZiB0aGUgZW5kLXRvLWVuZCB0ZXN0cyE=";
+
+/// Runs `chancery` with the settings of one house.
+#[derive(Debug, Clone)]
+pub(crate) struct Verbs {
+    folder: PathBuf,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl Verbs {
+    /// Returns the verbs on this control database, with files in this folder.
+    pub(crate) fn new(folder: &Path, control: &Database, settings: &str) -> Self {
+        std::fs::write(folder.join("settings.yaml"), settings).unwrap();
+        let environment = vec![
+            ("SERVICE_DATABASE_URL", control.url(APP.0, APP.1)),
+            ("SERVICE_MIGRATE_DATABASE_URL", control.url(MIGRATOR.0, MIGRATOR.1)),
+            ("SERVICE_SEAL_KEY_FILE", folder.join("seal.pem").display().to_string()),
+            ("SERVICE_VAULT_KEY", VAULT_KEY.to_owned()),
+            ("SERVICE_API_KEY_PEPPER", PEPPER.to_owned()),
+            ("SERVICE_LISTEN", "127.0.0.1:0".to_owned()),
+            ("SERVICE_ALLOW_PRIVATE_NETWORKS", "true".to_owned()),
+        ];
+        Self { folder: folder.to_owned(), environment }
+    }
+
+    /// Returns the folder that verbs run in.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the environment that settings come from.
+    pub(crate) fn environment(&self) -> &[(&'static str, String)] {
+        &self.environment
+    }
+
+    /// Runs a verb that must succeed and returns what it printed.
+    pub(crate) async fn run<S: AsRef<OsStr>>(&self, words: &[S]) -> String {
+        let output = self.output(words).await;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let words: Vec<_> = words.iter().map(|word| word.as_ref().to_string_lossy()).collect();
+        assert!(output.status.success(), "`chancery {}`: {said}", words.join(" "));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Runs a verb and returns how it ended.
+    pub(crate) async fn output<S: AsRef<OsStr>>(&self, words: &[S]) -> Output {
+        let mut command = Command::new(binaries().unwrap().plain);
+        command.args(words).current_dir(&self.folder).env_clear();
+        command.env("PATH", "/usr/bin:/bin").envs(self.environment.iter().cloned());
+        command.kill_on_drop(true).output().await.unwrap()
+    }
+}
