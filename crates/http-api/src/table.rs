@@ -103,6 +103,26 @@ pub const fn at(method: &'static str, path: &'static str, operation: &'static st
 
 impl Place {
     /// Returns the row whose handler takes the caller that the access rule makes.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use chancery_http_api::{*, access::*};
+    /// async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+    ///     Reply::ok(&caller.0.agent)
+    /// }
+    /// at("POST", "/v1/actions", "send").with(AGENT_EXECUTE, NOTHING, Patience::Short, send);
+    /// ```
+    ///
+    /// Another rule makes another caller, which this handler does not take:
+    ///
+    /// ```compile_fail,E0631
+    /// # use std::sync::Arc;
+    /// # use chancery_http_api::{*, access::*};
+    /// # async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+    /// #     Reply::ok(&caller.0.agent)
+    /// # }
+    /// at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
+    /// ```
     pub fn with<S, C, H, F>(
         self,
         access: Access<C>,

@@ -90,14 +90,14 @@ async fn an_agent_holds_twenty_waits() {
 async fn a_duplicate_waits_for_the_original() {
     let house = House::new().await;
     house.refund.hold();
-    let send = || {
+    let ask = || {
         let body = Some(json!({ "tool": "shop.refund", "args": { "amount": 1 } }));
         let headers = [("Idempotency-Key", "one")];
         request("POST", "/v1/actions", &house.support.key, &headers, body)
     };
-    let first = house.send_later(send());
+    let first = house.send_later(ask());
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let second = house.send_later(send());
+    let second = house.send_later(ask());
     tokio::time::sleep(Duration::from_secs(1)).await;
     house.refund.release();
     let (first, second) = (first.await.unwrap(), second.await.unwrap());
@@ -110,8 +110,8 @@ async fn a_closing_server_ends_its_waits_with_what_it_knows() {
     let house = House::new().await;
     house.refund.hold();
     let body = json!({ "tool": "shop.refund", "args": { "amount": 1 }, "wait": 25 });
-    let send = request("POST", "/v1/actions", &house.support.key, &[], Some(body));
-    let sent = house.send_later(send);
+    let call = request("POST", "/v1/actions", &house.support.key, &[], Some(body));
+    let sent = house.send_later(call);
     let held = house.authorize().await;
     let wait = house.get_later(&format!("/v1/actions/{}?wait=25", held.id()));
     tokio::time::sleep(Duration::from_secs(1)).await;
