@@ -1,5 +1,6 @@
 //! Tests of the interface at its own boundary: bytes in, bytes out.
 
+mod access;
 mod actions;
 mod description;
 mod events;

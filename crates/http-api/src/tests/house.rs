@@ -280,13 +280,8 @@ impl Foundation {
     }
 }
 
-async fn key(org: &InOrg<'_>, agent: AgentId) -> (KeyId, String) {
-    let new = NewKey {
-        name: "main".to_owned(),
-        scopes: vec![Scope::ActionsRead, Scope::ActionsExecute],
-        mode: KeyMode::Live,
-        expires_at: None,
-    };
+async fn key(org: &InOrg<'_>, agent: AgentId, scopes: Vec<Scope>) -> (KeyId, String) {
+    let new = NewKey { name: "main".to_owned(), scopes, mode: KeyMode::Live, expires_at: None };
     let shown = org.create_agent_key(agent, new).await.unwrap();
     (shown.key.object.id, shown.text.secret().expose().clone())
 }
@@ -298,7 +293,8 @@ async fn holder(org: &InOrg<'_>, name: &str) -> Holder {
         intent_mode: IntentMode::Optional,
     };
     let agent = org.create_agent(new).await.unwrap().object.id;
-    let (id, key) = key(org, agent).await;
+    let scopes = vec![Scope::ActionsRead, Scope::ActionsExecute];
+    let (id, key) = key(org, agent, scopes).await;
     Holder { agent, id, key }
 }
 
@@ -384,6 +380,11 @@ impl House {
 
     pub(super) fn operator(&self) -> InOrg<'_> {
         self.admin.in_org(self.org, By::Operator)
+    }
+
+    /// Returns another key of the first agent.
+    pub(super) async fn key_with(&self, scopes: Vec<Scope>) -> String {
+        key(&self.operator(), self.support.agent, scopes).await.1
     }
 
     pub(super) async fn get(&self, path: &str, key: &str) -> Answer {
