@@ -7,7 +7,13 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod events;
+#[cfg(test)]
+mod failing;
+#[cfg(test)]
 mod house;
+#[cfg(test)]
+mod idempotency;
 #[cfg(test)]
 mod offline;
 #[cfg(test)]
@@ -18,3 +24,5 @@ mod reading;
 mod straight_way;
 #[cfg(test)]
 mod values;
+#[cfg(test)]
+mod waits;
