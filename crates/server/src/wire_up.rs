@@ -10,8 +10,9 @@ pub(crate) use egress_rules::egress;
 use std::{fmt, sync::Arc, time::Duration};
 
 use crypto::{Secret, SystemEntropy, vault::Ring};
-use model::{Clock, Entropy, Mint, Timestamp};
+use model::{Clock, Entropy, LogId, Mint, Timestamp};
 use store_postgres::{Durability, PostgresStore};
+use uuid::Uuid;
 
 use crate::{
     adapters::{Adapters, OrgTools, Records},
@@ -84,7 +85,7 @@ pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
         pepper: needed.pepper,
         vault: Arc::clone(&needed.vault),
         limits: limits(settings),
-        log_host: settings.base_url.host().to_owned(),
+        log_host: log_host(settings)?,
         instance: instance_name(now, &*entropy),
     });
     let checkpoints = Checkpoints::beside(needed.seal_key_file);
@@ -156,6 +157,18 @@ async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
     Ok(theirs)
 }
 
+/// Returns the host that names logs, once it is clear that it can.
+fn log_host(settings: &Settings) -> Result<String, Failure> {
+    let host = settings.base_url.host().to_ascii_lowercase();
+    match deed::LogOrigin::new(&host, LogId::from_uuid(Uuid::nil())) {
+        Ok(_) => Ok(host),
+        Err(_) => Err(Failure::usage(format!(
+            "`SERVICE_BASE_URL`: the host `{host}` cannot name a log of deeds; expected letters, \
+             digits, dots and hyphens"
+        ))),
+    }
+}
+
 fn limits(settings: &Settings) -> gate::Limits {
     gate::Limits {
         max_args_bytes: settings.gate.max_args_bytes,
@@ -186,3 +199,6 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

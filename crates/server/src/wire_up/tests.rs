@@ -1,0 +1,42 @@
+//! What is told before anything is reached; the rest is tested end to end.
+
+use super::*;
+use crate::{
+    exit::Exit,
+    settings::{self, Sources},
+};
+
+fn settings(sources: Sources) -> Settings {
+    settings::load(&sources).expect("settings")
+}
+
+#[tokio::test]
+async fn everything_that_is_missing_is_named_at_once() {
+    let failure = wire_up(&settings(Sources::default())).await.expect_err("refused");
+    assert_eq!(failure.exit, Exit::Usage);
+    for name in ["DATABASE_URL", "SEAL_KEY_FILE", "VAULT_KEY", "API_KEY_PEPPER"] {
+        assert!(failure.sentence.contains(&format!("`SERVICE_{name}`")), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_there_is_an_answer_and_no_wait() {
+    let key = crate::secrets::random_key();
+    let sources = Sources::default()
+        .with("SERVICE_DATABASE_URL", "postgres://app:s3cret@127.0.0.1:1/chancery")
+        .with("SERVICE_SEAL_KEY_FILE", "/nowhere/seal.pem")
+        .with("SERVICE_VAULT_KEY", key.expose().as_str())
+        .with("SERVICE_API_KEY_PEPPER", key.expose().as_str());
+    let failure = wire_up(&settings(sources)).await.expect_err("refused");
+    assert_eq!(failure.exit, Exit::Internal);
+    assert!(failure.sentence.contains("control database"), "{failure}");
+    assert!(!failure.sentence.contains("s3cret"), "{failure}");
+}
+
+#[test]
+fn a_host_that_cannot_name_a_log_is_refused() {
+    let at = |base_url: &str| settings(Sources::default().with("SERVICE_BASE_URL", base_url));
+    assert_eq!(log_host(&at("https://Chancery.Example:8443")).expect("a host"), "chancery.example");
+    assert_eq!(log_host(&at("http://[::1]:8080")).expect("a host"), "[::1]");
+    assert!(log_host(&at("http://my_host")).is_err());
+}
