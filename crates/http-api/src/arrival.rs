@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http::{
     HeaderMap, HeaderValue,
-    header::{CONTENT_LENGTH, CONTENT_TYPE},
+    header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT},
     request::Parts,
 };
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
@@ -47,17 +47,12 @@ pub(crate) struct Arrival {
 
 impl Arrival {
     /// Returns the call once query and body are read within their bounds.
-    pub(crate) async fn read(self, Input { body: rule, query }: Input) -> Result<Call, ApiError> {
+    pub(crate) async fn read(
+        mut self,
+        Input { body: rule, query }: Input,
+    ) -> Result<Call, ApiError> {
         let query = Query::read(self.head.uri.query(), query)?;
-        let limit = match rule {
-            BodyRule::None => 0,
-            BodyRule::Json(limit) => limit,
-        };
-        refuse_by_head(&self.head.headers, rule, limit)?;
-        let body = match tokio::time::timeout(self.body_time, collect(self.body, limit)).await {
-            Ok(body) => body?,
-            Err(_) => return Err(too_slow(self.body_time)),
-        };
+        let body = self.bounded(rule).await?;
         if rule != BodyRule::None && body.is_empty() {
             return Err(ApiError::new(Code::ValidationFailed, "this route needs a JSON body"));
         }
@@ -70,7 +65,49 @@ impl Arrival {
             body,
         })
     }
+
+    /// Reads the body within its bounds.
+    async fn bounded(&mut self, rule: BodyRule) -> Result<Bytes, ApiError> {
+        let limit = match rule {
+            BodyRule::None => 0,
+            BodyRule::Json(limit) => limit,
+        };
+        let read = async {
+            refuse_by_head(&self.head.headers, rule, limit)?;
+            collect(&mut self.body, limit).await
+        };
+        let Ok(body) = tokio::time::timeout(self.body_time, read).await else {
+            return Err(too_slow(self.body_time));
+        };
+        if body.is_err() {
+            self.let_pass().await;
+        }
+        body
+    }
+
+    /// Lets what is left of a refused body pass by, for a while: a client that is still writing
+    /// when the socket closes would see a broken pipe in place of the answer.
+    async fn let_pass(&mut self) {
+        // Who asks before sending has sent nothing, and must not be told to.
+        if self.head.headers.contains_key(EXPECT) {
+            return;
+        }
+        let passing = async {
+            let mut left = PASSED_BYTES;
+            while let Some(Ok(frame)) = self.body.frame().await {
+                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(PASSED_FOR, passing).await;
+    }
 }
+
+/// How much of a refused body is let pass by, and for how long.
+const PASSED_BYTES: usize = 8 * 1024 * 1024;
+const PASSED_FOR: Duration = Duration::from_secs(1);
 
 /// Refuses, before a byte is buffered, a body whose head says that it will not be read.
 fn refuse_by_head(headers: &HeaderMap, rule: BodyRule, limit: usize) -> Result<(), ApiError> {
@@ -94,7 +131,7 @@ fn is_json(media_type: &HeaderValue) -> bool {
         && parts.all(|parameter| parameter.eq_ignore_ascii_case("charset=utf-8"))
 }
 
-async fn collect(mut body: RequestBody, limit: usize) -> Result<Bytes, ApiError> {
+async fn collect(body: &mut RequestBody, limit: usize) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
