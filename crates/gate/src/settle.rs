@@ -102,11 +102,11 @@ fn keep(executed: &Executed, max_bytes: usize) -> (Option<KeptResult>, Option<Di
 }
 
 impl Witnessed {
-    /// Returns the result as the answering response shows it.
+    /// Returns the result as the answering response shows it: whole, however much of it is kept.
     pub(crate) fn result(&self) -> Option<&Value> {
-        match &self.kept {
-            Some(KeptResult::Whole(value)) => Some(value),
-            Some(KeptResult::DigestOnly(_)) | None => None,
+        match &self.executed.outcome {
+            Outcome::Succeeded { result, .. } => Some(result),
+            Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => None,
         }
     }
 
