@@ -139,3 +139,6 @@ fn store_time(answers: &Answers) -> Result<Timestamp, Fault> {
 fn injected(_: failpoint::Injected) -> StoreDown {
     Fault::Broken("an error was injected".to_owned()).down(ATTEMPT)
 }
+
+#[cfg(test)]
+mod tests;

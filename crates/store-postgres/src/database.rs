@@ -6,10 +6,7 @@ use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, R
 use futures_util::future::try_join_all;
 use ledger::StoreDown;
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{
-    NoTls, Row, Statement,
-    types::{ToSql, Type},
-};
+use tokio_postgres::{NoTls, Row, Statement, types::ToSql};
 
 use crate::{
     BadSettings, Settings,
@@ -112,16 +109,15 @@ impl Database {
         &self,
         attempt: &'static str,
         call: Call<'_>,
-        types: &[Type],
     ) -> Result<Vec<Row>, StoreDown> {
-        let until = Instant::now() + self.deadline;
-        let values: Vec<_> = call.borrowed().into_iter().zip(types.iter().cloned()).collect();
-        let client = self.client(until).await.map_err(|fault| fault.down(attempt))?;
-        let Ok(answer) = timeout_at(until, client.query_typed(call.sql, &values)).await else {
-            abandon(client);
-            return Err(Fault::Late(self.deadline).down(attempt));
-        };
-        answer.map_err(|error| Fault::from(error).down(attempt))
+        let calls = [
+            Call::new("begin isolation level read committed read only"),
+            Call::new("set local plan_cache_mode = force_custom_plan"),
+            call,
+            Call::new("commit"),
+        ];
+        let answers = self.ask(attempt, &calls).await?;
+        Ok(answers.into_iter().flatten().collect())
     }
 
     /// Returns a connection that is ready for these calls.

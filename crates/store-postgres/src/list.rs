@@ -6,7 +6,6 @@
 use gate::{Filter, Page, Place};
 use ledger::StoreDown;
 use model::{DecisionOutcome, Level, OrgId, State, Verdict};
-use tokio_postgres::types::Type;
 
 use crate::{
     database::{Call, Database},
@@ -24,7 +23,7 @@ pub(crate) async fn page(
     let attempt = "list actions";
     let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let call = call(org, filter, after).with(one_more);
-    let rows = database.ask_planned(attempt, call, TYPES).await?;
+    let rows = database.ask_planned(attempt, call).await?;
     let shown = rows.iter().take(limit).map(|row| Cells::of("action", row).json("record"));
     let actions = shown.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))?;
     Ok(Page { actions, has_more: rows.len() > limit })
@@ -53,24 +52,6 @@ const LIST: &str = r"
     ) as shown
     join action on action.org_id = shown.org_id and action.id = shown.id
     order by shown.created_at desc, shown.id desc";
-
-const TYPES: &[Type] = &[
-    Type::UUID,
-    Type::UUID,
-    Type::TEXT,
-    Type::TEXT_ARRAY,
-    Type::TEXT_ARRAY,
-    Type::TEXT_ARRAY,
-    Type::TEXT_ARRAY,
-    Type::TEXT,
-    Type::TIMESTAMPTZ,
-    Type::TIMESTAMPTZ,
-    Type::TEXT,
-    Type::BOOL,
-    Type::TIMESTAMPTZ,
-    Type::UUID,
-    Type::INT8,
-];
 
 fn call(org: OrgId, filter: &Filter, after: Option<Place>) -> Call<'_> {
     Call::new(LIST)

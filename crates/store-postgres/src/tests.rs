@@ -5,7 +5,12 @@ use std::time::{Duration, SystemTime};
 use crypto::Secret;
 use model::Timestamp;
 
-use crate::{BadSettings, PostgresStore, Settings, rows::system_time};
+use crate::{
+    BadSettings, PostgresStore, Settings,
+    database::{Call, Database, Unanswered},
+    pipeline::Reach,
+    rows::system_time,
+};
 
 fn open(url: &str, ca_pem: Option<&str>) -> Result<PostgresStore, BadSettings> {
     let mut settings = Settings::new(Secret::new(url.to_owned()));
@@ -58,4 +63,33 @@ fn moments_before_and_after_the_epoch_keep_their_milliseconds() {
     assert_eq!(system_time(at(1)), epoch + Duration::from_millis(1));
     assert_eq!(system_time(at(0)), epoch);
     assert_eq!(system_time(at(-1)), epoch - Duration::from_millis(1));
+}
+
+#[tokio::test]
+async fn a_statement_that_cannot_be_sent_keeps_the_commit_behind_it_from_going_out() {
+    let Some(database) = testkit::TestDatabase::new().await else { return };
+    let mut settings = Settings::new(Secret::new(database.url()));
+    settings.pool_size = 1;
+    let pool = Database::new(&settings).unwrap();
+    let insert = "insert into org (org_id, created_at, record) values ($1, now(), $2)";
+    let row = |record| Call::new(insert).with(uuid::Uuid::from_u128(7)).with(record);
+    let calls = [
+        Call::new("begin isolation level read committed"),
+        row("half"),
+        // PostgreSQL wants a text here, and the driver does not send a number for one.
+        Call::new("select $1::text").with(5_i64),
+        Call::new("commit"),
+    ];
+    let Err(Unanswered::Failed(failed)) = pool.session(&calls).await.unwrap().send(&calls).await
+    else {
+        panic!("a number was taken for a text")
+    };
+    assert_eq!((failed.at, failed.reach), (2, Reach::CutOff));
+    // The pool's one connection was inside a transaction; whoever comes next has another.
+    let rows = pool.ask_one("look", Call::new("select record from org")).await.unwrap();
+    assert!(rows.is_empty());
+    pool.ask_one("insert", row("whole")).await.unwrap();
+    let owner = database.owner().await;
+    let rows = owner.query("select record from org", &[]).await.unwrap();
+    assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<String>>(), ["whole"]);
 }

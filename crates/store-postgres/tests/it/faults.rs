@@ -62,10 +62,10 @@ async fn a_lost_answer_is_in_doubt_and_settles_as_committed() {
     scribe.append(&store, vec![Change::Agent(scribe.agent("before"))]).await.unwrap();
     let agent = scribe.agent("in doubt");
     let turn = scribe.turn(vec![Change::Agent(agent.clone())]);
-    proxy.set(Wire::AnswersCut);
+    proxy.set(Wire::Deaf);
     let doubt = store.append(&turn).await;
     assert!(matches!(doubt, Err(AppendError::InDoubt(_))), "{doubt:?}");
-    assert!(store.settle(&turn).await.is_err(), "the wire is still cut");
+    assert!(store.settle(&turn).await.is_err(), "nobody hears the answer yet");
     proxy.set(Wire::Through);
     assert!(store.settle(&turn).await.unwrap());
     let found = admin::AccountStore::agent(&store, scribe.org, agent.id).await.unwrap();

@@ -16,8 +16,8 @@ use tokio::{
 #[repr(u8)]
 pub(crate) enum Wire {
     Through = 0,
-    /// Answers are swallowed and the connection closes instead.
-    AnswersCut = 1,
+    /// Questions arrive and answers are swallowed.
+    Deaf = 1,
     /// Questions are held back until the wire is through again; answers too.
     Stopped = 2,
 }
@@ -96,7 +96,7 @@ async fn answers(mut from: tcp::OwnedReadHalf, mut to: tcp::OwnedWriteHalf, stat
     let mut buffer = vec![0; 65_536];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
         state.through().await;
-        if state.is(Wire::AnswersCut) || to.write_all(&buffer[..length]).await.is_err() {
+        if !state.is(Wire::Deaf) && to.write_all(&buffer[..length]).await.is_err() {
             return;
         }
     }
