@@ -11,9 +11,6 @@ use crate::{
 
 /// How often a turn that lost the head is decided again before its requests are told to retry.
 const MAX_LOST: u32 = 50;
-/// How often an answerless commit is asked for before its requests are told that it is in doubt.
-const MAX_DOUBT: u32 = 20;
-
 /// Takes an org's turns and remembers the last one.
 ///
 /// A won compare-and-set proves that nobody else wrote, so the memory of the last turn is exact
@@ -21,6 +18,8 @@ const MAX_DOUBT: u32 = 20;
 pub(crate) struct Driver {
     org: OrgId,
     memory: Option<Snapshot>,
+    // A turn whose commit got no answer and could not be settled yet.
+    doubt: Option<Turn>,
     // The store's time less this process's, in milliseconds.
     offset: i64,
 }
@@ -54,7 +53,7 @@ enum Outcome {
 
 impl Driver {
     pub(crate) fn new(org: OrgId) -> Self {
-        Self { org, memory: None, offset: 0 }
+        Self { org, memory: None, doubt: None, offset: 0 }
     }
 
     /// Decides the whole batch and tells every caller.
@@ -102,6 +101,7 @@ impl Driver {
         shared: &Shared,
         batch: &mut [Box<dyn Waiting>],
     ) -> Result<Outcome, StoreDown> {
+        self.settle_doubt(shared).await?;
         let remembered = self.memory.is_some();
         let snapshot = self.snapshot(shared, batch).await?;
         let draft = match self.draft(shared, snapshot, batch) {
@@ -221,23 +221,33 @@ impl Driver {
         }
     }
 
-    /// Asks the store what became of a commit whose answer was lost.
+    /// Asks the store what became of a commit whose answer was lost. When it cannot say either,
+    /// whoever waits is told so, and the org's next turn begins with this question.
     async fn resolve(&mut self, shared: &Shared, draft: Draft) -> Outcome {
         let Draft { turn, after, decided } = draft;
-        for _ in 0..MAX_DOUBT {
-            match shared.parts.store.settle(&turn).await {
-                Ok(true) => {
-                    self.won(shared, turn, after);
-                    return Outcome::Done(decided);
-                }
-                // The store has made sure that a late commit loses.
-                Ok(false) => return Outcome::Again,
-                Err(down) => {
-                    tracing::warn!(org = %turn.org, error = %chain(&down), "still in doubt");
-                }
+        match shared.parts.store.settle(&turn).await {
+            Ok(true) => {
+                self.won(shared, turn, after);
+                Outcome::Done(decided)
+            }
+            // The store has made sure that a late commit loses.
+            Ok(false) => Outcome::Again,
+            Err(down) => {
+                tracing::warn!(org = %self.org, error = %chain(&down), "still in doubt");
+                self.doubt = Some(turn);
+                Outcome::Failed(LedgerError::InDoubt)
             }
         }
-        Outcome::Failed(LedgerError::InDoubt)
+    }
+
+    /// Settles the last turn if it is in doubt; until then no other turn may be taken.
+    async fn settle_doubt(&mut self, shared: &Shared) -> Result<(), StoreDown> {
+        let Some(turn) = &self.doubt else { return Ok(()) };
+        let committed = shared.parts.store.settle(turn).await?;
+        if let Some(turn) = self.doubt.take().filter(|_| committed) {
+            shared.notices.tell(Notice { org: turn.org, events: turn.events });
+        }
+        Ok(())
     }
 
     fn won(&mut self, shared: &Shared, turn: Turn, mut after: Snapshot) {
