@@ -43,7 +43,7 @@ pub(crate) async fn send(
     statements: &[Statement],
     calls: &[Call<'_>],
 ) -> Result<Answers, Failed> {
-    let mut asked: Vec<(Asked<'_>, Option<Vec<Row>>)> = statements
+    let mut asked: Vec<(Asked<'_>, Answered)> = statements
         .iter()
         .zip(calls)
         .map(|(statement, call)| {
@@ -53,22 +53,38 @@ pub(crate) async fn send(
         .collect();
     let mut reach = Reach::CutOff;
     poll_fn(|cx| {
-        for (at, (future, rows)) in asked.iter_mut().enumerate() {
-            if rows.is_some() {
-                continue;
-            }
-            match future.as_mut().poll(cx) {
-                Poll::Ready(Ok(answer)) => *rows = Some(answer),
-                Poll::Ready(Err(error)) => {
-                    return Poll::Ready(Err(Failed { at, error, reach }));
+        for (at, (future, answered)) in asked.iter_mut().enumerate() {
+            if answered.is_none() {
+                match (future.as_mut().poll(cx), reach) {
+                    (Poll::Ready(Err(error)), Reach::CutOff) => {
+                        return Poll::Ready(Err(Failed { at, error, reach }));
+                    }
+                    (Poll::Ready(answer), Reach::CutOff | Reach::Whole) => *answered = Some(answer),
+                    (Poll::Pending, Reach::CutOff | Reach::Whole) => {}
                 }
-                Poll::Pending => {}
             }
         }
         reach = Reach::Whole;
-        let all = asked.iter().all(|(_, rows)| rows.is_some());
-        if all { Poll::Ready(Ok(())) } else { Poll::Pending }
+        first_open(&mut asked)
     })
     .await?;
-    Ok(asked.into_iter().map(|(_, rows)| rows.unwrap_or_default()).collect())
+    let rows = |(_, answered): (Asked<'_>, Answered)| answered.and_then(Result::ok);
+    Ok(asked.into_iter().map(|asked| rows(asked).unwrap_or_default()).collect())
+}
+
+type Answered = Option<Result<Vec<Row>, Error>>;
+
+/// Returns the first failure in the order of the statements. An answer may be seen before that of
+/// an earlier statement, and what aborted the transaction is the earlier one's error alone.
+fn first_open(asked: &mut [(Asked<'_>, Answered)]) -> Poll<Result<(), Failed>> {
+    for (at, (_, answered)) in asked.iter_mut().enumerate() {
+        match answered.take() {
+            None => return Poll::Pending,
+            Some(Err(error)) => {
+                return Poll::Ready(Err(Failed { at, error, reach: Reach::Whole }));
+            }
+            Some(Ok(rows)) => *answered = Some(Ok(rows)),
+        }
+    }
+    Poll::Ready(Ok(()))
 }
