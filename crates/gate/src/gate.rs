@@ -220,8 +220,10 @@ impl Gate {
         let renewed = self.parts.store.renew(&held).await?;
         let mut now_held = self.held();
         for lost in held.iter().filter(|lease| !renewed.contains(lease)) {
-            tracing::warn!(action = %lost.action, "a lease ran out before it was renewed");
-            now_held.remove(&lost.action);
+            // An action that ended meanwhile has no lease to lose.
+            if now_held.remove(&lost.action).is_some() {
+                tracing::warn!(action = %lost.action, "a lease ran out before it was renewed");
+            }
         }
         Ok(())
     }
