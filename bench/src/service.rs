@@ -8,7 +8,8 @@ use std::{
 
 use serde_json::Value;
 use tokio::{
-    io::{AsyncBufReadExt, BufReader},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::TcpStream,
     process::{Child, Command},
     time::timeout,
 };
@@ -99,7 +100,7 @@ impl Demo {
 }
 
 impl Service {
-    /// Starts the process and waits until it listens.
+    /// Starts the process and waits until it serves.
     async fn start(mut command: Command, port: u16) -> Result<Self, Failure> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut process = command.spawn()?;
@@ -111,14 +112,15 @@ impl Service {
         });
         let host = format!("127.0.0.1:{port}");
         let ready = async {
-            while tokio::net::TcpStream::connect(&host).await.is_err() {
+            // The port is taken long before anything is served there.
+            while !matches!(timeout(Duration::from_secs(1), healthy(&host)).await, Ok(Ok(true))) {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
         tokio::select! {
             status = process.wait() => Err(format!("the service ended: {}", status?).into()),
             outcome = timeout(READY, ready) => {
-                outcome.map_err(|_| "the service did not listen in two minutes")?;
+                outcome.map_err(|_| "the service did not serve in two minutes")?;
                 drop(reading);
                 Ok(Self { process, host })
             }
@@ -140,4 +142,14 @@ impl Service {
         self.process.kill().await?;
         Ok(())
     }
+}
+
+/// Returns whether the service says that it is well.
+async fn healthy(host: &str) -> Result<bool, Failure> {
+    let mut stream = TcpStream::connect(host).await?;
+    let request = format!("GET /v1/health HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).await?;
+    Ok(answer.starts_with(b"HTTP/1.1 200"))
 }
