@@ -77,10 +77,10 @@ pub(crate) struct Agent {
 /// A house that runs for the whole test run and that many tests use, each with agents of its own.
 #[derive(Debug)]
 pub(crate) struct SharedHouse {
-    /// The house.
-    pub(crate) house: House,
     /// Its service.
     pub(crate) service: Service,
+    /// The house.
+    pub(crate) house: House,
 }
 
 impl House {

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod failing;
@@ -16,6 +18,8 @@ mod house;
 mod idempotency;
 #[cfg(test)]
 mod offline;
+#[cfg(test)]
+mod outage;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]

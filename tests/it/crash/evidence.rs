@@ -1,0 +1,136 @@
+//! What the clients were told, joined with what both databases hold.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::house::{Caller, House};
+
+/// A lease, a sweep, and some time to spare.
+const SEALED_WITHIN: Duration = Duration::from_secs(40);
+
+/// What clients were told: by key, every action that answered it.
+#[derive(Debug, Default)]
+pub(crate) struct Evidence {
+    told: BTreeMap<String, Vec<Value>>,
+}
+
+/// An action as the control database holds it.
+struct Recorded {
+    key: String,
+    id: Uuid,
+    tool: String,
+    status: String,
+    execution: Option<String>,
+}
+
+impl Evidence {
+    /// Notes that this key was used, and the action that answered, if one did.
+    pub(crate) fn note(&mut self, key: &str, answered: Option<Value>) {
+        self.told.entry(key.to_owned()).or_default().extend(answered);
+    }
+
+    /// Returns how many different calls were sent.
+    pub(crate) fn calls(&self) -> usize {
+        self.told.len()
+    }
+
+    /// Waits until everything is sealed and returns every disagreement of the three records.
+    pub(crate) async fn violations(&self, house: &House, caller: &Caller) -> Vec<String> {
+        let mut found = unsealed(house).await;
+        let recorded = recorded(house).await;
+        let notes = notes(house).await;
+        for action in recorded.iter().filter(|action| action.tool == "lab.note") {
+            let rows = notes.get(&action.key).copied().unwrap_or_default();
+            found.extend(against_its_rows(action, rows));
+        }
+        let keys: BTreeSet<_> = recorded.iter().map(|action| &action.key).collect();
+        let unrecorded = notes.keys().filter(|mark| !keys.contains(mark));
+        found.extend(unrecorded.map(|mark| format!("`{mark}` ran without a record")));
+        let known: BTreeSet<_> = recorded.iter().map(|action| action.id).collect();
+        let ledger = house.governed_ledger().await;
+        let foreign = ledger.iter().filter(|(id, _)| !known.contains(id));
+        found.extend(foreign.map(|(id, kind)| format!("`{kind}` of {id} has no record")));
+        found.extend(self.against_what_was_told(house, &recorded).await);
+        house.sound_log(caller).await;
+        found
+    }
+
+    async fn against_what_was_told(&self, house: &House, recorded: &[Recorded]) -> Vec<String> {
+        let log = house.deeds().await;
+        let ids: BTreeSet<String> = log.iter().map(|deed| text(&deed.json()["id"])).collect();
+        let mut found = Vec::new();
+        for (key, answers) in &self.told {
+            let actions: BTreeSet<_> = answers.iter().map(|answer| text(&answer["id"])).collect();
+            if actions.len() > 1 {
+                found.push(format!("`{key}` was answered with several actions: {actions:?}"));
+            }
+            let deeds: BTreeSet<_> =
+                answers.iter().filter_map(|answer| answer["deed"].as_str()).collect();
+            let lost = deeds.iter().filter(|deed| !ids.contains(**deed));
+            found.extend(lost.map(|deed| format!("`{key}`: the acknowledged {deed} is lost")));
+            let stands = recorded.iter().any(|action| action.key == *key);
+            if !stands && !answers.is_empty() {
+                found.push(format!("`{key}` was answered and is not recorded"));
+            }
+        }
+        found
+    }
+}
+
+fn against_its_rows(action: &Recorded, rows: i64) -> Option<String> {
+    let Recorded { key, status, execution, .. } = action;
+    let said = (status.as_str(), execution.as_deref());
+    match (said, rows) {
+        (_, 2..) => Some(format!("`{key}` ran {rows} times")),
+        (("executed", Some("succeeded")), 1) | (("failed", Some("failed")), 0) => None,
+        // Nobody could say, and nobody said.
+        (("executed", Some("unknown")), 0 | 1) => None,
+        (said, rows) => Some(format!("`{key}` is {said:?} and left {rows} rows")),
+    }
+}
+
+/// Returns what is still open after everything has had its time.
+async fn unsealed(house: &House) -> Vec<String> {
+    let sql = "select count(*) from action where state <> 'sealed'";
+    let deadline = Instant::now() + SEALED_WITHIN;
+    while Instant::now() < deadline {
+        if house.control.count(sql).await == 0 {
+            return Vec::new();
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    vec![format!("{} actions are not sealed", house.control.count(sql).await)]
+}
+
+async fn recorded(house: &House) -> Vec<Recorded> {
+    let sql = "select key, id, tool, status, execution_status
+               from action left join idempotency
+                 on idempotency.org_id = action.org_id and action_id = action.id
+                    and key not like chr(1) || '%'
+               where action.org_id = $1";
+    let client = house.control.client().await;
+    let rows = client.query(sql, &[&house.org_uuid()]).await.unwrap();
+    let action = |row: &tokio_postgres::Row| Recorded {
+        key: row.get::<_, Option<String>>(0).unwrap_or_default(),
+        id: row.get(1),
+        tool: row.get(2),
+        status: row.get(3),
+        execution: row.get(4),
+    };
+    rows.iter().map(action).collect()
+}
+
+async fn notes(house: &House) -> BTreeMap<String, i64> {
+    let sql = "select mark, count(*) from lab_notes group by mark";
+    let rows = house.governed.client().await.query(sql, &[]).await.unwrap();
+    rows.iter().map(|row| (row.get(0), row.get(1))).collect()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
