@@ -133,3 +133,33 @@ async fn crash_of_postgresql_under_load_loses_nothing_and_repeats_nothing() {
     println!("PostgreSQL killed: {} calls, {} violations", evidence.calls(), found.len());
     assert!(found.is_empty(), "{found:#?}");
 }
+
+#[tokio::test]
+async fn the_check_of_a_crash_finds_what_does_not_agree() {
+    let Some(house) = House::new("").await else { return };
+    let agent = house.agent("honest").await;
+    let service = house.serve().await;
+    let caller = service.caller(&agent.key);
+    let mut evidence = Evidence::default();
+    for mark in ["kept", "twice", "gone"] {
+        Scene::Write.play(&caller, mark, &mut evidence).await;
+    }
+    assert_eq!(evidence.violations(&house, &caller).await, Vec::<String>::new());
+    let tampered = "insert into lab_notes (mark) values ('twice'), ('unheard of');
+                    delete from lab_notes where mark = 'gone';
+                    update service.ledger set action_id = 'act_00000000000000000000000000'
+                    where action_id = (select min(action_id) from service.ledger)";
+    house.governed.run(tampered).await;
+    evidence.note("kept", Some(serde_json::json!({ "id": "act_other", "deed": "deed_other" })));
+    let found = evidence.violations(&house, &caller).await.join("\n");
+    for violation in [
+        "`twice` ran 2 times",
+        "`unheard of` ran without a record",
+        "`gone` is (\"executed\", Some(\"succeeded\")) and left 0 rows",
+        "`act` of 00000000-0000-0000-0000-000000000000 has no record",
+        "`kept` was answered with several actions",
+        "`kept`: the acknowledged deed_other is lost",
+    ] {
+        assert!(found.contains(violation), "not found: {violation}\n{found}");
+    }
+}

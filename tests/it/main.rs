@@ -17,6 +17,8 @@ mod house;
 #[cfg(test)]
 mod idempotency;
 #[cfg(test)]
+mod instances;
+#[cfg(test)]
 mod offline;
 #[cfg(test)]
 mod outage;
@@ -24,6 +26,10 @@ mod outage;
 mod proxy;
 #[cfg(test)]
 mod reading;
+#[cfg(test)]
+mod shutdown;
+#[cfg(test)]
+mod stories;
 #[cfg(test)]
 mod straight_way;
 #[cfg(test)]

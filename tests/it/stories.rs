@@ -1,0 +1,95 @@
+//! The two verbs that tell the whole story: `demo` in memory, `up` on a PostgreSQL.
+
+use std::{
+    process::Stdio,
+    time::{Duration, Instant},
+};
+
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    process::{Child, Command},
+};
+
+use crate::house::{OwnPostgres, binaries, name};
+
+/// Far more than it takes: a test on a busy machine says nothing of speed.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn the_demo_tells_of_a_changed_byte_and_a_cut_tail_and_ends_well() {
+    let Some(binaries) = binaries() else { return };
+    let began = Instant::now();
+    let output = Command::new(binaries.plain).arg("demo").env_clear().output().await.unwrap();
+    let took = began.elapsed();
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{told}");
+    println!("the demo took {took:?}");
+    assert!(took < TOLD_WITHIN, "it took {took:?}");
+    let checks: Vec<_> = told.lines().filter(|line| line.contains("VALID")).collect();
+    let verdict = |line: &&str| if line.contains("INVALID") { "INVALID" } else { "VALID" };
+    let verdicts: Vec<_> = checks.iter().map(verdict).collect();
+    // As it is; one byte changed; its tail cut; the same beside a checkpoint.
+    assert_eq!(verdicts, ["VALID", "INVALID", "VALID", "INVALID"], "{told}");
+    assert!(told.contains("deed_"), "{told}");
+}
+
+/// `chancery up` at work, and what it has said so far.
+struct Up {
+    child: Child,
+    said: String,
+}
+
+impl Up {
+    /// Starts it and waits until it serves.
+    async fn start(postgres: &OwnPostgres, folder: &str) -> Self {
+        let url = postgres.cluster.database("postgres").superuser_url();
+        let mut command = Command::new(binaries().unwrap().plain);
+        command.args(["up", "--port", "0", "--data-dir", folder, "--postgres-url", &url]);
+        command.env_clear().current_dir("/").kill_on_drop(true);
+        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut said = String::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            said.push_str(&line);
+            said.push('\n');
+            if line.contains("Ctrl-C") {
+                return Self { child, said };
+            }
+        }
+        panic!("it ended by itself: {said}");
+    }
+
+    fn key(&self) -> &str {
+        let words = self.said.split_whitespace();
+        words.into_iter().find(|word| word.starts_with("svc_live_")).expect("a key")
+    }
+
+    async fn stop(mut self) {
+        let process = self.child.id().unwrap().try_into().unwrap();
+        let process = rustix::process::Pid::from_raw(process).unwrap();
+        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+        assert!(self.child.wait().await.unwrap().success());
+    }
+}
+
+#[tokio::test]
+async fn a_second_up_finds_what_the_first_one_made() {
+    if binaries().is_none() {
+        return;
+    }
+    let Some(postgres) = OwnPostgres::new() else { return };
+    let folder = std::env::temp_dir().join(name());
+    let folder = folder.to_str().unwrap();
+    let first = Up::start(&postgres, folder).await;
+    assert!(first.said.contains("executed") && first.said.contains("denied"), "{}", first.said);
+    assert!(first.said.contains("VALID") && !first.said.contains("INVALID"), "{}", first.said);
+    let key = first.key().to_owned();
+    first.stop().await;
+    let began = Instant::now();
+    let second = Up::start(&postgres, folder).await;
+    assert!(began.elapsed() < TOLD_WITHIN, "the second one took {:?}", began.elapsed());
+    assert_eq!(second.key(), key);
+    second.stop().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
