@@ -31,7 +31,6 @@ create table action (
     lease_token bigint,
     lease_until timestamptz,
     record text not null,
-    primary key (org_id, id),
     check (state in ('pending_approval', 'executing', 'witnessing', 'cancelled', 'sealed')),
     constraint action_sealed_with_a_deed
         check ((state = 'sealed') = (deed_id is not null)),
@@ -83,6 +82,10 @@ create index action_lease_end on action (lease_until) where lease_until is not n
 create index action_report_due on action (deadline)
     where state = 'executing' and deadline is not null;
 create index action_answer_due on action (approval_expires_at) where state = 'pending_approval';
+
+-- Made last: while the table has no statistics yet, all indexes look alike to the planner, and of
+-- those it takes the youngest.
+alter table action add primary key (org_id, id);
 
 create table idempotency (
     org_id uuid not null,

@@ -98,6 +98,10 @@ impl ActionStore for PostgresStore {
         for lease in held {
             by_org.entry(lease.org).or_default().push(lease);
         }
+        // Turns move the same rows; both take them in the order of their ids.
+        for leases in by_org.values_mut() {
+            leases.sort_by_key(|lease| lease.action);
+        }
         let millis = i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX);
         let calls: Vec<_> =
             by_org.iter().map(|(org, leases)| renewal(*org, leases, millis)).collect();
@@ -112,10 +116,14 @@ impl ActionStore for PostgresStore {
 
 const ACTION: &str = "select record from action where org_id = $1 and id = $2";
 const DISCLOSURES: &str = "
-    select text from disclosure
-    where org_id = $1 and owner_id in
-        (select $2 union all select id from deed where org_id = $1 and action_id = $2)
-    order by owner_id, path";
+    select disclosure.text
+    from (
+        select $1::uuid as org_id, $2::uuid as id
+        union all select org_id, id from deed where org_id = $1 and action_id = $2
+        offset 0
+    ) as owner
+    join disclosure on disclosure.org_id = owner.org_id and disclosure.owner_id = owner.id
+    order by disclosure.owner_id, disclosure.path";
 const EVENTS: &str = "
     select seq, id, kind, created_at, livemode, agent_id, action_id, data from event
     where org_id = $1 and action_id = $2
@@ -143,11 +151,18 @@ const DUE: &str = "
     ) as due
     order by since, org_id, id limit $1";
 
+// `offset 0`: see the statement that moves actions. `coalesce` keeps the index of leases out of it,
+// whose order is another one.
 const RENEWED: &str = "
     update action set lease_until = now() + $5::bigint * interval '1 millisecond'
-    from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
-    where action.org_id = $1 and action.id = held.id and action.lease_holder = held.holder
-        and action.lease_token = held.token and action.lease_until > now()
+    from (
+        select $1::uuid as org_id, held.*
+        from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
+        offset 0
+    ) as held
+    where action.org_id = held.org_id and action.id = held.id
+        and action.lease_holder = held.holder and action.lease_token = held.token
+        and coalesce(action.lease_until > now(), false)
     returning action.id, action.lease_holder, action.lease_token";
 
 fn renewal<'a>(org: OrgId, leases: &[&'a HeldLease], millis: i64) -> Call<'a> {

@@ -122,20 +122,38 @@ const ACTIVE: &str = "
     where org_id = $1 order by mode";
 const CONNECTORS: &str = "select record from connector where org_id = $1";
 
-const AGENTS: &str = "select record from agent where org_id = $1 and id = any($2::uuid[])";
-const KEYS: &str = "select record from api_key where org_id = $1 and id = any($2::uuid[])";
-const ACTIONS: &str = "select record from action where org_id = $1 and id = any($2::uuid[])";
+// `offset 0` keeps the list of wanted keys from being merged into the statement: the planner then
+// knows the org only as part of each key, and cannot go through the whole org instead.
+const AGENTS: &str = "
+    select agent.record
+    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as wanted
+    join agent on agent.org_id = wanted.org_id and agent.id = wanted.id";
+const KEYS: &str = "
+    select api_key.record
+    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as wanted
+    join api_key on api_key.org_id = wanted.org_id and api_key.id = wanted.id";
+const ACTIONS: &str = "
+    select action.record
+    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as wanted
+    join action on action.org_id = wanted.org_id and action.id = wanted.id";
 const KNOWN: &str = "
     select known.agent_id, known.key, known.action_id, known.fingerprint, known.expires_at
-    from unnest($2::uuid[], $3::text[]) as wanted (agent_id, key)
-    join idempotency as known
-        on known.org_id = $1 and known.agent_id = wanted.agent_id and known.key = wanted.key";
+    from (
+        select $1::uuid as org_id, wanted.*
+        from unnest($2::uuid[], $3::text[]) as wanted (agent_id, key)
+        offset 0
+    ) as wanted
+    join idempotency as known on known.org_id = wanted.org_id
+        and known.agent_id = wanted.agent_id and known.key = wanted.key";
 const BUDGETS: &str = "
     select used.key, used.window_start, used.window_end, used.used::text as used
-    from unnest($2::text[], $3::timestamptz[]) as wanted (key, window_start)
-    join budget_window as used
-        on used.org_id = $1 and used.key = wanted.key
-            and used.window_start = wanted.window_start";
+    from (
+        select $1::uuid as org_id, wanted.*
+        from unnest($2::text[], $3::timestamptz[]) as wanted (key, window_start)
+        offset 0
+    ) as wanted
+    join budget_window as used on used.org_id = wanted.org_id
+        and used.key = wanted.key and used.window_start = wanted.window_start";
 
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)

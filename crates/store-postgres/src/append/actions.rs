@@ -45,6 +45,8 @@ const BEGUN: &str = "
         $19::text[], $20::uuid[], $21::text[], $22::bigint[], $23::timestamptz[], $24::text[])
         as r";
 
+// `offset 0` keeps the list of rows from being merged into the statement: the planner then knows
+// the org only as part of each row's key, and cannot go through the whole org instead.
 const MOVED: &str = "
     with moved as (
         update action
@@ -57,16 +59,20 @@ const MOVED: &str = "
             verdict = r.verdict, level = r.level, deed_id = r.deed_id,
             lease_holder = r.lease_holder, lease_token = r.lease_token,
             lease_until = r.lease_until, record = r.record
-        from unnest($2::uuid[], $3::timestamptz[], $4::uuid[], $5::text[], $6::bytea[],
-            $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
-            $13::text[], $14::timestamptz[], $15::timestamptz[], $16::text[], $17::text[],
-            $18::text[], $19::text[], $20::uuid[], $21::text[], $22::bigint[],
-            $23::timestamptz[], $24::text[])
-            as r (id, created_at, agent_id, tool, tool_digest, mode, state, status,
-                on_behalf_of, outcome, shadow_outcome, approval_status, approval_expires_at,
-                deadline, execution_status, error_code, verdict, level, deed_id, lease_holder,
-                lease_token, lease_until, record)
-        where action.org_id = $1 and action.id = r.id
+        from (
+            select $1::uuid as org_id, r.*
+            from unnest($2::uuid[], $3::timestamptz[], $4::uuid[], $5::text[], $6::bytea[],
+                $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
+                $13::text[], $14::timestamptz[], $15::timestamptz[], $16::text[], $17::text[],
+                $18::text[], $19::text[], $20::uuid[], $21::text[], $22::bigint[],
+                $23::timestamptz[], $24::text[])
+                as r (id, created_at, agent_id, tool, tool_digest, mode, state, status,
+                    on_behalf_of, outcome, shadow_outcome, approval_status,
+                    approval_expires_at, deadline, execution_status, error_code, verdict,
+                    level, deed_id, lease_holder, lease_token, lease_until, record)
+            offset 0
+        ) as r
+        where action.org_id = r.org_id and action.id = r.id
         returning action.id
     )
     select 1 / (count(*) = cardinality($2::uuid[]))::integer from moved";
@@ -105,6 +111,9 @@ fn last_forms(turn: &Turn) -> (Vec<&Action>, Vec<&Action>) {
             | Change::Budget(_) => {}
         }
     }
+    // Renewals of leases lock the same rows without the head. Both take them in the order of their
+    // ids, so that neither waits for the other in a circle.
+    moved.sort_by_key(|action| action.id);
     (begun, moved)
 }
 

@@ -135,3 +135,119 @@ async fn a_lease_ends_when_the_settings_say() {
     let due = gate::ActionStore::due(&store, 10).await.unwrap();
     assert_eq!(due.iter().map(|due| due.what).collect::<Vec<_>>(), [gate::DueFor::Takeover]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn renewals_and_turns_over_the_same_actions_do_not_wait_for_each_other_in_a_circle() {
+    let Some((_database, store)) = store().await else { return };
+    let mut scribe = Scribe::founded(6, &*store).await;
+    let mint = scribe.mint();
+    let (agent, (request, _)) =
+        (scribe.agent("one"), sample::request(&serde_json::json!({}), &mint));
+    let mut actions: Vec<_> = (0..200).map(|_| sample::action(&agent, request, &mint)).collect();
+    actions.sort_by_key(|action| action.id);
+    let begin = actions.iter().map(|a| Change::ActionBegun(Box::new(a.clone()), Vec::new()));
+    scribe.append(&*store, begin.collect::<Vec<_>>()).await.unwrap();
+    let held: Vec<_> = actions
+        .iter()
+        .map(|action| gate::HeldLease {
+            org: scribe.org,
+            action: action.id,
+            lease: action.lease.clone().unwrap(),
+        })
+        .collect();
+    let renewing = tokio::spawn({
+        let (store, held) = (std::sync::Arc::clone(&store), held.clone());
+        async move {
+            for _ in 0..40 {
+                let renewed = gate::ActionStore::renew(&*store, &held).await.unwrap();
+                assert_eq!(renewed.len(), held.len());
+            }
+        }
+    });
+    // Each turn names the actions the other way round.
+    for _ in 0..40 {
+        actions.reverse();
+        let moves = actions.iter().map(|a| Change::ActionMoved(Box::new(a.clone())));
+        scribe.append(&*store, moves.collect::<Vec<_>>()).await.unwrap();
+    }
+    renewing.await.unwrap();
+}
+
+/// How many actions the org below has.
+const MANY: usize = 20 * 256;
+
+#[tokio::test]
+async fn statements_planned_on_empty_tables_find_single_rows_in_large_ones() {
+    let Some((database, store)) = store().await else { return };
+    let mut scribe = Scribe::founded(7, &*store).await;
+    let agent = scribe.agent("busy");
+    let mut first = None;
+    // The first round plans every statement; only then the tables grow.
+    for round in 0..20 {
+        let mint = scribe.mint();
+        let mut draft = Draft::default();
+        for number in 0..256 {
+            let args = serde_json::json!({ "number": number });
+            let (request, disclosure) = sample::request(&args, &mint);
+            let mut action = sample::action(&agent, request, &mint);
+            action.mode = model::Mode::Proxy;
+            let until = scribe.now + Duration::from_hours(1);
+            let known = sample::known(&action, &format!("{round}/{number}"), until);
+            draft.deeds.push(scribe.deed(Some(action.id)));
+            draft.events.push(scribe.event(Some(action.id)));
+            first.get_or_insert_with(|| (action.clone(), known.clone()));
+            draft.changes.push(Change::Known(known));
+            draft.changes.push(Change::ActionBegun(Box::new(action), vec![disclosure]));
+        }
+        scribe.append(&*store, draft).await.unwrap();
+        let (action, known) = first.as_ref().unwrap();
+        touch(&store, &mut scribe, action, known).await;
+    }
+    // A server process reports what it has read when it ends.
+    drop(store);
+    let owner = database.owner().await;
+    let sql = "select coalesce(sum(idx_tup_fetch + seq_tup_read), 0)::bigint,
+            (select sum(idx_tup_read)::bigint from pg_stat_user_indexes),
+            (select count(*) from pg_stat_activity where usename = $1
+                and datname = current_database())
+        from pg_stat_user_tables";
+    for _ in 0..100 {
+        let row = owner.query_one(sql, &[&database.role()]).await.unwrap();
+        let (rows, entries, open): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
+        if open == 0 {
+            let many = i64::try_from(MANY).unwrap();
+            assert!(rows > 0, "nothing was counted");
+            assert!(rows < many && entries < many, "{rows} rows and {entries} entries were read");
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("the store's connections stay open");
+}
+
+/// Asks everything once that names single rows of the large tables.
+async fn touch(
+    store: &PostgresStore,
+    scribe: &mut Scribe,
+    action: &ledger::record::Action,
+    known: &ledger::record::Known,
+) {
+    use gate::ActionStore;
+    let needs = ledger::Needs {
+        actions: [action.id].into(),
+        known: [(known.agent, known.key.clone())].into(),
+        ..ledger::Needs::default()
+    };
+    assert_eq!(store.load(scribe.org, &needs).await.unwrap().actions.len(), 1);
+    assert!(store.action(scribe.org, action.id).await.unwrap().is_some());
+    assert!(store.known(scribe.org, known.agent, &known.key).await.unwrap().is_some());
+    let detail = store.detail(scribe.org, action.id).await.unwrap().unwrap();
+    assert_eq!((detail.deeds.len(), detail.disclosures.len()), (1, 2));
+    let lease = action.lease.clone().unwrap();
+    let held = gate::HeldLease { org: scribe.org, action: action.id, lease };
+    assert_eq!(store.renew(&[held]).await.unwrap().len(), 1);
+    let digest = store.last_tool_digest(scribe.org, action.agent.id, &action.tool).await.unwrap();
+    assert_eq!(digest, action.tool_digest);
+    let moved = Change::ActionMoved(Box::new(action.clone()));
+    scribe.append(store, vec![moved, Change::Known(known.clone())]).await.unwrap();
+}
