@@ -53,8 +53,7 @@ async fn events_carry_no_payload_and_no_address() {
     let mark = name();
     let body = crate::house::call("lab.note", json!({ "mark": mark }));
     let request = Request::post("/v1/actions", &body);
-    let action =
-        caller.send(request.header("Service-On-Behalf-Of", "ann@shop.example")).await.ok();
+    let action = caller.send(request.header("Service-On-Behalf-Of", "ann@shop.example")).await.ok();
     for message in stream.until_sealed(&action).await {
         let text = message.data.to_string();
         assert!(!text.contains(&format!("\"mark\":\"{mark}\"")), "{text}");
@@ -147,8 +146,7 @@ async fn an_agent_sees_its_own_events_and_the_org_sees_all() {
     all.until_sealed(&theirs).await;
     all.until_sealed(&mine).await;
     let agent = mine["agent"]["id"].as_str().unwrap();
-    let mut of_agent =
-        Stream::open(&org, Request::get(&format!("/v1/events?agent={agent}"))).await;
+    let mut of_agent = Stream::open(&org, Request::get(&format!("/v1/events?agent={agent}"))).await;
     let again = note(&caller).await;
     assert_eq!(of_agent.until_sealed(&again).await.len(), 3);
 }

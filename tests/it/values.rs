@@ -25,7 +25,11 @@ async fn every_type_comes_back_without_loss() {
         "nothing": null,
     });
     assert_eq!(action["execution"]["result"], expected);
-    assert_eq!(caller.detail(&action).await["result"], expected, "what was sealed is what was told");
+    assert_eq!(
+        caller.detail(&action).await["result"],
+        expected,
+        "what was sealed is what was told"
+    );
 }
 
 #[tokio::test]
