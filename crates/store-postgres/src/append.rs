@@ -24,6 +24,7 @@ use crate::{
 };
 
 const ATTEMPT: &str = "append a turn";
+const READY: &str = "get a connection ready for a turn";
 
 /// One statement of the transaction.
 pub(crate) struct Step<'a> {
@@ -57,7 +58,7 @@ impl PostgresStore {
         let steps = self.steps(turn).map_err(|fault| AppendError::Refused(fault.down(ATTEMPT)))?;
         let (calls, guards): (Vec<_>, Vec<_>) =
             steps.into_iter().map(|step| (step.call, step.guards)).unzip();
-        let session = self.database.session(&calls).await.map_err(|fault| fault.down(ATTEMPT))?;
+        let session = self.database.session(&calls).await.map_err(|fault| fault.down(READY))?;
         failpoint::hit("append.unsent").map_err(injected)?;
         let answered = session.send(&calls).await;
         let answers = answered.map_err(|unanswered| error(unanswered, &guards))?;

@@ -54,14 +54,16 @@ pub(crate) async fn send(
     let mut reach = Reach::CutOff;
     poll_fn(|cx| {
         for (at, (future, answered)) in asked.iter_mut().enumerate() {
-            if answered.is_none() {
-                match (future.as_mut().poll(cx), reach) {
-                    (Poll::Ready(Err(error)), Reach::CutOff) => {
-                        return Poll::Ready(Err(Failed { at, error, reach }));
-                    }
-                    (Poll::Ready(answer), Reach::CutOff | Reach::Whole) => *answered = Some(answer),
-                    (Poll::Pending, Reach::CutOff | Reach::Whole) => {}
+            if answered.is_some() {
+                continue;
+            }
+            match future.as_mut().poll(cx) {
+                // What the server answers, it answers to what it got; the rest may follow.
+                Poll::Ready(Err(error)) if cut_off(reach, &error) => {
+                    return Poll::Ready(Err(Failed { at, error, reach }));
                 }
+                Poll::Ready(answer) => *answered = Some(answer),
+                Poll::Pending => {}
             }
         }
         reach = Reach::Whole;
@@ -70,6 +72,11 @@ pub(crate) async fn send(
     .await?;
     let rows = |(_, answered): (Asked<'_>, Answered)| answered.and_then(Result::ok);
     Ok(asked.into_iter().map(|asked| rows(asked).unwrap_or_default()).collect())
+}
+
+/// Returns whether a statement failed before it was sent.
+fn cut_off(reach: Reach, error: &Error) -> bool {
+    reach == Reach::CutOff && error.as_db_error().is_none()
 }
 
 type Answered = Option<Result<Vec<Row>, Error>>;
