@@ -129,7 +129,7 @@ pub trait LedgerStore: Send + Sync {
 
     /// Returns whether this turn, whose commit got no answer, was committed.
     ///
-    /// When it was not, the store moves the head's version on, so that a commit which is still on
+    /// When it was not, the store bars the turn by its name, so that a commit which is still on
     /// its way loses: after `false` the turn can never become part of the record.
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown>;
 }
