@@ -8,14 +8,14 @@ use tokio::{
 };
 
 /// Sends the bytes and returns everything that comes back until the service closes, or until it
-/// says nothing for a second.
+/// says nothing for a while.
 pub(crate) async fn exchange(address: SocketAddr, request: &[u8]) -> String {
     let mut socket = TcpStream::connect(address).await.unwrap();
     socket.write_all(request).await.unwrap();
     let mut answer = Vec::new();
     let mut part = [0; 4096];
     while let Ok(Ok(read @ 1..)) =
-        tokio::time::timeout(Duration::from_secs(1), socket.read(&mut part)).await
+        tokio::time::timeout(Duration::from_secs(3), socket.read(&mut part)).await
     {
         answer.extend_from_slice(&part[..read]);
     }
