@@ -26,12 +26,12 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 pub(crate) use caller::{Answer, Caller, Request, call};
-pub(crate) use cluster::{Cluster, Database};
+pub(crate) use cluster::Database;
 pub(crate) use postgres::OwnPostgres;
 pub(crate) use raw::exchange;
-pub(crate) use records::{Deed, lines};
+pub(crate) use records::lines;
 pub(crate) use service::{Service, Start};
-pub(crate) use site::{Binaries, Site, binaries};
+pub(crate) use site::{Site, binaries};
 pub(crate) use stream::{Message, Stream};
 pub(crate) use verbs::Verbs;
 
@@ -177,7 +177,7 @@ impl SharedHouse {
         let made = SHARED.get_or_init(|| async {
             let house = House::new("gate: { max_result_bytes: 65536 }\n").await?;
             let service = house.serve().await;
-            Some(Self { house, service })
+            Some(Self { service, house })
         });
         made.await.as_ref()
     }

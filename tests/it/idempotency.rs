@@ -32,7 +32,7 @@ async fn the_same_call_under_the_same_key_is_answered_with_its_action() {
 
 #[tokio::test]
 async fn spelling_and_waiting_are_no_part_of_what_is_compared() {
-    let Some((shared, caller)) = caller().await else { return };
+    let Some((_shared, caller)) = caller().await else { return };
     let mark = name();
     let first = caller.send(note(&mark).keyed(&mark)).await.ok();
     let spelled = format!(

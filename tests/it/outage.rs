@@ -33,7 +33,7 @@ impl Stage {
         let house = House::build(plan).await;
         let service = house.serve().await;
         let caller = service.caller(&house.agent("patient").await.key);
-        Some(Self { house, service, caller, postgres })
+        Some(Self { service, house, caller, postgres })
     }
 
     async fn is_well(&self) -> bool {

@@ -68,7 +68,7 @@ async fn filters_of_a_list_combine() {
     let fine = caller.executed("lab.divide", json!({ "by": 4 })).await;
     let failed = caller.executed("lab.divide", json!({ "by": 0 })).await;
     let list = async |filter: &str| ids(&caller.get(&format!("/v1/actions?{filter}")).await.ok());
-    assert_eq!(list("decision=allow&verdict=VERIFIED&level=L0").await.contains(&fine["id"]), true);
+    assert!(list("decision=allow&verdict=VERIFIED&level=L0").await.contains(&fine["id"]));
     assert_eq!(list("q=tool_error").await, [failed["id"].clone()]);
     assert_eq!(list("decision=deny,require_approval").await, Vec::<Value>::new());
     let from = fine["created_at"].as_str().unwrap();

@@ -87,9 +87,10 @@ fn against_its_rows(action: &Recorded, rows: i64) -> Option<String> {
     let said = (status.as_str(), execution.as_deref());
     match (said, rows) {
         (_, 2..) => Some(format!("`{key}` ran {rows} times")),
-        (("executed", Some("succeeded")), 1) | (("failed", Some("failed")), 0) => None,
-        // Nobody could say, and nobody said.
-        (("executed", Some("unknown")), 0 | 1) => None,
+        // An unknown outcome says nothing of the rows.
+        (("executed", Some("succeeded")), 1)
+        | (("failed", Some("failed")), 0)
+        | (("executed", Some("unknown")), 0 | 1) => None,
         (said, rows) => Some(format!("`{key}` is {said:?} and left {rows} rows")),
     }
 }

@@ -113,7 +113,7 @@ impl House {
 
 /// Returns the deeds as `chancery verify` reads them.
 pub(crate) fn lines(deeds: &[Deed]) -> String {
-    deeds.iter().map(|deed| format!("{}\n", deed.envelope())).collect()
+    deeds.iter().fold(String::new(), |lines, deed| lines + &deed.envelope().to_string() + "\n")
 }
 
 fn checked(output: &Output) -> Checked {

@@ -101,10 +101,10 @@ impl Site {
     }
 
     async fn copy(&self, template: &str, name: &str, owner: &str) -> Database {
-        let (copy, template) = (format!("{name}-{template}"), self.template(template).name);
-        let sql = format!("create database \"{copy}\" template {template} owner \"{owner}\"");
         // One copy at a time: a template must have no visitors while it is copied.
         static COPYING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+        let (copy, template) = (format!("{name}-{template}"), self.template(template).name);
+        let sql = format!("create database \"{copy}\" template {template} owner \"{owner}\"");
         let _copying = COPYING.lock().await;
         self.cluster.run(&sql).await;
         self.cluster.database(&copy)
