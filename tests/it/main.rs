@@ -23,6 +23,8 @@ mod offline;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
+mod promises;
+#[cfg(test)]
 mod proxy;
 #[cfg(test)]
 mod reading;

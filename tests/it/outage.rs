@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Longer than the service may take to say that it cannot answer.
-const SAYS_SO_WITHIN: Duration = Duration::from_millis(2500);
+const SAYS_SO_WITHIN: Duration = Duration::from_secs(2);
 /// How soon after its database it must be well again.
 const WELL_WITHIN: Duration = Duration::from_secs(5);
 
