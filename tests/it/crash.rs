@@ -60,12 +60,16 @@ async fn crash_at_every_named_point_loses_nothing_and_repeats_nothing() {
         eprintln!("left out: crashes need `CHANCERY_FAILPOINT_BIN`; `cargo xtask test` sets it");
         return;
     }
-    let rounds = env::var("CHANCERY_CRASH_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap());
+    let rounds = rounds();
     // Leases run out for all of them at the same time.
     let played: Vec<_> = CELLS.iter().map(|cell| tokio::spawn(play(cell, rounds))).collect();
     for cell in played {
         cell.await.unwrap();
     }
+}
+
+fn rounds() -> u32 {
+    env::var("CHANCERY_CRASH_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap())
 }
 
 async fn play(cell: &'static Cell, rounds: u32) {
@@ -95,10 +99,10 @@ async fn crash_at_any_moment_under_load_loses_nothing_and_repeats_nothing() {
     let Some(house) = House::new("").await else { return };
     let agent = house.agent("crasher").await;
     let mut load = Load::default();
-    for kill in 0..3_u32 {
+    for kill in 0..3 * rounds() {
         let mut service = house.serve().await;
         let running = load.start(&service.caller(&agent.key));
-        tokio::time::sleep(Duration::from_millis(400 + 170 * u64::from(kill))).await;
+        tokio::time::sleep(Duration::from_millis(400 + 170 * u64::from(kill % 7))).await;
         service.kill();
         running.end(&mut load).await;
     }
@@ -120,7 +124,7 @@ async fn crash_of_postgresql_under_load_loses_nothing_and_repeats_nothing() {
     let service = house.serve().await;
     let caller = service.caller(&agent.key);
     let mut load = Load::default();
-    for _ in 0..2 {
+    for _ in 0..2 * rounds() {
         let running = load.start(&caller);
         tokio::time::sleep(Duration::from_millis(700)).await;
         postgres.kill();

@@ -31,6 +31,8 @@ mod reading;
 #[cfg(test)]
 mod shutdown;
 #[cfg(test)]
+mod stops;
+#[cfg(test)]
 mod stories;
 #[cfg(test)]
 mod straight_way;

@@ -88,7 +88,7 @@ impl Scene {
             action = caller.send(edge_report(&action)).await.ok();
             evidence.note(mark, Some(action.clone()));
         }
-        if self == Self::Lapse {
+        while action["state"] != "sealed" {
             let path = format!("/v1/actions/{}?wait=25", action["id"].as_str().unwrap());
             action = caller.get(&path).await.ok();
             evidence.note(mark, Some(action.clone()));

@@ -3,14 +3,20 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Method;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use serde_json::Value;
 
-use super::caller::{Answer, Caller, Request};
+use super::{
+    caller::{Answer, Caller, Request},
+    judge,
+};
 
 /// Longer than any message that is to come takes.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Where streams are.
+const PATH: &str = "/v1/events";
 
 /// One message of a stream, or one comment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -36,12 +42,15 @@ impl Stream {
     /// Opens a stream, or returns the error that was answered.
     pub(crate) async fn try_open(caller: &Caller, request: Request) -> Result<Self, Answer> {
         let (head, body) = caller.open(request).await.into_parts();
-        if head.status == 200 {
-            assert_eq!(head.headers["content-type"], "text/event-stream");
+        let streams = head.status == 200;
+        let mut answer = Answer { status: head.status, headers: head.headers, body: Bytes::new() };
+        if streams {
+            judge::check(&Method::GET, PATH, &answer);
             return Ok(Self { body, unread: String::new() });
         }
-        let body = body.collect().await.unwrap().to_bytes();
-        Err(Answer { status: head.status, headers: head.headers, body })
+        answer.body = body.collect().await.unwrap().to_bytes();
+        judge::check(&Method::GET, PATH, &answer);
+        Err(answer)
     }
 
     /// Opens a stream and passes its beginning.

@@ -1,0 +1,165 @@
+//! Stop: nothing of a stopped agent, or of a stopped org, starts once the Stop was answered.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::{
+    house::{Agent, Caller, House, Request, SharedHouse, call, name},
+    proxy::{authorized, report},
+    straight_way::assert_sealed,
+};
+
+impl House {
+    /// Stops or starts an agent.
+    async fn tell(&self, verb: &str, agent: &Agent) {
+        let words = ["agent", verb, &agent.id, "--reason", "A test.", "--org", &self.org];
+        self.verbs.run(&words).await;
+    }
+
+    /// Stops or starts the whole org.
+    async fn tell_all(&self, verb: &str) {
+        self.verbs.run(&["org", verb, "--reason", "A test.", "--org", &self.org]).await;
+    }
+}
+
+/// Calls and must be refused, recorded and sealed, by this code.
+async fn refused(caller: &Caller, code: &str) {
+    let answer = caller.call("lab.note", json!({ "mark": "stopped" })).await;
+    let error = answer.error(403, code, None);
+    assert_eq!(error["type"], "permission_error");
+    assert_sealed(&error["action"], "denied");
+    assert_eq!(error["action"]["decision"]["source"], "stop");
+}
+
+#[tokio::test]
+async fn a_stopped_agent_is_refused_until_it_is_started() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let agent = shared.house.agent(&name()).await;
+    let caller = shared.service.caller(&agent.key);
+    shared.house.tell("stop", &agent).await;
+    refused(&caller, "agent_stopped").await;
+    // Another agent of the org goes on.
+    shared.caller().await.executed("lab.sleep", json!({ "milliseconds": 0 })).await;
+    shared.house.tell("start", &agent).await;
+    caller.executed("lab.sleep", json!({ "milliseconds": 0 })).await;
+}
+
+#[tokio::test]
+async fn a_stopped_org_refuses_every_agent_until_it_is_started() {
+    let Some(house) = House::new("").await else { return };
+    let service = house.serve().await;
+    let one = service.caller(&house.agent("one").await.key);
+    let other = service.caller(&house.agent("other").await.key);
+    one.executed("lab.sleep", json!({ "milliseconds": 0 })).await;
+    house.tell_all("stop").await;
+    refused(&one, "org_stopped").await;
+    refused(&other, "org_stopped").await;
+    house.tell_all("start").await;
+    other.executed("lab.sleep", json!({ "milliseconds": 0 })).await;
+    assert_eq!(house.notes("stopped").await, 0);
+    house.sound_log(&one).await;
+}
+
+#[tokio::test]
+async fn a_stop_ends_the_agents_waits_at_once() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let agent = shared.house.agent(&name()).await;
+    let caller = shared.service.caller(&agent.key);
+    let args = json!({ "order": 15, "amount": 88, "reason": "broken" });
+    let held = caller.call("shop.refunds.create", args).await.is(202);
+    let path = format!("/v1/actions/{}?wait=25", held["id"].as_str().unwrap());
+    let waiting = {
+        let (caller, path) = (caller.clone(), path.clone());
+        tokio::spawn(async move { caller.get(&path).await })
+    };
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let began = Instant::now();
+    shared.house.tell("stop", &agent).await;
+    waiting.await.unwrap().error(403, "agent_stopped", None);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    // Another process stopped it; what this one knows of the key is a second old at most.
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    caller.get(&path).await.error(403, "agent_stopped", None);
+    // It may still read.
+    caller.get(&path.replace("wait=25", "wait=0")).await.ok();
+}
+
+#[tokio::test]
+async fn a_stopped_agents_pending_report_is_still_taken() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let agent = shared.house.agent(&name()).await;
+    let caller = shared.service.caller(&agent.key);
+    let action = authorized(&caller).await;
+    shared.house.tell("stop", &agent).await;
+    let sealed = caller.send(report(&action, json!({ "result": "done" }))).await.ok();
+    assert_sealed(&sealed, "executed");
+}
+
+#[tokio::test]
+async fn nothing_starts_on_any_instance_after_a_stop_was_answered() {
+    let Some(house) = House::new("").await else { return };
+    let (one, other) = tokio::join!(house.serve(), house.serve());
+    let agent = house.agent("runaway").await;
+    for round in 0..3 {
+        let clients = (0..16).map(|number| {
+            let service = if number % 2 == 0 { &one } else { &other };
+            let caller = service.caller(&agent.key);
+            tokio::spawn(async move { until_refused(&caller, &format!("{round}.{number}")).await })
+        });
+        let clients: Vec<_> = clients.collect();
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        house.tell("stop", &agent).await;
+        for client in clients {
+            client.await.unwrap();
+        }
+        house.tell("start", &agent).await;
+    }
+    // In the order of commits, no action begins between a Stop and the start behind it.
+    let sql = "with told as (
+                   select seq, kind, data, count(*) filter (where kind = 'agent.stopped')
+                                   over (order by seq) as stops,
+                          count(*) filter (where kind = 'agent.started')
+                                   over (order by seq) as starts
+                   from event where org_id = (select org_id from action limit 1))
+               select count(*) from told
+               where kind = 'action.created' and stops > starts and data like '%executing%'";
+    assert_eq!(house.control.count(sql).await, 0);
+    let stops = "select count(*) from event where kind = 'agent.stopped'";
+    assert_eq!(house.control.count(stops).await, 3, "the events are not those that are looked for");
+    let begun = "select count(*) from event where kind = 'action.created'
+                 and data like '%executing%'";
+    assert!(house.control.count(begun).await > 0);
+    house.sound_log(&one.anonymous()).await;
+}
+
+/// Sends calls until one is refused.
+async fn until_refused(caller: &Caller, mark: &str) {
+    let body = call("lab.note", json!({ "mark": mark }));
+    loop {
+        let answer = caller.send(Request::post("/v1/actions", &body)).await;
+        if answer.status == 403 {
+            answer.error(403, "agent_stopped", None);
+            return;
+        }
+        answer.ok();
+    }
+}
+
+#[tokio::test]
+async fn a_test_key_runs_nothing_that_is_live() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let house = &shared.house;
+    let agent = house.agent(&name()).await;
+    let words = ["key", "create", "--agent", &agent.id, "--test", "--org", &house.org];
+    let key = house.verbs.run(&words).await;
+    assert!(key.starts_with("svc_test_"), "{key}");
+    let caller = shared.service.caller(key.trim());
+    let mark = name();
+    let answer = caller.call("lab.note", json!({ "mark": mark })).await;
+    assert!(answer.status.is_client_error(), "{answer:?}");
+    let action: Value = answer.json()["error"]["action"].clone();
+    assert_sealed(&action, "denied");
+    assert_eq!(action["livemode"], false);
+    assert_eq!(house.notes(&mark).await, 0);
+}
