@@ -109,7 +109,10 @@ async fn nothing_starts_on_any_instance_after_a_stop_was_answered() {
         });
         let clients: Vec<_> = clients.collect();
         tokio::time::sleep(Duration::from_millis(200)).await;
+        let began = Instant::now();
         house.tell("stop", &agent).await;
+        println!("a Stop under load took {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(5), "a Stop starves under load");
         for client in clients {
             client.await.unwrap();
         }
