@@ -9,6 +9,8 @@ mod bad_input;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod credentials;
+#[cfg(test)]
 mod events;
 #[cfg(test)]
 mod failing;

@@ -1,5 +1,6 @@
 //! A PostgreSQL cluster as its superuser sees it, and databases of it.
 
+use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config, NoTls, config::Host};
 
 /// A running cluster.
@@ -65,16 +66,23 @@ impl Database {
 
     /// Returns a superuser's connection.
     pub(crate) async fn client(&self) -> Client {
+        self.connect().await.0
+    }
+
+    /// Runs statements. The connection has ended when this returns, so that the database can be a
+    /// template at once.
+    pub(crate) async fn run(&self, sql: &str) {
+        let (client, connection) = self.connect().await;
+        client.batch_execute(sql).await.unwrap();
+        drop(client);
+        connection.await.unwrap();
+    }
+
+    async fn connect(&self) -> (Client, JoinHandle<()>) {
         let (client, connection) =
             tokio_postgres::connect(&self.superuser_url(), NoTls).await.unwrap();
         // It ends with the client, or with the cluster that a test stops.
-        tokio::spawn(async move { drop(connection.await) });
-        client
-    }
-
-    /// Runs statements.
-    pub(crate) async fn run(&self, sql: &str) {
-        self.client().await.batch_execute(sql).await.unwrap();
+        (client, tokio::spawn(async move { drop(connection.await) }))
     }
 
     /// Returns the one number that a query gives.
