@@ -7,10 +7,10 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use model::{Clock, Entropy, OrgId};
+use model::{Clock, Entropy, OrgId, Timestamp};
 
 use crate::{
-    LedgerError, LedgerStore, Notices, Request, Snapshot, StoreDown,
+    Backlog, Figures, LedgerError, LedgerStore, Notices, Request, Snapshot, StoreDown,
     policies::Policies,
     queue::{Waiting, queued},
     turn::Driver,
@@ -18,6 +18,8 @@ use crate::{
 
 /// The most requests that one turn takes.
 const MAX_TURN: usize = 256;
+/// The most orgs that a look at unreadable policies asks the store about.
+const LOOKED_AT_AGAIN: usize = 16;
 
 /// Starts tasks that nobody waits for.
 pub trait Spawn: Send + Sync {
@@ -51,6 +53,7 @@ pub(crate) struct Shared {
     pub(crate) parts: Parts,
     pub(crate) policies: Policies,
     pub(crate) notices: Notices,
+    pub(crate) figures: Figures,
     queues: Mutex<HashMap<OrgId, Queue>>,
 }
 
@@ -58,6 +61,10 @@ pub(crate) struct Shared {
 #[derive(Default)]
 struct Queue {
     waiting: Vec<Box<dyn Waiting>>,
+    // When the first of those that wait came.
+    since: Option<Timestamp>,
+    // When the first of those under way came.
+    begun: Option<Timestamp>,
     // Absent while the driver has it.
     driver: Option<Box<Driver>>,
     driven: bool,
@@ -80,7 +87,8 @@ impl Ledger {
     pub fn new(parts: Parts) -> Self {
         let (policies, notices) = (Policies::default(), Notices::new());
         let queues = Mutex::default();
-        Self { shared: Arc::new(Shared { parts, policies, notices, queues }) }
+        let figures = Figures::new();
+        Self { shared: Arc::new(Shared { parts, policies, notices, figures, queues }) }
     }
 
     /// Returns where committed turns are told.
@@ -91,6 +99,25 @@ impl Ledger {
     /// Returns the sealer that signs this ledger's deeds.
     pub fn sealer(&self) -> &Arc<deed::Sealer> {
         &self.shared.parts.sealer
+    }
+
+    /// Returns what this ledger has done.
+    pub fn figures(&self) -> &Figures {
+        &self.shared.figures
+    }
+
+    /// Returns what waits for its turn now.
+    pub fn backlog(&self) -> Backlog {
+        self.shared.backlog()
+    }
+
+    /// Returns how many of the orgs that were looked at have an active policy that cannot be
+    /// read, looking at those again first.
+    pub async fn unreadable_policies(&self) -> Result<usize, StoreDown> {
+        for org in self.shared.policies.unreadable().into_iter().take(LOOKED_AT_AGAIN) {
+            self.shared.look(org).await?;
+        }
+        Ok(self.shared.policies.unreadable().len())
     }
 
     /// Returns what is known of an org now, for reading only.
@@ -144,16 +171,33 @@ impl Shared {
     fn push(&self, org: OrgId, waiting: Box<dyn Waiting>) -> Option<Box<Driver>> {
         let mut queues = self.queues();
         let queue = queues.entry(org).or_default();
+        queue.since.get_or_insert_with(|| self.parts.clock.now());
         queue.waiting.push(waiting);
         queue.start(org)
     }
 
     fn take(&self, org: OrgId) -> Option<Vec<Box<dyn Waiting>>> {
         let mut queues = self.queues();
-        let waiting = &mut queues.get_mut(&org)?.waiting;
+        let Queue { waiting, since, begun, .. } = queues.get_mut(&org)?;
         let rest = waiting.split_off(waiting.len().min(MAX_TURN));
         let batch = std::mem::replace(waiting, rest);
+        *begun = *since;
+        if waiting.is_empty() {
+            *since = None;
+        }
         (!batch.is_empty()).then_some(batch)
+    }
+
+    fn backlog(&self) -> Backlog {
+        let now = self.parts.clock.now();
+        self.queues().values().fold(Backlog::default(), |backlog, queue| {
+            let first = queue.begun.into_iter().chain(queue.since).min();
+            let age = first.map(|first| now.since(first)).unwrap_or_default();
+            Backlog {
+                requests: backlog.requests + queue.waiting.len(),
+                oldest: backlog.oldest.max(age),
+            }
+        })
     }
 
     /// Puts the driver to rest, or gives it back when requests came since the last look.

@@ -14,7 +14,9 @@
 //! Nothing here does IO: the store comes in as [`LedgerStore`], time as `model::Clock`,
 //! randomness as `model::Entropy`, and tasks as [`Spawn`].
 
+mod counter;
 mod entry;
+mod figures;
 mod ledger;
 mod notice;
 mod policies;
@@ -24,7 +26,9 @@ mod snapshot;
 mod store;
 mod turn;
 
+pub use counter::CounterScope;
 pub use entry::{Change, DeedEntry, Entry, Request};
+pub use figures::{Backlog, Figures};
 pub use ledger::{Ledger, Parts, Spawn};
 pub use notice::{Notice, Notices};
 pub use snapshot::{Base, Head, LoadedPolicy, Needs, Snapshot};

@@ -1,7 +1,7 @@
 //! Compiled policies by version. A version never changes, so what was compiled once holds.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -12,7 +12,10 @@ use crate::{LedgerStore, LoadedPolicy, StoreDown, record::ActivePolicy};
 const KEPT: usize = 1_000;
 
 #[derive(Default)]
-pub(crate) struct Policies(Mutex<HashMap<PolicyVersionId, Arc<policy::Policy>>>);
+pub(crate) struct Policies {
+    compiled: Mutex<HashMap<PolicyVersionId, Arc<policy::Policy>>>,
+    unreadable: Mutex<BTreeSet<OrgId>>,
+}
 
 impl Policies {
     /// Returns the policies that are active, each with its compiled form or without one when
@@ -31,7 +34,20 @@ impl Policies {
             };
             loaded.push(LoadedPolicy { active: *active, policy });
         }
+        let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        if loaded.iter().any(|loaded| loaded.policy.is_none()) {
+            unreadable.insert(org);
+        } else {
+            unreadable.remove(&org);
+        }
+        drop(unreadable);
         Ok(loaded)
+    }
+
+    /// Returns the orgs that had an active policy which could not be read when last looked at.
+    pub(crate) fn unreadable(&self) -> Vec<OrgId> {
+        let unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+        unreadable.iter().copied().collect()
     }
 
     async fn compile(
@@ -48,7 +64,7 @@ impl Policies {
             return Ok(None);
         };
         let policy = Arc::new(policy);
-        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cache = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= KEPT {
             cache.clear();
         }
@@ -57,7 +73,7 @@ impl Policies {
     }
 
     fn cached(&self, version: PolicyVersionId) -> Option<Arc<policy::Policy>> {
-        let cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let cache = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         cache.get(&version).map(Arc::clone)
     }
 }

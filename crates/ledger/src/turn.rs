@@ -60,6 +60,7 @@ impl Driver {
     pub(crate) async fn turn(&mut self, shared: &Shared, batch: Vec<Box<dyn Waiting>>) {
         let mut batches = vec![batch];
         while let Some(mut batch) = batches.pop() {
+            let begun = shared.parts.clock.now();
             let outcome = self.settle(shared, &mut batch).await;
             match outcome {
                 Outcome::Refused if batch.len() > 1 => {
@@ -68,15 +69,18 @@ impl Driver {
                     batches.extend([rest, batch]);
                 }
                 Outcome::Done(decided) => {
+                    let took = shared.parts.clock.now().since(begun);
+                    shared.figures.seconds.add(took.as_secs_f64());
+                    shared.figures.requests.add(count(decided));
                     let rest = batch.split_off(decided);
                     tell(batch, Ok(()));
                     if !rest.is_empty() {
                         batches.push(rest);
                     }
                 }
-                Outcome::Failed(error) => tell(batch, Err(error)),
-                Outcome::Refused => tell(batch, Err(LedgerError::Fault)),
-                Outcome::Again => tell(batch, Err(LedgerError::Unavailable)),
+                Outcome::Failed(error) => fail(shared, batch, error),
+                Outcome::Refused => fail(shared, batch, LedgerError::Fault),
+                Outcome::Again => fail(shared, batch, LedgerError::Unavailable),
             }
         }
     }
@@ -85,7 +89,7 @@ impl Driver {
     async fn settle(&mut self, shared: &Shared, batch: &mut [Box<dyn Waiting>]) -> Outcome {
         for _ in 0..MAX_LOST {
             match self.attempt(shared, batch).await {
-                Ok(Outcome::Again) => {}
+                Ok(Outcome::Again) => shared.figures.lost_heads.one(),
                 Ok(outcome) => return outcome,
                 Err(down) => {
                     tracing::warn!(org = %self.org, error = %chain(&down), "the store is down");
@@ -110,6 +114,7 @@ impl Driver {
             Ok(None) if remembered => return Ok(Outcome::Again),
             Ok(None) => return Ok(Outcome::Done(batch.len())),
             Err(fault) => {
+                shared.figures.hold_sealing();
                 tracing::error!(org = %self.org, error = %chain(&fault), "a turn was not drafted");
                 return Ok(Outcome::Failed(LedgerError::Fault));
             }
@@ -215,6 +220,7 @@ impl Driver {
                 Outcome::Refused
             }
             Err(AppendError::InDoubt(down)) => {
+                shared.figures.doubts.one();
                 tracing::warn!(org = %self.org, error = %chain(&down), "a commit is in doubt");
                 self.resolve(shared, Draft { turn, after, decided }).await
             }
@@ -245,12 +251,14 @@ impl Driver {
         let Some(turn) = &self.doubt else { return Ok(()) };
         let committed = shared.parts.store.settle(turn).await?;
         if let Some(turn) = self.doubt.take().filter(|_| committed) {
+            shared.figures.won(turn.deeds.len());
             shared.notices.tell(Notice { org: turn.org, events: turn.events });
         }
         Ok(())
     }
 
     fn won(&mut self, shared: &Shared, turn: Turn, mut after: Snapshot) {
+        shared.figures.won(turn.deeds.len());
         // A new org and a new policy are read back whole; everything else memory has.
         if turn.expected.is_some() && !changes_policy(&turn.changes) {
             after.forget_settled();
@@ -296,6 +304,16 @@ impl Place<'_> {
 fn genesis(host: &str, mint: &Mint<'_>) -> Result<Head, deed::BadText> {
     let log = deed::LogOrigin::new(host, mint.id(model::LogId::from_uuid))?;
     Ok(Head { version: 0, chain: deed::ChainHead::genesis(log), event_seq: 0 })
+}
+
+/// Returns the count as a measured value; turns are far smaller than what a double holds.
+fn count(requests: usize) -> f64 {
+    u32::try_from(requests).map_or(f64::MAX, f64::from)
+}
+
+fn fail(shared: &Shared, batch: Vec<Box<dyn Waiting>>, error: LedgerError) {
+    shared.figures.failed.one();
+    tell(batch, Err(error));
 }
 
 fn tell(batch: Vec<Box<dyn Waiting>>, outcome: Result<(), LedgerError>) {

@@ -26,7 +26,7 @@ pub(crate) struct Row {
 }
 
 /// Layer 0: the words everybody speaks.
-const WORDS: &[&str] = &["model", "crypto", "failpoint"];
+const WORDS: &[&str] = &["model", "crypto", "failpoint", "meter"];
 /// Layer 1: each decides one thing, and none knows another.
 const PURE: &[&str] = &["policy", "deed", "witness", "tool", "event"];
 /// Between 1 and 2: the one place where an organisation's truth changes.
@@ -38,10 +38,11 @@ const ADAPT: &[&str] = &["store-memory", "store-postgres", "egress", "connectors
 
 /// The table.
 #[rustfmt::skip]
-pub(crate) const ROWS: [Row; 18] = [
+pub(crate) const ROWS: [Row; 19] = [
     Row { name: "model",          layer: "0",     uses: &[&["failpoint"]],               world: World::Closed },
     Row { name: "crypto",         layer: "0",     uses: &[&["model", "failpoint"]],      world: World::Closed },
     Row { name: "failpoint",      layer: "0",     uses: &[],                             world: World::Closed },
+    Row { name: "meter",          layer: "0",     uses: &[],                             world: World::Closed },
     Row { name: "policy",         layer: "1",     uses: &[WORDS],                        world: World::Closed },
     Row { name: "deed",           layer: "1",     uses: &[WORDS],                        world: World::Closed },
     Row { name: "witness",        layer: "1",     uses: &[WORDS],                        world: World::Closed },
