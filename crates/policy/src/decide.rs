@@ -1,14 +1,14 @@
 //! Decides one call: the first rule that covers the tool and whose condition holds, else the
 //! default. Reads nothing, stores nothing.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use model::{Assurance, DecisionCode, DecisionOutcome, DecisionSource};
 
 use crate::{
     budget::{self, Charge},
     call::Call,
-    document::{Clause, Document, Excluded, Fallback, Rule, Source},
+    document::{Clause, Excluded, Fallback, Rule, Source},
     expr::{Failure, Machine, Scope},
     policy::Policy,
 };
@@ -23,11 +23,11 @@ pub struct Decision {
     /// What decided.
     pub source: DecisionSource,
     /// The rule that decided, or whose condition could not be evaluated.
-    pub rule_id: Option<String>,
+    pub rule_id: Option<Arc<str>>,
     /// The rule's or the default's own sentence.
-    pub reason: Option<String>,
+    pub reason: Option<Arc<str>>,
     /// Who must say yes; there whenever the outcome is `require_approval`.
-    pub approval: Option<ApprovalClause>,
+    pub approval: Option<Arc<ApprovalClause>>,
     /// What the call takes from budgets; all of them must admit it.
     pub charges: Vec<Charge>,
     /// The part of an expression that had no value, and why; there whenever the code is
@@ -68,8 +68,8 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
         .walk(document, (&candidates, &scope), |rule| rule.verdict(&mut machine))
         .transpose();
     let decision = match matched {
-        Ok(Some(rule)) => by_rule(document, rule),
-        Ok(None) => by_default(document, &document.default),
+        Ok(Some(rule)) => by_rule(rule),
+        Ok(None) => by_default(&document.default),
         Err(broken) => return unavailable(Some(&broken.rule.id), broken.explain()),
     };
     if decision.outcome == DecisionOutcome::Deny {
@@ -78,7 +78,7 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
     let budgets = candidates.budgets.iter().filter_map(|place| document.budgets.get(*place));
     match budget::charges(budgets, call, &mut machine) {
         Ok(charges) => Decision { charges, ..decision },
-        Err(failure) => unavailable(decision.rule_id.as_deref(), failure),
+        Err(failure) => unavailable(decision.rule_id.as_ref(), failure),
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn in_words(source: &Source, failure: &Failure<'_>) -> String {
     format!("`{part}`: {}", failure.cause)
 }
 
-fn by_rule(document: &Document, rule: &Rule) -> Decision {
+fn by_rule(rule: &Rule) -> Decision {
     let code = match rule.outcome {
         DecisionOutcome::Allow => None,
         DecisionOutcome::Deny => Some(DecisionCode::PolicyDenied),
@@ -129,13 +129,13 @@ fn by_rule(document: &Document, rule: &Rule) -> Decision {
         source: DecisionSource::Rule,
         rule_id: Some(rule.id.clone()),
         reason: rule.reason.clone(),
-        approval: approval(document, rule.outcome, rule.approval.as_ref()),
+        approval: rule.asks.clone(),
         charges: Vec::new(),
         failure: None,
     }
 }
 
-fn by_default(document: &Document, default: &Fallback) -> Decision {
+fn by_default(default: &Fallback) -> Decision {
     let code = match default.outcome {
         DecisionOutcome::Allow => None,
         DecisionOutcome::Deny => Some(DecisionCode::DefaultDenied),
@@ -147,18 +147,18 @@ fn by_default(document: &Document, default: &Fallback) -> Decision {
         source: DecisionSource::Default,
         rule_id: None,
         reason: default.reason.clone(),
-        approval: approval(document, default.outcome, default.approval.as_ref()),
+        approval: default.asks.clone(),
         charges: Vec::new(),
         failure: None,
     }
 }
 
-fn unavailable(rule_id: Option<&str>, failure: String) -> Decision {
+fn unavailable(rule_id: Option<&Arc<str>>, failure: String) -> Decision {
     Decision {
         outcome: DecisionOutcome::Deny,
         code: Some(DecisionCode::PolicyUnavailable),
         source: DecisionSource::Builtin,
-        rule_id: rule_id.map(str::to_owned),
+        rule_id: rule_id.map(Arc::clone),
         reason: None,
         approval: None,
         charges: Vec::new(),
@@ -166,22 +166,26 @@ fn unavailable(rule_id: Option<&str>, failure: String) -> Decision {
     }
 }
 
-fn approval(
-    document: &Document,
-    outcome: DecisionOutcome,
-    clause: Option<&Clause>,
-) -> Option<ApprovalClause> {
-    if outcome != DecisionOutcome::RequireApproval {
-        return None;
+impl ApprovalClause {
+    /// Returns what the policy asks of people, from what the rule says and what holds for all of
+    /// the policy; nothing where the outcome asks nobody.
+    pub(crate) fn of(
+        outcome: DecisionOutcome,
+        clause: Option<Clause>,
+        expires_in: Option<Duration>,
+    ) -> Option<Arc<Self>> {
+        if outcome != DecisionOutcome::RequireApproval {
+            return None;
+        }
+        let clause = clause.unwrap_or_default();
+        Some(Arc::new(Self {
+            from: clause.from,
+            count: clause.count.unwrap_or(1),
+            expires_in: clause.expires_in.or(expires_in),
+            exclude: clause.exclude.unwrap_or_else(|| vec![Excluded::OnBehalfOf]),
+            show: clause.show,
+            estimate: clause.estimate,
+            assurance: clause.assurance,
+        }))
     }
-    let clause = clause.cloned().unwrap_or_default();
-    Some(ApprovalClause {
-        from: clause.from,
-        count: clause.count.unwrap_or(1),
-        expires_in: clause.expires_in.or(document.expires_in),
-        exclude: clause.exclude.unwrap_or_else(|| vec![Excluded::OnBehalfOf]),
-        show: clause.show,
-        estimate: clause.estimate,
-        assurance: clause.assurance,
-    })
 }

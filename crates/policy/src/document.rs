@@ -14,6 +14,7 @@ use model::{Assurance, DecisionOutcome};
 use serde_json::Value;
 
 use crate::{
+    decide::ApprovalClause,
     error::{Code, Finding, Invalid, Severity},
     expr::{Constants, Decimal, Expr, Parsed},
     glob::Glob,
@@ -38,7 +39,6 @@ pub struct Document {
     pub(crate) default: Fallback,
     pub(crate) rules: Vec<Rule>,
     pub(crate) budgets: Vec<Budget>,
-    pub(crate) expires_in: Option<Duration>,
     /// The text, for the places of findings; a policy that only decides does not keep it.
     pub(crate) text: String,
     /// The document's data; its canonical form is what the digest covers.
@@ -49,19 +49,21 @@ pub struct Document {
 #[derive(Debug, Clone)]
 pub(crate) struct Fallback {
     pub(crate) outcome: DecisionOutcome,
-    pub(crate) reason: Option<String>,
-    pub(crate) approval: Option<Clause>,
+    pub(crate) reason: Option<Arc<str>>,
+    /// Who must say yes, when somebody must.
+    pub(crate) asks: Option<Arc<ApprovalClause>>,
 }
 
 /// One rule.
 #[derive(Debug, Clone)]
 pub(crate) struct Rule {
-    pub(crate) id: String,
+    pub(crate) id: Arc<str>,
     pub(crate) globs: Vec<Glob>,
     pub(crate) when: Option<Source>,
     pub(crate) outcome: DecisionOutcome,
-    pub(crate) reason: Option<String>,
-    pub(crate) approval: Option<Clause>,
+    pub(crate) reason: Option<Arc<str>>,
+    /// Who must say yes, when somebody must.
+    pub(crate) asks: Option<Arc<ApprovalClause>>,
     /// Where the rule stands, for findings about it as a whole.
     pub(crate) at: Mark,
 }
@@ -244,13 +246,13 @@ fn read(reader: &mut Reader<'_>, root: &Node) -> Option<Document> {
         let message = "expected `default`, such as `default: { outcome: deny }`";
         reader.push(Code::NoDefault, root.at, &path, message);
     }
-    let default = default.and_then(|field| rules::fallback(reader, field));
-    let rules = rules::rules(reader, fields.find("rules"));
-    let budgets = budget::budgets(reader, fields.find("budgets"));
     let expires_in = approval::policy_wide(reader, fields.find("approvals"));
+    let default = default.and_then(|field| rules::fallback(reader, field, expires_in));
+    let rules = rules::rules(reader, fields.find("rules"), expires_in);
+    let budgets = budget::budgets(reader, fields.find("budgets"));
     let json = root.to_json();
     let text = reader.source().to_owned();
-    Some(Document { default: default?, rules, budgets, expires_in, text, json })
+    Some(Document { default: default?, rules, budgets, text, json })
 }
 
 fn read_schema(reader: &mut Reader<'_>, field: Option<reader::Field<'_>>) {

@@ -85,7 +85,7 @@ impl Report<'_> {
         self.findings.push(Finding {
             severity,
             code,
-            rule: Some(self.rule.id.clone()),
+            rule: Some(self.rule.id.to_string()),
             path: format!("rules[{}]{key}", self.place),
             line: at.line,
             column: at.column,

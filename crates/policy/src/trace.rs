@@ -2,6 +2,8 @@
 //!
 //! A second way through the same evaluator; deciding itself carries none of this.
 
+use std::sync::Arc;
+
 use model::DecisionOutcome;
 
 use crate::{
@@ -36,7 +38,7 @@ pub struct Explanation {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The rule's id.
-    pub rule_id: String,
+    pub rule_id: Arc<str>,
     /// What came of it.
     pub answer: Answer,
 }

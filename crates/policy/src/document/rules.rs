@@ -1,5 +1,7 @@
 //! Reads `rules` and `default`.
 
+use std::{sync::Arc, time::Duration};
+
 use model::DecisionOutcome;
 
 use super::{
@@ -8,6 +10,7 @@ use super::{
     reader::{Field, Fields, Reader},
 };
 use crate::{
+    decide::ApprovalClause,
     error::Code,
     expr,
     tree::{Mark, Node},
@@ -20,7 +23,11 @@ pub(super) const OUTCOMES: [(&str, DecisionOutcome); 3] = [
 ];
 
 /// Reads the rules in the document's order.
-pub(super) fn rules(reader: &mut Reader<'_>, field: Option<Field<'_>>) -> Vec<Rule> {
+pub(super) fn rules(
+    reader: &mut Reader<'_>,
+    field: Option<Field<'_>>,
+    expires_in: Option<Duration>,
+) -> Vec<Rule> {
     let Some(field) = field else { return Vec::new() };
     let Some(items) = reader.list(&field) else { return Vec::new() };
     if items.len() > MAX_RULES {
@@ -31,15 +38,19 @@ pub(super) fn rules(reader: &mut Reader<'_>, field: Option<Field<'_>>) -> Vec<Ru
     let mut rules: Vec<Rule> = Vec::new();
     for (place, node) in items.iter().enumerate() {
         let path = Path::Item(&field.path, place);
-        rules.extend(rule(reader, node, &path));
+        rules.extend(rule(reader, (node, &path), expires_in));
         reader.set_owner(None);
     }
-    let ids: Vec<(&str, Mark)> = rules.iter().map(|rule| (rule.id.as_str(), rule.at)).collect();
+    let ids: Vec<(&str, Mark)> = rules.iter().map(|rule| (&*rule.id, rule.at)).collect();
     reader.unique(ids.into_iter(), &field.path);
     rules
 }
 
-fn rule(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Rule> {
+fn rule(
+    reader: &mut Reader<'_>,
+    (node, path): (&Node, &Path<'_>),
+    expires_in: Option<Duration>,
+) -> Option<Rule> {
     const KEYS: [&str; 6] = ["id", "match", "when", "outcome", "reason", "approval"];
     let fields = reader.map(node, path, &KEYS)?;
     let id = fields.need(reader, "id");
@@ -50,16 +61,21 @@ fn rule(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Rule> {
     let when = reader.expression(fields.find("when"), expr::condition);
     let ending = ending(reader, &fields);
     let (outcome, approval) = ending?;
-    let reason = reader.reason(fields.find("reason"));
-    Some(Rule { id: id?, globs: globs?, when, outcome, reason, approval, at: node.at })
+    let reason = reader.reason(fields.find("reason")).map(Arc::from);
+    let asks = ApprovalClause::of(outcome, approval, expires_in);
+    Some(Rule { id: id?.into(), globs: globs?, when, outcome, reason, asks, at: node.at })
 }
 
 /// Reads `default`.
-pub(super) fn fallback(reader: &mut Reader<'_>, field: Field<'_>) -> Option<Fallback> {
+pub(super) fn fallback(
+    reader: &mut Reader<'_>,
+    field: Field<'_>,
+    expires_in: Option<Duration>,
+) -> Option<Fallback> {
     let fields = reader.map(field.node, &field.path, &["outcome", "reason", "approval"])?;
-    let reason = reader.reason(fields.find("reason"));
+    let reason = reader.reason(fields.find("reason")).map(Arc::from);
     let (outcome, approval) = ending(reader, &fields)?;
-    Some(Fallback { outcome, reason, approval })
+    Some(Fallback { outcome, reason, asks: ApprovalClause::of(outcome, approval, expires_in) })
 }
 
 /// Reads the outcome and the approval that only one of the outcomes takes.

@@ -1,6 +1,9 @@
 //! Runs a file of tests over a policy, with counters of its own for budgets.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use model::{DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
 
@@ -35,7 +38,10 @@ impl Suite {
             }
         }
         let ids = policy.document.rules.iter().map(|rule| &rule.id);
-        Report { results, untested: ids.filter(|id| !decided.contains(*id)).cloned().collect() }
+        Report {
+            results,
+            untested: ids.filter(|id| !decided.contains(*id)).map(ToString::to_string).collect(),
+        }
     }
 
     fn run_case(
@@ -43,7 +49,7 @@ impl Suite {
         policy: &Policy,
         case: &Case,
         (agent, sample): (&Agent, &Sample),
-        decided: &mut BTreeSet<String>,
+        decided: &mut BTreeSet<Arc<str>>,
     ) -> Vec<String> {
         let mut counters = Counters::new();
         let mut now = self.now;

@@ -17,7 +17,7 @@ fn documented_call(policy: &Policy, line: &str) -> Option<(String, String)> {
         Some(DecisionCode::PolicyUnavailable) => DecisionCode::PolicyUnavailable.as_str(),
         _ => decision.outcome.as_str(),
     };
-    let rule = decision.rule_id.unwrap_or_else(|| "default".to_owned());
+    let rule = decision.rule_id.unwrap_or_else(|| "default".into());
     Some((format!("{found} by {rule}"), format!("{outcome} by {by}")))
 }
 

@@ -29,7 +29,7 @@ fn plainly(document: &Document, call: &Call<'_>) -> String {
 
 fn indexed(policy: &Policy, call: &Call<'_>) -> String {
     let decision = decide(policy, call);
-    let rule = decision.rule_id.unwrap_or_else(|| "default".to_owned());
+    let rule = decision.rule_id.unwrap_or_else(|| "default".into());
     format!("{rule} {:?}", decision.failure)
 }
 
