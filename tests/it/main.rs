@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credentials;
@@ -40,5 +42,7 @@ mod stories;
 mod straight_way;
 #[cfg(test)]
 mod values;
+#[cfg(test)]
+mod verifiers;
 #[cfg(test)]
 mod waits;

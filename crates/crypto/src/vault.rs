@@ -100,6 +100,11 @@ impl Ring {
         Ok(Secret::new(body))
     }
 
+    /// Returns the ids of the keys, which every ciphertext names in its bytes 1 to 8.
+    pub fn key_ids(&self) -> Vec<Vec<u8>> {
+        self.keys.iter().map(|key| key.id.to_vec()).collect()
+    }
+
     /// Returns a key for another purpose, derived from the ring's first key by HMAC-SHA-256.
     pub fn derive(&self, purpose: &str) -> Result<Secret<Vec<u8>>, VaultError> {
         let key = self.keys.first().ok_or(VaultError::BadRing)?;

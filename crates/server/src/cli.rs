@@ -39,8 +39,9 @@ pub enum Verb {
         /// A deed in API form; `-` reads standard input.
         file: PathBuf,
     },
-    /// Look at everything that the service needs: settings, record, keys, governed systems.
-    Check,
+    /// Look at the record and at everything that the service needs, and change nothing. Ends in 0
+    /// when all is well, in 1 when something is not, in 2 when it could not look.
+    Check(Check),
     /// Work on policies.
     #[command(subcommand)]
     Policy(Policy),
@@ -107,6 +108,14 @@ pub struct Verify {
     #[arg(long, value_name = "N")]
     pub expected_size: Option<u64>,
     /// Print the report as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `check` takes.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Check {
+    /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -44,7 +44,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Migrate(what) => in_runtime(serve::migrate(load(config)?, what)),
         Verb::Verify(what) => verify::run(&what),
         Verb::Inspect { file } => inspect::run(&file),
-        Verb::Check => wired(config, async |wired| check::run(wired).await),
+        Verb::Check(what) => in_runtime(check::run(config, what)),
         Verb::Policy(Policy::Lint { file }) => policy::lint(&file),
         Verb::Policy(Policy::Activate(what)) => {
             wired(config, async |wired| policy::activate(&wired.core, what).await)

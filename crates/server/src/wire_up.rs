@@ -6,6 +6,7 @@ mod egress_rules;
 mod seal_keys;
 
 pub(crate) use egress_rules::egress;
+pub(crate) use seal_keys::is_new_here;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -121,7 +122,8 @@ fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {
     }
 }
 
-async fn open_store(
+/// Returns the store, once it is clear that its database has the schema of this build.
+pub(crate) async fn open_store(
     settings: &Settings,
     database: &Database,
 ) -> Result<Arc<PostgresStore>, Failure> {

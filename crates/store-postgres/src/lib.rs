@@ -12,6 +12,7 @@ mod append;
 mod connect;
 mod database;
 mod fault;
+mod invariants;
 mod ledger_store;
 mod list;
 mod migrate;
@@ -28,6 +29,7 @@ use database::{Call, Database};
 use ledger::StoreDown;
 
 pub use connect::BadSettings;
+pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{GRANTS, Grant, MIGRATIONS, MigrateError, Migration, migrate};
 pub use schema::{CheckError, Durability};
 pub use settings::Settings;

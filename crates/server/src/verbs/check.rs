@@ -1,36 +1,75 @@
-//! `check`: everything that the service needs to serve. Settings, record, seal keys and
-//! checkpoints have been looked at when this begins; here the governed systems are asked.
+//! `check`: looks at the record of a live service and at everything that it needs. Changes
+//! nothing.
+//!
+//! The record comes first, each invariant on a line; then seal keys and checkpoints as a start
+//! would look at them; then the governed systems.
+
+mod report;
 
 use connectors::{Blueprint, CheckLine, CheckState};
 use ledger::record::Connector;
 
-use super::orgs;
+use super::{load, orgs};
 use crate::{
+    cli,
     exit::{Exit, Failure},
     print,
-    wire_up::{Wired, chain},
+    settings::{self, Settings},
+    telemetry,
+    wire_up::{Wired, chain, is_new_here, open_store, store_settings, wire_up},
 };
+use report::{Report, System};
 
-pub(super) async fn run(wired: &Wired) -> Result<Exit, Failure> {
-    print::line("ok    settings, record, seal keys and checkpoints");
-    let mut worst = CheckState::Pass;
-    for org in orgs(&wired.core).await? {
-        let connectors = wired.core.stores.accounts.connectors(org.id).await;
-        for connector in connectors.map_err(|error| Failure::internal(chain(&error)))? {
-            print::line(format!("\n{} {}, of org {}", connector.name, connector.id, org.id));
-            for line in lines(wired, connector).await {
-                worst = worse(worst, line.state);
-                print::line(printed(&line));
+/// Looks at everything and prints what it found. Whatever keeps it from looking ends in 2.
+pub(super) async fn run(
+    config: Option<&std::path::Path>,
+    what: cli::Check,
+) -> Result<Exit, Failure> {
+    let settings = load(config)?;
+    telemetry::start(settings.env, settings::LogLevel::quiet());
+    let report = look(&settings).await.map_err(|failure| Failure::usage(failure.sentence))?;
+    if what.json {
+        print::line(report.json().to_string());
+    } else {
+        report.lines().into_iter().for_each(print::line);
+    }
+    Ok(report.exit())
+}
+
+async fn look(settings: &Settings) -> Result<Report, Failure> {
+    let (Some(database), Some(vault)) = (&settings.database, &settings.vault) else {
+        let sentence = "a check needs `SERVICE_DATABASE_URL` and `SERVICE_VAULT_KEY`";
+        return Err(Failure::usage(sentence));
+    };
+    let store = open_store(settings, database).await?;
+    let found = store_postgres::look(&store_settings(database), &vault.key_ids()).await;
+    let mut report = Report::of(found.map_err(|error| Failure::internal(chain(&error)))?);
+    // A start would register a new key; a check leaves that to it.
+    if is_new_here(settings, store.as_ref()).await? {
+        let sentence = "the seal key file has a key that the next start will register";
+        report.not_started(CheckState::Advice, sentence.to_owned());
+        return Ok(report);
+    }
+    match wire_up(settings).await {
+        Ok(wired) => {
+            for org in orgs(&wired.core).await? {
+                let connectors = wired.core.stores.accounts.connectors(org.id).await;
+                for connector in connectors.map_err(|error| Failure::internal(chain(&error)))? {
+                    report.systems.push(system(&wired, connector).await);
+                }
             }
         }
+        Err(failure) => report.not_started(CheckState::Fail, failure.sentence),
     }
-    Ok(match worst {
-        CheckState::Pass | CheckState::Advice => Exit::Ok,
-        CheckState::Fail => Exit::FoundBad,
-    })
+    Ok(report)
 }
 
 /// Returns what the connector's adapter finds in the governed system.
+async fn system(wired: &Wired, connector: Connector) -> System {
+    let (org, id, name) = (connector.org, connector.id, connector.name.to_string());
+    System { org, id, name, lines: lines(wired, connector).await }
+}
+
 async fn lines(wired: &Wired, connector: Connector) -> Vec<CheckLine> {
     let failed = |name: &str, detail: String| {
         vec![CheckLine { name: name.to_owned(), state: CheckState::Fail, detail }]
@@ -52,21 +91,4 @@ async fn lines(wired: &Wired, connector: Connector) -> Vec<CheckLine> {
         Ok(lines) => lines,
         Err(error) => failed("connector", error.to_string()),
     }
-}
-
-fn worse(left: CheckState, right: CheckState) -> CheckState {
-    match (left, right) {
-        (CheckState::Fail, _) | (_, CheckState::Fail) => CheckState::Fail,
-        (CheckState::Advice, _) | (_, CheckState::Advice) => CheckState::Advice,
-        (CheckState::Pass, CheckState::Pass) => CheckState::Pass,
-    }
-}
-
-fn printed(line: &CheckLine) -> String {
-    let state = match line.state {
-        CheckState::Pass => "ok  ",
-        CheckState::Advice => "note",
-        CheckState::Fail => "FAIL",
-    };
-    format!("{state}  {}  {}", line.name, line.detail).trim_end().to_owned()
 }

@@ -2,12 +2,13 @@
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
+use admin::SealKeyStore;
 use deed::{SealKey, SealKeys, Sealer};
 use model::Timestamp;
 use zeroize::Zeroizing;
 
 use super::chain;
-use crate::{core::Stores, exit::Failure};
+use crate::{core::Stores, exit::Failure, settings::Settings};
 
 /// Returns the sealer, and the keys that were not registered before.
 pub(super) async fn load(
@@ -24,6 +25,18 @@ pub(super) async fn load(
         Failure::internal(format!("nothing can be sealed with these keys: {error}"))
     })?;
     Ok((sealer, registered.new))
+}
+
+/// Returns whether the file that the settings name has a key that this record does not know.
+pub(crate) async fn is_new_here(
+    settings: &Settings,
+    store: &dyn SealKeyStore,
+) -> Result<bool, Failure> {
+    let Some(file) = &settings.seal_key_file else { return Ok(false) };
+    let keys = read(file)?;
+    let registered = store.seal_keys().await.map_err(|error| Failure::internal(chain(&error)))?;
+    let mut here = keys.keys().map(|(_, private)| deed::thumbprint(private.public()));
+    Ok(here.any(|kid| registered.iter().all(|key| key.kid() != kid)))
 }
 
 fn read(file: &Path) -> Result<SealKeys, Failure> {

@@ -1,0 +1,117 @@
+//! What a check found, as lines for a person and as JSON. Looks at nothing itself.
+
+use connectors::{CheckLine, CheckState};
+use model::{ConnectorId, OrgId};
+use serde_json::{Value, json};
+use store_postgres::Finding;
+
+use crate::exit::Exit;
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Report {
+    record: Vec<Finding>,
+    /// What a start of the service would say, if it is more than nothing.
+    start: Option<(CheckState, String)>,
+    /// The governed systems.
+    pub(super) systems: Vec<System>,
+}
+
+/// What was found of one governed system.
+#[derive(Debug)]
+pub(super) struct System {
+    /// The connector's org.
+    pub(super) org: OrgId,
+    /// The connector.
+    pub(super) id: ConnectorId,
+    /// Its name.
+    pub(super) name: String,
+    /// What its adapter found.
+    pub(super) lines: Vec<CheckLine>,
+}
+
+impl Report {
+    /// Returns the report of a record, before anything else was looked at.
+    pub(super) fn of(record: Vec<Finding>) -> Self {
+        Self { record, start: None, systems: Vec::new() }
+    }
+
+    /// Notes why the service was not put together, so that no system was looked at.
+    pub(super) fn not_started(&mut self, state: CheckState, sentence: String) {
+        self.start = Some((state, sentence));
+    }
+
+    /// Returns what the process ends with.
+    pub(super) fn exit(&self) -> Exit {
+        let record = self.record.iter().any(|finding| finding.violations > 0);
+        let start = self.start.as_ref().is_some_and(|(state, _)| *state == CheckState::Fail);
+        let mut lines = self.systems.iter().flat_map(|system| &system.lines);
+        let systems = lines.any(|line| line.state == CheckState::Fail);
+        if record || start || systems { Exit::FoundBad } else { Exit::Ok }
+    }
+
+    /// Returns the lines for a person.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = vec!["the record".to_owned()];
+        for finding in &self.record {
+            let (name, sentence) = (finding.invariant.name, finding.invariant.sentence);
+            if finding.violations == 0 {
+                lines.push(format!("ok    {name}  {sentence}"));
+                continue;
+            }
+            lines.push(format!("FAIL  {name}  not so: {sentence}; {} rows", finding.violations));
+            lines.extend(finding.first.iter().map(|offender| format!("        {offender}")));
+        }
+        lines.push("\nthe service".to_owned());
+        lines.push(match &self.start {
+            Some((state, sentence)) => format!("{}  start  {sentence}", word(*state)),
+            None => "ok    settings, seal keys and checkpoints".to_owned(),
+        });
+        for System { org, id, name, lines: found } in &self.systems {
+            lines.push(format!("\n{name} {id}, of org {org}"));
+            let line =
+                |line: &CheckLine| format!("{}  {}  {}", word(line.state), line.name, line.detail);
+            lines.extend(found.iter().map(|found| line(found).trim_end().to_owned()));
+        }
+        lines
+    }
+
+    /// Returns the same as one JSON object.
+    pub(super) fn json(&self) -> Value {
+        let record = self.record.iter().map(|finding| {
+            json!({
+                "name": finding.invariant.name,
+                "sentence": finding.invariant.sentence,
+                "violations": finding.violations,
+                "first": finding.first,
+            })
+        });
+        let systems = self.systems.iter().map(|System { org, id, name, lines }| {
+            let line = |line: &CheckLine| {
+                json!({
+                    "name": line.name,
+                    "state": word(line.state).trim().to_ascii_lowercase(),
+                    "detail": line.detail,
+                })
+            };
+            let lines: Vec<_> = lines.iter().map(line).collect();
+            json!({ "org": org, "connector": id, "name": name, "lines": lines })
+        });
+        let start = self.start.as_ref().map(|(state, sentence)| {
+            json!({ "state": word(*state).trim().to_ascii_lowercase(), "sentence": sentence })
+        });
+        json!({
+            "record": record.collect::<Vec<_>>(),
+            "start": start,
+            "systems": systems.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn word(state: CheckState) -> &'static str {
+    match state {
+        CheckState::Pass => "ok  ",
+        CheckState::Advice => "note",
+        CheckState::Fail => "FAIL",
+    }
+}

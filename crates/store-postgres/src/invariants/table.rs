@@ -1,0 +1,331 @@
+//! What must hold of every org's rows, as a table. The queries are run in `invariants`.
+
+/// Something that holds of every org's rows at every moment.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Invariant {
+    /// Its name.
+    pub name: &'static str,
+    /// What holds, as a sentence.
+    pub sentence: &'static str,
+    /// What its query takes.
+    pub takes: Takes,
+    /// The rows that break it, each as one text.
+    pub(super) sql: &'static str,
+}
+
+/// What an invariant's query takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// `$1`, the org.
+    Org,
+    /// The org, and as `$2` the seconds after which something due counts as left behind.
+    OrgAndSpan,
+    /// The org, and as `$2` the ids of the vault's keys.
+    OrgAndVaultKeys,
+}
+
+/// Every invariant, the log first.
+pub const INVARIANTS: &[Invariant] = &[
+    Invariant {
+        name: "log-dense",
+        sentence: "the deeds of a log have the places 0, 1, 2 and so on",
+        takes: Takes::Org,
+        sql: "
+            select format('deed %s stands at place %s', seq, place)
+            from (
+                select seq, row_number() over (order by seq) - 1 as place
+                from deed where org_id = $1
+            ) as d
+            where seq <> place",
+    },
+    Invariant {
+        name: "log-linked",
+        sentence: "each deed names the digest of the one before it",
+        takes: Takes::Org,
+        sql: r#"
+            select format('deed %s', seq)
+            from (
+                select seq, substring(body from '"prev":"sha256:([0-9a-f]{64})","seq":') as prev,
+                    encode(lag(digest) over (order by seq), 'hex') as before
+                from deed where org_id = $1
+            ) as d
+            where prev is null or prev <> before"#,
+    },
+    Invariant {
+        name: "deed-digest",
+        sentence: "a deed's digest is that of its body",
+        takes: Takes::Org,
+        sql: "
+            select format('deed %s', seq) from deed
+            where org_id = $1 and digest <> sha256(convert_to(body, 'UTF8'))",
+    },
+    Invariant {
+        name: "deed-columns",
+        sentence: "a deed's columns repeat what its body says",
+        takes: Takes::Org,
+        sql: r#"
+            select format('deed %s', seq) from deed
+            where org_id = $1
+                and substring(body from '"key_id":"([^"]*)","kind":"[a-z]*","livemode"')
+                    || ' ' || substring(body from ',"kind":"([a-z]*)","livemode":')
+                    || ' ' || substring(body from '"prev":"[^"]*","seq":([0-9]+),')
+                    is distinct from concat_ws(' ', key_id, kind, seq)"#,
+    },
+    Invariant {
+        name: "deed-times",
+        sentence: "no deed is older than the one before it",
+        takes: Takes::Org,
+        sql: "
+            select format('deed %s', seq)
+            from (
+                select seq, issued_at, lag(issued_at) over (order by seq) as before
+                from deed where org_id = $1
+            ) as d
+            where issued_at < before",
+    },
+    Invariant {
+        name: "deed-key",
+        sentence: "the key of each deed is registered",
+        takes: Takes::Org,
+        sql: "
+            select format('deed %s by %s', seq, key_id) from deed
+            where org_id = $1 and not exists (
+                select from seal_key where kid = key_id and purpose = 'deed')",
+    },
+    Invariant {
+        name: "head",
+        sentence: "the head row names the last deed, and the tree is as large as the log",
+        takes: Takes::Org,
+        sql: "
+            select format('the head has %s deeds, the log %s', h.size, l.size)
+            from org left join org_head as h using (org_id)
+            cross join lateral (
+                select count(*) as size, max(seq) as last from deed where org_id = $1) as l
+            left join deed as d on d.org_id = $1 and d.seq = l.last
+            where org.org_id = $1
+                and (h.size is distinct from l.size
+                    or octet_length(h.frontier) <> 32 * bit_count(h.size::bit(64))
+                    or (l.size > 0 and (h.last_digest, h.issued_at)
+                        is distinct from (d.digest, d.issued_at)))",
+    },
+    Invariant {
+        name: "tree",
+        sentence: "every full tile of the tree has its node",
+        takes: Takes::Org,
+        sql: "
+            select format('level %s has %s of %s nodes', level, count(index), due)
+            from (
+                select level, size / (256 ^ level)::bigint as due
+                from org_head cross join generate_series(1, 7) as level
+                where org_id = $1
+            ) as l
+            left join log_node using (level)
+            where org_id = $1 or org_id is null
+            group by level, due
+            having count(index) <> due or max(index) >= due",
+    },
+    Invariant {
+        name: "checkpoints",
+        sentence: "no checkpoint is ahead of its log",
+        takes: Takes::Org,
+        sql: "
+            select format('a checkpoint of %s deeds, the log has %s', c.size, h.size)
+            from checkpoint as c join org_head as h using (org_id)
+            where org_id = $1 and c.size > h.size",
+    },
+    Invariant {
+        name: "turns",
+        sentence: "each version of the head was made by one turn, up to the last",
+        takes: Takes::Org,
+        sql: "
+            select format('the last version is %s, the turns make %s of %s', h.version,
+                count(t.version), h.version - min(t.version) + 1)
+            from org_head as h left join turn as t using (org_id)
+            where org_id = $1
+            group by h.version
+            having max(t.version) is distinct from h.version
+                or count(t.version) <> h.version - min(t.version) + 1",
+    },
+    Invariant {
+        name: "action-deed",
+        sentence: "a sealed action has one deed of its own, the one that it names; no other has any",
+        takes: Takes::Org,
+        sql: "
+            select format('action %s in state %s has %s', coalesce(a.id, d.action_id),
+                coalesce(a.state, 'unrecorded'), coalesce(d.deeds, 0))
+            from (select id, state, deed_id from action where org_id = $1) as a
+            full join (
+                select action_id, count(*) as deeds, min(id::text)::uuid as id
+                from deed where org_id = $1 and kind = 'action' group by action_id
+            ) as d on d.action_id = a.id
+            where case when a.state = 'sealed'
+                then d.deeds is distinct from 1 or d.id is distinct from a.deed_id
+                else d.deeds is not null or a.deed_id is not null end",
+    },
+    Invariant {
+        name: "action-fields",
+        sentence: "what an action has fits the state that it is in",
+        takes: Takes::Org,
+        sql: "
+            select format('action %s: %s, %s, execution %s, approval %s, verdict %s', id, state,
+                status, execution_status, approval_status, verdict)
+            from action
+            where org_id = $1 and not (
+                (state = 'pending_approval') = (status = 'pending_approval')
+                and (state = 'pending_approval') = (approval_status is not distinct from 'pending')
+                and (status not in ('denied', 'cancelled', 'pending_approval')
+                    or (execution_status is null and verdict is null))
+                and (status not in ('processing', 'authorized')
+                    or execution_status is not distinct from 'running')
+                and (status <> 'cancelled' or approval_status is not distinct from 'cancelled')
+                and (status not in ('executed', 'failed') or state <> 'sealed'
+                    or (execution_status in ('succeeded', 'failed', 'unknown')
+                        and verdict is not null and level is not null))
+                and (status <> 'failed' or execution_status is not distinct from 'failed')
+                and (execution_status is distinct from 'unknown'
+                    or (status = 'executed' and verdict is not distinct from 'UNVERIFIABLE'))
+                and (state <> 'executing' or mode <> 'proxy' or deadline is not null)
+                and (state <> 'executing' or mode <> 'gateway' or lease_until is not null)
+                and (state in ('executing', 'witnessing') or lease_until is null))",
+    },
+    Invariant {
+        name: "action-record",
+        sentence: "an action's columns repeat its record",
+        takes: Takes::Org,
+        sql: "
+            select format('action %s', id) from action
+            where org_id = $1
+                and (record::jsonb ->> 'state', record::jsonb ->> 'status',
+                    record::jsonb ->> 'mode', record::jsonb ->> 'tool',
+                    record::jsonb -> 'execution' ->> 'status',
+                    record::jsonb -> 'approval' ->> 'status',
+                    record::jsonb -> 'witness' ->> 'verdict',
+                    (record::jsonb -> 'lease' ->> 'token')::bigint)
+                is distinct from (state, status, mode, tool, execution_status, approval_status,
+                    verdict, lease_token)",
+    },
+    Invariant {
+        name: "leases",
+        sentence: "no lease ran out more than ten of its lengths ago",
+        takes: Takes::OrgAndSpan,
+        sql: "
+            select format('action %s, lease until %s', id, lease_until) from action
+            where org_id = $1 and lease_until < now() - make_interval(secs => $2)",
+    },
+    Invariant {
+        name: "deadlines",
+        sentence: "no report and no answer is overdue by more than ten leases",
+        takes: Takes::OrgAndSpan,
+        sql: "
+            select format('action %s, due at %s', id,
+                case when state = 'executing' then deadline else approval_expires_at end)
+            from action
+            where org_id = $1
+                and (state = 'executing' and deadline < now() - make_interval(secs => $2)
+                    or state = 'pending_approval'
+                        and approval_expires_at < now() - make_interval(secs => $2))",
+    },
+    Invariant {
+        name: "events",
+        sentence: "the events have places without a gap, up to the one that the head names",
+        takes: Takes::Org,
+        sql: "
+            select format('the head names event %s, there are %s up to %s', h.event_seq,
+                count(e.seq), max(e.seq))
+            from org_head as h left join event as e using (org_id)
+            where org_id = $1
+            group by h.event_seq
+            having coalesce(max(e.seq), 0) <> h.event_seq
+                or count(e.seq) <> coalesce(max(e.seq) - min(e.seq) + 1, 0)",
+    },
+    Invariant {
+        name: "deed-events",
+        sentence: "each deed since the first event has its event",
+        takes: Takes::Org,
+        sql: r#"
+            select format('deed %s', d.seq)
+            from deed as d
+            left join (
+                select substring(data from '"seq":([0-9]+)')::bigint as of
+                from event where org_id = $1 and kind = 'deed.sealed'
+            ) as e on e.of = d.seq
+            where d.org_id = $1 and e.of is null
+                and d.issued_at > (select min(created_at) from event where org_id = $1)"#,
+    },
+    Invariant {
+        name: "idempotency",
+        sentence: "each idempotency key names an action of its agent",
+        takes: Takes::Org,
+        sql: "
+            select format('a key of agent %s names %s', k.agent_id, k.action_id)
+            from idempotency as k
+            left join action as a on a.org_id = k.org_id and a.id = k.action_id
+            where k.org_id = $1 and a.agent_id is distinct from k.agent_id",
+    },
+    Invariant {
+        name: "disclosures",
+        sentence: "what opens a commitment belongs to an action or a deed",
+        takes: Takes::Org,
+        sql: "
+            select format('%s of %s', path, owner_id) from disclosure as o
+            where org_id = $1
+                and not exists (select from action where org_id = $1 and id = o.owner_id)
+                and not exists (select from deed where org_id = $1 and id = o.owner_id)",
+    },
+    Invariant {
+        name: "agents",
+        sentence: "each action is an agent's, and each API key leads to its org",
+        takes: Takes::Org,
+        sql: "
+            select format('action %s of agent %s', a.id, a.agent_id)
+            from action as a left join agent as g on g.org_id = a.org_id and g.id = a.agent_id
+            where a.org_id = $1 and g.id is null
+            union all
+            select format('API key %s', k.id)
+            from api_key as k left join api_key_org as o on o.key_id = k.id
+            where k.org_id = $1 and o.org_id is distinct from k.org_id",
+    },
+    Invariant {
+        name: "policy",
+        sentence: "the active policy versions are there, with their digests",
+        takes: Takes::Org,
+        sql: "
+            select format('%s names version %s', a.mode, a.version_id)
+            from policy_active as a
+            left join policy_version as v on v.org_id = a.org_id and v.id = a.version_id
+            where a.org_id = $1
+                and (v.policy_id, v.digest) is distinct from (a.policy_id, a.digest)",
+    },
+    Invariant {
+        name: "budgets",
+        sentence: "a budget's counter is the sum of what running and finished calls were charged",
+        takes: Takes::Org,
+        sql: "
+            select format('counter %s from %s: %s, its calls were charged %s',
+                coalesce(b.key, c.key), coalesce(b.window_start, c.window_start), b.used, c.used)
+            from (
+                select key, window_start, used from budget_window
+                where org_id = $1 and window_end > now()
+            ) as b
+            full join (
+                select part ->> 'key' as key, (part ->> 'window_start')::timestamptz
+                    as window_start, sum((part ->> 'used')::numeric) as used
+                from action cross join jsonb_array_elements(record::jsonb -> 'charged') as part
+                where org_id = $1 and status not in ('denied', 'cancelled', 'failed')
+                    and (part ->> 'window_end')::timestamptz > now()
+                group by 1, 2
+            ) as c using (key, window_start)
+            where coalesce(b.used, 0) <> coalesce(c.used, 0)",
+    },
+    Invariant {
+        name: "vault",
+        sentence: "every credential is encrypted under a key of the vault's ring",
+        takes: Takes::OrgAndVaultKeys,
+        sql: "
+            select format('field %s of connector %s', field.key, c.id)
+            from connector as c
+            cross join jsonb_each_text(record::jsonb -> 'credential') as field
+            where org_id = $1
+                and substring(decode(field.value, 'base64') from 2 for 8) <> all ($2::bytea[])",
+    },
+];
