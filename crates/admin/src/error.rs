@@ -50,9 +50,21 @@ pub enum PolicyError {
     /// As with every change.
     #[error(transparent)]
     Change(#[from] ChangeError),
-    /// The document cannot decide anything; the findings say where.
+    /// The document cannot decide, or must not; the findings say where.
     #[error("the policy document cannot be used")]
     Invalid(#[source] policy::Invalid),
+    /// The tests of the policy cannot be read; the findings say where.
+    #[error("the file of tests cannot be used")]
+    BadTests(#[source] policy::Invalid),
+    /// The policy's own tests fail under the version; these did.
+    #[error("{} of the policy's tests fail under this version", .0.len())]
+    TestsFailed(Vec<policy::CaseResult>),
+    /// A version of the policy is active.
+    #[error("a version of the policy is active; activate another policy first")]
+    Active,
+    /// The org has as many policies as it may have.
+    #[error("the org has {0} policies, the most there may be; archive one first")]
+    LimitReached(usize),
 }
 
 impl From<StoreDown> for PolicyError {

@@ -4,7 +4,10 @@
 use deed::Subject;
 use ledger::{
     Change,
-    record::{ActivePolicy, Agent, ApiKey, Connector, Holder, Org, Policy, PolicyVersion},
+    record::{
+        ActivePolicy, Agent, ApiKey, Connector, Holder, Org, Policy, PolicyActivation, PolicyTests,
+        PolicyVersion,
+    },
 };
 use model::{EventType, Timestamp};
 use serde_json::{Value, json};
@@ -105,23 +108,52 @@ impl Record<'_> {
         Changed { object: after, deed }
     }
 
-    /// Adds a new policy.
-    pub(crate) fn policy(&mut self, policy: Policy) -> Changed<Policy> {
+    /// Adds a policy in its new form.
+    pub(crate) fn policy(
+        &mut self,
+        event: EventType,
+        before: Option<&Policy>,
+        after: Policy,
+    ) -> Changed<Policy> {
         let deed = self.seal(Fact {
-            event: EventType::PolicyCreated,
-            subject: Subject::policy(policy.id),
-            before: None,
-            after: Some(json!(policy)),
+            event,
+            subject: Subject::policy(after.id),
+            before: before.map(|policy| json!(policy)),
+            after: Some(json!(after)),
             data: vec![],
-            object: thin_policy(&policy.id, Value::Null, Value::Null),
+            object: thin_policy(&after.id, Value::Null, Value::Null),
         });
-        self.write(Change::Policy(policy.clone()));
-        Changed { object: policy, deed }
+        self.write(Change::Policy(after.clone()));
+        Changed { object: after, deed }
+    }
+
+    /// Adds the tests of a policy in their new form, and the policy with its new revision.
+    pub(crate) fn policy_tests(&mut self, of: Policy, after: PolicyTests) -> Changed<PolicyTests> {
+        let (policy, digest) = (after.policy, crypto::sha256(&after.suite));
+        let deed = self.seal(Fact {
+            event: EventType::PolicyTestsUpdated,
+            subject: Subject::policy(policy),
+            before: None,
+            // The file is kept in its own row; its digest is enough here.
+            after: Some(json!({
+                "policy": policy, "digest": digest, "cases": after.cases,
+                "revision": after.revision, "updated_at": after.updated_at,
+            })),
+            data: vec![
+                ("digest", json!(digest)),
+                ("cases", json!(after.cases)),
+                ("revision", json!(after.revision)),
+            ],
+            object: thin_policy(&policy, Value::Null, Value::Null),
+        });
+        self.write(Change::Policy(of));
+        self.write(Change::PolicyTests(after.clone()));
+        Changed { object: after, deed }
     }
 
     /// Adds a new version of a policy.
     pub(crate) fn policy_version(&mut self, version: PolicyVersion) -> Changed<PolicyVersion> {
-        let PolicyVersion { id, org: _, policy, number, document: _, digest, created_at } = version;
+        let PolicyVersion { id, policy, number, digest, created_at, .. } = version;
         let deed = self.seal(Fact {
             event: EventType::PolicyVersionCreated,
             subject: Subject::policy_version(id),
@@ -129,7 +161,7 @@ impl Record<'_> {
             // The document is kept for ever in its own row; its digest is enough here.
             after: Some(json!({
                 "id": id, "policy": policy, "number": number, "digest": digest,
-                "created_at": created_at,
+                "note": version.note, "author": version.author, "created_at": created_at,
             })),
             data: vec![
                 ("policy", json!(policy)),
@@ -147,7 +179,7 @@ impl Record<'_> {
         &mut self,
         before: Option<&ActivePolicy>,
         after: ActivePolicy,
-    ) -> Changed<ActivePolicy> {
+    ) -> Changed<PolicyActivation> {
         let deed = self.seal(Fact {
             event: EventType::PolicyActivated,
             subject: Subject::policy(after.policy),
@@ -162,7 +194,41 @@ impl Record<'_> {
             object: thin_policy(&after.policy, json!(after.version), json!(after.mode)),
         });
         self.write(Change::Activation(after));
-        Changed { object: after, deed }
+        let happened = PolicyActivation {
+            deed,
+            at: self.now(),
+            mode: after.mode,
+            active: Some((after.policy, after.version)),
+            previous: before.map(|active| active.version),
+            by: self.by().to_string(),
+            reason: self.reason().to_owned(),
+        };
+        self.write(Change::PolicyActivation(happened.clone()));
+        Changed { object: happened, deed }
+    }
+
+    /// Adds that no version is asked beside the enforced one any more.
+    pub(crate) fn shadow_ended(&mut self, before: &ActivePolicy) -> Changed<PolicyActivation> {
+        let deed = self.seal(Fact {
+            event: EventType::PolicyShadowEnded,
+            subject: Subject::policy(before.policy),
+            before: Some(json!(before)),
+            after: None,
+            data: vec![("previous", json!(before.version))],
+            object: thin_policy(&before.policy, json!(before.version), Value::Null),
+        });
+        self.write(Change::ShadowEnded);
+        let happened = PolicyActivation {
+            deed,
+            at: self.now(),
+            mode: before.mode,
+            active: None,
+            previous: Some(before.version),
+            by: self.by().to_string(),
+            reason: self.reason().to_owned(),
+        };
+        self.write(Change::PolicyActivation(happened.clone()));
+        Changed { object: happened, deed }
     }
 
     /// Adds a connector in its new form.

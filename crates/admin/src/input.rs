@@ -7,6 +7,8 @@ use model::{Scope, Timestamp};
 
 use crate::ChangeError;
 
+/// The most characters of a description or a note.
+const MAX_WORDS: usize = 1_000;
 const MAX_LABELS: usize = 32;
 const MAX_LABEL_VALUE: usize = 256;
 /// The longest life of an org key that ends by itself.
@@ -24,6 +26,23 @@ pub(crate) fn title(text: &str) -> Result<String, ChangeError> {
         && text.trim() == text
         && !text.chars().any(char::is_control);
     if fits { Ok(text.to_owned()) } else { Err(ChangeError::bad_input("name", TITLE)) }
+}
+
+/// Returns what a policy is for, in its author's words.
+pub(crate) fn description(text: &str) -> Result<String, ChangeError> {
+    words("description", text, 0)
+}
+
+/// Returns what the author of a policy version says about it.
+pub(crate) fn note(text: &str) -> Result<String, ChangeError> {
+    words("note", text, 1)
+}
+
+fn words(param: &'static str, text: &str, least: usize) -> Result<String, ChangeError> {
+    let fits = (least..=MAX_WORDS).contains(&text.chars().count())
+        && !text.chars().any(|letter| letter.is_control() && letter != '\n');
+    let expected = || format!("{least} to {MAX_WORDS} characters without control characters");
+    if fits { Ok(text.to_owned()) } else { Err(ChangeError::bad_input(param, expected())) }
 }
 
 /// Returns the labels of an agent.

@@ -41,9 +41,12 @@ pub use credential::{Credential, open_credential};
 pub use error::{AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, Unfit};
 pub use key::{NewKey, ShownKey};
 pub use org::{Founded, NewOrg, OPERATOR_ORG};
-pub use policy::Activation;
+pub use policy::{
+    Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
+    Linted, NewPolicy, NewVersion, Page, PolicyEdit, TestRun, Text, lint,
+};
 pub use seal_key::{PUBLISHED_BEFORE, Registered, register_seal_keys};
-pub use store::{AccountStore, PolicyStore, SealKeyStore, Store};
+pub use store::{AccountStore, ActivationPlace, PolicyStore, SealKeyStore, Store, VersionSummary};
 
 use crate::{
     authenticate::KeyCache,

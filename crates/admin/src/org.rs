@@ -82,12 +82,16 @@ impl Request for Founding {
         let mut record = Record::new(By::Operator, None, mint);
         let org = found(&mut record, at.org_id(), &self.name, &self.time_zone);
         let console = record.agent(EventType::AgentCreated, None, console(org.object.id, mint));
-        let policy = record.policy(Policy {
+        let starter = Policy {
             id: mint.id(PolicyId::from_uuid),
             org: org.object.id,
             name: STARTER.to_owned(),
+            description: "What every org starts with.".to_owned(),
+            revision: 1,
             created_at: mint.now(),
-        });
+            archived_at: None,
+        };
+        let policy = record.policy(EventType::PolicyCreated, None, starter);
         let version = record.policy_version(PolicyVersion {
             id: mint.id(PolicyVersionId::from_uuid),
             org: org.object.id,
@@ -95,6 +99,8 @@ impl Request for Founding {
             number: 1,
             document: policy::STARTER.to_owned(),
             digest: self.digest,
+            note: None,
+            author: Some(record.by().to_string()),
             created_at: mint.now(),
         });
         record.activation(

@@ -3,9 +3,14 @@
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Agent, ApiKey, Connector, Org, Policy, PolicyVersion},
+    record::{
+        Agent, ApiKey, Connector, Org, Policy, PolicyActivation, PolicyMode, PolicyTests,
+        PolicyVersion,
+    },
 };
-use model::{AgentId, ConnectorId, KeyId, OrgId, PolicyId, PolicyVersionId};
+use model::{
+    AgentId, ConnectorId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId, Timestamp,
+};
 
 /// Where accounts are read.
 #[async_trait]
@@ -35,7 +40,7 @@ pub trait AccountStore: Send + Sync {
 /// Where policies are read.
 #[async_trait]
 pub trait PolicyStore: Send + Sync {
-    /// Returns every policy of the org, oldest first.
+    /// Returns every policy of the org, archived ones too, oldest first.
     async fn policies(&self, org: OrgId) -> Result<Vec<Policy>, StoreDown>;
 
     /// Returns a policy version of the org.
@@ -51,6 +56,68 @@ pub trait PolicyStore: Send + Sync {
         org: OrgId,
         policy: PolicyId,
     ) -> Result<Option<PolicyVersion>, StoreDown>;
+
+    /// Returns up to `limit` versions of the policy with numbers below this one, newest first.
+    async fn policy_versions(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+        below: Option<u32>,
+        limit: usize,
+    ) -> Result<Vec<VersionSummary>, StoreDown>;
+
+    /// Returns up to `limit` changes of what is active, in one mode or in each, behind this place,
+    /// newest first.
+    async fn policy_activations(
+        &self,
+        org: OrgId,
+        mode: Option<PolicyMode>,
+        after: Option<ActivationPlace>,
+        limit: usize,
+    ) -> Result<Vec<PolicyActivation>, StoreDown>;
+
+    /// Returns the tests of the policy.
+    async fn policy_tests(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+    ) -> Result<Option<PolicyTests>, StoreDown>;
+}
+
+/// A policy version without its document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionSummary {
+    /// The version's id.
+    pub id: PolicyVersionId,
+    /// The policy.
+    pub policy: PolicyId,
+    /// Counts the policy's versions from 1.
+    pub number: u32,
+    /// SHA-256 of the document's canonical form.
+    pub digest: Digest,
+    /// What its author says about it.
+    pub note: Option<String>,
+    /// Who made it, where that is known.
+    pub author: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl From<&PolicyVersion> for VersionSummary {
+    fn from(version: &PolicyVersion) -> Self {
+        let PolicyVersion { id, policy, number, digest, created_at, .. } = *version;
+        let (note, author) = (version.note.clone(), version.author.clone());
+        Self { id, policy, number, digest, note, author, created_at }
+    }
+}
+
+/// The place of a change in the history of what was active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ActivationPlace {
+    /// When it was.
+    pub at: Timestamp,
+    /// Its deed.
+    pub deed: DeedId,
 }
 
 /// Where the seal keys of this deployment are kept. They are public and belong to no org.

@@ -1,7 +1,12 @@
 //! Which tool a call means, and which tools an agent may see.
 
-use ledger::record::{ConnectorRef, PolicyMode};
-use model::{AgentId, Digest, Level, Mode, OrgId, SideEffect, ToolName, Visibility};
+use std::sync::Arc;
+
+use ledger::{
+    StoreDown,
+    record::{ConnectorRef, PolicyMode},
+};
+use model::{AgentId, Digest, Footprint, Level, Mode, OrgId, SideEffect, ToolName, Visibility};
 
 use crate::{Found, Gate, Rejection, Served, Submission, SubmitError};
 
@@ -36,6 +41,13 @@ impl Resolved {
     pub(crate) fn side_effect(&self) -> Option<SideEffect> {
         match self {
             Self::Served(served) => Some(served.tool.definition().side_effect),
+            Self::AtEdge { .. } | Self::Unknown => None,
+        }
+    }
+
+    pub(crate) fn footprint(&self) -> Option<&Footprint> {
+        match self {
+            Self::Served(served) => served.tool.definition().footprint.as_ref(),
             Self::AtEdge { .. } | Self::Unknown => None,
         }
     }
@@ -121,6 +133,21 @@ impl Gate {
             Found::Nobody => Ok(Resolved::Unknown),
             Found::Unavailable => Err(SubmitError::ToolUnavailable),
         }
+    }
+
+    /// Returns every tool that the service can run for the org, as policies are judged against
+    /// them.
+    pub async fn known_tools(&self, org: OrgId) -> Result<Vec<policy::KnownTool>, StoreDown> {
+        let served = self.parts.toolbox.every(org).await?;
+        let known = served.iter().map(|served| {
+            let definition = served.tool.definition();
+            policy::KnownTool {
+                name: definition.name.to_string(),
+                input_schema: Arc::new(definition.input_schema.clone()),
+                side_effect: Some(definition.side_effect),
+            }
+        });
+        Ok(known.collect())
     }
 
     /// Returns the tools that the service can run for this agent, sorted by name, and whether the

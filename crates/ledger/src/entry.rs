@@ -6,7 +6,7 @@ use crate::{
     Needs, Snapshot,
     record::{
         Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, Known, Org, Policy,
-        PolicyVersion,
+        PolicyActivation, PolicyTests, PolicyVersion,
     },
 };
 
@@ -78,6 +78,10 @@ pub enum Change {
     Activation(ActivePolicy),
     /// No version is active in shadow mode any more.
     ShadowEnded,
+    /// The history of what was active gets longer.
+    PolicyActivation(PolicyActivation),
+    /// The tests of a policy.
+    PolicyTests(PolicyTests),
     /// A connector.
     Connector(Connector),
     /// An action that was not there before, and what opens the commitments that it holds already.

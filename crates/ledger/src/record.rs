@@ -6,8 +6,8 @@ mod account;
 mod action;
 
 pub use account::{
-    ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyMode,
-    PolicyVersion, Stop, Suspension,
+    ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyActivation,
+    PolicyMode, PolicyTests, PolicyVersion, Stop, Suspension,
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,

@@ -5,11 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, PolicyId, Timestamp};
 
 use crate::{
     Change, Entry,
-    record::{Action, ActivePolicy, Agent, ApiKey, Connector, Known, Org, PolicyMode},
+    record::{Action, ActivePolicy, Agent, ApiKey, Connector, Known, Org, Policy, PolicyMode},
 };
 
 /// Where an org's truth stands.
@@ -32,6 +32,8 @@ pub struct Base {
     pub org: Org,
     /// The active policies, at most one for each mode.
     pub active: Vec<ActivePolicy>,
+    /// The org's policies that are not archived.
+    pub policies: BTreeMap<PolicyId, Policy>,
     /// The org's connectors that are not archived.
     pub connectors: BTreeMap<ConnectorId, Connector>,
 }
@@ -238,8 +240,17 @@ impl Snapshot {
                     base.connectors.insert(connector.id, connector.clone());
                 }
             }
-            Change::Policy(_)
-            | Change::PolicyVersion(_)
+            Change::Policy(policy) => {
+                if let Some(base) = &mut self.base {
+                    base.policies.retain(|id, _| *id != policy.id);
+                    if policy.archived_at.is_none() {
+                        base.policies.insert(policy.id, policy.clone());
+                    }
+                }
+            }
+            Change::PolicyVersion(_)
+            | Change::PolicyTests(_)
+            | Change::PolicyActivation(_)
             | Change::Activation(_)
             | Change::ShadowEnded => {}
         }

@@ -361,10 +361,18 @@ EventType {
     OrgStarted = "org.started",
     /// A policy was made.
     PolicyCreated = "policy.created",
+    /// A policy's name or description changed.
+    PolicyUpdated = "policy.updated",
+    /// A policy was archived.
+    PolicyArchived = "policy.archived",
+    /// The tests of a policy changed.
+    PolicyTestsUpdated = "policy.tests_updated",
     /// A policy got a version.
     PolicyVersionCreated = "policy.version_created",
     /// A policy version became the enforced or the shadow one.
     PolicyActivated = "policy.activated",
+    /// No policy version is the shadow one any more.
+    PolicyShadowEnded = "policy.shadow_ended",
     /// A connector was made.
     ConnectorCreated = "connector.created",
     /// A connector's config changed.

@@ -28,6 +28,13 @@ pub struct Suite {
     cases: Vec<Case>,
 }
 
+impl Suite {
+    /// Returns how many cases the file has.
+    pub fn cases(&self) -> usize {
+        self.cases.len()
+    }
+}
+
 /// What came of a file of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {

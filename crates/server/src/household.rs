@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use admin::{Activation, By, KeyMode, KeyText, NewAgent, NewConnector, NewKey, NewOrg};
+use admin::{
+    Activation, By, Expected, KeyMode, KeyText, NewAgent, NewConnector, NewKey, NewOrg, NewPolicy,
+    NewVersion,
+};
 use ledger::record::PolicyMode;
 use model::{AgentId, ConnectorId, IntentMode, OrgId, Scope};
 
@@ -48,12 +51,16 @@ impl Household {
             expires_at: None,
         };
         let key = operator.create_agent_key(agent, key).await.map_err(Failure::internal)?;
-        let named = operator.create_policy("demo").await.map_err(Failure::internal)?.object.id;
-        let version = operator.create_policy_version(named, policy).await;
+        let named = operator.create_policy(NewPolicy::named("demo")).await;
+        let named = named.map_err(Failure::internal)?.object.id;
+        let tools = core.gate.known_tools(org).await.map_err(Failure::internal)?;
+        let version = operator.create_policy_version(NewVersion::of(named, policy, tools)).await;
         let activation = Activation {
+            policy: named,
             version: version.map_err(Failure::internal)?.object.id,
             mode: PolicyMode::Enforce,
             reason: "The demo's own policy.".to_owned(),
+            expected_active: Expected::Anything,
         };
         operator.activate_policy(activation).await.map_err(Failure::internal)?;
         Ok(Self { org, connector: connector.object.id, agent, key: key.text })

@@ -1,12 +1,12 @@
-//! Administration's stores: orgs, agents, keys, policies, connectors and seal keys are read.
+//! Administration's stores of orgs, agents, keys, connectors and seal keys.
 
-use admin::{AccountStore, PolicyStore, SealKeyStore};
+use admin::{AccountStore, SealKeyStore};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Agent, ApiKey, Connector, Org, Policy, PolicyVersion},
+    record::{Agent, ApiKey, Connector, Org},
 };
-use model::{AgentId, ConnectorId, KeyId, OrgId, PolicyId, PolicyVersionId};
+use model::{AgentId, ConnectorId, KeyId, OrgId};
 
 use crate::MemoryStore;
 
@@ -55,39 +55,6 @@ impl AccountStore for MemoryStore {
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown> {
         let kept = self.reach("read a connector")?;
         Ok(kept.orgs.get(&org).and_then(|rows| rows.connectors.get(&id)).cloned())
-    }
-}
-
-#[async_trait]
-impl PolicyStore for MemoryStore {
-    async fn policies(&self, org: OrgId) -> Result<Vec<Policy>, StoreDown> {
-        let kept = self.reach("read an org's policies")?;
-        let rows = kept.orgs.get(&org);
-        let mut policies: Vec<_> =
-            rows.iter().flat_map(|rows| rows.policies.values()).cloned().collect();
-        policies.sort_by_key(|policy| (policy.created_at, policy.id));
-        Ok(policies)
-    }
-
-    async fn policy_version(
-        &self,
-        org: OrgId,
-        id: PolicyVersionId,
-    ) -> Result<Option<PolicyVersion>, StoreDown> {
-        let kept = self.reach("read a policy version")?;
-        Ok(kept.orgs.get(&org).and_then(|rows| rows.versions.get(&id)).cloned())
-    }
-
-    async fn latest_policy_version(
-        &self,
-        org: OrgId,
-        policy: PolicyId,
-    ) -> Result<Option<PolicyVersion>, StoreDown> {
-        let kept = self.reach("read the latest version of a policy")?;
-        let rows = kept.orgs.get(&org);
-        let versions = rows.iter().flat_map(|rows| rows.versions.values());
-        let latest = versions.filter(|version| version.policy == policy);
-        Ok(latest.max_by_key(|version| version.number).cloned())
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{
     AppendError, Change, Turn,
-    record::{Agent, Holder, Known},
+    record::{Agent, Holder, Known, Policy},
 };
 use model::{ActionId, AgentId, PolicyId, PolicyVersionId};
 
@@ -101,6 +101,12 @@ impl<'a> Made<'a> {
             }
             Change::Activation(active) => (!self.has_version(active.version))
                 .then(|| format!("`{}` becomes active and is not there", active.version)),
+            Change::PolicyTests(tests) => (!self.has_policy(tests.policy))
+                .then(|| format!("`{}` has tests and is not there", tests.policy)),
+            Change::PolicyActivation(activation) => {
+                let there = activation.active.is_none_or(|(_, version)| self.has_version(version));
+                (!there).then(|| format!("`{}` activated what is not there", activation.deed))
+            }
             Change::ActionBegun(action, _) => {
                 let is_new = !self.has_action(action.id);
                 self.actions.insert(action.id);
@@ -138,7 +144,7 @@ fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
     let mut agents: BTreeMap<_, _> =
         rows.agents.values().map(|row| (row.id, live_name(row))).collect();
     let mut policies: BTreeMap<_, _> =
-        rows.policies.values().map(|row| (row.id, row.name.as_str())).collect();
+        rows.policies.values().map(|row| (row.id, live_policy(row))).collect();
     let mut connectors: BTreeMap<_, _> =
         rows.connectors.values().map(|row| (row.id, row.name.as_str())).collect();
     let mut numbers: BTreeMap<_, _> =
@@ -146,11 +152,13 @@ fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
     for change in &turn.changes {
         match change {
             Change::Agent(row) => drop(agents.insert(row.id, live_name(row))),
-            Change::Policy(row) => drop(policies.insert(row.id, &row.name)),
+            Change::Policy(row) => drop(policies.insert(row.id, live_policy(row))),
             Change::Connector(row) => drop(connectors.insert(row.id, row.name.as_str())),
             Change::PolicyVersion(row) => drop(numbers.insert(row.id, (row.policy, row.number))),
             Change::Org(_)
             | Change::ApiKey(_)
+            | Change::PolicyTests(_)
+            | Change::PolicyActivation(_)
             | Change::Activation(_)
             | Change::ShadowEnded
             | Change::ActionBegun(..)
@@ -160,7 +168,7 @@ fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
         }
     }
     let clash = twice(agents.into_values().flatten())
-        || twice(policies.into_values())
+        || twice(policies.into_values().flatten())
         || twice(connectors.into_values())
         || twice(numbers.into_values());
     clash.then(|| "a name or a number is taken".to_owned())
@@ -169,6 +177,11 @@ fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
 /// An archived agent's name is free again.
 fn live_name(agent: &Agent) -> Option<&str> {
     agent.archived_at.is_none().then_some(agent.name.as_str())
+}
+
+/// An archived policy's name is free again.
+fn live_policy(policy: &Policy) -> Option<&str> {
+    policy.archived_at.is_none().then_some(policy.name.as_str())
 }
 
 fn twice<T: Ord>(mut values: impl Iterator<Item = T>) -> bool {

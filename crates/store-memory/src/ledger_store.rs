@@ -94,6 +94,12 @@ fn base(rows: &Rows) -> Option<Base> {
         head: rows.head.clone()?,
         org: rows.org.clone()?,
         active: rows.active.values().copied().collect(),
+        policies: rows
+            .policies
+            .values()
+            .filter(|policy| policy.archived_at.is_none())
+            .map(|policy| (policy.id, policy.clone()))
+            .collect(),
         connectors: rows.connectors.clone(),
     })
 }

@@ -8,6 +8,7 @@ mod actions;
 mod check;
 mod faults;
 mod ledger_store;
+mod policies;
 mod rows;
 
 use std::{

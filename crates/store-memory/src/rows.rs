@@ -10,8 +10,8 @@ use gate::StoredDeed;
 use ledger::{
     Change, Head, PlacedDeed, Turn, TurnId,
     record::{
-        Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, Known, Org, Policy, PolicyMode,
-        PolicyVersion,
+        Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, Known, Org, Policy,
+        PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
     },
 };
 use model::{ActionId, AgentId, ConnectorId, KeyId, PolicyId, PolicyVersionId, Timestamp};
@@ -29,6 +29,9 @@ pub(crate) struct Rows {
     pub(crate) policies: BTreeMap<PolicyId, Policy>,
     pub(crate) versions: BTreeMap<PolicyVersionId, PolicyVersion>,
     pub(crate) active: BTreeMap<PolicyMode, ActivePolicy>,
+    pub(crate) policy_tests: BTreeMap<PolicyId, PolicyTests>,
+    /// Oldest first.
+    pub(crate) activations: Vec<PolicyActivation>,
     pub(crate) connectors: BTreeMap<ConnectorId, Connector>,
     pub(crate) actions: BTreeMap<ActionId, KeptAction>,
     pub(crate) known: BTreeMap<(AgentId, String), Known>,
@@ -76,6 +79,10 @@ impl Rows {
             Change::ShadowEnded => {
                 self.active.remove(&PolicyMode::Shadow);
             }
+            Change::PolicyTests(tests) => {
+                self.policy_tests.insert(tests.policy, tests.clone());
+            }
+            Change::PolicyActivation(activation) => self.activations.push(activation.clone()),
             Change::Connector(connector) => {
                 self.connectors.insert(connector.id, connector.clone());
             }

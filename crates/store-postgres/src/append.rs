@@ -9,6 +9,7 @@ mod actions;
 mod counters;
 mod evidence;
 mod head;
+mod policies;
 mod small;
 
 use ledger::{AppendError, StoreDown, Turn};

@@ -5,7 +5,7 @@ use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
     AppendError, Base, EventStore, Head, LedgerStore, Loaded, Needs, StoreDown, Turn,
-    record::{ActivePolicy, BudgetUse, Connector, Known, PolicyMode},
+    record::{ActivePolicy, BudgetUse, Connector, Known, Policy},
 };
 use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
 use serde::de::DeserializeOwned;
@@ -17,6 +17,7 @@ use crate::{
     database::Call,
     fault::Fault,
     pipeline::Answers,
+    policies,
     rows::{Cells, bigint, system_time},
 };
 
@@ -24,7 +25,7 @@ use crate::{
 impl LedgerStore for PostgresStore {
     async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
         let attempt = "read the base of an org";
-        let org = *org.as_uuid();
+        let (org_id, org) = (org, *org.as_uuid());
         // The head is read first: what the later statements see is at least as new, and whatever
         // is newer has moved the head, so that a turn decided on the mixture is lost.
         let answers = self
@@ -35,11 +36,12 @@ impl LedgerStore for PostgresStore {
                     Call::new(HEAD).with(org),
                     Call::new(ACTIVE).with(org),
                     Call::new(CONNECTORS).with(org),
+                    Call::new(POLICIES).with(org),
                     Call::new("select clock_timestamp() as clock"),
                 ],
             )
             .await?;
-        base(&answers).map_err(|fault| fault.down(attempt))
+        base(org_id, &answers).map_err(|fault| fault.down(attempt))
     }
 
     async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
@@ -120,6 +122,9 @@ const HEAD: &str = "
 const ACTIVE: &str = "
     select mode, policy_id, version_id, digest from policy_active
     where org_id = $1 order by mode";
+const POLICIES: &str = "
+    select id, name, description, revision, created_at, archived_at from policy
+    where org_id = $1 and archived_at is null";
 const CONNECTORS: &str = "select record from connector where org_id = $1";
 
 // `offset 0` keeps the list of wanted keys from being merged into the statement: the planner then
@@ -161,8 +166,8 @@ const FENCE: &str = "
 const COMMITTED: &str =
     "select version is not null as committed from turn where org_id = $1 and id = $2";
 
-fn base(answers: &Answers) -> Result<(Option<Base>, Timestamp), Fault> {
-    let [head, active, connectors, clock] = answers.as_slice() else {
+fn base(org: OrgId, answers: &Answers) -> Result<(Option<Base>, Timestamp), Fault> {
+    let [head, active, connectors, policies, clock] = answers.as_slice() else {
         return Err(Fault::Broken("a statement was not answered".to_owned()));
     };
     let clock = clock.first().map(|row| Cells::of("clock", row).moment("clock")).transpose()?;
@@ -170,10 +175,13 @@ fn base(answers: &Answers) -> Result<(Option<Base>, Timestamp), Fault> {
     let Some(row) = head.first() else { return Ok((None, clock)) };
     let cells = Cells::of("org_head", row);
     let connectors: Vec<Connector> = records("connector", connectors)?;
+    let policies: Vec<Policy> =
+        policies.iter().map(|row| policies::policy(org, row)).collect::<Result<_, _>>()?;
     let base = Base {
         head: org_head(&cells)?,
         org: Cells::of("org", row).json("record")?,
         active: active.iter().map(active_policy).collect::<Result<_, _>>()?,
+        policies: policies.into_iter().map(|row| (row.id, row)).collect(),
         connectors: connectors.into_iter().map(|row| (row.id, row)).collect(),
     };
     Ok((Some(base), clock))
@@ -193,13 +201,8 @@ fn org_head(cells: &Cells<'_>) -> Result<Head, Fault> {
 
 fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
     let cells = Cells::of("policy_active", row);
-    let word: &str = cells.get("mode")?;
-    let mode = [PolicyMode::Enforce, PolicyMode::Shadow]
-        .into_iter()
-        .find(|mode| mode.as_str() == word)
-        .ok_or_else(|| cells.fault("mode", "expected `enforce` or `shadow`"))?;
     Ok(ActivePolicy {
-        mode,
+        mode: policies::mode(&cells)?,
         policy: cells.id("policy_id", PolicyId::from_uuid)?,
         version: cells.id("version_id", PolicyVersionId::from_uuid)?,
         digest: cells.digest("digest")?,

@@ -31,6 +31,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, name: "actions",   sql: include_str!("../../../migrations/0003_actions.sql") },
     Migration { version: 4, name: "deeds",     sql: include_str!("../../../migrations/0004_deeds.sql") },
     Migration { version: 5, name: "seal_keys", sql: include_str!("../../../migrations/0005_seal_keys.sql") },
+    Migration { version: 9, name: "policy_history", sql: include_str!("../../../migrations/0009_policy_history.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -55,6 +56,8 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "policy",           privileges: "select, insert, update" },
     Grant { table: "policy_version",   privileges: "select, insert" },
     Grant { table: "policy_active",    privileges: "select, insert, update, delete" },
+    Grant { table: "policy_tests",     privileges: "select, insert, update" },
+    Grant { table: "policy_activation", privileges: "select, insert" },
     Grant { table: "action",           privileges: "select, insert, update" },
     Grant { table: "idempotency",      privileges: "select, insert, update, delete" },
     Grant { table: "disclosure",       privileges: "select, insert, delete" },

@@ -1,25 +1,31 @@
-//! Administration's store of policies and their versions.
+//! Administration's store of policies: their versions, tests and what was active.
 
-use admin::PolicyStore;
+use admin::{ActivationPlace, PolicyStore, VersionSummary};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Policy, PolicyVersion},
+    record::{Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
 };
-use model::{OrgId, PolicyId, PolicyVersionId};
+use model::{DeedId, OrgId, PolicyId, PolicyVersionId};
 use tokio_postgres::Row;
 
-use crate::{PostgresStore, database::Call, fault::Fault, rows::Cells};
+use crate::{
+    PostgresStore,
+    database::Call,
+    fault::Fault,
+    rows::{Cells, system_time},
+};
 
 #[async_trait]
 impl PolicyStore for PostgresStore {
     async fn policies(&self, org: OrgId) -> Result<Vec<Policy>, StoreDown> {
-        let attempt = "read an org's policies";
         let sql = "
-            select id, name, created_at from policy where org_id = $1 order by created_at, id";
-        let rows = self.database.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
-        let policies = rows.iter().map(|row| policy(org, row)).collect::<Result<_, _>>();
-        policies.map_err(|fault| fault.down(attempt))
+            select id, name, description, revision, created_at, archived_at from policy
+            where org_id = $1 order by created_at, id";
+        self.all("read an org's policies", Call::new(sql).with(*org.as_uuid()), |row| {
+            policy(org, row)
+        })
+        .await
     }
 
     async fn policy_version(
@@ -27,13 +33,12 @@ impl PolicyStore for PostgresStore {
         org: OrgId,
         id: PolicyVersionId,
     ) -> Result<Option<PolicyVersion>, StoreDown> {
-        let attempt = "read a policy version";
         let sql = "
-            select id, policy_id, number, document, digest, created_at from policy_version
-            where org_id = $1 and id = $2";
+            select id, policy_id, number, document, digest, note, author, created_at
+            from policy_version where org_id = $1 and id = $2";
         let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
-        let rows = self.database.ask_one(attempt, call).await?;
-        first_version(org, &rows).map_err(|fault| fault.down(attempt))
+        let found = self.all("read a policy version", call, |row| version(org, row)).await?;
+        Ok(found.into_iter().next())
     }
 
     async fn latest_policy_version(
@@ -41,38 +46,159 @@ impl PolicyStore for PostgresStore {
         org: OrgId,
         policy: PolicyId,
     ) -> Result<Option<PolicyVersion>, StoreDown> {
-        let attempt = "read the latest version of a policy";
         let sql = "
-            select id, policy_id, number, document, digest, created_at from policy_version
-            where org_id = $1 and policy_id = $2
+            select id, policy_id, number, document, digest, note, author, created_at
+            from policy_version where org_id = $1 and policy_id = $2
             order by number desc limit 1";
         let call = Call::new(sql).with(*org.as_uuid()).with(*policy.as_uuid());
-        let rows = self.database.ask_one(attempt, call).await?;
-        first_version(org, &rows).map_err(|fault| fault.down(attempt))
+        let attempt = "read the latest version of a policy";
+        let found = self.all(attempt, call, |row| version(org, row)).await?;
+        Ok(found.into_iter().next())
+    }
+
+    async fn policy_versions(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+        below: Option<u32>,
+        limit: usize,
+    ) -> Result<Vec<VersionSummary>, StoreDown> {
+        let sql = "
+            select id, policy_id, number, digest, note, author, created_at from policy_version
+            where org_id = $1 and policy_id = $2 and number < $3
+            order by number desc limit $4";
+        let below = below.and_then(|below| i32::try_from(below).ok()).unwrap_or(i32::MAX);
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(*policy.as_uuid())
+            .with(below)
+            .with(bounded(limit));
+        self.all("list the versions of a policy", call, summary).await
+    }
+
+    async fn policy_activations(
+        &self,
+        org: OrgId,
+        mode: Option<PolicyMode>,
+        after: Option<ActivationPlace>,
+        limit: usize,
+    ) -> Result<Vec<PolicyActivation>, StoreDown> {
+        let sql = "
+            select deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason
+            from policy_activation
+            where org_id = $1 and ($2::text is null or mode = $2)
+                and ($3::timestamptz is null or (at, deed_id) < ($3, $4::uuid))
+            order by at desc, deed_id desc limit $5";
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(mode.map(PolicyMode::as_str))
+            .with(after.map(|after| system_time(after.at)))
+            .with(after.map(|after| *after.deed.as_uuid()))
+            .with(bounded(limit));
+        self.all("list what was active", call, activation).await
+    }
+
+    async fn policy_tests(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+    ) -> Result<Option<PolicyTests>, StoreDown> {
+        let sql = "
+            select policy_id, suite, cases, revision, updated_at from policy_tests
+            where org_id = $1 and policy_id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*policy.as_uuid());
+        let found = self.all("read the tests of a policy", call, tests).await?;
+        Ok(found.into_iter().next())
     }
 }
 
-fn policy(org: OrgId, row: &Row) -> Result<Policy, Fault> {
+impl PostgresStore {
+    /// Returns every row of the answer, read in this way.
+    async fn all<T>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        read: impl Fn(&Row) -> Result<T, Fault> + Send + Sync,
+    ) -> Result<Vec<T>, StoreDown> {
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+}
+
+/// Returns the policy that a row is. Rows that an older version of the service wrote lack the
+/// columns that it does not know.
+pub(crate) fn policy(org: OrgId, row: &Row) -> Result<Policy, Fault> {
     let cells = Cells::of("policy", row);
+    let revision: Option<i32> = cells.get("revision")?;
     Ok(Policy {
         id: cells.id("id", PolicyId::from_uuid)?,
         org,
         name: cells.get("name")?,
+        description: cells.get::<Option<String>>("description")?.unwrap_or_default(),
+        revision: number(&cells, "revision", revision.unwrap_or(1))?,
+        created_at: cells.moment("created_at")?,
+        archived_at: cells.moment_if_any("archived_at")?,
+    })
+}
+
+fn version(org: OrgId, row: &Row) -> Result<PolicyVersion, Fault> {
+    let document = Cells::of("policy_version", row).get("document")?;
+    let VersionSummary { id, policy, number, digest, note, author, created_at } = summary(row)?;
+    Ok(PolicyVersion { id, org, policy, number, document, digest, note, author, created_at })
+}
+
+fn summary(row: &Row) -> Result<VersionSummary, Fault> {
+    let cells = Cells::of("policy_version", row);
+    Ok(VersionSummary {
+        id: cells.id("id", PolicyVersionId::from_uuid)?,
+        policy: cells.id("policy_id", PolicyId::from_uuid)?,
+        number: number(&cells, "number", cells.get("number")?)?,
+        digest: cells.digest("digest")?,
+        note: cells.get("note")?,
+        author: cells.get("author")?,
         created_at: cells.moment("created_at")?,
     })
 }
 
-fn first_version(org: OrgId, rows: &[Row]) -> Result<Option<PolicyVersion>, Fault> {
-    let Some(row) = rows.first() else { return Ok(None) };
-    let cells = Cells::of("policy_version", row);
-    let number: i32 = cells.get("number")?;
-    Ok(Some(PolicyVersion {
-        id: cells.id("id", PolicyVersionId::from_uuid)?,
-        org,
+fn activation(row: &Row) -> Result<PolicyActivation, Fault> {
+    let cells = Cells::of("policy_activation", row);
+    let policy = cells.id_if_any("policy_id", PolicyId::from_uuid)?;
+    let version = cells.id_if_any("version_id", PolicyVersionId::from_uuid)?;
+    Ok(PolicyActivation {
+        deed: cells.id("deed_id", DeedId::from_uuid)?,
+        at: cells.moment("at")?,
+        mode: mode(&cells)?,
+        active: policy.zip(version),
+        previous: cells.id_if_any("previous_id", PolicyVersionId::from_uuid)?,
+        by: cells.get("made_by")?,
+        reason: cells.get("reason")?,
+    })
+}
+
+fn tests(row: &Row) -> Result<PolicyTests, Fault> {
+    let cells = Cells::of("policy_tests", row);
+    Ok(PolicyTests {
         policy: cells.id("policy_id", PolicyId::from_uuid)?,
-        number: u32::try_from(number).map_err(|error| cells.fault("number", error))?,
-        document: cells.get("document")?,
-        digest: cells.digest("digest")?,
-        created_at: cells.moment("created_at")?,
-    }))
+        suite: cells.get("suite")?,
+        cases: number(&cells, "cases", cells.get("cases")?)?,
+        revision: number(&cells, "revision", cells.get("revision")?)?,
+        updated_at: cells.moment("updated_at")?,
+    })
+}
+
+/// Returns the mode that a row names.
+pub(crate) fn mode(cells: &Cells<'_>) -> Result<PolicyMode, Fault> {
+    let word: &str = cells.get("mode")?;
+    PolicyMode::ALL
+        .into_iter()
+        .find(|mode| mode.as_str() == word)
+        .ok_or_else(|| cells.fault("mode", "expected `enforce` or `shadow`"))
+}
+
+fn number(cells: &Cells<'_>, column: &'static str, number: i32) -> Result<u32, Fault> {
+    u32::try_from(number).map_err(|error| cells.fault(column, error))
+}
+
+fn bounded(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }

@@ -55,7 +55,15 @@ pub fn api_key(org: OrgId, holder: Holder, mint: &Mint<'_>) -> ApiKey {
 
 /// Returns a policy of this name.
 pub fn policy(org: OrgId, name: &str, mint: &Mint<'_>) -> Policy {
-    Policy { id: mint.id(PolicyId::from_uuid), org, name: name.to_owned(), created_at: mint.now() }
+    Policy {
+        id: mint.id(PolicyId::from_uuid),
+        org,
+        name: name.to_owned(),
+        description: format!("What `{name}` is for."),
+        revision: 1,
+        created_at: mint.now(),
+        archived_at: None,
+    }
 }
 
 /// Returns a version of the policy. Its document is text of any kind.
@@ -68,6 +76,8 @@ pub fn policy_version(policy: &Policy, number: u32, mint: &Mint<'_>) -> PolicyVe
         number,
         digest: crypto::sha256(&document),
         document,
+        note: (number > 1).then(|| "stricter".to_owned()),
+        author: Some("operator".to_owned()),
         created_at: mint.now(),
     }
 }
@@ -215,6 +225,8 @@ pub fn waiting(action: &Action, expires_at: Timestamp, mint: &Mint<'_>) -> Actio
             from: vec!["role:admin".to_owned()],
             count: 1,
             context: action.request,
+            context_digest: Some(action.request_digest),
+            decisions: Vec::new(),
         }),
         execution: None,
         lease: None,

@@ -8,7 +8,7 @@ use ledger::{
     Entry,
     record::{
         ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyMode,
-        PolicyVersion,
+        PolicyTests, PolicyVersion,
     },
 };
 use model::{
@@ -21,7 +21,7 @@ use uuid::Uuid;
 use super::KeyEvent;
 use crate::{By, by::Reason, change::Record};
 
-const SECRETS: [&str; 3] = ["the-mac", "the-ciphertext", "the-document"];
+const SECRETS: [&str; 4] = ["the-mac", "the-ciphertext", "the-document", "the-suite"];
 const ID: Uuid = Uuid::nil();
 
 struct Counting;
@@ -100,7 +100,19 @@ fn everything(record: &mut Record<'_>) {
         record.api_key(KeyEvent::Revoked, Some(&key(holder)), key(holder));
     }
     let (created_at, org) = (Timestamp::EPOCH, OrgId::from_uuid(ID));
-    record.policy(Policy { id: policy, org, name: "starter".into(), created_at });
+    let house = Policy {
+        id: policy,
+        org,
+        name: "starter".into(),
+        description: String::new(),
+        revision: 1,
+        created_at,
+        archived_at: None,
+    };
+    record.policy(EventType::PolicyUpdated, Some(&house), house.clone());
+    let suite = "the-suite".to_owned();
+    let tests = PolicyTests { policy, suite, cases: 1, revision: 2, updated_at: created_at };
+    record.policy_tests(house, tests);
     record.policy_version(PolicyVersion {
         id: version,
         org,
@@ -108,10 +120,13 @@ fn everything(record: &mut Record<'_>) {
         number: 1,
         document: "the-document".into(),
         digest,
+        note: None,
+        author: None,
         created_at,
     });
     let active = ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest };
     record.activation(Some(&active), active);
+    record.shadow_ended(&active);
     record.connector(EventType::ConnectorCredentialSet, Some(&connector()), connector());
     record.seal_key(sealer().registered().keys().first().unwrap());
 }

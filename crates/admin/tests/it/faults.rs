@@ -4,7 +4,7 @@ use ledger::LedgerError;
 use store_memory::Doubt;
 
 use crate::{
-    admin::{AccountStore, ChangeError},
+    admin::{AccountStore, ChangeError, NewPolicy, NewVersion},
     world::{World, agent},
 };
 
@@ -29,8 +29,13 @@ async fn a_fault_is_not_taken_for_a_taken_name() {
     assert!(matches!(refused, Err(ChangeError::Ledger(LedgerError::Fault))), "{refused:?}");
     let document = "{ schema: 1, default: { outcome: deny }, rules: [] }";
     let operator = keyless.operator(&founded);
-    assert!(operator.create_policy_version(founded.policy.id, document).await.is_err());
-    assert!(operator.create_policy("bot").await.is_err());
+    assert!(
+        operator
+            .create_policy_version(NewVersion::of(founded.policy.id, document, Vec::new()))
+            .await
+            .is_err()
+    );
+    assert!(operator.create_policy(NewPolicy::named("bot")).await.is_err());
 }
 
 #[tokio::test]

@@ -1,11 +1,14 @@
 //! Making policies and their versions, and activating one.
 
-use ledger::{Entry, Needs, Request, Snapshot, record::PolicyMode};
-use model::{Mint, PolicyVersionId};
+use ledger::{
+    Entry, Needs, Request, Snapshot,
+    record::{PolicyMode, PolicyVersion},
+};
+use model::{Mint, PolicyId, PolicyVersionId};
 use serde_json::json;
 
 use crate::{
-    admin::{Activation, ChangeError, Founded, PolicyError},
+    admin::{Activation, ChangeError, Expected, Founded, NewPolicy, NewVersion, PolicyError},
     world::World,
 };
 
@@ -31,8 +34,18 @@ async fn enforced(world: &World, org: &Founded) -> Option<PolicyVersionId> {
     world.ledger.enter(org.org.id, Enforced).await.unwrap()
 }
 
-fn enforce(version: PolicyVersionId) -> Activation {
-    Activation { version, mode: PolicyMode::Enforce, reason: "stricter".to_owned() }
+fn enforce(version: &PolicyVersion) -> Activation {
+    Activation {
+        policy: version.policy,
+        version: version.id,
+        mode: PolicyMode::Enforce,
+        reason: "stricter".to_owned(),
+        expected_active: Expected::Anything,
+    }
+}
+
+fn of(policy: PolicyId, document: &str) -> NewVersion {
+    NewVersion::of(policy, document, Vec::new())
 }
 
 #[tokio::test]
@@ -47,18 +60,18 @@ async fn an_activated_version_decides_from_then_on() {
     let world = World::new();
     let founded = world.org().await;
     let operator = world.operator(&founded);
-    let policy = operator.create_policy("strict").await.unwrap().object;
-    let version = operator.create_policy_version(policy.id, DENY_ALL).await.unwrap().object;
+    let policy = operator.create_policy(NewPolicy::named("strict")).await.unwrap().object;
+    let version = operator.create_policy_version(of(policy.id, DENY_ALL)).await.unwrap().object;
     assert_eq!(version.number, 1);
     assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
-    operator.activate_policy(enforce(version.id)).await.unwrap();
+    operator.activate_policy(enforce(&version)).await.unwrap();
     assert_eq!(enforced(&world, &founded).await, Some(version.id));
     let admin = &world.last_body(&founded)["admin"];
     assert_eq!(admin["event"], "policy.activated");
     assert_eq!(admin["data"]["mode"], "enforce");
     assert_eq!(admin["data"]["previous"], json!(founded.version.id));
     assert_eq!(admin["data"]["digest"], json!(version.digest));
-    let again = operator.activate_policy(enforce(version.id)).await;
+    let again = operator.activate_policy(enforce(&version)).await;
     assert!(matches!(again, Err(PolicyError::Change(ChangeError::Conflict(_)))));
 }
 
@@ -67,8 +80,9 @@ async fn a_shadow_leaves_the_enforced_version_in_place() {
     let world = World::new();
     let founded = world.org().await;
     let operator = world.operator(&founded);
-    let version = operator.create_policy_version(founded.policy.id, DENY_ALL).await.unwrap().object;
-    let shadow = Activation { mode: PolicyMode::Shadow, ..enforce(version.id) };
+    let version =
+        operator.create_policy_version(of(founded.policy.id, DENY_ALL)).await.unwrap().object;
+    let shadow = Activation { mode: PolicyMode::Shadow, ..enforce(&version) };
     operator.activate_policy(shadow).await.unwrap();
     assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
 }
@@ -79,7 +93,7 @@ async fn a_document_that_cannot_decide_is_refused_with_findings() {
     let founded = world.org().await;
     let operator = world.operator(&founded);
     for document in ["", "{", "schema: 1\nrules: []\n", "schema: 9\n"] {
-        let refused = operator.create_policy_version(founded.policy.id, document).await;
+        let refused = operator.create_policy_version(of(founded.policy.id, document)).await;
         let Err(PolicyError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
         assert!(!invalid.findings.is_empty());
     }
@@ -94,9 +108,9 @@ async fn versions_are_numbered_without_gaps_however_their_authors_race() {
     let (first, second) = (here.operator(&founded), there.operator(&founded));
     let policy = founded.policy.id;
     let (one, two, three) = tokio::join!(
-        first.create_policy_version(policy, DENY_ALL),
-        second.create_policy_version(policy, DENY_ALL),
-        first.create_policy_version(policy, policy::STARTER),
+        first.create_policy_version(of(policy, DENY_ALL)),
+        second.create_policy_version(of(policy, DENY_ALL)),
+        first.create_policy_version(of(policy, policy::STARTER)),
     );
     let mut numbers = [one, two, three].map(|made| made.unwrap().object.number);
     numbers.sort_unstable();
@@ -108,9 +122,9 @@ async fn what_is_not_there_or_not_ours_cannot_be_used() {
     let world = World::new();
     let (ours, theirs) = (world.org().await, world.org().await);
     let operator = world.operator(&ours);
-    let foreign = operator.create_policy_version(theirs.policy.id, DENY_ALL).await;
+    let foreign = operator.create_policy_version(of(theirs.policy.id, DENY_ALL)).await;
     assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
-    let foreign = operator.activate_policy(enforce(theirs.version.id)).await;
+    let foreign = operator.activate_policy(enforce(&theirs.version)).await;
     assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy version")))));
 }
 
@@ -119,9 +133,12 @@ async fn a_policys_name_is_taken_once() {
     let world = World::new();
     let founded = world.org().await;
     let operator = world.operator(&founded);
-    let taken = operator.create_policy("starter").await;
+    let taken = operator.create_policy(NewPolicy::named("starter")).await;
     assert!(matches!(taken, Err(PolicyError::Change(ChangeError::NameTaken(_)))));
-    let (one, two) = tokio::join!(operator.create_policy("new"), operator.create_policy("new"));
+    let (one, two) = tokio::join!(
+        operator.create_policy(NewPolicy::named("new")),
+        operator.create_policy(NewPolicy::named("new"))
+    );
     assert!(one.is_ok() != two.is_ok());
     let lost = one.err().or(two.err()).unwrap();
     assert!(matches!(lost, PolicyError::Change(ChangeError::NameTaken(_))), "{lost:?}");

@@ -1,20 +1,13 @@
 //! Admits a call's charges against the counters of a snapshot: all of them or none.
 
 use ledger::{
-    Snapshot,
+    CounterScope, Snapshot,
     record::{BudgetUse, Cost},
 };
 use model::{PolicyId, Timestamp};
 use policy::{Charge, ChargeKind, Decimal};
-use serde_json::json;
 
 use crate::Submission;
-
-/// What makes one policy's counters its own.
-pub(super) struct Scope {
-    policy: PolicyId,
-    livemode: bool,
-}
 
 /// Charges that were admitted.
 #[derive(Default)]
@@ -27,23 +20,15 @@ pub(super) struct Admitted {
     pub(super) cost: Option<Cost>,
 }
 
-pub(super) fn scope(call: &Submission, snapshot: &Snapshot, policy: PolicyId) -> Scope {
-    Scope { policy, livemode: snapshot.key(call.key).is_some_and(|key| key.livemode) }
-}
-
-impl Scope {
-    /// Returns the name of the counter that a charge goes to. A new version of the policy counts
-    /// on, since its id is not in the name; tests count apart.
-    pub(super) fn key(&self, charge: &Charge) -> String {
-        let per: Vec<_> = charge.per.iter().map(|(name, value)| json!([name, value])).collect();
-        json!([self.policy, self.livemode, charge.budget, per]).to_string()
-    }
+/// Returns whose counters the call is counted in.
+pub(super) fn scope(call: &Submission, snapshot: &Snapshot, policy: PolicyId) -> CounterScope {
+    CounterScope { policy, livemode: snapshot.key(call.key).is_some_and(|key| key.livemode) }
 }
 
 /// Returns the counters with all charges in them, or when the last of the exhausted windows ends.
 pub(super) fn admit(
     charges: &[Charge],
-    scope: &Scope,
+    scope: CounterScope,
     snapshot: &Snapshot,
 ) -> Result<Admitted, Timestamp> {
     let mut admitted = Admitted::default();

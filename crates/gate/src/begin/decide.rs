@@ -1,5 +1,7 @@
 //! Decides one call on a snapshot: Stop, tool, policy, budgets, in this order.
 
+use std::sync::Arc;
+
 use ledger::{
     LoadedPolicy, Snapshot,
     record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
@@ -13,7 +15,7 @@ use crate::{Submission, resolve::Resolved};
 /// What a call's decision came to.
 pub(super) struct Verdict {
     pub(super) decision: Decision,
-    pub(super) approval: Option<ApprovalClause>,
+    pub(super) approval: Option<Arc<ApprovalClause>>,
     /// The counters as they stand with this call in them.
     pub(super) budgets: Vec<BudgetUse>,
     /// This call's own part of those counters.
@@ -44,7 +46,7 @@ pub(super) fn decide(
         decision.charges.clone()
     };
     let scope = budget::scope(call, snapshot, enforced.active.policy);
-    match budget::admit(&charges, &scope, snapshot) {
+    match budget::admit(&charges, scope, snapshot) {
         Ok(admitted) => {
             let mut verdict = verdict(enforced, decision, shadow);
             verdict.budgets = admitted.counters;
@@ -166,7 +168,7 @@ fn shadow(call: &Submission, resolved: &Resolved, snapshot: &Snapshot) -> Option
     Some(Shadow {
         outcome: decision.outcome,
         code: decision.code,
-        rule_id: decision.rule_id,
+        rule_id: decision.rule_id.map(|id| id.to_string()),
         policy: loaded.active.policy,
         policy_version: loaded.active.version,
     })
@@ -174,7 +176,7 @@ fn shadow(call: &Submission, resolved: &Resolved, snapshot: &Snapshot) -> Option
 
 fn verdict(enforced: &LoadedPolicy, asked: policy::Decision, shadow: Option<Shadow>) -> Verdict {
     let message = match (&asked.reason, asked.code) {
-        (Some(reason), _) => Some(reason.clone()),
+        (Some(reason), _) => Some(reason.to_string()),
         (None, Some(code)) => Some(sentence(code).to_owned()),
         (None, None) => None,
     };
@@ -182,8 +184,8 @@ fn verdict(enforced: &LoadedPolicy, asked: policy::Decision, shadow: Option<Shad
         outcome: asked.outcome,
         code: asked.code,
         source: asked.source,
-        rule_id: asked.rule_id,
-        reason: asked.reason,
+        rule_id: asked.rule_id.map(|id| id.to_string()),
+        reason: asked.reason.map(|reason| reason.to_string()),
         message,
         policy: enforced.active.policy,
         policy_version: enforced.active.version,

@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use chancery_gate::{
-    EdgeReport, EdgeResult, EdgeTool, Found, Gate, Limits, Parts, Pause, Served, Submission,
-    SubmitError, Submitted, Toolbox,
+    CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Found, Gate,
+    Limits, Parts, Pause, Served, Submission, SubmitError, Submitted, Toolbox,
 };
 use deed::{KeySet, SealKey, SealKeys, Sealer};
 use futures_util::future::BoxFuture;
@@ -30,13 +30,15 @@ use model::{
 };
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
-use tool::{Definition, Run, Settled, Tool};
+use tool::{Definition, Estimate, Run, Settled, Tool};
 
 pub(crate) const POLICY: &str = r#"
 schema: 1
 default: { outcome: deny }
 rules:
   - { id: no-deletes, match: "*.delete", outcome: deny, reason: "Orders are never deleted." }
+  - { id: huge, match: shop.refund, when: "args.amount > 1000", outcome: require_approval,
+      approval: { from: [role:admin], expires_in: 2h, show: [args.amount], estimate: true } }
   - { id: large, match: shop.refund, when: "args.amount > 100", outcome: require_approval }
   - { id: refunds, match: shop.refund, outcome: allow }
   - { id: edge, match: "mail.*", outcome: allow }
@@ -87,6 +89,8 @@ pub(crate) struct Told {
     definition: Definition,
     pub(crate) outcome: Mutex<Outcome>,
     pub(crate) settled: Mutex<Settled>,
+    pub(crate) estimate: Mutex<Estimate>,
+    pub(crate) estimates: AtomicU64,
     pub(crate) runs: AtomicU64,
     /// A run waits here until the test lets it go on.
     pub(crate) gate: tokio::sync::Semaphore,
@@ -108,10 +112,19 @@ impl Told {
             definition,
             outcome: Mutex::new(done(json!({ "rows": 1 }))),
             settled: Mutex::new(Settled::Unknowable),
+            estimate: Mutex::new(Estimate::NotOffered),
+            estimates: AtomicU64::new(0),
             runs: AtomicU64::new(0),
             gate: tokio::sync::Semaphore::new(1_000),
         })
     }
+}
+
+/// Returns the body of the action's deed.
+pub(crate) fn body(house: &House, action: &Action) -> Value {
+    let deeds = house.store.deeds(house.org);
+    let deed = deeds.iter().find(|deed| Some(deed.id) == action.deed).expect("the deed is stored");
+    serde_json::from_str(&deed.body).unwrap()
 }
 
 pub(crate) fn done(result: Value) -> Outcome {
@@ -126,6 +139,11 @@ impl Tool for Told {
 
     fn check_args(&self, args: &Value) -> Result<(), String> {
         if args.get("bad").is_some() { Err("`/bad` is not accepted".to_owned()) } else { Ok(()) }
+    }
+
+    async fn estimate(&self, _: &Value, _: Duration) -> Estimate {
+        self.estimates.fetch_add(1, Ordering::SeqCst);
+        self.estimate.lock().unwrap().clone()
     }
 
     async fn run(&self, _: Run<'_>) -> Outcome {
@@ -178,6 +196,7 @@ pub(crate) struct House {
     pub(crate) agent: AgentId,
     pub(crate) key: KeyId,
     pub(crate) other: (AgentId, KeyId),
+    pub(crate) org_key: KeyId,
     rows: Rows,
 }
 
@@ -236,6 +255,8 @@ impl House {
                 execute_timeout: Duration::from_secs(30),
                 edge_result_timeout: Duration::from_mins(10),
                 approval_expires_in: Duration::from_mins(30),
+                estimate_timeout: Duration::from_millis(500),
+                context_max_bytes: 32_768,
             },
         });
         let house = Self {
@@ -247,6 +268,7 @@ impl House {
             agent: rows.agent.id,
             key: rows.key.id,
             other: (id("agt", '2'), id("key", '2')),
+            org_key: id("key", '3'),
             rows,
         };
         house.write(house.seed(start)).await;
@@ -264,12 +286,16 @@ impl House {
             Change::Agent(Agent { id: second, name: "other".to_owned(), ..agent.clone() }),
             Change::ApiKey(key.clone()),
             Change::ApiKey(ApiKey { id: second_key, holder: Holder::Agent(second), ..key.clone() }),
+            Change::ApiKey(ApiKey { id: self.org_key, holder: Holder::Org, ..key.clone() }),
             Change::Connector(connector.clone()),
             Change::Policy(Policy {
                 id: policy,
                 org: org.id,
                 name: "test".to_owned(),
+                description: String::new(),
+                revision: 1,
                 created_at: at,
+                archived_at: None,
             }),
             Change::PolicyVersion(PolicyVersion {
                 id: version,
@@ -278,6 +304,8 @@ impl House {
                 number: 1,
                 document: POLICY.to_owned(),
                 digest,
+                note: None,
+                author: None,
                 created_at: at,
             }),
             Change::Activation(ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest }),
@@ -354,6 +382,18 @@ impl House {
             error_message: None,
             idempotency_key: None,
         }
+    }
+
+    pub(crate) fn cancellation(&self, action: &Action, by: Canceller) -> Cancellation {
+        Cancellation { org: self.org, action: action.id, by, idempotency_key: None }
+    }
+
+    pub(crate) async fn cancel(
+        &self,
+        action: &Action,
+        by: Canceller,
+    ) -> Result<Ended, CancelError> {
+        self.gate.cancel(self.cancellation(action, by)).await
     }
 
     /// Submits a call and waits for its end if it runs.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use admin::{
-    Activation, Admin, By, Candidate, ConnectorCheck, InOrg, KeyMode, NewAgent, NewConnector,
-    NewKey, NewOrg, Unfit, register_seal_keys,
+    Activation, Admin, By, Candidate, ConnectorCheck, Expected, InOrg, KeyMode, NewAgent,
+    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, Unfit, register_seal_keys,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -275,6 +275,8 @@ impl Foundation {
                 execute_timeout: Duration::from_secs(30),
                 edge_result_timeout: Duration::from_mins(10),
                 approval_expires_in: Duration::from_mins(30),
+                estimate_timeout: Duration::from_millis(500),
+                context_max_bytes: 32_768,
             },
         })
     }
@@ -320,10 +322,13 @@ async fn connector(org: &InOrg<'_>) -> ConnectorId {
 }
 
 async fn enforce(org: &InOrg<'_>, document: &str) {
-    let policy = org.create_policy("test").await.unwrap().object.id;
-    let version = org.create_policy_version(policy, document).await.unwrap().object.id;
-    let reason = "for the test".to_owned();
-    org.activate_policy(Activation { version, mode: PolicyMode::Enforce, reason }).await.unwrap();
+    let policy = org.create_policy(NewPolicy::named("test")).await.unwrap().object.id;
+    let new = NewVersion::of(policy, document, Vec::new());
+    let version = org.create_policy_version(new).await.unwrap().object.id;
+    let (mode, reason) = (PolicyMode::Enforce, "for the test".to_owned());
+    let expected_active = Expected::Anything;
+    let activation = Activation { policy, version, mode, reason, expected_active };
+    org.activate_policy(activation).await.unwrap();
 }
 
 impl House {
@@ -357,6 +362,7 @@ impl House {
                 base_url: "http://test".to_owned(),
                 wait_timeout: Duration::from_secs(10),
                 cursor_key: Secret::new(vec![1; 32]),
+                proxies: TrustedProxies::default(),
                 build: Build { version: "1.2.3".to_owned(), commit: None },
             },
         });
@@ -376,6 +382,10 @@ impl House {
             org_key,
             description: Validator::new().unwrap(),
         }
+    }
+
+    pub(super) fn ledger(&self) -> &Ledger {
+        &self.foundation.ledger
     }
 
     pub(super) fn operator(&self) -> InOrg<'_> {

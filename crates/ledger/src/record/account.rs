@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::{
-    AgentId, AgentStatus, ConnectorId, ConnectorName, Digest, IntentMode, KeyId, OrgId, PolicyId,
-    PolicyVersionId, Scope, Timestamp,
+    AgentId, AgentStatus, ConnectorId, ConnectorName, DeedId, Digest, IntentMode, KeyId, OrgId,
+    PolicyId, PolicyVersionId, Scope, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -142,10 +142,16 @@ pub struct Policy {
     pub id: PolicyId,
     /// The org that it belongs to.
     pub org: OrgId,
-    /// Its name.
+    /// Its name; that of an archived policy is free again.
     pub name: String,
+    /// What it is for, in its author's words; may be empty.
+    pub description: String,
+    /// Counts the changes of name, description and tests.
+    pub revision: u32,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When it was archived; it gets no versions and is never active from then on.
+    pub archived_at: Option<Timestamp>,
 }
 
 /// One immutable version of a policy.
@@ -163,8 +169,46 @@ pub struct PolicyVersion {
     pub document: String,
     /// SHA-256 of the document's canonical form.
     pub digest: Digest,
+    /// What its author says about it.
+    pub note: Option<String>,
+    /// Who made it; not known of versions that are older than this field.
+    pub author: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// The tests that a version of a policy must pass before it may become active.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyTests {
+    /// The policy.
+    pub policy: PolicyId,
+    /// The file of tests as it was sent.
+    pub suite: String,
+    /// How many cases it has.
+    pub cases: u32,
+    /// The policy's revision since they were last changed.
+    pub revision: u32,
+    /// When they were last changed.
+    pub updated_at: Timestamp,
+}
+
+/// One change of what is active in a mode. Its deed names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyActivation {
+    /// The admin deed that sealed it.
+    pub deed: DeedId,
+    /// When.
+    pub at: Timestamp,
+    /// The mode.
+    pub mode: PolicyMode,
+    /// The policy and its version that are active from then on; absent when nothing is.
+    pub active: Option<(PolicyId, PolicyVersionId)>,
+    /// The version that was active before.
+    pub previous: Option<PolicyVersionId>,
+    /// Who did it.
+    pub by: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// What an active version does.
@@ -178,6 +222,9 @@ pub enum PolicyMode {
 }
 
 impl PolicyMode {
+    /// The modes in order.
+    pub const ALL: [Self; 2] = [Self::Enforce, Self::Shadow];
+
     /// Returns the word.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -131,8 +131,16 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
 pub(super) fn policy_failure(error: &PolicyError) -> Failure {
     match error {
         PolicyError::Change(error) => failure(error),
-        PolicyError::Invalid(invalid) => {
+        PolicyError::Invalid(invalid) | PolicyError::BadTests(invalid) => {
             Failure { exit: Exit::FoundBad, sentence: invalid.to_string() }
         }
+        PolicyError::TestsFailed(failed) => {
+            let lines: Vec<_> = failed
+                .iter()
+                .map(|case| format!("\n  {}: {}", case.name, case.differences.join("; ")))
+                .collect();
+            Failure { exit: Exit::FoundBad, sentence: format!("{error}:{}", lines.concat()) }
+        }
+        PolicyError::Active | PolicyError::LimitReached(_) => Failure::usage(error),
     }
 }

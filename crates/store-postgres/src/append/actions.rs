@@ -105,6 +105,8 @@ fn last_forms(turn: &Turn) -> (Vec<&Action>, Vec<&Action>) {
             | Change::Policy(_)
             | Change::PolicyVersion(_)
             | Change::Activation(_)
+            | Change::PolicyTests(_)
+            | Change::PolicyActivation(_)
             | Change::ShadowEnded
             | Change::Connector(_)
             | Change::Known(_)

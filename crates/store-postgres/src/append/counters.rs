@@ -29,6 +29,8 @@ pub(crate) fn steps(turn: &Turn) -> Vec<Step<'_>> {
             | Change::Policy(_)
             | Change::PolicyVersion(_)
             | Change::Activation(_)
+            | Change::PolicyTests(_)
+            | Change::PolicyActivation(_)
             | Change::ShadowEnded
             | Change::Connector(_)
             | Change::ActionBegun(..)

@@ -34,6 +34,8 @@ fn opened(turn: &Turn) -> Vec<(Uuid, &Disclosure)> {
         | Change::Policy(_)
         | Change::PolicyVersion(_)
         | Change::Activation(_)
+        | Change::PolicyTests(_)
+        | Change::PolicyActivation(_)
         | Change::ShadowEnded
         | Change::Connector(_)
         | Change::ActionMoved(_)

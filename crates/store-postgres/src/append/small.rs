@@ -2,11 +2,11 @@
 
 use ledger::{
     Change, Turn,
-    record::{ActivePolicy, Agent, ApiKey, Connector, Holder, Org, Policy, PolicyVersion},
+    record::{Agent, ApiKey, Connector, Holder, Org},
 };
 use model::OrgId;
 
-use super::Step;
+use super::{Step, policies};
 use crate::{
     database::Call,
     fault::Fault,
@@ -21,10 +21,12 @@ pub(crate) fn steps(turn: &Turn) -> Result<Vec<Step<'_>>, Fault> {
             Change::Org(row) => calls.push(org(row)?),
             Change::Agent(row) => calls.push(agent(turn.org, row)?),
             Change::ApiKey(row) => calls.extend([api_key(turn.org, row)?, key_org(turn.org, row)]),
-            Change::Policy(row) => calls.push(policy(turn.org, row)),
-            Change::PolicyVersion(row) => calls.push(policy_version(turn.org, row)),
-            Change::Activation(row) => calls.push(activation(turn.org, row)),
-            Change::ShadowEnded => calls.push(shadow_ended(turn.org)),
+            Change::Policy(row) => calls.push(policies::policy(turn.org, row)),
+            Change::PolicyVersion(row) => calls.push(policies::version(turn.org, row)),
+            Change::PolicyTests(row) => calls.push(policies::tests(turn.org, row)),
+            Change::PolicyActivation(row) => calls.push(policies::history(turn.org, row)),
+            Change::Activation(row) => calls.push(policies::active(turn.org, row)),
+            Change::ShadowEnded => calls.push(policies::shadow_ended(turn.org)),
             Change::Connector(row) => calls.push(connector(turn.org, row)?),
             Change::ActionBegun(..)
             | Change::ActionMoved(_)
@@ -83,52 +85,6 @@ fn key_org(org: OrgId, row: &ApiKey) -> Call<'_> {
         insert into api_key_org (key_id, org_id) values ($1, $2)
         on conflict (key_id) do nothing";
     Call::new(sql).with(*row.id.as_uuid()).with(*org.as_uuid())
-}
-
-fn policy(org: OrgId, row: &Policy) -> Call<'_> {
-    let sql = "
-        insert into policy (org_id, id, name, created_at) values ($1, $2, $3, $4)
-        on conflict (org_id, id) do update set name = excluded.name";
-    Call::new(sql)
-        .with(*org.as_uuid())
-        .with(*row.id.as_uuid())
-        .with(&row.name)
-        .with(system_time(row.created_at))
-}
-
-fn policy_version(org: OrgId, row: &PolicyVersion) -> Call<'_> {
-    let sql = "
-        insert into policy_version
-            (org_id, id, policy_id, number, document, digest, created_at)
-        values ($1, $2, $3, $4, $5, $6, $7)";
-    Call::new(sql)
-        .with(*org.as_uuid())
-        .with(*row.id.as_uuid())
-        .with(*row.policy.as_uuid())
-        .with(i32::try_from(row.number).unwrap_or(i32::MAX))
-        .with(&row.document)
-        .with(&row.digest.as_bytes()[..])
-        .with(system_time(row.created_at))
-}
-
-fn activation(org: OrgId, row: &ActivePolicy) -> Call<'_> {
-    let sql = "
-        insert into policy_active (org_id, mode, policy_id, version_id, digest)
-        values ($1, $2, $3, $4, $5)
-        on conflict (org_id, mode) do update
-        set policy_id = excluded.policy_id, version_id = excluded.version_id,
-            digest = excluded.digest";
-    Call::new(sql)
-        .with(*org.as_uuid())
-        .with(row.mode.as_str())
-        .with(*row.policy.as_uuid())
-        .with(*row.version.as_uuid())
-        .with(&row.digest.as_bytes()[..])
-}
-
-fn shadow_ended(org: OrgId) -> Call<'static> {
-    let sql = "delete from policy_active where org_id = $1 and mode = 'shadow'";
-    Call::new(sql).with(*org.as_uuid())
 }
 
 fn connector(org: OrgId, row: &Connector) -> Result<Call<'_>, Fault> {

@@ -1,0 +1,234 @@
+//! What would come of a call. Nothing is recorded, reserved or run.
+
+use ledger::{CounterScope, Entry, Needs, Request, Snapshot, record::Agent};
+use model::{
+    AgentId, DecisionCode, DecisionOutcome, DecisionSource, Mint, Mode, PolicyId, PolicyVersionId,
+    SideEffect, Timestamp, ToolName, Visibility,
+};
+use policy::{Call, CallFacts, Charge, Decimal, Decision, Explanation, Policy, Show};
+use serde_json::Value;
+
+use super::Text;
+use crate::{ChangeError, InOrg, PolicyError};
+
+/// A call that nobody makes.
+#[derive(Clone)]
+pub struct DryCall {
+    /// The agent that would call.
+    pub agent: AgentId,
+    /// The tool.
+    pub tool: String,
+    /// The arguments.
+    pub args: Value,
+    /// Who would run the tool.
+    pub mode: Mode,
+    /// How the call would come in.
+    pub transport: Option<String>,
+    /// The session that the agent would name.
+    pub session: Option<String>,
+    /// On whose behalf.
+    pub on_behalf_of: Option<String>,
+    /// Whether it would be no test.
+    pub livemode: bool,
+    /// What the tool does to the world, where that is known.
+    pub side_effect: Option<SideEffect>,
+    /// Whether the tool's definition would differ from the one last seen.
+    pub tool_changed: bool,
+    /// When; now if absent.
+    pub at: Option<Timestamp>,
+    /// The policy that is asked; the enforced one if absent.
+    pub text: Option<Text>,
+    /// What budgets have been charged already.
+    pub counters: Counters,
+}
+
+/// What the budgets of a dry run have been charged already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counters {
+    /// What they have been charged in truth; a draft has been charged nothing.
+    Live,
+    /// Nothing.
+    Empty,
+}
+
+/// What would come of a call.
+#[derive(Debug, Clone)]
+pub struct DryRun {
+    /// The version that was asked, nothing for a draft.
+    pub version: Option<(PolicyId, PolicyVersionId)>,
+    /// The digest of its document.
+    pub digest: model::Digest,
+    /// The moment that was decided at.
+    pub now: Timestamp,
+    /// The decision with the budgets' say in it.
+    pub decision: Decision,
+    /// How the policy came to its own decision.
+    pub explanation: Explanation,
+    /// The budgets that the call would be charged to.
+    pub budgets: Vec<BudgetState>,
+    /// Whether the agent is shown the tool, and the rule that says so.
+    pub visibility: (Visibility, Option<String>),
+}
+
+/// How a budget stands towards a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetState {
+    /// What the call would take.
+    pub charge: Charge,
+    /// What the window has been charged already.
+    pub used: Decimal,
+    /// Whether it would admit the call.
+    pub would_admit: bool,
+}
+
+impl std::fmt::Debug for DryCall {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DryCall").field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+/// The policy that is asked: one that was compiled for this, or the active one.
+enum Asked {
+    Own(Policy),
+    Active(std::sync::Arc<Policy>),
+}
+
+impl Asked {
+    fn policy(&self) -> &Policy {
+        match self {
+            Self::Own(policy) => policy,
+            Self::Active(policy) => policy,
+        }
+    }
+}
+
+impl InOrg<'_> {
+    /// Returns what would come of a call.
+    pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
+        let snapshot = self.admin.parts.ledger.look(self.org).await?;
+        let zone = &snapshot.org().ok_or(ChangeError::NotFound("org"))?.time_zone;
+        let agent = self.admin.parts.store.agent(self.org, dry.agent).await?;
+        let agent = agent.ok_or(ChangeError::NotFound("agent"))?;
+        let now = dry.at.unwrap_or_else(|| snapshot.now());
+        let (asked, version) = self.asked(dry.text.clone(), &snapshot).await?;
+        let policy = asked.policy();
+        let agent = described(agent);
+        let call = dry.call(&agent, now, zone);
+        let explanation = policy::explain(policy, &call, Show::Values);
+        let scope = version
+            .filter(|_| dry.counters == Counters::Live)
+            .map(|(policy, _)| CounterScope { policy, livemode: dry.livemode });
+        let budgets = self.budgets(&explanation.decision.charges, scope).await?;
+        let (visibility, rule) = policy::visibility(policy, &dry.tool);
+        Ok(DryRun {
+            version,
+            digest: policy.digest(),
+            now,
+            decision: with_budgets(&explanation.decision, &budgets),
+            visibility: (visibility, rule.map(str::to_owned)),
+            explanation,
+            budgets,
+        })
+    }
+
+    /// Returns the policy that is asked, and which version it is.
+    async fn asked(
+        &self,
+        text: Option<Text>,
+        snapshot: &Snapshot,
+    ) -> Result<(Asked, Option<(PolicyId, PolicyVersionId)>), PolicyError> {
+        let Some(text) = text else {
+            let enforced = snapshot.policy(ledger::record::PolicyMode::Enforce);
+            let unreadable = ChangeError::Conflict("the enforced policy cannot be read");
+            let enforced = enforced.ok_or(ChangeError::NotFound("enforced policy"))?;
+            let policy = enforced.policy.clone().ok_or(unreadable)?;
+            let version = (enforced.active.policy, enforced.active.version);
+            return Ok((Asked::Active(policy), Some(version)));
+        };
+        let id = match &text {
+            Text::Version(id) => Some(*id),
+            Text::Draft(_) => None,
+        };
+        let (policy, of) = self.compiled(text).await?;
+        Ok((Asked::Own(policy), of.zip(id)))
+    }
+
+    /// Returns how the budgets stand; without a scope nothing has been charged to them.
+    async fn budgets(
+        &self,
+        charges: &[Charge],
+        scope: Option<CounterScope>,
+    ) -> Result<Vec<BudgetState>, ChangeError> {
+        let keys: Vec<_> = scope
+            .iter()
+            .flat_map(|scope| charges.iter().map(|charge| (scope.key(charge), charge.window_start)))
+            .collect();
+        let mut used = if keys.is_empty() {
+            Vec::new()
+        } else {
+            self.admin.parts.ledger.enter(self.org, Used(keys)).await?
+        };
+        used.resize(charges.len(), Decimal::ZERO);
+        let state = |(charge, used): (&Charge, Decimal)| BudgetState {
+            charge: charge.clone(),
+            used,
+            would_admit: used.checked_add(charge.amount).is_some_and(|total| total <= charge.limit),
+        };
+        Ok(charges.iter().zip(used).map(state).collect())
+    }
+}
+
+impl DryCall {
+    fn call<'a>(&'a self, agent: &'a policy::Agent, now: Timestamp, zone: &'a str) -> Call<'a> {
+        let is_tool = self.tool.parse::<ToolName>().is_ok();
+        let connector =
+            self.tool.split_once('.').filter(|_| is_tool).map(|(connector, _)| connector);
+        let call = CallFacts {
+            connector,
+            transport: self.transport.as_deref(),
+            session: self.session.as_deref(),
+            on_behalf_of: self.on_behalf_of.as_deref(),
+            livemode: self.livemode,
+            side_effect: self.side_effect,
+            tool_changed: self.tool_changed,
+            ..CallFacts::new(&self.tool, self.mode)
+        };
+        Call { args: &self.args, agent, call, now, zone }
+    }
+}
+
+/// Asks a turn how much counters stand at; it changes nothing.
+struct Used(Vec<(String, Timestamp)>);
+
+impl Request for Used {
+    type Answer = Vec<Decimal>;
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs { budgets: self.0.iter().cloned().collect(), ..Needs::default() }
+    }
+
+    fn decide(&self, at: &Snapshot, _: &Mint<'_>) -> (Entry, Self::Answer) {
+        (Entry::nothing(), self.0.iter().map(|(key, start)| at.used(key, *start)).collect())
+    }
+}
+
+fn described(agent: Agent) -> policy::Agent {
+    policy::Agent { id: agent.id, name: agent.name, labels: agent.labels }
+}
+
+/// Returns the decision, or the refusal of a budget that would not admit the call.
+fn with_budgets(decision: &Decision, budgets: &[BudgetState]) -> Decision {
+    if budgets.iter().all(|budget| budget.would_admit) {
+        return decision.clone();
+    }
+    Decision {
+        outcome: DecisionOutcome::Deny,
+        code: Some(DecisionCode::BudgetExceeded),
+        source: DecisionSource::Budget,
+        rule_id: None,
+        reason: None,
+        approval: None,
+        charges: Vec::new(),
+        failure: None,
+    }
+}

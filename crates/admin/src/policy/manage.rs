@@ -1,0 +1,149 @@
+//! Making, describing and archiving policies.
+
+use ledger::{Needs, Snapshot, record::Policy};
+use model::{EventType, PolicyId, Timestamp};
+
+use super::Expected;
+use crate::{ChangeError, Changed, InOrg, PolicyError, by::Reason, input};
+
+/// The most policies of an org that are not archived; every turn may look at them.
+const MOST: usize = 200;
+
+/// What a policy is made with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPolicy {
+    /// Its name.
+    pub name: String,
+    /// What it is for; may be empty.
+    pub description: String,
+}
+
+impl NewPolicy {
+    /// Returns a policy of this name about which nothing else is said.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), description: String::new() }
+    }
+}
+
+/// What is to be changed of a policy; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyEdit {
+    /// The name.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The revision that the change is made on.
+    pub expected_revision: Expected<u32>,
+}
+
+/// What became of a change that the turn may refuse in words of its own.
+enum Outcome {
+    Changed(Changed<Policy>),
+    NameTaken(String),
+    Active,
+    TooMany,
+}
+
+impl InOrg<'_> {
+    /// Makes a policy without versions.
+    pub async fn create_policy(&self, new: NewPolicy) -> Result<Changed<Policy>, PolicyError> {
+        let name = input::title(&new.name)?;
+        let description = input::description(&new.description)?;
+        let policy = Policy {
+            id: self.admin.mint().id(PolicyId::from_uuid),
+            org: self.org,
+            name,
+            description,
+            revision: 1,
+            created_at: Timestamp::EPOCH,
+            archived_at: None,
+        };
+        let made = self.turn(Needs::default(), None, move |at, record| {
+            if let Some(taken) = name_taken(at, &policy) {
+                return Ok(taken);
+            }
+            if at.base().is_some_and(|base| base.policies.len() >= MOST) {
+                return Ok(Outcome::TooMany);
+            }
+            let policy = Policy { created_at: at.now(), ..policy.clone() };
+            Ok(Outcome::Changed(record.policy(EventType::PolicyCreated, None, policy)))
+        });
+        told(made.await)
+    }
+
+    /// Changes what a policy is called and what is said of it.
+    pub async fn update_policy(
+        &self,
+        id: PolicyId,
+        edit: PolicyEdit,
+    ) -> Result<Changed<Policy>, PolicyError> {
+        let name = edit.name.as_deref().map(input::title).transpose()?;
+        let description = edit.description.as_deref().map(input::description).transpose()?;
+        if name.is_none() && description.is_none() {
+            let expected = "this or `description`, at least one of which changes";
+            return Err(ChangeError::bad_input("name", expected).into());
+        }
+        let changed = self.turn(Needs::default(), None, move |at, record| {
+            let before = live(at, id)?;
+            if edit.expected_revision.is_not(&before.revision) {
+                return Err(ChangeError::Conflict("the policy has another revision by now"));
+            }
+            let after = Policy {
+                name: name.clone().unwrap_or_else(|| before.name.clone()),
+                description: description.clone().unwrap_or_else(|| before.description.clone()),
+                revision: before.revision.saturating_add(1),
+                ..before.clone()
+            };
+            if let Some(taken) = name_taken(at, &after) {
+                return Ok(taken);
+            }
+            Ok(Outcome::Changed(record.policy(EventType::PolicyUpdated, Some(before), after)))
+        });
+        told(changed.await)
+    }
+
+    /// Archives a policy no version of which is active; its versions stay readable for ever.
+    pub async fn archive_policy(
+        &self,
+        id: PolicyId,
+        reason: &str,
+    ) -> Result<Changed<Policy>, PolicyError> {
+        let reason = Reason::parse(reason)?;
+        let archived = self.turn(Needs::default(), Some(reason), move |at, record| {
+            let before = live(at, id)?;
+            let active = at.base().map(|base| base.active.as_slice()).unwrap_or_default();
+            if active.iter().any(|active| active.policy == id) {
+                return Ok(Outcome::Active);
+            }
+            let after = Policy {
+                archived_at: Some(at.now()),
+                revision: before.revision.saturating_add(1),
+                ..before.clone()
+            };
+            Ok(Outcome::Changed(record.policy(EventType::PolicyArchived, Some(before), after)))
+        });
+        told(archived.await)
+    }
+}
+
+/// Returns the policy, unless it is not there or archived.
+pub(super) fn live(at: &Snapshot, id: PolicyId) -> Result<&Policy, ChangeError> {
+    let found = at.base().and_then(|base| base.policies.get(&id));
+    found.ok_or(ChangeError::NotFound("policy"))
+}
+
+fn name_taken(at: &Snapshot, policy: &Policy) -> Option<Outcome> {
+    let mut others = at.base()?.policies.values().filter(|other| other.id != policy.id);
+    let taken = others.any(|other| other.name == policy.name);
+    taken.then(|| Outcome::NameTaken(policy.name.clone()))
+}
+
+fn told(outcome: Result<Outcome, ChangeError>) -> Result<Changed<Policy>, PolicyError> {
+    match outcome {
+        Ok(Outcome::Changed(changed)) => Ok(changed),
+        Ok(Outcome::NameTaken(name)) => Err(ChangeError::NameTaken(name).into()),
+        Ok(Outcome::Active) => Err(PolicyError::Active),
+        Ok(Outcome::TooMany) => Err(PolicyError::LimitReached(MOST)),
+        Err(error) => Err(error.into()),
+    }
+}

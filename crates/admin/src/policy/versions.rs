@@ -1,0 +1,157 @@
+//! Documents and the versions that are made of them.
+
+use ledger::{LedgerError, Needs, record::PolicyVersion};
+use model::{Digest, PolicyId, PolicyVersionId, Timestamp};
+use policy::{Catalog, Finding, Invalid, KnownTool, Policy, Severity};
+
+use super::{ExpectedVersion, manage::live};
+use crate::{ChangeError, Changed, InOrg, PolicyError, input};
+
+/// How often a version is numbered again when others are made at the same time.
+const NUMBERINGS: u32 = 8;
+
+/// What a version is made of.
+#[derive(Debug, Clone)]
+pub struct NewVersion {
+    /// The policy that it is a version of.
+    pub policy: PolicyId,
+    /// The document, YAML or JSON.
+    pub document: String,
+    /// What its author says about it.
+    pub note: Option<String>,
+    /// The version that its author believes to be the latest.
+    pub expected_parent: ExpectedVersion,
+    /// The org's tools, which the document is judged against.
+    pub tools: Vec<KnownTool>,
+}
+
+impl NewVersion {
+    /// Returns a version of the policy with nothing said about it.
+    pub fn of(policy: PolicyId, document: impl Into<String>, tools: Vec<KnownTool>) -> Self {
+        let expected_parent = ExpectedVersion::Anything;
+        Self { policy, document: document.into(), note: None, expected_parent, tools }
+    }
+}
+
+/// The text of a policy: a version's or a draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Text {
+    /// The document of a version.
+    Version(PolicyVersionId),
+    /// A document that is no version.
+    Draft(String),
+}
+
+/// What is to be said of a document.
+#[derive(Debug, Clone)]
+pub struct Linted {
+    /// Its digest, when it can decide at all.
+    pub digest: Option<Digest>,
+    /// The findings, in the order of the text.
+    pub findings: Vec<Finding>,
+}
+
+impl Linted {
+    /// Returns whether the document may become a version.
+    pub fn is_valid(&self) -> bool {
+        self.digest.is_some()
+            && self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+}
+
+/// The tools of an org, as documents are judged against them.
+struct Tools<'a>(&'a [KnownTool]);
+
+impl Catalog for Tools<'_> {
+    fn tools(&self) -> Vec<KnownTool> {
+        self.0.to_vec()
+    }
+}
+
+/// Returns what is to be said of a document, judged against these tools.
+pub fn lint(document: &str, tools: &[KnownTool]) -> Linted {
+    match policy::parse(document) {
+        Ok(parsed) => {
+            let findings = policy::lint(&parsed, &Tools(tools));
+            Linted { digest: Some(Policy::from(parsed).digest()), findings }
+        }
+        Err(Invalid { findings }) => Linted { digest: None, findings },
+    }
+}
+
+impl InOrg<'_> {
+    /// Makes a version of a policy from a document that can decide and has no error.
+    pub async fn create_policy_version(
+        &self,
+        new: NewVersion,
+    ) -> Result<Changed<PolicyVersion>, PolicyError> {
+        let note = new.note.as_deref().map(input::note).transpose()?;
+        let linted = lint(&new.document, &new.tools);
+        let Some(digest) = linted.digest.filter(|_| linted.is_valid()) else {
+            return Err(PolicyError::Invalid(Invalid { findings: linted.findings }));
+        };
+        let (parent, number) = self.next_number(new.policy).await?;
+        let mut version = PolicyVersion {
+            id: self.admin.mint().id(PolicyVersionId::from_uuid),
+            org: self.org,
+            policy: new.policy,
+            number,
+            document: new.document,
+            digest,
+            note,
+            author: Some(self.by.to_string()),
+            created_at: Timestamp::EPOCH,
+        };
+        if new.expected_parent.is_not(&parent) {
+            return Err(ANOTHER_PARENT.into());
+        }
+        for _ in 1..NUMBERINGS {
+            match self.add_version(version.clone()).await {
+                // The store's unique key refused the number, if somebody else has it by now.
+                Err(ChangeError::Ledger(LedgerError::Fault)) => {
+                    let (parent, next) = self.next_number(new.policy).await?;
+                    if next == version.number {
+                        return Err(ChangeError::from(LedgerError::Fault).into());
+                    }
+                    if new.expected_parent.is_not(&parent) {
+                        return Err(ANOTHER_PARENT.into());
+                    }
+                    version.number = next;
+                }
+                outcome => return Ok(outcome?),
+            }
+        }
+        Ok(self.add_version(version).await?)
+    }
+
+    /// Returns a policy version of the org.
+    pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
+        let found = self.admin.parts.store.policy_version(self.org, id).await?;
+        found.ok_or_else(|| ChangeError::NotFound("policy version").into())
+    }
+
+    /// Returns the latest version and the number that comes after it.
+    async fn next_number(
+        &self,
+        policy: PolicyId,
+    ) -> Result<(Option<PolicyVersionId>, u32), PolicyError> {
+        let latest = self.admin.parts.store.latest_policy_version(self.org, policy).await?;
+        let number = latest.as_ref().map_or(1, |version| version.number.saturating_add(1));
+        Ok((latest.map(|version| version.id), number))
+    }
+
+    async fn add_version(
+        &self,
+        version: PolicyVersion,
+    ) -> Result<Changed<PolicyVersion>, ChangeError> {
+        let made = self.turn(Needs::default(), None, move |at, record| {
+            live(at, version.policy)?;
+            let version = PolicyVersion { created_at: at.now(), ..version.clone() };
+            Ok(record.policy_version(version))
+        });
+        made.await
+    }
+}
+
+const ANOTHER_PARENT: ChangeError =
+    ChangeError::Conflict("the latest version of the policy is another one by now");

@@ -1,0 +1,23 @@
+//! The names of budget counters. It counts nothing; turns do.
+
+use model::PolicyId;
+use policy::Charge;
+use serde_json::json;
+
+/// Whose charges are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CounterScope {
+    /// The policy that has the budgets. A new version of it counts on.
+    pub policy: PolicyId,
+    /// Whether the calls are no tests; those count apart.
+    pub livemode: bool,
+}
+
+impl CounterScope {
+    /// Returns the name of the counter that a charge goes to.
+    pub fn key(self, charge: &Charge) -> String {
+        let Self { policy, livemode } = self;
+        let per: Vec<_> = charge.per.iter().map(|(name, value)| json!([name, value])).collect();
+        json!([policy, livemode, charge.budget, per]).to_string()
+    }
+}

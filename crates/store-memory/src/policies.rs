@@ -1,0 +1,96 @@
+//! Administration's store of policies: their versions, tests and what was active.
+
+use admin::{ActivationPlace, PolicyStore, VersionSummary};
+use async_trait::async_trait;
+use ledger::{
+    StoreDown,
+    record::{Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
+};
+use model::{OrgId, PolicyId, PolicyVersionId};
+
+use crate::MemoryStore;
+
+#[async_trait]
+impl PolicyStore for MemoryStore {
+    async fn policies(&self, org: OrgId) -> Result<Vec<Policy>, StoreDown> {
+        let kept = self.reach("read an org's policies")?;
+        let rows = kept.orgs.get(&org);
+        let mut policies: Vec<_> =
+            rows.iter().flat_map(|rows| rows.policies.values()).cloned().collect();
+        policies.sort_by_key(|policy| (policy.created_at, policy.id));
+        Ok(policies)
+    }
+
+    async fn policy_version(
+        &self,
+        org: OrgId,
+        id: PolicyVersionId,
+    ) -> Result<Option<PolicyVersion>, StoreDown> {
+        let kept = self.reach("read a policy version")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.versions.get(&id)).cloned())
+    }
+
+    async fn latest_policy_version(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+    ) -> Result<Option<PolicyVersion>, StoreDown> {
+        let kept = self.reach("read the latest version of a policy")?;
+        let rows = kept.orgs.get(&org);
+        let versions = rows.iter().flat_map(|rows| rows.versions.values());
+        let latest = versions.filter(|version| version.policy == policy);
+        Ok(latest.max_by_key(|version| version.number).cloned())
+    }
+
+    async fn policy_versions(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+        below: Option<u32>,
+        limit: usize,
+    ) -> Result<Vec<VersionSummary>, StoreDown> {
+        let kept = self.reach("list the versions of a policy")?;
+        let rows = kept.orgs.get(&org);
+        let mut versions: Vec<_> = rows
+            .iter()
+            .flat_map(|rows| rows.versions.values())
+            .filter(|version| version.policy == policy)
+            .filter(|version| below.is_none_or(|below| version.number < below))
+            .map(VersionSummary::from)
+            .collect();
+        versions.sort_by_key(|version| std::cmp::Reverse(version.number));
+        versions.truncate(limit);
+        Ok(versions)
+    }
+
+    async fn policy_activations(
+        &self,
+        org: OrgId,
+        mode: Option<PolicyMode>,
+        after: Option<ActivationPlace>,
+        limit: usize,
+    ) -> Result<Vec<PolicyActivation>, StoreDown> {
+        let kept = self.reach("list what was active")?;
+        let rows = kept.orgs.get(&org);
+        let place = |it: &PolicyActivation| ActivationPlace { at: it.at, deed: it.deed };
+        let mut history: Vec<_> = rows
+            .iter()
+            .flat_map(|rows| &rows.activations)
+            .filter(|it| mode.is_none_or(|mode| it.mode == mode))
+            .filter(|it| after.is_none_or(|after| place(it) < after))
+            .cloned()
+            .collect();
+        history.sort_by_key(|it| std::cmp::Reverse(place(it)));
+        history.truncate(limit);
+        Ok(history)
+    }
+
+    async fn policy_tests(
+        &self,
+        org: OrgId,
+        policy: PolicyId,
+    ) -> Result<Option<PolicyTests>, StoreDown> {
+        let kept = self.reach("read the tests of a policy")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.policy_tests.get(&policy)).cloned())
+    }
+}

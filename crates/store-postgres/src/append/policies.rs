@@ -1,0 +1,98 @@
+//! The rows of policies: versions are only ever added, so is the history of what was active.
+
+use ledger::record::{ActivePolicy, Policy, PolicyActivation, PolicyTests, PolicyVersion};
+use model::OrgId;
+
+use crate::{database::Call, rows::system_time};
+
+pub(super) fn policy(org: OrgId, row: &Policy) -> Call<'_> {
+    let sql = "
+        insert into policy (org_id, id, name, description, revision, created_at, archived_at)
+        values ($1, $2, $3, $4, $5, $6, $7)
+        on conflict (org_id, id) do update
+        set name = excluded.name, description = excluded.description,
+            revision = excluded.revision, archived_at = excluded.archived_at";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(&row.name)
+        .with(&row.description)
+        .with(integer(row.revision))
+        .with(system_time(row.created_at))
+        .with(row.archived_at.map(system_time))
+}
+
+pub(super) fn version(org: OrgId, row: &PolicyVersion) -> Call<'_> {
+    let sql = "
+        insert into policy_version
+            (org_id, id, policy_id, number, document, digest, note, author, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(*row.policy.as_uuid())
+        .with(integer(row.number))
+        .with(&row.document)
+        .with(&row.digest.as_bytes()[..])
+        .with(&row.note)
+        .with(&row.author)
+        .with(system_time(row.created_at))
+}
+
+pub(super) fn tests(org: OrgId, row: &PolicyTests) -> Call<'_> {
+    let sql = "
+        insert into policy_tests (org_id, policy_id, suite, cases, revision, updated_at)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (org_id, policy_id) do update
+        set suite = excluded.suite, cases = excluded.cases, revision = excluded.revision,
+            updated_at = excluded.updated_at";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.policy.as_uuid())
+        .with(&row.suite)
+        .with(integer(row.cases))
+        .with(integer(row.revision))
+        .with(system_time(row.updated_at))
+}
+
+pub(super) fn active(org: OrgId, row: &ActivePolicy) -> Call<'_> {
+    let sql = "
+        insert into policy_active (org_id, mode, policy_id, version_id, digest)
+        values ($1, $2, $3, $4, $5)
+        on conflict (org_id, mode) do update
+        set policy_id = excluded.policy_id, version_id = excluded.version_id,
+            digest = excluded.digest";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(row.mode.as_str())
+        .with(*row.policy.as_uuid())
+        .with(*row.version.as_uuid())
+        .with(&row.digest.as_bytes()[..])
+}
+
+pub(super) fn shadow_ended(org: OrgId) -> Call<'static> {
+    let sql = "delete from policy_active where org_id = $1 and mode = 'shadow'";
+    Call::new(sql).with(*org.as_uuid())
+}
+
+pub(super) fn history(org: OrgId, row: &PolicyActivation) -> Call<'_> {
+    let sql = "
+        insert into policy_activation
+            (org_id, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.deed.as_uuid())
+        .with(system_time(row.at))
+        .with(row.mode.as_str())
+        .with(row.active.map(|(policy, _)| *policy.as_uuid()))
+        .with(row.active.map(|(_, version)| *version.as_uuid()))
+        .with(row.previous.map(|version| *version.as_uuid()))
+        .with(&row.by)
+        .with(&row.reason)
+}
+
+/// Returns the number as PostgreSQL takes it; what does not fit was never counted here.
+fn integer(number: u32) -> i32 {
+    i32::try_from(number).unwrap_or(i32::MAX)
+}
