@@ -55,6 +55,8 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "N")]
         rounds: Option<u32>,
     },
+    /// Install what the tests of the verifiers run: Python's libraries, Node and Chromium.
+    Tools,
     /// Print the folder of PostgreSQL's binaries, installing them when there are none.
     Postgres {
         /// Install PostgreSQL without asking.

@@ -17,6 +17,7 @@ mod pg;
 mod process;
 mod test;
 mod tidy;
+mod tools;
 mod up;
 mod workspace;
 
@@ -50,6 +51,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Docs { check } => docs::run(&workspace, check.into()),
         Verb::Bench { yes } => bench::run(&workspace, yes.into(), rest),
         Verb::Crash { yes, rounds } => test::crash(&workspace, yes.into(), rounds),
+        Verb::Tools => tools::install(&workspace),
         Verb::Postgres { yes } => {
             println!("{}", Launcher::find(yes.into())?.folder().display());
             Ok(())

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::failure::Result;
 use crate::pg::{Consent, Launcher, Place};
 use crate::process;
+use crate::tools;
 use crate::workspace::{Build, Workspace};
 
 /// The package of the end-to-end tests, which alone needs the service's binaries.
@@ -28,6 +29,7 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
         // The build with failpoints goes first, so that cargo's own name ends on the plain one.
         command.env("CHANCERY_FAILPOINT_BIN", workspace.build_service(Build::Failpoints)?);
         command.env("CHANCERY_BIN", workspace.build_service(Build::Plain)?);
+        tools::name(workspace, &mut command);
     }
     name_test_data(workspace, &mut command);
     on_a_cluster(workspace, &launcher, &mut command)

@@ -1,0 +1,125 @@
+//! What the tests of the verifiers run: Python with a few libraries, Node, and Chromium.
+//!
+//! They are found on this machine, or installed where that is allowed. What stays missing is left
+//! out of the tests, with one line that says so.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::{Failure, Result};
+use crate::pg::Consent;
+use crate::process;
+use crate::workspace::Workspace;
+
+/// A program, the variable by which tests find it, what it is called, and its Debian packages.
+struct Tool {
+    variable: &'static str,
+    programs: &'static [&'static str],
+    packages: &'static [&'static str],
+}
+
+const PYTHON: Tool = Tool {
+    variable: "CHANCERY_PYTHON",
+    programs: &["python3"],
+    packages: &["python3", "python3-venv"],
+};
+const OTHERS: [Tool; 2] = [
+    Tool { variable: "CHANCERY_NODE", programs: &["node", "nodejs"], packages: &["nodejs"] },
+    Tool {
+        variable: "CHANCERY_CHROMIUM",
+        programs: &["chromium", "chromium-browser", "google-chrome"],
+        packages: &["chromium"],
+    },
+];
+
+/// The libraries of the Python environment, from the checkout's root.
+const REQUIREMENTS: &str = "tests/it/verifiers/requirements.txt";
+
+/// Installs what is missing.
+pub(crate) fn install(workspace: &Workspace) -> Result<()> {
+    for tool in std::iter::once(&PYTHON).chain(&OTHERS) {
+        let path = tool.found_or_installed(Consent::Given)?;
+        println!("{} is {}", tool.variable, shown(path.as_deref()));
+    }
+    let environment = PYTHON.found_or_installed(Consent::Given)?;
+    environment.map_or(Ok(()), |python| python_environment(workspace, &python).map(|_| ()))
+}
+
+/// Names the tools to the tests, and tells the person which are left out.
+pub(crate) fn name(workspace: &Workspace, command: &mut Command) {
+    for tool in OTHERS.iter().filter(|tool| std::env::var_os(tool.variable).is_none()) {
+        match tool.found() {
+            Some(path) => drop(command.env(tool.variable, path)),
+            None => left_out(tool.variable),
+        }
+    }
+    if std::env::var_os(PYTHON.variable).is_some() {
+        return;
+    }
+    let environment = PYTHON.found().map(|python| python_environment(workspace, &python));
+    match environment {
+        Some(Ok(python)) => drop(command.env(PYTHON.variable, python)),
+        Some(Err(failure)) => {
+            println!("{failure}");
+            left_out(PYTHON.variable);
+        }
+        None => left_out(PYTHON.variable),
+    }
+}
+
+impl Tool {
+    fn found(&self) -> Option<PathBuf> {
+        if let Some(named) = std::env::var_os(self.variable) {
+            return Some(PathBuf::from(named));
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let files = std::env::split_paths(&path)
+            .flat_map(|folder| self.programs.iter().map(move |program| folder.join(program)));
+        files.into_iter().find(|file| file.is_file())
+    }
+
+    /// Returns the program, installing it where we may; none where we may not.
+    fn found_or_installed(&self, consent: Consent) -> Result<Option<PathBuf>> {
+        let ours = consent == Consent::Given
+            && Path::new("/etc/debian_version").exists()
+            && rustix::process::geteuid().is_root();
+        if self.found().is_none() && ours {
+            let mut command = Command::new("apt-get");
+            command.args(["install", "-y", "--no-install-recommends"]).args(self.packages);
+            process::run(command.env("DEBIAN_FRONTEND", "noninteractive"))?;
+        }
+        Ok(self.found())
+    }
+}
+
+/// Returns the Python of an environment that has the libraries, making it when they change.
+fn python_environment(workspace: &Workspace, python: &Path) -> Result<PathBuf> {
+    let folder = workspace.root().join(".chancery/python");
+    let (wanted, made) = (workspace.root().join(REQUIREMENTS), folder.join("requirements.txt"));
+    let text = fs::read(&wanted).map_err(Failure::on("read", &wanted))?;
+    let inner = folder.join("bin/python");
+    if fs::read(&made).is_ok_and(|had| had == text) {
+        return Ok(inner);
+    }
+    process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let mut pip = Command::new(&inner);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
+    process::run(&mut pip)?;
+    fs::write(&made, text).map_err(Failure::on("write", &made))?;
+    Ok(inner)
+}
+
+fn left_out(variable: &str) {
+    println!(
+        "tests of the verifiers that need `{variable}` are left out; `cargo xtask tools` installs \
+         what they run"
+    );
+}
+
+fn shown(path: Option<&Path>) -> String {
+    path.map_or_else(
+        || "not here, and not ours to install on this system".to_owned(),
+        |path| format!("`{}`", path.display()),
+    )
+}
