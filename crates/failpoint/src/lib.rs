@@ -1,9 +1,12 @@
 //! Named points at which a test can make the process die, wait or fail.
 //!
 //! Without the feature `failpoints` every call is empty and release builds carry none of it.
-//! With it, the environment variable `CHANCERY_FAILPOINTS` arms points, as in
-//! `g4=kill,b2=3*pause:500`: an optional count says which visit counts first, then comes what
-//! happens: `kill` (the process ends at once, with nothing flushed), `pause:<ms>`, or `error`.
+//! With it, there are two ways to arm a point. The environment variable `CHANCERY_FAILPOINTS`
+//! arms points from the start, as in `g4=kill,b2=3*pause:500`: an optional count says which visit
+//! counts first, then comes what happens: `kill` (the process ends at once, with nothing flushed),
+//! `pause:<ms>`, or `error`. And in the folder that `CHANCERY_FAILPOINT_FOLDER` names, a file
+//! `g4` holds the next visit of `g4`: the visitor renames it to `g4.held` and waits until that is
+//! gone, while whoever made it does to the process, or to what it talks to, what they like.
 
 /// What an armed point asks its place in the code to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub use armed::hit;
 mod armed {
     use std::{
         collections::HashMap,
+        fs,
+        path::{Path, PathBuf},
         sync::{
             OnceLock,
             atomic::{AtomicU32, Ordering},
@@ -31,6 +36,9 @@ mod armed {
     };
 
     use super::Injected;
+
+    /// How often a held visitor looks whether it may go on.
+    const LOOK: Duration = Duration::from_millis(1);
 
     #[derive(Debug)]
     enum Action {
@@ -45,10 +53,21 @@ mod armed {
         action: Action,
     }
 
+    /// What the environment armed.
+    #[derive(Debug)]
+    struct Armed {
+        points: HashMap<String, Point>,
+        folder: Option<PathBuf>,
+    }
+
     /// Visits a point; an `Err` means that the place must fail as if its own work had.
     pub fn hit(point: &str) -> Result<(), Injected> {
-        static POINTS: OnceLock<HashMap<String, Point>> = OnceLock::new();
-        let Some(point) = POINTS.get_or_init(read).get(point) else { return Ok(()) };
+        static ARMED: OnceLock<Armed> = OnceLock::new();
+        let armed = ARMED.get_or_init(read);
+        if let Some(folder) = &armed.folder {
+            hold(folder, point);
+        }
+        let Some(point) = armed.points.get(point) else { return Ok(()) };
         let left = point
             .visits_left
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| Some(left.saturating_sub(1)));
@@ -63,15 +82,26 @@ mod armed {
         Ok(())
     }
 
+    /// Waits here if somebody asked for that; of several visitors the one that renames the file.
+    fn hold(folder: &Path, point: &str) {
+        let held = folder.join(format!("{point}.held"));
+        if fs::rename(folder.join(point), &held).is_ok() {
+            while held.exists() {
+                pause(LOOK);
+            }
+        }
+    }
+
     #[expect(clippy::disallowed_methods, reason = "a pause blocks the thread on purpose")]
     fn pause(span: Duration) {
         std::thread::sleep(span);
     }
 
     #[expect(clippy::disallowed_methods, reason = "a test arms points from outside the process")]
-    fn read() -> HashMap<String, Point> {
+    fn read() -> Armed {
         let text = std::env::var("CHANCERY_FAILPOINTS").unwrap_or_default();
-        text.split(',').filter_map(point).collect()
+        let folder = std::env::var_os("CHANCERY_FAILPOINT_FOLDER").map(PathBuf::from);
+        Armed { points: text.split(',').filter_map(point).collect(), folder }
     }
 
     fn point(text: &str) -> Option<(String, Point)> {
