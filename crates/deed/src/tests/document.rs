@@ -1,18 +1,24 @@
 //! `docs/deed-format.md` tells the truth: its tables are the code's, its shell lines work.
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use model::{
+    ApprovalStatus, Assurance, Attestation, DecisionCode, DecisionOutcome, DecisionSource,
+    DeedKind, ExecutionStatus, IntentMode, Level, Mode, SideEffect, Verdict, WitnessMethod,
+};
 use serde_json::{Value, json};
 
 use super::support::{Log, amendment_of, key_set};
 use crate::{honesty_rules, specimen, verify::CheckId};
 
 const DOCUMENT: &str = include_str!("../../../../docs/deed-format.md");
+const SHAPES: &str = include_str!("../../../../docs/verifiers/shapes.json");
 
 #[test]
 fn the_tables_of_checks_and_rules_are_complete() {
@@ -36,6 +42,36 @@ fn every_member_of_every_kind_is_described() {
         for name in names(&form["body"]) {
             assert!(DOCUMENT.contains(&format!("`{name}`")), "no word of the member `{name}`");
         }
+    }
+}
+
+#[test]
+fn the_published_shapes_know_every_word_that_a_deed_may_hold() {
+    let shapes: Value = serde_json::from_str(SHAPES).unwrap();
+    let words = |pointer: &str| {
+        let shape = shapes.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}"));
+        let texts = shape.as_array().cloned().unwrap_or_else(|| vec![shape.clone()]);
+        let texts = texts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("|");
+        texts.split('|').map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    for (pointer, known) in [
+        ("/code", DecisionCode::WORDS),
+        ("/outcome", DecisionOutcome::WORDS),
+        ("/decision/source", DecisionSource::WORDS),
+        ("/approval/status", ApprovalStatus::WORDS),
+        ("/approval/decisions/0/assurance", Assurance::WORDS),
+        ("/execution/status", ExecutionStatus::WORDS),
+        ("/execution/attestation", Attestation::WORDS),
+        ("/witness/level", Level::WORDS),
+        ("/witness/verdict", Verdict::WORDS),
+        ("/witness/method", WitnessMethod::WORDS),
+        ("/action/mode", Mode::WORDS),
+        ("/action/side_effect", SideEffect::WORDS),
+        ("/action/intent/mode", IntentMode::WORDS),
+        ("/every/kind", DeedKind::WORDS),
+    ] {
+        let known: BTreeSet<_> = known.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(words(pointer), known, "{pointer}");
     }
 }
 
