@@ -6,6 +6,7 @@
 
 mod check;
 mod config;
+mod estimate;
 mod fault;
 mod governed;
 mod ledger;
@@ -20,12 +21,12 @@ mod statement;
 mod tls;
 mod value;
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use model::{ActionId, ConnectorName, OrgId, Outcome, SideEffect};
 use serde_json::Value;
-use tool::{Definition, Run, Settled, Tool};
+use tool::{Definition, Estimate, Run, Settled, Tool};
 
 use self::{config::Returns, governed::Governed, shape::Shape};
 use crate::{ArgsSchema, Blueprint, BuildError, CheckLine, Connector, Deps, Finding};
@@ -57,6 +58,7 @@ pub struct PostgresConnector {
 pub(crate) struct PostgresTool {
     definition: Definition,
     shape: Shape,
+    estimate: Option<Shape>,
     args: ArgsSchema,
     returns: Returns,
     max_rows: usize,
@@ -114,7 +116,12 @@ impl Tool for PostgresTool {
 
     fn check_args(&self, args: &Value) -> Result<(), String> {
         self.args.check(args)?;
-        self.shape.bind(args).map(drop)
+        self.shape.bind(args).map(drop)?;
+        self.estimate.iter().try_for_each(|shape| shape.bind(args).map(drop))
+    }
+
+    async fn estimate(&self, args: &Value, time_limit: Duration) -> Estimate {
+        self.estimate_once(args, time_limit).await
     }
 
     async fn run(&self, run: Run<'_>) -> Outcome {

@@ -1,9 +1,10 @@
 //! The first turn of an action: everything that decides whether it runs, in one place and order.
 
 mod budget;
+mod context;
 mod decide;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use deed::{Path, commit};
 use event::thin_action;
@@ -15,18 +16,19 @@ use model::{
     ActionId, ApprovalId, ApprovalStatus, Attestation, DecisionOutcome, Digest, EventId, EventType,
     ExecutionStatus, IntentMode, Mint, Mode, OrgId, State, Status,
 };
-use serde_json::{Value, json};
-use tool::Tool;
+use serde_json::Value;
+use tool::{Estimate, Tool};
 
-use crate::{Rejection, Submission, deed_of::deed_of, gate::Parts, resolve::Resolved};
+use crate::{
+    Rejection, Submission, deed_of::deed_of, gate::Parts, repeat::KNOWN_FOR, resolve::Resolved,
+};
+use context::{Shown, context};
 use decide::{Verdict, decide};
 
 pub(crate) use budget::release;
 
-/// How long an idempotency key names its action.
-const KNOWN_FOR: Duration = Duration::from_hours(24);
-
 /// A call that shall be decided.
+#[derive(Clone)]
 pub(crate) struct Begin {
     call: Submission,
     resolved: Resolved,
@@ -34,6 +36,8 @@ pub(crate) struct Begin {
     fingerprint: Digest,
     limits: crate::Limits,
     instance: String,
+    // Asked for only once it is clear that a person will look at it.
+    estimate: Option<Estimate>,
 }
 
 /// What the turn made of a call.
@@ -42,6 +46,8 @@ pub(crate) enum Begun {
     Rejected(Rejection),
     /// The idempotency key names this action already.
     Known(ActionId),
+    /// A person must look at the call, who shall know what it would do; nothing was recorded.
+    ToEstimate(Box<Begin>),
     /// Refused, waiting for a person, or authorised for the agent's edge.
     Decided(Box<Action>),
     /// The tool may run now.
@@ -64,7 +70,25 @@ impl Begin {
     ) -> Self {
         let fingerprint = call.fingerprint(request_digest);
         let (limits, instance) = (parts.limits, parts.instance.clone());
-        Self { call, resolved, request_digest, fingerprint, limits, instance }
+        Self { call, resolved, request_digest, fingerprint, limits, instance, estimate: None }
+    }
+
+    /// Returns the call with what its tool says that it would do.
+    pub(crate) async fn estimated(self) -> Self {
+        let estimate = match &self.resolved {
+            Resolved::Served(served) => {
+                served.tool.estimate(&self.call.args, self.limits.estimate_timeout).await
+            }
+            Resolved::AtEdge { .. } | Resolved::Unknown => Estimate::NotOffered,
+        };
+        Self { estimate: Some(estimate), ..self }
+    }
+
+    /// Returns whether the tool must be asked before a person can be.
+    fn lacks_estimate(&self, verdict: &Verdict) -> bool {
+        let asks = verdict.approval.as_ref().is_some_and(|clause| clause.estimate);
+        let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;
+        asks && waits && self.estimate.is_none()
     }
 
     pub(crate) fn org(&self) -> OrgId {
@@ -118,6 +142,9 @@ impl Request for Begin {
             // An org without an active policy cannot even name what refused the call.
             return (Entry::nothing(), Begun::Rejected(Rejection::Unauthenticated));
         };
+        if self.lacks_estimate(&verdict) {
+            return (Entry::nothing(), Begun::ToEstimate(Box::new(self.clone())));
+        }
         self.record(verdict, snapshot, mint)
     }
 }
@@ -135,7 +162,7 @@ impl Begin {
             }
             DecisionOutcome::RequireApproval => {
                 (action.state, action.status) = (State::PendingApproval, Status::PendingApproval);
-                let (approval, shown) = self.approval(&verdict, mint);
+                let (approval, shown) = self.approval(&verdict, &action.agent, mint);
                 action.approval = Some(approval);
                 disclosures.push(shown);
                 (Vec::new(), EventType::ActionPendingApproval)
@@ -254,16 +281,19 @@ impl Begin {
         }
     }
 
-    fn approval(&self, verdict: &Verdict, mint: &Mint<'_>) -> (Approval, deed::Disclosure) {
-        let clause = verdict.approval.as_ref();
-        let shown = json!({
-            "tool": self.call.tool,
-            "args": self.call.args,
-            "rule_id": verdict.decision.rule_id,
-            "reason": verdict.decision.reason,
-            "show": clause.map(|clause| clause.show.clone()).unwrap_or_default(),
-        });
-        let (context, disclosure) = commit(mint, Path::APPROVAL_CONTEXT, &shown);
+    fn approval(
+        &self,
+        verdict: &Verdict,
+        agent: &AgentRef,
+        mint: &Mint<'_>,
+    ) -> (Approval, deed::Disclosure) {
+        let clause = verdict.approval.as_deref();
+        let (call, resolved) = (&self.call, &self.resolved);
+        let estimate = self.estimate.as_ref();
+        let shown =
+            Shown { call, agent, request_digest: self.request_digest, resolved, verdict, estimate };
+        let snapshot = context(&shown, self.limits.context_max_bytes);
+        let (context, disclosure) = commit(mint, Path::APPROVAL_CONTEXT, &snapshot);
         let expires_in = clause.and_then(|clause| clause.expires_in);
         let approval = Approval {
             id: mint.id(ApprovalId::from_uuid),
@@ -272,6 +302,8 @@ impl Begin {
             from: clause.map(|clause| clause.from.clone()).unwrap_or_default(),
             count: clause.map_or(1, |clause| clause.count),
             context,
+            context_digest: Some(crypto::sha256(crypto::json::canonical(&snapshot))),
+            decisions: Vec::new(),
         };
         (approval, disclosure)
     }

@@ -88,7 +88,7 @@ impl Gate {
                 Err(LedgerError::Unavailable | LedgerError::InDoubt) => {
                     self.parts.pause.pause(RETRY_AFTER).await;
                 }
-                Err(LedgerError::Fault) => break,
+                Err(LedgerError::Withheld | LedgerError::Fault) => break,
             }
         }
         self.let_go(id);

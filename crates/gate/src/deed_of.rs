@@ -88,7 +88,7 @@ fn content(
         approval: action.approval.as_ref().map(|approval| deed::Approval {
             id: approval.id,
             status: approval.status,
-            decisions: Vec::new(),
+            decisions: approval.decisions.clone(),
             context: approval.context,
         }),
         ending: ending(action, result, detail, commitments),

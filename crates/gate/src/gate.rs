@@ -51,6 +51,10 @@ pub struct Limits {
     pub edge_result_timeout: Duration,
     /// How long a person has when neither rule nor policy says.
     pub approval_expires_in: Duration,
+    /// The longest that a tool may take to say what a call would do.
+    pub estimate_timeout: Duration,
+    /// The largest snapshot that a person is shown of a call, in bytes of its canonical form.
+    pub context_max_bytes: usize,
 }
 
 /// Decides actions and carries them out.
@@ -121,10 +125,21 @@ impl Gate {
         let begin = Begin::new(call, resolved, request_digest, &self.parts);
         injected("g1")?;
         let org = begin.org();
-        match self.parts.ledger.enter(org, begin).await? {
+        let begun = match self.parts.ledger.enter(org, begin).await? {
+            Begun::ToEstimate(begin) => {
+                self.parts.ledger.enter(org, begin.estimated().await).await?
+            }
+            begun => begun,
+        };
+        match begun {
             Begun::Rejected(rejection) => Err(rejection.into()),
             Begun::Known(action) => self.replay(org, action).await,
-            Begun::Decided(action) => Ok(Submitted::Decided(action)),
+            // What was estimated once is not estimated again.
+            Begun::ToEstimate(_) => Err(ledger::LedgerError::Fault.into()),
+            Begun::Decided(action) => {
+                pass("p1");
+                Ok(Submitted::Decided(action))
+            }
             Begun::Permitted(permitted) => Ok(Submitted::Running(self.start(*permitted))),
         }
     }
@@ -226,6 +241,16 @@ impl Gate {
             }
         }
         Ok(())
+    }
+
+    /// Ends the leases that this instance holds, so that others end its runs at once; returns how
+    /// many there were. Only for an instance that will not go on.
+    pub async fn hand_back_leases(&self) -> Result<usize, StoreDown> {
+        let held: Vec<_> = self.held().drain().map(|(_, lease)| lease).collect();
+        if !held.is_empty() {
+            self.parts.store.hand_back(&held).await?;
+        }
+        Ok(held.len())
     }
 
     pub(crate) fn hold(&self, action: &Action) {

@@ -14,6 +14,7 @@ mod deed_of;
 mod gate;
 mod ports;
 mod recover;
+mod repeat;
 mod report;
 mod resolve;
 mod settle;
@@ -25,11 +26,11 @@ pub use carry_out::Done;
 pub use gate::{Gate, Limits, Parts, Running, Submitted};
 pub use ports::{Found, Pause, Served, Toolbox};
 pub use recover::SweepError;
-pub use report::{EdgeReport, EdgeResult, ReportError, Reported};
+pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use store::{
-    ActionDetail, ActionStore, Due, DueFor, Filter, HeldLease, Page, Place, ShadowDiffers,
-    StoredDeed,
+    ActionDetail, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    ShadowDiffers, StoredDeed,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
-pub use withdraw::{CancelError, Canceller};
+pub use withdraw::{CancelError, Cancellation, Canceller};

@@ -1,11 +1,13 @@
 //! Ends what nobody else will end: overdue reports, expired approvals, and runs whose instance is
 //! gone. A run is never repeated; the governed system is asked what became of it.
 
+use futures_util::{StreamExt, stream};
 use ledger::{
     Change, Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
     record::{Action, Lease},
 };
-use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, OrgId, Outcome, State, ToolName};
+use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, Outcome, State, ToolName};
+use tokio::sync::Semaphore;
 use tool::Settled;
 use witness::Reporter;
 
@@ -16,12 +18,14 @@ use crate::{
     withdraw::Expire,
 };
 
-/// How many due actions one sweep looks at.
-const SWEEP: usize = 256;
+/// How many due actions are read, and ended together, at once. Those of one org share turns.
+const PAGE: usize = 256;
+/// How many governed systems' answers are waited for at once.
+const SETTLING: usize = 32;
 /// After this many holders nobody asks the governed system again.
 const MAX_HOLDERS: u64 = 8;
 
-/// Why a sweep stopped early; the next one goes on.
+/// Why something that is due did not end; the next sweep tries it again.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     /// What is due could not be read.
@@ -33,17 +37,28 @@ pub enum SweepError {
 }
 
 impl Gate {
-    /// Ends what is due, and returns how many actions were looked at.
+    /// Ends everything that is due, page by page, and returns how many actions were looked at.
+    /// What cannot be ended holds nothing else up; the first such error comes back at the end.
     pub async fn sweep(&self) -> Result<usize, SweepError> {
-        let due = self.parts.store.due(SWEEP).await?;
-        for due in &due {
-            self.end(due).await?;
+        let settling = Semaphore::new(SETTLING);
+        let (mut after, mut looked, mut failed) = (None, 0, None);
+        loop {
+            let page = self.parts.store.due(after, PAGE).await?;
+            looked += page.len();
+            after = page.last().filter(|_| page.len() == PAGE).map(Due::place);
+            let ends = page.into_iter().map(|due| self.end(due, &settling));
+            let mut ends = stream::iter(ends).buffer_unordered(PAGE);
+            while let Some(end) = ends.next().await {
+                failed = failed.or(end.err());
+            }
+            if after.is_none() {
+                return failed.map_or(Ok(looked), Err);
+            }
         }
-        Ok(due.len())
     }
 
-    async fn end(&self, due: &Due) -> Result<(), SweepError> {
-        let Due { org, action, what } = *due;
+    async fn end(&self, due: Due, settling: &Semaphore) -> Result<(), SweepError> {
+        let Due { org, action, what, since: _ } = due;
         match what {
             DueFor::EdgeDeadline => {
                 pass("p4");
@@ -51,19 +66,30 @@ impl Gate {
                 self.parts.ledger.enter(org, EdgeLost { action, max_result_bytes }).await?;
             }
             DueFor::ApprovalExpiry => self.parts.ledger.enter(org, Expire { action }).await?,
-            DueFor::Takeover => self.take_over(org, action).await?,
+            DueFor::Takeover(from) => {
+                let take = TakeOver { action, from, to: self.parts.instance.clone() };
+                if let Some(taken) = self.parts.ledger.enter(org, take).await? {
+                    self.end_taken(taken, settling).await?;
+                }
+            }
         }
         Ok(())
     }
 
-    /// Takes an action over from an instance whose lease ran out, and ends it by what the
-    /// governed system knows. Where that cannot be asked now, the lease runs out once more.
-    async fn take_over(&self, org: OrgId, id: ActionId) -> Result<(), SweepError> {
-        let Some(seen) = self.parts.store.action(org, id).await? else { return Ok(()) };
-        let Some(lease) = seen.lease else { return Ok(()) };
-        let take = TakeOver { action: id, from: lease, to: self.parts.instance.clone() };
-        let Some(action) = self.parts.ledger.enter(org, take).await? else { return Ok(()) };
-        let Some(outcome) = self.settle(&action).await? else { return Ok(()) };
+    /// Ends an action that this instance took over, by what the governed system knows. Where that
+    /// cannot be asked now, the lease runs out once more.
+    async fn end_taken(&self, action: Action, settling: &Semaphore) -> Result<(), SweepError> {
+        self.hold(&action);
+        pass("recover.taken");
+        let settled = {
+            // Nobody closes it, so that an error cannot be.
+            let _permit = settling.acquire().await;
+            self.settle(&action).await
+        };
+        let Ok(Some(outcome)) = settled else {
+            self.let_go(action.id);
+            return settled.map(drop);
+        };
         let reporter = match outcome {
             Outcome::Unknown(_) => Reporter::Nobody,
             Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Failed(_) => {
@@ -72,7 +98,8 @@ impl Gate {
         };
         let executed = Executed { outcome, reporter, times: Times::Unseen, result_digest: None };
         let witnessed = executed.witnessed(&action, None, self.parts.limits.max_result_bytes);
-        tracing::info!(action = %id, "an action was taken over and ended");
+        tracing::info!(action = %action.id, "an action was taken over and ended");
+        pass("recover.settled");
         self.seal(action, witnessed).await;
         Ok(())
     }

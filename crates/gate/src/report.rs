@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::{
-    Change, Entry, LedgerError, Needs, Request, Snapshot,
-    record::{Action, Known},
-};
+use ledger::{Entry, LedgerError, Needs, Request, Snapshot, record::Action};
 use model::{
     ActionId, AgentId, Digest, ErrorCode, ExecutionErrorCode, ExecutionStatus, Fault, KeyId, Mint,
     Mode, OrgId, Outcome, Report, State, Timestamp,
@@ -16,13 +13,12 @@ use witness::Reporter;
 use crate::{
     Gate,
     gate::pass,
+    repeat::{Named, Seen, Sender},
     settle::{Executed, Times, needs_of_end},
 };
 
 /// How far an edge's clock may be off.
 const SKEW: Duration = Duration::from_mins(1);
-/// How long an idempotency key names its report.
-const KNOWN_FOR: Duration = Duration::from_hours(24);
 
 /// An edge's report.
 #[derive(Debug, Clone)]
@@ -83,36 +79,47 @@ pub enum ReportError {
     #[error("{0}")]
     Conflict(&'static str),
     /// The idempotency key names a different report.
-    #[error("this `Idempotency-Key` was used within 24 hours for a different report")]
+    #[error("this `Idempotency-Key` was used within 24 hours for a different request")]
     DifferentRequest,
     /// The record cannot be reached.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }
 
-/// An action and whether its answer is a repeat.
+/// An action that a request ended, and whether it was this one.
 #[derive(Debug)]
-pub enum Reported {
-    /// The report was taken now.
-    Sealed(Box<Action>),
-    /// The same report was taken before.
-    Replayed(Box<Action>),
+pub enum Ended {
+    /// The action was ended now.
+    Now(Box<Action>),
+    /// The same request ended it before; this is how it stands.
+    Before(Box<Action>),
 }
 
 impl Gate {
     /// Takes an edge's report: witnesses and seals its action.
-    pub async fn report(&self, report: EdgeReport) -> Result<Reported, ReportError> {
+    pub async fn report(&self, report: EdgeReport) -> Result<Ended, ReportError> {
         check(&report, self.parts.limits.max_result_bytes)?;
         pass("p2");
         let (org, id) = (report.org, report.action);
         let max_result_bytes = self.parts.limits.max_result_bytes;
         match self.parts.ledger.enter(org, Take { report, max_result_bytes }).await? {
             Taken::Refused(error) => Err(error),
-            Taken::Sealed(action) => Ok(Reported::Sealed(action)),
-            Taken::Before => match self.parts.store.action(org, id).await {
-                Ok(Some(action)) => Ok(Reported::Replayed(Box::new(action))),
-                Ok(None) | Err(_) => Err(LedgerError::Unavailable.into()),
-            },
+            Taken::Sealed(action) => Ok(Ended::Now(action)),
+            Taken::Before => Ok(Ended::Before(self.as_it_stands(org, id).await?)),
+        }
+    }
+
+    /// Returns the action that an earlier request was about.
+    pub(crate) async fn as_it_stands(
+        &self,
+        org: OrgId,
+        id: ActionId,
+    ) -> Result<Box<Action>, LedgerError> {
+        match self.parts.store.action(org, id).await {
+            Ok(Some(action)) => Ok(Box::new(action)),
+            // The request's name and the end of its action are one transaction.
+            Ok(None) => Err(LedgerError::Fault),
+            Err(_) => Err(LedgerError::Unavailable),
         }
     }
 }
@@ -166,11 +173,11 @@ enum Taken {
 }
 
 impl Take {
-    /// Returns the name of the report in the table of idempotency keys. No key that a caller can
-    /// send begins with a control character, so it never meets the key of a submission.
-    fn known_as(&self) -> Option<String> {
+    /// Returns the report under the name that its sender gave it.
+    fn named(&self) -> Option<Named> {
         let key = self.report.idempotency_key.as_ref()?;
-        Some(format!("\u{1}result/{}/{key}", self.report.action))
+        let sender = Sender::Agent(self.report.agent);
+        Some(Named::new("result", sender, key, (self.report.action, self.fingerprint())))
     }
 
     fn fingerprint(&self) -> Digest {
@@ -192,13 +199,15 @@ impl Take {
         crypto::sha256(crypto::json::canonical(&whole))
     }
 
+    /// Refuses a key that is not valid any more. A stopped agent's report is still taken:
+    /// evidence is not thrown away.
+    fn authenticated(&self, snapshot: &Snapshot) -> Result<(), ReportError> {
+        let valid = snapshot.key(self.report.key).is_some_and(|key| key.is_valid(snapshot.now()));
+        if valid { Ok(()) } else { Err(ReportError::Unauthenticated) }
+    }
+
     /// Returns the action if this report may end it.
     fn open<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s Action, ReportError> {
-        let key = snapshot.key(self.report.key);
-        // A stopped agent's report is still taken: evidence is not thrown away.
-        if key.is_none_or(|key| !key.is_valid(snapshot.now())) {
-            return Err(ReportError::Unauthenticated);
-        }
         let own = |action: &&Action| action.agent.id == self.report.agent;
         let action =
             snapshot.action(self.report.action).filter(own).ok_or(ReportError::NotFound)?;
@@ -260,17 +269,21 @@ impl Request for Take {
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = needs_of_end(self.report.action, snapshot);
         needs.keys.insert(self.report.key);
-        needs.known.extend(self.known_as().map(|key| (self.report.agent, key)));
+        needs.known.extend(self.named().map(|named| named.need()));
         needs
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Taken) {
-        let known_as = self.known_as();
-        let known = known_as.as_ref().and_then(|key| snapshot.known(self.report.agent, key));
-        if let Some(known) = known {
-            let same = known.fingerprint == self.fingerprint();
-            let refused = Taken::Refused(ReportError::DifferentRequest);
-            return (Entry::nothing(), if same { Taken::Before } else { refused });
+        if let Err(error) = self.authenticated(snapshot) {
+            return (Entry::nothing(), Taken::Refused(error));
+        }
+        let named = self.named();
+        match named.as_ref().map_or(Seen::Never, |named| named.seen(snapshot)) {
+            Seen::Never => {}
+            Seen::Before => return (Entry::nothing(), Taken::Before),
+            Seen::Otherwise => {
+                return (Entry::nothing(), Taken::Refused(ReportError::DifferentRequest));
+            }
         }
         let action = match self.open(snapshot) {
             Ok(action) => action.clone(),
@@ -278,15 +291,7 @@ impl Request for Take {
         };
         let witnessed = self.executed().witnessed(&action, None, self.max_result_bytes);
         let (mut entry, sealed) = witnessed.seal(action, snapshot, mint);
-        entry.changes.extend(known_as.map(|key| {
-            Change::Known(Known {
-                agent: self.report.agent,
-                key,
-                action: self.report.action,
-                fingerprint: self.fingerprint(),
-                expires_at: mint.now() + KNOWN_FOR,
-            })
-        }));
+        entry.changes.extend(named.map(|named| named.row(mint)));
         (entry, Taken::Sealed(Box::new(sealed)))
     }
 }

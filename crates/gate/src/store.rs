@@ -99,8 +99,10 @@ pub struct Page {
 }
 
 /// An action that something is due for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
+    /// Since when.
+    pub since: Timestamp,
     /// The org.
     pub org: OrgId,
     /// The action.
@@ -110,14 +112,32 @@ pub struct Due {
 }
 
 /// What is due for an action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DueFor {
     /// The edge's deadline passed.
     EdgeDeadline,
     /// The approval expired.
     ApprovalExpiry,
-    /// The lease of whoever carried it out ran out.
-    Takeover,
+    /// This lease of whoever carried it out ran out. Nobody renews it any more.
+    Takeover(Lease),
+}
+
+/// The place of an action among those that are due, the longest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DuePlace {
+    /// Since when it is due.
+    pub since: Timestamp,
+    /// The org.
+    pub org: OrgId,
+    /// The action.
+    pub action: ActionId,
+}
+
+impl Due {
+    /// Returns the place; an action is due for one thing at a time.
+    pub fn place(&self) -> DuePlace {
+        DuePlace { since: self.since, org: self.org, action: self.action }
+    }
 }
 
 /// A lease that this instance holds.
@@ -165,9 +185,13 @@ pub trait ActionStore: Send + Sync {
         tool: &str,
     ) -> Result<Option<Digest>, StoreDown>;
 
-    /// Returns actions of any org that something is due for by the store's own time.
-    async fn due(&self, limit: usize) -> Result<Vec<Due>, StoreDown>;
+    /// Returns up to `limit` actions of any org behind this place that something is due for by
+    /// the store's own time, the longest due first.
+    async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown>;
 
     /// Moves the ends of leases that have not run out, and returns the ones that were moved.
     async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown>;
+
+    /// Ends leases now, so that nobody waits for them to run out.
+    async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown>;
 }

@@ -9,8 +9,23 @@ use model::{ActionId, AgentId, ApprovalStatus, EventType, KeyId, Mint, OrgId, St
 use crate::{
     Gate,
     begin::{event_of, release, seal},
+    repeat::{Named, Seen, Sender},
+    report::Ended,
     settle::needs_of_end,
 };
+
+/// A wish to cancel an action that waits for a person.
+#[derive(Debug, Clone)]
+pub struct Cancellation {
+    /// The org that the key belongs to.
+    pub org: OrgId,
+    /// The action.
+    pub action: ActionId,
+    /// Who cancels it.
+    pub by: Canceller,
+    /// The key that names this request for 24 hours.
+    pub idempotency_key: Option<String>,
+}
 
 /// Who cancels an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +48,9 @@ pub enum CancelError {
     /// The action does not wait.
     #[error("{0}")]
     Conflict(&'static str),
+    /// The idempotency key names a different request.
+    #[error("this `Idempotency-Key` was used within 24 hours for a different request")]
+    DifferentRequest,
     /// The record cannot be reached.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -40,36 +58,51 @@ pub enum CancelError {
 
 impl Gate {
     /// Cancels an action that waits for a person.
-    pub async fn cancel(
-        &self,
-        org: OrgId,
-        id: ActionId,
-        by: Canceller,
-    ) -> Result<Box<Action>, CancelError> {
-        self.parts.ledger.enter(org, Cancel { action: id, by }).await?
+    pub async fn cancel(&self, wish: Cancellation) -> Result<Ended, CancelError> {
+        let (org, id) = (wish.org, wish.action);
+        match self.parts.ledger.enter(org, Cancel(wish)).await?? {
+            Cancelled::Now(action) => Ok(Ended::Now(action)),
+            Cancelled::Before => Ok(Ended::Before(self.as_it_stands(org, id).await?)),
+        }
     }
 }
 
-struct Cancel {
-    action: ActionId,
-    by: Canceller,
+struct Cancel(Cancellation);
+
+enum Cancelled {
+    Now(Box<Action>),
+    Before,
 }
 
 impl Cancel {
     fn key(&self) -> KeyId {
-        match self.by {
+        match self.0.by {
             Canceller::Agent(_, key) | Canceller::OrgKey(key) => key,
         }
     }
 
-    fn open<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s Action, CancelError> {
+    /// Returns the wish under the name that its sender gave it.
+    fn named(&self) -> Option<Named> {
+        let sender = match self.0.by {
+            Canceller::Agent(agent, _) => Sender::Agent(agent),
+            Canceller::OrgKey(key) => Sender::OrgKey(key),
+        };
+        let key = self.0.idempotency_key.as_ref()?;
+        let fingerprint = crypto::sha256(self.0.action.to_string());
+        Some(Named::new("cancel", sender, key, (self.0.action, fingerprint)))
+    }
+
+    fn authenticated<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s ApiKey, CancelError> {
         let valid = |key: &&ApiKey| key.is_valid(snapshot.now());
-        let key = snapshot.key(self.key()).filter(valid).ok_or(CancelError::Unauthenticated)?;
+        snapshot.key(self.key()).filter(valid).ok_or(CancelError::Unauthenticated)
+    }
+
+    fn open<'s>(&self, snapshot: &'s Snapshot, key: &ApiKey) -> Result<&'s Action, CancelError> {
         let may = |action: &&Action| match key.holder {
             Holder::Agent(agent) => agent == action.agent.id,
             Holder::Org => true,
         };
-        let action = snapshot.action(self.action).filter(may).ok_or(CancelError::NotFound)?;
+        let action = snapshot.action(self.0.action).filter(may).ok_or(CancelError::NotFound)?;
         match action.state {
             State::PendingApproval => Ok(action),
             State::Executing | State::Witnessing => {
@@ -83,20 +116,32 @@ impl Cancel {
 }
 
 impl Request for Cancel {
-    type Answer = Result<Box<Action>, CancelError>;
+    type Answer = Result<Cancelled, CancelError>;
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
-        let mut needs = needs_of_end(self.action, snapshot);
+        let mut needs = needs_of_end(self.0.action, snapshot);
         needs.keys.insert(self.key());
+        needs.known.extend(self.named().map(|named| named.need()));
         needs
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
-        match self.open(snapshot) {
+        let key = match self.authenticated(snapshot) {
+            Ok(key) => key,
+            Err(error) => return (Entry::nothing(), Err(error)),
+        };
+        let named = self.named();
+        match named.as_ref().map_or(Seen::Never, |named| named.seen(snapshot)) {
+            Seen::Never => {}
+            Seen::Before => return (Entry::nothing(), Ok(Cancelled::Before)),
+            Seen::Otherwise => return (Entry::nothing(), Err(CancelError::DifferentRequest)),
+        }
+        match self.open(snapshot, key) {
             Ok(action) => {
-                let (entry, ended) =
+                let (mut entry, ended) =
                     withdraw(action.clone(), ApprovalStatus::Cancelled, snapshot, mint);
-                (entry, Ok(Box::new(ended)))
+                entry.changes.extend(named.map(|named| named.row(mint)));
+                (entry, Ok(Cancelled::Now(Box::new(ended))))
             }
             Err(error) => (Entry::nothing(), Err(error)),
         }

@@ -23,6 +23,10 @@ impl From<LedgerError> for ApiError {
                 "the record did not confirm the change in time; \
                  ask again with the same `Idempotency-Key`",
             ),
+            LedgerError::Withheld => Self::unavailable(
+                "this org's log does not hold what was signed for; nothing is recorded until its \
+                 operator has settled that",
+            ),
             // The ledger logged the cause where it met it.
             LedgerError::Fault => Self::internal(),
         }
@@ -79,10 +83,14 @@ impl From<ReportError> for ApiError {
 
 impl From<CancelError> for ApiError {
     fn from(error: CancelError) -> Self {
+        let sentence = error.to_string();
         match error {
             CancelError::Unauthenticated => Self::unauthenticated("the API key is not valid"),
             CancelError::NotFound => Self::not_found(),
             CancelError::Conflict(sentence) => Self::new(Code::Conflict, sentence),
+            CancelError::DifferentRequest => {
+                Self::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
+            }
             CancelError::Ledger(error) => error.into(),
         }
     }

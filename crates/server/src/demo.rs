@@ -172,6 +172,8 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
             execute_timeout: Duration::from_secs(30),
             edge_result_timeout: Duration::from_mins(10),
             approval_expires_in: Duration::from_mins(30),
+            estimate_timeout: Duration::from_millis(500),
+            context_max_bytes: 32_768,
         },
         log_host: "demo.example".to_owned(),
         instance: "demo".to_owned(),

@@ -1,12 +1,12 @@
 //! The Gate's store: actions are read, listed, found due, and their leases renewed.
 
 use async_trait::async_trait;
-use gate::{ActionDetail, ActionStore, Due, DueFor, Filter, HeldLease, Page, Place};
+use gate::{ActionDetail, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place};
 use ledger::{
     StoreDown,
     record::{Action, Known},
 };
-use model::{ActionId, AgentId, Digest, Mode, OrgId, State, Timestamp};
+use model::{ActionId, AgentId, Digest, Mode, OrgId, State};
 
 use crate::{
     MemoryStore,
@@ -77,19 +77,31 @@ impl ActionStore for MemoryStore {
         Ok(calls.max_by_key(|action| place(action)).and_then(|action| action.tool_digest))
     }
 
-    async fn due(&self, limit: usize) -> Result<Vec<Due>, StoreDown> {
+    async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown> {
         let kept = self.reach("look for what is due")?;
         let now = self.clock.now();
-        let mut due: Vec<(Timestamp, Due)> = Vec::new();
-        for (org, rows) in &kept.orgs {
-            for kept in rows.actions.values() {
-                let past = due_since(kept).into_iter().filter(|(_, since)| *since <= now);
-                let action = kept.action.id;
-                due.extend(past.map(|(what, since)| (since, Due { org: *org, action, what })));
+        let mut due: Vec<_> = kept
+            .orgs
+            .iter()
+            .flat_map(|(org, rows)| rows.actions.values().filter_map(|kept| due_of(*org, kept)))
+            .filter(|due| due.since <= now && after.is_none_or(|after| after < due.place()))
+            .collect();
+        due.sort_by_key(Due::place);
+        due.truncate(limit);
+        Ok(due)
+    }
+
+    async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown> {
+        let mut kept = self.reach("hand leases back")?;
+        let now = self.clock.now();
+        for lease in held {
+            let rows = kept.orgs.get_mut(&lease.org);
+            let row = rows.and_then(|rows| rows.actions.get_mut(&lease.action));
+            if let Some(row) = row.filter(|row| row.action.lease.as_ref() == Some(&lease.lease)) {
+                row.lease_until = row.lease_until.map(|until| until.min(now));
             }
         }
-        due.sort_by_key(|(since, due)| (*since, due.org, due.action, due.what));
-        Ok(due.into_iter().take(limit).map(|(_, due)| due).collect())
+        Ok(())
     }
 
     async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown> {
@@ -123,16 +135,21 @@ fn detail(rows: &Rows, id: ActionId) -> Option<ActionDetail> {
 }
 
 /// Returns what an action waits for, and the moment from which it is due.
-fn due_since(kept: &KeptAction) -> Vec<(DueFor, Timestamp)> {
+fn due_of(org: OrgId, kept: &KeptAction) -> Option<Due> {
     let action = &kept.action;
-    let deadline = action.deadline.filter(|_| action.state == State::Executing);
-    let waits = action.approval.as_ref().filter(|_| action.state == State::PendingApproval);
-    let kinds = [
-        (DueFor::EdgeDeadline, deadline),
-        (DueFor::ApprovalExpiry, waits.map(|approval| approval.expires_at)),
-        (DueFor::Takeover, kept.lease_until),
-    ];
-    kinds.into_iter().filter_map(|(what, since)| Some((what, since?))).collect()
+    let (what, since) = match (action.state, &action.approval, &action.lease) {
+        (State::PendingApproval, Some(approval), _) => {
+            (DueFor::ApprovalExpiry, approval.expires_at)
+        }
+        (State::Executing | State::Witnessing, _, Some(lease)) => {
+            (DueFor::Takeover(lease.clone()), kept.lease_until?)
+        }
+        (State::Executing, _, None) => (DueFor::EdgeDeadline, action.deadline?),
+        (State::PendingApproval, None, _)
+        | (State::Witnessing, _, None)
+        | (State::Cancelled | State::Sealed, _, _) => return None,
+    };
+    Some(Due { since, org, action: action.id, what })
 }
 
 fn place(action: &Action) -> Place {

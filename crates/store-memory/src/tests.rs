@@ -91,9 +91,9 @@ async fn a_renewed_lease_lasts_as_long_as_a_new_one() {
     clock.pass(Duration::from_secs(14));
     assert_eq!(store.renew(&held).await.unwrap(), held);
     clock.pass(Duration::from_millis(14_999));
-    assert!(store.due(10).await.unwrap().is_empty());
+    assert!(store.due(None, 10).await.unwrap().is_empty());
     clock.pass(Duration::from_millis(1));
-    assert_eq!(store.due(10).await.unwrap().len(), 1);
+    assert_eq!(store.due(None, 10).await.unwrap().len(), 1);
     assert!(store.renew(&held).await.unwrap().is_empty(), "it is too late");
 }
 

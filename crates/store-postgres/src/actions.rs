@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use deed::Disclosure;
-use gate::{ActionDetail, ActionStore, Due, DueFor, Filter, HeldLease, Page, Place, StoredDeed};
+use gate::{
+    ActionDetail, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place, StoredDeed,
+};
 use ledger::{
     StoreDown,
     record::{Action, Known, Lease},
@@ -19,7 +21,7 @@ use crate::{
     ledger_store::{event, known},
     list::page,
     pipeline::Answers,
-    rows::{Cells, bigint},
+    rows::{Cells, bigint, system_time},
 };
 
 #[async_trait]
@@ -85,26 +87,34 @@ impl ActionStore for PostgresStore {
         digest.transpose().map_err(|fault| fault.down(attempt))
     }
 
-    async fn due(&self, limit: usize) -> Result<Vec<Due>, StoreDown> {
+    async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown> {
         let attempt = "look for what is due";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.database.ask_one(attempt, Call::new(DUE).with(limit)).await?;
+        let call = Call::new(DUE)
+            .with(limit)
+            .with(after.map(|place| system_time(place.since)))
+            .with(after.map(|place| *place.org.as_uuid()))
+            .with(after.map(|place| *place.action.as_uuid()));
+        let rows = self.database.ask_one(attempt, call).await?;
         rows.iter().map(due).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown> {
+        let calls: Vec<_> = by_org(held)
+            .into_iter()
+            .map(|(org, leases)| leased(Call::new(HANDED_BACK), org, &leases))
+            .collect();
+        self.database.ask("hand leases back", &calls).await.map(|_| ())
     }
 
     async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown> {
         let attempt = "renew leases";
-        let mut by_org: BTreeMap<OrgId, Vec<&HeldLease>> = BTreeMap::new();
-        for lease in held {
-            by_org.entry(lease.org).or_default().push(lease);
-        }
-        // Turns move the same rows; both take them in the order of their ids.
-        for leases in by_org.values_mut() {
-            leases.sort_by_key(|lease| lease.action);
-        }
+        let by_org = by_org(held);
         let millis = i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX);
-        let calls: Vec<_> =
-            by_org.iter().map(|(org, leases)| renewal(*org, leases, millis)).collect();
+        let calls: Vec<_> = by_org
+            .iter()
+            .map(|(org, held)| leased(Call::new(RENEWED), *org, held).with(millis))
+            .collect();
         let answers = self.database.ask(attempt, &calls).await?;
         let renewed = by_org
             .keys()
@@ -136,25 +146,34 @@ const DEEDS: &str = "
 // Looks through every org; what is found is then changed by turns of its own org. `now()` holds
 // still within a statement, so that each part is a range of its partial index.
 const DUE: &str = "
-    select org_id, id, what from (
-        (select org_id, id, 'edge_deadline' as what, deadline as since from action
+    select org_id, id, what, since, lease_holder, lease_token from (
+        (select org_id, id, 'edge_deadline' as what, deadline as since,
+            null::text as lease_holder, null::bigint as lease_token
+        from action
         where state = 'executing' and deadline is not null and deadline <= now()
-        order by deadline limit $1)
+            and ($2::timestamptz is null or deadline >= $2
+                and (deadline, org_id, id) > ($2, $3::uuid, $4::uuid))
+        order by deadline, org_id, id limit $1)
         union all
-        (select org_id, id, 'approval_expiry', approval_expires_at from action
+        (select org_id, id, 'approval_expiry', approval_expires_at, null, null from action
         where state = 'pending_approval' and approval_expires_at <= now()
-        order by approval_expires_at limit $1)
+            and ($2::timestamptz is null or approval_expires_at >= $2
+                and (approval_expires_at, org_id, id) > ($2, $3::uuid, $4::uuid))
+        order by approval_expires_at, org_id, id limit $1)
         union all
-        (select org_id, id, 'takeover', lease_until from action
+        (select org_id, id, 'takeover', lease_until, lease_holder, lease_token from action
         where lease_until is not null and lease_until <= now()
-        order by lease_until limit $1)
+            and ($2::timestamptz is null or lease_until >= $2
+                and (lease_until, org_id, id) > ($2, $3::uuid, $4::uuid))
+        order by lease_until, org_id, id limit $1)
     ) as due
     order by since, org_id, id limit $1";
 
 // `offset 0`: see the statement that moves actions. `coalesce` keeps the index of leases out of it,
 // whose order is another one.
 const RENEWED: &str = "
-    update action set lease_until = now() + $5::bigint * interval '1 millisecond'
+    update action
+    set lease_until = date_trunc('milliseconds', now()) + $5::bigint * interval '1 millisecond'
     from (
         select $1::uuid as org_id, held.*
         from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
@@ -165,13 +184,34 @@ const RENEWED: &str = "
         and coalesce(action.lease_until > now(), false)
     returning action.id, action.lease_holder, action.lease_token";
 
-fn renewal<'a>(org: OrgId, leases: &[&'a HeldLease], millis: i64) -> Call<'a> {
-    Call::new(RENEWED)
-        .with(*org.as_uuid())
+const HANDED_BACK: &str = "
+    update action set lease_until = least(action.lease_until, date_trunc('milliseconds', now()))
+    from (
+        select $1::uuid as org_id, held.*
+        from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
+        offset 0
+    ) as held
+    where action.org_id = held.org_id and action.id = held.id
+        and action.lease_holder = held.holder and action.lease_token = held.token";
+
+/// Returns the leases of each org. Turns move the same rows; both take them in the order of their
+/// ids.
+fn by_org(held: &[HeldLease]) -> BTreeMap<OrgId, Vec<&HeldLease>> {
+    let mut by_org: BTreeMap<OrgId, Vec<&HeldLease>> = BTreeMap::new();
+    for lease in held {
+        by_org.entry(lease.org).or_default().push(lease);
+    }
+    for leases in by_org.values_mut() {
+        leases.sort_by_key(|lease| lease.action);
+    }
+    by_org
+}
+
+fn leased<'a>(call: Call<'a>, org: OrgId, leases: &[&'a HeldLease]) -> Call<'a> {
+    call.with(*org.as_uuid())
         .with(leases.iter().map(|held| *held.action.as_uuid()).collect::<Vec<_>>())
         .with(leases.iter().map(|held| held.lease.holder.as_str()).collect::<Vec<_>>())
         .with(leases.iter().map(|held| bigint(held.lease.token)).collect::<Vec<_>>())
-        .with(millis)
 }
 
 fn held_lease(org: OrgId, row: &Row) -> Result<HeldLease, Fault> {
@@ -188,10 +228,14 @@ fn due(row: &Row) -> Result<Due, Fault> {
     let what = match cells.get("what")? {
         "edge_deadline" => DueFor::EdgeDeadline,
         "approval_expiry" => DueFor::ApprovalExpiry,
-        "takeover" => DueFor::Takeover,
+        "takeover" => DueFor::Takeover(Lease {
+            holder: cells.get("lease_holder")?,
+            token: cells.count("lease_token")?,
+        }),
         other => return Err(cells.fault("what", other)),
     };
     Ok(Due {
+        since: cells.moment("since")?,
         org: cells.id("org_id", OrgId::from_uuid)?,
         action: cells.id("id", ActionId::from_uuid)?,
         what,

@@ -1,5 +1,5 @@
-//! The port through which the Gate sees a tool: its definition, one run, and what became of a run
-//! that nobody saw the end of.
+//! The port through which the Gate sees a tool: its definition, an estimate, one run, and what
+//! became of a run that nobody saw the end of.
 //!
 //! Adapters live in `connectors`; nothing here talks to the world.
 
@@ -46,6 +46,19 @@ pub struct Run<'a> {
     pub time_limit: Duration,
 }
 
+/// What a connector says that a call would do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Estimate {
+    /// Rows that tell of the effect, in the tool's own form.
+    Given(Value),
+    /// The tool has no way to tell.
+    NotOffered,
+    /// It did not answer in time.
+    Late,
+    /// It could not answer, which the log tells.
+    Failed,
+}
+
 /// What became of a run whose end nobody saw.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
@@ -68,6 +81,11 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// Checks the arguments against the input schema; the error is a sentence that names the
     /// place and what would have been accepted.
     fn check_args(&self, args: &Value) -> Result<(), String>;
+
+    /// Returns what a call would do, without doing it, within the time limit.
+    async fn estimate(&self, _args: &Value, _time_limit: Duration) -> Estimate {
+        Estimate::NotOffered
+    }
 
     /// Runs the tool once.
     async fn run(&self, run: Run<'_>) -> Outcome;

@@ -155,11 +155,13 @@ impl Governed {
             Ok(shape) => shape,
             Err(message) => return Ok(Err(("sql", message))),
         };
-        if let Some(estimate) = estimate
-            && let Err(message) = self.learn(&self.reads, &estimate, Returns::Rows).await?
-        {
-            return Ok(Err(("estimate_sql", message)));
-        }
+        let estimate = match estimate {
+            None => None,
+            Some(statement) => match self.learn(&self.reads, &statement, Returns::Rows).await? {
+                Ok(shape) => Some(shape),
+                Err(message) => return Ok(Err(("estimate_sql", message))),
+            },
+        };
         let whole = json!({"name": name, "entry": written, "types": shape.written()});
         let max_rows = usize::try_from(entry.max_rows).unwrap_or(usize::MAX);
         let most_changes = entry.footprint.as_ref().map_or(0, |footprint| footprint.max_rows);
@@ -175,6 +177,7 @@ impl Governed {
                 digest: sha256(json::canonical(&whole)),
             },
             shape,
+            estimate,
             args,
             returns: entry.returns,
             max_rows,

@@ -254,7 +254,10 @@ async fn end(lease: Lease, answer: Result<Answer, Broken>) -> Result<Answer, Bro
     if overrun { Err(Broken::TooLarge) } else { answer }
 }
 
-fn object(row: &tokio_postgres::Row) -> Result<Map<String, Value>, tokio_postgres::Error> {
+/// Returns a row as an object of its columns.
+pub(super) fn object(
+    row: &tokio_postgres::Row,
+) -> Result<Map<String, Value>, tokio_postgres::Error> {
     let cell = |(at, column): (usize, &tokio_postgres::Column)| {
         let Cell(value) = row.try_get(at)?;
         Ok((column.name().to_owned(), value))

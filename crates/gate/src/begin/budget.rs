@@ -7,7 +7,7 @@ use ledger::{
 use model::{PolicyId, Timestamp};
 use policy::{Charge, ChargeKind, Decimal};
 
-use crate::Submission;
+use crate::{Submission, gate::pass};
 
 /// Charges that were admitted.
 #[derive(Default)]
@@ -53,11 +53,17 @@ pub(super) fn admit(
             admitted.cost = Some(Cost { amount, currency });
         }
     }
+    if !admitted.charged.is_empty() {
+        pass("b1");
+    }
     exhausted.map_or(Ok(admitted), Err)
 }
 
 /// Returns the counters with a call's part taken out again, for windows that still run.
 pub(crate) fn release(charged: &[BudgetUse], snapshot: &Snapshot) -> Vec<BudgetUse> {
+    if !charged.is_empty() {
+        pass("b2");
+    }
     charged
         .iter()
         .filter(|part| snapshot.now() < part.window_end)

@@ -3,24 +3,16 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use chancery_gate::{
-    CancelError, Canceller, EdgeReport, EdgeResult, Rejection, ReportError, Reported, Submission,
+    CancelError, Canceller, EdgeReport, EdgeResult, Ended, Rejection, ReportError, Submission,
     SubmitError, Submitted,
 };
-use ledger::record::Action;
 use model::{
-    ApprovalStatus, Clock, DecisionCode, DecisionOutcome, DecisionSource, Digest,
-    ExecutionErrorCode, ExecutionStatus, Fault, Outcome, State, Status, Verdict, WitnessMethod,
+    Clock, DecisionCode, DecisionSource, Digest, ExecutionErrorCode, ExecutionStatus, Fault,
+    Outcome, State, Status, Verdict, WitnessMethod,
 };
-use serde_json::{Value, json};
-use tool::Settled;
+use serde_json::json;
 
-use crate::house::{House, done};
-
-fn body(house: &House, action: &Action) -> Value {
-    let deeds = house.store.deeds(house.org);
-    let deed = deeds.iter().find(|deed| Some(deed.id) == action.deed).expect("the deed is stored");
-    serde_json::from_str(&deed.body).unwrap()
-}
+use crate::house::{House, body, done};
 
 fn rejection(error: SubmitError) -> Rejection {
     match error {
@@ -242,7 +234,7 @@ async fn an_edge_call_is_authorised_reported_and_sealed() {
     let action = house.submit(house.edge_call()).await.unwrap();
     assert_eq!((action.state, action.status), (State::Executing, Status::Authorized));
     assert_eq!(action.deadline, Some(action.created_at + Duration::from_mins(10)));
-    let Reported::Sealed(sealed) = house.gate.report(house.report(&action)).await.unwrap() else {
+    let Ended::Now(sealed) = house.gate.report(house.report(&action)).await.unwrap() else {
         panic!("a first report is no repeat");
     };
     assert_eq!((sealed.state, sealed.status), (State::Sealed, Status::Executed));
@@ -261,18 +253,6 @@ async fn one_of_many_racing_reports_wins() {
     let taken = futures_util::future::join_all(racers).await;
     assert_eq!(taken.iter().filter(|report| report.is_ok()).count(), 1);
     assert_eq!(house.store.deeds(house.org).len(), 1);
-}
-
-#[tokio::test]
-async fn a_report_with_a_key_is_taken_once_and_replayed() {
-    let house = House::new().await;
-    let action = house.submit(house.edge_call()).await.unwrap();
-    let report = EdgeReport { idempotency_key: Some("r".to_owned()), ..house.report(&action) };
-    assert!(matches!(house.gate.report(report.clone()).await.unwrap(), Reported::Sealed(_)));
-    assert!(matches!(house.gate.report(report.clone()).await.unwrap(), Reported::Replayed(_)));
-    let different = EdgeReport { result: EdgeResult::Whole(json!(2), None), ..report };
-    let refused = house.gate.report(different).await.unwrap_err();
-    assert!(matches!(refused, ReportError::DifferentRequest), "{refused}");
 }
 
 #[tokio::test]
@@ -325,7 +305,7 @@ async fn another_agents_action_does_not_exist() {
     let (agent, key) = house.other;
     let report = EdgeReport { agent, key, ..house.report(&action) };
     assert!(matches!(house.gate.report(report).await, Err(ReportError::NotFound)));
-    let cancel = house.gate.cancel(house.org, action.id, Canceller::Agent(agent, key)).await;
+    let cancel = house.cancel(&action, Canceller::Agent(agent, key)).await;
     assert!(matches!(cancel, Err(CancelError::NotFound)));
 }
 
@@ -355,108 +335,6 @@ async fn an_edge_that_never_reports_is_sealed_as_lost() {
     assert_eq!(sealed.witness.unwrap().verdict, Verdict::Unverifiable);
     let late = house.gate.report(house.report(&action)).await.unwrap_err();
     assert!(matches!(late, ReportError::Conflict(_)));
-}
-
-#[tokio::test]
-async fn a_call_that_waits_for_a_person_can_be_cancelled_once() {
-    let house = House::new().await;
-    let action = house.refund(500).await;
-    assert_eq!(action.status, Status::PendingApproval);
-    assert_eq!(action.decision.outcome, DecisionOutcome::RequireApproval);
-    let by = Canceller::Agent(house.agent, house.key);
-    let ended = house.gate.cancel(house.org, action.id, by).await.unwrap();
-    assert_eq!((ended.state, ended.status), (State::Sealed, Status::Cancelled));
-    assert_eq!(body(&house, &ended)["action"]["approval"]["status"], "cancelled");
-    let again = house.gate.cancel(house.org, action.id, by).await.unwrap_err();
-    assert!(matches!(again, CancelError::Conflict("The action has already finished.")));
-    // Its budget is free again: three more calls fit into the day.
-    for _ in 0..3 {
-        assert_eq!(house.refund(20).await.status, Status::Executed);
-    }
-}
-
-#[tokio::test]
-async fn an_unanswered_approval_means_no() {
-    let house = House::new().await;
-    let action = house.refund(500).await;
-    house.pass(Duration::from_mins(30));
-    assert_eq!(house.gate.sweep().await.unwrap(), 1);
-    let ended = house.gate.action(house.org, action.id).await.unwrap().unwrap();
-    assert_eq!(ended.status, Status::Denied);
-    assert_eq!(ended.approval.unwrap().status, ApprovalStatus::Expired);
-    assert_eq!(ended.decision.outcome, DecisionOutcome::RequireApproval);
-}
-
-/// Begins a run that never comes back, as if its instance were gone.
-async fn abandoned(house: &House) -> Action {
-    house.refund.gate.forget_permits(1_000);
-    let call = house.call("shop.refund", json!({ "amount": 20 }));
-    let Submitted::Running(running) = house.gate.submit(call).await.unwrap() else {
-        panic!("the call runs");
-    };
-    while house.refund.runs.load(Ordering::SeqCst) == 0 {
-        tokio::task::yield_now().await;
-    }
-    house.pass(Duration::from_mins(1));
-    *running.action
-}
-
-async fn recovered(house: &House, settled: Settled) -> Action {
-    let action = abandoned(house).await;
-    *house.refund.settled.lock().unwrap() = settled;
-    assert_eq!(house.gate.sweep().await.unwrap(), 1);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 1, "a run is never repeated");
-    house.gate.action(house.org, action.id).await.unwrap().unwrap()
-}
-
-#[tokio::test]
-async fn a_lost_run_that_was_not_applied_failed() {
-    let action = recovered(&House::new().await, Settled::NotApplied).await;
-    assert_eq!(action.status, Status::Failed);
-    assert_eq!(action.execution.unwrap().error_code.unwrap().as_str(), "instance_lost");
-}
-
-#[tokio::test]
-async fn a_lost_run_that_was_applied_succeeded_without_a_report() {
-    let action = recovered(&House::new().await, Settled::Applied).await;
-    assert_eq!(action.status, Status::Executed);
-    assert_eq!(action.execution.unwrap().status, ExecutionStatus::Succeeded);
-    assert_eq!(action.witness.unwrap().reasons, ["report_lost"]);
-}
-
-#[tokio::test]
-async fn a_lost_run_that_nobody_knows_of_is_unknown() {
-    let action = recovered(&House::new().await, Settled::Unknowable).await;
-    assert_eq!(action.status, Status::Executed);
-    assert_eq!(action.execution.unwrap().status, ExecutionStatus::Unknown);
-}
-
-#[tokio::test]
-async fn an_unreachable_system_is_asked_again_until_the_witness_gives_up() {
-    let house = House::new().await;
-    let mut action = recovered(&house, Settled::Unreachable).await;
-    assert_eq!(action.state, State::Executing);
-    for _ in 0..8 {
-        house.pass(Duration::from_mins(1));
-        house.gate.sweep().await.unwrap();
-        action = house.gate.action(house.org, action.id).await.unwrap().unwrap();
-    }
-    assert_eq!(action.state, State::Sealed);
-    assert_eq!(action.execution.unwrap().error_code.unwrap().as_str(), "witness_gave_up");
-}
-
-#[tokio::test]
-async fn a_late_run_cannot_seal_what_was_taken_over() {
-    let house = House::new().await;
-    let before = house.store.deeds(house.org).len();
-    let action = recovered(&house, Settled::NotApplied).await;
-    house.refund.gate.add_permits(1);
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
-    let now = house.gate.action(house.org, action.id).await.unwrap().unwrap();
-    assert_eq!(now, action);
-    assert_eq!(house.store.deeds(house.org).len(), before + 1);
 }
 
 #[tokio::test]

@@ -42,6 +42,7 @@ rules:
   - { id: large, match: shop.refund, when: "args.amount > 100", outcome: require_approval }
   - { id: refunds, match: shop.refund, outcome: allow }
   - { id: edge, match: "mail.*", outcome: allow }
+  - { id: batches, match: shop.batch, outcome: allow }
   - { id: broken, match: shop.broken, when: "args.missing == 1", outcome: allow }
 budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
@@ -192,6 +193,7 @@ pub(crate) struct House {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) clock: Arc<Moved>,
     pub(crate) refund: Arc<Told>,
+    pub(crate) batch: Arc<Told>,
     pub(crate) org: OrgId,
     pub(crate) agent: AgentId,
     pub(crate) key: KeyId,
@@ -226,6 +228,7 @@ impl House {
             log_host: "gate.example".to_owned(),
         });
         let refund = Told::new("shop.refund", SideEffect::Write);
+        let batch = Told::new("shop.batch", SideEffect::Write);
         let rows = Rows::new(start);
         let served = |tool: Arc<Told>| Served {
             connector: ConnectorRef {
@@ -238,6 +241,7 @@ impl House {
         };
         let toolbox = Box_(vec![
             served(Arc::clone(&refund)),
+            served(Arc::clone(&batch)),
             served(Told::new("shop.delete", SideEffect::Destructive)),
             served(Told::new("shop.broken", SideEffect::Read)),
         ]);
@@ -264,6 +268,7 @@ impl House {
             store,
             clock,
             refund,
+            batch,
             org: rows.org.id,
             agent: rows.agent.id,
             key: rows.key.id,

@@ -1,6 +1,12 @@
 //! Actions through the whole Gate, on the memory store.
 
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod house;
+#[cfg(test)]
+mod recovery;
+#[cfg(test)]
+mod repeats;

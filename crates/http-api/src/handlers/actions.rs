@@ -5,7 +5,7 @@ mod send;
 
 use std::sync::Arc;
 
-use gate::Reported;
+use gate::{Cancellation, Ended};
 use http::HeaderName;
 use http::HeaderValue;
 use ledger::record::Action;
@@ -34,10 +34,7 @@ pub(crate) async fn report(
 ) -> Result<Reply, ApiError> {
     let AgentCaller(key) = caller;
     let report = edge_report(&call, &key)?;
-    match app.gate.report(report).await? {
-        Reported::Sealed(action) => shown(&action),
-        Reported::Replayed(action) => Ok(shown(&action)?.with(REPLAYED, YES)),
-    }
+    ended(app.gate.report(report).await?)
 }
 
 /// `POST /v1/actions/{id}/cancel`
@@ -46,13 +43,19 @@ pub(crate) async fn cancel(
     caller: Canceller,
     call: Call,
 ) -> Result<Reply, ApiError> {
-    let id: ActionId = call.param("id")?;
-    call.idempotency_key()?;
+    let (action, idempotency_key) = (call.param::<ActionId>("id")?, call.idempotency_key()?);
     let (org, by) = match caller {
         Canceller::Agent(key) => (key.org, gate::Canceller::Agent(key.agent, key.key)),
         Canceller::Org(key) => (key.org, gate::Canceller::OrgKey(key.key)),
     };
-    shown(&*app.gate.cancel(org, id, by).await?)
+    ended(app.gate.cancel(Cancellation { org, action, by, idempotency_key }).await?)
+}
+
+fn ended(ended: Ended) -> Result<Reply, ApiError> {
+    match ended {
+        Ended::Now(action) => shown(&action),
+        Ended::Before(action) => Ok(shown(&action)?.with(REPLAYED, YES)),
+    }
 }
 
 fn shown(action: &Action) -> Result<Reply, ApiError> {

@@ -182,6 +182,13 @@ pub struct Approval {
     pub count: u8,
     /// The commitment to what a person is shown.
     pub context: deed::Commitment,
+    /// SHA-256 of the canonical form of what a person is shown, which an answer must name; not
+    /// kept of questions that are older than this field.
+    #[serde(default)]
+    pub context_digest: Option<Digest>,
+    /// Who said what, in order.
+    #[serde(default)]
+    pub decisions: Vec<deed::ApprovalVote>,
 }
 
 /// A tool's run.

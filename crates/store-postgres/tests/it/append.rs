@@ -132,8 +132,10 @@ async fn a_lease_ends_when_the_settings_say() {
     let change = Change::ActionBegun(Box::new(action), Vec::new());
     scribe.append(&store, vec![change]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(400)).await;
-    let due = gate::ActionStore::due(&store, 10).await.unwrap();
-    assert_eq!(due.iter().map(|due| due.what).collect::<Vec<_>>(), [gate::DueFor::Takeover]);
+    let due = gate::ActionStore::due(&store, None, 10).await.unwrap();
+    let lease = ledger::record::Lease { holder: "one".to_owned(), token: 1 };
+    assert_eq!(due.len(), 1);
+    assert_eq!(due[0].what, gate::DueFor::Takeover(lease));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -18,6 +18,8 @@ const DAY: Duration = Duration::from_hours(24);
 
 pub(super) async fn check(store: &dyn Store) {
     what_is_due_is_found_oldest_first(store).await;
+    what_is_due_is_paged_and_nothing_is_left_out(store).await;
+    a_lease_that_was_handed_back_is_due_at_once(store).await;
     only_the_holder_renews_a_lease_and_only_in_time(store).await;
     a_takeover_gives_a_new_lease(store).await;
     an_idempotency_key_names_its_action_until_it_expires(store).await;
@@ -26,7 +28,7 @@ pub(super) async fn check(store: &dyn Store) {
 
 /// Returns what is due for this org, in order.
 async fn due(store: &dyn Store, org: OrgId) -> Vec<(ActionId, DueFor)> {
-    let due = store.due(1_000).await.unwrap();
+    let due = store.due(None, 1_000).await.unwrap();
     due.into_iter()
         .filter(|due| due.org == org)
         .map(|Due { action, what, .. }| (action, what))
@@ -39,6 +41,10 @@ fn begun(action: &Action) -> Change {
 
 fn moved(action: &Action) -> Change {
     Change::ActionMoved(Box::new(action.clone()))
+}
+
+fn takeover(holder: &str, token: u64) -> DueFor {
+    DueFor::Takeover(Lease { holder: holder.to_owned(), token })
 }
 
 /// Returns a new action of a gateway under a lease.
@@ -69,12 +75,12 @@ async fn what_is_due_is_found_oldest_first(store: &dyn Store) {
     scribe.went(&late);
     let expected = [
         (expired.id, DueFor::ApprovalExpiry),
-        (lost.id, DueFor::Takeover),
+        (lost.id, takeover("one", 1)),
         (overdue.id, DueFor::EdgeDeadline),
     ];
     assert_eq!(due(store, scribe.org).await, expected);
-    assert_eq!(store.due(2).await.unwrap().len(), 2);
-    assert!(store.due(0).await.unwrap().is_empty());
+    assert_eq!(store.due(None, 2).await.unwrap().len(), 2);
+    assert!(store.due(None, 0).await.unwrap().is_empty());
     // What has ended is due no more.
     let deed = || scribe.mint().id(DeedId::from_uuid);
     let ended = [
@@ -84,6 +90,46 @@ async fn what_is_due_is_found_oldest_first(store: &dyn Store) {
     ];
     scribe.append(store, ended.iter().map(moved).collect::<Vec<_>>()).await.unwrap();
     assert!(due(store, scribe.org).await.is_empty());
+}
+
+async fn what_is_due_is_paged_and_nothing_is_left_out(store: &dyn Store) {
+    let mut scribe = Scribe::founded(708, store).await;
+    let now = scribe.now;
+    // Many are due since the same moment, and of every kind.
+    let overdue = (0..7).map(|_| sample::authorized(&fresh(&scribe), now.before(MINUTE)));
+    let expired = (0..7)
+        .map(|at| sample::waiting(&fresh(&scribe), now.before(MINUTE * (at % 3)), &scribe.mint()));
+    let due: Vec<Action> = overdue.chain(expired).collect();
+    scribe.append(store, due.iter().map(begun).collect::<Vec<_>>()).await.unwrap();
+    let whole = store.due(None, 1_000).await.unwrap();
+    let (mut paged, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.due(after, 3).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.place());
+        paged.extend(page);
+    }
+    assert_eq!(paged, whole);
+    assert!(paged.is_sorted_by_key(Due::place));
+    let own = |page: &[Due]| page.iter().filter(|due| due.org == scribe.org).count();
+    assert_eq!(own(&paged), due.len());
+}
+
+async fn a_lease_that_was_handed_back_is_due_at_once(store: &dyn Store) {
+    let mut scribe = Scribe::founded(709, store).await;
+    let (own, other) = (fresh(&scribe), fresh(&scribe));
+    scribe.append(store, vec![begun(&own), begun(&other)]).await.unwrap();
+    let held = |action: &Action, token| HeldLease {
+        org: scribe.org,
+        action: action.id,
+        lease: Lease { holder: "one".to_owned(), token },
+    };
+    // A lease that is somebody else's by now is not given away.
+    store.hand_back(&[held(&own, 1), held(&other, 7)]).await.unwrap();
+    store.hand_back(&[]).await.unwrap();
+    assert_eq!(due(store, scribe.org).await, [(own.id, takeover("one", 1))]);
+    assert!(store.renew(&[held(&own, 1)]).await.unwrap().is_empty(), "it is over");
+    assert_eq!(store.renew(&[held(&other, 1)]).await.unwrap(), [held(&other, 1)]);
 }
 
 async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
@@ -113,7 +159,7 @@ async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
     ];
     assert_eq!(store.renew(&all).await.unwrap(), [own]);
     assert!(store.renew(&[]).await.unwrap().is_empty());
-    assert_eq!(due(store, scribe.org).await, [(lost.id, DueFor::Takeover)]);
+    assert_eq!(due(store, scribe.org).await, [(lost.id, takeover("one", 1))]);
 }
 
 async fn a_takeover_gives_a_new_lease(store: &dyn Store) {
@@ -123,7 +169,7 @@ async fn a_takeover_gives_a_new_lease(store: &dyn Store) {
     late.at = scribe.now.before(MINUTE);
     store.append(&late).await.unwrap();
     scribe.went(&late);
-    assert_eq!(due(store, scribe.org).await, [(action.id, DueFor::Takeover)]);
+    assert_eq!(due(store, scribe.org).await, [(action.id, takeover("one", 1))]);
     let lease = Lease { holder: "two".to_owned(), token: 2 };
     let taken = Action { lease: Some(lease.clone()), ..action.clone() };
     scribe.append(store, vec![moved(&taken)]).await.unwrap();
