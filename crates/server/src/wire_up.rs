@@ -27,7 +27,7 @@ use crate::{
 
 /// A clock that is further from the database's than this would end keys and sessions at the wrong
 /// time.
-const MOST_SKEW: Duration = Duration::from_secs(2);
+pub(crate) const MOST_SKEW: Duration = Duration::from_secs(2);
 
 /// The service, put together and not started.
 pub struct Wired {
@@ -178,6 +178,8 @@ fn limits(settings: &Settings) -> gate::Limits {
         execute_timeout: settings.gate.execute_timeout,
         edge_result_timeout: settings.gate.edge_result_timeout,
         approval_expires_in: settings.approvals.default_expires_in,
+        estimate_timeout: settings.approvals.estimate_timeout,
+        context_max_bytes: settings.approvals.context_max_bytes,
     }
 }
 

@@ -288,7 +288,7 @@ async fn key(org: &InOrg<'_>, agent: AgentId, scopes: Vec<Scope>) -> (KeyId, Str
     (shown.key.object.id, shown.text.secret().expose().clone())
 }
 
-async fn holder(org: &InOrg<'_>, name: &str) -> Holder {
+pub(super) async fn holder(org: &InOrg<'_>, name: &str) -> Holder {
     let new = NewAgent {
         name: name.to_owned(),
         labels: std::collections::BTreeMap::new(),
@@ -300,7 +300,7 @@ async fn holder(org: &InOrg<'_>, name: &str) -> Holder {
     Holder { agent, id, key }
 }
 
-async fn org_key(org: &InOrg<'_>) -> String {
+pub(super) async fn org_key(org: &InOrg<'_>) -> String {
     let new = NewKey {
         name: "admin".to_owned(),
         scopes: vec![Scope::Admin],
