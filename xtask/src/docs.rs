@@ -10,9 +10,10 @@ use crate::process;
 use crate::workspace::{Build, Workspace};
 
 /// The generated pages: what the binary calls each, and the file that holds it.
-const PAGES: [(&str, &str); 4] = [
+const PAGES: [(&str, &str); 5] = [
     ("routes", "docs/routes.md"),
     ("errors", "docs/errors.md"),
+    ("metrics", "docs/metrics.md"),
     ("settings", "docs/settings.md"),
     ("vocabulary", "docs/vocabulary.md"),
 ];

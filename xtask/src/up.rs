@@ -68,7 +68,8 @@ fn refuse_taken(port: u16) -> Result<()> {
 fn service(binary: &Path, data: &Path, cluster: &Cluster, request: &Up) -> Command {
     let mut command = Command::new(binary);
     command.arg("up").arg("--data-dir").arg(data.join("service"));
-    command.arg("--postgres-url").arg(cluster.url());
+    // A list of processes shows arguments, and not the environment.
+    command.env("CHANCERY_POSTGRES_URL", cluster.url());
     if request.fresh {
         command.arg("--fresh");
     }

@@ -11,6 +11,7 @@ use model::{AgentId, Clock, Entropy, KeyId, Mint};
 
 use crate::{
     access::KeyDirectory,
+    client::TrustedProxies,
     cursor::Cursors,
     handlers::{Health, KeySetCache},
     lifecycle::Lifecycle,
@@ -55,6 +56,8 @@ pub struct Settings {
     pub wait_timeout: Duration,
     /// The key of list cursors, the same on every instance.
     pub cursor_key: Secret<Vec<u8>>,
+    /// The proxies whose word on who the client is counts.
+    pub proxies: TrustedProxies,
     /// What is running.
     pub build: Build,
 }
@@ -138,6 +141,23 @@ impl App {
     }
 }
 
+/// What is held open by clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeldOpen {
+    /// Event streams.
+    pub streams: usize,
+    /// Waits for an action.
+    pub waits: usize,
+}
+
+impl Router<App> {
+    /// Returns what clients hold open now.
+    pub fn held_open(&self) -> HeldOpen {
+        let app = self.state();
+        HeldOpen { streams: app.streams.open(), waits: app.waits.open() }
+    }
+}
+
 /// Returns the whole interface as one service, to be given to [`crate::serve`].
 pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
     let Parts { gate, admin, events, probe, lifecycle, clock, entropy, settings } = parts;
@@ -148,6 +168,8 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
         clock: Arc::clone(&clock),
         entropy,
         body_time: BODY_TIME,
+        proxies: settings.proxies,
+        lifecycle: lifecycle.clone(),
     };
     let app = App {
         feeds: Feeds::new(events, gate.ledger().notices().clone()),

@@ -11,7 +11,7 @@ use http::{
     request::Parts,
 };
 
-use crate::{catalogue::Code, error::ApiError};
+use crate::{catalogue::Code, error::ApiError, listener::BareLineFeed};
 
 /// The longest path and query.
 const MAX_URI: usize = 8 * 1024;
@@ -36,12 +36,21 @@ const ONCE: [&str; 9] = [
 
 /// Passes a head that can be read in one way only.
 pub(crate) fn check(head: &Parts) -> Result<(), ApiError> {
-    sizes(head)
+    line_ends(head)
+        .and_then(|()| sizes(head))
         .and_then(|()| characters(&head.headers))
         .and_then(|()| repeats(&head.headers))
         .and_then(|()| target(&head.uri, &head.headers))
         .and_then(|()| body(&head.method, &head.headers))
         .map_err(ApiError::closing)
+}
+
+fn line_ends(head: &Parts) -> Result<(), ApiError> {
+    if head.extensions.get::<BareLineFeed>().is_some_and(BareLineFeed::was_seen) {
+        let message = "a line of the head ends in a bare line feed; lines end in CR LF";
+        return Err(ApiError::new(Code::ValidationFailed, message));
+    }
+    Ok(())
 }
 
 fn sizes(head: &Parts) -> Result<(), ApiError> {

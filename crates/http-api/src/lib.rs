@@ -10,6 +10,7 @@ mod app;
 mod arrival;
 mod call;
 pub mod catalogue;
+mod client;
 mod cursor;
 pub mod description;
 mod error;
@@ -25,19 +26,22 @@ mod reply;
 pub mod router;
 pub mod routes;
 mod table;
+mod traffic;
 mod wire;
 
-pub use app::{App, Build, Check, Condition, Parts, Probe, Settings, service};
+pub use app::{App, Build, Check, Condition, HeldOpen, Parts, Probe, Settings, service};
 pub use arrival::BodyRule;
 pub use call::Call;
 pub use catalogue::errors_markdown;
+pub use client::TrustedProxies;
 pub use error::ApiError;
 pub use lifecycle::{Control, Lifecycle, Phase};
-pub use listener::{Bounds, StreamSwitch, serve};
+pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
 pub use routes::routes_markdown;
 pub use table::{Input, Later, NOTHING, Patience, Place, Route, Table, at, json, later, query};
+pub use traffic::{RouteTraffic, Traffic};
 
 #[cfg(test)]
 mod tests;

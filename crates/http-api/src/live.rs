@@ -6,6 +6,6 @@ mod stream;
 mod wait;
 
 pub(crate) use feed::Feeds;
-pub(crate) use slots::Slots;
+pub(crate) use slots::{Slot, Slots};
 pub(crate) use stream::{Cursor, EventStream, Opening, Wanted};
 pub(crate) use wait::{Ended, Wait, WaitBounds};

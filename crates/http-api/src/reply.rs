@@ -75,7 +75,7 @@ impl Reply {
     }
 
     /// Returns the finished response; what does not say how long it may be kept is not kept.
-    pub(crate) fn into_response(mut self) -> Response<ReplyBody> {
+    pub fn into_response(mut self) -> Response<ReplyBody> {
         self.headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         self.headers
             .entry(HeaderName::from_static("x-content-type-options"))

@@ -6,6 +6,7 @@
 use std::{
     collections::BTreeMap,
     convert::Infallible,
+    net::IpAddr,
     panic::AssertUnwindSafe,
     sync::Arc,
     task::{Context, Poll},
@@ -14,10 +15,14 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, request::Parts};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONNECTION,
+    request::Parts,
+};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use model::{Clock, Entropy, Mint, RequestId};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::{
@@ -25,15 +30,22 @@ use crate::{
     arrival::{Arrival, BrokenOff, RequestBody},
     call::Params,
     catalogue::Code,
+    client::{Peer, TrustedProxies, counted},
     error::{ApiError, excerpt},
+    lifecycle::{Lifecycle, Phase},
+    live::{Slot, Slots},
     reply::{Reply, ReplyBody},
     table::{Route, Table},
+    traffic::Traffic,
 };
 
 /// The API versions that this server serves, the default one last.
 pub const API_VERSIONS: [&str; 1] = ["2026-10-01"];
 /// The version of requests that name none.
 pub const API_VERSION: &str = "2026-10-01";
+
+/// The most requests of one client that are under way at once.
+const REQUESTS_OF_ONE: usize = 1024;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("service-request-id");
 const VERSION: HeaderName = HeaderName::from_static("service-version");
@@ -50,6 +62,10 @@ pub struct Front {
     pub entropy: Arc<dyn Entropy>,
     /// The longest that a whole body may take to arrive.
     pub body_time: Duration,
+    /// The proxies whose word on who the client is counts.
+    pub proxies: TrustedProxies,
+    /// How far the server is on its way down.
+    pub lifecycle: Lifecycle,
 }
 
 impl std::fmt::Debug for Front {
@@ -64,7 +80,11 @@ pub struct Router<S>(Arc<Inner<S>>);
 struct Inner<S> {
     front: Arc<Front>,
     state: Arc<S>,
-    paths: matchit::Router<BTreeMap<&'static str, Route<S>>>,
+    // Each route with its place in the table.
+    paths: matchit::Router<BTreeMap<&'static str, (usize, Route<S>)>>,
+    traffic: Arc<Traffic>,
+    // Requests under way from each client.
+    clients: Slots<IpAddr>,
 }
 
 impl<S> Clone for Router<S> {
@@ -91,15 +111,28 @@ pub struct BadTable {
 impl<S: Send + Sync + 'static> Router<S> {
     /// Returns the router of a table, or says which path contradicts another.
     pub fn new(front: Front, state: Arc<S>, table: Table<S>) -> Result<Self, BadTable> {
-        let mut by_path: BTreeMap<&'static str, BTreeMap<&'static str, Route<S>>> = BTreeMap::new();
-        for route in table {
-            by_path.entry(route.path).or_default().insert(route.method, route);
+        let traffic = Traffic::new(table.iter().map(|route| (route.method, route.path)));
+        let mut by_path: BTreeMap<&'static str, BTreeMap<_, _>> = BTreeMap::new();
+        for (place, route) in table.into_iter().enumerate() {
+            by_path.entry(route.path).or_default().insert(route.method, (place, route));
         }
         let mut paths = matchit::Router::new();
         for (path, methods) in by_path {
             paths.insert(path, methods).map_err(|source| BadTable { path, source })?;
         }
-        Ok(Self(Arc::new(Inner { front: Arc::new(front), state, paths })))
+        let (front, traffic) = (Arc::new(front), Arc::new(traffic));
+        let clients = Slots::new(REQUESTS_OF_ONE);
+        Ok(Self(Arc::new(Inner { front, state, paths, traffic, clients })))
+    }
+
+    /// Returns what was answered so far.
+    pub fn traffic(&self) -> Arc<Traffic> {
+        Arc::clone(&self.0.traffic)
+    }
+
+    /// Returns the state that handlers share.
+    pub(crate) fn state(&self) -> &S {
+        &self.0.state
     }
 
     /// Returns the response to a request; it never fails and never panics.
@@ -111,16 +144,21 @@ impl<S: Send + Sync + 'static> Router<S> {
         let front = &self.0.front;
         let id = Mint::new(front.clock.now(), &*front.entropy).id(RequestId::from_uuid);
         let (head, body) = request.into_parts();
-        let versioned = head.uri.path().starts_with("/v1/");
+        let marks = Marks { id, versioned: is_versioned(&head), phase: front.lifecycle.phase() };
+        let (begun, _under_way) = (Instant::now(), self.0.traffic.in_flight.hold());
+        let place = self.0.place(&head);
+        let client = self.0.client(&head);
         // The span names the path without its query: nothing of arguments or credentials.
         let path = excerpt(head.uri.path());
-        let span = tracing::info_span!("request", request = %id, method = %head.method, path);
+        let from = client.map(tracing::field::display);
+        let method = head.method.as_str();
+        let span = tracing::info_span!("request", request = %id, method, path, from);
         let broken = |error: B::Error| {
             tracing::debug!(%error, "a request body broke off");
             BrokenOff
         };
         let body = body.map_err(broken).boxed_unsync();
-        let work = AssertUnwindSafe(self.0.dispatch(id, head, body)).catch_unwind();
+        let work = AssertUnwindSafe(self.0.dispatch(marks.id, client, (head, body))).catch_unwind();
         let outcome = work.instrument(span.clone()).await;
         let _entered = span.enter();
         let reply = match outcome {
@@ -131,7 +169,8 @@ impl<S: Send + Sync + 'static> Router<S> {
                 self.0.refuse(id, ApiError::internal())
             }
         };
-        finish(reply, id, versioned)
+        self.0.traffic.answered(place, reply.status, begun.elapsed());
+        finish(reply, marks)
     }
 }
 
@@ -139,15 +178,38 @@ impl<S: Send + Sync + 'static> Inner<S> {
     async fn dispatch(
         &self,
         request: RequestId,
-        head: Parts,
-        body: RequestBody,
+        client: Option<IpAddr>,
+        (head, body): (Parts, RequestBody),
     ) -> Result<Reply, ApiError> {
         crate::framing::check(&head)?;
-        check_version(&head.headers)?;
+        if is_versioned(&head) {
+            check_version(&head.headers)?;
+        }
+        let _turn = client.map(|client| self.take_turn(client)).transpose()?;
         let (route, params) = self.find(&head)?;
         let body_time = self.front.body_time;
         let arrival = Arrival { request, head, params, body, body_time };
         route.call(&self.front, &self.state, arrival).await
+    }
+
+    /// Returns the client, where the request came over a socket.
+    fn client(&self, head: &Parts) -> Option<IpAddr> {
+        let Peer(peer) = head.extensions.get::<Peer>()?;
+        Some(self.front.proxies.client(*peer, &head.headers))
+    }
+
+    fn take_turn(&self, client: IpAddr) -> Result<Slot<IpAddr>, ApiError> {
+        self.clients.take(counted(client)).ok_or_else(|| {
+            ApiError::rate_limited(format!(
+                "{REQUESTS_OF_ONE} requests from this address are under way; let one end first"
+            ))
+        })
+    }
+
+    /// Returns the place in the table of the route that will be found.
+    fn place(&self, head: &Parts) -> Option<usize> {
+        let methods = self.paths.at(head.uri.path()).ok()?.value;
+        methods.get(method(head)).map(|(place, _)| *place)
     }
 
     fn find(&self, head: &Parts) -> Result<(&Route<S>, Params), ApiError> {
@@ -155,9 +217,7 @@ impl<S: Send + Sync + 'static> Inner<S> {
             let path = excerpt(head.uri.path());
             ApiError::new(Code::RouteUnknown, format!("there is nothing at `{path}`"))
         })?;
-        // A HEAD request is a GET whose body hyper leaves out.
-        let method = if head.method == Method::HEAD { "GET" } else { head.method.as_str() };
-        let Some(route) = found.value.get(method) else {
+        let Some((_, route)) = found.value.get(method(head)) else {
             return Err(ApiError::method_not_allowed(&allowed(found.value.keys())));
         };
         let params =
@@ -170,6 +230,15 @@ impl<S: Send + Sync + 'static> Inner<S> {
         tracing::debug!(status, code = %error.code(), "refused");
         error.into_reply(id, &self.front.base_url)
     }
+}
+
+/// Returns the method of the route: a HEAD request is a GET whose body hyper leaves out.
+fn method(head: &Parts) -> &str {
+    if head.method == Method::HEAD { "GET" } else { head.method.as_str() }
+}
+
+fn is_versioned(head: &Parts) -> bool {
+    head.uri.path().starts_with("/v1/")
 }
 
 fn allowed<'a>(methods: impl Iterator<Item = &'a &'static str>) -> String {
@@ -192,13 +261,25 @@ fn check_version(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
+/// What decides the headers that the router itself adds.
+#[derive(Clone, Copy)]
+struct Marks {
+    id: RequestId,
+    versioned: bool,
+    phase: Phase,
+}
+
 /// Adds what every response carries.
-fn finish(mut reply: Reply, id: RequestId, versioned: bool) -> Response<ReplyBody> {
-    if let Ok(id) = HeaderValue::from_str(&id.to_string()) {
+fn finish(mut reply: Reply, marks: Marks) -> Response<ReplyBody> {
+    if let Ok(id) = HeaderValue::from_str(&marks.id.to_string()) {
         reply.headers.insert(REQUEST_ID, id);
     }
-    if versioned {
+    if marks.versioned {
         reply.headers.insert(VERSION, HeaderValue::from_static(API_VERSION));
+    }
+    // Whoever keeps a connection open must not find the next answer missing.
+    if marks.phase != Phase::Serving {
+        reply.headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
     reply.into_response()
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod clients;
 mod description;
 mod events;
 mod framing;
@@ -12,4 +13,5 @@ mod pages;
 mod slow;
 mod support;
 mod system;
+mod traffic;
 mod waits;

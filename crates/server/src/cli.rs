@@ -74,9 +74,10 @@ pub struct Up {
     /// Where secrets and keys of the demo are kept.
     #[arg(long, value_name = "DIR")]
     pub data_dir: PathBuf,
-    /// A superuser's address of the cluster that the demo is made on.
+    /// A superuser's address of the cluster that the demo is made on. A list of processes shows
+    /// it here, and not in the environment as `CHANCERY_POSTGRES_URL`.
     #[arg(long, value_name = "URL")]
-    pub postgres_url: String,
+    pub postgres_url: Option<String>,
     /// Drop the demo's databases and start over.
     #[arg(long)]
     pub fresh: bool,
@@ -335,4 +336,6 @@ pub enum Page {
     Routes,
     /// Every error code.
     Errors,
+    /// Every metric.
+    Metrics,
 }

@@ -7,7 +7,7 @@ use std::{fmt, sync::Arc};
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use ledger::Ledger;
 
-use crate::{clock::SystemClock, runtime::Tokio};
+use crate::{clock::SystemClock, runtime::Tokio, work::Work};
 
 /// Where everything is kept. One store usually plays all the parts.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ pub struct Stores {
     pub accounts: Arc<dyn admin::Store>,
     /// Events.
     pub events: Arc<dyn ledger::EventStore>,
+    /// Logs of deeds.
+    pub records: Arc<dyn records::Store>,
 }
 
 impl fmt::Debug for Stores {
@@ -38,6 +40,7 @@ impl Stores {
             + admin::AccountStore
             + admin::PolicyStore
             + admin::SealKeyStore
+            + records::Store
             + 'static,
     {
         Self {
@@ -45,6 +48,7 @@ impl Stores {
             actions: Arc::clone(store) as _,
             accounts: Arc::clone(store) as _,
             events: Arc::clone(store) as _,
+            records: Arc::clone(store) as _,
         }
     }
 }
@@ -88,8 +92,12 @@ pub struct Core {
     pub gate: gate::Gate,
     /// Makes orgs, agents, keys, policies and connectors.
     pub admin: Arc<admin::Admin>,
+    /// Reads the logs of deeds.
+    pub records: records::Records,
     /// Where everything is kept.
     pub stores: Stores,
+    /// What the workers did.
+    pub work: Arc<Work>,
 }
 
 impl Core {
@@ -125,6 +133,7 @@ impl Core {
             pepper: parts.pepper,
             vault: parts.vault,
         }));
-        Self { ledger, gate, admin, stores }
+        let records = records::Records::new(Arc::clone(&stores.records), ledger.clone());
+        Self { ledger, gate, admin, records, stores, work: Arc::default() }
     }
 }

@@ -3,24 +3,32 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use crypto::SystemEntropy;
 use futures_util::FutureExt;
-use http_api::{Bounds, Build, Check, Condition, Control, Probe};
-use store_postgres::PostgresStore;
+use http_api::{Bounds, Build, Control, Door, Lifecycle, TrustedProxies};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::{
     clock::SystemClock,
     exit::Failure,
+    metrics::Watched,
+    probe::Probe,
     runtime::Tokio,
-    settings::{Environment, Settings},
+    settings::{Environment, HostPort, Settings},
     wire_up::Wired,
     workers::Workers,
 };
 
 /// How long health says `draining` while connections are still taken, so that a balancer notices.
 const LAME_DUCK: Duration = Duration::from_secs(5);
+/// Monitoring asks now and then, over few connections.
+const METRICS: Bounds = Bounds {
+    connections: 32,
+    connections_of_one: 32,
+    header_time: Duration::from_secs(10),
+    write_stall: Duration::from_secs(10),
+    drain_time: Duration::from_secs(1),
+};
 /// How long runs that have begun may take once nothing new comes in; what is left then, another
 /// instance ends after the lease.
 const RUNS_END_WITHIN: Duration = Duration::from_secs(30);
@@ -37,9 +45,25 @@ pub struct Service {
     lame_duck: Duration,
 }
 
-/// Returns a listener at the address that the settings name.
-pub async fn bind(settings: &Settings) -> Result<TcpListener, Failure> {
-    let address = settings.listen.as_str();
+/// Where the service listens.
+#[derive(Debug)]
+pub struct Listeners {
+    interface: TcpListener,
+    metrics: Option<TcpListener>,
+}
+
+/// Returns listeners at the addresses that the settings name.
+pub async fn bind(settings: &Settings) -> Result<Listeners, Failure> {
+    let interface = listen(&settings.listen).await?;
+    let metrics = match &settings.metrics_listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    Ok(Listeners { interface, metrics })
+}
+
+async fn listen(address: &HostPort) -> Result<TcpListener, Failure> {
+    let address = address.as_str();
     TcpListener::bind(address).await.map_err(|error| {
         let advice = match error.kind() {
             io::ErrorKind::AddrInUse => "; stop what listens there or choose another port",
@@ -49,21 +73,31 @@ pub async fn bind(settings: &Settings) -> Result<TcpListener, Failure> {
     })
 }
 
+/// Serves the metrics until the service closes.
+fn serve_metrics(listener: TcpListener, watched: Watched, lifecycle: Lifecycle) {
+    match listener.local_addr() {
+        Ok(address) => tracing::info!(%address, "metrics are served"),
+        Err(error) => tracing::warn!(%error, "the address of the metrics is not known"),
+    }
+    tokio::spawn(http_api::serve(Door::new(listener), watched, lifecycle, METRICS));
+}
+
 impl Service {
-    /// Starts to serve at this listener.
-    pub fn start(
-        wired: Wired,
-        settings: &Settings,
-        listener: TcpListener,
-    ) -> Result<Self, Failure> {
-        let address = listener.local_addr().map_err(Failure::internal)?;
+    /// Starts to serve at these listeners.
+    pub fn start(wired: Wired, settings: &Settings, listeners: Listeners) -> Result<Self, Failure> {
+        let Listeners { interface, metrics } = listeners;
+        let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
         let Wired { core, store, tasks, checkpoints, cursor_key, deps: _ } = wired;
-        let service = http_api::service(http_api::Parts {
+        let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
+        let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
+        let probe =
+            Probe { store: Arc::clone(&store), ledger: ledger.clone(), work: Arc::clone(&work) };
+        let router = http_api::service(http_api::Parts {
             gate: core.gate.clone(),
             admin: Arc::clone(&core.admin),
             events: Arc::clone(&core.stores.events),
-            probe: Arc::new(Database(store)),
+            probe: Arc::new(probe),
             lifecycle: lifecycle.clone(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy::new()),
@@ -71,12 +105,19 @@ impl Service {
                 base_url: settings.base_url.as_str().to_owned(),
                 wait_timeout: settings.gate.wait_timeout,
                 cursor_key,
-                build: Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit: None },
+                proxies: proxies.clone(),
+                build: build(),
             },
         })
         .map_err(Failure::internal)?;
         let workers = Workers::start(&core, &checkpoints);
-        let served = http_api::serve(listener, service, lifecycle, Bounds::default());
+        let door = Door { proxies, ..Door::new(interface) };
+        if let Some(listener) = metrics {
+            let (router, connections) = (router.clone(), Arc::clone(&door.open));
+            let watched = Watched { router, connections, ledger, store, work };
+            serve_metrics(listener, watched, lifecycle.clone());
+        }
+        let served = http_api::serve(door, router, lifecycle, Bounds::default());
         let lame_duck = match settings.env {
             Environment::Prod => LAME_DUCK,
             Environment::Dev => Duration::ZERO,
@@ -91,9 +132,13 @@ impl Service {
         let Self { control, serving, workers, tasks, lame_duck, address: _ } = self;
         control.drain(lame_duck, hurry.clone()).await;
         let orderly = async {
+            pass("x1");
             let cut_off = serving.await.unwrap_or_default();
+            pass("x2");
             let ended = tokio::time::timeout(RUNS_END_WITHIN, tasks.idle()).await.is_ok();
+            pass("x3");
             workers.stop().await;
+            pass("x4");
             tracing::info!(cut_off, runs_ended = ended, "stopped");
         };
         tokio::select! {
@@ -103,16 +148,13 @@ impl Service {
     }
 }
 
-/// Looks at what the service cannot serve without.
-struct Database(Arc<PostgresStore>);
+/// Passes a point at which a test may end or hold the process; nothing else can fail here.
+fn pass(point: &str) {
+    let _ = failpoint::hit(point);
+}
 
-#[async_trait]
-impl Probe for Database {
-    async fn checks(&self) -> Vec<Check> {
-        let condition = match self.0.ping().await {
-            Ok(()) => Condition::Ok,
-            Err(_) => Condition::Down,
-        };
-        vec![Check { name: "database", condition }]
-    }
+/// Returns what is running; the commit is known to builds that were told it.
+fn build() -> Build {
+    let commit = option_env!("CHANCERY_COMMIT").filter(|commit| !commit.is_empty());
+    Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit: commit.map(str::to_owned) }
 }

@@ -25,6 +25,8 @@ use cluster::{APP, CONTROL, Cluster, MIGRATOR};
 use folder::{Cast, Folder, Secrets};
 
 const POLICY: &str = include_str!("up/policy.yaml");
+/// The variable that may hold the superuser's address.
+const POSTGRES_URL: &str = "CHANCERY_POSTGRES_URL";
 
 /// Makes or finds the demo, tells its story and serves until a signal.
 pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
@@ -32,7 +34,7 @@ pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
     telemetry::start(settings::Environment::Dev, log_level(&surroundings)?);
     let mut signals = Signals::listen().map_err(Failure::internal)?;
     let folder = Folder::open(&what.data_dir)?;
-    let cluster = Cluster::at(&what.postgres_url)?;
+    let cluster = Cluster::at(postgres_url(&what, &surroundings)?)?;
     let secrets = secrets(&folder, &cluster, what.fresh).await?;
     let settings = demo_settings(&folder, &cluster, (&secrets, what.port))?;
     // Before anything is made, so that a taken port costs nothing.
@@ -49,6 +51,18 @@ pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
     };
     service.stop(hurry).await;
     Ok(Exit::Ok)
+}
+
+/// Returns the superuser's address: the word's, or the environment's, which no list of processes
+/// shows.
+fn postgres_url<'a>(what: &'a cli::Up, surroundings: &'a Sources) -> Result<&'a str, Failure> {
+    let told = what.postgres_url.as_ref().or_else(|| surroundings.environment.get(POSTGRES_URL));
+    told.map(String::as_str).ok_or_else(|| {
+        Failure::usage(format!(
+            "`up` needs a superuser's address of a cluster: name it with `--postgres-url URL` or \
+             in `{POSTGRES_URL}`, or run `cargo xtask up`, which starts one"
+        ))
+    })
 }
 
 /// Returns the level of logs: warnings and worse, unless the environment asks for another.

@@ -3,20 +3,27 @@
 //! A worker that fails logs it and goes on with its next round; nothing that it does depends on
 //! its punctuality.
 
-use std::{collections::HashMap, time::Duration};
+use std::time::Duration;
 
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
-use crate::{checkpoints::Checkpoints, core::Core, wire_up::chain};
+use crate::{
+    checkpoints::{Checkpoints, Seen},
+    clock::SystemClock,
+    core::Core,
+    wire_up::chain,
+    work::Worker,
+};
 
 /// A third of a lease, so that two rounds may fail.
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(10);
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 
 /// The workers at work.
 #[derive(Debug)]
 pub struct Workers {
+    core: Core,
     stop: watch::Sender<()>,
     tasks: JoinSet<()>,
 }
@@ -29,13 +36,20 @@ impl Workers {
         tasks.spawn(renewal(core.clone(), stopped.clone()));
         tasks.spawn(sweep(core.clone(), stopped.clone()));
         tasks.spawn(checkpointing(core.clone(), checkpoints.clone(), stopped));
-        Self { stop, tasks }
+        Self { core: core.clone(), stop, tasks }
     }
 
-    /// Lets every worker end its round and waits for that.
+    /// Lets every worker come to its end, and hands back what this instance did not get done.
     pub async fn stop(mut self) {
         drop(self.stop);
         while self.tasks.join_next().await.is_some() {}
+        match self.core.gate.hand_back_leases().await {
+            Ok(0) => {}
+            Ok(leases) => tracing::info!(leases, "handed back, for others to end"),
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "leases could not be handed back");
+            }
+        }
     }
 }
 
@@ -60,13 +74,23 @@ impl Pulse {
             _ = self.interval.tick() => Some(()),
         }
     }
+
+    /// Returns what the round came to; nothing when it was cut short. Only for rounds that may be
+    /// left at any point.
+    async fn round<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            _ = self.stopped.changed() => None,
+            done = work => Some(done),
+        }
+    }
 }
 
 /// Keeps the leases of what this instance carries out.
 async fn renewal(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(RENEW_EVERY, stopped);
     while pulse.next().await.is_some() {
-        if let Err(error) = core.gate.renew_leases().await {
+        let round = core.gate.renew_leases().await;
+        if let Err(error) = core.work.of(Worker::Renewal).count(&SystemClock, round) {
             tracing::warn!(error = chain(&error), "leases could not be renewed");
         }
     }
@@ -76,21 +100,28 @@ async fn renewal(core: Core, stopped: watch::Receiver<()>) {
 async fn sweep(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(SWEEP_EVERY, stopped);
     while pulse.next().await.is_some() {
-        match core.gate.sweep().await {
+        let Some(round) = pulse.round(core.gate.sweep()).await else { return };
+        let due = round.as_ref().map_or(0, |due| *due as u64);
+        core.work.due_now.set(due);
+        core.work.due.many(due);
+        match core.work.of(Worker::Sweep).count(&SystemClock, round) {
             Ok(0) => {}
             Ok(ended) => tracing::debug!(ended, "due actions were looked at"),
-            Err(error) => tracing::warn!(error = chain(&error), "a sweep stopped early"),
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "something due could not be ended");
+            }
         }
     }
 }
 
 /// Signs the heads of logs that have grown; once more when the service stops.
 async fn checkpointing(core: Core, checkpoints: Checkpoints, stopped: watch::Receiver<()>) {
-    let mut seen = HashMap::new();
+    let mut seen = Seen::default();
     let mut pulse = Pulse::new(CHECKPOINT_EVERY, stopped);
     loop {
         let next = pulse.next().await;
-        if let Err(error) = checkpoints.sign(&core, &mut seen).await {
+        let round = checkpoints.sign(&core, &mut seen).await;
+        if let Err(error) = core.work.of(Worker::Checkpoints).count(&SystemClock, round) {
             tracing::warn!(%error, "checkpoints could not be signed");
         }
         if next.is_none() {

@@ -82,6 +82,13 @@ impl Database {
         Ok(Self { pool, deadline: settings.deadline })
     }
 
+    pub(crate) fn pool(&self) -> crate::Pool {
+        let status = self.pool.status();
+        let in_use = status.size.saturating_sub(status.available);
+        let (idle, most, waiting) = (status.available, status.max_size, status.waiting);
+        crate::Pool { idle, in_use, most, waiting }
+    }
+
     /// Returns the rows of each statement. They go out together; each is a transaction of its
     /// own, and a later one sees at least what an earlier one saw.
     pub(crate) async fn ask(
@@ -100,23 +107,6 @@ impl Database {
         call: Call<'_>,
     ) -> Result<Vec<Row>, StoreDown> {
         let answers = self.ask(attempt, &[call]).await?;
-        Ok(answers.into_iter().flatten().collect())
-    }
-
-    /// Returns the rows of a statement that is planned anew for its very values: a filter that is
-    /// not asked for is then no part of the plan.
-    pub(crate) async fn ask_planned(
-        &self,
-        attempt: &'static str,
-        call: Call<'_>,
-    ) -> Result<Vec<Row>, StoreDown> {
-        let calls = [
-            Call::new("begin isolation level read committed read only"),
-            Call::new("set local plan_cache_mode = force_custom_plan"),
-            call,
-            Call::new("commit"),
-        ];
-        let answers = self.ask(attempt, &calls).await?;
         Ok(answers.into_iter().flatten().collect())
     }
 

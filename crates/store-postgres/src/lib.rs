@@ -15,6 +15,7 @@ mod fault;
 mod invariants;
 mod ledger_store;
 mod list;
+mod log;
 mod migrate;
 mod pipeline;
 mod policies;
@@ -26,13 +27,29 @@ mod settings;
 use std::{fmt, time::Duration};
 
 use database::{Call, Database};
+use fault::Fault;
 use ledger::StoreDown;
+use model::Timestamp;
+use rows::Cells;
 
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{GRANTS, Grant, MIGRATIONS, MigrateError, Migration, migrate};
 pub use schema::{CheckError, Durability};
 pub use settings::Settings;
+
+/// The use of a pool of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    /// Connections that nobody uses.
+    pub idle: usize,
+    /// Connections in use.
+    pub in_use: usize,
+    /// The most connections.
+    pub most: usize,
+    /// Calls that wait for a connection.
+    pub waiting: usize,
+}
 
 /// The record in PostgreSQL.
 pub struct PostgresStore {
@@ -50,6 +67,20 @@ impl PostgresStore {
     /// has committed survives a crash.
     pub async fn check(&self, durability: Durability) -> Result<(), CheckError> {
         schema::check(&self.database, durability).await
+    }
+
+    /// Returns the database's time.
+    pub async fn now(&self) -> Result<Timestamp, StoreDown> {
+        let attempt = "ask the database for its time";
+        let call = Call::new("select clock_timestamp() as clock");
+        let rows = self.database.ask_one(attempt, call).await?;
+        let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
+        Cells::of("the clock", row).moment("clock").map_err(|fault| fault.down(attempt))
+    }
+
+    /// Returns how the pool of connections is used now.
+    pub fn pool(&self) -> Pool {
+        self.database.pool()
     }
 
     /// Asks the database for a sign of life.

@@ -18,6 +18,8 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
+use super::heads::{BareLineFeed, Heads};
+
 /// Unsent bytes that the kernel may hold on a stream before it reports the socket as full, so
 /// that a slow reader is noticed after kilobytes and not after megabytes.
 const STREAM_UNSENT: u32 = 16 * 1024;
@@ -37,6 +39,7 @@ pub(super) struct Socket {
     stream: TcpStream,
     switch: StreamSwitch,
     patience: Duration,
+    heads: Heads,
     // Invariant: present exactly while the last write or flush could not go on.
     stalled: Option<Pin<Box<Sleep>>>,
 }
@@ -46,11 +49,16 @@ impl Socket {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "could not set TCP_NODELAY");
         }
-        Self { stream, switch: StreamSwitch::default(), patience, stalled: None }
+        let (switch, heads) = (StreamSwitch::default(), Heads::new());
+        Self { stream, switch, patience, heads, stalled: None }
     }
 
     pub(super) fn switch(&self) -> StreamSwitch {
         self.switch.clone()
+    }
+
+    pub(super) fn bare_line_feed(&self) -> BareLineFeed {
+        self.heads.found()
     }
 
     fn limit_unsent(&self) {
@@ -88,7 +96,10 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        self.heads.see(buffer.filled().get(before..).unwrap_or_default());
+        read
     }
 }
 

@@ -39,6 +39,13 @@ impl<K: Eq + Hash + Copy> Slots<K> {
     }
 }
 
+impl<K> Slots<K> {
+    /// Returns how many are open, of all keys together.
+    pub(crate) fn open(&self) -> usize {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+    }
+}
+
 impl<K: Eq + Hash> Drop for Slot<K> {
     fn drop(&mut self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,18 @@
-//! Every route with every kind of credential: what the rule's name promises.
+//! Every route with every kind of credential: what the rule's name promises; and the ids of
+//! another org, which look like ids of nothing.
 
-use model::Scope::{ActionsExecute, ActionsRead};
+use std::{collections::BTreeMap, time::Duration};
 
-use super::house::{House, request};
+use admin::{By, InOrg, KeyMode, NewKey, NewOrg, NewPolicy, NewVersion};
+use http::HeaderMap;
+use model::{
+    AgentId, KeyId,
+    Scope::{self, ActionsExecute, ActionsRead, Admin},
+    Timestamp,
+};
+use serde_json::{Value, json};
+
+use super::house::{Answer, House, holder, org_key, request};
 use crate::routes;
 
 /// What a credential meets behind an access rule.
@@ -13,42 +23,266 @@ enum Met {
     Forbidden,
 }
 
-const CREDENTIALS: [&str; 5] = ["none", "wrong", "reading agent", "executing agent", "org"];
+/// The kinds of credentials, each with what it may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Nothing,
+    Reads,
+    Executes,
+    ReadsAndExecutes,
+    Administers,
+}
 
-fn expected(rule: &str) -> [Met; 5] {
-    use Met::{Forbidden as F, Through as T, Unauthenticated as U};
-    match rule {
-        "PUBLIC" => [T, T, T, T, T],
-        "AGENT_EXECUTE" => [U, U, F, T, F],
-        "ACTION_READERS" | "STREAM_READERS" => [U, U, T, F, T],
-        "CANCELLERS" => [U, U, F, T, T],
+fn expected(rule: &str, kind: Kind) -> Met {
+    use Kind::{Administers, Executes, Nothing, Reads, ReadsAndExecutes};
+    let admitted: &[Kind] = match rule {
+        "PUBLIC" => return Met::Through,
+        "AGENT_EXECUTE" => &[Executes, ReadsAndExecutes],
+        "ACTION_READERS" | "STREAM_READERS" => &[Reads, ReadsAndExecutes, Administers],
+        "CANCELLERS" => &[Executes, ReadsAndExecutes, Administers],
+        "VIEWERS" | "ADMINS" => &[Administers],
+        "OWNERS" | "SIGNED_IN" => &[],
         other => panic!("the rule `{other}` has no line here"),
+    };
+    match kind {
+        Nothing => Met::Unauthenticated,
+        kind if admitted.contains(&kind) => Met::Through,
+        Reads | Executes | ReadsAndExecutes | Administers => Met::Forbidden,
     }
+}
+
+/// Another org, with what its ids name.
+struct Stranger {
+    reads_and_executes: String,
+    administers: String,
+    agent: AgentId,
+    action: String,
+    policy: String,
+    version: String,
+}
+
+impl Stranger {
+    async fn beside(house: &House) -> Self {
+        let new = NewOrg { name: "Stranger".to_owned(), time_zone: "UTC".to_owned() };
+        let org = house.admin.create_org(new).await.unwrap().org.id;
+        let operator = house.admin.in_org(org, By::Operator);
+        let agent = holder(&operator, "stranger").await;
+        let body =
+            json!({ "tool": "mail.send", "args": {}, "mode": "proxy", "connector_type": "mcp" });
+        let sent = request("POST", "/v1/actions", &agent.key, &[], Some(body));
+        let action = house.send(sent).await.id();
+        let policy = operator.create_policy(NewPolicy::named("strange")).await.unwrap().object.id;
+        let document = "schema: 1\ndefault: { outcome: deny }\nrules: []\n";
+        let new = NewVersion::of(policy, document, Vec::new());
+        let version = operator.create_policy_version(new).await.unwrap().object.id;
+        Self {
+            reads_and_executes: agent.key,
+            administers: org_key(&operator).await,
+            agent: agent.agent,
+            action,
+            policy: policy.to_string(),
+            version: version.to_string(),
+        }
+    }
+}
+
+async fn agent_key(
+    org: &InOrg<'_>,
+    agent: AgentId,
+    scopes: Vec<Scope>,
+    hours: Option<i64>,
+) -> (KeyId, String) {
+    let start: Timestamp = "2026-10-01T12:00:00.000Z".parse().unwrap();
+    let expires_at =
+        hours.map(|hours| Timestamp::from_unix_millis(start.unix_millis() + hours * 3_600_000));
+    let new = NewKey { name: "matrix".to_owned(), scopes, mode: KeyMode::Live, expires_at };
+    let shown = org.create_agent_key(agent, new).await.unwrap();
+    (shown.key.object.id, shown.text.secret().expose().clone())
+}
+
+/// Returns every kind of credential that a caller may come with.
+async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, String, Kind)> {
+    let operator = house.operator();
+    let agent = house.support.agent;
+    let both = || vec![ActionsRead, ActionsExecute];
+    let (revoked_id, revoked) = agent_key(&operator, agent, both(), None).await;
+    operator.revoke_key(revoked_id).await.unwrap();
+    let (_, expired) = agent_key(&operator, agent, both(), Some(1)).await;
+    let new = NewKey {
+        name: "old".to_owned(),
+        scopes: vec![Admin],
+        mode: KeyMode::Live,
+        expires_at: None,
+    };
+    let old = operator.create_org_key(new).await.unwrap();
+    operator.revoke_key(old.key.object.id).await.unwrap();
+    let reads = house.key_with(vec![ActionsRead]).await;
+    let executes = house.key_with(vec![ActionsExecute]).await;
+    house.clock.pass(Duration::from_hours(2));
+    let changed = house.support.key.replace("svc_live_", "svc_test_");
+    vec![
+        ("no credential", String::new(), Kind::Nothing),
+        ("a text that is no key", "svc_live_wrong".to_owned(), Kind::Nothing),
+        ("a key of the other mode", changed, Kind::Nothing),
+        ("a revoked agent key", revoked, Kind::Nothing),
+        ("an expired agent key", expired, Kind::Nothing),
+        ("a revoked org key", old.text.secret().expose().clone(), Kind::Nothing),
+        ("an agent key that reads", reads, Kind::Reads),
+        ("an agent key that executes", executes, Kind::Executes),
+        ("an agent key with both", house.support.key.clone(), Kind::ReadsAndExecutes),
+        ("another agent's key", house.other.key.clone(), Kind::ReadsAndExecutes),
+        (
+            "an agent key of another org",
+            stranger.reads_and_executes.clone(),
+            Kind::ReadsAndExecutes,
+        ),
+        ("an org key", house.org_key.clone(), Kind::Administers),
+        ("an org key of another org", stranger.administers.clone(), Kind::Administers),
+    ]
+}
+
+/// Returns the path with an id in each of its slots.
+fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
+    let id = |name: &str| ids.get(name).cloned().unwrap_or_default();
+    let of = if path.starts_with("/v1/policies") {
+        id("policy")
+    } else if path.starts_with("/v1/policy_versions") {
+        id("version")
+    } else {
+        id("action")
+    };
+    let path =
+        path.replace("{id}", &of).replace("{pv}", &id("version")).replace("{code}", "not_found");
+    assert!(!path.contains('{'), "`{path}` has a slot that has no line here");
+    path
+}
+
+fn missing() -> BTreeMap<&'static str, String> {
+    let id = |prefix: &str| format!("{prefix}_01h455vb4pex5vsknk084sn02q");
+    BTreeMap::from([("action", id("act")), ("policy", id("pol")), ("version", id("pv"))])
 }
 
 #[tokio::test]
 async fn every_route_admits_whom_its_rule_names_and_nobody_else() {
     let house = House::new().await;
-    let reading = house.key_with(vec![ActionsRead]).await;
-    let executing = house.key_with(vec![ActionsExecute]).await;
-    let keys = ["", "svc_live_wrong", &reading, &executing, &house.org_key];
+    let stranger = Stranger::beside(&house).await;
+    let credentials = credentials(&house, &stranger).await;
     for route in routes::table() {
-        let path = route
-            .path
-            .replace("{id}", "act_01h455vb4pex5vsknk084sn02q")
-            .replace("{code}", "not_found");
-        for ((credential, key), expected) in
-            CREDENTIALS.iter().zip(keys).zip(expected(route.access))
-        {
+        let path = filled(route.path, &missing());
+        for (credential, key, kind) in &credentials {
             let response = house.router.answer(request(route.method, &path, key, &[], None)).await;
             let met = match response.status().as_u16() {
                 401 => Met::Unauthenticated,
                 403 => Met::Forbidden,
                 _ => Met::Through,
             };
-            assert_eq!(met, expected, "{} with {credential}", route.operation);
-            let challenged = response.headers().contains_key("www-authenticate");
-            assert_eq!(challenged, met != Met::Through, "{} with {credential}", route.operation);
+            let what = format!("{} with {credential}", route.operation);
+            assert_eq!(met, expected(route.access, *kind), "{what}");
+            assert_challenge(response.headers(), met, &what);
         }
+    }
+}
+
+fn assert_challenge(headers: &HeaderMap, met: Met, what: &str) {
+    let challenge = headers.get("www-authenticate").map(|value| value.to_str().unwrap());
+    match met {
+        Met::Through => assert_eq!(challenge, None, "{what}"),
+        Met::Unauthenticated => {
+            let begin = r#"Bearer realm="service", error="invalid_token", error_description=""#;
+            assert!(challenge.unwrap().starts_with(begin), "{what}: {challenge:?}");
+        }
+        Met::Forbidden => {
+            let begin = r#"Bearer realm="service", error="insufficient_scope", scope=""#;
+            assert!(challenge.unwrap().starts_with(begin), "{what}: {challenge:?}");
+        }
+    }
+}
+
+/// Returns everything of an answer that the caller can tell, but for the request's id.
+fn told(answer: Answer) -> (u16, Vec<(String, String)>, Value) {
+    let shown = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.to_string(), value.to_str().unwrap().to_owned())
+    };
+    let headers = answer.headers.iter().map(shown).filter(|(name, _)| name != "service-request-id");
+    let mut body = answer.body;
+    if let Some(id) = body.pointer_mut("/error/request_id") {
+        *id = Value::Null;
+    }
+    (answer.status, headers.collect(), body)
+}
+
+/// Returns a body that the operation takes, so that the id is what is looked at.
+fn body(operation: &str) -> Option<Value> {
+    let moment = "2026-10-01T12:00:00.000Z";
+    let report =
+        json!({ "status": "succeeded", "started_at": moment, "finished_at": moment, "result": 1 });
+    (operation == "reportResult").then_some(report)
+}
+
+#[tokio::test]
+async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() {
+    let house = House::new().await;
+    let stranger = Stranger::beside(&house).await;
+    let (action, policy, version) = (&stranger.action, &stranger.policy, &stranger.version);
+    let foreign = BTreeMap::from([
+        ("action", action.clone()),
+        ("policy", policy.clone()),
+        ("version", version.clone()),
+    ]);
+    let mut slots = 0;
+    for route in routes::table().iter().filter(|route| route.path.contains("{id}")) {
+        for key in [&house.support.key, &house.org_key] {
+            let ask = |ids| {
+                request(route.method, &filled(route.path, ids), key, &[], body(route.operation))
+            };
+            let (theirs, nobodys) = (ask(&foreign), ask(&missing()));
+            let (theirs, nobodys) = (house.send(theirs).await, house.send(nobodys).await);
+            assert!(matches!(theirs.status, 400..=404), "{}: {}", route.operation, theirs.status);
+            assert_eq!(told(theirs), told(nobodys), "{}", route.operation);
+            slots += 1;
+        }
+    }
+    assert!(slots >= 6);
+}
+
+#[tokio::test]
+async fn another_orgs_agent_in_a_query_is_answered_like_one_that_does_not_exist() {
+    let house = House::new().await;
+    let stranger = Stranger::beside(&house).await;
+    house.refund(1).await;
+    let nobody = "agt_01h455vb4pex5vsknk084sn02q";
+    for key in [&house.support.key, &house.org_key] {
+        let ask =
+            async |agent: &str| told(house.get(&format!("/v1/actions?agent={agent}"), key).await);
+        let theirs = ask(&stranger.agent.to_string()).await;
+        assert_eq!(theirs, ask(nobody).await);
+        assert_eq!(theirs.2["data"], json!([]));
+    }
+    // On the stream an agent key that names another agent is refused, whoever it is.
+    let ask = async |agent: &str| {
+        told(house.get(&format!("/v1/events?agent={agent}"), &house.support.key).await)
+    };
+    let theirs = ask(&stranger.agent.to_string()).await;
+    assert_eq!((theirs.0, theirs.2["error"]["param"].as_str()), (403, Some("agent")));
+    assert_eq!(theirs, ask(nobody).await);
+}
+
+#[tokio::test]
+async fn a_list_holds_the_callers_own_alone() {
+    let house = House::new().await;
+    let stranger = Stranger::beside(&house).await;
+    let own = house.refund(1).await.id();
+    for (key, count) in [
+        (&house.support.key, 1),
+        (&house.other.key, 0),
+        (&house.org_key, 1),
+        (&stranger.reads_and_executes, 1),
+        (&stranger.administers, 1),
+    ] {
+        let list = house.get("/v1/actions", key).await;
+        let ids: Vec<_> = list.body["data"].as_array().unwrap().iter().collect();
+        assert_eq!(ids.len(), count);
+        let foreign = key == &stranger.reads_and_executes || key == &stranger.administers;
+        assert!(ids.iter().all(|action| (action["id"] == own.as_str()) != foreign));
     }
 }

@@ -339,3 +339,28 @@ async fn a_record_that_cannot_be_reached_is_503() {
     let list = house.get("/v1/actions", &house.support.key).await;
     assert_eq!(list.code(), (503, "service_unavailable"));
 }
+
+#[tokio::test]
+async fn a_cancellation_under_a_key_is_replayed_and_conflicts_elsewhere() {
+    let house = House::new().await;
+    let [first, second] = [house.refund(500).await, house.refund(500).await];
+    for (sender, name) in [(&house.support.key, "one"), (&house.org_key, "two")] {
+        let action = if name == "one" { &first } else { &second };
+        let cancel = |id: &str, headers: &[(&str, &str)]| {
+            request("POST", &format!("/v1/actions/{id}/cancel"), sender, headers, None)
+        };
+        let key = [("Idempotency-Key", name)];
+        let done = house.send(cancel(&action.id(), &key)).await;
+        assert_eq!((done.status, &done.body["status"]), (200, &"cancelled".into()));
+        assert!(!done.headers.contains_key("service-idempotent-replayed"));
+        let again = house.send(cancel(&action.id(), &key)).await;
+        assert_eq!((again.status, &again.body), (200, &done.body));
+        assert_eq!(again.headers["service-idempotent-replayed"], "true");
+        let unkeyed = house.send(cancel(&action.id(), &[])).await;
+        assert_eq!(unkeyed.code(), (409, "conflict"));
+        let other = house.refund(500).await;
+        let clash = house.send(cancel(&other.id(), &key)).await;
+        assert_eq!(clash.code(), (422, "idempotency_conflict"));
+        assert_eq!(clash.param(), Some("Idempotency-Key"));
+    }
+}

@@ -303,7 +303,8 @@ async fn over_a_socket_events_come_at_once_and_closing_ends_the_connection() {
     let house = House::new().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let served = crate::serve(listener, house.router.clone(), house.lifecycle.clone(), quick());
+    let door = crate::Door::new(listener);
+    let served = crate::serve(door, house.router.clone(), house.lifecycle.clone(), quick());
     let served = tokio::spawn(served);
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let key = &house.support.key;

@@ -8,7 +8,7 @@ use std::{
 
 use admin::{
     Activation, Admin, By, Candidate, ConnectorCheck, Expected, InOrg, KeyMode, NewAgent,
-    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, Unfit, register_seal_keys,
+    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, SealKeyActivation, Unfit, register_seal_keys,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -215,7 +215,7 @@ impl Foundation {
         let store = Arc::new(MemoryStore::new(Arc::clone(&clock) as Arc<dyn Clock>));
         let pem = SealKeys::generate_pem(&*entropy);
         let keys = || SealKeys::from_pem(pem.expose()).unwrap();
-        let registered = register_seal_keys(&*store, &keys(), start).await.unwrap();
+        let registered = register_seal_keys(&*store, &keys(), (start, SealKeyActivation::Ahead)).await.unwrap();
         let sealer = Arc::new(Sealer::new(keys(), registered.set));
         Self::over(store, clock, entropy, sealer)
     }

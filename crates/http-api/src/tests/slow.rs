@@ -90,7 +90,10 @@ async fn draining_still_answers_and_closing_finishes_what_is_open() {
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert_eq!(server.lifecycle.phase(), Phase::Draining);
-    assert!(exchange(address, ping).await.contains("pong"));
+    // Who keeps connections open is told to open no more on this one.
+    let answer = exchange(address, ping.replace("Connection: close\r\n", "")).await;
+    assert!(answer.contains("pong"), "{answer}");
+    assert_eq!(header(&answer, "connection"), Some("close"));
     let mut open = TcpStream::connect(address).await.unwrap();
     open.write_all(slow.as_bytes()).await.unwrap();
     drain.await.unwrap();

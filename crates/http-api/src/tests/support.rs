@@ -120,13 +120,15 @@ fn table() -> Table<()> {
     ]
 }
 
-pub(super) fn router() -> Router<()> {
+pub(super) fn router(proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<()> {
     let front = Front {
         base_url: "http://test".to_owned(),
         keys: Arc::new(Keys),
         clock: Arc::new(FixedClock),
         entropy: Arc::new(Sevens),
         body_time: Duration::from_millis(200),
+        proxies,
+        lifecycle,
     };
     Router::new(front, Arc::new(()), table()).unwrap()
 }
@@ -141,6 +143,7 @@ pub(super) struct Server {
 pub(super) fn quick() -> Bounds {
     Bounds {
         connections: 64,
+        connections_of_one: 64,
         header_time: Duration::from_millis(200),
         write_stall: Duration::from_millis(300),
         drain_time: Duration::from_secs(5),
@@ -148,10 +151,17 @@ pub(super) fn quick() -> Bounds {
 }
 
 pub(super) async fn start(bounds: Bounds) -> Server {
+    start_behind(TrustedProxies::default(), bounds).await
+}
+
+/// Starts a server that trusts these proxies.
+pub(super) async fn start_behind(proxies: TrustedProxies, bounds: Bounds) -> Server {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (control, lifecycle) = Control::new();
-    let done = tokio::spawn(serve(listener, router(), lifecycle.clone(), bounds));
+    let router = router(proxies.clone(), lifecycle.clone());
+    let door = Door { proxies, ..Door::new(listener) };
+    let done = tokio::spawn(serve(door, router, lifecycle.clone(), bounds));
     Server { address, control, lifecycle, done }
 }
 

@@ -70,6 +70,24 @@ async fn a_stop_ends_an_agents_wait_with_the_stop_error() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_that_begins_right_after_a_stop_elsewhere_ends_at_once_too() {
+    let house = House::new().await;
+    let held = house.refund(500).await;
+    let path = format!("/v1/actions/{}?wait=25", held.id());
+    let elsewhere = house.second_instance();
+    let elsewhere = elsewhere.in_org(house.org, admin::By::Operator);
+    // This instance has just looked the key up, and nobody has told it of the Stop.
+    elsewhere.stop_agent(house.support.agent, "a drill").await.unwrap();
+    let begun = Instant::now();
+    let answer = house.get(&path, &house.support.key).await;
+    assert_eq!(answer.code(), (403, "agent_stopped"));
+    elsewhere.start_agent(house.support.agent, "it is over").await.unwrap();
+    elsewhere.stop_org("a drill").await.unwrap();
+    assert_eq!(house.get(&path, &house.support.key).await.code(), (403, "org_stopped"));
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_holds_twenty_waits() {
     let house = House::new().await;
     let held = house.refund(500).await;

@@ -9,6 +9,8 @@ use super::{
     *,
 };
 
+mod rows;
+
 const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
 fn file(text: &str) -> Sources {
@@ -231,7 +233,7 @@ fn dev_warns_of_an_unknown_variable() {
 
 #[test]
 fn what_has_no_effect_yet_is_said_and_not_refused() {
-    let sources = file("witness: {inline_budget: 1s}\n").with("SERVICE_METRICS_LISTEN", "h:1");
+    let sources = file("witness: {inline_budget: 1s}\n").with("SERVICE_SIGNUP", "closed");
     let warnings = load(&sources).expect("accepted").warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[1].starts_with("`witness.inline_budget` has no effect"), "{warnings:?}");

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::{cli::Page, exit::Exit, print, settings};
+use crate::{cli::Page, exit::Exit, metrics, print, settings};
 
 pub(super) fn print(page: Page) -> Exit {
     let text = match page {
         Page::Settings => settings::settings_markdown(),
         Page::Routes => http_api::routes_markdown(),
         Page::Errors => http_api::errors_markdown(),
+        Page::Metrics => metrics::metrics_markdown(),
         Page::Vocabulary => vocabulary_markdown(),
     };
     print::line(text.trim_end());

@@ -1,0 +1,163 @@
+//! Follows where the heads of requests lie in what a client sends, to find lines in them that end
+//! in a bare line feed: the HTTP library reads those as ends of lines, others do not.
+//!
+//! It refuses nothing by itself and decides no framing. Where it cannot tell what follows, it
+//! stops looking; such a request is refused elsewhere and ends its connection.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// The longest line that is looked at; nothing longer is read as a head.
+const MAX_LINE: usize = 64 * 1024;
+
+/// Whether a bare line feed stood in a head of a connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BareLineFeed(Arc<AtomicBool>);
+
+impl BareLineFeed {
+    /// Returns whether it did.
+    pub(crate) fn was_seen(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What the next byte belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// The first line of a head.
+    Start,
+    /// A header.
+    Header,
+    /// A body with so many bytes left.
+    Body(u64),
+    /// The line with a chunk's size.
+    Size,
+    /// A chunk, with its line end, of so many bytes.
+    Chunk(u64),
+    /// A line behind the last chunk.
+    Trailer,
+    /// Nobody knows.
+    Lost,
+}
+
+/// Looks for bare line feeds in heads.
+#[derive(Debug)]
+pub(super) struct Heads {
+    at: At,
+    // What follows the head that is being read.
+    next: At,
+    line: Vec<u8>,
+    found: BareLineFeed,
+}
+
+impl Heads {
+    pub(super) fn new() -> Self {
+        let (at, next) = (At::Start, At::Start);
+        Self { at, next, line: Vec::new(), found: BareLineFeed::default() }
+    }
+
+    pub(super) fn found(&self) -> BareLineFeed {
+        self.found.clone()
+    }
+
+    /// Looks at the next bytes.
+    pub(super) fn see(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            bytes = match self.at {
+                At::Lost => return,
+                At::Body(left) => self.skip(bytes, left, (At::Body, At::Start)),
+                At::Chunk(left) => self.skip(bytes, left, (At::Chunk, At::Size)),
+                At::Start | At::Header | At::Size | At::Trailer => self.read_line(bytes),
+            };
+        }
+    }
+
+    fn skip<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        left: u64,
+        (during, after): (fn(u64) -> At, At),
+    ) -> &'b [u8] {
+        let passed = bytes.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        let left = left - passed as u64;
+        self.at = if left == 0 { after } else { during(left) };
+        bytes.get(passed..).unwrap_or_default()
+    }
+
+    /// Takes what belongs to the line that is being read, and the line when it ends.
+    fn read_line<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        let (more, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
+        self.line.extend_from_slice(more);
+        if self.line.len() > MAX_LINE {
+            self.at = At::Lost;
+        } else if end.is_some() {
+            let line = std::mem::take(&mut self.line);
+            match line.strip_suffix(b"\r\n") {
+                Some(line) => self.at = self.after(line),
+                None => {
+                    self.found.0.store(true, Ordering::Relaxed);
+                    self.at = At::Lost;
+                }
+            }
+        }
+        rest
+    }
+
+    /// Returns what follows a whole line.
+    fn after(&mut self, line: &[u8]) -> At {
+        match self.at {
+            // Line ends before a request are passed over.
+            At::Start if line.is_empty() => At::Start,
+            At::Start => {
+                self.next = At::Start;
+                At::Header
+            }
+            At::Header if line.is_empty() => self.next,
+            At::Header => {
+                self.frame(line);
+                At::Header
+            }
+            At::Size => match chunk_size(line) {
+                Some(0) => At::Trailer,
+                Some(size) => At::Chunk(size.saturating_add(2)),
+                None => At::Lost,
+            },
+            At::Trailer if line.is_empty() => At::Start,
+            At::Trailer => At::Trailer,
+            At::Body(_) | At::Chunk(_) | At::Lost => At::Lost,
+        }
+    }
+
+    /// Learns from a header how long the body is.
+    fn frame(&mut self, line: &[u8]) {
+        let Some((name, value)) = split(line) else { return };
+        if name.eq_ignore_ascii_case(b"content-length") {
+            let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
+            self.next = match (self.next, length) {
+                (At::Start, Some(0)) => At::Start,
+                (At::Start, Some(length)) => At::Body(length),
+                _ => At::Lost,
+            };
+        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            let chunked = value.eq_ignore_ascii_case(b"chunked") && self.next == At::Start;
+            self.next = if chunked { At::Size } else { At::Lost };
+        }
+    }
+}
+
+fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = line.iter().position(|byte| *byte == b':')?;
+    let (name, value) = line.split_at(colon);
+    Some((name, value.get(1..)?.trim_ascii()))
+}
+
+fn chunk_size(line: &[u8]) -> Option<u64> {
+    let size = line.split(|byte| *byte == b';').next()?.trim_ascii();
+    u64::from_str_radix(std::str::from_utf8(size).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests;

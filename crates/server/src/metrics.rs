@@ -1,0 +1,91 @@
+//! The page that monitoring reads, `GET /metrics` on a listener of its own.
+//!
+//! What is served stands in one table, from which `docs/metrics.md` is made. No series names an
+//! org, an agent or anything else of a caller's.
+
+mod process;
+mod table;
+
+use std::{
+    convert::Infallible,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use futures_util::future::{Ready, ready};
+use http::{Method, Request, Response, StatusCode};
+use http_api::{App, HeldOpen, Reply, ReplyBody, router::Router};
+use ledger::{Backlog, Ledger};
+use meter::{Gauge, Page};
+use store_postgres::{Pool, PostgresStore};
+
+use crate::work::Work;
+use process::Process;
+
+pub use table::metrics_markdown;
+
+/// The media type of the text form that Prometheus reads.
+const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What the metrics are read of.
+#[derive(Clone)]
+pub(crate) struct Watched {
+    pub(crate) router: Router<App>,
+    pub(crate) connections: Arc<Gauge>,
+    pub(crate) ledger: Ledger,
+    pub(crate) store: Arc<PostgresStore>,
+    pub(crate) work: Arc<Work>,
+}
+
+/// What is read once for a whole page.
+struct Moment<'w> {
+    watched: &'w Watched,
+    process: Option<Process>,
+    pool: Pool,
+    backlog: Backlog,
+    held_open: HeldOpen,
+}
+
+impl Watched {
+    /// Returns the page of this moment.
+    pub(crate) fn page(&self) -> String {
+        let moment = Moment {
+            watched: self,
+            process: Process::read(),
+            pool: self.store.pool(),
+            backlog: self.ledger.backlog(),
+            held_open: self.router.held_open(),
+        };
+        let mut page = Page::default();
+        for row in table::ROWS {
+            page.begin(row.name, row.kind, row.help);
+            (row.read)(&moment, &mut page);
+        }
+        page.finish()
+    }
+
+    fn answer(&self, method: &Method, path: &str) -> Reply {
+        match (method, path) {
+            (&Method::GET | &Method::HEAD, "/metrics") => {
+                Reply::bytes(StatusCode::OK, MEDIA_TYPE, self.page())
+            }
+            (_, "/metrics") => Reply::empty(StatusCode::METHOD_NOT_ALLOWED)
+                .with(http::header::ALLOW, http::HeaderValue::from_static("GET, HEAD")),
+            _ => Reply::empty(StatusCode::NOT_FOUND),
+        }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for Watched {
+    type Response = Response<ReplyBody>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        ready(Ok(self.answer(request.method(), request.uri().path()).into_response()))
+    }
+}

@@ -1,0 +1,81 @@
+//! Looks at the parts of the service, for `GET /v1/health`.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use http_api::{Check, Condition};
+use ledger::Ledger;
+use model::{Clock, Timestamp};
+use store_postgres::PostgresStore;
+
+use crate::{clock::SystemClock, wire_up::MOST_SKEW, work::Work};
+
+/// A turn that has kept its callers for this long is late.
+const TURN_LATE: Duration = Duration::from_secs(10);
+
+/// What health is looked for in.
+pub(crate) struct Probe {
+    pub(crate) store: Arc<PostgresStore>,
+    pub(crate) ledger: Ledger,
+    pub(crate) work: Arc<Work>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    /// The database's time; nothing when it did not answer.
+    database_time: Option<Timestamp>,
+    our_time: Timestamp,
+    /// Orgs whose policy cannot be read; nothing when nobody could say.
+    unreadable_policies: Option<usize>,
+    sealing: Sealing,
+    oldest_turn: Duration,
+    workers: Condition,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sealing {
+    Goes,
+    Held,
+}
+
+#[async_trait]
+impl http_api::Probe for Probe {
+    async fn checks(&self) -> Vec<Check> {
+        let database_time = self.store.now().await.ok();
+        let clock = SystemClock;
+        let held = self.ledger.figures().sealing_is_held() || !self.ledger.withheld().is_empty();
+        checks(Found {
+            database_time,
+            our_time: clock.now(),
+            unreadable_policies: self.ledger.unreadable_policies().await.ok(),
+            sealing: if held { Sealing::Held } else { Sealing::Goes },
+            oldest_turn: self.ledger.backlog().oldest,
+            workers: degraded_unless(self.work.is_well(&clock)),
+        })
+    }
+}
+
+/// Returns how each part is; one that cannot be judged while the database is away is left out.
+fn checks(found: Found) -> Vec<Check> {
+    let Found { database_time, our_time, unreadable_policies, .. } = found;
+    let database = database_time.map_or(Condition::Down, |_| Condition::Ok);
+    let skew = database_time.map(|theirs| our_time.since(theirs).max(theirs.since(our_time)));
+    let parts = [
+        ("database", Some(database)),
+        ("clock", skew.map(|skew| degraded_unless(skew <= MOST_SKEW))),
+        ("policies", unreadable_policies.map(|count| degraded_unless(count == 0))),
+        ("sealer", Some(degraded_unless(found.sealing == Sealing::Goes))),
+        ("turns", Some(degraded_unless(found.oldest_turn <= TURN_LATE))),
+        ("workers", Some(found.workers)),
+    ];
+    let judged = |(name, condition): (_, Option<_>)| Some(Check { name, condition: condition? });
+    parts.into_iter().filter_map(judged).collect()
+}
+
+fn degraded_unless(well: bool) -> Condition {
+    if well { Condition::Ok } else { Condition::Degraded }
+}
+
+#[cfg(test)]
+mod tests;

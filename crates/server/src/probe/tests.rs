@@ -1,0 +1,56 @@
+//! What each finding makes of health.
+
+use super::*;
+
+fn at(millis: i64) -> Timestamp {
+    Timestamp::from_unix_millis(1_000_000 + millis)
+}
+
+fn well() -> Found {
+    Found {
+        database_time: Some(at(0)),
+        our_time: at(0),
+        unreadable_policies: Some(0),
+        sealing: Sealing::Goes,
+        oldest_turn: Duration::ZERO,
+        workers: Condition::Ok,
+    }
+}
+
+/// Returns the parts that are not well.
+fn unwell(found: Found) -> Vec<(&'static str, Condition)> {
+    let checks = checks(found).into_iter().map(|check| (check.name, check.condition));
+    checks.filter(|(_, condition)| *condition != Condition::Ok).collect()
+}
+
+#[test]
+fn nothing_odd_is_well_in_every_part() {
+    assert_eq!(unwell(well()), []);
+    let names: Vec<_> = checks(well()).into_iter().map(|check| check.name).collect();
+    assert_eq!(names, ["database", "clock", "policies", "sealer", "turns", "workers"]);
+}
+
+#[test]
+fn each_part_is_degraded_by_its_own_cause() {
+    use Condition::Degraded;
+    let cases = [
+        (Found { our_time: at(2_001), ..well() }, "clock"),
+        (Found { our_time: at(-2_001), ..well() }, "clock"),
+        (Found { unreadable_policies: Some(1), ..well() }, "policies"),
+        (Found { sealing: Sealing::Held, ..well() }, "sealer"),
+        (Found { oldest_turn: Duration::from_millis(10_001), ..well() }, "turns"),
+        (Found { workers: Degraded, ..well() }, "workers"),
+    ];
+    for (found, part) in cases {
+        assert_eq!(unwell(found), [(part, Degraded)]);
+    }
+    let edge = Found { our_time: at(2_000), oldest_turn: Duration::from_secs(10), ..well() };
+    assert_eq!(unwell(edge), []);
+}
+
+#[test]
+fn a_database_that_is_away_is_down_and_says_nothing_of_clock_and_policies() {
+    let away = Found { database_time: None, unreadable_policies: None, ..well() };
+    assert_eq!(unwell(away), [("database", Condition::Down)]);
+    assert!(checks(away).iter().all(|check| !matches!(check.name, "clock" | "policies")));
+}

@@ -1,0 +1,141 @@
+//! Every row of the tables of settings: its default, both ends of its range and what lies past
+//! them, and values of the wrong kind.
+
+use super::*;
+use crate::settings::table::Row;
+
+/// Returns the sources that say this of the row, in the file or in the environment.
+fn said(row: &Row, value: &str) -> Sources {
+    if row.name.starts_with("SERVICE_") {
+        return Sources::default().with(row.name, value);
+    }
+    let path = row.file_path().join(": {").replace("<name>", "files").replace("<header>", "x-a");
+    let closing = "}".repeat(path.matches('{').count());
+    // What a row needs beside it to be read at all, or to be seen.
+    let beside = match row.name {
+        name if name.ends_with(".url") => "",
+        name if name.starts_with("mcp.upstreams.") => ", url: 'https://h.example/mcp'",
+        "undo.max_rows" => "}, decoder: {max_images_per_tx: 10000",
+        _ => "",
+    };
+    let (inner, outer) = if row.name.contains("<header>") {
+        ("}", closing.strip_prefix('}').unwrap().to_owned())
+    } else {
+        ("", closing)
+    };
+    file(&format!("{{{path}: {value}{inner}{beside}{outer}}}\n"))
+}
+
+fn accepted(row: &Row, value: &str) -> String {
+    match load(&said(row, value)) {
+        Ok(settings) => format!("{:?}", Settings { warnings: Vec::new(), ..settings }),
+        Err(refused) => panic!("`{}` refuses `{value}`: {refused}", row.name),
+    }
+}
+
+/// Asserts that the value is refused, with the row's name and what it accepts.
+fn refused(row: &Row, value: &str) {
+    let problems = match load(&said(row, value)) {
+        Ok(_) => panic!("`{}` takes `{value}`", row.name),
+        Err(refused) => refused.problems,
+    };
+    let [problem] = problems.as_slice() else { panic!("{}: {problems:?}", row.name) };
+    let name = row.name.replace("<name>", "files").replace("<header>", "x-a");
+    assert_eq!(problem.setting, name, "{problem}");
+    assert!(problem.sentence.contains(&row.accepts.expected()), "{problem}");
+}
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    table::SERVER.iter().chain(table::FILE)
+}
+
+#[test]
+fn the_tables_have_every_setting_of_the_interface() {
+    assert_eq!((table::SERVER.len(), table::FILE.len()), (17, 43));
+}
+
+#[test]
+fn every_range_is_taken_from_end_to_end_and_no_farther() {
+    let mut seen = 0;
+    for row in rows() {
+        let (least, most, unit) = match row.accepts {
+            Accepts::Span(least, most) => (least, most, "ms"),
+            Accepts::Number(least, most) => (least, most, ""),
+            _ => continue,
+        };
+        seen += 1;
+        let default = row.default.expect("a row with a range has a default");
+        let unsaid = accepted(row, default);
+        for end in [least, most] {
+            let value = format!("{end}{unit}");
+            let settings = accepted(row, &value);
+            let is_default = span::parse(default)
+                .is_some_and(|span| span.as_millis() == end.into())
+                || default == value;
+            assert_eq!(settings == unsaid, is_default, "`{}` = {value} has no effect", row.name);
+        }
+        refused(row, &format!("{}{unit}", most + 1));
+        if least > 0 {
+            refused(row, &format!("{}{unit}", least - 1));
+        }
+    }
+    assert_eq!(seen, 37);
+}
+
+#[test]
+fn what_a_default_says_is_what_silence_means() {
+    for row in rows() {
+        let Some(default) = row.default.filter(|default| !default.is_empty()) else { continue };
+        // An upstream's rows say nothing where there is no upstream.
+        if row.name.contains('<') || row.name == "undo.max_rows" {
+            continue;
+        }
+        let silence = load(&Sources::default()).expect("accepted");
+        assert_eq!(accepted(row, default), format!("{silence:?}"), "{}", row.name);
+    }
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_refused_by_every_row() {
+    for row in rows() {
+        let wrong: &[&str] = match row.accepts {
+            Accepts::Span(..) => &["5", "1.5s", "-1s", "1d", "s", "soon", "1h30m"],
+            Accepts::Number(..) => &["5s", "1.5", "-1", "+5", "0x10", "1e3", "many"],
+            Accepts::Switch => &["yes", "on", "1", "True", "FALSE"],
+            Accepts::Word(_) => &["other", "DEV", "1"],
+            Accepts::Words(_) => &["other", "resources,other", "Resources"],
+            Accepts::HostPort => &["8080", "host", "host:99999", "u@host:1"],
+            Accepts::Origin | Accepts::Origins => {
+                &["host", "ftp://h", "https://h/path", "https://u@h"]
+            }
+            Accepts::Upstream => &["host", "ftp://h", "https://u:p@h/"],
+            Accepts::Database => &["mysql://h/d", "postgres://h", "host"],
+            Accepts::VaultRing | Accepts::Pepper => &["AAAA", "not base64!"],
+            Accepts::Mailbox => &["a", "a@b@c", "a@-b.example"],
+            Accepts::Networks => &["10.0.0.1", "10.0.0.1/8", "network", "10.0.0.0/8 fd00::/8"],
+            // Any text is the path of a file; a variable's name is any without spaces.
+            Accepts::Path => continue,
+            Accepts::Variable => &["'A B'"],
+        };
+        for value in wrong {
+            let value = if row.name.starts_with("SERVICE_") || value.starts_with('\'') {
+                (*value).to_owned()
+            } else {
+                format!("'{value}'")
+            };
+            refused(row, &value);
+        }
+    }
+}
+
+#[test]
+fn a_list_or_a_section_in_place_of_one_value_is_refused() {
+    for row in table::FILE {
+        if matches!(row.accepts, Accepts::Words(_) | Accepts::Origins) {
+            continue;
+        }
+        refused(row, "[a]");
+        let problems = load(&said(row, "{a: 1}")).expect_err("a section").problems;
+        assert!(problems.iter().all(|problem| problem.setting.contains('.')), "{problems:?}");
+    }
+}

@@ -1,0 +1,101 @@
+//! What the workers did, as numbers for monitoring and health.
+
+use std::{fmt, time::Duration};
+
+use meter::{Counter, Gauge};
+use model::{Clock, Timestamp};
+
+/// A worker that has not got through a round for this long is not well.
+const LATE: Duration = Duration::from_secs(60);
+
+/// A worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worker {
+    /// Keeps leases.
+    Renewal,
+    /// Ends what nobody else ends.
+    Sweep,
+    /// Signs the heads of logs.
+    Checkpoints,
+}
+
+impl Worker {
+    /// Every worker.
+    pub const ALL: [Self; 3] = [Self::Renewal, Self::Sweep, Self::Checkpoints];
+
+    /// Returns the worker's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Renewal => "renewal",
+            Self::Sweep => "sweep",
+            Self::Checkpoints => "checkpoints",
+        }
+    }
+}
+
+/// The rounds of every worker.
+#[derive(Debug, Default)]
+pub struct Work {
+    /// Due actions that sweeps looked at.
+    pub due: Counter,
+    /// Due actions that the last sweep looked at.
+    pub due_now: Gauge,
+    renewal: Rounds,
+    sweep: Rounds,
+    checkpoints: Rounds,
+}
+
+/// The rounds of one worker.
+#[derive(Debug, Default)]
+pub struct Rounds {
+    /// Rounds that were got through.
+    pub done: Counter,
+    /// Rounds that failed.
+    pub failed: Counter,
+    // Milliseconds of Unix time of the last round got through; none yet is zero.
+    last: Gauge,
+}
+
+impl Work {
+    /// Returns the rounds of a worker.
+    pub fn of(&self, worker: Worker) -> &Rounds {
+        match worker {
+            Worker::Renewal => &self.renewal,
+            Worker::Sweep => &self.sweep,
+            Worker::Checkpoints => &self.checkpoints,
+        }
+    }
+
+    /// Returns whether every worker that has begun got through a round lately.
+    pub fn is_well(&self, clock: &dyn Clock) -> bool {
+        Worker::ALL.into_iter().all(|worker| self.of(worker).is_well(clock))
+    }
+}
+
+impl Rounds {
+    /// Counts a round and passes its outcome on.
+    pub fn count<T, E: fmt::Display>(
+        &self,
+        clock: &dyn Clock,
+        round: Result<T, E>,
+    ) -> Result<T, E> {
+        match &round {
+            Ok(_) => {
+                self.done.one();
+                self.last.set(clock.now().unix_millis().try_into().unwrap_or(0));
+            }
+            Err(_) => self.failed.one(),
+        }
+        round
+    }
+
+    fn is_well(&self, clock: &dyn Clock) -> bool {
+        let last = i64::try_from(self.last.get()).unwrap_or(i64::MAX);
+        let begun = self.done.get() > 0 || self.failed.get() > 0;
+        let late = clock.now().since(Timestamp::from_unix_millis(last)) > LATE;
+        !(begun && late)
+    }
+}
+
+#[cfg(test)]
+mod tests;
