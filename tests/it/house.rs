@@ -15,6 +15,7 @@ mod service;
 mod site;
 mod stream;
 mod verbs;
+mod wire;
 
 use std::{
     fs,
@@ -34,9 +35,10 @@ pub(crate) use service::{Service, Start};
 pub(crate) use site::{Site, binaries};
 pub(crate) use stream::{Message, Stream};
 pub(crate) use verbs::Verbs;
+pub(crate) use wire::Wire;
 
 /// The policy that every house begins with.
-const POLICY: &str = include_str!("house/policy.yaml");
+pub(crate) const POLICY: &str = include_str!("house/policy.yaml");
 /// The connector of tools that the shop has no use for: slow ones, failing ones, large results.
 const LAB: &str = include_str!("house/lab.yaml");
 

@@ -33,11 +33,15 @@ mod proxy;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod secrets;
+#[cfg(test)]
 mod shutdown;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]
 mod stories;
+#[cfg(test)]
+mod storm;
 #[cfg(test)]
 mod straight_way;
 #[cfg(test)]

@@ -1,22 +1,26 @@
-//! What the clients were told, joined with what both databases hold.
+//! What the clients and the edges noted, joined with what both databases hold.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
+use model::ActionId;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::house::{Caller, House};
 
 /// A lease, a sweep, and some time to spare.
-const SEALED_WITHIN: Duration = Duration::from_secs(40);
+const SEALED_WITHIN: Duration = Duration::from_secs(60);
+/// The tools that leave a row for each run, which bears the key of its call.
+const LEAVE_A_ROW: [&str; 2] = ["lab.note", "lab.counted"];
 
-/// What clients were told: by key, every action that answered it.
+/// What clients were told: by key, every action that answered it; and what edges ran.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     told: BTreeMap<String, Vec<Value>>,
+    ran: BTreeMap<Uuid, usize>,
 }
 
 /// An action as the control database holds it.
@@ -34,33 +38,40 @@ impl Evidence {
         self.told.entry(key.to_owned()).or_default().extend(answered);
     }
 
+    /// Notes that an edge ran the action of this id.
+    pub(crate) fn edge_ran(&mut self, id: &str) {
+        *self.ran.entry(*id.parse::<ActionId>().unwrap().as_uuid()).or_default() += 1;
+    }
+
     /// Returns how many different calls were sent.
     pub(crate) fn calls(&self) -> usize {
         self.told.len()
     }
 
-    /// Waits until everything is sealed and returns every disagreement of the three records.
+    /// Waits until everything is sealed and returns every disagreement of the records.
     pub(crate) async fn violations(&self, house: &House, caller: &Caller) -> Vec<String> {
         let mut found = unsealed(house).await;
         let recorded = recorded(house).await;
         let notes = notes(house).await;
-        for action in recorded.iter().filter(|action| action.tool == "lab.note") {
+        for action in recorded.iter().filter(|action| LEAVE_A_ROW.contains(&&*action.tool)) {
             let rows = notes.get(&action.key).copied().unwrap_or_default();
             found.extend(against_its_rows(action, rows));
         }
-        let keys: BTreeSet<_> = recorded.iter().map(|action| &action.key).collect();
-        let unrecorded = notes.keys().filter(|mark| !keys.contains(mark));
+        let keys: BTreeSet<_> = recorded.iter().map(|action| action.key.as_str()).collect();
+        let unrecorded = notes.keys().filter(|mark| !keys.contains(mark.as_str()));
         found.extend(unrecorded.map(|mark| format!("`{mark}` ran without a record")));
-        let known: BTreeSet<_> = recorded.iter().map(|action| action.id).collect();
+        let known: BTreeMap<_, _> = recorded.iter().map(|action| (action.id, action)).collect();
         let ledger = house.governed_ledger().await;
-        let foreign = ledger.iter().filter(|(id, _)| !known.contains(id));
+        let foreign = ledger.iter().filter(|(id, _)| !known.contains_key(id));
         found.extend(foreign.map(|(id, kind)| format!("`{kind}` of {id} has no record")));
-        found.extend(self.against_what_was_told(house, &recorded).await);
+        found.extend(self.ran.iter().filter_map(|(id, times)| at_the_edge(&known, *id, *times)));
+        found.extend(self.against_what_was_told(house, &keys).await);
+        found.extend(house.broken_invariants().await);
         house.sound_log(caller).await;
         found
     }
 
-    async fn against_what_was_told(&self, house: &House, recorded: &[Recorded]) -> Vec<String> {
+    async fn against_what_was_told(&self, house: &House, recorded: &BTreeSet<&str>) -> Vec<String> {
         let log = house.deeds().await;
         let ids: BTreeSet<String> = log.iter().map(|deed| text(&deed.json()["id"])).collect();
         let mut found = Vec::new();
@@ -73,8 +84,7 @@ impl Evidence {
                 answers.iter().filter_map(|answer| answer["deed"].as_str()).collect();
             let lost = deeds.iter().filter(|deed| !ids.contains(**deed));
             found.extend(lost.map(|deed| format!("`{key}`: the acknowledged {deed} is lost")));
-            let stands = recorded.iter().any(|action| action.key == *key);
-            if !stands && !answers.is_empty() {
+            if !answers.is_empty() && !recorded.contains(key.as_str()) {
                 found.push(format!("`{key}` was answered and is not recorded"));
             }
         }
@@ -95,6 +105,19 @@ fn against_its_rows(action: &Recorded, rows: i64) -> Option<String> {
     }
 }
 
+/// Returns what is wrong with an action that an edge ran so many times.
+fn at_the_edge(known: &BTreeMap<Uuid, &Recorded>, id: Uuid, times: usize) -> Option<String> {
+    let Some(action) = known.get(&id) else {
+        return Some(format!("{id} ran at an edge without a record"));
+    };
+    let key = &action.key;
+    match (times, action.status.as_str()) {
+        (2.., _) => Some(format!("`{key}` ran {times} times at its edge")),
+        (_, "executed") => None,
+        (_, status) => Some(format!("`{key}` ran at its edge and is {status}")),
+    }
+}
+
 /// Returns what is still open after everything has had its time.
 async fn unsealed(house: &House) -> Vec<String> {
     let sql = "select count(*) from action where state <> 'sealed'";
@@ -105,7 +128,12 @@ async fn unsealed(house: &House) -> Vec<String> {
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    vec![format!("{} actions are not sealed", house.control.count(sql).await)]
+    let open = "select key from action left join idempotency on idempotency.org_id = action.org_id
+                    and action_id = action.id
+                where state <> 'sealed'";
+    let rows = house.control.client().await.query(open, &[]).await.unwrap();
+    let key = |row: &tokio_postgres::Row| row.get::<_, Option<String>>(0).unwrap_or_default();
+    rows.iter().map(|row| format!("`{}` is not sealed", key(row))).collect()
 }
 
 async fn recorded(house: &House) -> Vec<Recorded> {

@@ -86,6 +86,18 @@ impl House {
         deeds
     }
 
+    /// Returns what `chancery check` finds broken in the record.
+    pub(crate) async fn broken_invariants(&self) -> Vec<String> {
+        let words = ["--config", "settings.yaml", "check", "--json"];
+        let output = self.verbs.output(&words).await;
+        let Checked { report, .. } = checked(&output);
+        let record = report["record"].as_array().unwrap_or_else(|| panic!("{report}")).clone();
+        let broken = record.iter().filter(|line| line["violations"] != 0);
+        broken
+            .map(|line| format!("the record breaks {}: {}", line["name"], line["first"]))
+            .collect()
+    }
+
     /// Returns how many rows of `lab_notes` bear the mark.
     pub(crate) async fn notes(&self, mark: &str) -> i64 {
         let client = self.governed.client().await;

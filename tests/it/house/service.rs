@@ -20,6 +20,8 @@ pub(crate) enum Start<'a> {
     Plain,
     /// With these failpoints armed, as `g4=kill`.
     Armed(&'a str),
+    /// With failpoints that the test arms while it runs.
+    Holdable,
 }
 
 /// A running service.
@@ -29,6 +31,7 @@ pub(crate) struct Service {
     pub(crate) address: SocketAddr,
     child: Child,
     log: PathBuf,
+    points: PathBuf,
     // Dropped after the process has been waited for.
     _guard: Guard,
 }
@@ -40,21 +43,24 @@ impl Service {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let log = verbs.folder().join(format!("service-{number}.log"));
         let binaries = binaries().unwrap();
+        let with_failpoints = || binaries.failpoints.expect("`CHANCERY_FAILPOINT_BIN` is not set");
         let (binary, failpoints) = match start {
             Start::Plain => (binaries.plain, ""),
-            Start::Armed(points) => {
-                (binaries.failpoints.expect("`CHANCERY_FAILPOINT_BIN` is not set"), points)
-            }
+            Start::Armed(points) => (with_failpoints(), points),
+            Start::Holdable => (with_failpoints(), ""),
         };
+        let points = verbs.folder().join(format!("points-{number}"));
+        fs::create_dir_all(&points).unwrap();
         let mut command = Command::new(binary);
         command.args(["--config", "settings.yaml", "serve"]).current_dir(verbs.folder());
         command.env_clear().env("PATH", "/usr/bin:/bin").env("CHANCERY_FAILPOINTS", failpoints);
+        command.env("CHANCERY_FAILPOINT_FOLDER", &points);
         command.envs(verbs.environment().iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let guard = Guard::of(child.id(), verbs.folder());
         let address = address(&mut child, &log).await;
-        Self { address, child, log, _guard: guard }
+        Self { address, child, log, points, _guard: guard }
     }
 
     /// Returns a caller with this key.
@@ -94,6 +100,33 @@ impl Service {
     /// Returns whether it still runs.
     pub(crate) fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Lets the next visitor of this point wait there.
+    pub(crate) fn arm(&self, point: &str) {
+        fs::write(self.points.join(point), "").unwrap();
+    }
+
+    /// Waits until somebody waits at this point; false if nobody came in time.
+    pub(crate) async fn is_held(&self, point: &str, within: Duration) -> bool {
+        let held = self.points.join(format!("{point}.held"));
+        let deadline = Instant::now() + within;
+        while !held.exists() {
+            if Instant::now() > deadline {
+                // Whoever came between the look and this is let go.
+                let _ = fs::remove_file(self.points.join(point));
+                self.release(point);
+                return false;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        true
+    }
+
+    /// Lets whoever waits at this point go on.
+    pub(crate) fn release(&self, point: &str) {
+        // Nobody may wait there.
+        let _ = fs::remove_file(self.points.join(format!("{point}.held")));
     }
 
     /// Returns what it has logged.

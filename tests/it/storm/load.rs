@@ -1,0 +1,162 @@
+//! Agents and edges at work while faults strike: every call is sent again under its key until it
+//! is answered, as a careful client does.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::oracle::Oracle;
+use crate::{
+    house::{Answer, Caller, House, Request, call},
+    proxy::{edge_call, report},
+};
+
+/// Between two calls of a client, and before a call is sent again.
+const BREATH: Duration = Duration::from_millis(15);
+
+/// Where the service is now, and what strikes it.
+#[derive(Debug, Default)]
+struct Line {
+    caller: Option<Caller>,
+    label: String,
+}
+
+/// The clients of one service, which outlive it.
+#[derive(Debug)]
+pub(crate) struct Load {
+    line: Arc<Mutex<Line>>,
+    stop: Arc<AtomicBool>,
+    clients: Vec<JoinHandle<()>>,
+}
+
+/// What a client calls for.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Write,
+    Counted,
+    /// A write that its database refuses, so that what it was charged is given back.
+    Refused,
+    Edge,
+    /// An edge that never reports.
+    Lapse,
+}
+
+/// What each client does in turn.
+const ROUND: [Kind; 8] = [
+    Kind::Write,
+    Kind::Edge,
+    Kind::Write,
+    Kind::Counted,
+    Kind::Lapse,
+    Kind::Write,
+    Kind::Refused,
+    Kind::Edge,
+];
+
+impl Load {
+    /// Lets so many clients of this name wait for a service.
+    pub(crate) fn start(house: &House, name: &str, clients: usize) -> Self {
+        let folder = house.folder().join("oracle");
+        std::fs::create_dir_all(&folder).unwrap();
+        let (line, stop): (Arc<Mutex<Line>>, Arc<AtomicBool>) = Default::default();
+        let client = |number| {
+            let name = format!("{name}.{number}");
+            let oracle = Oracle::new(&folder, &name);
+            let (line, stop) = (Arc::clone(&line), Arc::clone(&stop));
+            let client = Client { name, line, oracle };
+            tokio::spawn(client.work(stop, number))
+        };
+        let clients = (0..clients).map(client).collect();
+        Self { line, stop, clients }
+    }
+
+    /// Tells the clients where the service is.
+    pub(crate) fn serves(&self, caller: Caller) {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner).caller = Some(caller);
+    }
+
+    /// Tells the clients what strikes from now on; new keys name it.
+    pub(crate) fn label(&self, label: &str) {
+        label.clone_into(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner).label);
+    }
+
+    /// Lets every client end its call, and waits for that.
+    pub(crate) async fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for client in self.clients {
+            client.await.unwrap();
+        }
+    }
+}
+
+struct Client {
+    name: String,
+    line: Arc<Mutex<Line>>,
+    oracle: Oracle,
+}
+
+impl Client {
+    async fn work(mut self, stop: Arc<AtomicBool>, first: usize) {
+        let mut number = first;
+        while !stop.load(Ordering::Relaxed) {
+            let label = self.line.lock().unwrap_or_else(PoisonError::into_inner).label.clone();
+            let key = format!("{label}|{}.{number}", self.name);
+            self.act(ROUND[number % ROUND.len()], &key).await;
+            number += 1;
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+
+    async fn act(&mut self, kind: Kind, key: &str) {
+        let mut body = match kind {
+            Kind::Write => call("lab.note", json!({ "mark": key })),
+            Kind::Counted => call("lab.counted", json!({ "mark": key })),
+            Kind::Refused => call("lab.counted", json!({ "mark": "refused by a constraint" })),
+            Kind::Edge | Kind::Lapse => edge_call(&json!({ "mark": key })),
+        };
+        body["wait"] = json!(0.3);
+        let request = Request::post("/v1/actions", &body).keyed(key);
+        self.oracle.sends(key);
+        let Some(action) = self.answered(key, request).await else { return };
+        let is_edge = matches!(kind, Kind::Edge);
+        if is_edge && action["status"] == "authorized" {
+            self.oracle.runs(&action);
+            let report = report(&action, json!({ "result": "done" })).keyed("report");
+            self.answered(key, report).await;
+        }
+    }
+
+    /// Returns the action that answers; nothing when the answer is a conflict, as for a late report.
+    async fn answered(&mut self, key: &str, request: Request) -> Option<Value> {
+        loop {
+            let line = Arc::clone(&self.line);
+            let caller = line.lock().unwrap_or_else(PoisonError::into_inner).caller.clone();
+            let answer = match caller {
+                Some(caller) => caller.try_send(request.clone()).await.ok(),
+                None => None,
+            };
+            if let Some(answer) = answer.filter(|answer| !is_to_be_sent_again(answer)) {
+                if answer.status == 409 {
+                    return None;
+                }
+                assert!(answer.status.is_success(), "{key}: {answer:?}");
+                let action = answer.json();
+                self.oracle.is_told(key, &action);
+                return Some(action);
+            }
+            tokio::time::sleep(BREATH).await;
+        }
+    }
+}
+
+fn is_to_be_sent_again(answer: &Answer) -> bool {
+    let in_use = || answer.json()["error"]["code"] == "idempotency_key_in_use";
+    answer.status == 503 || answer.status == 409 && in_use()
+}

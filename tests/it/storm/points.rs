@@ -1,0 +1,48 @@
+//! The points at which faults strike, as a table: their names are those of `failpoint::hit`.
+
+/// A point of the service's life.
+#[derive(Debug)]
+pub(crate) struct Point {
+    /// Its name in the code.
+    pub(crate) name: &'static str,
+    /// How the service is brought there.
+    pub(crate) way: Way,
+    /// What has happened when it is reached, and what has not.
+    pub(crate) what: &'static str,
+}
+
+/// What brings the service to a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Ordinary calls.
+    Calls,
+    /// Actions whose instance is gone.
+    Orphans,
+    /// A signal to stop.
+    Stop,
+}
+
+#[rustfmt::skip]
+pub(crate) const POINTS: &[Point] = &[
+    Point { name: "g1",                      way: Way::Calls,   what: "a call is parsed, nothing of it is recorded" },
+    Point { name: "b1",                      way: Way::Calls,   what: "a turn has charged a call to its budget in memory" },
+    Point { name: "t1",                      way: Way::Calls,   what: "a turn is decided and signed" },
+    Point { name: "append.unsent",           way: Way::Calls,   what: "a turn's transaction is about to be sent" },
+    Point { name: "append.unanswered",       way: Way::Calls,   what: "a turn is committed, nobody was told" },
+    Point { name: "g4",                      way: Way::Calls,   what: "a call is permitted, its tool was not called" },
+    Point { name: "connector.before_commit", way: Way::Calls,   what: "the tool's statement ran, its COMMIT is not sent" },
+    Point { name: "connector.committed",     way: Way::Calls,   what: "the tool's COMMIT was answered, nobody was told" },
+    Point { name: "g6",                      way: Way::Calls,   what: "the tool has answered, its answer is not looked at" },
+    Point { name: "g8",                      way: Way::Calls,   what: "the run is witnessed, its end is not recorded" },
+    Point { name: "b2",                      way: Way::Calls,   what: "a turn has given a charge back in memory" },
+    Point { name: "g14",                     way: Way::Calls,   what: "the end is sealed, the agent was not told" },
+    Point { name: "p1",                      way: Way::Calls,   what: "an edge's call is authorised, the edge was not told" },
+    Point { name: "p2",                      way: Way::Calls,   what: "an edge's report is parsed, nothing of it is recorded" },
+    Point { name: "p4",                      way: Way::Calls,   what: "the sweep has found an overdue report" },
+    Point { name: "recover.taken",           way: Way::Orphans, what: "an orphaned run is taken over, the tool was not asked" },
+    Point { name: "recover.settled",         way: Way::Orphans, what: "the tool has settled an orphaned run, its end is not recorded" },
+    Point { name: "x1",                      way: Way::Stop,    what: "stopping: requests still end" },
+    Point { name: "x2",                      way: Way::Stop,    what: "stopping: requests have ended, runs still end" },
+    Point { name: "x3",                      way: Way::Stop,    what: "stopping: runs have ended, workers go on" },
+    Point { name: "x4",                      way: Way::Stop,    what: "stopping: everything has ended but the process" },
+];
