@@ -245,6 +245,18 @@ proptest! {
     }
 
     #[test]
+    fn canonical_bytes_of_any_value_are_those_of_the_full_writer(
+        value in any_json(),
+        keys in prop::collection::vec("[a\"\\\\/\u{1}\u{1f}\u{7f}é\u{d7ff}\u{e000}\u{ffff}\u{10000}]{0,3}", 0..5),
+    ) {
+        let keyed: serde_json::Map<_, _> =
+            keys.into_iter().map(|key| (key.clone(), Value::from(vec![key]))).collect();
+        for value in [value, Value::Object(keyed)] {
+            prop_assert_eq!(json::canonical(&value), serde_json_canonicalizer::to_vec(&value).unwrap());
+        }
+    }
+
+    #[test]
     fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = json::parse(&bytes);
     }
