@@ -46,14 +46,13 @@ pub(crate) enum Verb {
         #[arg(long)]
         yes: bool,
     },
-    /// Kill the service at every failpoint and check what is left.
-    Crash {
+    /// Let faults strike the service at every failpoint and check what is left.
+    Crash(Crash),
+    /// Send the live service what its interface description lets anybody think of.
+    Conformance {
         /// Install PostgreSQL without asking.
         #[arg(long)]
         yes: bool,
-        /// How often each failpoint is tried.
-        #[arg(long, value_name = "N")]
-        rounds: Option<u32>,
     },
     /// Install what the tests of the verifiers run: Python's libraries, Node and Chromium.
     Tools,
@@ -80,6 +79,20 @@ pub(crate) struct Up {
     /// Keep everything in this folder instead of `.chancery` in the checkout.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+}
+
+/// How often faults strike.
+#[derive(Debug, Args)]
+pub(crate) struct Crash {
+    /// Install PostgreSQL without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// How often the service is killed at each failpoint, and its action's end looked at.
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u32>,
+    /// How many faults of all kinds strike it under load, about; instances restart for a minute.
+    #[arg(long, value_name = "N", conflicts_with = "rounds")]
+    pub(crate) kills: Option<u32>,
 }
 
 /// How thoroughly to check.

@@ -10,6 +10,8 @@
 mod bench;
 mod check;
 mod cli;
+mod conformance;
+mod crash;
 mod docs;
 mod failure;
 mod layers;
@@ -50,7 +52,8 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Tidy => tidy::run(&workspace),
         Verb::Docs { check } => docs::run(&workspace, check.into()),
         Verb::Bench { yes } => bench::run(&workspace, yes.into(), rest),
-        Verb::Crash { yes, rounds } => test::crash(&workspace, yes.into(), rounds),
+        Verb::Crash(faults) => crash::run(&workspace, &faults),
+        Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
         Verb::Tools => tools::install(&workspace),
         Verb::Postgres { yes } => {
             println!("{}", Launcher::find(yes.into())?.folder().display());

@@ -1,5 +1,5 @@
-//! `cargo xtask test` and `cargo xtask crash`: cargo's own test runs, with the PostgreSQL, the
-//! binaries and the published data that the tests find through the environment.
+//! `cargo xtask test`: cargo's own test runs, with the PostgreSQL, the binaries and the published
+//! data that the tests find through the environment.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ use crate::tools;
 use crate::workspace::{Build, Workspace};
 
 /// The package of the end-to-end tests, which alone needs the service's binaries.
-const END_TO_END: &str = "chancery-tests";
+pub(crate) const END_TO_END: &str = "chancery-tests";
 
 /// The folder of published test data, which is not part of the checkout.
 const TEST_DATA: &str = "../shared/data";
@@ -32,19 +32,6 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
         tools::name(workspace, &mut command);
     }
     name_test_data(workspace, &mut command);
-    on_a_cluster(workspace, &launcher, &mut command)
-}
-
-/// Runs the tests that kill the service at its failpoints, so often at each.
-pub(crate) fn crash(workspace: &Workspace, consent: Consent, rounds: Option<u32>) -> Result<()> {
-    let launcher = Launcher::find(consent)?;
-    let binary = workspace.build_service(Build::Failpoints)?;
-    let mut command =
-        workspace.cargo(["test", "--package", END_TO_END, "crash", "--", "--nocapture"]);
-    command.env("CHANCERY_BIN", &binary).env("CHANCERY_FAILPOINT_BIN", &binary);
-    if let Some(rounds) = rounds {
-        command.env("CHANCERY_CRASH_ROUNDS", rounds.to_string());
-    }
     on_a_cluster(workspace, &launcher, &mut command)
 }
 

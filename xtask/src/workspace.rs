@@ -44,6 +44,11 @@ impl Workspace {
         &self.root
     }
 
+    /// Returns the folder of everything that is built.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
+    }
+
     /// Returns a cargo command that works on the checkout.
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));

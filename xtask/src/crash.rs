@@ -1,0 +1,34 @@
+//! `cargo xtask crash`: the end-to-end tests in which faults strike, as often as asked for, on a
+//! PostgreSQL of their own. What they do and what they print is theirs.
+
+use crate::cli;
+use crate::failure::Result;
+use crate::pg::Launcher;
+use crate::test::{END_TO_END, on_a_cluster};
+use crate::workspace::{Build, Workspace};
+
+/// How long instances are restarted one after the other when many faults are asked for.
+const ROLLING_SECONDS: &str = "75";
+
+/// Runs the tests.
+pub(crate) fn run(workspace: &Workspace, faults: &cli::Crash) -> Result<()> {
+    let launcher = Launcher::find(faults.yes.into())?;
+    let binary = workspace.build_service(Build::Failpoints)?;
+    let mut command = workspace.cargo(["test", "--package", END_TO_END, "--", "--nocapture"]);
+    command.env("CHANCERY_BIN", &binary).env("CHANCERY_FAILPOINT_BIN", &binary);
+    match (faults.rounds, faults.kills) {
+        (_, Some(kills)) => {
+            // One after the other: what is measured is not disturbed.
+            command.args(["--test-threads=1", "storm::", "rolling::"]);
+            command.env("CHANCERY_CRASH_KILLS", kills.to_string());
+            command.env("CHANCERY_ROLLING_SECONDS", ROLLING_SECONDS);
+        }
+        (Some(rounds), None) => {
+            command.arg("crash::").env("CHANCERY_CRASH_ROUNDS", rounds.to_string());
+        }
+        (None, None) => {
+            command.args(["crash::", "storm::", "rolling::"]);
+        }
+    }
+    on_a_cluster(workspace, &launcher, &mut command)
+}
