@@ -14,6 +14,8 @@ pub enum By {
     Operator,
     /// An org key with the `admin` scope; a turn refuses it once it is revoked or expired.
     OrgKey(KeyId),
+    /// The service itself, doing what the org's settings ask for.
+    Service,
 }
 
 impl By {
@@ -21,6 +23,7 @@ impl By {
         match self {
             Self::Operator => Actor::System(Word::of("operator")),
             Self::OrgKey(id) => Actor::ApiKey(id),
+            Self::Service => Actor::System(Word::of("service")),
         }
     }
 }
@@ -30,6 +33,7 @@ impl fmt::Display for By {
         match self {
             Self::Operator => f.write_str("operator"),
             Self::OrgKey(id) => write!(f, "{id}"),
+            Self::Service => f.write_str("service"),
         }
     }
 }

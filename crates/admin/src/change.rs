@@ -57,7 +57,7 @@ where
 fn may_change(by: By, at: &Snapshot) -> Result<(), ChangeError> {
     at.org().ok_or(ChangeError::NotFound("org"))?;
     match by {
-        By::Operator => Ok(()),
+        By::Operator | By::Service => Ok(()),
         By::OrgKey(id) => at
             .key(id)
             .filter(|key| key.is_valid(at.now()) && key.scopes.contains(&Scope::Admin))

@@ -127,7 +127,30 @@ pub enum SealKeyError {
     /// The registered keys do not make a set that a verifier would trust.
     #[error("the registered seal keys cannot be used")]
     BadSet(#[from] deed::BadKeySet),
+    /// No registered key has this id.
+    #[error("no seal key `{0}` is registered; `chancery keys list` shows those that are")]
+    Unknown(deed::Thumbprint),
+    /// The key counts no more.
+    #[error("the seal key `{0}` counts no more")]
+    Ended(deed::Thumbprint),
+    /// Nothing could be sealed without the key.
+    #[error(
+        "`{0}` would be the last key of its purpose that is loaded and counts then; activate \
+         another first"
+    )]
+    Last(deed::Thumbprint),
+    /// Not every instance would know in time.
+    #[error("expected a time of retirement at or after `{earliest}`, got `{got}`")]
+    TooSoon {
+        /// The earliest that is accepted.
+        earliest: model::Timestamp,
+        /// What was asked for.
+        got: model::Timestamp,
+    },
     /// The registered keys could not be read or written.
     #[error(transparent)]
     Store(#[from] StoreDown),
+    /// The deed about the act could not be sealed; the act itself stands.
+    #[error("the key set is changed, and the deed about it is not sealed; ask again for the same")]
+    NotTold(#[source] ChangeError),
 }

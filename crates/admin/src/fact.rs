@@ -46,6 +46,24 @@ impl Record<'_> {
         });
     }
 
+    /// Adds the deed that payloads were removed: of so many actions, whose deeds stand between
+    /// these two places of the log.
+    pub(crate) fn pruned(&mut self, org: &Org, part: (u64, u64, usize)) {
+        let (from_seq, to_seq, count) = part;
+        self.seal(Fact {
+            event: EventType::RetentionPruned,
+            subject: Subject::org(org.id),
+            before: None,
+            after: None,
+            data: vec![
+                ("from_seq", json!(from_seq)),
+                ("to_seq", json!(to_seq)),
+                ("count", json!(count)),
+            ],
+            object: json!({ "object": "org", "id": org.id }),
+        });
+    }
+
     /// Adds an agent in its new form.
     pub(crate) fn agent(
         &mut self,
@@ -255,11 +273,15 @@ impl Record<'_> {
         Changed { object: after, deed }
     }
 
-    /// Adds the deed that a seal key was registered.
-    pub(crate) fn seal_key(&mut self, key: &deed::SealKey) -> Changed<deed::SealKey> {
+    /// Adds the deed about a seal key, which is kept where it belongs to no org.
+    pub(crate) fn seal_key(
+        &mut self,
+        event: EventType,
+        key: &deed::SealKey,
+    ) -> Changed<deed::SealKey> {
         let kid = key.kid();
         let deed = self.seal(Fact {
-            event: EventType::SealKeyRegistered,
+            event,
             subject: Subject::seal_key(kid.clone()),
             before: None,
             after: None,
@@ -267,6 +289,10 @@ impl Record<'_> {
                 ("purpose", json!(key.purpose)),
                 ("activated_at", json!(key.activated_at)),
                 ("introduced_by", json!(key.introduced_by.as_ref().map(|old| &old.kid))),
+                ("retired_at", json!(key.retired_at)),
+                ("revoked_at", json!(key.revoked_at)),
+                ("revocation_reason", json!(key.revocation_reason)),
+                ("compromised_since", json!(key.compromised_since)),
             ],
             object: json!({ "object": "seal_key", "id": kid }),
         });

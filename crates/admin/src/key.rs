@@ -53,7 +53,9 @@ impl InOrg<'_> {
         let revoked = self.turn(needs, None, move |at, record| {
             let before = at.key(id).ok_or(ChangeError::NotFound("API key"))?;
             match (before.holder, record.by()) {
-                (Holder::Org, By::OrgKey(_)) => return Err(ChangeError::PersonRequired),
+                (Holder::Org, By::OrgKey(_) | By::Service) => {
+                    return Err(ChangeError::PersonRequired);
+                }
                 (Holder::Agent(_), _) | (Holder::Org, By::Operator) => {}
             }
             if before.revoked_at.is_some() {
@@ -105,7 +107,7 @@ impl InOrg<'_> {
     fn by_a_person(&self) -> Result<(), ChangeError> {
         match self.by {
             By::Operator => Ok(()),
-            By::OrgKey(_) => Err(ChangeError::PersonRequired),
+            By::OrgKey(_) | By::Service => Err(ChangeError::PersonRequired),
         }
     }
 }

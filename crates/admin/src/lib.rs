@@ -27,6 +27,7 @@ mod input;
 mod key;
 mod org;
 mod policy;
+mod retention;
 mod seal_key;
 mod stop;
 mod store;
@@ -43,10 +44,16 @@ pub use key::{NewKey, ShownKey};
 pub use org::{Founded, NewOrg, OPERATOR_ORG};
 pub use policy::{
     Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
-    Linted, NewPolicy, NewVersion, Page, PolicyEdit, TestRun, Text, lint,
+    Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested, lint,
 };
-pub use seal_key::{PUBLISHED_BEFORE, Registered, register_seal_keys};
-pub use store::{AccountStore, ActivationPlace, PolicyStore, SealKeyStore, Store, VersionSummary};
+pub use seal_key::{
+    Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,
+    register_seal_keys,
+};
+pub use store::{
+    AccountStore, ActivationPlace, Logged, PolicyStore, RetentionStore, SealKeyStore, Store,
+    VersionSummary,
+};
 
 use crate::{
     authenticate::KeyCache,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ledger::{
     Entry, Needs, Request, Snapshot,
-    record::{ActivePolicy, Agent, Org, Policy, PolicyMode, PolicyVersion},
+    record::{ActivePolicy, Agent, Org, Policy, PolicyMode, PolicyVersion, RETENTION_DAYS},
 };
 use model::{AgentId, DeedId, EventType, IntentMode, Mint, OrgId, PolicyId, PolicyVersionId};
 use uuid::Uuid;
@@ -151,6 +151,8 @@ fn found(record: &mut Record<'_>, id: OrgId, name: &str, time_zone: &str) -> cra
         // Whoever runs the service has all of it.
         pro: true,
         stop: None,
+        retention_days: RETENTION_DAYS,
+        pruned_to: 0,
         created_at: record.now(),
     };
     record.log_started(&org);

@@ -14,7 +14,7 @@ pub use activation::Activation;
 pub use dry_run::{BudgetState, Counters, DryCall, DryRun};
 pub use manage::{NewPolicy, PolicyEdit};
 pub use reading::{ActivePolicies, Page};
-pub use suites::TestRun;
+pub use suites::{Tested, Trial, Untested};
 pub use versions::{Linted, NewVersion, Text, lint};
 
 use model::PolicyVersionId;

@@ -1,18 +1,43 @@
-//! Registering the public halves of the seal keys, and the set that a verifier trusts.
+//! The public halves of the seal keys, from registration to retirement or revocation, and the set
+//! that a verifier trusts.
 //!
-//! A key must be registered before anything is sealed with it, so registration is no turn of a
-//! ledger; the deed about it follows in the operator's own log.
+//! A key must be registered before anything is sealed with it, so the set is kept beside the
+//! ledgers: first the set changes, then the deed about it is sealed in the operator's own log.
+//! Whoever is cut off between the two asks again, and the deed follows.
 
 use std::time::Duration;
 
-use deed::{KeySet, SealKey, SealKeys};
-use model::Timestamp;
+use deed::{KeySet, SealKey, SealKeys, Thumbprint, Word};
+use model::{EventType, Timestamp};
 
 use crate::{Admin, By, ChangeError, Changed, OPERATOR_ORG, SealKeyError, SealKeyStore};
 
 /// How long a further key is published before it counts: readers of the key set may keep an old
 /// copy for six minutes.
 pub const PUBLISHED_BEFORE: Duration = Duration::from_mins(10);
+
+/// How long before a key retires the set must say so, for every instance to know: each reads the
+/// set several times in this span.
+pub const RETIRED_AFTER: Duration = Duration::from_secs(15);
+
+/// When a further key begins to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activation {
+    /// Once every reader of the key set had time to see it.
+    Ahead,
+    /// At once, for when an older key was lost: a reader with an old copy of the set cannot decide
+    /// about a new deed until the copy ends.
+    AtOnce,
+}
+
+/// Why a key is revoked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revocation {
+    /// Why, as a word, such as `key_compromise`.
+    pub reason: Word,
+    /// Since when somebody else may have had it, where that is known.
+    pub compromised_since: Option<Timestamp>,
+}
 
 /// The registered keys after a registration.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,19 +50,24 @@ pub struct Registered {
 
 /// Registers the loaded keys that are not registered yet.
 ///
-/// The first key of a purpose counts from `now` on. A further one counts [`PUBLISHED_BEFORE`]
-/// later and is introduced by a loaded older key of its purpose, if one still counts.
+/// The first key of a purpose counts from `now` on. A further one is introduced by a loaded older
+/// key of its purpose, if one still counts.
 pub async fn register_seal_keys(
     store: &dyn SealKeyStore,
     loaded: &SealKeys,
-    now: Timestamp,
+    (now, activation): (Timestamp, Activation),
 ) -> Result<Registered, SealKeyError> {
     let known = KeySet::new(store.seal_keys().await?)?;
+    let activated_at = match activation {
+        Activation::Ahead => now + PUBLISHED_BEFORE,
+        Activation::AtOnce => now,
+    };
     let new: Vec<SealKey> = loaded
         .keys()
         .filter(|(_, private)| known.find(&deed::thumbprint(private.public())).is_none())
         .map(|(purpose, private)| {
-            unregistered(&known, loaded, SealKey::new(*private.public(), purpose, now))
+            let first = SealKey::new(*private.public(), purpose, now);
+            unregistered(&known, loaded, (first, activated_at))
         })
         .collect();
     // Nothing is written that would spoil the set for every reader.
@@ -49,12 +79,16 @@ pub async fn register_seal_keys(
 }
 
 /// Returns the key as it is to be registered beside those that are known.
-fn unregistered(known: &KeySet, loaded: &SealKeys, first: SealKey) -> SealKey {
+fn unregistered(
+    known: &KeySet,
+    loaded: &SealKeys,
+    (first, activated_at): (SealKey, Timestamp),
+) -> SealKey {
     let SealKey { public, purpose, activated_at: now, .. } = first;
     if !known.keys().iter().any(|key| key.purpose == purpose) {
         return first;
     }
-    let further = SealKey::new(public, purpose, now + PUBLISHED_BEFORE);
+    let further = SealKey::new(public, purpose, activated_at);
     let counts = |public| {
         let older = known.find(&deed::thumbprint(public));
         older.is_some_and(|older| older.admits(purpose, now).is_ok())
@@ -74,10 +108,73 @@ impl Admin {
 
     /// Seals in the operator's own log that a key was registered.
     pub async fn seal_key_registered(&self, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
+        self.tell(EventType::SealKeyRegistered, key).await
+    }
+
+    /// Lets a key count for nothing that is sealed from `at` on; what it sealed before stays
+    /// valid.
+    pub async fn retire_seal_key(
+        &self,
+        kid: &Thumbprint,
+        at: Timestamp,
+    ) -> Result<Changed<SealKey>, SealKeyError> {
+        let (key, now) = (self.seal_key(kid).await?, self.parts.clock.now());
+        let over = key.retired_at.is_some_and(|retired_at| retired_at <= now);
+        if key.revoked_at.is_some() || over && key.retired_at != Some(at) {
+            return Err(SealKeyError::Ended(kid.clone()));
+        }
+        let earliest = (now + RETIRED_AFTER).max(key.activated_at);
+        if at < earliest && key.retired_at != Some(at) {
+            return Err(SealKeyError::TooSoon { earliest, got: at });
+        }
+        self.change(EventType::SealKeyRetired, at, SealKey { retired_at: Some(at), ..key }).await
+    }
+
+    /// Lets a key count for nothing, not even for what it sealed before.
+    pub async fn revoke_seal_key(
+        &self,
+        kid: &Thumbprint,
+        why: Revocation,
+    ) -> Result<Changed<SealKey>, SealKeyError> {
+        let (key, now) = (self.seal_key(kid).await?, self.parts.clock.now());
+        let revoked = SealKey {
+            // The first word about a key stands.
+            revoked_at: key.revoked_at.or(Some(now)),
+            revocation_reason: key.revocation_reason.clone().or(Some(why.reason)),
+            compromised_since: key.compromised_since.or(why.compromised_since),
+            ..key
+        };
+        self.change(EventType::SealKeyRevoked, now, revoked).await
+    }
+
+    async fn seal_key(&self, kid: &Thumbprint) -> Result<SealKey, SealKeyError> {
+        let set = self.key_set().await?;
+        set.find(kid).cloned().ok_or_else(|| SealKeyError::Unknown(kid.clone()))
+    }
+
+    /// Changes the set and then tells of it, unless nothing could be sealed without the key.
+    async fn change(
+        &self,
+        event: EventType,
+        at: Timestamp,
+        key: SealKey,
+    ) -> Result<Changed<SealKey>, SealKeyError> {
+        let sealer = self.parts.ledger.sealer();
+        if !sealer.has_another(&key, at) {
+            return Err(SealKeyError::Last(key.kid()));
+        }
+        self.parts.store.put_seal_key(&key).await?;
+        // The deed about a revocation must not be sealed with the revoked key.
+        sealer.register(self.key_set().await?);
+        self.tell(event, key).await.map_err(SealKeyError::NotTold)
+    }
+
+    async fn tell(&self, event: EventType, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
         self.ensure_operator_org().await?;
         let operator = self.in_org(OPERATOR_ORG, By::Operator);
-        operator
-            .turn(ledger::Needs::default(), None, move |_, record| Ok(record.seal_key(&key)))
-            .await
+        let told = move |_: &ledger::Snapshot, record: &mut crate::change::Record<'_>| {
+            Ok(record.seal_key(event, &key))
+        };
+        operator.turn(ledger::Needs::default(), None, told).await
     }
 }

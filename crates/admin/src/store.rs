@@ -9,7 +9,8 @@ use ledger::{
     },
 };
 use model::{
-    AgentId, ConnectorId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId, Timestamp,
+    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId,
+    Timestamp,
 };
 
 /// Where accounts are read.
@@ -130,7 +131,32 @@ pub trait SealKeyStore: Send + Sync {
     async fn put_seal_key(&self, key: &deed::SealKey) -> Result<(), StoreDown>;
 }
 
-/// Everything that administration reads.
-pub trait Store: AccountStore + PolicyStore + SealKeyStore {}
+/// A deed as the log of its org has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Logged {
+    /// Its place.
+    pub seq: u64,
+    /// Its id.
+    pub deed: DeedId,
+    /// The action that it is about, where it is about one.
+    pub action: Option<ActionId>,
+    /// When it was sealed; never before the one that it follows.
+    pub issued_at: Timestamp,
+}
 
-impl<S: AccountStore + PolicyStore + SealKeyStore> Store for S {}
+/// Where it is found what has been kept long enough.
+#[async_trait]
+pub trait RetentionStore: Send + Sync {
+    /// Returns up to `limit` deeds from this place of the log on, in order.
+    async fn logged(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<Logged>, StoreDown>;
+
+    /// Removes up to `limit` rows of each kind that mean nothing any more by the store's own time:
+    /// idempotency keys that are free again, windows of budgets that ended, names of turns that
+    /// were settled long ago. Returns the most that it removed of one kind.
+    async fn sweep_out(&self, org: OrgId, limit: usize) -> Result<usize, StoreDown>;
+}
+
+/// Everything that administration reads.
+pub trait Store: AccountStore + PolicyStore + SealKeyStore + RetentionStore {}
+
+impl<S: AccountStore + PolicyStore + SealKeyStore + RetentionStore> Store for S {}

@@ -1,11 +1,13 @@
 //! Cursors of lists: opaque, authenticated, and good for one caller's one query alone.
 
+use std::{fmt::Display, str::FromStr};
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::Secret;
 use gate::Place;
-use model::Timestamp;
+use model::{AgentId, OrgId, Timestamp};
 
-use crate::{access::Reader, error::ApiError, query::Query};
+use crate::{error::ApiError, query::Query};
 
 /// Leads what a cursor holds; a change of the form makes old cursors 400s.
 const FORM: &str = "1";
@@ -21,42 +23,40 @@ impl Cursors {
         Self(key)
     }
 
-    /// Returns the cursor of a place in the list that this caller asked for.
-    pub(crate) fn write(&self, place: Place, caller: &Reader, query: &Query) -> String {
-        let mut bytes =
-            format!("{FORM} {} {}", place.created_at.unix_millis(), place.id).into_bytes();
-        let tag = self.tag(&bytes, caller, query);
+    /// Returns the cursor of a place in this list, as the query asked for it.
+    pub(crate) fn write<S: Spot>(&self, spot: &S, list: List, query: &Query) -> String {
+        let mut bytes = format!("{FORM} {}", spot.to_text()).into_bytes();
+        let tag = self.tag(&bytes, list, query);
         bytes.extend(tag);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
     /// Returns the place that the query's own cursor names, if it has one.
-    pub(crate) fn read(&self, caller: &Reader, query: &Query) -> Result<Option<Place>, ApiError> {
+    pub(crate) fn read<S: Spot>(&self, list: List, query: &Query) -> Result<Option<S>, ApiError> {
         let Some(text) = query.text("cursor") else { return Ok(None) };
-        self.place(text, caller, query).map(Some).ok_or_else(|| {
+        self.spot(text, list, query).map(Some).ok_or_else(|| {
             ApiError::invalid("cursor", "expected the `next_cursor` of a list with these filters")
         })
     }
 
-    fn place(&self, text: &str, caller: &Reader, query: &Query) -> Option<Place> {
+    fn spot<S: Spot>(&self, text: &str, list: List, query: &Query) -> Option<S> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (place, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG_LEN)?)?;
-        if !crypto::constant_time_eq(tag, &self.tag(place, caller, query)) {
+        if !crypto::constant_time_eq(tag, &self.tag(place, list, query)) {
             return None;
         }
-        let mut parts = std::str::from_utf8(place).ok()?.split(' ');
-        let (FORM, millis, id) = (parts.next()?, parts.next()?, parts.next()?) else { return None };
-        let created_at = Timestamp::from_unix_millis(millis.parse().ok()?);
-        Some(Place { created_at, id: id.parse().ok()? })
+        let (FORM, spot) = std::str::from_utf8(place).ok()?.split_once(' ')? else { return None };
+        S::from_text(spot)
     }
 
-    /// Binds a place to org, caller and filters. How many are asked for may change from page to
-    /// page.
-    fn tag(&self, place: &[u8], caller: &Reader, query: &Query) -> [u8; TAG_LEN] {
+    /// Binds a place to list, org, caller and filters. How many are asked for may change from
+    /// page to page.
+    fn tag(&self, place: &[u8], list: List, query: &Query) -> [u8; TAG_LEN] {
         let mut filters: Vec<(&str, &str)> =
             query.pairs().filter(|(name, _)| !matches!(*name, "cursor" | "limit")).collect();
         filters.sort_unstable();
-        let bound = serde_json::json!(["actions", caller.org(), caller.only_agent(), filters]);
+        let List { name, org, agent } = list;
+        let bound = serde_json::json!([name, org, agent, filters]);
         let message = [place, bound.to_string().as_bytes()].concat();
         let mac = crypto::hmac_sha256(self.0.expose(), &message);
         let mut tag = [0; TAG_LEN];
@@ -64,5 +64,48 @@ impl Cursors {
             *to = from;
         }
         tag
+    }
+}
+
+/// A list as one caller sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct List {
+    /// Which list it is; one that hangs on an object has the object's id in its places.
+    pub(crate) name: &'static str,
+    /// The org.
+    pub(crate) org: OrgId,
+    /// The one agent whose part of the list it is.
+    pub(crate) agent: Option<AgentId>,
+}
+
+/// A place in a list, in the form that its cursor holds.
+pub(crate) trait Spot: Sized {
+    /// Returns the text of the place.
+    fn to_text(&self) -> String;
+
+    /// Returns the place that the text is.
+    fn from_text(text: &str) -> Option<Self>;
+}
+
+/// A moment and an id, the place of most lists.
+impl<T: Display + FromStr> Spot for (Timestamp, T) {
+    fn to_text(&self) -> String {
+        format!("{} {}", self.0.unix_millis(), self.1)
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (millis, id) = text.split_once(' ')?;
+        Some((Timestamp::from_unix_millis(millis.parse().ok()?), id.parse().ok()?))
+    }
+}
+
+impl Spot for Place {
+    fn to_text(&self) -> String {
+        (self.created_at, self.id).to_text()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (created_at, id) = Spot::from_text(text)?;
+        Some(Self { created_at, id })
     }
 }

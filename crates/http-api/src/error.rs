@@ -24,8 +24,8 @@ struct Problem {
     status: StatusCode,
     message: Cow<'static, str>,
     param: Option<Cow<'static, str>>,
-    action: Option<Value>,
-    checks: Option<Value>,
+    /// What only some errors carry, by name.
+    extras: Vec<(&'static str, Value)>,
     headers: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -40,8 +40,7 @@ impl ApiError {
             status: StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
             message: message.into(),
             param: None,
-            action: None,
-            checks: None,
+            extras: Vec::new(),
             headers: Vec::new(),
         }))
     }
@@ -114,8 +113,7 @@ impl ApiError {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             message: "the service failed; the request id leads the operator to the cause".into(),
             param: None,
-            action: None,
-            checks: None,
+            extras: Vec::new(),
             headers: Vec::new(),
         }))
     }
@@ -128,13 +126,25 @@ impl ApiError {
 
     /// Returns the error with the sealed action that records it.
     pub fn with_action(mut self, action: Value) -> Self {
-        self.0.action = Some(action);
+        self.0.extras.push(("action", action));
         self
     }
 
     /// Returns the error with the safety checks that failed.
     pub fn with_checks(mut self, checks: Value) -> Self {
-        self.0.checks = Some(checks);
+        self.0.extras.push(("checks", checks));
+        self
+    }
+
+    /// Returns the error with what is wrong with a policy document.
+    pub(crate) fn with_lint(mut self, findings: Value) -> Self {
+        self.0.extras.push(("lint", findings));
+        self
+    }
+
+    /// Returns the error with the tests of a policy that failed.
+    pub(crate) fn with_tests(mut self, failed: Value) -> Self {
+        self.0.extras.push(("tests", failed));
         self
     }
 
@@ -191,10 +201,8 @@ impl ApiError {
             "doc_url": format!("{base_url}/docs/errors/{}", problem.code),
         });
         if let Some(members) = error.as_object_mut() {
-            let extras = [("action", problem.action), ("checks", problem.checks)];
-            for (name, value) in extras {
-                members.extend(value.map(|value| (name.to_owned(), value)));
-            }
+            members
+                .extend(problem.extras.into_iter().map(|(name, value)| (name.to_owned(), value)));
         }
         let mut reply = Reply::json(problem.status, &json!({ "error": error }));
         for (name, value) in problem.headers {

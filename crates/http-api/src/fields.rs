@@ -3,6 +3,7 @@
 
 use std::{borrow::Cow, str::FromStr};
 
+use model::Timestamp;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
@@ -143,6 +144,34 @@ impl FromJson for Vec<Value> {
             Value::Array(items) => Ok(items),
             _ => Err(Self::EXPECTED.to_owned()),
         }
+    }
+}
+
+impl FromJson for bool {
+    const EXPECTED: &'static str = "expected `true` or `false`";
+
+    fn from_json(value: Value) -> Result<Self, String> {
+        value.as_bool().ok_or_else(|| Self::EXPECTED.to_owned())
+    }
+}
+
+impl FromJson for u32 {
+    const EXPECTED: &'static str = "expected a whole number from 0 to 4294967295";
+
+    fn from_json(value: Value) -> Result<Self, String> {
+        let number = value.as_u64().and_then(|number| number.try_into().ok());
+        number.ok_or_else(|| Self::EXPECTED.to_owned())
+    }
+}
+
+/// A time with any offset, as callers write it.
+impl FromJson for Timestamp {
+    const EXPECTED: &'static str = "expected a time such as `2026-10-01T12:00:00Z`";
+
+    fn from_json(value: Value) -> Result<Self, String> {
+        let text = String::from_json(value)?;
+        Self::parse_rfc3339(&text)
+            .map_err(|error| format!("could not read `{}`: {error}", excerpt(&text)))
     }
 }
 

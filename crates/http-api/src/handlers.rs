@@ -4,6 +4,7 @@ pub(crate) mod actions;
 pub(crate) mod events;
 mod health;
 mod key_set;
+pub(crate) mod policies;
 pub(crate) mod system;
 pub(crate) mod tools;
 

@@ -1,11 +1,16 @@
 //! From the errors and refusals of the domain to errors of the interface: one match for each
 //! enum, without a wildcard, so that a new case cannot silently become a 500.
 
+use admin::{ChangeError, PolicyError};
 use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
 
-use crate::{catalogue::Code, error::ApiError, wire::ActionView};
+use crate::{
+    catalogue::Code,
+    error::ApiError,
+    wire::{ActionView, case_results, findings},
+};
 
 impl From<StoreDown> for ApiError {
     fn from(down: StoreDown) -> Self {
@@ -77,6 +82,45 @@ impl From<ReportError> for ApiError {
                 Self::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
             }
             ReportError::Ledger(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChangeError> for ApiError {
+    fn from(error: ChangeError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            ChangeError::BadInput { param, expected } => {
+                Self::invalid(param, format!("expected {expected}"))
+            }
+            ChangeError::NotFound(_) => Self::not_found(),
+            ChangeError::NameTaken(_) => Self::new(Code::NameTaken, sentence).on("name"),
+            ChangeError::Conflict(sentence) => Self::new(Code::Conflict, sentence),
+            // The key was valid when the request came in and is not any more.
+            ChangeError::NotAllowed => Self::unauthenticated("the API key is not valid"),
+            ChangeError::PersonRequired => Self::new(Code::PersonRequired, sentence),
+            ChangeError::Ledger(error) => error.into(),
+            ChangeError::Store(down) => down.into(),
+        }
+    }
+}
+
+impl From<PolicyError> for ApiError {
+    fn from(error: PolicyError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            PolicyError::Change(error) => error.into(),
+            PolicyError::Invalid(invalid) => Self::new(Code::PolicyInvalid, sentence)
+                .on("document")
+                .with_lint(findings(&invalid.findings)),
+            PolicyError::BadTests(invalid) => {
+                Self::invalid("suite", sentence).with_lint(findings(&invalid.findings))
+            }
+            PolicyError::TestsFailed(failed) => {
+                Self::new(Code::PolicyTestsFailed, sentence).with_tests(case_results(&failed))
+            }
+            PolicyError::Active => Self::new(Code::PolicyActive, sentence),
+            PolicyError::LimitReached(_) => Self::new(Code::LimitReached, sentence),
         }
     }
 }

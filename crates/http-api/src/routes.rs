@@ -11,7 +11,7 @@ use crate::{
         STREAM_READERS, VIEWERS,
     },
     app::App,
-    handlers::{actions, events, system, tools},
+    handlers::{actions, events, policies, system, tools},
     table::{
         Later, NOTHING,
         Patience::{Short, Waits},
@@ -24,6 +24,10 @@ use crate::{
 const ACTION: usize = 2 * 1024 * 1024;
 /// Room for a result of the largest permitted size.
 const RESULT: usize = 2 * 1024 * 1024;
+/// Room for a policy document or a file of tests of the largest permitted size, as a JSON string.
+const DOCUMENT: usize = 4 * 1024 * 1024;
+/// Room for a few short members.
+const SMALL: usize = 64 * 1024;
 /// Room for 500 tools.
 const TOOLS: usize = 256 * 1024;
 
@@ -45,6 +49,24 @@ pub fn table() -> Table<App> {
         at("POST", "/v1/actions/{id}/cancel",        "cancelAction")  .with(CANCELLERS,     NOTHING,                Short, actions::cancel),
         at("GET",  "/v1/tools",                      "listTools")     .with(AGENT_EXECUTE,  query(tools::LIST),     Short, tools::list),
         at("POST", "/v1/tools/resolve",              "resolveTools")  .with(AGENT_EXECUTE,  json(TOOLS),            Short, tools::resolve),
+        // Policies
+        at("GET",    "/v1/policies",                   "listPolicies")       .with(VIEWERS, query(policies::LIST),            Short, policies::list),
+        at("POST",   "/v1/policies",                   "createPolicy")       .with(ADMINS,  json(SMALL),                      Short, policies::create),
+        at("GET",    "/v1/policies/{id}",              "getPolicy")          .with(VIEWERS, NOTHING,                          Short, policies::show),
+        at("POST",   "/v1/policies/{id}",              "updatePolicy")       .with(ADMINS,  json(SMALL),                      Short, policies::update),
+        at("DELETE", "/v1/policies/{id}",              "archivePolicy")      .with(ADMINS,  NOTHING,                          Short, policies::archive),
+        at("GET",    "/v1/policies/{id}/versions",     "listPolicyVersions") .with(VIEWERS, query(policies::versions::PAGE),  Short, policies::versions::list),
+        at("POST",   "/v1/policies/{id}/versions",     "createPolicyVersion").with(ADMINS,  json(DOCUMENT),                   Short, policies::versions::create),
+        at("GET",    "/v1/policy_versions/{id}",       "getPolicyVersion")   .with(VIEWERS, NOTHING,                          Short, policies::versions::show),
+        at("POST",   "/v1/policies/lint",              "lintPolicy")         .with(VIEWERS, json(DOCUMENT),                   Short, policies::trial::lint),
+        at("POST",   "/v1/policies/dry_run",           "dryRunPolicy")       .with(VIEWERS, json(DOCUMENT),                   Short, policies::trial::dry_run),
+        at("GET",    "/v1/policies/{id}/tests",        "getPolicyTests")     .with(VIEWERS, NOTHING,                          Short, policies::versions::tests),
+        at("PUT",    "/v1/policies/{id}/tests",        "putPolicyTests")     .with(ADMINS,  json(DOCUMENT),                   Short, policies::versions::put_tests),
+        at("POST",   "/v1/policies/test",              "testPolicy")         .with(VIEWERS, json(2 * DOCUMENT),               Short, policies::trial::test),
+        at("POST",   "/v1/policies/{id}/activate",     "activatePolicy")     .with(ADMINS,  json(SMALL),                      Short, policies::activation::activate),
+        at("POST",   "/v1/policies/shadow/deactivate", "deactivateShadow")   .with(ADMINS,  json(SMALL),                      Short, policies::activation::end_shadow),
+        at("GET",    "/v1/policies/active",            "getActivePolicies")  .with(VIEWERS, NOTHING,                          Short, policies::activation::active),
+        at("GET",    "/v1/policies/activations",       "listPolicyActivations").with(VIEWERS, query(policies::versions::PAGE), Short, policies::activation::history),
         // Events
         at("GET",  "/v1/events",                     "streamEvents")  .with(STREAM_READERS, query(events::QUERY),   Short, events::stream),
     ]
@@ -129,25 +151,9 @@ pub const LATER: &[Later] = &[
     later("GET",             "/v1/intents/vectors",                                   &PUBLIC),
     later("GET",             "/v1/intents",                                           &VIEWERS),
     // Policies
-    later("GET",             "/v1/policies",                                          &VIEWERS),
-    later("POST",            "/v1/policies",                                          &ADMINS),
-    later("GET",             "/v1/policies/{id}",                                     &VIEWERS),
-    later("POST DELETE",     "/v1/policies/{id}",                                     &ADMINS),
-    later("GET",             "/v1/policies/{id}/versions",                            &VIEWERS),
-    later("POST",            "/v1/policies/{id}/versions",                            &ADMINS),
-    later("GET",             "/v1/policy_versions/{id}",                              &VIEWERS),
     later("GET",             "/v1/policy_versions/{id}/diff",                         &VIEWERS),
-    later("POST",            "/v1/policies/lint",                                     &VIEWERS),
-    later("POST",            "/v1/policies/dry_run",                                  &VIEWERS),
-    later("GET",             "/v1/policies/{id}/tests",                               &VIEWERS),
-    later("PUT",             "/v1/policies/{id}/tests",                               &ADMINS),
-    later("POST",            "/v1/policies/test",                                     &VIEWERS),
-    later("POST",            "/v1/policies/{id}/activate",                            &ADMINS),
     later("POST",            "/v1/policies/activations/{id}/confirm",                 &ADMINS),
     later("POST",            "/v1/policies/activations/{id}/reject",                  &ADMINS),
-    later("POST",            "/v1/policies/shadow/deactivate",                        &ADMINS),
-    later("GET",             "/v1/policies/active",                                   &VIEWERS),
-    later("GET",             "/v1/policies/activations",                              &VIEWERS),
     // Approvals
     later("GET",             "/v1/approvals",                                         &ACTION_READERS),
     later("GET",             "/v1/approvals/{id}",                                    &ACTION_READERS),

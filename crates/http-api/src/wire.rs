@@ -4,6 +4,7 @@
 mod action;
 mod detail;
 mod filter;
+mod policies;
 mod report;
 mod submission;
 mod tools;
@@ -13,6 +14,12 @@ use serde::Serialize;
 pub(crate) use action::ActionView;
 pub(crate) use detail::{DetailView, deed_summary};
 pub(crate) use filter::{LIST, ListRequest};
+pub(crate) use policies::{
+    Activate, ActivationView, ActiveView, DryRunView, LintView, MakeVersion, PolicyView,
+    TestRunView, TestsView, VersionView, WithDeed, case_results, document_alone, dry_call,
+    findings, page_limit, policy_activation, policy_edit, policy_new, policy_tests, policy_trial,
+    policy_version_new, reason_alone,
+};
 pub(crate) use report::edge_report;
 pub(crate) use submission::{SendRequest, wait_seconds};
 pub(crate) use tools::{ResolveRequest, ToolView, VisibilityView};

@@ -9,7 +9,11 @@ use std::{collections::BTreeMap, time::Duration};
 use model::{DecisionCode, DecisionOutcome, Mode, SideEffect, Timestamp};
 use serde_json::Value;
 
-use crate::call::Agent;
+use crate::{
+    call::Agent,
+    document::{Document, Rule},
+    error::{Code, Finding, Severity},
+};
 
 pub use read::read_suite;
 
@@ -32,6 +36,16 @@ impl Suite {
     /// Returns how many cases the file has.
     pub fn cases(&self) -> usize {
         self.cases.len()
+    }
+
+    /// Returns how many calls a run of the file decides.
+    pub fn calls(&self) -> u64 {
+        let calls = self.cases.iter().map(|case| {
+            let pairs = case.agents.len() * case.calls.len();
+            let repeats: u64 = case.steps.iter().map(|step| u64::from(step.repeat)).sum();
+            repeats.saturating_mul(u64::try_from(pairs).unwrap_or(u64::MAX))
+        });
+        calls.fold(0, u64::saturating_add)
     }
 }
 
@@ -57,6 +71,25 @@ impl Report {
     /// Returns how many results differ from what was expected.
     pub fn failed(&self) -> usize {
         self.results.iter().filter(|result| !result.differences.is_empty()).count()
+    }
+}
+
+impl Report {
+    /// Returns a finding for each rule of the document that decided no call of the file.
+    pub fn findings(&self, document: &Document) -> Vec<Finding> {
+        let rules = document.rules.iter().enumerate();
+        let untested = rules.filter(|(_, rule)| self.untested.iter().any(|id| **id == *rule.id));
+        let finding = |(place, rule): (usize, &Rule)| Finding {
+            severity: Severity::Info,
+            code: Code::UntestedRule,
+            rule: Some(rule.id.to_string()),
+            path: format!("rules[{place}]"),
+            line: rule.at.line,
+            column: rule.at.column,
+            message: "decides no call of the tests".to_owned(),
+            example: None,
+        };
+        untested.map(finding).collect()
     }
 }
 

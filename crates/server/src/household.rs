@@ -54,10 +54,13 @@ impl Household {
         let named = operator.create_policy(NewPolicy::named("demo")).await;
         let named = named.map_err(Failure::internal)?.object.id;
         let tools = core.gate.known_tools(org).await.map_err(Failure::internal)?;
-        let version = operator.create_policy_version(NewVersion::of(named, policy, tools)).await;
+        let version = operator
+            .create_policy_version(NewVersion::of(named, admin::lint(policy.to_owned(), &tools)))
+            .await;
+        let version = version.map_err(Failure::internal)?.object.id;
+        let untested = operator.untested(named, version).await.map_err(Failure::internal)?;
         let activation = Activation {
-            policy: named,
-            version: version.map_err(Failure::internal)?.object.id,
+            version: untested.pass().map_err(Failure::internal)?,
             mode: PolicyMode::Enforce,
             reason: "The demo's own policy.".to_owned(),
             expected_active: Expected::Anything,

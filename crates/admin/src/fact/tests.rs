@@ -8,7 +8,7 @@ use ledger::{
     Entry,
     record::{
         ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyMode,
-        PolicyTests, PolicyVersion,
+        PolicyTests, PolicyVersion, RETENTION_DAYS,
     },
 };
 use model::{
@@ -39,6 +39,8 @@ fn org() -> Org {
         time_zone: "UTC".into(),
         pro: true,
         stop: None,
+        retention_days: RETENTION_DAYS,
+        pruned_to: 0,
         created_at: Timestamp::EPOCH,
     }
 }
@@ -128,7 +130,7 @@ fn everything(record: &mut Record<'_>) {
     record.activation(Some(&active), active);
     record.shadow_ended(&active);
     record.connector(EventType::ConnectorCredentialSet, Some(&connector()), connector());
-    record.seal_key(sealer().registered().keys().first().unwrap());
+    record.seal_key(EventType::SealKeyRegistered, sealer().registered().keys().first().unwrap());
 }
 
 fn recorded() -> Entry {

@@ -1,6 +1,9 @@
 //! What would come of a call. Nothing is recorded, reserved or run.
 
-use ledger::{CounterScope, Entry, Needs, Request, Snapshot, record::Agent};
+use ledger::{
+    CounterScope, Entry, Needs, Request, Snapshot,
+    record::{Agent, PolicyMode},
+};
 use model::{
     AgentId, DecisionCode, DecisionOutcome, DecisionSource, Mint, Mode, PolicyId, PolicyVersionId,
     SideEffect, Timestamp, ToolName, Visibility,
@@ -115,9 +118,9 @@ impl InOrg<'_> {
         let agent = described(agent);
         let call = dry.call(&agent, now, zone);
         let explanation = policy::explain(policy, &call, Show::Values);
-        let scope = version
-            .filter(|_| dry.counters == Counters::Live)
-            .map(|(policy, _)| CounterScope { policy, livemode: dry.livemode });
+        let scope = version.filter(|_| dry.counters == Counters::Live).map(|(policy, _)| {
+            CounterScope { mode: PolicyMode::Enforce, policy, livemode: dry.livemode }
+        });
         let budgets = self.budgets(&explanation.decision.charges, scope).await?;
         let (visibility, rule) = policy::visibility(policy, &dry.tool);
         Ok(DryRun {
@@ -149,7 +152,8 @@ impl InOrg<'_> {
             Text::Version(id) => Some(*id),
             Text::Draft(_) => None,
         };
-        let (policy, of) = self.compiled(text).await?;
+        let (document, of) = self.text(text).await?;
+        let policy = Policy::compile(&document).map_err(PolicyError::Invalid)?;
         Ok((Asked::Own(policy), of.zip(id)))
     }
 

@@ -4,7 +4,7 @@ use ledger::{Needs, Snapshot, record::Policy};
 use model::{EventType, PolicyId, Timestamp};
 
 use super::Expected;
-use crate::{ChangeError, Changed, InOrg, PolicyError, by::Reason, input};
+use crate::{ChangeError, Changed, InOrg, PolicyError, input};
 
 /// The most policies of an org that are not archived; every turn may look at them.
 const MOST: usize = 200;
@@ -103,13 +103,8 @@ impl InOrg<'_> {
     }
 
     /// Archives a policy no version of which is active; its versions stay readable for ever.
-    pub async fn archive_policy(
-        &self,
-        id: PolicyId,
-        reason: &str,
-    ) -> Result<Changed<Policy>, PolicyError> {
-        let reason = Reason::parse(reason)?;
-        let archived = self.turn(Needs::default(), Some(reason), move |at, record| {
+    pub async fn archive_policy(&self, id: PolicyId) -> Result<Changed<Policy>, PolicyError> {
+        let archived = self.turn(Needs::default(), None, move |at, record| {
             let before = live(at, id)?;
             let active = at.base().map(|base| base.active.as_slice()).unwrap_or_default();
             if active.iter().any(|active| active.policy == id) {

@@ -2,33 +2,63 @@
 
 use ledger::{
     Needs,
-    record::{Policy as Row, PolicyTests},
+    record::{Policy as Row, PolicyTests, PolicyVersion},
 };
 use model::PolicyId;
-use policy::{CaseResult, Policy, Report, Suite, read_suite};
+use policy::{Policy, Report, Suite, read_suite};
 
 use super::{Expected, Text, manage::live};
 use crate::{ChangeError, Changed, InOrg, PolicyError};
 
-/// What came of a file of tests.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TestRun {
-    /// Every result, in the order of the file.
-    pub results: Vec<CaseResult>,
-    /// The rules that decided no call of the file, in the policy's order.
-    pub uncovered: Vec<String>,
+/// The most calls that the service decides for one file of tests.
+const MOST_CALLS: u64 = 10_000;
+
+/// A document and a file of tests that are to be run over it.
+#[derive(Debug, Clone)]
+pub struct Trial {
+    document: String,
+    suite: String,
 }
 
-impl TestRun {
-    /// Returns how many results differ from what was expected.
-    pub fn failed(&self) -> usize {
-        self.results.iter().filter(|result| !result.differences.is_empty()).count()
+impl Trial {
+    /// Returns what comes of the tests. It takes its time.
+    pub fn run(&self) -> Result<Report, PolicyError> {
+        let policy = Policy::compile(&self.document).map_err(PolicyError::Invalid)?;
+        Ok(read(&self.suite)?.run(&policy))
     }
 }
 
-impl From<Report> for TestRun {
-    fn from(report: Report) -> Self {
-        Self { results: report.results, uncovered: report.untested }
+/// A version that has not yet shown that it passes the tests of its policy.
+#[derive(Debug, Clone)]
+pub struct Untested {
+    version: PolicyVersion,
+    suite: Option<String>,
+    /// The policy's revision, which moves when its tests do.
+    revision: u32,
+}
+
+/// A version that passed the tests of its policy as they stood at a revision.
+#[derive(Debug, Clone)]
+pub struct Tested {
+    pub(super) version: PolicyVersion,
+    pub(super) revision: u32,
+}
+
+impl Untested {
+    /// Returns the version as one that passed. It takes its time.
+    pub fn pass(self) -> Result<Tested, PolicyError> {
+        let Self { version, suite, revision } = self;
+        // An older build may have taken what this one cannot read; enforcing that would refuse
+        // every call.
+        let policy = Policy::compile(&version.document).map_err(PolicyError::Invalid)?;
+        if let Some(suite) = suite {
+            let mut failed = read(&suite)?.run(&policy).results;
+            failed.retain(|result| !result.differences.is_empty());
+            if !failed.is_empty() {
+                return Err(PolicyError::TestsFailed(failed));
+            }
+        }
+        Ok(Tested { version, revision })
     }
 }
 
@@ -40,7 +70,7 @@ impl InOrg<'_> {
         suite: &str,
         expected_revision: Expected<u32>,
     ) -> Result<Changed<PolicyTests>, PolicyError> {
-        let cases = read(suite)?.cases();
+        let cases = u32::try_from(read(suite)?.cases()).unwrap_or(u32::MAX);
         let suite = suite.to_owned();
         let put = self.turn(Needs::default(), None, move |at, record| {
             let before = live(at, policy)?;
@@ -48,13 +78,8 @@ impl InOrg<'_> {
                 return Err(ChangeError::Conflict("the policy has another revision by now"));
             }
             let revision = before.revision.saturating_add(1);
-            let tests = PolicyTests {
-                policy,
-                suite: suite.clone(),
-                cases: u32::try_from(cases).unwrap_or(u32::MAX),
-                revision,
-                updated_at: at.now(),
-            };
+            let (suite, updated_at) = (suite.clone(), at.now());
+            let tests = PolicyTests { policy, suite, cases, revision, updated_at };
             Ok(record.policy_tests(Row { revision, ..before.clone() }, tests))
         });
         Ok(put.await?)
@@ -66,45 +91,62 @@ impl InOrg<'_> {
         Ok(self.admin.parts.store.policy_tests(self.org, id).await?)
     }
 
-    /// Runs tests over a text: these, or those that the version's policy has.
-    pub async fn run_policy_tests(
+    /// Returns tests to be run over a text: these, or those that the version's policy has.
+    pub async fn policy_trial(
         &self,
         text: Text,
-        suite: Option<&str>,
-    ) -> Result<TestRun, PolicyError> {
-        let (policy, of) = self.compiled(text).await?;
-        let kept = match (suite, of) {
-            (Some(_), _) => None,
-            (None, Some(of)) => self.admin.parts.store.policy_tests(self.org, of).await?,
+        suite: Option<String>,
+    ) -> Result<Trial, PolicyError> {
+        let (document, of) = self.text(text).await?;
+        let suite = match (suite, of) {
+            (Some(suite), _) => suite,
+            (None, Some(of)) => {
+                let kept = self.admin.parts.store.policy_tests(self.org, of).await?;
+                let none =
+                    || ChangeError::bad_input("suite", "a file of tests; the policy has none");
+                kept.ok_or_else(none)?.suite
+            }
             (None, None) => {
                 let expected = "a file of tests, which a document that is no version has none of";
                 return Err(ChangeError::bad_input("suite", expected).into());
             }
         };
-        match suite.or(kept.as_ref().map(|tests| tests.suite.as_str())) {
-            Some(suite) => Ok(read(suite)?.run(&policy).into()),
-            None => {
-                Err(ChangeError::bad_input("suite", "a file of tests; the policy has none").into())
+        Ok(Trial { document, suite })
+    }
+
+    /// Returns a version of the policy with the tests that it must pass.
+    pub async fn untested(
+        &self,
+        policy: PolicyId,
+        version: model::PolicyVersionId,
+    ) -> Result<Untested, PolicyError> {
+        // The revision first: tests that change after it was read move it.
+        let revision = self.policy(policy).await?.revision;
+        let version = self.policy_version(version).await?;
+        if version.policy != policy {
+            return Err(ChangeError::NotFound("policy version").into());
+        }
+        let suite = self.admin.parts.store.policy_tests(self.org, policy).await?;
+        Ok(Untested { version, suite: suite.map(|tests| tests.suite), revision })
+    }
+
+    /// Returns the document that a text is, and the policy that it is a version of.
+    pub(super) async fn text(&self, text: Text) -> Result<(String, Option<PolicyId>), PolicyError> {
+        match text {
+            Text::Draft(document) => Ok((document, None)),
+            Text::Version(id) => {
+                let version = self.policy_version(id).await?;
+                Ok((version.document, Some(version.policy)))
             }
         }
     }
-
-    /// Returns the policy that a text is, and whose version it is.
-    pub(super) async fn compiled(
-        &self,
-        text: Text,
-    ) -> Result<(Policy, Option<PolicyId>), PolicyError> {
-        let (document, of) = match text {
-            Text::Draft(document) => (document, None),
-            Text::Version(id) => {
-                let version = self.policy_version(id).await?;
-                (version.document, Some(version.policy))
-            }
-        };
-        Ok((Policy::compile(&document).map_err(PolicyError::Invalid)?, of))
-    }
 }
 
-pub(super) fn read(suite: &str) -> Result<Suite, PolicyError> {
-    read_suite(suite).map_err(PolicyError::BadTests)
+fn read(suite: &str) -> Result<Suite, PolicyError> {
+    let suite = read_suite(suite).map_err(PolicyError::BadTests)?;
+    if suite.calls() > MOST_CALLS {
+        let expected = format!("at most {MOST_CALLS} calls, got {}", suite.calls());
+        return Err(ChangeError::bad_input("suite", expected).into());
+    }
+    Ok(suite)
 }

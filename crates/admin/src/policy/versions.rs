@@ -15,21 +15,18 @@ const NUMBERINGS: u32 = 8;
 pub struct NewVersion {
     /// The policy that it is a version of.
     pub policy: PolicyId,
-    /// The document, YAML or JSON.
-    pub document: String,
+    /// The document.
+    pub document: Linted,
     /// What its author says about it.
     pub note: Option<String>,
     /// The version that its author believes to be the latest.
     pub expected_parent: ExpectedVersion,
-    /// The org's tools, which the document is judged against.
-    pub tools: Vec<KnownTool>,
 }
 
 impl NewVersion {
     /// Returns a version of the policy with nothing said about it.
-    pub fn of(policy: PolicyId, document: impl Into<String>, tools: Vec<KnownTool>) -> Self {
-        let expected_parent = ExpectedVersion::Anything;
-        Self { policy, document: document.into(), note: None, expected_parent, tools }
+    pub fn of(policy: PolicyId, document: Linted) -> Self {
+        Self { policy, document, note: None, expected_parent: ExpectedVersion::Anything }
     }
 }
 
@@ -42,16 +39,25 @@ pub enum Text {
     Draft(String),
 }
 
-/// What is to be said of a document.
+/// A document and what is to be said of it; only [`lint`] makes one.
 #[derive(Debug, Clone)]
 pub struct Linted {
-    /// Its digest, when it can decide at all.
-    pub digest: Option<Digest>,
-    /// The findings, in the order of the text.
-    pub findings: Vec<Finding>,
+    document: String,
+    digest: Option<Digest>,
+    findings: Vec<Finding>,
 }
 
 impl Linted {
+    /// Returns the document's digest, when it can decide at all.
+    pub fn digest(&self) -> Option<Digest> {
+        self.digest
+    }
+
+    /// Returns the findings, in the order of the text.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
     /// Returns whether the document may become a version.
     pub fn is_valid(&self) -> bool {
         self.digest.is_some()
@@ -68,15 +74,17 @@ impl Catalog for Tools<'_> {
     }
 }
 
-/// Returns what is to be said of a document, judged against these tools.
-pub fn lint(document: &str, tools: &[KnownTool]) -> Linted {
-    match policy::parse(document) {
+/// Returns a document with what is to be said of it, judged against these tools. It takes its
+/// time: up to two seconds for a large document.
+pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
+    let (digest, findings) = match policy::parse(&document) {
         Ok(parsed) => {
-            let findings = policy::lint(&parsed, &Tools(tools));
-            Linted { digest: Some(Policy::from(parsed).digest()), findings }
+            let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
+            (Some(Policy::from(parsed).digest()), findings)
         }
-        Err(Invalid { findings }) => Linted { digest: None, findings },
-    }
+        Err(Invalid { findings }) => (None, findings),
+    };
+    Linted { document, digest, findings }
 }
 
 impl InOrg<'_> {
@@ -86,9 +94,8 @@ impl InOrg<'_> {
         new: NewVersion,
     ) -> Result<Changed<PolicyVersion>, PolicyError> {
         let note = new.note.as_deref().map(input::note).transpose()?;
-        let linted = lint(&new.document, &new.tools);
-        let Some(digest) = linted.digest.filter(|_| linted.is_valid()) else {
-            return Err(PolicyError::Invalid(Invalid { findings: linted.findings }));
+        let Some(digest) = new.document.digest.filter(|_| new.document.is_valid()) else {
+            return Err(PolicyError::Invalid(Invalid { findings: new.document.findings }));
         };
         let (parent, number) = self.next_number(new.policy).await?;
         let mut version = PolicyVersion {
@@ -96,7 +103,7 @@ impl InOrg<'_> {
             org: self.org,
             policy: new.policy,
             number,
-            document: new.document,
+            document: new.document.document,
             digest,
             note,
             author: Some(self.by.to_string()),

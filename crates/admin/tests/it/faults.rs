@@ -4,7 +4,7 @@ use ledger::LedgerError;
 use store_memory::Doubt;
 
 use crate::{
-    admin::{AccountStore, ChangeError, NewPolicy, NewVersion},
+    admin::{AccountStore, ChangeError, NewPolicy, NewVersion, lint},
     world::{World, agent},
 };
 
@@ -31,7 +31,10 @@ async fn a_fault_is_not_taken_for_a_taken_name() {
     let operator = keyless.operator(&founded);
     assert!(
         operator
-            .create_policy_version(NewVersion::of(founded.policy.id, document, Vec::new()))
+            .create_policy_version(NewVersion::of(
+                founded.policy.id,
+                lint(document.to_owned(), &[])
+            ))
             .await
             .is_err()
     );

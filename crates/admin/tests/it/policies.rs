@@ -8,7 +8,9 @@ use model::{Mint, PolicyId, PolicyVersionId};
 use serde_json::json;
 
 use crate::{
-    admin::{Activation, ChangeError, Expected, Founded, NewPolicy, NewVersion, PolicyError},
+    admin::{
+        Activation, ChangeError, Expected, Founded, InOrg, NewPolicy, NewVersion, PolicyError, lint,
+    },
     world::World,
 };
 
@@ -34,10 +36,10 @@ async fn enforced(world: &World, org: &Founded) -> Option<PolicyVersionId> {
     world.ledger.enter(org.org.id, Enforced).await.unwrap()
 }
 
-fn enforce(version: &PolicyVersion) -> Activation {
+async fn enforce(operator: &InOrg<'_>, version: &PolicyVersion) -> Activation {
+    let untested = operator.untested(version.policy, version.id).await.unwrap();
     Activation {
-        policy: version.policy,
-        version: version.id,
+        version: untested.pass().unwrap(),
         mode: PolicyMode::Enforce,
         reason: "stricter".to_owned(),
         expected_active: Expected::Anything,
@@ -45,7 +47,7 @@ fn enforce(version: &PolicyVersion) -> Activation {
 }
 
 fn of(policy: PolicyId, document: &str) -> NewVersion {
-    NewVersion::of(policy, document, Vec::new())
+    NewVersion::of(policy, lint(document.to_owned(), &[]))
 }
 
 #[tokio::test]
@@ -64,14 +66,14 @@ async fn an_activated_version_decides_from_then_on() {
     let version = operator.create_policy_version(of(policy.id, DENY_ALL)).await.unwrap().object;
     assert_eq!(version.number, 1);
     assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
-    operator.activate_policy(enforce(&version)).await.unwrap();
+    operator.activate_policy(enforce(&operator, &version).await).await.unwrap();
     assert_eq!(enforced(&world, &founded).await, Some(version.id));
     let admin = &world.last_body(&founded)["admin"];
     assert_eq!(admin["event"], "policy.activated");
     assert_eq!(admin["data"]["mode"], "enforce");
     assert_eq!(admin["data"]["previous"], json!(founded.version.id));
     assert_eq!(admin["data"]["digest"], json!(version.digest));
-    let again = operator.activate_policy(enforce(&version)).await;
+    let again = operator.activate_policy(enforce(&operator, &version).await).await;
     assert!(matches!(again, Err(PolicyError::Change(ChangeError::Conflict(_)))));
 }
 
@@ -82,7 +84,7 @@ async fn a_shadow_leaves_the_enforced_version_in_place() {
     let operator = world.operator(&founded);
     let version =
         operator.create_policy_version(of(founded.policy.id, DENY_ALL)).await.unwrap().object;
-    let shadow = Activation { mode: PolicyMode::Shadow, ..enforce(&version) };
+    let shadow = Activation { mode: PolicyMode::Shadow, ..enforce(&operator, &version).await };
     operator.activate_policy(shadow).await.unwrap();
     assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
 }
@@ -124,7 +126,9 @@ async fn what_is_not_there_or_not_ours_cannot_be_used() {
     let operator = world.operator(&ours);
     let foreign = operator.create_policy_version(of(theirs.policy.id, DENY_ALL)).await;
     assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
-    let foreign = operator.activate_policy(enforce(&theirs.version)).await;
+    let foreign = operator.untested(theirs.policy.id, theirs.version.id).await;
+    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
+    let foreign = operator.untested(ours.policy.id, theirs.version.id).await;
     assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy version")))));
 }
 

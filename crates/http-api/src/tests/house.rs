@@ -8,7 +8,8 @@ use std::{
 
 use admin::{
     Activation, Admin, By, Candidate, ConnectorCheck, Expected, InOrg, KeyMode, NewAgent,
-    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, SealKeyActivation, Unfit, register_seal_keys,
+    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, SealKeyActivation, Unfit,
+    register_seal_keys,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -215,7 +216,8 @@ impl Foundation {
         let store = Arc::new(MemoryStore::new(Arc::clone(&clock) as Arc<dyn Clock>));
         let pem = SealKeys::generate_pem(&*entropy);
         let keys = || SealKeys::from_pem(pem.expose()).unwrap();
-        let registered = register_seal_keys(&*store, &keys(), (start, SealKeyActivation::Ahead)).await.unwrap();
+        let registered =
+            register_seal_keys(&*store, &keys(), (start, SealKeyActivation::Ahead)).await.unwrap();
         let sealer = Arc::new(Sealer::new(keys(), registered.set));
         Self::over(store, clock, entropy, sealer)
     }
@@ -323,11 +325,12 @@ async fn connector(org: &InOrg<'_>) -> ConnectorId {
 
 async fn enforce(org: &InOrg<'_>, document: &str) {
     let policy = org.create_policy(NewPolicy::named("test")).await.unwrap().object.id;
-    let new = NewVersion::of(policy, document, Vec::new());
+    let new = NewVersion::of(policy, admin::lint(document.to_owned(), &[]));
     let version = org.create_policy_version(new).await.unwrap().object.id;
     let (mode, reason) = (PolicyMode::Enforce, "for the test".to_owned());
     let expected_active = Expected::Anything;
-    let activation = Activation { policy, version, mode, reason, expected_active };
+    let version = org.untested(policy, version).await.unwrap().pass().unwrap();
+    let activation = Activation { version, mode, reason, expected_active };
     org.activate_policy(activation).await.unwrap();
 }
 

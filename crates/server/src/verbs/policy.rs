@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use admin::{Activation, By, Expected, NewPolicy, NewVersion};
+use admin::{Activation, By, Expected, NewPolicy, NewVersion, Untested};
 use ledger::record::PolicyMode;
 
 use super::{accounts::policy_failure, org_of, stem};
@@ -37,9 +37,8 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     let name = what.policy.unwrap_or_else(|| stem(&what.file));
     let known = core.stores.accounts.policies(org).await;
     let known = known.map_err(|error| Failure::internal(chain(&error)))?;
-    let known = known
-        .into_iter()
-        .find(|policy| policy.name == name && policy.archived_at.is_none());
+    let known =
+        known.into_iter().find(|policy| policy.name == name && policy.archived_at.is_none());
     let policy = if let Some(known) = known {
         known.id
     } else {
@@ -48,12 +47,15 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     };
     let tools = core.gate.known_tools(org).await;
     let tools = tools.map_err(|error| Failure::internal(chain(&error)))?;
-    let version = operator.create_policy_version(NewVersion::of(policy, document, tools)).await;
+    let version =
+        operator.create_policy_version(NewVersion::of(policy, admin::lint(document, &tools))).await;
     let version = version.map_err(|error| policy_failure(&error))?.object;
     let mode = if what.shadow { PolicyMode::Shadow } else { PolicyMode::Enforce };
     let expected_active = Expected::Anything;
-    let (id, reason) = (version.id, what.reason);
-    let activation = Activation { policy, version: id, mode, reason, expected_active };
+    let tested = operator.untested(policy, version.id).await.and_then(Untested::pass);
+    let tested = tested.map_err(|error| policy_failure(&error))?;
+    let reason = what.reason;
+    let activation = Activation { version: tested, mode, reason, expected_active };
     let active = operator.activate_policy(activation).await;
     let active = active.map_err(|error| policy_failure(&error))?;
     print::line(format!(

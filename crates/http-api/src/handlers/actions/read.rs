@@ -4,13 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use gate::{ActionDetail, Place};
 use ledger::record::Action;
-use model::{ActionId, EventType, State};
+use model::{ActionId, State};
 use tokio::time::Instant;
 
 use crate::{
     access::Reader,
     app::{App, Waiter},
     call::Call,
+    cursor::List,
     error::{ApiError, excerpt},
     live::{Ended, Wait, WaitBounds},
     query::{Param, Query},
@@ -25,7 +26,8 @@ pub(crate) const DETAIL: &[Param] = &[Param::One("wait"), Param::Many("expand[]"
 /// `GET /v1/actions`
 pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
     let ListRequest { mut filter, limit } = ListRequest::read(&call.query)?;
-    let after = app.cursors.read(&caller, &call.query)?;
+    let listed = List { name: "actions", org: caller.org(), agent: caller.only_agent() };
+    let after = app.cursors.read(listed, &call.query)?;
     if let Some(own) = caller.only_agent() {
         if filter.agent.is_some_and(|named| named != own) {
             return Reply::ok(&ListView::page(Vec::<ActionView<'_>>::new(), None));
@@ -36,7 +38,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
     let last = page.actions.last().filter(|_| page.has_more);
     let cursor = last.map(|action| {
         let place = Place { created_at: action.created_at, id: action.id };
-        app.cursors.write(place, &caller, &call.query)
+        app.cursors.write(&place, listed, &call.query)
     });
     Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor))
 }
@@ -127,15 +129,12 @@ async fn wait_for(
     }
 }
 
-/// Refuses to begin a wait that a Stop would have ended.
+/// Refuses to begin a wait that a Stop would have ended. What the key was looked up with may be a
+/// moment old, so the record is asked: a Stop that is not there yet is heard by the wait.
 async fn refuse_stopped(app: &App, caller: &Reader) -> Result<(), ApiError> {
     let Reader::Agent(key) = caller else { return Ok(()) };
-    if key.stopped {
-        return Err(stopped(EventType::AgentStopped));
+    match app.gate.stop_of(key.org, key.agent).await? {
+        Some(kind) => Err(stopped(kind)),
+        None => Ok(()),
     }
-    let snapshot = app.gate.ledger().look(key.org).await?;
-    if snapshot.org().is_some_and(|org| org.stop.is_some()) {
-        return Err(stopped(EventType::OrgStopped));
-    }
-    Ok(())
 }

@@ -1,0 +1,128 @@
+//! Retention: payloads that were kept long enough are removed for good, and the org's log says so.
+//!
+//! Payloads go in the order of the log, one turn a batch: what opens the commitments is deleted,
+//! the actions are marked, the org remembers how far it came, and an admin deed tells which part
+//! of the log that was. The deeds themselves stay and still verify.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use ledger::{
+    Change, Needs, Snapshot, StoreDown,
+    record::{Action, Org, Pruned},
+};
+use model::{ActionId, EventType, OrgId, Timestamp};
+
+use crate::{Admin, By, ChangeError, Changed, InOrg, Logged, change::Record};
+
+/// How many deeds one batch looks at, and how many rows of a kind one sweep removes at once.
+const BATCH: usize = 256;
+const DAY: Duration = Duration::from_hours(24);
+/// How long an org may keep payloads, in days.
+const DAYS: std::ops::RangeInclusive<u16> = 1..=3650;
+
+/// What a batch came to.
+enum Step {
+    /// The payloads of so many actions are gone.
+    Removed(usize),
+    /// There were none to remove up to this place of the log.
+    Nothing(u64),
+    /// All that is left is younger.
+    Done,
+}
+
+impl InOrg<'_> {
+    /// Sets how many days payloads are kept once their action is sealed. What a longer time would
+    /// have kept and was removed already does not come back.
+    pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<Org>, ChangeError> {
+        if !DAYS.contains(&days) {
+            return Err(ChangeError::bad_input("retention_days", "a number from 1 to 3650"));
+        }
+        let changed = self.turn(Needs::default(), None, move |at, record| {
+            let before = at.org().ok_or(ChangeError::NotFound("org"))?;
+            if before.retention_days == days {
+                return Err(ChangeError::Conflict("payloads are kept for that long already"));
+            }
+            let after = Org { retention_days: days, ..before.clone() };
+            Ok(record.org(EventType::OrgUpdated, Some(before), after))
+        });
+        changed.await
+    }
+}
+
+impl Admin {
+    /// Removes the payloads that each org has kept long enough, and rows that mean nothing any
+    /// more; returns of how many actions the payloads went. One org's trouble keeps no other's.
+    pub async fn prune(&self) -> Result<usize, StoreDown> {
+        let mut actions = 0;
+        for org in self.parts.store.orgs().await? {
+            match self.prune_org(org.id).await {
+                Ok(pruned) => actions += pruned,
+                Err(error) => tracing::warn!(org = %org.id, %error, "payloads were not pruned"),
+            }
+            while self.parts.store.sweep_out(org.id, BATCH).await? >= BATCH {}
+        }
+        Ok(actions)
+    }
+
+    /// Removes the payloads that the org has kept long enough, and returns of how many actions.
+    pub async fn prune_org(&self, org: OrgId) -> Result<usize, ChangeError> {
+        let (mut from, mut actions) = (0, 0);
+        loop {
+            match self.prune_batch(org, from).await? {
+                Step::Removed(pruned) => actions += pruned,
+                Step::Nothing(to) => from = to,
+                Step::Done => return Ok(actions),
+            }
+        }
+    }
+
+    async fn prune_batch(&self, org: OrgId, from: u64) -> Result<Step, ChangeError> {
+        let snapshot = self.parts.ledger.look(org).await.map_err(ledger::LedgerError::from)?;
+        let Some(row) = snapshot.org() else { return Ok(Step::Done) };
+        let from = from.max(row.pruned_to);
+        let read = self.parts.store.logged(org, from, BATCH).await;
+        let read = read.map_err(ledger::LedgerError::from)?;
+        let ripe: Vec<Logged> =
+            read.into_iter().take_while(|deed| is_ripe(deed, row, snapshot.now())).collect();
+        let Some(last) = ripe.last() else { return Ok(Step::Done) };
+        if ripe.iter().all(|deed| deed.action.is_none()) {
+            return Ok(Step::Nothing(last.seq + 1));
+        }
+        let actions = ripe.iter().filter_map(|deed| deed.action).collect();
+        let needs = Needs { actions, ..Needs::default() };
+        let pruning = self.in_org(org, By::Service);
+        let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
+        Ok(Step::Removed(pruned.await?))
+    }
+}
+
+fn is_ripe(deed: &Logged, org: &Org, now: Timestamp) -> bool {
+    deed.issued_at <= now.before(DAY * u32::from(org.retention_days))
+}
+
+/// Removes the payloads that these deeds commit to, as far as the org at this turn wants it and
+/// nobody else did meanwhile; returns of how many actions.
+fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
+    let Some(org) = at.org() else { return 0 };
+    let fits = |deed: &&Logged| deed.seq >= org.pruned_to && is_ripe(deed, org, at.now());
+    let ripe: Vec<&Logged> = ripe.iter().filter(fits).collect();
+    let about: Vec<&Logged> = ripe.iter().copied().filter(|deed| deed.action.is_some()).collect();
+    let (Some(last), Some(first), Some(end)) = (ripe.last(), about.first(), about.last()) else {
+        return 0;
+    };
+    let actions: BTreeSet<ActionId> = about.iter().filter_map(|deed| deed.action).collect();
+    for action in actions.iter().filter_map(|id| at.action(*id)) {
+        if action.payload_pruned_at.is_none() {
+            let pruned = Action { payload_pruned_at: Some(record.now()), ..action.clone() };
+            record.write(Change::ActionMoved(Box::new(pruned)));
+        }
+    }
+    let count = actions.len();
+    record.pruned(org, (first.seq, end.seq, count));
+    record.write(Change::PayloadsPruned(Pruned {
+        actions: actions.into_iter().collect(),
+        deeds: about.iter().map(|deed| deed.deed).collect(),
+    }));
+    record.write(Change::Org(Org { pruned_to: last.seq + 1, ..org.clone() }));
+    count
+}
