@@ -1,7 +1,6 @@
 //! The signed body of a deed: written one way, read strictly.
 //!
-//! The profile (ASCII keys, no floats) makes sorted `serde_json` output the RFC 8785 form. A body
-//! is read as a deed only if writing it again gives the very same bytes, so no member can be
+//! A body is read as a deed only if writing it again gives the very same bytes, so no member can be
 //! missing, unknown or spelled in a second way.
 
 use model::{DeedId, DeedKind, Digest, OrgId, Timestamp};
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
+    canonical,
     content::{Actor, Content, Subject},
     text::{LogOrigin, Thumbprint},
 };
@@ -16,7 +16,7 @@ use crate::{
 /// The most bytes that a body has.
 pub const MAX_BODY: usize = 16 * 1024;
 /// The deepest nesting in a body.
-const MAX_DEPTH: usize = 8;
+pub(crate) const MAX_DEPTH: usize = 8;
 
 /// What the first deed format is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,9 +81,7 @@ pub enum BodyFault {
 impl Body {
     /// Returns the bytes to be signed.
     pub fn write(&self) -> Result<String, BodyFault> {
-        let value = serde_json::to_value(self).map_err(|e| BodyFault::Shape(e.to_string()))?;
-        check_profile(&value)?;
-        let text = value.to_string();
+        let text = canonical::write(self)?;
         if text.len() > MAX_BODY {
             return Err(BodyFault::Profile(format!("longer than {MAX_BODY} bytes")));
         }
@@ -95,6 +93,19 @@ impl Body {
         if bytes.len() > MAX_BODY {
             return Err(BodyFault::Profile(format!("longer than {MAX_BODY} bytes")));
         }
+        // What is written again as the very same bytes is strict, canonical and whole by that
+        // alone. Everything else is looked at step by step, to say what is wrong with it.
+        match serde_json::from_slice::<Self>(bytes) {
+            Ok(body) if body.is_written_as(bytes) => Ok(body),
+            Ok(_) | Err(_) => Self::read_slowly(bytes),
+        }
+    }
+
+    fn is_written_as(&self, bytes: &[u8]) -> bool {
+        self.kind == self.content.kind() && self.write().is_ok_and(|text| text.as_bytes() == bytes)
+    }
+
+    fn read_slowly(bytes: &[u8]) -> Result<Self, BodyFault> {
         let value = crypto::json::parse(bytes).map_err(|e| BodyFault::Json(e.to_string()))?;
         check_profile(&value)?;
         if value.to_string().as_bytes() != bytes {
@@ -125,7 +136,7 @@ fn check_known(value: &Value) -> Result<(), BodyFault> {
 }
 
 /// Returns an error unless the value has ASCII word keys, no floats, and is not too deep.
-pub(crate) fn check_profile(value: &Value) -> Result<(), BodyFault> {
+fn check_profile(value: &Value) -> Result<(), BodyFault> {
     profile(value, 0)
 }
 

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    body::{Body, BodyFault, check_profile},
+    body::{Body, BodyFault},
+    canonical,
     checkpoint::Checkpoint,
     commitment::Disclosure,
-    dsse::{DEED_TYPE, Envelope, pae},
-    keys::Purpose,
+    dsse::{DEED_TYPE, Envelope},
     seal::{SealFault, Sealer},
     text::{LogOrigin, Thumbprint},
     tree::{TlogProof, TreeHead},
@@ -50,34 +50,35 @@ pub struct Exhibits {
 impl Sealer {
     /// Returns the text of a file of evidence, its list signed with the key of this moment.
     pub fn evidence(&self, exhibits: &Exhibits, at: Timestamp) -> Result<String, SealFault> {
-        let checkpoint = Checkpoint::open_with(&exhibits.checkpoint, self.registered())?;
+        let registered = self.registered();
+        let checkpoint = Checkpoint::open_with(&exhibits.checkpoint, &registered)?;
         let bodies = exhibits
             .deeds
             .iter()
             .map(|exhibit| Body::read(exhibit.body.as_bytes()))
             .collect::<Result<Vec<_>, _>>()?;
         let first = bodies.first().ok_or(SealFault::NoExhibits)?;
-        let signer = self.signer(Purpose::Deed, at)?;
-        let list = List {
-            format: EvidenceFormat::V1,
-            org: first.org,
-            log: checkpoint.log.clone(),
-            issued_at: at,
-            key_id: signer.kid.clone(),
-            as_of: AsOf { size: checkpoint.tree.size, root: checkpoint.tree.root },
-            deeds: bodies.iter().zip(&exhibits.deeds).map(Listed::of).collect(),
-        };
-        let text = list.write()?;
-        let signature = signer.key.sign(&pae(EVIDENCE_TYPE, text.as_bytes()));
+        let manifest = self.sign(EVIDENCE_TYPE, at, |kid| {
+            let list = List {
+                format: EvidenceFormat::V1,
+                org: first.org,
+                log: checkpoint.log.clone(),
+                issued_at: at,
+                key_id: kid.clone(),
+                as_of: AsOf { size: checkpoint.tree.size, root: checkpoint.tree.root },
+                deeds: bodies.iter().zip(&exhibits.deeds).map(Listed::of).collect(),
+            };
+            Ok(list.write()?)
+        })?;
         let form = EvidenceForm {
             object: EvidenceObject::Evidence,
             format: EvidenceFormat::V1,
             deeds: bodies.iter().zip(&exhibits.deeds).map(envelope).collect(),
             proofs: bodies.iter().zip(&exhibits.deeds).map(|pair| proof(pair, exhibits)).collect(),
             consistency: exhibits.consistency.iter().map(ConsistencyForm::of).collect(),
-            keys: serde_json::from_str(&self.registered().to_json()).map_err(shape)?,
+            keys: serde_json::from_str(&registered.to_json()).map_err(shape)?,
             disclosures: bodies.iter().zip(&exhibits.deeds).filter_map(disclosed).collect(),
-            manifest: Envelope::new(EVIDENCE_TYPE, &text, (&signer.kid, &signature)),
+            manifest,
         };
         Ok(serde_json::to_value(form).map_err(shape)?.to_string())
     }
@@ -189,9 +190,7 @@ impl Listed {
 
 impl List {
     fn write(&self) -> Result<String, BodyFault> {
-        let value = serde_json::to_value(self).map_err(shape)?;
-        check_profile(&value)?;
-        Ok(value.to_string())
+        canonical::write(self)
     }
 
     /// Returns the log and tree that the list speaks of.

@@ -91,6 +91,31 @@ pub enum KeyFault {
     OtherPurpose,
 }
 
+/// How a key stands at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is registered and will count.
+    Published,
+    /// It counts.
+    Active,
+    /// It counts for what it signed before.
+    Retired,
+    /// It never counts.
+    Revoked,
+}
+
+impl Standing {
+    /// Returns the word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Active => "active",
+            Self::Retired => "retired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
 impl SealKey {
     /// Returns a key that counts from this moment on.
     pub fn new(public: PublicKey, purpose: Purpose, activated_at: Timestamp) -> Self {
@@ -136,6 +161,16 @@ impl SealKey {
             return Err(KeyFault::Retired);
         }
         Ok(())
+    }
+
+    /// Returns how the key stands at this moment.
+    pub fn standing(&self, now: Timestamp) -> Standing {
+        match self.admits(self.purpose, now) {
+            Ok(()) | Err(KeyFault::OtherPurpose) => Standing::Active,
+            Err(KeyFault::NotYetActive) => Standing::Published,
+            Err(KeyFault::Retired) => Standing::Retired,
+            Err(KeyFault::Revoked) => Standing::Revoked,
+        }
     }
 
     /// Returns the bytes that an older key signs to introduce this one.

@@ -6,6 +6,7 @@
 //! describes the format for other implementations.
 
 mod body;
+mod canonical;
 mod chain;
 mod checkpoint;
 mod commitment;
@@ -39,7 +40,8 @@ pub use form::api_form;
 pub use honesty::{Dishonest, MAX_DATA, honesty_rules};
 pub use key_file::{BadKeyFile, SealKeys};
 pub use keys::{
-    BadKeySet, INTRODUCTION_TYPE, Introduction, KeyFault, KeySet, Purpose, SealKey, thumbprint,
+    BadKeySet, INTRODUCTION_TYPE, Introduction, KeyFault, KeySet, Purpose, SealKey, Standing,
+    thumbprint,
 };
 pub use seal::{SealFault, Sealed, Sealer};
 pub use text::{Amount, BadText, EventName, Ident, LogOrigin, Lsn, Thumbprint, Unit, UserId, Word};

@@ -3,6 +3,8 @@
 //! Whatever is wrong, nothing is sealed: the key must be registered and in its time, and every
 //! deed is verified with the public key before it leaves.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use model::{DeedId, DeedKind, Digest, OrgId, Timestamp};
 
 use crate::{
@@ -10,10 +12,10 @@ use crate::{
     chain::ChainHead,
     checkpoint::Checkpoint,
     content::{Content, Draft},
-    dsse,
+    dsse::{self, Envelope},
     honesty::{self, Dishonest},
     key_file::{PrivateKey, SealKeys},
-    keys::{KeySet, Purpose},
+    keys::{KeySet, Purpose, SealKey},
     note::BadNote,
     text::Thumbprint,
     tree::Node,
@@ -81,17 +83,50 @@ pub struct Sealed {
     pub new_nodes: Vec<Node>,
 }
 
-/// The seal keys at work.
+/// The seal keys at work. They may be exchanged while others seal: each deed is sealed and checked
+/// with one state of them.
 #[derive(Debug)]
 pub struct Sealer {
-    keys: Vec<PrivateKey>,
-    registered: KeySet,
+    at_work: RwLock<Arc<AtWork>>,
+}
+
+/// Private keys and what is published of all keys, as they stand together.
+#[derive(Debug, Clone)]
+struct AtWork {
+    keys: Arc<Vec<PrivateKey>>,
+    registered: Arc<KeySet>,
 }
 
 impl Sealer {
     /// Returns the sealer with these private keys; only those that are registered will sign.
     pub fn new(keys: SealKeys, registered: KeySet) -> Self {
-        Self { keys: keys.into_keys(), registered }
+        let (keys, registered) = (Arc::new(keys.into_keys()), Arc::new(registered));
+        Self { at_work: RwLock::new(Arc::new(AtWork { keys, registered })) }
+    }
+
+    /// Puts the keys of another sealer to work in place of these.
+    pub fn replace(&self, other: &Self) {
+        self.put(other.now());
+    }
+
+    /// Goes by this set of registered keys from now on, with the same private keys.
+    pub fn register(&self, registered: KeySet) {
+        let keys = Arc::clone(&self.now().keys);
+        self.put(Arc::new(AtWork { keys, registered: Arc::new(registered) }));
+    }
+
+    /// Returns whether a loaded key other than this one will count at that time.
+    pub fn has_another(&self, than: &SealKey, at: Timestamp) -> bool {
+        self.now().signers(than.purpose, at).any(|key| key.kid != than.kid())
+    }
+
+    fn now(&self) -> Arc<AtWork> {
+        // Whoever panicked while holding the lock had not begun to write.
+        Arc::clone(&self.at_work.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn put(&self, other: Arc<AtWork>) {
+        *self.at_work.write().unwrap_or_else(PoisonError::into_inner) = other;
     }
 
     /// Seals the draft as the log's next deed and moves the head on.
@@ -108,7 +143,8 @@ impl Sealer {
             return Err(SealFault::Backdated { at: issued_at, last: head.issued_at() });
         }
         check_draft(draft, head.size())?;
-        let signer = self.signer(Purpose::Deed, issued_at)?;
+        let at_work = self.now();
+        let signer = at_work.signer(Purpose::Deed, issued_at)?;
         let body = Body {
             format: Format::V1,
             id: draft.id,
@@ -139,39 +175,56 @@ impl Sealer {
             key_id: signer.kid.clone(),
             new_nodes,
         };
-        self.check(&sealed)?;
+        at_work.check(&sealed)?;
         *head = next;
         Ok(sealed)
     }
 
     /// Returns the head's checkpoint as a note signed with the key of this moment.
     pub fn checkpoint(&self, head: &ChainHead, at: Timestamp) -> Result<String, SealFault> {
-        let key = &self.signer(Purpose::Checkpoint, at)?.key;
+        let at_work = self.now();
+        let key = &at_work.signer(Purpose::Checkpoint, at)?.key;
         let checkpoint = Checkpoint::of(head);
         let note = checkpoint.sign(key)?;
-        match Checkpoint::open_with(&note, &self.registered) {
+        match Checkpoint::open_with(&note, &at_work.registered) {
             Ok(opened) if opened == checkpoint => Ok(note),
             Ok(_) | Err(_) => Err(SealFault::SelfCheck("the checkpoint")),
         }
     }
 
     /// Returns the registered keys.
-    pub fn registered(&self) -> &KeySet {
-        &self.registered
+    pub fn registered(&self) -> Arc<KeySet> {
+        Arc::clone(&self.now().registered)
     }
 
-    /// The newest key that is loaded, registered, and in its time.
-    pub(crate) fn signer(&self, purpose: Purpose, at: Timestamp) -> Result<&PrivateKey, SealFault> {
-        let fits = |key: &&PrivateKey| {
+    /// Signs the payload under its type with the deed key of this moment, which the payload names.
+    pub(crate) fn sign(
+        &self,
+        payload_type: &str,
+        at: Timestamp,
+        payload: impl FnOnce(&Thumbprint) -> Result<String, SealFault>,
+    ) -> Result<Envelope, SealFault> {
+        let at_work = self.now();
+        let signer = at_work.signer(Purpose::Deed, at)?;
+        let text = payload(&signer.kid)?;
+        let signature = signer.key.sign(&dsse::pae(payload_type, text.as_bytes()));
+        Ok(Envelope::new(payload_type, &text, (&signer.kid, &signature)))
+    }
+}
+
+impl AtWork {
+    /// The keys that are loaded, registered, and in their time.
+    fn signers(&self, purpose: Purpose, at: Timestamp) -> impl Iterator<Item = &PrivateKey> {
+        self.keys.iter().filter(move |key| {
             self.registered.find(&key.kid).is_some_and(|entry| entry.admits(purpose, at).is_ok())
-        };
+        })
+    }
+
+    /// The newest of them.
+    fn signer(&self, purpose: Purpose, at: Timestamp) -> Result<&PrivateKey, SealFault> {
         let activated_at =
             |key: &&PrivateKey| self.registered.find(&key.kid).map(|entry| entry.activated_at);
-        self.keys
-            .iter()
-            .filter(fits)
-            .max_by_key(activated_at)
-            .ok_or(SealFault::NoKey { purpose, at })
+        self.signers(purpose, at).max_by_key(activated_at).ok_or(SealFault::NoKey { purpose, at })
     }
 
     /// Checks with public means alone what is about to leave.

@@ -38,7 +38,7 @@ impl Sealer {
         let amendment = specimen::amendment(&mint, amends, subject).ok_or(NO_SPECIMEN)?;
         desk.seal(amendment, at, &mut lines)?;
         let trust = Trust {
-            keys: Some(self.registered().clone()),
+            keys: Some(self.registered().as_ref().clone()),
             known_checkpoint: Some(self.checkpoint(&desk.head, at)?),
             expected_size: Some(3),
         };

@@ -12,3 +12,4 @@ mod tampering;
 mod tree;
 mod vectors;
 mod verifying;
+mod writing;

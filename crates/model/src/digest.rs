@@ -27,7 +27,12 @@ impl Digest {
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(PREFIX)?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let mut hex = [0; 64];
+        let (pairs, _) = hex.as_chunks_mut::<2>();
+        for ([high, low], byte) in pairs.iter_mut().zip(self.0) {
+            (*high, *low) = (symbol(byte >> 4), symbol(byte & 15));
+        }
+        f.write_str(std::str::from_utf8(&hex).unwrap_or_default())
     }
 }
 
@@ -55,6 +60,10 @@ impl FromStr for Digest {
         }
         Ok(Self(bytes))
     }
+}
+
+const fn symbol(nibble: u8) -> u8 {
+    if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
 }
 
 fn nibble(hex: u8) -> Result<u8, BadDigest> {

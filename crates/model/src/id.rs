@@ -85,6 +85,8 @@ id!(/// A caller that acts on its own key.
     AgentId, "agt");
 id!(/// A question to a person about one action.
     ApprovalId, "apr");
+id!(/// One check of an org's log.
+    CheckId, "chk");
 id!(/// A governed system and its tools.
     ConnectorId, "con");
 id!(/// One sealed record.
@@ -124,15 +126,12 @@ impl KeyId {
 
 fn write_body(body: &Uuid, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let number = body.as_u128();
-    for place in (0..BODY_LEN).rev() {
+    let mut text = [0; BODY_LEN];
+    for (place, to) in text.iter_mut().rev().enumerate() {
         let symbol = usize::try_from((number >> (place * 5)) & 31).unwrap_or_default();
-        f.write_str(ALPHABET.get(symbol).map_or("", |byte| ascii(byte)))?;
+        *to = ALPHABET.get(symbol).copied().unwrap_or_default();
     }
-    Ok(())
-}
-
-fn ascii(byte: &u8) -> &str {
-    std::str::from_utf8(std::slice::from_ref(byte)).unwrap_or_default()
+    f.write_str(std::str::from_utf8(&text).unwrap_or_default())
 }
 
 fn read_body(text: &str) -> Option<Uuid> {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use model::Mint;
-use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::support::{Counting, Log, moment, private_keys, public_keys, sealer};
@@ -171,31 +170,5 @@ fn no_candidate_opens_a_commitment_without_its_salt() {
     for candidate in ["true", "false", "null", "\"action.session\"", "[\"action.session\",true]"] {
         assert_ne!(crypto::sha256(candidate), digest);
         assert_ne!(crypto::sha256(format!("[\"\",\"action.session\",{candidate}]")), digest);
-    }
-}
-
-fn profile_value() -> impl Strategy<Value = Value> {
-    let limit = crypto::json::MAX_INTEGER;
-    let leaf = prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        (-limit..=limit).prop_map(Value::from),
-        "[^\u{0}]{0,12}".prop_map(Value::from),
-    ];
-    leaf.prop_recursive(4, 32, 6, |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-            prop::collection::btree_map("[a-z0-9_]{1,8}", inner, 0..6)
-                .prop_map(|members| Value::Object(members.into_iter().collect())),
-        ]
-    })
-}
-
-proptest! {
-    #[test]
-    fn sorted_serde_output_of_the_profile_is_the_canonical_form(value in profile_value()) {
-        let sorted = value.to_string();
-        prop_assert_eq!(sorted.as_bytes(), crypto::json::canonical(&value));
-        prop_assert_eq!(crypto::json::parse(sorted.as_bytes()).unwrap(), value);
     }
 }

@@ -26,6 +26,12 @@ pub(super) const CHECKPOINT_SEED: &str =
 #[derive(Default)]
 pub(super) struct Counting(AtomicU64);
 
+impl From<u64> for Counting {
+    fn from(start: u64) -> Self {
+        Self(AtomicU64::new(start))
+    }
+}
+
 impl Entropy for Counting {
     fn fill(&self, buffer: &mut [u8]) {
         let count = self.0.fetch_add(1, Ordering::Relaxed).to_be_bytes();
