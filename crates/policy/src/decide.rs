@@ -11,6 +11,7 @@ use crate::{
     document::{Clause, Excluded, Fallback, Rule, Source},
     expr::{Failure, Machine, Scope},
     policy::Policy,
+    prove::Want,
 };
 
 /// What a policy says of a call.
@@ -65,7 +66,7 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
     let candidates = policy.tools.candidates(document, call.call.tool);
     let matched = policy
         .tools
-        .walk(document, (&candidates, &scope), |rule| rule.verdict(&mut machine))
+        .walk(document, (&candidates, &scope), |_, rule| rule.verdict(&mut machine))
         .transpose();
     let decision = match matched {
         Ok(Some(rule)) => by_rule(rule),
@@ -79,6 +80,34 @@ pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
     match budget::charges(budgets, call, &mut machine) {
         Ok(charges) => Decision { charges, ..decision },
         Err(failure) => unavailable(decision.rule_id.as_ref(), failure),
+    }
+}
+
+/// What ended the walk over the rules.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum First<'p> {
+    /// The rule at this place decided.
+    Rule(usize, &'p Rule),
+    /// The condition of the rule at this place had no value.
+    Failed(usize, &'p Rule),
+    /// No rule covers the call and holds.
+    Default,
+}
+
+/// Returns what ends the walk over the rules for the call; budgets are not asked.
+pub(crate) fn first<'p>(policy: &'p Policy, call: &Call<'_>) -> First<'p> {
+    let document = &policy.document;
+    let scope = Scope::new(call);
+    let mut machine = Machine::new(&scope);
+    let candidates = policy.tools.candidates(document, call.call.tool);
+    let ended = policy.tools.walk(document, (&candidates, &scope), |place, rule| {
+        rule.verdict(&mut machine).map(|verdict| (place, verdict.is_ok()))
+    });
+    let Some((place, is_ok)) = ended else { return First::Default };
+    match document.rules.get(place) {
+        Some(rule) if is_ok => First::Rule(place, rule),
+        Some(rule) => First::Failed(place, rule),
+        None => First::Default,
     }
 }
 
@@ -102,6 +131,17 @@ impl Rule {
         match machine.holds(when.expr()) {
             Ok(holds) => holds.then_some(Ok(self)),
             Err(failure) => Some(Err(Broken { rule: self, when, failure })),
+        }
+    }
+
+    /// Returns what the rule's condition comes to for the call, covered or not.
+    pub(crate) fn comes_to(&self, call: &Call<'_>) -> Want {
+        let scope = Scope::new(call);
+        let mut machine = Machine::new(&scope);
+        match self.when.as_ref().map(|when| machine.holds(when.expr())) {
+            None | Some(Ok(true)) => Want::True,
+            Some(Ok(false)) => Want::False,
+            Some(Err(_)) => Want::Fails,
         }
     }
 

@@ -301,6 +301,7 @@ fn whole(code: Code, message: String) -> Invalid {
         line: 1,
         column: 1,
         message,
+        example: None,
     };
     Invalid { findings: vec![finding] }
 }

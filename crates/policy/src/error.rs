@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::sample::Sample;
+
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -79,15 +81,17 @@ codes! {
     CanError = "can_error",
     /// A field that a tool's schema does not have.
     UnknownField = "unknown_field",
-    /// A comparison that has the same answer for every call.
-    AlwaysSame = "always_same",
+    /// A condition or a comparison that is false for no call.
+    AlwaysTrue = "always_true",
+    /// A condition or a comparison that holds for no call.
+    AlwaysFalse = "always_false",
     /// A pattern that covers none of the tools there are.
     UnknownTool = "unknown_tool",
     /// A pattern without a dot covers tools of several connectors.
     PatternWithoutDot = "pattern_without_dot",
     /// A rule that can never decide, since rules above take every call.
     Unreachable = "unreachable",
-    /// A rule that can never decide, since one above has the same condition.
+    /// A rule that can never decide, since conditions above take every call for which it holds.
     Shadowed = "shadowed",
     /// A rule that allows tools that write without a condition.
     BroadAllow = "broad_allow",
@@ -95,6 +99,12 @@ codes! {
     DefaultAllow = "default_allow",
     /// A budget that no call can be charged to.
     BudgetNeverReached = "budget_never_reached",
+    /// A budget that refuses every call, or before which another one always refuses.
+    BudgetAlwaysFirst = "budget_always_first",
+    /// An approval for which there are too few people.
+    ApprovalNobody = "approval_nobody",
+    /// A rule that decided no call of the tests.
+    UntestedRule = "untested_rule",
 }
 
 /// One thing to say about a policy document.
@@ -114,6 +124,8 @@ pub struct Finding {
     pub column: u32,
     /// A sentence for the author.
     pub message: String,
+    /// A call that shows it, confirmed by the evaluator.
+    pub example: Option<Box<Sample>>,
 }
 
 impl fmt::Display for Finding {

@@ -24,20 +24,21 @@ mod value;
 
 use std::time::Duration;
 
-use value::Sort;
-
 pub use decimal::{BadDecimal, Decimal};
 
-pub(crate) use ast::{Expr, Junction, Problem};
-pub(crate) use check::{condition, doubts};
+pub(crate) use ast::{Access, Expr, Fold, Junction, Kind, Problem};
+pub(crate) use check::{condition, doubts, sorts};
 pub(crate) use eval::Machine;
 pub(crate) use failure::Failure;
-pub(crate) use guard::{Guard, Key, Operand, Plain, guards};
-pub(crate) use names::hint;
+pub(crate) use functions::Function;
+pub(crate) use guard::{Branch, Guard, Key, Operand, Plain, guards};
+pub(crate) use names::{Fact, hint};
+pub(crate) use ops::{Binary, ORDERED};
 pub(crate) use parse::{Constants, Parsed, parse};
 pub(crate) use scope::{Scope, instant};
+pub(crate) use shape::Sorts;
 pub(crate) use slots::Slots;
-pub(crate) use value::Value;
+pub(crate) use value::{List, Sort, Value};
 
 #[cfg(test)]
 mod tests;

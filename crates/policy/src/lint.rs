@@ -1,25 +1,37 @@
-//! What a usable document probably does not mean to say, judged against the tools there are.
+//! What a usable document probably does not mean to say, judged against the tools and the people
+//! there are.
 //!
-//! Nothing here is a guess: a finding is only made where the patterns or a tool's schema prove it.
+//! Nothing here is a guess: a finding is only made where patterns, a tool's schema or the decision
+//! procedure prove it, and an example is only given where the evaluator confirms it.
 
+mod budgets;
 mod conditions;
+mod people;
 mod reach;
+mod schema;
 
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use model::{DecisionOutcome, SideEffect};
+use model::{DecisionOutcome, Role, SideEffect};
 use serde_json::Value;
 
 use crate::{
+    decide::{First, first},
     document::{Document, Rule},
     error::{Code, Finding, Severity},
     expr::hint,
     glob::Glob,
+    policy::Policy,
+    prove::{self, Prover},
+    sample::Sample,
     tree::Mark,
 };
+
+/// The work that all proofs of one lint may take, in cubes.
+const MAX_CUBES: usize = 200_000;
 
 /// The tools that an org has.
 pub trait Catalog {
@@ -38,39 +50,93 @@ pub struct KnownTool {
     pub side_effect: Option<SideEffect>,
 }
 
+/// The people of an org.
+pub trait Directory {
+    /// Returns those who may approve at all; nothing where people are not known.
+    fn approvers(&self) -> Option<Vec<Approver>>;
+}
+
+/// A person who may approve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approver {
+    /// What `member:…` may call the person: an id, an address.
+    pub names: Vec<String>,
+    /// The person's role.
+    pub role: Role,
+}
+
+/// An org of which neither tools nor people are known.
+#[derive(Debug, Clone, Copy)]
+pub struct Unknown;
+
+impl Catalog for Unknown {
+    fn tools(&self) -> Vec<KnownTool> {
+        Vec::new()
+    }
+}
+
+impl Directory for Unknown {
+    fn approvers(&self) -> Option<Vec<Approver>> {
+        None
+    }
+}
+
 /// Returns what is worth saying of the document, in the order of the text.
 ///
 /// A finding of severity `error` means that the document should not be activated: a rule that can
 /// never decide, or a condition that fails for calls that a tool's schema allows.
-pub fn lint(document: &Document, catalog: &dyn Catalog) -> Vec<Finding> {
+pub fn lint(document: &Document, catalog: &dyn Catalog, directory: &dyn Directory) -> Vec<Finding> {
     let mut tools = catalog.tools();
     tools.sort_by(|left, right| left.name.cmp(&right.name));
+    let policy = Policy::from(document.clone());
+    let names: Vec<Option<Glob>> = tools.iter().map(|tool| Glob::parse(&tool.name).ok()).collect();
+    let mut prover = Prover::new(&tools, MAX_CUBES);
     let mut findings = Vec::new();
+    let mut reached = Vec::new();
     if document.default.outcome == DecisionOutcome::Allow {
         let message = "every call that no rule covers is allowed";
         findings.push(about(Code::DefaultAllow, Severity::Warning, "default", message));
     }
-    for (place, rule) in document.rules.iter().enumerate() {
-        let mut report = Report { place, rule, findings: &mut findings };
-        patterns(&mut report, &tools);
-        if reach::is_reachable(&mut report, document) {
-            broad_allow(&mut report, &tools);
-            conditions::check(&mut report, document, &tools);
+    for (place, (rule, own)) in document.rules.iter().zip(&policy.document.rules).enumerate() {
+        let known = Known { document, policy: &policy, tools: &tools, names: &names };
+        let mut report = Report { place, rule, own, known, findings: &mut findings };
+        patterns(&mut report);
+        let is_reached = reach::is_reachable(&mut report, &mut prover);
+        if is_reached {
+            reached.push(rule);
+            broad_allow(&mut report);
+            conditions::can_fail(&mut report, &mut prover);
+            conditions::always_true(&mut report, &mut prover);
         }
     }
-    reach::budgets(document, &mut findings);
+    budgets::check(document, &reached, &mut findings);
+    people::check(document, directory, &mut findings);
     findings.sort_by_key(|finding| (finding.line, finding.column));
     findings
 }
 
+/// What all findings are judged by.
+#[derive(Clone, Copy)]
+struct Known<'k> {
+    document: &'k Document,
+    /// The document ready to decide.
+    policy: &'k Policy,
+    tools: &'k [KnownTool],
+    /// The tools' names as patterns, in the same order.
+    names: &'k [Option<Glob>],
+}
+
 /// Findings about one rule.
-struct Report<'f> {
+struct Report<'f, 'k> {
     place: usize,
-    rule: &'f Rule,
+    rule: &'k Rule,
+    /// The same rule in the policy that decides.
+    own: &'k Rule,
+    known: Known<'k>,
     findings: &'f mut Vec<Finding>,
 }
 
-impl Report<'_> {
+impl<'k> Report<'_, 'k> {
     fn push(&mut self, code: Code, severity: Severity, message: impl Into<String>) {
         self.push_at(code, severity, (self.rule.at, ""), message);
     }
@@ -90,16 +156,35 @@ impl Report<'_> {
             line: at.line,
             column: at.column,
             message: message.into(),
+            example: None,
         });
+    }
+
+    /// Adds a call that shows the last finding.
+    fn show(&mut self, example: Option<Box<Sample>>) {
+        if let Some(last) = self.findings.last_mut() {
+            last.example = example;
+        }
+    }
+
+    /// Returns the rules above, as they decide.
+    fn above(&self) -> &'k [Rule] {
+        self.known.policy.document.rules.get(..self.place).unwrap_or_default()
+    }
+
+    /// Returns whether the rule's own condition comes to this for the call, which it covers.
+    fn comes_to(&self, sample: &Sample, want: prove::Want) -> bool {
+        self.own.covers(&sample.tool) && self.own.comes_to(&sample.call()) == want
     }
 }
 
 fn about(code: Code, severity: Severity, path: &str, message: impl Into<String>) -> Finding {
     let (path, message) = (path.to_owned(), message.into());
-    Finding { severity, code, rule: None, path, line: 1, column: 1, message }
+    Finding { severity, code, rule: None, path, line: 1, column: 1, message, example: None }
 }
 
-fn patterns(report: &mut Report<'_>, tools: &[KnownTool]) {
+fn patterns(report: &mut Report<'_, '_>) {
+    let tools = report.known.tools;
     for glob in &report.rule.globs {
         let text = glob.as_str();
         if text != "*" && !text.contains('.') {
@@ -114,18 +199,22 @@ fn patterns(report: &mut Report<'_>, tools: &[KnownTool]) {
     }
 }
 
-fn broad_allow(report: &mut Report<'_>, tools: &[KnownTool]) {
+fn broad_allow(report: &mut Report<'_, '_>) {
     let rule = report.rule;
     if rule.outcome != DecisionOutcome::Allow || rule.when.is_some() {
         return;
     }
     let broad = |glob: &Glob| glob.literal().is_none();
-    let writes = tools.iter().find(|tool| {
+    let writes = report.known.tools.iter().find(|tool| {
         tool.side_effect != Some(SideEffect::Read)
             && rule.globs.iter().any(|glob| broad(glob) && glob.is_match(&tool.name))
     });
     if let Some(tool) = writes {
         let message = format!("allows `{}` without a condition, and that tool writes", tool.name);
         report.push(Code::BroadAllow, Severity::Warning, message);
+        report.show(prove::plain_call(tool).filter(|sample| {
+            matches!(first(report.known.policy, &sample.call()),
+                First::Rule(place, _) if place == report.place)
+        }));
     }
 }

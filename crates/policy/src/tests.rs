@@ -3,6 +3,7 @@
 mod fuzz;
 mod globs;
 mod page;
+mod replay;
 mod schema;
 mod trace;
 

@@ -13,7 +13,7 @@ use std::{
 
 use crate::{
     document::{Document, Rule},
-    expr::{Guard, Scope, guards},
+    expr::{Branch, Guard, Key, Operand, Scope, guards},
 };
 use index::Index;
 
@@ -86,14 +86,14 @@ impl Tools {
         &self,
         document: &'p Document,
         (candidates, scope): (&Candidates, &'s Scope<'s>),
-        mut visit: impl FnMut(&'p Rule) -> Option<T>,
+        mut visit: impl FnMut(usize, &'p Rule) -> Option<T>,
     ) -> Option<T> {
         let mut look = |place: usize| {
             let guard = self.guards.get(place).and_then(Option::as_ref);
             if guard.is_some_and(|guard| guard.rules_out(scope)) {
                 return None;
             }
-            document.rules.get(place).and_then(&mut visit)
+            document.rules.get(place).and_then(|rule| visit(place, rule))
         };
         match candidates.index(&self.guards) {
             Some(index) => index.walk(scope, &mut look),
@@ -140,15 +140,20 @@ impl Candidates {
 ///
 /// The choice is the policy's, not a tool's: a decision must not depend on what was called before.
 fn rarest(guards: Vec<Vec<Guard>>) -> Vec<Option<Guard>> {
-    let mut shared: HashMap<_, usize> = HashMap::new();
-    for guard in guards.iter().flatten() {
-        for key in &guard.keys {
-            *shared.entry((guard.operand.clone(), key.clone())).or_default() += 1;
-        }
+    let mut shared: HashMap<(Operand, Key), usize> = HashMap::new();
+    for (branch, key) in guards.iter().flatten().flat_map(keys) {
+        *shared.entry((branch.operand.clone(), key.clone())).or_default() += 1;
     }
     let crowd = |guard: &Guard| -> usize {
-        let keys = guard.keys.iter();
-        keys.map(|key| shared.get(&(guard.operand.clone(), key.clone())).unwrap_or(&0)).sum()
+        let keys = keys(guard);
+        keys.map(|(branch, key)| {
+            shared.get(&(branch.operand.clone(), key.clone())).copied().unwrap_or_default()
+        })
+        .sum()
     };
     guards.into_iter().map(|guards| guards.into_iter().min_by_key(crowd)).collect()
+}
+
+fn keys(guard: &Guard) -> impl Iterator<Item = (&Branch, &Key)> {
+    guard.branches.iter().flat_map(|branch| branch.keys.iter().map(move |key| (branch, key)))
 }

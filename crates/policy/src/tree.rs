@@ -285,6 +285,7 @@ fn finding(span: Span, message: impl Into<String>) -> Finding {
         line,
         column,
         message: message.into(),
+        example: None,
     }
 }
 

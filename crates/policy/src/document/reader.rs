@@ -104,6 +104,7 @@ impl<'t> Reader<'t> {
             line: at.line,
             column: at.column,
             message: message.into(),
+            example: None,
         });
     }
 

@@ -44,6 +44,11 @@ pub(crate) fn wanted(expr: &Expr, sorts: &[Sort], what: &str) -> Result<(), Prob
     Err(wrong(expr.span, message))
 }
 
+/// Returns the kinds of value that the expression can have for any call.
+pub(crate) fn sorts(expr: &Expr) -> Sorts {
+    Checker::new(None).shape(expr).map_or(Sorts::ALL, |shape| shape.sorts)
+}
+
 /// Refuses an expression that can have no value at all.
 #[cfg(test)]
 pub(super) fn kinds(expr: &Expr) -> Result<(), Problem> {
@@ -225,13 +230,16 @@ impl<'s> Checker<'s> {
         match op {
             Binary::Equal | Binary::NotEqual => {
                 if left.comparable().and(right.comparable()) == Sorts::NONE {
-                    let constant = if op == Binary::Equal { "false" } else { "true" };
+                    let (constant, code) = match op {
+                        Binary::Equal => ("false", Code::AlwaysFalse),
+                        _ => ("true", Code::AlwaysTrue),
+                    };
                     let message = format!(
                         "always {constant}: {} never equals {}",
                         left.names(),
                         right.names()
                     );
-                    self.doubts.push(Doubt { span, code: Code::AlwaysSame, message });
+                    self.doubts.push(Doubt { span, code, message });
                 }
                 return Ok(Shape::BOOL);
             }

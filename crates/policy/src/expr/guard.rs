@@ -1,7 +1,9 @@
-//! What a condition needs at least: one comparison with written-out values that must hold.
+//! What a condition needs at least: one comparison with written-out values that must hold, or one
+//! of a few.
 //!
 //! A condition whose guard is definitely false is false, whatever else stands in it, because `&&`
-//! takes a false side even beside an error. A value that is missing is not definitely different.
+//! takes a false side even beside an error. A value that is missing, or of a kind that the
+//! comparison does not take, is not definitely different.
 
 use std::cmp::Ordering;
 
@@ -9,6 +11,7 @@ use serde_json::Value as Json;
 
 use super::{
     ast::{Access, Expr, Kind},
+    functions::Function,
     names::Fact,
     ops::Binary,
     scope::Scope,
@@ -31,6 +34,10 @@ pub(crate) enum Operand {
 pub(crate) enum Key {
     Text(Box<str>),
     Plain(Plain),
+    /// The start of a text.
+    Start(Box<str>),
+    /// The end of a text.
+    End(Box<str>),
 }
 
 /// A value that is no text.
@@ -45,10 +52,18 @@ pub(crate) enum Plain {
 
 /// The most values that a guard compares with; each is kept for each rule.
 const MAX_KEYS: usize = 64;
+/// The most sides of an `||` that a guard is made of.
+const MAX_BRANCHES: usize = 8;
 
-/// One comparison: the operand must equal one of the keys.
+/// Comparisons of which at least one must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Guard {
+    pub(crate) branches: Vec<Branch>,
+}
+
+/// One comparison: the operand must be one of the keys, or start or end so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Branch {
     pub(crate) operand: Operand,
     pub(crate) keys: Vec<Key>,
 }
@@ -56,8 +71,10 @@ pub(crate) struct Guard {
 impl Guard {
     /// Returns whether the condition cannot hold for this call.
     pub(crate) fn rules_out<'v>(&self, scope: &'v Scope<'v>) -> bool {
-        let Some(value) = self.operand.value(scope) else { return false };
-        !self.keys.iter().any(|key| key.is(&value))
+        self.branches.iter().all(|branch| {
+            let Some(value) = branch.operand.value(scope) else { return false };
+            branch.keys.iter().all(|key| key.differs(&value))
+        })
     }
 }
 
@@ -73,11 +90,15 @@ impl Operand {
 }
 
 impl Key {
-    fn is(&self, value: &Value<'_>) -> bool {
+    /// Returns whether the comparison is false for the value, and no error.
+    fn differs(&self, value: &Value<'_>) -> bool {
         match (self, value) {
-            (Self::Text(key), Value::Text(text)) => **key == **text,
-            (Self::Text(_), _) => false,
-            (Self::Plain(key), value) => Plain::of(value) == Some(*key),
+            (Self::Text(key), Value::Text(text)) => **key != **text,
+            (Self::Text(_), _) => true,
+            (Self::Plain(key), value) => Plain::of(value) != Some(*key),
+            (Self::Start(key), Value::Text(text)) => !text.starts_with(&**key),
+            (Self::End(key), Value::Text(text)) => !text.ends_with(&**key),
+            (Self::Start(_) | Self::End(_), _) => false,
         }
     }
 }
@@ -119,10 +140,19 @@ impl Plain {
 pub(crate) fn guards(condition: &Expr) -> Vec<Guard> {
     match &condition.kind {
         Kind::And(parts) => parts.iter().flat_map(guards).collect(),
+        Kind::Or(parts) => {
+            // Every side needs a guard of its own, or the whole may hold without any of them.
+            let sides: Option<Vec<Guard>> =
+                parts.iter().map(|part| guards(part).into_iter().min_by_key(breadth)).collect();
+            let branches: Vec<Branch> =
+                sides.into_iter().flatten().flat_map(|guard| guard.branches).collect();
+            let fits = (1..=MAX_BRANCHES).contains(&branches.len());
+            fits.then_some(Guard { branches }).into_iter().collect()
+        }
         Kind::Binary { op: Binary::Equal, left, right } => {
             let guard = |operand: &Expr, value: &Expr| {
                 let Kind::Literal(value) = &value.kind else { return None };
-                Some(Guard { operand: self::operand(operand)?, keys: vec![key(value)?] })
+                single(operand, Some(vec![key(value)?]))
             };
             guard(left, right).or_else(|| guard(right, left)).into_iter().collect()
         }
@@ -130,11 +160,33 @@ pub(crate) fn guards(condition: &Expr) -> Vec<Guard> {
             let Kind::Literal(values) = &right.kind else { return Vec::new() };
             let values = values.as_array().filter(|values| values.len() <= MAX_KEYS);
             let keys = values.and_then(|values| values.iter().map(key).collect());
-            let guard = operand(left).zip(keys).map(|(operand, keys)| Guard { operand, keys });
-            guard.into_iter().collect()
+            single(left, keys).into_iter().collect()
+        }
+        Kind::Call { function: Function::StartsWith, args } => affix(args, Key::Start),
+        Kind::Call { function: Function::EndsWith, args } => affix(args, Key::End),
+        Kind::Glob { of, pattern } => {
+            // What is no text is an error, not a difference, so even a whole text is a start here.
+            let start = pattern.as_str().split('*').next().filter(|start| !start.is_empty());
+            single(of, start.map(|start| vec![Key::Start(start.into())])).into_iter().collect()
         }
         _ => Vec::new(),
     }
+}
+
+fn breadth(guard: &Guard) -> usize {
+    guard.branches.iter().map(|branch| branch.keys.len()).sum()
+}
+
+fn single(operand: &Expr, keys: Option<Vec<Key>>) -> Option<Guard> {
+    let branch = Branch { operand: self::operand(operand)?, keys: keys? };
+    Some(Guard { branches: vec![branch] })
+}
+
+fn affix(args: &[Expr], key: fn(Box<str>) -> Key) -> Vec<Guard> {
+    let [of, text] = args else { return Vec::new() };
+    let Kind::Literal(text) = &text.kind else { return Vec::new() };
+    let keys = text.as_str().filter(|text| !text.is_empty()).map(|text| vec![key(text.into())]);
+    single(of, keys).into_iter().collect()
 }
 
 fn operand(expr: &Expr) -> Option<Operand> {

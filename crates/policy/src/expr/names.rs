@@ -38,6 +38,11 @@ impl Fact {
         ("now", Self::Now),
     ];
 
+    /// Returns the name that expressions use.
+    pub(crate) fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, fact)| *fact == self).map_or("", |(name, _)| name)
+    }
+
     /// Returns the fact of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, fact)| *fact)

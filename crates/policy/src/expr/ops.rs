@@ -46,7 +46,8 @@ impl Binary {
     }
 }
 
-const ORDERED: &[(Sort, Sort, Sort)] = &[
+/// What has an order with what.
+pub(crate) const ORDERED: &[(Sort, Sort, Sort)] = &[
     (Int, Int, Bool),
     (Int, Double, Bool),
     (Double, Int, Bool),

@@ -1,31 +1,34 @@
-//! Whether a condition can fail for calls that a tool's schema allows.
+//! Whether a condition can fail for calls that a tool's schema allows, and whether it is ever false.
 
 use std::collections::BTreeSet;
 
-use super::{KnownTool, Report};
+use super::{Report, reach, schema};
 use crate::{
-    document::{Document, within},
+    document::within,
     error::{Code, Severity},
     expr,
+    glob::Glob,
+    lint::KnownTool,
+    prove::{Answer, Goal, Judgement, Prover, Want},
+    sample::Sample,
 };
 
 /// A rule over more tools is judged by the first so many; the others will mostly be alike.
 const MOST_TOOLS: usize = 50;
 
 /// Tells what may fail, once for each place in the condition.
-pub(super) fn check(report: &mut Report<'_>, document: &Document, tools: &[KnownTool]) {
+pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
     let Some(when) = &report.rule.when else { return };
-    let rule = report.rule;
-    let covered = tools.iter().filter(|tool| rule.covers(&tool.name));
-    let reached = covered.filter(|tool| {
-        let above = document.rules.get(..report.place).unwrap_or_default();
-        !above.iter().any(|rule| rule.when.is_none() && rule.covers(&tool.name))
+    let (rule, above) = (report.rule, report.above());
+    let tools = report.known.tools.iter().zip(report.known.names);
+    let reached = tools.filter(|(tool, _)| {
+        rule.covers(&tool.name)
+            && !above.iter().any(|rule| rule.when.is_none() && rule.covers(&tool.name))
     });
     let mut told = BTreeSet::new();
-    let reached: Vec<&KnownTool> = reached.take(MOST_TOOLS).collect();
-    for tool in reached {
-        let (code_and_spans, name) = (expr::doubts(when.expr(), &tool.input_schema), &tool.name);
-        let found = match code_and_spans {
+    let reached: Vec<(&KnownTool, &Option<Glob>)> = reached.take(MOST_TOOLS).collect();
+    for (tool, name) in reached {
+        let found = match expr::doubts(when.expr(), &tool.input_schema) {
             Ok(doubts) => doubts
                 .into_iter()
                 .map(|doubt| (doubt.span, doubt.code, doubt.message))
@@ -33,12 +36,50 @@ pub(super) fn check(report: &mut Report<'_>, document: &Document, tools: &[Known
             Err(problem) => vec![(problem.span, Code::CanError, problem.message)],
         };
         for (span, code, message) in found {
-            if told.insert((span.start, code)) {
-                let severity =
-                    if code == Code::CanError { Severity::Error } else { Severity::Warning };
-                let at = within(&document.text, when.at, &when.text, span.start);
-                report.push_at(code, severity, (at, ".when"), format!("for `{name}`: {message}"));
+            if !told.insert((span.start, code)) {
+                continue;
+            }
+            let at = within(&report.known.document.text, when.at, &when.text, span.start);
+            let message = format!("for `{}`: {message}", tool.name);
+            if code == Code::CanError {
+                report.push_at(code, Severity::Error, (at, ".when"), message);
+                let example = name.as_ref().and_then(|name| fails(report, prover, (tool, name)));
+                report.show(example);
+            } else {
+                report.push_at(code, Severity::Warning, (at, ".when"), message);
             }
         }
+    }
+}
+
+/// Returns a call of the tool that fits its schema and for which the condition has no value.
+fn fails<'k>(
+    report: &Report<'_, 'k>,
+    prover: &mut Prover<'k>,
+    (tool, name): (&KnownTool, &'k Glob),
+) -> Option<Box<Sample>> {
+    let mut goals = reach::goals(report.own, Want::Fails);
+    goals.push(Goal::Covered(std::slice::from_ref(name)));
+    let answer = prover.ask(goals, |sample| {
+        let fits = schema::fits(&tool.input_schema, &sample.args);
+        if fits && report.comes_to(sample, Want::Fails) { Judgement::Yes } else { Judgement::No }
+    });
+    match answer {
+        Answer::Example(sample) => Some(sample),
+        Answer::Never(_) | Answer::NotProven => None,
+    }
+}
+
+/// Tells a condition that is false for no call.
+pub(super) fn always_true<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
+    let Some(when) = &report.rule.when else { return };
+    let answer = prover.ask(reach::goals(report.own, Want::False), |sample| {
+        if report.comes_to(sample, Want::False) { Judgement::Yes } else { Judgement::No }
+    });
+    if let Answer::Never(_) = answer {
+        let message = "the condition is false for no call; leave it out, or say what it is to ask";
+        report.push_at(Code::AlwaysTrue, Severity::Warning, (when.at, ".when"), message);
+        let example = reach::any_call(report, prover, Want::True);
+        report.show(example);
     }
 }

@@ -1,69 +1,124 @@
-//! Whether a rule or a budget can ever have an effect.
+//! Whether a rule can ever decide.
 
-use model::DecisionOutcome;
-
-use super::{Report, about};
+use super::Report;
 use crate::{
-    document::{Document, Rule},
-    error::{Code, Finding, Severity},
+    decide::{First, first},
+    document::Rule,
+    error::{Code, Severity},
     glob::Glob,
+    prove::{Answer, Goal, Judgement, Prover, Want},
 };
 
-/// Returns whether calls can get to the rule; tells it when rules above take them all.
-pub(super) fn is_reachable(report: &mut Report<'_>, document: &Document) -> bool {
-    let above = document.rules.get(..report.place).unwrap_or_default();
-    let taken: Option<Vec<&Rule>> = report
-        .rule
-        .globs
-        .iter()
-        .map(|glob| above.iter().find(|rule| rule.when.is_none() && takes_all(rule, glob)))
-        .collect();
-    if let Some(taken) = taken {
-        let mut ids: Vec<String> = taken.iter().map(|rule| format!("`{}`", rule.id)).collect();
-        ids.dedup();
-        let message = format!("can never decide: {} above left it no call", ids.join(" and "));
+/// The most rules that a sentence names.
+const MOST_NAMED: usize = 4;
+
+/// Returns whether calls may get to the rule; tells it when it is proved that none can.
+pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) -> bool {
+    if let Some(taken) = taken(report) {
+        let message = format!("can never decide: {} above left it no call", named(&taken));
         report.push(Code::Unreachable, Severity::Error, message);
+        let example = any_call(report, prover, Want::True);
+        report.show(example);
         return false;
     }
-    let rule = report.rule;
-    let same = above.iter().find(|other| {
-        let same_condition = match (&other.when, &rule.when) {
-            (Some(other), Some(when)) => other.text == when.text,
-            (None, _) | (_, None) => false,
-        };
-        same_condition && rule.globs.iter().all(|glob| takes_all(other, glob))
-    });
-    if let Some(other) = same {
-        let message = format!("can never decide: `{}` above has the same condition", other.id);
-        report.push(Code::Shadowed, Severity::Warning, message);
+    match decides(report, prover) {
+        Answer::Example(_) | Answer::NotProven => {
+            lost_over_known_tools(report);
+            true
+        }
+        Answer::Never(takers) if takers.is_empty() => {
+            let at = report.rule.when.as_ref().map_or(report.rule.at, |when| when.at);
+            let message = "the condition holds for no call, so the rule can never decide";
+            report.push_at(Code::AlwaysFalse, Severity::Warning, (at, ".when"), message);
+            let example = any_call(report, prover, Want::False);
+            report.show(example);
+            false
+        }
+        Answer::Never(takers) => {
+            let ids = named(&takers);
+            if takers.iter().all(|rule| rule.when.is_none()) {
+                let message = format!("can never decide: {ids} above left it no call");
+                report.push(Code::Unreachable, Severity::Error, message);
+            } else {
+                let message =
+                    format!("can never decide: {ids} above took every call for which it holds");
+                report.push(Code::Shadowed, Severity::Warning, message);
+            }
+            let example = any_call(report, prover, Want::True);
+            report.show(example);
+            false
+        }
     }
-    true
 }
 
-fn takes_all(rule: &Rule, glob: &Glob) -> bool {
-    rule.globs.iter().any(|outer| outer.covers(glob))
+/// Returns the rules without conditions that cover everything the rule covers, when they do.
+fn taken<'k>(report: &Report<'_, 'k>) -> Option<Vec<&'k Rule>> {
+    let above = report.above();
+    let takes = |glob: &Glob| {
+        above
+            .iter()
+            .find(|rule| rule.when.is_none() && rule.globs.iter().any(|outer| outer.covers(glob)))
+    };
+    report.rule.globs.iter().map(takes).collect()
 }
 
-/// Tells the budgets that no call can be charged to.
-pub(super) fn budgets(document: &Document, findings: &mut Vec<Finding>) {
-    if document.default.outcome != DecisionOutcome::Deny {
+fn named(rules: &[&Rule]) -> String {
+    let mut ids: Vec<String> = rules.iter().map(|rule| format!("`{}`", rule.id)).collect();
+    ids.dedup();
+    let rest = ids.len().saturating_sub(MOST_NAMED);
+    ids.truncate(MOST_NAMED);
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    ids.join(" and ") + &more
+}
+
+/// Asks for a call that the rule decides.
+fn decides<'k>(report: &Report<'_, 'k>, prover: &mut Prover<'k>) -> Answer<'k> {
+    let (own, policy) = (report.place, report.known.policy);
+    prover.ask(goals(report.own, Want::True), |sample| match first(policy, &sample.call()) {
+        First::Rule(place, _) if place == own => Judgement::Yes,
+        First::Rule(place, rule) | First::Failed(place, rule) if place < own => {
+            Judgement::TakenBy(rule)
+        }
+        First::Rule(..) | First::Failed(..) | First::Default => Judgement::No,
+    })
+}
+
+/// Returns a call that the rule covers and for which its condition comes to this.
+pub(super) fn any_call<'k>(
+    report: &Report<'_, 'k>,
+    prover: &mut Prover<'k>,
+    want: Want,
+) -> Option<Box<crate::Sample>> {
+    let answer = prover.ask(goals(report.own, want), |sample| {
+        if report.comes_to(sample, want) { Judgement::Yes } else { Judgement::No }
+    });
+    match answer {
+        Answer::Example(sample) => Some(sample),
+        Answer::Never(_) | Answer::NotProven => None,
+    }
+}
+
+/// Returns what a call must do for the rule to come to this.
+pub(super) fn goals(rule: &Rule, want: Want) -> Vec<Goal<'_>> {
+    let condition = rule.when.as_ref().map(|when| Goal::Comes(when.expr(), want));
+    condition.into_iter().chain([Goal::Covered(&rule.globs)]).collect()
+}
+
+/// Tells a rule whose tools are all taken by rules without conditions, as far as tools are known.
+fn lost_over_known_tools(report: &mut Report<'_, '_>) {
+    let above = report.above();
+    let mut covered =
+        report.known.tools.iter().filter(|tool| report.rule.covers(&tool.name)).peekable();
+    if covered.peek().is_none() {
         return;
     }
-    for (place, budget) in document.budgets.iter().enumerate() {
-        let is_charged = document.rules.iter().any(|rule| {
-            let passes = rule.outcome != DecisionOutcome::Deny;
-            passes
-                && budget
-                    .globs
-                    .iter()
-                    .any(|glob| rule.globs.iter().any(|other| glob.overlaps(other)))
-        });
-        if !is_charged {
-            let message = "no rule lets a call through that this budget covers";
-            let path = format!("budgets[{place}]");
-            let finding = about(Code::BudgetNeverReached, Severity::Warning, &path, message);
-            let (line, column) = (budget.at.line, budget.at.column);
-            findings.push(Finding { rule: Some(budget.id.clone()), line, column, ..finding });
-        }
+    let takers: Option<Vec<&Rule>> = covered
+        .map(|tool| above.iter().find(|rule| rule.when.is_none() && rule.covers(&tool.name)))
+        .collect();
+    if let Some(mut takers) = takers {
+        takers.dedup_by(|one, other| std::ptr::eq(*one, *other));
+        let ids = named(&takers);
+        let message = format!("decides no call of the tools there are: {ids} above took them all");
+        report.push(Code::Unreachable, Severity::Warning, message);
     }
 }

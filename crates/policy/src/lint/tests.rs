@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use model::SideEffect;
 use serde_json::{Value, json};
 
-use super::{Catalog, KnownTool, lint};
+use super::{Catalog, KnownTool, Unknown, lint};
 use crate::{STARTER, parse};
 
 struct Tools(Vec<KnownTool>);
@@ -50,7 +50,8 @@ fn shop() -> Tools {
 
 fn check(rules: &str, expected: Expect) {
     let document = parse(&format!("schema: 1\ndefault: {{ outcome: deny }}\n{rules}")).unwrap();
-    let lines: Vec<String> = lint(&document, &shop()).iter().map(ToString::to_string).collect();
+    let lines: Vec<String> =
+        lint(&document, &shop(), &Unknown).iter().map(ToString::to_string).collect();
     expected.assert_eq(&lines.join("\n"));
 }
 
@@ -59,7 +60,7 @@ fn check_when(when: &str, expected: &[&str]) {
     let text = serde_json::to_string(when).unwrap();
     let rules = format!("rules:\n- {{ id: a, match: pay.refund, outcome: allow, when: {text} }}");
     let document = parse(&format!("schema: 1\ndefault: {{ outcome: deny }}\n{rules}")).unwrap();
-    let found = lint(&document, &shop());
+    let found = lint(&document, &shop(), &Unknown);
     let lines: Vec<String> = found
         .iter()
         .map(|finding| {
@@ -120,7 +121,7 @@ fn unknown_fields_and_comparisons_without_sense_are_told() {
     check_when("args.amout > 5", &[unknown]);
     check_when(
         "args.customer.id == 5",
-        &["warning always_same: always false: string never equals int"],
+        &["warning always_false: always false: string never equals int"],
     );
     check_when("args.amount == decimal('5')", &[]);
 }
@@ -143,7 +144,7 @@ budgets:
 ",
         expect![[r#"
             7:5: error unreachable: `rules[2]`: can never decide: `all-crm` and `reads` above left it no call
-            9:5: warning shadowed: `rules[4]`: can never decide: `some` above has the same condition
+            9:5: warning shadowed: `rules[4]`: can never decide: `some` above took every call for which it holds
             10:5: warning unknown_tool: `rules[5]`: `pay.refnud` covers none of the tools there are (did you mean `pay.refund`?)
             11:5: warning pattern_without_dot: `rules[6]`: `pay*` has no dot, so it covers tools of several connectors
             11:5: warning broad_allow: `rules[6]`: allows `pay.refund` without a condition, and that tool writes"#]],
@@ -152,5 +153,5 @@ budgets:
 
 #[test]
 fn the_starter_policy_is_clean() {
-    assert_eq!(lint(&parse(STARTER).unwrap(), &shop()), []);
+    assert_eq!(lint(&parse(STARTER).unwrap(), &shop(), &Unknown), []);
 }

@@ -1,23 +1,16 @@
 //! Runs a file of tests over a policy, with counters of its own for budgets.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
-use model::{DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
+use model::{DecisionCode, Timestamp};
 
 use super::{Case, CaseResult, Expected, Report, Sample, Suite};
 use crate::{
-    budget::Charge,
     call::{Agent, Call, CallFacts},
+    counters::Counters,
     decide::{Decision, decide},
-    expr::Decimal,
     policy::Policy,
 };
-
-/// What the calls of one case have taken from budgets.
-type Counters = BTreeMap<(String, Vec<(String, String)>, Timestamp), Decimal>;
 
 impl Suite {
     /// Returns what comes of the tests under this policy.
@@ -51,14 +44,14 @@ impl Suite {
         (agent, sample): (&Agent, &Sample),
         decided: &mut BTreeSet<Arc<str>>,
     ) -> Vec<String> {
-        let mut counters = Counters::new();
+        let mut counters = Counters::default();
         let mut now = self.now;
         let mut differences = Vec::new();
         for (place, step) in case.steps.iter().enumerate() {
             now = now + step.after;
             for time in 1..=step.repeat {
                 let call = sample.call(agent, now, &self.zone);
-                let decision = charged(decide(policy, &call), &mut counters);
+                let decision = counters.admit(decide(policy, &call));
                 decided.extend(decision.rule_id.clone());
                 let found = step.expect.differences(&decision);
                 if !found.is_empty() {
@@ -92,31 +85,6 @@ impl Sample {
         };
         Call { args: &self.args, agent, call: facts, now, zone }
     }
-}
-
-/// Takes the charges from the counters, or turns the decision into the refusal of a spent budget.
-fn charged(decision: Decision, counters: &mut Counters) -> Decision {
-    let key = |charge: &Charge| (charge.budget.clone(), charge.per.clone(), charge.window_start);
-    let total = |charge: &Charge, counters: &Counters| {
-        counters.get(&key(charge)).copied().unwrap_or_default().checked_add(charge.amount)
-    };
-    let fits = |charge: &Charge| total(charge, counters).is_some_and(|sum| sum <= charge.limit);
-    if !decision.charges.iter().all(fits) {
-        return Decision {
-            outcome: DecisionOutcome::Deny,
-            code: Some(DecisionCode::BudgetExceeded),
-            source: DecisionSource::Budget,
-            approval: None,
-            charges: Vec::new(),
-            ..decision
-        };
-    }
-    for charge in &decision.charges {
-        if let Some(sum) = total(charge, counters) {
-            counters.insert(key(charge), sum);
-        }
-    }
-    decision
 }
 
 impl Expected {

@@ -34,7 +34,7 @@ fn indexed(policy: &Policy, call: &Call<'_>) -> String {
 }
 
 /// Parts of conditions: some can be guards, some can fail, some are neither.
-const PARTS: [&str; 22] = [
+const PARTS: [&str; 33] = [
     "args.a == 1",
     "args.a == 2.0",
     "1.0 == args.a",
@@ -55,6 +55,17 @@ const PARTS: [&str; 22] = [
     "call.session == null",
     "(args.a == 1 && args.b.c == 'x')",
     "(args.a == 1 || args.b.c == 'x')",
+    "(args.a == 1 || args.a.startsWith('x') || agent.name == 'ann')",
+    "(args.a == 'x' || args.a > 1)",
+    "(args.n == null || args.n == 'y' || args.b.c.endsWith('y'))",
+    "args.a.startsWith('x')",
+    "args.a.startsWith('xy')",
+    "args.a.endsWith('y')",
+    "args.b.c.startsWith('')",
+    "args.b.c.endsWith('xy')",
+    "glob(args.b.c, 'x*y')",
+    "glob(args.a, 'xy')",
+    "agent.labels.team.startsWith('p')",
     "!(args.a == 1)",
     "has(args.a)",
 ];
@@ -79,6 +90,8 @@ fn scalar() -> impl Strategy<Value = Value> {
         json!(1.5),
         json!("x"),
         json!("y"),
+        json!("xy"),
+        json!("äxy"),
         json!(null),
         json!(true),
         json!([1]),

@@ -1,0 +1,285 @@
+//! What two versions decide differently, each difference with a call that both have decided.
+//!
+//! Rules, conditions and the default are compared. Budgets, and who must approve, are not.
+
+mod pairs;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use model::{DecisionCode, DecisionOutcome};
+
+use crate::{
+    decide::{First, decide, first},
+    document::{Cost, Document, Measure, Rule},
+    lint::Catalog,
+    policy::Policy,
+    prove::{Answer, Goal, Judgement, Prover, Want},
+    sample::Sample,
+};
+use pairs::pairs;
+
+/// The work that all questions of one comparison may take, in cubes.
+const MAX_CUBES: usize = 100_000;
+/// The most differences that are told.
+const MAX_CHANGES: usize = 100;
+
+/// What two versions decide differently.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diff {
+    /// The differences by kind; for each kind and pair of rules there is one.
+    pub changes: Vec<Change>,
+    /// Whether there may be more.
+    pub certainty: Certainty,
+}
+
+/// Whether a comparison is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// For every rule that changed it is proved which kinds of differences it makes.
+    Proven,
+    /// There may be differences that were not found.
+    NotProven,
+}
+
+/// How a decision differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeKind {
+    /// Denied before, allowed without a person now.
+    NewlyAllowed,
+    /// Waited for a person before, allowed without one now.
+    WithoutApproval,
+    /// Allowed or denied before, waits for a person now.
+    WithApproval,
+    /// Not denied before, denied now.
+    NewlyDenied,
+}
+
+impl ChangeKind {
+    /// The values in order.
+    pub const ALL: [Self; 4] =
+        [Self::NewlyAllowed, Self::WithoutApproval, Self::WithApproval, Self::NewlyDenied];
+
+    /// Returns the word that answers and reports carry.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NewlyAllowed => "newly_allowed",
+            Self::WithoutApproval => "without_approval",
+            Self::WithApproval => "with_approval",
+            Self::NewlyDenied => "newly_denied",
+        }
+    }
+
+    /// Returns how the second outcome differs from the first; nothing where it does not.
+    const fn between(before: DecisionOutcome, after: DecisionOutcome) -> Option<Self> {
+        match (before, after) {
+            (DecisionOutcome::Allow, DecisionOutcome::Allow)
+            | (DecisionOutcome::Deny, DecisionOutcome::Deny)
+            | (DecisionOutcome::RequireApproval, DecisionOutcome::RequireApproval) => None,
+            (DecisionOutcome::Deny, DecisionOutcome::Allow) => Some(Self::NewlyAllowed),
+            (DecisionOutcome::RequireApproval, DecisionOutcome::Allow) => {
+                Some(Self::WithoutApproval)
+            }
+            (_, DecisionOutcome::RequireApproval) => Some(Self::WithApproval),
+            (_, DecisionOutcome::Deny) => Some(Self::NewlyDenied),
+        }
+    }
+}
+
+/// One difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// How the decision differs.
+    pub kind: ChangeKind,
+    /// What the first version says of the example.
+    pub before: Side,
+    /// What the second version says of it.
+    pub after: Side,
+    /// A call that both versions have decided so.
+    pub example: Sample,
+}
+
+/// What the rules of one version say of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// Whether the call may run.
+    pub outcome: DecisionOutcome,
+    /// Why it is not a plain allow.
+    pub code: Option<DecisionCode>,
+    /// The rule that decided, or whose condition has no value; nothing for the default.
+    pub rule_id: Option<Arc<str>>,
+}
+
+/// Where a walk over the rules can end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum End<'p> {
+    /// The rule at this place decides.
+    Decides(usize, &'p Rule),
+    /// The condition of the rule at this place has no value.
+    Fails(usize, &'p Rule),
+    /// The default decides.
+    Default,
+}
+
+/// Returns what the second version decides differently from the first.
+pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
+    let tools = catalog.tools();
+    let mut prover = Prover::new(&tools, MAX_CUBES);
+    let mut diff = Diff { changes: Vec::new(), certainty: Certainty::Proven };
+    for (one, other) in pairs(&before.document, &after.document) {
+        let Some(kind) =
+            ChangeKind::between(one.outcome(&before.document), other.outcome(&after.document))
+        else {
+            continue;
+        };
+        if diff.has(kind, &one, &other) {
+            continue;
+        }
+        if diff.changes.len() >= MAX_CHANGES {
+            diff.certainty = Certainty::NotProven;
+            break;
+        }
+        let question = Question { before, after, one, other, kind };
+        match question.ask(&mut prover) {
+            Answer::Example(example) => diff.changes.push(change(before, after, *example)),
+            Answer::Never(_) => {}
+            Answer::NotProven => diff.certainty = Certainty::NotProven,
+        }
+    }
+    diff.changes.sort_by_key(|change| change.kind);
+    diff
+}
+
+impl Diff {
+    /// Returns whether a change of this kind between the two ends is told already.
+    fn has(&self, kind: ChangeKind, one: &End<'_>, other: &End<'_>) -> bool {
+        self.changes.iter().any(|change| {
+            change.kind == kind
+                && change.before.rule_id.as_deref() == one.rule_id()
+                && change.after.rule_id.as_deref() == other.rule_id()
+        })
+    }
+}
+
+fn change(before: &Policy, after: &Policy, example: Sample) -> Change {
+    let side = |policy: &Policy| {
+        let end = End::from(first(policy, &example.call()));
+        let outcome = end.outcome(&policy.document);
+        let code = match (end, outcome) {
+            (End::Fails(..), _) => Some(DecisionCode::PolicyUnavailable),
+            (_, DecisionOutcome::Allow) => None,
+            (_, DecisionOutcome::RequireApproval) => Some(DecisionCode::ApprovalRequired),
+            (End::Decides(..), DecisionOutcome::Deny) => Some(DecisionCode::PolicyDenied),
+            (End::Default, DecisionOutcome::Deny) => Some(DecisionCode::DefaultDenied),
+        };
+        Side { outcome, code, rule_id: end.rule_id().map(Arc::from) }
+    };
+    let (before, after) = (side(before), side(after));
+    // Both sides differ, or the judge would not have taken the example.
+    let kind = ChangeKind::between(before.outcome, after.outcome);
+    Change { kind: kind.unwrap_or(ChangeKind::NewlyDenied), before, after, example }
+}
+
+/// Whether there is a call that ends here in one version and there in the other.
+struct Question<'p> {
+    before: &'p Policy,
+    after: &'p Policy,
+    one: End<'p>,
+    other: End<'p>,
+    kind: ChangeKind,
+}
+
+impl<'p> Question<'p> {
+    fn ask(&self, prover: &mut Prover<'p>) -> Answer<'p> {
+        let goals: Vec<Goal<'p>> =
+            [self.one, self.other].into_iter().flat_map(End::goals).collect();
+        let costs = costs(&self.before.document).chain(costs(&self.after.document));
+        let costs: Vec<Goal<'p>> = costs.map(Goal::Charged).collect();
+        if !costs.is_empty() {
+            // An example whose cost can be told is the better one.
+            let with_costs = goals.iter().cloned().chain(costs).collect();
+            let answer = prover.ask(with_costs, |sample| {
+                let outcome = |policy: &Policy| decide(policy, &sample.call()).outcome;
+                let kind = ChangeKind::between(outcome(self.before), outcome(self.after));
+                if kind == Some(self.kind) { self.judge(sample) } else { Judgement::No }
+            });
+            if let Answer::Example(_) = answer {
+                return answer;
+            }
+        }
+        prover.ask(goals, |sample| self.judge(sample))
+    }
+
+    fn judge(&self, sample: &Sample) -> Judgement<'p> {
+        let call = sample.call();
+        let (one, other) = (first(self.before, &call), first(self.after, &call));
+        let outcomes = (
+            End::from(one).outcome(&self.before.document),
+            End::from(other).outcome(&self.after.document),
+        );
+        if ChangeKind::between(outcomes.0, outcomes.1) == Some(self.kind) {
+            return Judgement::Yes;
+        }
+        let taker = self.one.taken_by(one).or_else(|| self.other.taken_by(other));
+        taker.map_or(Judgement::No, Judgement::TakenBy)
+    }
+}
+
+fn costs(document: &Document) -> impl Iterator<Item = &Cost> {
+    document.budgets.iter().filter_map(|budget| match &budget.measure {
+        Measure::Count(_) => None,
+        Measure::Cost(cost) => Some(&**cost),
+    })
+}
+
+impl<'p> From<First<'p>> for End<'p> {
+    fn from(first: First<'p>) -> Self {
+        match first {
+            First::Rule(place, rule) => Self::Decides(place, rule),
+            First::Failed(place, rule) => Self::Fails(place, rule),
+            First::Default => Self::Default,
+        }
+    }
+}
+
+impl<'p> End<'p> {
+    /// Returns what comes of a call that ends here.
+    fn outcome(&self, document: &Document) -> DecisionOutcome {
+        match self {
+            Self::Decides(_, rule) => rule.outcome,
+            Self::Fails(..) => DecisionOutcome::Deny,
+            Self::Default => document.default.outcome,
+        }
+    }
+
+    fn rule_id(&self) -> Option<&'p str> {
+        match self {
+            Self::Decides(_, rule) | Self::Fails(_, rule) => Some(&rule.id),
+            Self::Default => None,
+        }
+    }
+
+    fn goals(self) -> Vec<Goal<'p>> {
+        let (rule, want) = match self {
+            Self::Decides(_, rule) => (rule, Want::True),
+            Self::Fails(_, rule) => (rule, Want::Fails),
+            Self::Default => return Vec::new(),
+        };
+        let condition = rule.when.as_ref().map(|when| Goal::Comes(when.expr(), want));
+        condition.into_iter().chain([Goal::Covered(&rule.globs)]).collect()
+    }
+
+    /// Returns the rule above this end that took a call.
+    fn taken_by(self, found: First<'p>) -> Option<&'p Rule> {
+        let own = match self {
+            Self::Decides(place, _) | Self::Fails(place, _) => place,
+            Self::Default => usize::MAX,
+        };
+        match found {
+            First::Rule(place, rule) | First::Failed(place, rule) => (place < own).then_some(rule),
+            First::Default => None,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Whether there are people enough to approve what a rule asks for.
+
+use model::Role;
+
+use super::{Approver, Directory, about};
+use crate::{
+    decide::ApprovalClause,
+    document::Document,
+    error::{Code, Finding, Severity},
+    tree::Mark,
+};
+
+/// Tells approvals for which there are too few people, with or without those who are excluded.
+pub(super) fn check(document: &Document, directory: &dyn Directory, findings: &mut Vec<Finding>) {
+    let Some(people) = directory.approvers() else { return };
+    let rules = document.rules.iter().enumerate().map(|(place, rule)| {
+        let path = format!("rules[{place}].approval");
+        (rule.asks.as_deref(), (path, Some(rule.id.to_string()), rule.at))
+    });
+    let start = Mark { line: 1, column: 1, start: 0, end: 0 };
+    let default = document.default.asks.as_deref();
+    let default = (default, ("default.approval".to_owned(), None, start));
+    for (clause, (path, rule, at)) in rules.chain([default]) {
+        let Some(message) = clause.and_then(|clause| shortage(clause, &people)) else { continue };
+        let finding = about(Code::ApprovalNobody, Severity::Warning, &path, message);
+        findings.push(Finding { rule, line: at.line, column: at.column, ..finding });
+    }
+}
+
+fn shortage(clause: &ApprovalClause, people: &[Approver]) -> Option<String> {
+    let named = people.iter().filter(|person| may(person, &clause.from)).count();
+    let wanted = usize::from(clause.count);
+    if named < wanted {
+        return Some(format!("needs {wanted} different people, and {named} may approve"));
+    }
+    let left = named.saturating_sub(clause.exclude.len());
+    let words: Vec<&str> = clause.exclude.iter().map(|excluded| excluded.as_str()).collect();
+    (left < wanted).then(|| {
+        let words = words.join(" and ");
+        format!(
+            "needs {wanted} different people; {named} may approve, too few where {words} is among them"
+        )
+    })
+}
+
+/// An empty list is everyone who may approve at all.
+fn may(person: &Approver, from: &[String]) -> bool {
+    from.is_empty()
+        || from.iter().any(|entry| match entry.split_once(':') {
+            Some(("role", role)) => role.parse::<Role>().is_ok_and(|role| role == person.role),
+            Some(("member", name)) => person.names.iter().any(|known| known == name),
+            _ => false,
+        })
+}

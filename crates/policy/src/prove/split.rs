@@ -1,0 +1,453 @@
+//! Splits a goal into the ways in which it can be met. Together the ways cover every call that
+//! meets it; a single way may cover more.
+
+use super::{
+    compare,
+    cube::{Cube, NO_ELEMENTS},
+    domain::{Edge, Limit, Test},
+    term::{At, Elements, Term, key, plain},
+};
+use crate::{
+    document::{Cost, Rule},
+    expr::{Access, Expr, Fact, Fold, Function, Kind, Sort, Sorts, Value},
+    glob::Glob,
+};
+
+/// What a condition is to come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    True,
+    False,
+    /// It has no value.
+    Fails,
+}
+
+/// Something that a call must do.
+#[derive(Debug, Clone)]
+pub(crate) enum Goal<'p> {
+    /// Its tool is covered by one of the patterns.
+    Covered(&'p [Glob]),
+    /// The condition comes to this.
+    Comes(&'p Expr, Want),
+    /// The rule does not decide: it does not cover the tool, or its condition is false.
+    Passes(&'p Rule),
+    /// What it costs can be told.
+    Charged(&'p Cost),
+    /// The same as `Comes` within loops.
+    Within(&'p Expr, Want, Elements),
+    /// The condition comes to this or has no value.
+    ComesOrFails(&'p Expr, Want, Elements),
+}
+
+/// One thing that a way needs.
+#[derive(Debug, Clone)]
+pub(super) enum Step<'p> {
+    Goal(Goal<'p>),
+    Limit(Term<'p>, Limit),
+    /// The list has one more element that is spoken of.
+    Element(Term<'p>),
+    /// A text worth trying where nothing better is known.
+    Hint(String),
+}
+
+/// What must hold together.
+pub(super) type Way<'p> = Vec<Step<'p>>;
+
+/// Returns the ways in which the goal can be met.
+pub(super) fn ways<'p>(goal: &Goal<'p>, cube: &Cube<'p>) -> Vec<Way<'p>> {
+    match goal {
+        Goal::Covered(globs) => {
+            let tests = globs.iter().map(|glob| Limit::Passes(Test::Glob(glob.clone())));
+            tests.map(|test| vec![Step::Limit(Term::fact(Fact::CallTool), test)]).collect()
+        }
+        Goal::Passes(rule) => {
+            let tests = rule.globs.iter().map(|glob| Limit::FailsTest(Test::Glob(glob.clone())));
+            let uncovered = tests.map(|test| Step::Limit(Term::fact(Fact::CallTool), test));
+            let mut ways = vec![uncovered.collect()];
+            if let Some(when) = &rule.when {
+                ways.insert(0, vec![Step::Goal(Goal::Comes(when.expr(), Want::False))]);
+            }
+            ways
+        }
+        Goal::Charged(cost) => vec![charged(cost, cube)],
+        Goal::Comes(expr, want) => Splitter { elements: NO_ELEMENTS, cube }.ways(expr, *want),
+        Goal::Within(expr, want, elements) => {
+            Splitter { elements: *elements, cube }.ways(expr, *want)
+        }
+        Goal::ComesOrFails(expr, want, elements) => {
+            let splitter = Splitter { elements: *elements, cube };
+            let mut ways = splitter.ways(expr, *want);
+            ways.extend(splitter.ways(expr, Want::Fails));
+            ways
+        }
+    }
+}
+
+pub(super) struct Splitter<'c, 'p> {
+    pub(super) elements: Elements,
+    cube: &'c Cube<'p>,
+}
+
+impl<'p> Splitter<'_, 'p> {
+    fn ways(&self, expr: &'p Expr, want: Want) -> Vec<Way<'p>> {
+        let expr = plain(expr);
+        match &expr.kind {
+            Kind::Not(part) => match want {
+                Want::True => vec![vec![self.goal(part, Want::False)]],
+                Want::False => vec![vec![self.goal(part, Want::True)]],
+                Want::Fails => vec![vec![self.goal(part, Want::Fails)]],
+            },
+            Kind::And(parts) => self.junction(parts, (Want::True, want)),
+            Kind::Or(parts) => self.junction(parts, (Want::False, want)),
+            Kind::Choose { choice, then, otherwise } => {
+                let mut ways = vec![
+                    vec![self.goal(choice, Want::True), self.goal(then, want)],
+                    vec![self.goal(choice, Want::False), self.goal(otherwise, want)],
+                ];
+                if want == Want::Fails {
+                    ways.push(vec![self.goal(choice, Want::Fails)]);
+                }
+                ways
+            }
+            Kind::Has { of, name } => self.has((of, name), want),
+            Kind::HasFact(fact) => has_fact(*fact, want),
+            Kind::HasValue(chain) => self.has_value(chain, want),
+            Kind::Binary { op, left, right } => compare::ways(self, expr, (*op, left, right), want),
+            Kind::Matches { of, pattern } => self.test(of, Test::Regex(pattern.clone()), want),
+            Kind::Glob { of, pattern } => self.test(of, Test::Glob(pattern.clone()), want),
+            Kind::Call { function, args } => match affix(*function, args) {
+                Some((of, glob)) => self.test(of, Test::Glob(glob), want),
+                None => self.plain_truth(expr, want),
+            },
+            Kind::Fold { fold, over, body, depth } => {
+                self.fold(expr, (*fold, over, body, *depth), want)
+            }
+            Kind::Literal(value) => match (value.as_bool(), want) {
+                (Some(true), Want::True) | (Some(false), Want::False) | (None, Want::Fails) => {
+                    vec![Vec::new()]
+                }
+                (Some(_) | None, _) => Vec::new(),
+            },
+            Kind::OrValue { chain, default } => {
+                let mut ways = vec![vec![
+                    Step::Limit(Term::of(chain, self.elements), Limit::Present),
+                    self.truth(chain, want),
+                ]];
+                for mut way in self.missing(chain) {
+                    way.push(self.goal(default, want));
+                    ways.push(way);
+                }
+                ways
+            }
+            Kind::Args
+            | Kind::Path { .. }
+            | Kind::Fact(_)
+            | Kind::Variable { .. }
+            | Kind::Field { .. }
+            | Kind::Index { .. }
+            | Kind::List(_)
+            | Kind::Negate(_) => self.plain_truth(expr, want),
+        }
+    }
+
+    fn goal(&self, expr: &'p Expr, want: Want) -> Step<'p> {
+        Step::Goal(Goal::Within(expr, want, self.elements))
+    }
+
+    /// `all` is what every part must come to for the junction to come to the same: true for `&&`,
+    /// false for `||`. One part of the other kind settles it.
+    fn junction(&self, parts: &'p [Expr], (all, want): (Want, Want)) -> Vec<Way<'p>> {
+        if want == all {
+            return vec![parts.iter().map(|part| self.goal(part, all)).collect()];
+        }
+        if want != Want::Fails {
+            return parts.iter().map(|part| vec![self.goal(part, want)]).collect();
+        }
+        // One part fails, and none of the others settles it.
+        let failing = parts.iter().enumerate().map(|(place, part)| {
+            let others = parts.iter().enumerate().filter(|(other, _)| *other != place);
+            let others =
+                others.map(|(_, other)| Step::Goal(Goal::ComesOrFails(other, all, self.elements)));
+            std::iter::once(self.goal(part, Want::Fails)).chain(others).collect()
+        });
+        failing.collect()
+    }
+
+    fn has(&self, (of, name): (&'p Expr, &'p str), want: Want) -> Vec<Way<'p>> {
+        let field = Term::field(of, name, self.elements);
+        let holder = Term::of(of, self.elements);
+        let is_map = Limit::Sorts(Sorts::only(Sort::Map));
+        match want {
+            Want::True => vec![vec![Step::Limit(field, Limit::Present)]],
+            Want::False => {
+                vec![vec![Step::Limit(holder, is_map), Step::Limit(field, Limit::Absent)]]
+            }
+            Want::Fails => self.no_map(of),
+        }
+    }
+
+    fn has_value(&self, chain: &'p Expr, want: Want) -> Vec<Way<'p>> {
+        match want {
+            Want::True => {
+                vec![vec![Step::Limit(Term::of(chain, self.elements), Limit::Present)]]
+            }
+            Want::False => self.missing(chain),
+            Want::Fails => self.unread(chain),
+        }
+    }
+
+    fn test(&self, of: &'p Expr, test: Test, want: Want) -> Vec<Way<'p>> {
+        let mut ways = Vec::new();
+        for (mut way, operand) in compare::operands(self, of) {
+            match (operand, want) {
+                (compare::Operand::Const(value), Want::True | Want::False) => {
+                    let Value::Text(word) = &value else { continue };
+                    if test.is_match(word) == (want == Want::True) {
+                        ways.push(way);
+                    }
+                }
+                (compare::Operand::Term(term), Want::True) => {
+                    way.push(Step::Limit(term, Limit::Passes(test.clone())));
+                    ways.push(way);
+                }
+                (compare::Operand::Term(term), Want::False) => {
+                    way.push(Step::Limit(term, Limit::FailsTest(test.clone())));
+                    ways.push(way);
+                }
+                (compare::Operand::Const(value), Want::Fails) => {
+                    ways.extend((value.sort() != Sort::Text).then_some(way));
+                }
+                (compare::Operand::Term(term), Want::Fails) => {
+                    let others = Sorts::ALL.without(Sorts::only(Sort::Text));
+                    way.push(Step::Limit(term, Limit::Sorts(others)));
+                    ways.push(way);
+                }
+            }
+        }
+        if want == Want::Fails {
+            ways.extend(self.unread(of));
+        }
+        ways
+    }
+
+    fn fold(
+        &self,
+        expr: &'p Expr,
+        (fold, over, body, depth): (Fold, &'p Expr, &'p Expr, usize),
+        want: Want,
+    ) -> Vec<Way<'p>> {
+        let truth = self.plain_truth(expr, want);
+        let list = Term::of(over, self.elements);
+        let wanted = match (fold, want) {
+            (Fold::Exists | Fold::ExistsOne, Want::True) => Want::True,
+            (Fold::All, Want::False) => Want::False,
+            _ => return truth,
+        };
+        if !list.is_read() || matches!(list.at, At::Fact(_)) {
+            return truth;
+        }
+        let mut elements = self.elements;
+        let number = self.cube.lists.len();
+        elements.get_mut(depth).into_iter().for_each(|own| *own = Some(number));
+        // Among the elements is one that settles it; that one is spoken of from here on.
+        let holders = Sorts::only(Sort::List).or(Sorts::only(Sort::Map));
+        let steps = [
+            Step::Limit(list.clone(), Limit::Sorts(holders)),
+            Step::Element(list),
+            Step::Goal(Goal::Within(body, wanted, elements)),
+        ];
+        truth.into_iter().map(|way| way.into_iter().chain(steps.clone()).collect()).collect()
+    }
+
+    /// What comes true or false, and nothing more is known of it.
+    pub(super) fn plain_truth(&self, expr: &'p Expr, want: Want) -> Vec<Way<'p>> {
+        if want == Want::Fails {
+            let mut ways = self.unread(expr);
+            ways.push(vec![self.truth(expr, want)]);
+            return ways;
+        }
+        let mut way = self.reads(expr);
+        way.push(self.truth(expr, want));
+        way.extend(texts(expr).into_iter().map(Step::Hint));
+        vec![way]
+    }
+
+    fn truth(&self, expr: &'p Expr, want: Want) -> Step<'p> {
+        let term = match &expr.kind {
+            Kind::Fold { .. } => Term::opaque(key(expr, self.elements).to_string()),
+            _ => Term::of(expr, self.elements),
+        };
+        let limit = match want {
+            Want::True => Limit::OneOf(vec![Value::Bool(true)]),
+            Want::False => Limit::OneOf(vec![Value::Bool(false)]),
+            Want::Fails => Limit::Sorts(Sorts::ALL.without(Sorts::only(Sort::Bool))),
+        };
+        Step::Limit(term, limit)
+    }
+
+    /// Returns what must be there for the expression to have a value.
+    pub(super) fn reads(&self, expr: &'p Expr) -> Way<'p> {
+        let expr = plain(expr);
+        match &expr.kind {
+            Kind::Field { .. } => {
+                vec![Step::Limit(Term::of(expr, self.elements), Limit::Present)]
+            }
+            Kind::Index { of, key } => [self.reads(of), self.reads(key)].concat(),
+            Kind::Binary { left, right, .. } => [self.reads(left), self.reads(right)].concat(),
+            Kind::Negate(part) | Kind::Not(part) => self.reads(part),
+            Kind::Matches { of, .. } | Kind::Glob { of, .. } | Kind::Has { of, .. } => {
+                self.reads(of)
+            }
+            Kind::Call { args, .. } => args.iter().flat_map(|arg| self.reads(arg)).collect(),
+            Kind::List(parts) => parts.iter().flat_map(|part| self.reads(part)).collect(),
+            Kind::Fold { over, .. } => {
+                let holders = Sorts::only(Sort::List).or(Sorts::only(Sort::Map));
+                let mut way = self.reads(over);
+                way.push(Step::Limit(Term::of(over, self.elements), Limit::Sorts(holders)));
+                way
+            }
+            Kind::Choose { choice, .. } => self.reads(choice),
+            Kind::Literal(_)
+            | Kind::Args
+            | Kind::Path { .. }
+            | Kind::Fact(_)
+            | Kind::HasFact(_)
+            | Kind::Variable { .. }
+            | Kind::OrValue { .. }
+            | Kind::HasValue(_)
+            | Kind::And(_)
+            | Kind::Or(_) => Vec::new(),
+        }
+    }
+
+    /// Returns the ways in which the expression has no value.
+    pub(super) fn unread(&self, expr: &'p Expr) -> Vec<Way<'p>> {
+        let expr = plain(expr);
+        if compare::constant(expr).is_some() {
+            return Vec::new();
+        }
+        match &expr.kind {
+            // A gap in a chain is no failure; something that has no fields is.
+            Kind::Field { of, .. } if expr.is_chain() => self.no_map(of),
+            Kind::HasValue(chain) => self.unread(chain),
+            Kind::OrValue { chain, default } => {
+                let mut ways = self.unread(chain);
+                for missing in self.missing(chain) {
+                    let fails = self.unread(default).into_iter();
+                    ways.extend(fails.map(|way| [missing.clone(), way].concat()));
+                }
+                ways
+            }
+            Kind::Field { of, name, .. } => {
+                let mut ways = self.no_map(of);
+                let holder = Term::of(of, self.elements);
+                ways.push(vec![
+                    Step::Limit(holder, Limit::Sorts(Sorts::only(Sort::Map))),
+                    Step::Limit(Term::field(of, name, self.elements), Limit::Absent),
+                ]);
+                ways
+            }
+            Kind::Literal(_) | Kind::Args | Kind::Fact(_) | Kind::Variable { .. } => Vec::new(),
+            _ => {
+                let mut ways: Vec<Way<'p>> =
+                    expr.parts().into_iter().flat_map(|part| self.unread(part)).collect();
+                let term = match &expr.kind {
+                    Kind::Fold { .. } => Term::opaque(key(expr, self.elements).to_string()),
+                    _ => Term::of(expr, self.elements),
+                };
+                // A chain may be empty without failing, so nothing may be said of its end.
+                let said = (!expr.is_chain()).then_some(Step::Limit(term, Limit::Absent));
+                ways.push(said.into_iter().collect());
+                ways
+            }
+        }
+    }
+
+    /// Returns the ways in which the expression is no map.
+    fn no_map(&self, of: &'p Expr) -> Vec<Way<'p>> {
+        let mut ways = self.unread(of);
+        let others = Limit::Sorts(Sorts::ALL.without(Sorts::only(Sort::Map)));
+        ways.push(vec![Step::Limit(Term::of(of, self.elements), others)]);
+        ways
+    }
+
+    /// Returns the ways in which a chain with a `.?` is empty without failing.
+    pub(super) fn missing(&self, chain: &'p Expr) -> Vec<Way<'p>> {
+        let chain = plain(chain);
+        let (of, gap) = match &chain.kind {
+            Kind::Field { of, name, access } => {
+                let is_gap = *access == Access::May || of.is_chain();
+                let gap = is_gap.then(|| Term::field(of, name, self.elements));
+                (of, gap.map(|field| Step::Limit(field, Limit::Absent)))
+            }
+            Kind::Index { of, .. } => {
+                let place = Term::of(chain, self.elements);
+                (of, of.is_chain().then_some(Step::Limit(place, Limit::Absent)))
+            }
+            _ => return Vec::new(),
+        };
+        let mut ways = self.missing(of);
+        ways.extend(
+            gap.map(|gap| vec![Step::Limit(Term::of(of, self.elements), Limit::Present), gap]),
+        );
+        ways
+    }
+}
+
+/// Returns what is needed to tell what a call costs.
+fn charged<'p>(cost: &'p Cost, cube: &Cube<'p>) -> Way<'p> {
+    let splitter = Splitter { elements: NO_ELEMENTS, cube };
+    let mut way = splitter.reads(cost.amount.expr());
+    if compare::constant(plain(cost.amount.expr())).is_none() {
+        let amount = Term::of(cost.amount.expr(), NO_ELEMENTS);
+        way.push(Step::Limit(amount, Limit::AtLeast(Value::Int(0), Edge::Closed)));
+    }
+    if let Some(currency) = &cost.currency {
+        way.extend(splitter.reads(currency.expr()));
+        let unit = Limit::OneOf(vec![Value::Text(cost.unit.clone().into())]);
+        if compare::constant(plain(currency.expr())).is_none() {
+            way.push(Step::Limit(Term::of(currency.expr(), NO_ELEMENTS), unit));
+        }
+    }
+    way
+}
+
+fn has_fact<'p>(fact: Fact, want: Want) -> Vec<Way<'p>> {
+    let null = vec![Value::Null];
+    let limit = match want {
+        Want::True => Limit::NoneOf(null),
+        Want::False => Limit::OneOf(null),
+        Want::Fails => return Vec::new(),
+    };
+    vec![vec![Step::Limit(Term::fact(fact), limit)]]
+}
+
+/// Returns the pattern that says the same as a question about the start, the end or a part.
+fn affix(function: Function, args: &[Expr]) -> Option<(&Expr, Glob)> {
+    let [of, text] = args else { return None };
+    let Kind::Literal(text) = &text.kind else { return None };
+    let text = text.as_str().filter(|text| !text.contains('*'))?;
+    let pattern = match function {
+        Function::StartsWith => format!("{text}*"),
+        Function::EndsWith => format!("*{text}"),
+        Function::Contains => format!("*{text}*"),
+        _ => return None,
+    };
+    Glob::parse(&pattern).ok().map(|glob| (of, glob))
+}
+
+/// Returns the texts that stand in the expression, and the start of each before a `/`.
+pub(super) fn texts(expr: &Expr) -> Vec<String> {
+    let mut texts: Vec<String> = expr.parts().into_iter().flat_map(texts).collect();
+    if let Kind::Literal(value) = &expr.kind {
+        let items = value.as_array().map_or(std::slice::from_ref(&**value), Vec::as_slice);
+        for text in items.iter().filter_map(|item| item.as_str()) {
+            texts.push(text.to_owned());
+            if let Some((start, _)) = text.split_once('/') {
+                // It may be a range of addresses: its first one, and one that lies in few ranges.
+                texts.extend([start.to_owned(), "192.0.2.1".to_owned()]);
+            }
+        }
+    }
+    texts
+}
