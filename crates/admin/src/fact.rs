@@ -195,6 +195,7 @@ impl Record<'_> {
     /// Adds the activation of a policy version.
     pub(crate) fn activation(
         &mut self,
+        turn: u64,
         before: Option<&ActivePolicy>,
         after: ActivePolicy,
     ) -> Changed<PolicyActivation> {
@@ -213,6 +214,7 @@ impl Record<'_> {
         });
         self.write(Change::Activation(after));
         let happened = PolicyActivation {
+            turn,
             deed,
             at: self.now(),
             mode: after.mode,
@@ -226,7 +228,11 @@ impl Record<'_> {
     }
 
     /// Adds that no version is asked beside the enforced one any more.
-    pub(crate) fn shadow_ended(&mut self, before: &ActivePolicy) -> Changed<PolicyActivation> {
+    pub(crate) fn shadow_ended(
+        &mut self,
+        turn: u64,
+        before: &ActivePolicy,
+    ) -> Changed<PolicyActivation> {
         let deed = self.seal(Fact {
             event: EventType::PolicyShadowEnded,
             subject: Subject::policy(before.policy),
@@ -237,6 +243,7 @@ impl Record<'_> {
         });
         self.write(Change::ShadowEnded);
         let happened = PolicyActivation {
+            turn,
             deed,
             at: self.now(),
             mode: before.mode,

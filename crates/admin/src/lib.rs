@@ -51,8 +51,7 @@ pub use seal_key::{
     register_seal_keys,
 };
 pub use store::{
-    AccountStore, ActivationPlace, Logged, PolicyStore, RetentionStore, SealKeyStore, Store,
-    VersionSummary,
+    AccountStore, Logged, PolicyStore, RetentionStore, SealKeyStore, Store, VersionSummary,
 };
 
 use crate::{

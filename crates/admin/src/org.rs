@@ -104,6 +104,7 @@ impl Request for Founding {
             created_at: mint.now(),
         });
         record.activation(
+            1,
             None,
             ActivePolicy {
                 mode: PolicyMode::Enforce,

@@ -67,13 +67,13 @@ pub trait PolicyStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<VersionSummary>, StoreDown>;
 
-    /// Returns up to `limit` changes of what is active, in one mode or in each, behind this place,
-    /// newest first.
+    /// Returns up to `limit` changes of what is active, in one mode or in each, by turns below this
+    /// one, newest first.
     async fn policy_activations(
         &self,
         org: OrgId,
         mode: Option<PolicyMode>,
-        after: Option<ActivationPlace>,
+        below: Option<u64>,
         limit: usize,
     ) -> Result<Vec<PolicyActivation>, StoreDown>;
 
@@ -110,15 +110,6 @@ impl From<&PolicyVersion> for VersionSummary {
         let (note, author) = (version.note.clone(), version.author.clone());
         Self { id, policy, number, digest, note, author, created_at }
     }
-}
-
-/// The place of a change in the history of what was active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ActivationPlace {
-    /// When it was.
-    pub at: Timestamp,
-    /// Its deed.
-    pub deed: DeedId,
 }
 
 /// Where the seal keys of this deployment are kept. They are public and belong to no org.

@@ -13,6 +13,7 @@ mod carry_out;
 mod deed_of;
 mod gate;
 mod ports;
+mod rebuild;
 mod recover;
 mod repeat;
 mod report;
@@ -29,7 +30,7 @@ pub use recover::SweepError;
 pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use store::{
-    ActionDetail, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
     ShadowDiffers, StoredDeed,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use event::Event;
 use ledger::{
     StoreDown,
-    record::{Action, Known, Lease},
+    record::{Action, BudgetUse, Known, Lease},
 };
 use model::{
     ActionId, AgentId, DecisionOutcome, DeedId, DeedKind, Digest, Level, OrgId, State, Timestamp,
@@ -151,6 +151,15 @@ pub struct HeldLease {
     pub lease: Lease,
 }
 
+/// Counters of budgets that do not agree with the charges of the actions that they count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drift {
+    /// The version of the org's head at which that was so.
+    pub version: u64,
+    /// The counters as they should be.
+    pub counters: Vec<BudgetUse>,
+}
+
 /// Where actions are read.
 #[async_trait]
 pub trait ActionStore: Send + Sync {
@@ -191,6 +200,10 @@ pub trait ActionStore: Send + Sync {
 
     /// Moves the ends of leases that have not run out, and returns the ones that were moved.
     async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown>;
+
+    /// Returns the counters of windows that still run, by the store's own time, which are not the
+    /// sum of what their actions were charged: failed, cancelled and withheld ones gave it back.
+    async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown>;
 
     /// Ends leases now, so that nobody waits for them to run out.
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown>;

@@ -6,7 +6,7 @@ use crate::{
     Needs, Snapshot,
     record::{
         Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, Known, Org, Policy,
-        PolicyActivation, PolicyTests, PolicyVersion,
+        PolicyActivation, PolicyTests, PolicyVersion, Pruned,
     },
 };
 
@@ -92,4 +92,6 @@ pub enum Change {
     Known(Known),
     /// A budget's counter.
     Budget(BudgetUse),
+    /// What opens commitments is removed for good.
+    PayloadsPruned(Pruned),
 }

@@ -1,7 +1,7 @@
 //! The queue of each org and the task that takes its turns.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use model::{Clock, Entropy, OrgId, Timestamp};
 
 use crate::{
-    Backlog, Figures, LedgerError, LedgerStore, Notices, Request, Snapshot, StoreDown,
+    Backlog, Figures, LedgerError, LedgerStore, Needs, Notices, Request, Snapshot, StoreDown,
     policies::Policies,
     queue::{Waiting, queued},
     turn::Driver,
@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) notices: Notices,
     pub(crate) figures: Figures,
     queues: Mutex<HashMap<OrgId, Queue>>,
+    // Orgs whose log was found not to be the one that was signed for.
+    withheld: Mutex<BTreeSet<OrgId>>,
 }
 
 /// An org's requests. An entry exists while its driver does, or while memory is kept.
@@ -86,9 +88,10 @@ impl Ledger {
     /// Returns a ledger over these parts.
     pub fn new(parts: Parts) -> Self {
         let (policies, notices) = (Policies::default(), Notices::new());
-        let queues = Mutex::default();
+        let (queues, withheld) = (Mutex::default(), Mutex::default());
         let figures = Figures::new();
-        Self { shared: Arc::new(Shared { parts, policies, notices, figures, queues }) }
+        let shared = Shared { parts, policies, notices, figures, queues, withheld };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Returns where committed turns are told.
@@ -104,6 +107,17 @@ impl Ledger {
     /// Returns what this ledger has done.
     pub fn figures(&self) -> &Figures {
         &self.shared.figures
+    }
+
+    /// Takes no turn of this org any more: a deed on a log that is not the one that was signed for
+    /// would tell two stories under one name.
+    pub fn withhold(&self, org: OrgId) {
+        self.shared.withheld().insert(org);
+    }
+
+    /// Returns the orgs of which no turn is taken.
+    pub fn withheld(&self) -> BTreeSet<OrgId> {
+        self.shared.withheld().clone()
     }
 
     /// Returns what waits for its turn now.
@@ -125,6 +139,14 @@ impl Ledger {
         self.shared.look(org).await
     }
 
+    /// Returns what is known of an org now, these rows included, for reading only.
+    pub async fn look_at(&self, org: OrgId, needs: Needs) -> Result<Snapshot, StoreDown> {
+        let mut snapshot = self.shared.look(org).await?;
+        let found = self.shared.parts.store.load(org, &needs).await?;
+        snapshot.learn(needs, found);
+        Ok(snapshot)
+    }
+
     /// Has a request decided and returns its answer once the turn is durable.
     ///
     /// A caller that stops waiting changes nothing: the request is decided all the same.
@@ -133,6 +155,9 @@ impl Ledger {
         org: OrgId,
         request: R,
     ) -> Result<R::Answer, LedgerError> {
+        if self.shared.withheld().contains(&org) {
+            return Err(LedgerError::Withheld);
+        }
         let (waiting, answer) = queued(request);
         if let Some(driver) = self.shared.push(org, waiting) {
             let shared = Arc::clone(&self.shared);
@@ -165,6 +190,10 @@ impl Shared {
 
     fn queues(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Queue>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn withheld(&self) -> std::sync::MutexGuard<'_, BTreeSet<OrgId>> {
+        self.withheld.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Queues a request; returns the driver when nobody drives this org.

@@ -7,9 +7,9 @@ mod action;
 
 pub use account::{
     ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyActivation,
-    PolicyMode, PolicyTests, PolicyVersion, Stop, Suspension,
+    PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop, Suspension,
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
-    Execution, Known, Lease, Shadow, Witness,
+    Execution, Known, Lease, Pruned, Shadow, Witness,
 };

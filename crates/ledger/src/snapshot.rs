@@ -250,6 +250,7 @@ impl Snapshot {
             }
             Change::PolicyVersion(_)
             | Change::PolicyTests(_)
+            | Change::PayloadsPruned(_)
             | Change::PolicyActivation(_)
             | Change::Activation(_)
             | Change::ShadowEnded => {}

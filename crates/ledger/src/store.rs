@@ -102,9 +102,18 @@ pub enum LedgerError {
     /// The decision may be durable or not; it will turn out.
     #[error("the record did not confirm a change")]
     InDoubt,
+    /// Nothing happened: the org's log is not the one that was signed for.
+    #[error("nothing is sealed in a log that does not hold what was signed for")]
+    Withheld,
     /// Nothing happened: a fault of the service, which the log tells.
     #[error("the record could not be written")]
     Fault,
+}
+
+impl From<StoreDown> for LedgerError {
+    fn from(_: StoreDown) -> Self {
+        Self::Unavailable
+    }
 }
 
 /// Where turns are kept.

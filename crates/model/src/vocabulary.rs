@@ -383,10 +383,22 @@ EventType {
     ConnectorDisabled = "connector.disabled",
     /// A connector got a credential.
     ConnectorCredentialSet = "connector.credential_set",
+    /// Payloads were removed that had been kept long enough.
+    RetentionPruned = "retention.pruned",
     /// A log of deeds began.
     LogStarted = "log.started",
+    /// The history of an org was read out.
+    LedgerExported = "ledger.exported",
+    /// A log of deeds was checked and is as it was sealed.
+    ChainCheckPassed = "chain.check_passed",
+    /// A log of deeds is not as it was sealed.
+    ChainBroken = "chain.broken",
     /// A seal key was registered.
     SealKeyRegistered = "seal_key.registered",
+    /// A seal key is to count for nothing new.
+    SealKeyRetired = "seal_key.retired",
+    /// A seal key counts for nothing any more.
+    SealKeyRevoked = "seal_key.revoked",
 });
 
 /// Returns every closed list, for the generated docs.

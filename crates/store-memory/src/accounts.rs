@@ -1,6 +1,6 @@
 //! Administration's stores of orgs, agents, keys, connectors and seal keys.
 
-use admin::{AccountStore, SealKeyStore};
+use admin::{AccountStore, Logged, RetentionStore, SealKeyStore};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
@@ -70,5 +70,33 @@ impl SealKeyStore for MemoryStore {
         kept.seal_keys.push(key.clone());
         kept.seal_keys.sort_by_key(|key| (key.activated_at, key.kid()));
         Ok(())
+    }
+}
+
+#[async_trait]
+impl RetentionStore for MemoryStore {
+    async fn logged(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<Logged>, StoreDown> {
+        let kept = self.reach("read a part of a log")?;
+        let deeds = kept.orgs.get(&org).map(|rows| rows.deeds.as_slice()).unwrap_or_default();
+        let logged = |deed: &gate::StoredDeed| Logged {
+            seq: deed.seq,
+            deed: deed.id,
+            action: deed.action,
+            issued_at: deed.issued_at,
+        };
+        Ok(deeds.iter().filter(|deed| deed.seq >= from).take(limit).map(logged).collect())
+    }
+
+    async fn sweep_out(&self, org: OrgId, limit: usize) -> Result<usize, StoreDown> {
+        let mut kept = self.reach("remove rows that mean nothing any more")?;
+        let now = self.clock.now();
+        let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(0) };
+        let expired = rows.known.iter().filter(|(_, known)| known.expires_at <= now);
+        let expired: Vec<_> = expired.map(|(key, _)| key.clone()).take(limit).collect();
+        let ended = rows.budgets.iter().filter(|(_, budget)| budget.window_end <= now);
+        let ended: Vec<_> = ended.map(|(key, _)| key.clone()).take(limit).collect();
+        expired.iter().for_each(|key| drop(rows.known.remove(key)));
+        ended.iter().for_each(|key| drop(rows.budgets.remove(key)));
+        Ok(expired.len().max(ended.len()))
     }
 }

@@ -1,12 +1,17 @@
 //! The Gate's store: actions are read, listed, found due, and their leases renewed.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
-use gate::{ActionDetail, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place};
+use gate::{
+    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+};
 use ledger::{
     StoreDown,
-    record::{Action, Known},
+    record::{Action, BudgetUse, Known},
 };
 use model::{ActionId, AgentId, Digest, Mode, OrgId, State};
+use policy::Decimal;
 
 use crate::{
     MemoryStore,
@@ -89,6 +94,31 @@ impl ActionStore for MemoryStore {
         due.sort_by_key(Due::place);
         due.truncate(limit);
         Ok(due)
+    }
+
+    async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown> {
+        let kept = self.reach("compare budget counters with charges")?;
+        let now = self.clock.now();
+        let Some(rows) = kept.orgs.get(&org) else {
+            return Ok(Drift { version: 0, counters: Vec::new() });
+        };
+        let runs = |counter: &&BudgetUse| now < counter.window_end;
+        let place = |counter: &BudgetUse| (counter.key.clone(), counter.window_start);
+        let nothing = |counter: &BudgetUse| BudgetUse { used: Decimal::ZERO, ..counter.clone() };
+        let counters = rows.budgets.values().filter(runs);
+        let mut sums: BTreeMap<_, _> = counters.map(|row| (place(row), nothing(row))).collect();
+        let actions = rows.actions.values().map(|kept| &kept.action);
+        for part in actions.flat_map(Action::taken).filter(runs) {
+            let sum = sums.entry(place(part)).or_insert_with(|| nothing(part));
+            sum.used = sum.used.checked_add(part.used).unwrap_or(sum.used);
+        }
+        let is_wrong = |sum: &BudgetUse| {
+            let counter = rows.budgets.get(&place(sum));
+            counter.map_or(Decimal::ZERO, |counter| counter.used) != sum.used
+        };
+        let version = rows.head.as_ref().map_or(0, |head| head.version);
+        let counters = sums.into_values().filter(is_wrong).collect();
+        Ok(Drift { version, counters })
     }
 
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown> {

@@ -118,7 +118,8 @@ impl<'a> Made<'a> {
             | Change::ShadowEnded
             | Change::Connector(_)
             | Change::Known(_)
-            | Change::Budget(_) => None,
+            | Change::Budget(_)
+            | Change::PayloadsPruned(_) => None,
         }
     }
 
@@ -164,7 +165,8 @@ fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
             | Change::ActionBegun(..)
             | Change::ActionMoved(_)
             | Change::Known(_)
-            | Change::Budget(_) => {}
+            | Change::Budget(_)
+            | Change::PayloadsPruned(_) => {}
         }
     }
     let clash = twice(agents.into_values().flatten())

@@ -8,6 +8,8 @@ mod actions;
 mod check;
 mod faults;
 mod ledger_store;
+mod log;
+mod log_reads;
 mod policies;
 mod rows;
 

@@ -1,6 +1,6 @@
 //! Administration's store of policies: their versions, tests and what was active.
 
-use admin::{ActivationPlace, PolicyStore, VersionSummary};
+use admin::{PolicyStore, VersionSummary};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
@@ -67,20 +67,19 @@ impl PolicyStore for MemoryStore {
         &self,
         org: OrgId,
         mode: Option<PolicyMode>,
-        after: Option<ActivationPlace>,
+        below: Option<u64>,
         limit: usize,
     ) -> Result<Vec<PolicyActivation>, StoreDown> {
         let kept = self.reach("list what was active")?;
         let rows = kept.orgs.get(&org);
-        let place = |it: &PolicyActivation| ActivationPlace { at: it.at, deed: it.deed };
         let mut history: Vec<_> = rows
             .iter()
             .flat_map(|rows| &rows.activations)
             .filter(|it| mode.is_none_or(|mode| it.mode == mode))
-            .filter(|it| after.is_none_or(|after| place(it) < after))
+            .filter(|it| below.is_none_or(|below| it.turn < below))
             .cloned()
             .collect();
-        history.sort_by_key(|it| std::cmp::Reverse(place(it)));
+        history.sort_by_key(|it| std::cmp::Reverse(it.turn));
         history.truncate(limit);
         Ok(history)
     }

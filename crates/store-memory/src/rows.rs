@@ -14,7 +14,10 @@ use ledger::{
         PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
     },
 };
-use model::{ActionId, AgentId, ConnectorId, KeyId, PolicyId, PolicyVersionId, Timestamp};
+use model::{
+    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, PolicyId, PolicyVersionId, Timestamp,
+};
+use records::{ChainCheck, SignedCheckpoint};
 
 /// The rows of one org. Without a head the org is not there: only fences of its turns may be.
 #[derive(Default)]
@@ -37,6 +40,12 @@ pub(crate) struct Rows {
     pub(crate) known: BTreeMap<(AgentId, String), Known>,
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
     pub(crate) deeds: Vec<StoredDeed>,
+    /// The stored nodes of the tree over the deeds, by level and place.
+    pub(crate) nodes: BTreeMap<(u8, u64), Digest>,
+    /// What opens the commitments of deeds that are about no action.
+    pub(crate) opens: BTreeMap<DeedId, Vec<deed::Disclosure>>,
+    pub(crate) checkpoints: BTreeMap<u64, SignedCheckpoint>,
+    pub(crate) checks: Vec<ChainCheck>,
     pub(crate) events: Vec<Event>,
 }
 
@@ -95,6 +104,11 @@ impl Rows {
             Change::Known(known) => {
                 self.known.insert((known.agent, known.key.clone()), known.clone());
             }
+            Change::PayloadsPruned(pruned) => {
+                for action in &pruned.actions {
+                    self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
+                }
+            }
             Change::Budget(budget) => {
                 self.budgets.insert((budget.key.clone(), budget.window_start), budget.clone());
             }
@@ -118,6 +132,11 @@ impl Rows {
         if let Some(kept) = kept {
             kept.disclosures.extend(placed.disclosures.iter().cloned());
         }
+        if placed.action.is_none() {
+            self.opens.insert(placed.sealed.id, placed.disclosures.clone());
+        }
+        let nodes = placed.sealed.new_nodes.iter();
+        self.nodes.extend(nodes.map(|node| ((node.level, node.index), node.hash)));
         self.deeds.push(StoredDeed {
             id: placed.sealed.id,
             kind: placed.sealed.kind,

@@ -37,6 +37,11 @@ async fn administrations_contract_is_kept() {
 }
 
 #[tokio::test]
+async fn the_contract_of_reading_is_kept() {
+    contract::record_store(store().1).await;
+}
+
+#[tokio::test]
 async fn appends_are_lost_as_often_as_ordered() {
     let (_, store) = store();
     let mut scribe = Scribe::founded(1, &*store).await;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use deed::Disclosure;
 use gate::{
-    ActionDetail, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place, StoredDeed,
+    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    StoredDeed,
 };
 use ledger::{
     StoreDown,
@@ -97,6 +98,10 @@ impl ActionStore for PostgresStore {
             .with(after.map(|place| *place.action.as_uuid()));
         let rows = self.database.ask_one(attempt, call).await?;
         rows.iter().map(due).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown> {
+        self.budget_drift(org).await
     }
 
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown> {

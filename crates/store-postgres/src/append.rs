@@ -10,6 +10,7 @@ mod counters;
 mod evidence;
 mod head;
 mod policies;
+mod pruned;
 mod small;
 
 use ledger::{AppendError, StoreDown, Turn};
@@ -87,6 +88,7 @@ impl PostgresStore {
         }
         steps.extend(actions::steps(turn, self.lease)?);
         steps.extend(counters::steps(turn));
+        steps.extend(pruned::steps(turn));
         steps.extend(evidence::steps(turn));
         steps.push(head::turn(turn));
         steps.push(Step { call: Call::new("commit"), guards: Guards::Commit });

@@ -110,6 +110,44 @@ impl Database {
         Ok(answers.into_iter().flatten().collect())
     }
 
+    /// Returns the rows of a query that is planned for its very values: a filter that is not asked
+    /// for is then no part of the plan.
+    pub(crate) async fn ask_planned(
+        &self,
+        attempt: &'static str,
+        query: Call<'_>,
+    ) -> Result<Vec<Row>, StoreDown> {
+        let calls = [
+            Call::new("begin isolation level read committed read only"),
+            Call::new("set local plan_cache_mode = force_custom_plan"),
+            query,
+            Call::new("commit"),
+        ];
+        let answers = self.ask(attempt, &calls).await?;
+        Ok(answers.into_iter().nth(2).unwrap_or_default())
+    }
+
+    /// Returns the rows of a query that nobody waits for, which may take this long.
+    pub(crate) async fn ask_at_leisure(
+        &self,
+        attempt: &'static str,
+        query: Call<'_>,
+        limit: Duration,
+    ) -> Result<Vec<Row>, StoreDown> {
+        let calls = [
+            Call::new("begin isolation level read committed read only"),
+            Call::new("select set_config('statement_timeout', $1, true)")
+                .with(limit.as_millis().to_string()),
+            query,
+            Call::new("commit"),
+        ];
+        let mut session = self.session(&calls).await.map_err(|fault| fault.down(attempt))?;
+        (session.until, session.deadline) = (session.until + limit, limit);
+        let answers = session.send(&calls).await;
+        let answers = answers.map_err(|unanswered| unanswered.fault().down(attempt))?;
+        Ok(answers.into_iter().nth(2).unwrap_or_default())
+    }
+
     /// Returns a connection that is ready for these calls.
     pub(crate) async fn session(&self, calls: &[Call<'_>]) -> Result<Session, Fault> {
         let until = Instant::now() + self.deadline;

@@ -31,7 +31,10 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, name: "actions",   sql: include_str!("../../../migrations/0003_actions.sql") },
     Migration { version: 4, name: "deeds",     sql: include_str!("../../../migrations/0004_deeds.sql") },
     Migration { version: 5, name: "seal_keys", sql: include_str!("../../../migrations/0005_seal_keys.sql") },
+    Migration { version: 6, name: "retention", sql: include_str!("../../../migrations/0006_retention.sql") },
+    Migration { version: 7, name: "lists",     sql: include_str!("../../../migrations/0007_lists.sql") },
     Migration { version: 9, name: "policy_history", sql: include_str!("../../../migrations/0009_policy_history.sql") },
+    Migration { version: 11, name: "reading", sql: include_str!("../../../migrations/0011_reading.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -65,6 +68,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "deed",             privileges: "select, insert" },
     Grant { table: "log_node",         privileges: "select, insert" },
     Grant { table: "checkpoint",       privileges: "select, insert" },
+    Grant { table: "chain_check",      privileges: "select, insert, update" },
     Grant { table: "event",            privileges: "select, insert" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
     Grant { table: "schema_migration", privileges: "select" },

@@ -5,11 +5,15 @@
 
 mod accounts;
 mod appends;
+mod drift;
 mod events;
 mod leases;
 mod lists;
+mod logs;
+mod policies;
 mod races;
 mod reads;
+mod retention;
 mod texts;
 
 use std::sync::Arc;
@@ -18,9 +22,9 @@ use gate::ActionStore;
 use ledger::{EventStore, LedgerStore};
 
 /// Everything that a store of the service is.
-pub trait Store: LedgerStore + EventStore + ActionStore + admin::Store {}
+pub trait Store: LedgerStore + EventStore + ActionStore + admin::Store + records::Store {}
 
-impl<S: LedgerStore + EventStore + ActionStore + admin::Store> Store for S {}
+impl<S: LedgerStore + EventStore + ActionStore + admin::Store + records::Store> Store for S {}
 
 /// Checks `ledger::LedgerStore`.
 pub async fn ledger_store(store: Arc<dyn Store>) {
@@ -39,9 +43,18 @@ pub async fn event_store(store: Arc<dyn Store>) {
 pub async fn action_store(store: Arc<dyn Store>) {
     lists::check(&*store).await;
     leases::check(&*store).await;
+    drift::check(&*store).await;
 }
 
-/// Checks `admin::AccountStore`, `admin::PolicyStore` and `admin::SealKeyStore`.
+/// Checks `admin::AccountStore`, `admin::PolicyStore`, `admin::SealKeyStore` and
+/// `admin::RetentionStore`.
 pub async fn account_stores(store: Arc<dyn Store>) {
     accounts::check(&*store).await;
+    policies::check(&*store).await;
+    retention::check(&*store).await;
+}
+
+/// Checks `records::Store`.
+pub async fn record_store(store: Arc<dyn Store>) {
+    logs::check(&*store).await;
 }

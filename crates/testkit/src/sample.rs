@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ledger::record::{
     Action, ActivePolicy, Agent, AgentRef, ApiKey, Approval, BudgetUse, Connector, ConnectorStatus,
     Decision, DecisionInputs, Execution, Holder, Known, Lease, Org, Policy, PolicyMode,
-    PolicyVersion, Witness,
+    PolicyVersion, RETENTION_DAYS, Witness,
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, ConnectorId, DecisionOutcome,
@@ -17,7 +17,16 @@ use serde_json::{Value, json};
 /// Returns an org.
 pub fn org(id: OrgId, now: Timestamp) -> Org {
     let (name, time_zone) = ("Amt für Proben".to_owned(), "Europe/Berlin".to_owned());
-    Org { id, name, time_zone, pro: true, stop: None, created_at: now }
+    Org {
+        id,
+        name,
+        time_zone,
+        pro: true,
+        stop: None,
+        retention_days: RETENTION_DAYS,
+        pruned_to: 0,
+        created_at: now,
+    }
 }
 
 /// Returns an agent that may act.

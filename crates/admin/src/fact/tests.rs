@@ -127,8 +127,8 @@ fn everything(record: &mut Record<'_>) {
         created_at,
     });
     let active = ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest };
-    record.activation(Some(&active), active);
-    record.shadow_ended(&active);
+    record.activation(1, Some(&active), active);
+    record.shadow_ended(2, &active);
     record.connector(EventType::ConnectorCredentialSet, Some(&connector()), connector());
     record.seal_key(EventType::SealKeyRegistered, sealer().registered().keys().first().unwrap());
 }

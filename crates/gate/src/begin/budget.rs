@@ -2,9 +2,9 @@
 
 use ledger::{
     CounterScope, Snapshot,
-    record::{BudgetUse, Cost},
+    record::{ActivePolicy, BudgetUse, Cost},
 };
-use model::{PolicyId, Timestamp};
+use model::Timestamp;
 use policy::{Charge, ChargeKind, Decimal};
 
 use crate::{Submission, gate::pass};
@@ -21,8 +21,9 @@ pub(super) struct Admitted {
 }
 
 /// Returns whose counters the call is counted in.
-pub(super) fn scope(call: &Submission, snapshot: &Snapshot, policy: PolicyId) -> CounterScope {
-    CounterScope { policy, livemode: snapshot.key(call.key).is_some_and(|key| key.livemode) }
+pub(super) fn scope(call: &Submission, snapshot: &Snapshot, active: &ActivePolicy) -> CounterScope {
+    let livemode = snapshot.key(call.key).is_some_and(|key| key.livemode);
+    CounterScope { mode: active.mode, policy: active.policy, livemode }
 }
 
 /// Returns the counters with all charges in them, or when the last of the exhausted windows ends.

@@ -9,7 +9,7 @@ use ledger::{
 use model::{AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
 use policy::{ApprovalClause, CallFacts};
 
-use super::budget;
+use super::budget::{self, Admitted};
 use crate::{Submission, resolve::Resolved};
 
 /// What a call's decision came to.
@@ -30,25 +30,38 @@ pub(super) fn decide(
     snapshot: &Snapshot,
 ) -> Option<Verdict> {
     let enforced = snapshot.policy(PolicyMode::Enforce)?;
-    let shadow = shadow(call, resolved, snapshot);
-    if let Some((code, source)) = builtin(call, resolved, snapshot) {
-        let refusal = refused(code, source);
-        return Some(verdict(enforced, refusal, shadow));
+    let builtin = builtin(call, resolved, snapshot);
+    let mut decided = match builtin {
+        Some((code, source)) => verdict(enforced, refused(code, source)),
+        None => by_policy(enforced, call, resolved, snapshot)?,
+    };
+    if let Some((shadow, mut admitted)) = shadow(call, resolved, snapshot) {
+        decided.decision.shadow = Some(shadow);
+        // What no policy was asked about would not have run by any policy.
+        if builtin.is_none() {
+            decided.budgets.append(&mut admitted.counters);
+            decided.charged.append(&mut admitted.charged);
+        }
     }
+    Some(decided)
+}
+
+/// Returns what the enforced policy says, its budgets included.
+fn by_policy(
+    enforced: &LoadedPolicy,
+    call: &Submission,
+    resolved: &Resolved,
+    snapshot: &Snapshot,
+) -> Option<Verdict> {
     let Some(compiled) = enforced.policy.as_deref() else {
         let (code, source) = (DecisionCode::PolicyUnavailable, DecisionSource::Builtin);
-        return Some(verdict(enforced, refused(code, source), shadow));
+        return Some(verdict(enforced, refused(code, source)));
     };
     let decision = ask(compiled, call, resolved, snapshot)?;
-    let charges = if decision.outcome == DecisionOutcome::Deny {
-        Vec::new()
-    } else {
-        decision.charges.clone()
-    };
-    let scope = budget::scope(call, snapshot, enforced.active.policy);
-    match budget::admit(&charges, scope, snapshot) {
+    let scope = budget::scope(call, snapshot, &enforced.active);
+    match budget::admit(charges(&decision), scope, snapshot) {
         Ok(admitted) => {
-            let mut verdict = verdict(enforced, decision, shadow);
+            let mut verdict = verdict(enforced, decision);
             verdict.budgets = admitted.counters;
             verdict.charged = admitted.charged;
             verdict.cost = admitted.cost;
@@ -56,25 +69,35 @@ pub(super) fn decide(
         }
         Err(retry_at) => {
             let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
-            let refusal = refused(code, source);
-            let mut verdict = verdict(enforced, refusal, shadow);
+            let mut verdict = verdict(enforced, refused(code, source));
             verdict.decision.retry_at = Some(retry_at);
             Some(verdict)
         }
     }
 }
 
-/// Returns the counters that the call's decision will look at.
+/// Returns what a decision takes from budgets; one that denies the call takes nothing.
+fn charges(decision: &policy::Decision) -> &[policy::Charge] {
+    if decision.outcome == DecisionOutcome::Deny { &[] } else { &decision.charges }
+}
+
+/// Returns the counters that the call's decision will look at, those of the shadow version
+/// included.
 pub(super) fn budgets(
     call: &Submission,
     resolved: &Resolved,
     snapshot: &Snapshot,
 ) -> Vec<(String, Timestamp)> {
-    let Some(enforced) = snapshot.policy(PolicyMode::Enforce) else { return Vec::new() };
-    let Some(compiled) = enforced.policy.as_deref() else { return Vec::new() };
-    let Some(decision) = ask(compiled, call, resolved, snapshot) else { return Vec::new() };
-    let scope = budget::scope(call, snapshot, enforced.active.policy);
-    decision.charges.iter().map(|charge| (scope.key(charge), charge.window_start)).collect()
+    let mut counters = Vec::new();
+    for loaded in PolicyMode::ALL.into_iter().filter_map(|mode| snapshot.policy(mode)) {
+        let scope = budget::scope(call, snapshot, &loaded.active);
+        let compiled = loaded.policy.as_deref();
+        if let Some(decision) = compiled.and_then(|it| ask(it, call, resolved, snapshot)) {
+            let taken = charges(&decision).iter();
+            counters.extend(taken.map(|charge| (scope.key(charge), charge.window_start)));
+        }
+    }
+    counters
 }
 
 /// Returns what refuses the call before any policy is asked.
@@ -161,20 +184,34 @@ fn ask(
     Some(policy::decide(compiled, &call))
 }
 
-/// Returns what the shadow version would have decided; its failures never touch the call.
-fn shadow(call: &Submission, resolved: &Resolved, snapshot: &Snapshot) -> Option<Shadow> {
+/// Returns what the shadow version would have decided and taken from its own counters; its failures
+/// never touch the call.
+fn shadow(
+    call: &Submission,
+    resolved: &Resolved,
+    snapshot: &Snapshot,
+) -> Option<(Shadow, Admitted)> {
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
     let decision = ask(loaded.policy.as_deref()?, call, resolved, snapshot)?;
-    Some(Shadow {
+    let scope = budget::scope(call, snapshot, &loaded.active);
+    let (decision, admitted) = match budget::admit(charges(&decision), scope, snapshot) {
+        Ok(admitted) => (decision, admitted),
+        Err(_) => {
+            let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
+            (refused(code, source), Admitted::default())
+        }
+    };
+    let shadow = Shadow {
         outcome: decision.outcome,
         code: decision.code,
         rule_id: decision.rule_id.map(|id| id.to_string()),
         policy: loaded.active.policy,
         policy_version: loaded.active.version,
-    })
+    };
+    Some((shadow, admitted))
 }
 
-fn verdict(enforced: &LoadedPolicy, asked: policy::Decision, shadow: Option<Shadow>) -> Verdict {
+fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
     let message = match (&asked.reason, asked.code) {
         (Some(reason), _) => Some(reason.to_string()),
         (None, Some(code)) => Some(sentence(code).to_owned()),
@@ -191,7 +228,7 @@ fn verdict(enforced: &LoadedPolicy, asked: policy::Decision, shadow: Option<Shad
         policy_version: enforced.active.version,
         policy_digest: enforced.active.digest,
         retry_at: None,
-        shadow,
+        shadow: None,
     };
     Verdict {
         decision,

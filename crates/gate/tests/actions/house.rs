@@ -20,7 +20,7 @@ use ledger::{
     Change, Entry, Ledger, Needs, Request, Snapshot, Spawn, StoreDown,
     record::{
         Action, ActivePolicy, Agent, ApiKey, Connector, ConnectorRef, ConnectorStatus, Holder, Org,
-        Policy, PolicyMode, PolicyVersion, Stop,
+        Policy, PolicyMode, PolicyVersion, RETENTION_DAYS, Stop,
     },
 };
 use model::{
@@ -302,19 +302,28 @@ impl House {
                 created_at: at,
                 archived_at: None,
             }),
-            Change::PolicyVersion(PolicyVersion {
-                id: version,
-                org: org.id,
-                policy,
-                number: 1,
-                document: POLICY.to_owned(),
-                digest,
-                note: None,
-                author: None,
-                created_at: at,
-            }),
+            Change::PolicyVersion(PolicyVersion { id: version, number: 1, ..self.version(POLICY) }),
             Change::Activation(ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest }),
         ]
+    }
+
+    /// Returns a second version of the policy, with this document.
+    pub(crate) fn version(&self, document: &str) -> PolicyVersion {
+        PolicyVersion {
+            id: id("pv", '2'),
+            org: self.org,
+            policy: id("pol", '1'),
+            number: 2,
+            document: document.to_owned(),
+            digest: policy::Policy::compile(document).unwrap().digest(),
+            note: None,
+            author: None,
+            created_at: self.now(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     pub(crate) async fn write(&self, changes: Vec<Change>) {
@@ -424,6 +433,8 @@ impl Rows {
                 time_zone: "UTC".to_owned(),
                 pro: true,
                 stop: None,
+                retention_days: RETENTION_DAYS,
+                pruned_to: 0,
                 created_at: at,
             },
             agent: Agent {

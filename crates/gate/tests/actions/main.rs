@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod house;

@@ -21,8 +21,21 @@ pub struct Org {
     pub pro: bool,
     /// Set while every agent is stopped.
     pub stop: Option<Stop>,
+    /// How many days payloads are kept after their action was sealed.
+    #[serde(default = "a_year")]
+    pub retention_days: u16,
+    /// The place in the log up to which payloads have been removed.
+    #[serde(default)]
+    pub pruned_to: u64,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// How long payloads are kept unless the org says otherwise.
+pub const RETENTION_DAYS: u16 = 365;
+
+fn a_year() -> u16 {
+    RETENTION_DAYS
 }
 
 /// A Stop, of an agent or of the whole org.
@@ -192,9 +205,11 @@ pub struct PolicyTests {
     pub updated_at: Timestamp,
 }
 
-/// One change of what is active in a mode. Its deed names it.
+/// One change of what is active in a mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyActivation {
+    /// The version of the org's head that it made; no turn activates twice.
+    pub turn: u64,
     /// The admin deed that sealed it.
     pub deed: DeedId,
     /// When.

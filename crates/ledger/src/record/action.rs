@@ -83,6 +83,22 @@ pub struct Action {
     pub lease: Option<Lease>,
 }
 
+impl Action {
+    /// Returns the parts of budget counters that the action still takes. One that certainly did
+    /// not run although it was let through, or waited for a person in vain, takes none.
+    pub fn taken(&self) -> &[BudgetUse] {
+        let given_back = match self.status {
+            Status::Failed | Status::Cancelled => true,
+            Status::Denied => self.approval.is_some(),
+            Status::Executed
+            | Status::Authorized
+            | Status::Processing
+            | Status::PendingApproval => false,
+        };
+        if given_back { &[] } else { &self.charged }
+    }
+}
+
 /// The agent as an action names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRef {
@@ -263,6 +279,15 @@ pub struct Known {
     pub fingerprint: Digest,
     /// When the key is free again.
     pub expires_at: Timestamp,
+}
+
+/// Payloads that retention removes: of these actions, and of these deeds about them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pruned {
+    /// The actions.
+    pub actions: Vec<ActionId>,
+    /// The deeds.
+    pub deeds: Vec<DeedId>,
 }
 
 /// One counter of one budget in one window.

@@ -24,7 +24,7 @@ use store_memory::MemoryStore;
 use chancery_ledger::{
     AppendError, Base, Change, DeedEntry, Entry, EventStore, Ledger, LedgerError, LedgerStore,
     Loaded, Needs, Parts, Request, Snapshot, Spawn, StoreDown, Turn,
-    record::{BudgetUse, Org},
+    record::{BudgetUse, Org, RETENTION_DAYS},
 };
 
 const PROCESSES: usize = 3;
@@ -246,6 +246,8 @@ impl Request for Found {
             time_zone: "UTC".to_owned(),
             pro: true,
             stop: None,
+            retention_days: RETENTION_DAYS,
+            pruned_to: 0,
             created_at: mint.now(),
         };
         (Entry { changes: vec![Change::Org(org)], ..Entry::default() }, ())

@@ -13,6 +13,7 @@ use super::Step;
 use crate::{
     database::Call,
     fault::Fault,
+    list::is_of,
     rows::{bigint, system_time, to_json},
 };
 
@@ -21,6 +22,11 @@ pub(crate) fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault
     let (begun, moved) = last_forms(turn);
     let lease_until = turn.at + lease;
     let mut steps = Vec::new();
+    if let Some(odd) = begun.iter().find(|action| !is_of(*action.id.as_uuid(), action.created_at)) {
+        // Lists are in the order of ids.
+        let why = format!("its id is not of the moment {}", odd.created_at);
+        return Err(Fault::Row { table: "action", column: "created_at", why });
+    }
     if !begun.is_empty() {
         let call = Call::new(BEGUN).with(*turn.org.as_uuid());
         steps.push(Step::rows(Columns::of(&begun, lease_until)?.values(call)));
@@ -106,6 +112,7 @@ fn last_forms(turn: &Turn) -> (Vec<&Action>, Vec<&Action>) {
             | Change::PolicyVersion(_)
             | Change::Activation(_)
             | Change::PolicyTests(_)
+            | Change::PayloadsPruned(_)
             | Change::PolicyActivation(_)
             | Change::ShadowEnded
             | Change::Connector(_)

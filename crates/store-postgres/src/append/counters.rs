@@ -30,6 +30,7 @@ pub(crate) fn steps(turn: &Turn) -> Vec<Step<'_>> {
             | Change::PolicyVersion(_)
             | Change::Activation(_)
             | Change::PolicyTests(_)
+            | Change::PayloadsPruned(_)
             | Change::PolicyActivation(_)
             | Change::ShadowEnded
             | Change::Connector(_)

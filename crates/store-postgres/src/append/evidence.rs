@@ -35,6 +35,7 @@ fn opened(turn: &Turn) -> Vec<(Uuid, &Disclosure)> {
         | Change::PolicyVersion(_)
         | Change::Activation(_)
         | Change::PolicyTests(_)
+        | Change::PayloadsPruned(_)
         | Change::PolicyActivation(_)
         | Change::ShadowEnded
         | Change::Connector(_)

@@ -3,7 +3,10 @@
 use ledger::record::{ActivePolicy, Policy, PolicyActivation, PolicyTests, PolicyVersion};
 use model::OrgId;
 
-use crate::{database::Call, rows::system_time};
+use crate::{
+    database::Call,
+    rows::{bigint, system_time},
+};
 
 pub(super) fn policy(org: OrgId, row: &Policy) -> Call<'_> {
     let sql = "
@@ -78,10 +81,11 @@ pub(super) fn shadow_ended(org: OrgId) -> Call<'static> {
 pub(super) fn history(org: OrgId, row: &PolicyActivation) -> Call<'_> {
     let sql = "
         insert into policy_activation
-            (org_id, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+            (org_id, turn, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     Call::new(sql)
         .with(*org.as_uuid())
+        .with(bigint(row.turn))
         .with(*row.deed.as_uuid())
         .with(system_time(row.at))
         .with(row.mode.as_str())

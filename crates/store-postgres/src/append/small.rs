@@ -31,7 +31,8 @@ pub(crate) fn steps(turn: &Turn) -> Result<Vec<Step<'_>>, Fault> {
             Change::ActionBegun(..)
             | Change::ActionMoved(_)
             | Change::Known(_)
-            | Change::Budget(_) => {}
+            | Change::Budget(_)
+            | Change::PayloadsPruned(_) => {}
         }
     }
     Ok(calls.into_iter().map(Step::rows).collect())

@@ -254,13 +254,15 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "idempotency",
-        sentence: "each idempotency key names an action of its agent",
+        sentence: "each idempotency key names an action of its agent, or of the org whose key it is",
         takes: Takes::Org,
         sql: "
             select format('a key of agent %s names %s', k.agent_id, k.action_id)
             from idempotency as k
             left join action as a on a.org_id = k.org_id and a.id = k.action_id
-            where k.org_id = $1 and a.agent_id is distinct from k.agent_id",
+            where k.org_id = $1 and (a.id is null
+                or a.agent_id <> k.agent_id
+                    and k.agent_id <> '00000000-0000-0000-0000-000000000000')",
     },
     Invariant {
         name: "disclosures",

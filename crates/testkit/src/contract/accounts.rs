@@ -1,4 +1,4 @@
-//! Accounts, policies and seal keys as administration reads them.
+//! Accounts and seal keys as administration reads them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use ledger::{
     Change,
     record::{Holder, Suspension},
 };
-use model::{AgentId, ConnectorId, KeyId, PolicyVersionId};
+use model::{AgentId, ConnectorId, KeyId};
 
 use super::Store;
 use crate::{Scribe, SeededEntropy, sample};
@@ -15,7 +15,6 @@ use crate::{Scribe, SeededEntropy, sample};
 pub(super) async fn check(store: &dyn Store) {
     orgs_are_listed_oldest_first(store).await;
     accounts_are_found_in_their_own_org(store).await;
-    policies_are_found_with_their_versions(store).await;
     seal_keys_are_listed_oldest_first(store).await;
 }
 
@@ -91,32 +90,6 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     let absent = mint.id(ConnectorId::from_uuid);
     assert!(store.connector(scribe.org, absent).await.unwrap().is_none());
     assert!(store.org(model::OrgId::from_uuid(uuid::Uuid::nil())).await.unwrap().is_none());
-}
-
-async fn policies_are_found_with_their_versions(store: &dyn Store) {
-    let mut scribe = Scribe::founded(820, store).await;
-    let mint = scribe.mint();
-    let [house, shop] = ["house", "shop"].map(|name| sample::policy(scribe.org, name, &mint));
-    let versions = [1, 2, 10].map(|number| sample::policy_version(&house, number, &mint));
-    let mut policies = vec![house.clone(), shop.clone()];
-    policies.sort_by_key(|policy| (policy.created_at, policy.id));
-    let mut changes: Vec<_> = policies.iter().cloned().map(Change::Policy).collect();
-    changes.extend(versions.iter().rev().cloned().map(Change::PolicyVersion));
-    scribe.append(store, changes).await.unwrap();
-    assert_eq!(store.policies(scribe.org).await.unwrap(), policies);
-    let latest = store.latest_policy_version(scribe.org, house.id).await.unwrap();
-    assert_eq!(latest.as_ref(), versions.last());
-    assert!(store.latest_policy_version(scribe.org, shop.id).await.unwrap().is_none());
-    for version in &versions {
-        let found = store.policy_version(scribe.org, version.id).await.unwrap();
-        assert_eq!(found.as_ref(), Some(version));
-    }
-    let other = Scribe::founded(821, store).await;
-    assert!(store.policies(other.org).await.unwrap().is_empty());
-    assert!(store.policy_version(other.org, versions[0].id).await.unwrap().is_none());
-    assert!(store.latest_policy_version(other.org, house.id).await.unwrap().is_none());
-    let absent = other.mint().id(PolicyVersionId::from_uuid);
-    assert!(store.policy_version(scribe.org, absent).await.unwrap().is_none());
 }
 
 async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {

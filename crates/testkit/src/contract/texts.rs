@@ -6,7 +6,7 @@ use ledger::{
     Change, Needs,
     record::{Client, Holder},
 };
-use model::{DeedId, Timestamp};
+use model::{ActionId, DeedId, Mint, Timestamp};
 use serde_json::{Value, json};
 
 use super::Store;
@@ -88,6 +88,8 @@ async fn odd_moments_come_back_as_they_were(store: &dyn Store) {
         let mint = scribe.mint();
         let (request, _) = sample::request(&json!({}), &mint);
         let mut action = sample::action(&agent, request, &mint);
+        // An action's id is of its moment.
+        action.id = Mint::new(moment, &scribe.dice).id(ActionId::from_uuid);
         action.created_at = moment;
         let known = sample::known(&action, &format!("key {place}"), moment);
         let budget = sample::budget("odd", moment, "0");

@@ -1,0 +1,91 @@
+//! Budget counters that do not agree with what their actions were charged.
+
+use std::time::Duration;
+
+use gate::Drift;
+use ledger::{
+    Change,
+    record::{Action, BudgetUse},
+};
+use model::{DeedId, Status};
+use serde_json::json;
+
+use super::Store;
+use crate::{Scribe, sample};
+
+const DAY: Duration = Duration::from_hours(24);
+
+pub(super) async fn check(store: &dyn Store) {
+    counters_that_agree_show_no_drift(store).await;
+    counters_that_do_not_are_found_as_they_should_be(store).await;
+}
+
+fn counter(scribe: &Scribe, key: &str, used: &str) -> BudgetUse {
+    sample::budget(key, scribe.now.before(Duration::from_mins(1)), used)
+}
+
+fn charged(scribe: &Scribe, parts: &[BudgetUse]) -> Action {
+    let mint = scribe.mint();
+    let (request, _) = sample::request(&json!({}), &mint);
+    let action = sample::action(&scribe.agent("one"), request, &mint);
+    Action { charged: parts.to_vec(), ..action }
+}
+
+fn begun(action: &Action) -> Change {
+    Change::ActionBegun(Box::new(action.clone()), Vec::new())
+}
+
+async fn counters_that_agree_show_no_drift(store: &dyn Store) {
+    let mut scribe = Scribe::founded(920, store).await;
+    let version = |drift: &Drift| (drift.version, drift.counters.len());
+    assert_eq!(version(&store.drift(scribe.org).await.unwrap()), (1, 0));
+    let part = |used: &str| counter(&scribe, "day", used);
+    let running = charged(&scribe, &[part("2.5")]);
+    let expired = charged(&scribe, &[part("10")]);
+    let expired = sample::waiting(&expired, scribe.now + DAY, &scribe.mint());
+    let expired = sample::denied(&expired, scribe.mint().id(DeedId::from_uuid));
+    let old = sample::budget("old", scribe.now.before(DAY * 3), "7");
+    let changes = vec![
+        begun(&running),
+        begun(&expired),
+        Change::Budget(part("2.5")),
+        // A window that ended is asked for by nobody any more.
+        Change::Budget(old),
+    ];
+    scribe.append(store, changes).await.unwrap();
+    assert_eq!(version(&store.drift(scribe.org).await.unwrap()), (2, 0));
+}
+
+async fn counters_that_do_not_are_found_as_they_should_be(store: &dyn Store) {
+    let mut scribe = Scribe::founded(921, store).await;
+    let part = |key: &str, used: &str| counter(&scribe, key, used);
+    let first = charged(&scribe, &[part("leaked", "1"), part("lost", "3")]);
+    let second = charged(&scribe, &[part("leaked", "1"), part("right", "1")]);
+    let failed = charged(&scribe, &[part("leaked", "1")]);
+    let failed = sample::sealed(&failed, scribe.mint().id(DeedId::from_uuid));
+    let failed = as_failed(failed);
+    let changes = vec![
+        begun(&first),
+        begun(&second),
+        begun(&failed),
+        Change::Budget(part("leaked", "5")),
+        Change::Budget(part("right", "1")),
+        Change::Budget(part("idle", "2")),
+    ];
+    let expected = [part("idle", "0"), part("leaked", "2"), part("lost", "3")];
+    scribe.append(store, changes).await.unwrap();
+    let mut drift = store.drift(scribe.org).await.unwrap();
+    drift.counters.sort_by(|one, other| one.key.cmp(&other.key));
+    assert_eq!(drift.counters, expected);
+    assert_eq!(drift.version, 2);
+    let other = Scribe::founded(922, store).await;
+    assert!(store.drift(other.org).await.unwrap().counters.is_empty());
+}
+
+fn as_failed(mut action: Action) -> Action {
+    action.status = Status::Failed;
+    if let Some(execution) = &mut action.execution {
+        execution.status = model::ExecutionStatus::Failed;
+    }
+    action
+}

@@ -1,0 +1,120 @@
+//! What retention finds and removes, and what it leaves.
+
+use std::time::Duration;
+
+use ledger::{
+    Change, Needs,
+    record::{Action, Pruned},
+};
+use model::{DeedId, Timestamp};
+use serde_json::json;
+
+use super::Store;
+use crate::{Draft, Scribe, sample};
+
+const DAY: Duration = Duration::from_hours(24);
+
+pub(super) async fn check(store: &dyn Store) {
+    a_log_is_read_from_a_place_on(store).await;
+    what_is_pruned_is_gone_and_its_deeds_stay(store).await;
+    a_pruning_that_is_lost_removes_nothing(store).await;
+    what_means_nothing_any_more_is_swept_out(store).await;
+}
+
+/// Writes an action with a deed of its own and returns both.
+async fn sealed(store: &dyn Store, scribe: &mut Scribe) -> (Action, DeedId) {
+    let mint = scribe.mint();
+    let (request, disclosure) = sample::request(&json!({ "amount": 5 }), &mint);
+    let begun = sample::action(&scribe.agent("one"), request, &mint);
+    let change = Change::ActionBegun(Box::new(begun.clone()), vec![disclosure]);
+    scribe.append(store, vec![change]).await.unwrap();
+    let deed = scribe.deed(Some(begun.id));
+    let id = deed.draft.id;
+    let ended = sample::sealed(&begun, id);
+    let changes = vec![Change::ActionMoved(Box::new(ended.clone()))];
+    scribe.append(store, Draft { changes, deeds: vec![deed], events: vec![] }).await.unwrap();
+    (ended, id)
+}
+
+fn pruning(action: &Action, deed: DeedId, at: Timestamp) -> Vec<Change> {
+    let pruned = Action { payload_pruned_at: Some(at), ..action.clone() };
+    vec![
+        Change::ActionMoved(Box::new(pruned)),
+        Change::PayloadsPruned(Pruned { actions: vec![action.id], deeds: vec![deed] }),
+    ]
+}
+
+async fn a_log_is_read_from_a_place_on(store: &dyn Store) {
+    let mut scribe = Scribe::founded(900, store).await;
+    let deeds = vec![scribe.deed(None)];
+    scribe.append(store, Draft { deeds, ..Draft::default() }).await.unwrap();
+    let (action, deed) = sealed(store, &mut scribe).await;
+    let logged = store.logged(scribe.org, 0, 10).await.unwrap();
+    let places: Vec<_> = logged.iter().map(|deed| (deed.seq, deed.action)).collect();
+    assert_eq!(places, [(0, None), (1, Some(action.id))]);
+    assert_eq!((logged[1].deed, logged[1].issued_at), (deed, scribe.now));
+    assert_eq!(store.logged(scribe.org, 1, 10).await.unwrap(), logged[1..]);
+    assert_eq!(store.logged(scribe.org, 0, 1).await.unwrap(), logged[..1]);
+    assert!(store.logged(scribe.org, 2, 10).await.unwrap().is_empty());
+    let other = Scribe::founded(901, store).await;
+    assert!(store.logged(other.org, 0, 10).await.unwrap().is_empty());
+}
+
+async fn what_is_pruned_is_gone_and_its_deeds_stay(store: &dyn Store) {
+    let mut scribe = Scribe::founded(902, store).await;
+    let (old, deed) = sealed(store, &mut scribe).await;
+    let (young, _) = sealed(store, &mut scribe).await;
+    let before = store.detail(scribe.org, old.id).await.unwrap().unwrap();
+    assert_eq!(before.disclosures.len(), 2, "of the beginning and of the deed");
+    let changes = pruning(&old, deed, scribe.now);
+    scribe.append(store, changes).await.unwrap();
+    let after = store.detail(scribe.org, old.id).await.unwrap().unwrap();
+    assert!(after.disclosures.is_empty());
+    assert_eq!(after.action.payload_pruned_at, Some(scribe.now));
+    assert_eq!((after.deeds, after.events), (before.deeds, before.events));
+    let untouched = store.detail(scribe.org, young.id).await.unwrap().unwrap();
+    assert_eq!(untouched.disclosures.len(), 2);
+}
+
+async fn a_pruning_that_is_lost_removes_nothing(store: &dyn Store) {
+    let mut scribe = Scribe::founded(903, store).await;
+    let (action, deed) = sealed(store, &mut scribe).await;
+    let stale = scribe.turn(pruning(&action, deed, scribe.now));
+    scribe.append(store, vec![Change::Agent(scribe.agent("first"))]).await.unwrap();
+    assert!(store.append(&stale).await.is_err());
+    let detail = store.detail(scribe.org, action.id).await.unwrap().unwrap();
+    assert_eq!((detail.disclosures.len(), detail.action.payload_pruned_at), (2, None));
+}
+
+async fn what_means_nothing_any_more_is_swept_out(store: &dyn Store) {
+    let mut scribe = Scribe::founded(904, store).await;
+    let (action, _) = sealed(store, &mut scribe).await;
+    let now = scribe.now;
+    let (long_ago, ahead) = (now.before(DAY * 2), now + DAY * 2);
+    let mut ended = sample::budget("ended", long_ago.before(DAY), "1");
+    ended.window_end = long_ago;
+    let mut running = sample::budget("running", long_ago, "1");
+    running.window_end = ahead;
+    let mut changes: Vec<_> = (0..3)
+        .map(|number| sample::known(&action, &format!("old {number}"), long_ago))
+        .map(Change::Known)
+        .collect();
+    let live = sample::known(&action, "live", ahead);
+    changes.push(Change::Known(live.clone()));
+    changes.extend([ended.clone(), running.clone()].map(Change::Budget));
+    scribe.append(store, changes).await.unwrap();
+    assert_eq!(store.sweep_out(scribe.org, 2).await.unwrap(), 2, "no more than it may at once");
+    assert_eq!(store.sweep_out(scribe.org, 2).await.unwrap(), 1);
+    assert_eq!(store.sweep_out(scribe.org, 2).await.unwrap(), 0);
+    let needs = Needs {
+        known: ["old 0", "old 1", "old 2", "live"]
+            .map(|key| (action.agent.id, key.to_owned()))
+            .into(),
+        budgets: [&ended, &running].map(|row| (row.key.clone(), row.window_start)).into(),
+        ..Needs::default()
+    };
+    let left = store.load(scribe.org, &needs).await.unwrap();
+    assert_eq!((left.known, left.budgets), (vec![live], vec![running]));
+    // The org goes on.
+    scribe.append(store, vec![Change::Agent(scribe.agent("next"))]).await.unwrap();
+}
