@@ -8,6 +8,7 @@ mod compare;
 mod deed;
 mod evidence;
 mod input;
+mod parallel;
 mod segment;
 
 use model::{DeedId, Digest, OrgId, Timestamp};
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 pub use checks::{Check, CheckId, CheckStatus};
 pub use compare::{Comparison, compare};
+pub use input::envelopes;
 
 use crate::{
     body::Body,
@@ -112,20 +114,34 @@ pub fn verify(input: &[u8], trust: &Trust) -> Report {
         }
     };
     checks.pass(CheckId::Input);
-    checks.into_report(read.into_iter().flatten().map(|link| link.summary()).collect())
+    checks.into_report(read.iter().map(Link::summary).collect())
 }
 
-fn check_deeds(items: &[Item], trust: &Trust, checks: &mut Checks) -> Vec<Option<Link>> {
-    let keys = trust.keys.as_ref();
-    let read: Vec<_> = items.iter().map(|item| deed::check(item, keys, checks)).collect();
-    if let Some(links) = read.iter().cloned().collect::<Option<Vec<_>>>() {
+fn check_deeds(items: &[Item], trust: &Trust, checks: &mut Checks) -> Vec<Link> {
+    let links = check_each(items, trust.keys.as_ref(), checks);
+    if links.len() == items.len() {
         segment::check(&links, trust, checks);
     }
-    read
+    links
+}
+
+/// Checks each deed by itself and returns those that could be read.
+fn check_each(items: &[Item], keys: Option<&KeySet>, checks: &mut Checks) -> Vec<Link> {
+    let parts = parallel::parts(items, |part| {
+        let mut checks = Checks::default();
+        let links: Vec<_> =
+            part.iter().filter_map(|item| deed::check(item, keys, &mut checks)).collect();
+        (links, checks)
+    });
+    let mut links = Vec::with_capacity(items.len());
+    for (part, found) in parts {
+        links.extend(part);
+        checks.absorb(found);
+    }
+    links
 }
 
 /// A deed's place in its log.
-#[derive(Clone)]
 struct Link {
     body: Body,
     digest: Digest,

@@ -148,6 +148,14 @@ impl Checks {
         self.found.into_iter().map(check).collect()
     }
 
+    /// Takes over what was found of deeds that come later.
+    pub(super) fn absorb(&mut self, later: Self) {
+        for (id, (status, detail)) in later.found {
+            self.note(id, status, detail);
+        }
+        self.shown = self.shown.max(later.shown);
+    }
+
     fn note(&mut self, id: CheckId, status: CheckStatus, detail: String) {
         let found = self.found.entry(id).or_insert((CheckStatus::Passed, String::new()));
         if status > found.0 {

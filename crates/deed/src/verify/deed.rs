@@ -41,16 +41,24 @@ pub(super) fn check(item: &Item, keys: Option<&KeySet>, checks: &mut Checks) -> 
         }),
     );
     let link = Link { digest: crypto::sha256(&item.payload), body };
-    let shown = serde_json::to_value(&link.body).unwrap_or_default();
-    if let Some(form) = &item.form {
-        check_form(form, &link, &shown, checks);
-    }
-    if !item.disclosures.is_empty() {
-        let opened = disclosed(&shown, &item.disclosures);
-        checks.outcome(CheckId::Disclosures, opened.map_err(|why| format!("{named}: {why}")));
+    if item.form.is_some() || !item.disclosures.is_empty() {
+        check_shown(item, &link, checks);
     }
     check_signature(item, &link.body, keys, checks);
     Some(link)
+}
+
+/// Checks what stands beside the payload.
+fn check_shown(item: &Item, link: &Link, checks: &mut Checks) {
+    let shown = serde_json::to_value(&link.body).unwrap_or_default();
+    if let Some(form) = &item.form {
+        check_form(form, link, &shown, checks);
+    }
+    if !item.disclosures.is_empty() {
+        let opened = disclosed(&shown, &item.disclosures);
+        let named = |why| format!("deed {}: {why}", link.body.seq);
+        checks.outcome(CheckId::Disclosures, opened.map_err(named));
+    }
 }
 
 fn read_body(item: &Item, checks: &mut Checks) -> Option<Body> {

@@ -1,7 +1,7 @@
 //! The checks of a file of evidence: its signed list, its proofs, and a checkpoint from before.
 
 use super::{
-    Grade, Link, Trust,
+    Grade, Link, Trust, check_each,
     checks::{CheckId, Checks, ensure},
     deed, input,
     input::Item,
@@ -23,7 +23,7 @@ pub(super) fn check(
     items: Vec<Item>,
     trust: &Trust,
     checks: &mut Checks,
-) -> Vec<Option<Link>> {
+) -> Vec<Link> {
     let keys = match &trust.keys {
         Some(keys) => keys.clone(),
         None => match KeySet::parse(form.keys.to_string().as_bytes()) {
@@ -42,8 +42,8 @@ pub(super) fn check(
         },
     };
     let items = with_disclosures(form, items, checks);
-    let read: Vec<_> = items.iter().map(|item| deed::check(item, Some(&keys), checks)).collect();
-    if let Some(links) = read.iter().cloned().collect::<Option<Vec<_>>>() {
+    let links = check_each(&items, Some(&keys), checks);
+    if links.len() == items.len() {
         checks.shown(Grade::Signed);
         segment::check_scattered(&links, checks);
         let file = File { form, keys: &keys, links: &links, trust };
@@ -52,7 +52,7 @@ pub(super) fn check(
             file.check_known(&list, checks);
         }
     }
-    read
+    links
 }
 
 /// Gives each deed what opens its commitments.

@@ -4,10 +4,12 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
+use super::parallel;
 use crate::{
     dsse::{Envelope, EnvelopeSignature},
     evidence::EvidenceForm,
     form::ApiForm,
+    text::BadText,
 };
 
 /// One deed as it came in: the frame's parts, nothing of which has been checked.
@@ -39,15 +41,31 @@ pub(super) fn read(input: &[u8]) -> Result<Input, String> {
         let evidence = value.get("object").is_some_and(|object| object == "evidence");
         return if evidence { read_evidence(value) } else { Ok(Input::Deeds(vec![item(value)?])) };
     }
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let items = lines
-        .map(|(number, line)| {
-            let at = |why: String| format!("line {}: {why}", number + 1);
-            let value = crypto::json::parse(line.as_bytes()).map_err(|e| at(e.to_string()))?;
-            item(value).map_err(at)
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let lines: Vec<_> =
+        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).collect();
+    let read = |(number, text): &(usize, &str)| {
+        line(text).map_err(|why| format!("line {}: {why}", number + 1))
+    };
+    let parts =
+        parallel::parts(&lines, |part| part.iter().map(read).collect::<Result<Vec<_>, _>>());
+    let items = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
     if items.is_empty() { Err("the input is empty".to_owned()) } else { Ok(Input::Deeds(items)) }
+}
+
+/// Returns the deeds of anything that the verifier reads as DSSE envelopes, unchecked.
+pub fn envelopes(input: &[u8]) -> Result<Vec<Envelope>, String> {
+    let items = match read(input)? {
+        Input::Deeds(items) | Input::Evidence(_, items) => items,
+    };
+    let envelope = |item: Item| {
+        let keyid = item.key_id.parse().map_err(|error: BadText| error.to_string())?;
+        Ok(Envelope {
+            payload: STANDARD.encode(item.payload),
+            payload_type: item.payload_type,
+            signatures: vec![EnvelopeSignature { keyid, sig: STANDARD.encode(item.signature) }],
+        })
+    };
+    items.into_iter().map(envelope).collect()
 }
 
 fn read_evidence(value: Value) -> Result<Input, String> {
@@ -58,6 +76,17 @@ fn read_evidence(value: Value) -> Result<Input, String> {
         return Err("a file of evidence has at least one deed".to_owned());
     }
     Ok(Input::Evidence(Box::new(form), items))
+}
+
+/// Reads one deed of several. An envelope has two names and texts only, so its type is as strict
+/// as the parser; NUL is all that it would let through.
+fn line(text: &str) -> Result<Item, String> {
+    match serde_json::from_str::<Envelope>(text) {
+        Ok(envelope) if !envelope.payload_type.contains('\0') => framed(&envelope),
+        Ok(_) | Err(_) => {
+            item(crypto::json::parse(text.as_bytes()).map_err(|error| error.to_string())?)
+        }
+    }
 }
 
 fn item(value: Value) -> Result<Item, String> {
