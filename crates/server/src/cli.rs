@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use model::{KeyId, OrgId};
+use deed::{Thumbprint, Word};
+use model::{KeyId, OrgId, Timestamp};
 
 /// The service between AI agents and the tools they call: it decides, runs, witnesses and seals.
 #[derive(Debug, Parser)]
@@ -39,13 +40,25 @@ pub enum Verb {
         /// A deed in API form; `-` reads standard input.
         file: PathBuf,
     },
+    /// Show that the log of one checkpoint grew from that of another.
+    Consistency(Consistency),
+    /// Compare two histories, or two checkpoints, of one log.
+    Diff(Diff),
+    /// Print deeds in the form that other tools take, one a line.
+    Export {
+        /// A deed, lines of deeds, or a file of evidence; `-` reads standard input.
+        file: PathBuf,
+        /// As DSSE envelopes.
+        #[arg(long, required = true)]
+        dsse: bool,
+    },
     /// Look at the record and at everything that the service needs, and change nothing. Ends in 0
     /// when all is well, in 1 when something is not, in 2 when it could not look.
     Check(Check),
     /// Work on policies.
     #[command(subcommand)]
     Policy(Policy),
-    /// Make seal keys.
+    /// Make seal keys, and activate, retire, revoke and list them.
     #[command(subcommand)]
     Keys(Keys),
     /// Make, stop and start orgs.
@@ -119,6 +132,33 @@ pub struct Check {
     /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// What `consistency` takes.
+#[derive(Debug, Args)]
+pub struct Consistency {
+    /// The checkpoint that was kept.
+    pub older: PathBuf,
+    /// The checkpoint of now.
+    pub newer: PathBuf,
+    /// The published keys.
+    #[arg(long, value_name = "FILE")]
+    pub keys: PathBuf,
+    /// The consistency proof: a JSON list of digests, or an object with it as `path`.
+    #[arg(long, value_name = "FILE")]
+    pub proof: Option<PathBuf>,
+}
+
+/// What `diff` takes.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// Deeds, evidence or a checkpoint.
+    pub left: PathBuf,
+    /// The same of another source.
+    pub right: PathBuf,
+    /// The published keys.
+    #[arg(long, value_name = "FILE")]
+    pub keys: PathBuf,
 }
 
 /// What `policy` does.
@@ -323,6 +363,33 @@ pub enum Keys {
         #[arg(long, value_name = "FILE")]
         out: PathBuf,
     },
+    /// Register the keys of the seal key file that are not registered yet.
+    Activate {
+        /// Let them count at once instead of in ten minutes, because an older key was lost.
+        #[arg(long)]
+        at_once: bool,
+    },
+    /// Let a key sign nothing new; what it signed stays valid.
+    Retire {
+        /// The key's id.
+        kid: Thumbprint,
+        /// From when on, at least 15 seconds ahead; as soon as may be by default.
+        #[arg(long, value_name = "TIME")]
+        at: Option<Timestamp>,
+    },
+    /// Let a key count for nothing, not even for what it signed before.
+    Revoke {
+        /// The key's id.
+        kid: Thumbprint,
+        /// Why, as a word such as `key_compromise`.
+        #[arg(long, value_name = "WORD")]
+        reason: Word,
+        /// Since when somebody else may have had it.
+        #[arg(long, value_name = "TIME")]
+        compromised_since: Option<Timestamp>,
+    },
+    /// List every registered key.
+    List,
 }
 
 /// A page of the generated documentation.

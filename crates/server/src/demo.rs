@@ -145,7 +145,10 @@ impl Stage {
     }
 
     fn trust(&self) -> Trust {
-        Trust { keys: Some(self.core.ledger.sealer().registered().clone()), ..Trust::default() }
+        Trust {
+            keys: Some(self.core.ledger.sealer().registered().as_ref().clone()),
+            ..Trust::default()
+        }
     }
 }
 
@@ -154,7 +157,9 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
     let keys = deed::SealKeys::from_pem(deed::SealKeys::generate_pem(&entropy).expose());
     let keys = keys.map_err(Failure::internal)?;
     let now = model::Clock::now(&SystemClock);
-    let registered = admin::register_seal_keys(store.as_ref(), &keys, now).await;
+    let registered =
+        admin::register_seal_keys(store.as_ref(), &keys, (now, admin::SealKeyActivation::Ahead))
+            .await;
     let registered = registered.map_err(Failure::internal)?.set;
     let ring = Ring::parse(&secrets::random_key()).map_err(Failure::internal)?;
     let pepper = Secret::new(secrets::random_key().expose().clone().into_bytes());

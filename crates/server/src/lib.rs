@@ -11,6 +11,7 @@ pub mod core;
 pub mod demo;
 pub mod exit;
 mod household;
+mod keyring;
 pub mod metrics;
 mod print;
 mod probe;

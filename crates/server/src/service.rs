@@ -88,7 +88,7 @@ impl Service {
         let Listeners { interface, metrics } = listeners;
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
-        let Wired { core, store, tasks, checkpoints, cursor_key, deps: _ } = wired;
+        let Wired { core, store, tasks, checkpoints, keyring, cursor_key, deps: _ } = wired;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
         let probe =
@@ -110,7 +110,7 @@ impl Service {
             },
         })
         .map_err(Failure::internal)?;
-        let workers = Workers::start(&core, &checkpoints);
+        let workers = Workers::start(&core, &checkpoints, &keyring);
         let door = Door { proxies, ..Door::new(interface) };
         if let Some(listener) = metrics {
             let (router, connections) = (router.clone(), Arc::clone(&door.open));

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod check;
+mod compare;
 mod connector;
 mod docs;
 mod inspect;
@@ -18,7 +19,7 @@ use ledger::record::Org;
 use model::OrgId;
 
 use crate::{
-    cli::{self, Cli, Connector, Keys, Policy, Verb},
+    cli::{self, Cli, Connector, Policy, Verb},
     core::Core,
     exit::{Exit, Failure},
     print,
@@ -44,12 +45,15 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Migrate(what) => in_runtime(serve::migrate(load(config)?, what)),
         Verb::Verify(what) => verify::run(&what),
         Verb::Inspect { file } => inspect::run(&file),
+        Verb::Consistency(what) => compare::consistency(&what),
+        Verb::Diff(what) => compare::diff(&what),
+        Verb::Export { file, dsse: _ } => compare::export(&file),
         Verb::Check(what) => in_runtime(check::run(config, what)),
         Verb::Policy(Policy::Lint { file }) => policy::lint(&file),
         Verb::Policy(Policy::Activate(what)) => {
             wired(config, async |wired| policy::activate(&wired.core, what).await)
         }
-        Verb::Keys(Keys::New { out }) => keys::new(&out),
+        Verb::Keys(what) => in_runtime(keys::run(config, what)),
         Verb::Org(what) => wired(config, async |wired| accounts::org(&wired.core, what).await),
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
         Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),

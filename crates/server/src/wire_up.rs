@@ -3,13 +3,14 @@
 //! Whatever is missing or unsafe is told here, before anything is served. Nothing is started.
 
 mod egress_rules;
-mod seal_keys;
+pub(crate) mod seal_keys;
 
 pub(crate) use egress_rules::egress;
 pub(crate) use seal_keys::is_new_here;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use model::{Clock, Entropy, LogId, Mint, Timestamp};
 use store_postgres::{Durability, PostgresStore};
@@ -21,6 +22,7 @@ use crate::{
     clock::SystemClock,
     core::{Core, Parts, Stores},
     exit::Failure,
+    keyring::Keyring,
     runtime::Tokio,
     settings::{Database, Environment, Settings},
 };
@@ -41,6 +43,8 @@ pub struct Wired {
     pub tasks: Tokio,
     /// The checkpoints that this instance signed.
     pub checkpoints: Checkpoints,
+    /// The file of its seal keys.
+    pub keyring: Keyring,
     /// The key of list cursors, the same on every instance.
     pub cursor_key: Secret<Vec<u8>>,
 }
@@ -61,11 +65,21 @@ struct Needed<'a> {
 
 /// Returns the service that these settings name.
 pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
+    wire_up_with(settings, SealKeyActivation::Ahead).await
+}
+
+/// Returns the service that these settings name; seal keys that are new to it count from when the
+/// activation says.
+pub(crate) async fn wire_up_with(
+    settings: &Settings,
+    activation: SealKeyActivation,
+) -> Result<Wired, Failure> {
     let needed = needed(settings)?;
     let store = open_store(settings, needed.database).await?;
     let stores = Stores::of(&store);
     let now = database_time(&stores).await?;
-    let (sealer, new_keys) = seal_keys::load(needed.seal_key_file, &stores, now).await?;
+    let (sealer, new_keys) =
+        seal_keys::load(needed.seal_key_file, &stores, (now, activation)).await?;
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy::new());
     let deps = connectors::Deps {
         egress: egress(settings).await?,
@@ -95,7 +109,8 @@ pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
         core.admin.seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
-    Ok(Wired { core, store, deps, tasks, checkpoints, cursor_key })
+    let keyring = Keyring::of(needed.seal_key_file);
+    Ok(Wired { core, store, deps, tasks, checkpoints, keyring, cursor_key })
 }
 
 fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {
@@ -146,9 +161,7 @@ pub(crate) fn store_settings(database: &Database) -> store_postgres::Settings {
 
 /// Returns the database's time, once it is clear that this machine's is near it.
 async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
-    let (_, theirs) = stores.ledger.base(admin::OPERATOR_ORG).await.map_err(|error| {
-        Failure::internal(format!("the database's time is not known: {}", chain(&error)))
-    })?;
+    let theirs = seal_keys::database_time(stores).await?;
     let ours = SystemClock.now();
     let skew = ours.since(theirs).max(theirs.since(ours));
     if skew > MOST_SKEW {

@@ -7,6 +7,8 @@ use model::{Clock, Timestamp};
 
 /// A worker that has not got through a round for this long is not well.
 const LATE: Duration = Duration::from_secs(60);
+/// The same for one whose rounds are an hour apart.
+const LATE_OF_HOURLY: Duration = Duration::from_hours(3);
 
 /// A worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +19,16 @@ pub enum Worker {
     Sweep,
     /// Signs the heads of logs.
     Checkpoints,
+    /// Takes up new seal keys.
+    Keys,
+    /// Removes what has been kept long enough.
+    Pruning,
 }
 
 impl Worker {
     /// Every worker.
-    pub const ALL: [Self; 3] = [Self::Renewal, Self::Sweep, Self::Checkpoints];
+    pub const ALL: [Self; 5] =
+        [Self::Renewal, Self::Sweep, Self::Checkpoints, Self::Keys, Self::Pruning];
 
     /// Returns the worker's name.
     pub const fn as_str(self) -> &'static str {
@@ -29,6 +36,15 @@ impl Worker {
             Self::Renewal => "renewal",
             Self::Sweep => "sweep",
             Self::Checkpoints => "checkpoints",
+            Self::Keys => "keys",
+            Self::Pruning => "pruning",
+        }
+    }
+
+    const fn late(self) -> Duration {
+        match self {
+            Self::Renewal | Self::Sweep | Self::Checkpoints | Self::Keys => LATE,
+            Self::Pruning => LATE_OF_HOURLY,
         }
     }
 }
@@ -43,6 +59,8 @@ pub struct Work {
     renewal: Rounds,
     sweep: Rounds,
     checkpoints: Rounds,
+    keys: Rounds,
+    pruning: Rounds,
 }
 
 /// The rounds of one worker.
@@ -63,12 +81,14 @@ impl Work {
             Worker::Renewal => &self.renewal,
             Worker::Sweep => &self.sweep,
             Worker::Checkpoints => &self.checkpoints,
+            Worker::Keys => &self.keys,
+            Worker::Pruning => &self.pruning,
         }
     }
 
     /// Returns whether every worker that has begun got through a round lately.
     pub fn is_well(&self, clock: &dyn Clock) -> bool {
-        Worker::ALL.into_iter().all(|worker| self.of(worker).is_well(clock))
+        Worker::ALL.into_iter().all(|worker| self.of(worker).is_well(clock, worker.late()))
     }
 }
 
@@ -89,11 +109,11 @@ impl Rounds {
         round
     }
 
-    fn is_well(&self, clock: &dyn Clock) -> bool {
+    fn is_well(&self, clock: &dyn Clock, late: Duration) -> bool {
         let last = i64::try_from(self.last.get()).unwrap_or(i64::MAX);
         let begun = self.done.get() > 0 || self.failed.get() > 0;
-        let late = clock.now().since(Timestamp::from_unix_millis(last)) > LATE;
-        !(begun && late)
+        let since = clock.now().since(Timestamp::from_unix_millis(last));
+        !(begun && since > late)
     }
 }
 

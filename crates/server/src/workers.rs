@@ -11,6 +11,7 @@ use crate::{
     checkpoints::{Checkpoints, Seen},
     clock::SystemClock,
     core::Core,
+    keyring::Keyring,
     wire_up::chain,
     work::Worker,
 };
@@ -19,6 +20,9 @@ use crate::{
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+const PRUNE_EVERY: Duration = Duration::from_mins(10);
+/// Several times within the time that a retirement is told ahead.
+const KEYS_EVERY: Duration = Duration::from_secs(3);
 
 /// The workers at work.
 #[derive(Debug)]
@@ -30,11 +34,13 @@ pub struct Workers {
 
 impl Workers {
     /// Starts every worker.
-    pub fn start(core: &Core, checkpoints: &Checkpoints) -> Self {
+    pub fn start(core: &Core, checkpoints: &Checkpoints, keyring: &Keyring) -> Self {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         tasks.spawn(renewal(core.clone(), stopped.clone()));
         tasks.spawn(sweep(core.clone(), stopped.clone()));
+        tasks.spawn(pruning(core.clone(), stopped.clone()));
+        tasks.spawn(taking_up_keys(core.clone(), keyring.clone(), stopped.clone()));
         tasks.spawn(checkpointing(core.clone(), checkpoints.clone(), stopped));
         Self { core: core.clone(), stop, tasks }
     }
@@ -112,6 +118,44 @@ async fn sweep(core: Core, stopped: watch::Receiver<()>) {
             }
         }
     }
+}
+
+/// Takes up seal keys that are new, and lets go of those that count no more.
+async fn taking_up_keys(core: Core, mut keyring: Keyring, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(KEYS_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        let round = keyring.renew(&core).await;
+        match core.work.of(Worker::Keys).count(&SystemClock, round) {
+            Ok(false) => {}
+            Ok(true) => tracing::info!("the seal keys changed"),
+            Err(error) => tracing::warn!(%error, "the seal keys could not be looked at"),
+        }
+    }
+}
+
+/// Removes what has been kept long enough, and looks after what was counted.
+async fn pruning(core: Core, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(PRUNE_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        let Some(round) = pulse.round(core.admin.prune()).await else { return };
+        let Some(rebuilt) = pulse.round(rebuild(&core)).await else { return };
+        let round = rebuilt.and(round);
+        match core.work.of(Worker::Pruning).count(&SystemClock, round) {
+            Ok(0) => {}
+            Ok(actions) => tracing::info!(actions, "payloads were removed"),
+            Err(error) => tracing::warn!(error = chain(&error), "pruning stopped early"),
+        }
+    }
+}
+
+/// Compares the budget counters of every org with what they count.
+async fn rebuild(core: &Core) -> Result<(), ledger::StoreDown> {
+    for org in core.stores.accounts.orgs().await? {
+        if let Err(error) = core.gate.rebuild_budgets(org.id).await {
+            tracing::warn!(org = %org.id, error = chain(&error), "budgets were not compared");
+        }
+    }
+    Ok(())
 }
 
 /// Signs the heads of logs that have grown; once more when the service stops.

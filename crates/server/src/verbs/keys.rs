@@ -1,16 +1,43 @@
-//! `keys`: makes seal keys.
+//! `keys`: makes seal keys, and activates, retires, revokes and lists them.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
+use admin::{Changed, RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError};
 use crypto::SystemEntropy;
-use deed::SealKeys;
+use deed::{SealKey, SealKeys, Standing, Thumbprint};
+use model::{Clock, Timestamp};
 
+use super::load;
 use crate::{
+    cli::Keys,
+    clock::SystemClock,
     exit::{Exit, Failure},
     print, secrets,
+    settings::LogLevel,
+    telemetry,
+    wire_up::{Wired, chain, seal_keys, wire_up_with},
 };
 
-pub(super) fn new(out: &Path) -> Result<Exit, Failure> {
+/// Does what the operator asked of the seal keys.
+pub(super) async fn run(config: Option<&Path>, what: Keys) -> Result<Exit, Failure> {
+    let activation = match &what {
+        Keys::New { out } => return new(out),
+        Keys::Activate { at_once: true } => SealKeyActivation::AtOnce,
+        Keys::Activate { at_once: false }
+        | Keys::Retire { .. }
+        | Keys::Revoke { .. }
+        | Keys::List => SealKeyActivation::Ahead,
+    };
+    let settings = load(config)?;
+    telemetry::start(settings.env, LogLevel::quiet());
+    // Whatever the file has that is not registered is registered by this.
+    let wired = wire_up_with(&settings, activation).await?;
+    let ended = act(&wired, what).await;
+    wired.tasks.idle().await;
+    ended
+}
+
+fn new(out: &Path) -> Result<Exit, Failure> {
     let text = SealKeys::generate_pem(&SystemEntropy::new());
     let keys = SealKeys::from_pem(text.expose()).map_err(Failure::internal)?;
     secrets::write_new(out, &text).map_err(|error| {
@@ -20,4 +47,67 @@ pub(super) fn new(out: &Path) -> Result<Exit, Failure> {
         print::line(format!("{:10} {}", purpose.as_str(), deed::thumbprint(key.public())));
     }
     Ok(Exit::Ok)
+}
+
+async fn act(wired: &Wired, what: Keys) -> Result<Exit, Failure> {
+    let admin = &wired.core.admin;
+    match what {
+        Keys::New { out } => return new(&out),
+        Keys::Activate { .. } | Keys::List => list(wired).await?,
+        Keys::Retire { kid, at } => {
+            // A second more than is asked for, which may pass on the way.
+            let soon = SystemClock.now() + RETIRED_AFTER + Duration::from_secs(1);
+            told(admin.retire_seal_key(&kid, at.unwrap_or(soon)).await)?;
+        }
+        Keys::Revoke { kid, reason, compromised_since } => {
+            told(admin.revoke_seal_key(&kid, Revocation { reason, compromised_since }).await)?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+async fn list(wired: &Wired) -> Result<(), Failure> {
+    let set = wired.core.admin.key_set().await.map_err(|error| failure(&error))?;
+    let file = seal_keys::read(wired.keyring.file())?;
+    let loaded: Vec<Thumbprint> =
+        file.keys().map(|(_, key)| deed::thumbprint(key.public())).collect();
+    let now = seal_keys::database_time(&wired.core.stores).await?;
+    for key in set.keys() {
+        let here = if loaded.contains(&key.kid()) { "" } else { "  not in the seal key file" };
+        print::line(format!("{}{here}", described(key, now)));
+    }
+    Ok(())
+}
+
+fn told(changed: Result<Changed<SealKey>, SealKeyError>) -> Result<(), Failure> {
+    let Changed { object, deed } = changed.map_err(|error| failure(&error))?;
+    print::line(format!("{}, deed {deed}", described(&object, SystemClock.now())));
+    Ok(())
+}
+
+fn described(key: &SealKey, now: Timestamp) -> String {
+    let until = match (key.revoked_at, key.retired_at) {
+        (Some(at), _) => format!(", revoked {at}"),
+        (None, Some(at)) => format!(", until {at}"),
+        (None, None) => String::new(),
+    };
+    let word = match key.standing(now) {
+        Standing::Active if key.retired_at.is_some() => "retiring",
+        standing => standing.as_str(),
+    };
+    let (kid, purpose, from) = (key.kid(), key.purpose.as_str(), key.activated_at);
+    format!("{kid}  {purpose:10}  {word:9}  from {from}{until}")
+}
+
+fn failure(error: &SealKeyError) -> Failure {
+    let sentence = chain(error);
+    match error {
+        SealKeyError::Unknown(_)
+        | SealKeyError::Ended(_)
+        | SealKeyError::Last(_)
+        | SealKeyError::TooSoon { .. } => Failure::usage(sentence),
+        SealKeyError::BadSet(_) | SealKeyError::Store(_) | SealKeyError::NotTold(_) => {
+            Failure::internal(sentence)
+        }
+    }
 }

@@ -1,5 +1,7 @@
 //! `verify`: checks deeds offline and prints what was found.
 
+use std::path::Path;
+
 use deed::{
     KeySet,
     verify::{CheckStatus, Grade, Report, Trust, Verdict},
@@ -23,14 +25,15 @@ pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
 }
 
 fn trust(what: &Verify) -> Result<Trust, Failure> {
-    let keys = match &what.keys {
-        Some(path) => Some(KeySet::parse(&super::read(path)?).map_err(|error| {
-            Failure::malformed(format!("the key file `{}`: {error}", path.display()))
-        })?),
-        None => None,
-    };
+    let keys = what.keys.as_deref().map(keys_of).transpose()?;
     let known_checkpoint = what.known_checkpoint.as_deref().map(super::read_text).transpose()?;
     Ok(Trust { keys, known_checkpoint, expected_size: what.expected_size })
+}
+
+/// Returns the published keys of a file.
+pub(super) fn keys_of(path: &Path) -> Result<KeySet, Failure> {
+    KeySet::parse(&super::read(path)?)
+        .map_err(|error| Failure::malformed(format!("the key file `{}`: {error}", path.display())))
 }
 
 /// Returns the exit code of a verdict.

@@ -2,7 +2,7 @@
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
-use admin::SealKeyStore;
+use admin::{SealKeyActivation, SealKeyStore};
 use deed::{SealKey, SealKeys, Sealer};
 use model::Timestamp;
 use zeroize::Zeroizing;
@@ -11,13 +11,13 @@ use super::chain;
 use crate::{core::Stores, exit::Failure, settings::Settings};
 
 /// Returns the sealer, and the keys that were not registered before.
-pub(super) async fn load(
+pub(crate) async fn load(
     file: &Path,
     stores: &Stores,
-    now: Timestamp,
+    (now, activation): (Timestamp, SealKeyActivation),
 ) -> Result<(Sealer, Vec<SealKey>), Failure> {
     let keys = read(file)?;
-    let registered = admin::register_seal_keys(stores.accounts.as_ref(), &keys, now)
+    let registered = admin::register_seal_keys(stores.accounts.as_ref(), &keys, (now, activation))
         .await
         .map_err(|error| Failure::internal(format!("the seal keys: {}", chain(&error))))?;
     let sealer = Sealer::new(keys, registered.set);
@@ -39,7 +39,16 @@ pub(crate) async fn is_new_here(
     Ok(here.any(|kid| registered.iter().all(|key| key.kid() != kid)))
 }
 
-fn read(file: &Path) -> Result<SealKeys, Failure> {
+/// Returns the database's time.
+pub(crate) async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
+    let (_, now) = stores.ledger.base(admin::OPERATOR_ORG).await.map_err(|error| {
+        Failure::internal(format!("the database's time is not known: {}", chain(&error)))
+    })?;
+    Ok(now)
+}
+
+/// Returns the keys of a seal key file.
+pub(crate) fn read(file: &Path) -> Result<SealKeys, Failure> {
     let named = |error: &dyn std::fmt::Display| {
         Failure::usage(format!("the seal key file `{}`: {error}", file.display()))
     };

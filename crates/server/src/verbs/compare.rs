@@ -1,0 +1,127 @@
+//! `consistency`, `diff` and `export`: two states of one log beside each other, and deeds in the
+//! form that other tools take. Everything is decided by `deed`.
+
+use std::path::Path;
+
+use deed::{
+    Checkpoint, KeySet,
+    verify::{Comparison, Trust, compare, envelopes},
+};
+use model::Digest;
+use serde_json::{Value, json};
+
+use super::verify::{self, keys_of};
+use crate::{
+    cli::{Consistency, Diff},
+    exit::{Exit, Failure},
+    print,
+};
+
+/// Says whether the log of the newer checkpoint grew from the older one's.
+pub(super) fn consistency(what: &Consistency) -> Result<Exit, Failure> {
+    let keys = keys_of(&what.keys)?;
+    let (older, newer) = (checkpoint(&what.older, &keys)?, checkpoint(&what.newer, &keys)?);
+    let (from, to) = (older.tree.size, newer.tree.size);
+    let proof = match &what.proof {
+        Some(file) => path(file)?,
+        None if from == to => Vec::new(),
+        None => {
+            print::line(format!("UNDECIDABLE: a proof from {from} to {to} deeds is needed"));
+            return Ok(Exit::Undecidable);
+        }
+    };
+    if newer.grew_from(&older, &proof) {
+        print::line(format!("CONSISTENT: `{}` grew from {from} to {to} deeds", newer.log));
+        return Ok(Exit::Ok);
+    }
+    let forked = newer.contradicts(&older);
+    let why = if forked { "FORKED: two logs of one size were signed" } else { "INCONSISTENT" };
+    print::line(format!("{why}: `{}` at {from} deeds, `{}` at {to}", older.log, newer.log));
+    Ok(Exit::FoundBad)
+}
+
+/// Says whether two histories of one log have the same deeds where both have one.
+pub(super) fn diff(what: &Diff) -> Result<Exit, Failure> {
+    let keys = keys_of(&what.keys)?;
+    let (left, right) = (super::input(&what.left)?, super::input(&what.right)?);
+    if let (Some(left), Some(right)) = (note(&left, &keys), note(&right, &keys)) {
+        return Ok(checkpoints(&left, &right));
+    }
+    let trust = Trust { keys: Some(keys), ..Trust::default() };
+    match compare(&left, &right, &trust) {
+        Ok(comparison) => Ok(told(&comparison)),
+        Err(report) => {
+            verify::readable(&report).into_iter().for_each(print::line);
+            Ok(verify::exit(report.verdict))
+        }
+    }
+}
+
+/// Prints the deeds of a file as DSSE envelopes, one a line.
+pub(super) fn export(file: &Path) -> Result<Exit, Failure> {
+    let envelopes = envelopes(&super::input(file)?).map_err(Failure::malformed)?;
+    for envelope in envelopes {
+        print::line(json!(envelope).to_string());
+    }
+    Ok(Exit::Ok)
+}
+
+fn told(comparison: &Comparison) -> Exit {
+    match comparison {
+        Comparison::Agree { shared } => {
+            print::line(format!("AGREE at every one of {shared} places that both have"));
+            Exit::Ok
+        }
+        Comparison::Forked { seq, left, right } => {
+            print::line(format!(
+                "FORKED: deed {seq} is {left} on the left and {right} on the right"
+            ));
+            Exit::FoundBad
+        }
+        Comparison::Apart => {
+            print::line("UNDECIDABLE: they have no place of one log in common");
+            Exit::Undecidable
+        }
+    }
+}
+
+fn checkpoints(left: &Checkpoint, right: &Checkpoint) -> Exit {
+    if left.contradicts(right) {
+        let size = left.tree.size;
+        print::line(format!("FORKED: two roots of `{}` at {size} deeds were signed", left.log));
+        return Exit::FoundBad;
+    }
+    if left == right {
+        print::line("AGREE: both vouch for the same log");
+        return Exit::Ok;
+    }
+    print::line("UNDECIDABLE: of different sizes or logs; `chancery consistency` takes a proof");
+    Exit::Undecidable
+}
+
+/// Returns the checkpoint that the bytes are, if they are one that counts.
+fn note(bytes: &[u8], keys: &KeySet) -> Option<Checkpoint> {
+    Checkpoint::open_with(std::str::from_utf8(bytes).ok()?, keys).ok()
+}
+
+fn checkpoint(file: &Path, keys: &KeySet) -> Result<Checkpoint, Failure> {
+    Checkpoint::open_with(&super::read_text(file)?, keys).map_err(|error| {
+        Failure::malformed(format!("the checkpoint `{}`: {error}", file.display()))
+    })
+}
+
+/// Returns the hashes of a proof: a list of digests, or an object whose `path` is one.
+fn path(file: &Path) -> Result<Vec<Digest>, Failure> {
+    let expected = || {
+        let file = file.display();
+        Failure::malformed(format!("`{file}`: expected a JSON list of digests, or one as `path`"))
+    };
+    let value = crypto::json::parse(&super::read(file)?).map_err(|_| expected())?;
+    let path = match value {
+        Value::Object(mut members) => members.remove("path").ok_or_else(expected)?,
+        Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            value
+        }
+    };
+    serde_json::from_value(path).map_err(|_| expected())
+}
