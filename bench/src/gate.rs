@@ -8,7 +8,7 @@ use crate::{
     Failure,
     load::{self, Kind},
     peer::Peer,
-    service::Demo,
+    service::{Demo, Service},
     table::{self, Row},
 };
 
@@ -18,21 +18,31 @@ const CONNECTIONS: [usize; 3] = [1, 8, 64];
 pub(crate) struct Options {
     span: Duration,
     port: u16,
+    // One load at 64 connections, for a look at what it spends its time on.
+    only: Option<Kind>,
 }
 
 impl Options {
-    /// Reads `--seconds N` and `--port N`.
+    /// Reads `--seconds N`, `--port N` and `--only LOAD`.
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
-        let mut options = Self { span: Duration::from_secs(10), port: 28_180 };
+        let mut options = Self { span: Duration::from_secs(10), port: 28_180, only: None };
         while let Some(name) = arguments.next() {
-            let value = arguments.next().ok_or_else(|| format!("`{name}` needs a number"))?;
+            let value = arguments.next().ok_or_else(|| format!("`{name}` needs a value"))?;
             match name.as_str() {
                 "--seconds" => options.span = Duration::from_secs(value.parse()?),
                 "--port" => options.port = value.parse()?,
-                _ => return Err(format!("`{name}` is neither --seconds nor --port").into()),
+                "--only" => options.only = Some(Kind::named(&value)?),
+                _ => return Err(format!("`{name}` is none of --seconds, --port, --only").into()),
             }
         }
         Ok(options)
+    }
+
+    fn runs(&self) -> Vec<(usize, Vec<Kind>)> {
+        match self.only {
+            Some(kind) => vec![(64, vec![kind])],
+            None => CONNECTIONS.map(|connections| (connections, Kind::ALL.to_vec())).to_vec(),
+        }
     }
 }
 
@@ -49,10 +59,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let hosts = [service.host.clone()];
     let turns = Turns::of(&demo).await?;
     table::head();
-    for connections in CONNECTIONS {
+    for (connections, kinds) in options.runs() {
         let rate = peer.rate(connections, options.span).await?;
         table::peer(connections, rate);
-        for kind in Kind::ALL {
+        for kind in kinds {
             let before = turns.committed().await?;
             let measured = load::run(kind, &hosts, &key, connections, options.span).await?;
             let commits = Some(turns.committed().await? - before);
@@ -60,7 +70,23 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
             Row { name, kind, connections, measured: &measured, commits, peer: rate }.print();
         }
     }
-    let second = demo.second(options.port + 1).await?;
+    if options.only.is_none() {
+        two_processes(&demo, &service, &peer, &options).await?;
+    }
+    table::end(service.peak_memory()?);
+    service.stop().await?;
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+/// Runs the loads against two processes that serve the same org.
+async fn two_processes(
+    demo: &Demo,
+    service: &Service,
+    peer: &Peer,
+    options: &Options,
+) -> Result<(), Failure> {
+    let (key, second) = (demo.key()?, demo.second(options.port + 1).await?);
     let both = [service.host.clone(), second.host.clone()];
     let rate = peer.rate(64, options.span).await?;
     table::peer(64, rate);
@@ -69,11 +95,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         let name = &format!("{}, two processes", kind.name());
         Row { name, kind, connections: 64, measured: &measured, commits: None, peer: rate }.print();
     }
-    table::end(service.peak_memory()?);
-    second.stop().await?;
-    service.stop().await?;
-    std::fs::remove_dir_all(&folder)?;
-    Ok(())
+    second.stop().await
 }
 
 /// Counts what the control database committed.

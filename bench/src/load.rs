@@ -34,6 +34,13 @@ impl Kind {
         }
     }
 
+    /// Returns the load of this name.
+    pub(crate) fn named(name: &str) -> Result<Self, Failure> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        let names = Self::ALL.map(Self::name).join("`, `");
+        found.ok_or_else(|| format!("`{name}` is no load: expected one of `{names}`").into())
+    }
+
     /// Returns the least share of the peer's rate at 64 connections that is good enough.
     pub(crate) fn aim(self) -> f64 {
         match self {

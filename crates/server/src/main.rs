@@ -4,6 +4,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// A turn is made of many small texts; the system's allocator took a quarter of the service's time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     chancery_server::verbs::run(chancery_server::cli::Cli::parse()).into()
 }

@@ -1,16 +1,38 @@
-//! Lists of actions: one statement for every combination of filters.
+//! Lists of actions, newest first: by the filter that is rarest, past the others.
 //!
-//! A filter that is not asked for is null. The statement is planned for its very values, so such
-//! a filter is folded away before the plan is made.
+//! Every filter's values are found by an index in the order of the list, so a filter alone costs
+//! what it shows. Of several, the rarest drives and the others are looked at row by row; which one
+//! that is, is asked of the indexes and not of statistics. A filter by a part of a name is made a
+//! filter by the names that the org has used.
+
+mod driver;
+mod names;
+mod sql;
 
 use gate::{Filter, Page, Place};
 use ledger::StoreDown;
-use model::{DecisionOutcome, Level, OrgId, State, Verdict};
+use model::{DecisionOutcome, Level, OrgId, State, Timestamp, Verdict};
+use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::{
     database::{Call, Database},
-    rows::{Cells, system_time},
+    fault::Fault,
+    rows::Cells,
 };
+use driver::{Driver, Drivers};
+
+const ATTEMPT: &str = "list actions";
+
+/// What is asked of an org's list.
+struct Asked<'a> {
+    org: OrgId,
+    filter: &'a Filter,
+    /// Ids from this one on, and below that one.
+    from: Uuid,
+    below: Uuid,
+    limit: usize,
+}
 
 /// Returns up to `limit` actions behind this place, newest first.
 pub(crate) async fn page(
@@ -20,58 +42,123 @@ pub(crate) async fn page(
     after: Option<Place>,
     limit: usize,
 ) -> Result<Page, StoreDown> {
-    let attempt = "list actions";
-    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let call = call(org, filter, after).with(one_more);
-    let rows = database.ask_planned(attempt, call).await?;
+    let below = filter.to.map_or(Uuid::max(), first_id);
+    let asked = Asked {
+        org,
+        filter,
+        from: filter.from.map_or(Uuid::nil(), first_id),
+        below: after.map_or(below, |place| below.min(*place.id.as_uuid())),
+        limit,
+    };
+    let rows = rows(database, &asked).await?;
     let shown = rows.iter().take(limit).map(|row| Cells::of("action", row).json("record"));
-    let actions = shown.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))?;
+    let actions = shown.collect::<Result<_, _>>().map_err(|fault| fault.down(ATTEMPT))?;
     Ok(Page { actions, has_more: rows.len() > limit })
 }
 
-// The filters only name columns of the index `action_newest`, so that the inner statement reads
-// no row; the whole rows are fetched for those that are shown.
-const LIST: &str = r"
-    select action.record
-    from (
-        select org_id, created_at, id from action
-        where org_id = $1
-            and ($2::uuid is null or agent_id = $2)
-            and ($3::text is null or tool like $3)
-            and ($4::text[] is null or state = any($4))
-            and ($5::text[] is null or outcome = any($5))
-            and ($6::text[] is null or verdict = any($6))
-            and ($7::text[] is null or level = any($7))
-            and ($8::text is null or on_behalf_of = $8)
-            and ($9::timestamptz is null or created_at >= $9)
-            and ($10::timestamptz is null or created_at < $10)
-            and ($11::text is null or strpos(tool, $11) > 0 or strpos(error_code, $11) > 0)
-            and (not $12::boolean or shadow_outcome <> outcome)
-            and ($13::timestamptz is null or (created_at, id) < ($13, $14::uuid))
-        order by created_at desc, id desc limit $15
-    ) as shown
-    join action on action.org_id = shown.org_id and action.id = shown.id
-    order by shown.created_at desc, shown.id desc";
+async fn rows(database: &Database, asked: &Asked<'_>) -> Result<Vec<Row>, StoreDown> {
+    let drivers = Drivers::of(asked.filter);
+    if let Some(driver) = drivers.only() {
+        return database.ask_one(ATTEMPT, asked.driven(driver)).await;
+    }
+    // Filters that let much through fill the page from the newest actions alone. What must be
+    // known to drive the rest is asked in the same round trip.
+    let mut calls = vec![asked.call(sql::NEWEST)];
+    calls.extend(drivers.plain.iter().map(|driver| asked.probe(driver)));
+    if drivers.by_name {
+        calls.extend([names::tools(asked), names::errors(asked)]);
+    }
+    let answers = database.ask(ATTEMPT, &calls).await?;
+    let Some((newest, rest)) = answers.split_first() else { return Ok(Vec::new()) };
+    if newest.len() > asked.limit {
+        return Ok(answers.into_iter().next().unwrap_or_default());
+    }
+    let (probes, used) = rest.split_at(drivers.plain.len().min(rest.len()));
+    let fault = |fault: Fault| fault.down(ATTEMPT);
+    let mut ranked = Vec::new();
+    for (driver, rows) in drivers.plain.into_iter().zip(probes) {
+        ranked.push((rank(rows).map_err(fault)?, driver));
+    }
+    if let Some(named) = names::named(asked.filter, used).map_err(fault)? {
+        if named.finds_nothing() {
+            return Ok(Vec::new());
+        }
+        let rows = match ranked.as_slice() {
+            [] => Vec::new(),
+            [..] => database.ask_one(ATTEMPT, asked.probe(&named)).await?,
+        };
+        ranked.push((rank(&rows).map_err(fault)?, named));
+    }
+    let rarest = ranked.into_iter().min_by_key(|(rank, _)| *rank).map(|(_, driver)| driver);
+    database.ask_one(ATTEMPT, asked.driven(&rarest.unwrap_or(Driver::Newest))).await
+}
 
-fn call(org: OrgId, filter: &Filter, after: Option<Place>) -> Call<'_> {
-    Call::new(LIST)
-        .with(*org.as_uuid())
-        .with(filter.agent.map(|id| *id.as_uuid()))
-        .with(filter.tool.as_ref().map(policy::Glob::to_like))
-        .with(words(&filter.states, State::as_str))
-        .with(words(&filter.decisions, DecisionOutcome::as_str))
-        .with(words(&filter.verdicts, Verdict::as_str))
-        .with(words(&filter.levels, Level::as_str))
-        .with(filter.on_behalf_of.as_deref())
-        .with(filter.from.map(system_time))
-        .with(filter.to.map(system_time))
-        .with(filter.text.as_deref())
-        .with(filter.shadow_differs.is_some())
-        .with(after.map(|place| system_time(place.created_at)))
-        .with(after.map(|place| *place.id.as_uuid()))
+/// How rare a driver's actions are, the rarest first: few of them, or many of which the newest
+/// reach back to this id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Few(i64),
+    Many(Uuid),
+}
+
+/// Returns the rank that a probe found.
+fn rank(rows: &[Row]) -> Result<Rank, Fault> {
+    let Some(row) = rows.first() else { return Ok(Rank::Few(0)) };
+    let cells = Cells::of("action", row);
+    let (count, oldest) = (cells.get("count")?, cells.get("oldest")?);
+    Ok(if count < sql::PROBED { Rank::Few(count) } else { Rank::Many(oldest) })
+}
+
+impl<'a> Asked<'a> {
+    /// Returns a statement of the list with the values that all of them take.
+    fn call(&self, sql: &'static str) -> Call<'a> {
+        let one_more = i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1);
+        let filter = self.filter;
+        Call::new(sql)
+            .with(*self.org.as_uuid())
+            .with(self.from)
+            .with(self.below)
+            .with(one_more)
+            .with(filter.agent.map(|id| *id.as_uuid()))
+            .with(filter.tool.as_ref().map(policy::Glob::to_like))
+            .with(words(&filter.states, State::as_str))
+            .with(words(&filter.decisions, DecisionOutcome::as_str))
+            .with(words(&filter.verdicts, Verdict::as_str))
+            .with(words(&filter.levels, Level::as_str))
+            .with(filter.on_behalf_of.as_deref())
+            .with(filter.text.as_deref())
+            .with(filter.shadow_differs.is_some())
+    }
+
+    fn driven(&self, driver: &Driver) -> Call<'a> {
+        let (values, others) = driver.values();
+        self.call(driver.list()).with(values).with(others)
+    }
+
+    fn probe(&self, driver: &Driver) -> Call<'a> {
+        let (values, others) = driver.values();
+        Call::new(driver.probe())
+            .with(*self.org.as_uuid())
+            .with(self.from)
+            .with(self.below)
+            .with(values)
+            .with(others)
+    }
 }
 
 /// Returns the words of a filter; none when it lets everything through.
 fn words<T: Copy>(wanted: &[T], word: fn(T) -> &'static str) -> Option<Vec<&'static str>> {
     (!wanted.is_empty()).then(|| wanted.iter().map(|value| word(*value)).collect())
+}
+
+/// Returns the least id that a thing of this moment can have.
+pub(crate) fn first_id(moment: Timestamp) -> Uuid {
+    let millis = u128::try_from(moment.unix_millis()).unwrap_or_default();
+    // Ids have 48 bits for the moment, enough for eight thousand years to come.
+    Uuid::from_u128(millis.min((1 << 48) - 1) << 80)
+}
+
+/// Returns whether the id was made at this moment.
+pub(crate) fn is_of(id: Uuid, moment: Timestamp) -> bool {
+    id.as_u128() >> 80 == first_id(moment).as_u128() >> 80
 }

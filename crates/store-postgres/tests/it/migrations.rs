@@ -98,7 +98,8 @@ async fn a_migration_that_fails_leaves_the_database_as_it_was() {
     assert!(half.get::<_, bool>(0));
     client.batch_execute("drop table action").await.unwrap();
     let applied = migrate(&owner(&database), database.role()).await.unwrap();
-    assert_eq!(applied, ["actions", "deeds", "seal_keys"]);
+    let rest: Vec<_> = MIGRATIONS.iter().skip(2).map(|migration| migration.name).collect();
+    assert_eq!(applied, rest);
     check(&database).await.unwrap();
 }
 
