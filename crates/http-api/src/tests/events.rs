@@ -241,8 +241,121 @@ async fn a_revoked_key_ends_its_stream_within_a_minute() {
         last = stream.message().await.unwrap();
     }
     assert_eq!(last.event, "session_ended");
-    assert_eq!(last.data["code"], "unauthenticated");
+    assert_eq!(
+        last.data,
+        json!({ "code": "unauthenticated", "message": "the API key is not valid" })
+    );
     assert!(stream.message().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_is_never_silent_is_still_checked() {
+    let house = House::new().await;
+    let mut stream = Open::at(&house, "/v1/events", &house.other.key, &[]).await;
+    stream.message().await.unwrap();
+    house.operator().revoke_key(house.other.id).await.unwrap();
+    let begun = tokio::time::Instant::now();
+    // Events of its agent keep coming, by the org's own doing.
+    let operator = house.operator();
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        operator.stop_agent(house.support.agent, "a drill").await.unwrap();
+        operator.start_agent(house.support.agent, "a drill").await.unwrap();
+        let next = tokio::time::timeout(Duration::from_millis(1), stream.message()).await;
+        if let Ok(Some(message)) = next
+            && message.event == "session_ended"
+        {
+            assert_eq!(message.data["message"], "the API key is not valid");
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(70), "it was not checked");
+    }
+    assert!(stream.message().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ping_is_sent_only_when_nothing_else_was_for_fifteen_seconds() {
+    let house = House::new().await;
+    let mut stream = Open::at(&house, "/v1/events", &house.support.key, &[]).await;
+    stream.message().await.unwrap();
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    house.refund(1).await;
+    stream.events(3).await;
+    let begun = tokio::time::Instant::now();
+    assert_eq!(stream.message().await.unwrap().event, ": ping");
+    assert_eq!(begun.elapsed(), Duration::from_secs(15));
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_type_and_every_family_is_a_filter_and_nothing_else_is() {
+    let house = House::new().await;
+    let mut filters: Vec<String> = Vec::new();
+    for kind in model::EventType::ALL {
+        let (family, _) = kind.as_str().split_once('.').unwrap();
+        filters.extend([kind.to_string(), format!("{family}.*"), format!("deed.sealed,{kind}")]);
+    }
+    for filter in filters {
+        Open::at(&house, &format!("/v1/events?types={filter}"), &house.support.key, &[]).await;
+    }
+    for filter in
+        ["*", "action.*.*", "action.created.*", "Action.*", "action.", ".*", "action.nothing"]
+    {
+        let answer = house.get(&format!("/v1/events?types={filter}"), &house.support.key).await;
+        assert_eq!((answer.code(), answer.param()), ((400, "validation_failed"), Some("types")));
+    }
+    // The bound is on the whole text, whatever stands in it.
+    let item = "action.created,";
+    let long = format!("{}{}", item.repeat(79), "deed.sealed,deed");
+    assert!(long.len() <= 1_201);
+    let fits = format!("{}{}", item.repeat(79), "action.created");
+    assert_eq!(fits.len(), 1_199);
+    Open::at(&house, &format!("/v1/events?types={fits}"), &house.support.key, &[]).await;
+    let over = format!("{}{}", item.repeat(79), "action.cancelled");
+    assert_eq!(over.len(), 1_201);
+    let answer = house.get(&format!("/v1/events?types={over}"), &house.support.key).await;
+    assert_eq!((answer.code(), answer.param()), ((400, "validation_failed"), Some("types")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_missed_and_cannot_be_read_asks_for_a_resync() {
+    let house = House::new().await;
+    let mut first = Open::at(&house, "/v1/events", &house.support.key, &[]).await;
+    first.message().await.unwrap();
+    house.refund(1).await;
+    let cursor = first.events(1).await[0].id.clone().unwrap();
+    let path = format!("/v1/events?last_event_id={cursor}");
+    let mut again = Open::at(&house, &path, &house.support.key, &[]).await;
+    assert_eq!(again.message().await.unwrap().data["resumed"], true);
+    house.store.go_down();
+    let resync = again.message().await.unwrap();
+    assert_eq!(resync.data, json!({ "object": "resync", "reason": "events_unavailable" }));
+}
+
+#[tokio::test]
+async fn a_reader_that_never_reads_is_closed_and_holds_nothing() {
+    let house = House::new().await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let door = crate::Door::new(listener);
+    let open = std::sync::Arc::clone(&door.open);
+    let served = crate::serve(door, house.router.clone(), house.lifecycle.clone(), quick());
+    tokio::spawn(served);
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4_096).unwrap();
+    let mut stream = socket.connect(address).await.unwrap();
+    let key = &house.support.key;
+    let head = format!("GET /v1/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut text = String::new();
+    read_until(&mut stream, &mut text, "event: hello").await;
+    assert_eq!((open.get(), house.router.held_open().streams), (1, 1));
+    let begun = std::time::Instant::now();
+    while open.get() == 1 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it is still open");
+        house.authorize().await;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert_eq!(house.router.held_open().streams, 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,13 +19,14 @@ use gate::{Found, Gate, Limits, Served, Toolbox};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use ledger::{
-    Ledger, StoreDown,
+    EventStore, Ledger, StoreDown,
     record::{ConnectorRef, PolicyMode},
 };
 use model::{
     ActionId, AgentId, Clock, ConnectorId, IntentMode, KeyId, Level, OrgId, Outcome, Report, Scope,
     SideEffect, Timestamp, ToolName,
 };
+use records::Records;
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 use testkit::{ManualClock, OnTokio, SeededEntropy};
@@ -94,7 +95,10 @@ impl Tool for Held {
 
     async fn run(&self, run: Run<'_>) -> Outcome {
         self.permits.acquire().await.unwrap().forget();
-        let result = json!({ "refunded": run.args.get("amount") });
+        let mut result = json!({ "refunded": run.args.get("amount") });
+        if let Some(note) = run.args.get("note") {
+            result["note"] = note.clone();
+        }
         Outcome::Succeeded { result, report: Report { rows_changed: Some(1) } }
     }
 
@@ -356,6 +360,7 @@ impl House {
         let router = service(Parts {
             gate: foundation.gate(tools),
             admin: Arc::clone(&admin),
+            records: Records::new(Arc::clone(store) as _, foundation.ledger.clone()),
             events: Arc::clone(store) as _,
             probe: Arc::clone(&probe) as _,
             lifecycle: lifecycle.clone(),
@@ -440,6 +445,12 @@ impl House {
     /// Returns the administration of another instance over the same record.
     pub(super) fn second_instance(&self) -> Arc<Admin> {
         self.foundation.second().admin()
+    }
+
+    /// Returns the events of the org, in order.
+    pub(super) async fn sealed(&self) -> Vec<String> {
+        let events = self.store.events_after(self.org, 0, 10_000).await.unwrap();
+        events.into_iter().map(|event| event.kind.to_string()).collect()
     }
 
     /// Sends a refund of this amount.

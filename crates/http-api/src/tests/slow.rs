@@ -55,6 +55,55 @@ async fn a_body_that_trickles_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_that_goes_on_trickling_is_refused_all_the_same() {
+    let server = start(quick()).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {AGENT}\r\n\
+         Content-Type: application/json\r\nContent-Length: 60\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut from, mut to) = stream.into_split();
+    let trickle = tokio::spawn(async move {
+        while to.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    let mut answer = String::new();
+    timeout(LONG, from.read_to_string(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    trickle.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_that_says_it_will_send_no_more_holds_nothing_open() {
+    let server = start(quick()).await;
+    for sent in
+        ["", "GET /v1/pi", "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"]
+    {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        stream.shutdown().await.unwrap();
+        assert!(closes(&mut stream).await, "{sent:?}");
+    }
+}
+
+#[tokio::test]
+async fn many_silent_connections_are_all_closed_and_the_server_answers_meanwhile() {
+    let bounds = Bounds { connections: 600, connections_of_one: 600, ..quick() };
+    let server = start(bounds).await;
+    let mut silent = Vec::new();
+    for _ in 0..500 {
+        silent.push(TcpStream::connect(server.address).await.unwrap());
+    }
+    let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    assert!(exchange(server.address, request).await.contains("pong"));
+    for stream in &mut silent {
+        assert!(closes(stream).await);
+    }
+}
+
+#[tokio::test]
 async fn a_reader_that_stops_reading_is_cut_off() {
     let server = start(quick()).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();

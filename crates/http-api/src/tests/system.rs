@@ -35,6 +35,9 @@ async fn the_version_names_the_build_and_what_it_serves() {
     let house = House::new().await;
     let answer = house.get("/v1/version", "").await;
     assert_eq!(answer.body["build"], "1.2.3");
+    // A build that was not told its commit says so.
+    assert_eq!(answer.body.get("commit"), Some(&serde_json::Value::Null));
+    assert_eq!(answer.body["default_api_version"], "2026-10-01");
     assert_eq!(answer.body["api_versions"], serde_json::json!(["2026-10-01"]));
 }
 

@@ -70,3 +70,19 @@ fn up_is_for_dev() {
     assert_eq!(log_level(&odd).expect_err("refused").exit, Exit::Usage);
     assert_eq!(log_level(&Sources::default()).expect("quiet").level(), tracing::Level::WARN);
 }
+
+#[test]
+fn the_superusers_address_may_stand_in_the_environment() {
+    let what = |postgres_url: Option<&str>| cli::Up {
+        data_dir: std::path::PathBuf::new(),
+        postgres_url: postgres_url.map(str::to_owned),
+        fresh: false,
+        port: 0,
+    };
+    let nowhere = Sources::default();
+    assert!(postgres_url(&what(None), &nowhere).is_err());
+    let surroundings = nowhere.with(POSTGRES_URL, "postgres://a");
+    assert_eq!(postgres_url(&what(None), &surroundings).expect("told"), "postgres://a");
+    let word = what(Some("postgres://b"));
+    assert_eq!(postgres_url(&word, &surroundings).expect("told"), "postgres://b");
+}

@@ -40,3 +40,18 @@ fn a_host_that_cannot_name_a_log_is_refused() {
     assert_eq!(log_host(&at("http://[::1]:8080")).expect("a host"), "[::1]");
     assert!(log_host(&at("http://my_host")).is_err());
 }
+
+#[test]
+fn the_bounds_of_the_gate_are_those_of_the_settings() {
+    let text = "gate: {max_args_bytes: 1025, max_result_bytes: 1026, execute_timeout: 7s, \
+                edge_result_timeout: 8s}\napprovals: {default_expires_in: 9m, estimate_timeout: 60ms, \
+                context_max_bytes: 8193}\n";
+    let file = Some(text.to_owned().into());
+    let limits = limits(&settings(Sources { file, ..Sources::default() }));
+    assert_eq!((limits.max_args_bytes, limits.max_result_bytes), (1025, 1026));
+    assert_eq!(limits.execute_timeout, Duration::from_secs(7));
+    assert_eq!(limits.edge_result_timeout, Duration::from_secs(8));
+    assert_eq!(limits.approval_expires_in, Duration::from_mins(9));
+    assert_eq!(limits.estimate_timeout, Duration::from_millis(60));
+    assert_eq!(limits.context_max_bytes, 8193);
+}

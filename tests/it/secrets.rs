@@ -1,0 +1,233 @@
+//! What must never be told: credentials and payloads are planted everywhere and looked for in
+//! logs at their most talkative, in errors, in metrics and in events, in every form that they may
+//! be written in.
+
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    house::{Answer, Caller, House, Request, Service, Stream, call},
+    proxy::{edge_call, report},
+};
+
+const ARGS: &str = "C4NARY of args \"quoted\" \u{fc}/+%";
+const RESULT: &str = "C4NARY of a result \"quoted\" \u{fc}/+%";
+const BEHALF: &str = "C4NARY+person/of@example.org";
+const WRONG_KEY: &str = "svc_live_C4NARYofAKeyThatIsNone";
+const SETTINGS: &str = "server: { log_level: trace, metrics_listen: '127.0.0.1:0' }\n";
+
+/// Something that must not be told, by name.
+type Canary = (String, String);
+
+/// Returns every form in which the text may stand inside of another.
+fn forms(text: &str) -> Vec<(&'static str, String)> {
+    let bytes = text.as_bytes();
+    let hex = |upper: bool| {
+        let byte = |byte: &u8| if upper { format!("{byte:02X}") } else { format!("{byte:02x}") };
+        bytes.iter().map(byte).collect::<String>()
+    };
+    let percent: String = bytes
+        .iter()
+        .map(|byte| match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(*byte).to_string()
+            }
+            _ => format!("%{byte:02X}"),
+        })
+        .collect();
+    let escaped = json!(text).to_string();
+    let debug = format!("{text:?}");
+    let mut forms = vec![
+        ("raw", text.to_owned()),
+        ("JSON", escaped.trim_matches('"').to_owned()),
+        ("debug", debug.trim_matches('"').to_owned()),
+        ("bytes", format!("{bytes:?}").trim_matches(['[', ']']).to_owned()),
+        ("percent", percent),
+        ("hex", hex(false)),
+        ("HEX", hex(true)),
+    ];
+    // Inside of a longer text base64 has three alignments; what its neighbours change is left out.
+    for before in 0..3 {
+        let padded = [&vec![0; before], bytes].concat();
+        let (first, end) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
+        forms.push(("base64", STANDARD_NO_PAD.encode(&padded)[first..end].to_owned()));
+        forms.push(("base64url", URL_SAFE_NO_PAD.encode(&padded)[first..end].to_owned()));
+    }
+    forms
+}
+
+/// Fails if a canary stands in the text in any form.
+fn assert_untold(place: &str, text: &str, canaries: &[Canary]) {
+    for (name, canary) in canaries {
+        for (form, written) in forms(canary) {
+            let at = text.find(&written);
+            let line = at.map(|at| text[..at].lines().count());
+            assert!(at.is_none(), "{name} is told as {form} in {place}, line {line:?}");
+        }
+    }
+}
+
+/// Returns everything that this house must keep to itself.
+fn canaries(house: &House, keys: &[&str]) -> Vec<Canary> {
+    let named = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    let mut canaries = vec![
+        named("an argument", ARGS),
+        named("a result", RESULT),
+        named("whom a call is for", BEHALF),
+        named("a wrong key", WRONG_KEY),
+        named("the password of the database", "app-password"),
+        named("the password of the migrator", "migrator-password"),
+        named("a credential of a connector", "conn-password"),
+        named("another credential of a connector", "read-password"),
+    ];
+    canaries.extend(keys.iter().map(|key| named("an API key", key)));
+    // The pepper and the vault key as they are written, and the bytes that they stand for.
+    for (name, value) in house.verbs.environment() {
+        if matches!(*name, "SERVICE_VAULT_KEY" | "SERVICE_API_KEY_PEPPER") {
+            canaries.push(named(name, value.trim_end_matches('=')));
+            let bytes = STANDARD_NO_PAD.decode(value.trim_end_matches('=')).unwrap();
+            canaries.push(named(name, std::str::from_utf8(&bytes).unwrap()));
+        }
+    }
+    canaries
+}
+
+fn for_somebody(body: &Value) -> Request {
+    Request::post("/v1/actions", body).header("Service-On-Behalf-Of", BEHALF)
+}
+
+/// Does everything that may go right or wrong with the canaries, and returns the errors.
+async fn live(house: &House, service: &Service, caller: &Caller) -> Vec<Answer> {
+    let note = |mark: &str| for_somebody(&call("lab.note", json!({ "mark": mark })));
+    let executed = caller.send(note(ARGS)).await.ok();
+    assert_eq!(executed["execution"]["result"]["mark"], ARGS);
+    let authorized = caller.send(for_somebody(&edge_call(&json!({ "text": ARGS })))).await.ok();
+    caller.send(report(&authorized, json!({ "result": { "text": RESULT } }))).await.ok();
+    assert_eq!(caller.detail(&authorized).await["result"]["text"], RESULT);
+    let held = json!({ "order": 3, "amount": 9_999, "reason": ARGS });
+    caller.send(for_somebody(&call("shop.refunds.create", held))).await;
+    let failed = caller.send(note("refused by a constraint")).await.ok();
+    assert_eq!(failed["status"], "failed");
+    let wrong_key = service.caller(WRONG_KEY);
+    let misfit = call("lab.note", json!({ "mark": ARGS, ARGS: ARGS }));
+    let broken = format!("{{\"tool\":\"lab.note\",\"args\":{{\"mark\":{ARGS:?}");
+    let unused = edge_call(&json!({ "text": ARGS }));
+    let open = caller.send(Request::post("/v1/actions", &unused)).await.ok();
+    let digest = json!({ "result": RESULT, "result_digest": authorized["request_digest"] });
+    let key = house.org_key().await;
+    vec![
+        wrong_key.send(note(ARGS)).await,
+        wrong_key.get("/v1/events").await,
+        caller.send(for_somebody(&misfit)).await,
+        caller
+            .send(Request::raw("/v1/actions", broken).header("Content-Type", "application/json"))
+            .await,
+        caller.send(Request::raw("/v1/actions", ARGS).header("Content-Type", "text/plain")).await,
+        caller.send(for_somebody(&call("lab.nothing", json!({ "mark": ARGS })))).await,
+        caller.send(for_somebody(&call("lab.hidden", json!({ "mark": ARGS })))).await,
+        caller.send(report(&open, digest)).await,
+        caller.send(report(&authorized, json!({ "result": RESULT, "more": RESULT }))).await,
+        caller.send(note(ARGS).header("Service-Session", "two words")).await,
+        service.caller(&key).send(note(ARGS)).await,
+    ]
+}
+
+/// Returns the text of an error, less what a recorded refusal must show of its action.
+fn shown(answer: &Answer) -> String {
+    let mut body = answer.json();
+    assert!(answer.status.is_client_error(), "{body}");
+    if let Some(action) = body.pointer_mut("/error/action/on_behalf_of") {
+        *action = Value::Null;
+    }
+    format!("{:?}\n{body}", answer.headers)
+}
+
+/// Returns the page of metrics of this service.
+async fn metrics(service: &Service) -> String {
+    let log = service.log();
+    let line = log.lines().find(|line| line.contains("metrics are served")).expect("metrics");
+    let address = line.rsplit("address=").next().unwrap().trim().parse().unwrap();
+    let caller = Caller::new(address, None);
+    assert_eq!(caller.get("/").await.status, 404);
+    assert_eq!(caller.get("/v1/health").await.status, 404);
+    assert_eq!(caller.send(Request::raw("/metrics", "")).await.status, 405);
+    let page = caller.get("/metrics").await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+    String::from_utf8(page.body.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn no_credential_and_no_payload_is_told_in_logs_errors_metrics_or_events() {
+    let Some(house) = House::new(SETTINGS).await else { return };
+    let service = house.serve().await;
+    let agent = house.agent("keeper").await;
+    let org_key = house.org_key().await;
+    let caller = service.caller(&agent.key);
+    let org = service.caller(&org_key);
+    let mut stream = Stream::open(&org, Request::get("/v1/events")).await;
+    let errors = live(&house, &service, &caller).await;
+    let last = caller.executed("lab.note", json!({ "mark": "last" })).await;
+    let events = stream.until_sealed(&last).await;
+    let canaries = canaries(&house, &[&agent.key, &org_key]);
+    for error in &errors {
+        assert_untold("an error", &shown(error), &canaries);
+    }
+    let streamed: String = events.iter().map(|event| format!("{}\n", event.data)).collect();
+    assert!(streamed.contains(last["id"].as_str().unwrap()));
+    assert_untold("the stream", &streamed, &canaries);
+    for action in caller.get("/v1/actions").await.ok()["data"].as_array().unwrap() {
+        let detail = caller.detail(action).await;
+        assert_untold("the events of an action", &detail["events"].to_string(), &canaries);
+    }
+    let page = metrics(&service).await;
+    assert!(page.contains("chancery_http_requests_total{route=\"/v1/actions\""), "{page}");
+    assert_untold("the metrics", &page, &canaries);
+    for id in [&agent.id, &house.org] {
+        assert!(!page.contains(id.as_str()), "the metrics name {id}");
+    }
+    let log = service.log();
+    assert!(log.contains("TRACE") || log.contains("DEBUG"), "the log is not talkative");
+    assert!(log.contains("from=127.0.0.1"), "requests are logged with their client");
+    assert_untold("the log", &log, &canaries);
+}
+
+#[tokio::test]
+async fn what_is_served_as_metrics_is_what_is_documented() {
+    let Some(house) = House::new(SETTINGS).await else { return };
+    let service = house.serve().await;
+    let page = metrics(&service).await;
+    let served: Vec<_> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    let docs = include_str!("../../docs/metrics.md");
+    let documented: Vec<_> = docs
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .map(|line| line.split('|').take(2).map(str::trim).collect::<Vec<_>>().join(" "))
+        .map(|line| line.replace('`', ""))
+        .collect();
+    assert_eq!(served, documented);
+    // Every series belongs to the metric above it.
+    let mut name = "";
+    for line in page.lines() {
+        match line.strip_prefix("# TYPE ") {
+            Some(declared) => name = declared.split(' ').next().unwrap(),
+            None => assert!(line.starts_with("# HELP ") || line.starts_with(name), "{line}"),
+        }
+    }
+}
+
+#[test]
+fn the_search_finds_what_is_hidden_in_any_form() {
+    let canary = [("it".to_owned(), ARGS.to_owned())];
+    for (form, written) in forms(ARGS) {
+        let text = format!("before {written} after");
+        let told = std::panic::catch_unwind(|| assert_untold("a text", &text, &canary));
+        assert!(told.is_err(), "{form} is not found");
+    }
+    let deeper = STANDARD_NO_PAD.encode(format!("xy{ARGS}z"));
+    assert!(std::panic::catch_unwind(|| assert_untold("a text", &deeper, &canary)).is_err());
+    assert_untold("a text", "nothing of it", &canary);
+}
