@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::world::{Ending, World};
+use crate::world::{Ending, REFUSED, World};
 
 const HISTORIES: u64 = 300;
 
@@ -62,4 +62,33 @@ fn the_same_seed_is_the_same_history() {
     let (once, again) = (World::played(7), World::played(7));
     assert_eq!(once.counts(), again.counts());
     assert_eq!(once.endings(), again.endings());
+}
+
+const CLIENTS: usize = 64;
+const LIMIT: u64 = 40;
+
+#[test]
+fn sixty_four_clients_on_three_processes_never_overspend_a_budget() {
+    let (mut full, mut refused, mut hurt) = (0, 0, 0);
+    for seed in 0..HISTORIES {
+        let world = World::spent(seed, CLIENTS, LIMIT);
+        let spent: Vec<String> = world.deeds().into_iter().map(|deed| deed.label).collect();
+        assert!(spent.len() as u64 <= LIMIT, "seed {seed}: {} of {LIMIT} were spent", spent.len());
+        assert_eq!(world.counter(), spent.len() as u64, "seed {seed}: the counter is wrong");
+        for (label, ending) in &world.endings() {
+            let is_spent = spent.contains(label);
+            match ending {
+                Ending::Answered(REFUSED) => {
+                    assert!(!is_spent, "seed {seed}: {label} was refused and is spent");
+                    refused += 1;
+                }
+                Ending::Answered(_) => assert!(is_spent, "seed {seed}: {label} is lost"),
+                Ending::Unavailable => assert!(!is_spent, "seed {seed}: {label} is recorded"),
+                Ending::InDoubt | Ending::Crashed => hurt += 1,
+            }
+        }
+        full += usize::from(spent.len() as u64 == LIMIT);
+    }
+    // Budgets were used up, clients were refused, and things went wrong meanwhile.
+    assert!(full > 100 && refused > 1_000 && hurt > 1_000, "{full} {refused} {hurt}");
 }

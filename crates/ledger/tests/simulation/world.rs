@@ -30,6 +30,8 @@ use chancery_ledger::{
 const PROCESSES: usize = 3;
 const REQUESTS: usize = 24;
 const COUNTER: &str = "bumps";
+/// What a request is answered for which there was no room.
+pub(super) const REFUSED: u64 = 0;
 
 /// How a request ended for the one who asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,8 +191,11 @@ impl LedgerStore for Network {
     }
 }
 
-/// Counts one up and seals a deed that says who did.
-struct Bump(String);
+/// Counts one up and seals a deed that says who did, as long as there is room.
+struct Bump {
+    label: String,
+    limit: u64,
+}
 
 impl Request for Bump {
     type Answer = u64;
@@ -202,14 +207,18 @@ impl Request for Bump {
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, u64) {
         let one = policy::Decimal::from(1);
-        let used = snapshot.used(COUNTER, Timestamp::EPOCH).checked_add(one).unwrap();
+        let used = snapshot.used(COUNTER, Timestamp::EPOCH);
+        if used >= policy::Decimal::from(i64::try_from(self.limit).unwrap()) {
+            return (Entry::nothing(), REFUSED);
+        }
+        let used = used.checked_add(one).unwrap();
         let counter = BudgetUse {
             key: COUNTER.to_owned(),
             window_start: Timestamp::EPOCH,
             window_end: Timestamp::EPOCH + Duration::from_hours(1_000_000),
             used,
         };
-        let data = Map::from_iter([("label".to_owned(), Value::from(self.0.as_str()))]);
+        let data = Map::from_iter([("label".to_owned(), Value::from(self.label.as_str()))]);
         let draft = Draft {
             id: mint.id(DeedId::from_uuid),
             livemode: true,
@@ -269,15 +278,25 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Plays one history to its end.
+    /// Plays one history in which every request may count, to its end.
     pub(super) fn played(seed: u64) -> Self {
+        Self::play(seed, REQUESTS, u64::from(u32::MAX))
+    }
+
+    /// Plays one history of so many clients that want a part of a limited budget.
+    pub(super) fn spent(seed: u64, clients: usize, limit: u64) -> Self {
+        Self::play(seed, clients, limit)
+    }
+
+    fn play(seed: u64, requests: usize, limit: u64) -> Self {
         let mut world = Self::new(seed);
         let first = world.process(PROCESSES);
         world.finish(async move { while first.enter(world_org(), Found).await.is_err() {} });
         let mut ledgers: Vec<_> = (0..PROCESSES).map(|process| world.process(process)).collect();
-        for number in 0..REQUESTS {
+        for number in 0..requests {
             let process = world.dice.roll(PROCESSES as u64) as usize;
-            world.ask(process, &ledgers[process], format!("{seed}-{number}"));
+            let label = format!("{seed}-{number}");
+            world.ask(process, &ledgers[process], Bump { label, limit });
             for _ in 0..world.dice.roll(30) {
                 world.step();
             }
@@ -327,15 +346,18 @@ impl World {
         })
     }
 
-    fn ask(&self, process: usize, ledger: &Ledger, label: String) {
+    fn ask(&self, process: usize, ledger: &Ledger, bump: Bump) {
+        let label = bump.label.clone();
         let (ledger, org, endings) = (ledger.clone(), self.org, Arc::clone(&self.endings));
         // Until it is told otherwise, the one who asked knows nothing.
         endings.lock().unwrap().insert(label.clone(), Ending::Crashed);
         let client = async move {
-            let ending = match ledger.enter(org, Bump(label.clone())).await {
+            let ending = match ledger.enter(org, bump).await {
                 Ok(value) => Ending::Answered(value),
                 Err(LedgerError::Unavailable) => Ending::Unavailable,
-                Err(LedgerError::InDoubt | LedgerError::Fault) => Ending::InDoubt,
+                Err(LedgerError::InDoubt | LedgerError::Withheld | LedgerError::Fault) => {
+                    Ending::InDoubt
+                }
             };
             endings.lock().unwrap().insert(label, ending);
         };
