@@ -28,6 +28,8 @@ pub use decimal::{BadDecimal, Decimal};
 
 pub(crate) use ast::{Access, Expr, Fold, Junction, Kind, Problem};
 pub(crate) use check::{condition, doubts, sorts};
+#[cfg(test)]
+pub(crate) use eval::FUEL;
 pub(crate) use eval::Machine;
 pub(crate) use failure::Failure;
 pub(crate) use functions::Function;

@@ -1,5 +1,6 @@
 #![expect(clippy::needless_raw_string_hashes, reason = "`expect!` writes its texts so")]
 
+mod bounds;
 mod fuzz;
 mod globs;
 mod page;

@@ -123,6 +123,11 @@ impl Candidates {
         }
     }
 
+    /// Returns the place of the first rule that covers the tool.
+    pub(crate) fn first(&self) -> Option<usize> {
+        self.rules.first().copied()
+    }
+
     /// Returns the index once the tool has been called often enough to be worth one.
     fn index(&self, guards: &[Option<Guard>]) -> Option<&Index> {
         if self.rules.len() <= FEW {

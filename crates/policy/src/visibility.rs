@@ -11,7 +11,8 @@ use crate::policy::Policy;
 /// otherwise. Where no rule covers the tool the default decides.
 pub fn visibility<'p>(policy: &'p Policy, tool: &str) -> (Visibility, Option<&'p str>) {
     let document = &policy.document;
-    match document.rules.iter().find(|rule| rule.covers(tool)) {
+    let candidates = policy.tools.candidates(document, tool);
+    match candidates.first().and_then(|place| document.rules.get(place)) {
         Some(rule) if rule.when.is_none() => (shown(rule.outcome), Some(&rule.id)),
         Some(rule) => (Visibility::Visible, Some(&rule.id)),
         None => (shown(document.default.outcome), None),

@@ -31,6 +31,12 @@ impl<'v> Machine<'v> {
         Self { scope, fuel: FUEL, variables: [Value::Null, Value::Null] }
     }
 
+    /// Returns how much work is left.
+    #[cfg(test)]
+    pub(crate) fn fuel_left(&self) -> usize {
+        self.fuel
+    }
+
     /// Returns whether the condition holds.
     pub(crate) fn holds(&mut self, condition: &'v Expr) -> Result<'v, bool> {
         match self.value(condition)? {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use expect_test::{Expect, expect};
-use model::SideEffect;
+use model::{Role, SideEffect};
 use serde_json::{Value, json};
 
-use super::{Catalog, KnownTool, Unknown, lint};
+use super::{Approver, Catalog, Directory, KnownTool, Unknown, lint};
 use crate::{STARTER, parse};
 
 struct Tools(Vec<KnownTool>);
@@ -154,4 +154,126 @@ budgets:
 #[test]
 fn the_starter_policy_is_clean() {
     assert_eq!(lint(&parse(STARTER).unwrap(), &shop(), &Unknown), []);
+}
+
+/// Lints rules with the people that there are and shows the examples.
+fn examples(rules: &str, people: &People) -> Vec<String> {
+    let document = parse(&format!("schema: 1\ndefault: {{ outcome: deny }}\n{rules}")).unwrap();
+    let found = lint(&document, &shop(), people);
+    let show = |finding: &crate::Finding| {
+        let example = finding.example.as_ref();
+        let call =
+            example.map_or("no example".to_owned(), |call| format!("{} {}", call.tool, call.args));
+        format!("{} {}: {call}", finding.code.as_str(), finding.rule.as_deref().unwrap_or("-"))
+    };
+    found.iter().map(show).collect()
+}
+
+struct People(Vec<Approver>);
+
+impl Directory for People {
+    fn approvers(&self) -> Option<Vec<Approver>> {
+        Some(self.0.clone())
+    }
+}
+
+fn people(roles: &[Role]) -> People {
+    let person = |(number, role): (usize, &Role)| Approver {
+        names: vec![format!("person-{number}@example.org")],
+        role: *role,
+    };
+    People(roles.iter().enumerate().map(person).collect())
+}
+
+#[test]
+fn what_is_proved_is_shown_with_a_call() {
+    let many = people(&[Role::Admin, Role::Admin, Role::Owner]);
+    assert_eq!(
+        examples(
+            "
+rules:
+  - { id: never, match: pay.refund, when: args.amount > 5 && args.amount < 3, outcome: allow }
+  - { id: always, match: pay.refund, when: args.amount > 5 || args.amount <= 5, outcome: deny }
+  - { id: late, match: pay.refund, when: args.customer.id == 'x', outcome: allow }
+  - { id: fails, match: pay.refund, when: args.cents > 5, outcome: allow }
+  - { id: some, match: crm.x, when: \"args.a in ['x', 'y']\", outcome: deny }
+  - { id: rest, match: crm.x, when: \"!(args.a in ['x', 'y'])\", outcome: deny }
+  - { id: both, match: crm.x, when: \"args.a == 'x' || args.a == 'z'\", outcome: allow }
+  - { id: wide, match: 'crm.d*', outcome: allow }
+  - { id: doubt, match: mail.send, when: \"args.to.matches('^[a-f]{3}$')\", outcome: allow }
+",
+            &many
+        ),
+        [
+            r#"always_false never: pay.refund {"amount":5,"customer":{"id":"x"},"items":[]}"#,
+            r#"always_true always: pay.refund {"amount":6,"customer":{"id":"x"},"items":[]}"#,
+            r#"shadowed late: pay.refund {"amount":1,"customer":{"id":"x"},"items":[]}"#,
+            r#"shadowed fails: pay.refund {"amount":1,"cents":6,"customer":{"id":"x"},"items":[]}"#,
+            "unknown_tool some: no example",
+            "unknown_tool rest: no example",
+            "unknown_tool both: no example",
+            r#"shadowed both: crm.x {"a":"x"}"#,
+            "broad_allow wide: crm.delete_customer {}",
+            "unknown_tool doubt: no example",
+        ]
+    );
+}
+
+#[test]
+fn budgets_that_refuse_all_or_never_first_are_told() {
+    let found = examples(
+        "
+rules: [ { id: a, match: 'pay.*', outcome: allow } ]
+budgets:
+  - { id: none, match: pay.refund, window: day, count: 0 }
+  - { id: day, match: 'pay.*', window: day, count: 10 }
+  - { id: agents, match: pay.refund, per: [agent], window: day, count: 10 }
+  - { id: month, match: 'pay.*', window: month, count: 5 }
+  - { id: hour, match: 'pay.*', window: hour, count: 5 }
+",
+        &people(&[Role::Admin]),
+    );
+    let codes: Vec<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(
+        codes,
+        [
+            "broad_allow a: pay.refund {\"amount\":1,\"customer\":{\"id\":\"x\"},\"items\":[]}",
+            "budget_always_first none: no example",
+            "budget_always_first day: no example",
+            "budget_always_first agents: no example",
+        ]
+    );
+}
+
+#[test]
+fn approvals_for_which_there_are_too_few_people_are_told() {
+    let rules = "
+rules:
+  - { id: two, match: 'a.b', outcome: require_approval, approval: { from: [role:admin], count: 2, exclude: [agent_owner] } }
+  - { id: one, match: 'a.c', outcome: require_approval, approval: { from: ['member:person-0@example.org'] } }
+  - { id: all, match: 'a.d', outcome: require_approval, approval: { count: 2 } }
+";
+    let told = |people: &People| -> Vec<String> {
+        let document = parse(&format!("schema: 1\ndefault: {{ outcome: deny }}\n{rules}")).unwrap();
+        let found = lint(&document, &Unknown, people);
+        found
+            .iter()
+            .map(|finding| format!("{} {}", finding.rule.as_deref().unwrap(), finding.message))
+            .collect()
+    };
+    assert_eq!(
+        told(&people(&[Role::Viewer, Role::Admin, Role::Admin])),
+        [
+            "two needs 2 different people; 2 may approve, too few where agent_owner is among them",
+            "one needs 1 different people; 1 may approve, too few where on_behalf_of is among them",
+        ]
+    );
+    assert_eq!(
+        told(&people(&[Role::Owner])),
+        [
+            "two needs 2 different people, and 0 may approve",
+            "one needs 1 different people; 1 may approve, too few where on_behalf_of is among them",
+            "all needs 2 different people, and 1 may approve",
+        ]
+    );
 }

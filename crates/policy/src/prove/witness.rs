@@ -22,6 +22,8 @@ use crate::{
 const VARIANTS: usize = 9;
 /// How far around a moment a better one is looked for: two weeks of hours.
 const HOURS: i64 = 24 * 14;
+/// How deep a value that a schema asks for is made.
+const MOST_LEVELS: usize = 6;
 /// The id of an agent in an example that must be another one.
 const SOMEBODY: &str = "agt_00000000000000000000000001";
 /// A Thursday at noon: the moment of every example that does not ask for another one.
@@ -114,7 +116,8 @@ impl<'p> Maker<'_, 'p> {
             let is_open = !self.cube.terms.contains_key(&*format!("args.{name:?}"));
             let property = schema.get("properties").and_then(|all| all.get(name));
             if is_open && !args.contains_key(name) {
-                args.insert(name.to_owned(), property.map_or(Json::from("x"), plain_value));
+                let value = property.map(|part| plain_value(schema, part, MOST_LEVELS));
+                args.insert(name.to_owned(), value.unwrap_or(Json::from("x")));
             }
         }
     }
@@ -301,8 +304,14 @@ impl<'p> Maker<'_, 'p> {
     }
 }
 
-/// Returns a simple value that fits a property's schema, as far as kind and choices go.
-fn plain_value(schema: &Json) -> Json {
+/// Returns a simple value that fits a part of a schema, as far as kind, choices and what must be
+/// there go; parts deeper than this are left empty.
+fn plain_value(root: &Json, schema: &Json, depth: usize) -> Json {
+    if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
+        let part = reference.strip_prefix('#').and_then(|place| root.pointer(place));
+        let part = part.filter(|_| depth > 0);
+        return part.map_or(Json::from("x"), |part| plain_value(root, part, depth - 1));
+    }
     if let Some(value) = schema.get("const").or_else(|| schema.get("enum")?.get(0)) {
         return value.clone();
     }
@@ -312,7 +321,15 @@ fn plain_value(schema: &Json) -> Json {
         Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or(Json::from(1)),
         Some("boolean") => Json::Bool(true),
         Some("array") => Json::Array(Vec::new()),
-        Some("object") => Json::Object(Map::new()),
+        Some("object") => {
+            let names = schema.get("required").and_then(Json::as_array);
+            let names = names.into_iter().flatten().filter_map(Json::as_str).filter(|_| depth > 0);
+            let value = |name: &str| {
+                let part = schema.get("properties").and_then(|all| all.get(name));
+                part.map_or(Json::from("x"), |part| plain_value(root, part, depth - 1))
+            };
+            names.map(|name| (name.to_owned(), value(name))).collect()
+        }
         Some("null") => Json::Null,
         _ => Json::from("x"),
     }
