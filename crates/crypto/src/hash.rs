@@ -11,6 +11,41 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
     Digest::from_bytes(out)
 }
 
+/// A SHA-256 digest of bytes that come one after the other.
+#[derive(Clone)]
+pub struct Sha256(digest::Context);
+
+impl Sha256 {
+    /// Returns the digest of no bytes yet.
+    pub fn new() -> Self {
+        Self(digest::Context::new(&digest::SHA256))
+    }
+
+    /// Adds bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the digest of all bytes that were added.
+    pub fn finish(self) -> Digest {
+        let mut out = [0; 32];
+        copy(self.0.finish().as_ref(), &mut out);
+        Digest::from_bytes(out)
+    }
+}
+
+impl Default for Sha256 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Sha256 {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sha256").finish_non_exhaustive()
+    }
+}
+
 /// Returns the HMAC-SHA-256 (RFC 2104) of the bytes under the key.
 pub fn hmac_sha256(key: &[u8], bytes: &[u8]) -> [u8; 32] {
     let mut out = [0; 32];

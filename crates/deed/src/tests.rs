@@ -1,5 +1,6 @@
 //! Tests of the crate from its own boundary, by theme; `support` seals logs to work on.
 
+mod attacks;
 mod document;
 mod evidence;
 mod honesty;
