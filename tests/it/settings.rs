@@ -28,10 +28,10 @@ fn between(begin: &Value, end: &Value) -> i64 {
 }
 
 async fn the_gate_waits_and_measures_as_it_is_told(caller: &Caller) {
-    let args = json!({ "mark": "slow", "milliseconds": 600 });
+    let args = json!({ "mark": "slow", "milliseconds": 8_000 });
     let begun = Instant::now();
     let running = caller.call("lab.slow-note", args).await.is(202);
-    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
     assert_eq!(running["status"], "processing");
     let mut body = call("lab.note", json!({ "mark": "x".repeat(1100) }));
     body["wait"] = json!(5);

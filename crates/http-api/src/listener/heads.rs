@@ -95,12 +95,11 @@ impl Heads {
             self.at = At::Lost;
         } else if end.is_some() {
             let line = std::mem::take(&mut self.line);
-            match line.strip_suffix(b"\r\n") {
-                Some(line) => self.at = self.after(line),
-                None => {
-                    self.found.0.store(true, Ordering::Relaxed);
-                    self.at = At::Lost;
-                }
+            if let Some(line) = line.strip_suffix(b"\r\n") {
+                self.at = self.after(line);
+            } else {
+                self.found.0.store(true, Ordering::Relaxed);
+                self.at = At::Lost;
             }
         }
         rest
@@ -109,8 +108,8 @@ impl Heads {
     /// Returns what follows a whole line.
     fn after(&mut self, line: &[u8]) -> At {
         match self.at {
-            // Line ends before a request are passed over.
-            At::Start if line.is_empty() => At::Start,
+            // Line ends before a request are passed over; behind trailers the next one begins.
+            At::Start | At::Trailer if line.is_empty() => At::Start,
             At::Start => {
                 self.next = At::Start;
                 At::Header
@@ -125,7 +124,6 @@ impl Heads {
                 Some(size) => At::Chunk(size.saturating_add(2)),
                 None => At::Lost,
             },
-            At::Trailer if line.is_empty() => At::Start,
             At::Trailer => At::Trailer,
             At::Body(_) | At::Chunk(_) | At::Lost => At::Lost,
         }
