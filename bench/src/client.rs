@@ -30,6 +30,12 @@ impl Client {
         Ok(Self { sender, host: host.to_owned(), key: key.to_owned() })
     }
 
+    /// Gets a path and returns the status and the answer's body.
+    pub(crate) async fn get(&mut self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
+        let request = Request::get(path).body(Full::default())?;
+        self.send(request).await
+    }
+
     /// Posts JSON and returns the status and the answer's body.
     pub(crate) async fn post(
         &mut self,
@@ -37,10 +43,18 @@ impl Client {
         body: &Value,
     ) -> Result<(StatusCode, Bytes), Failure> {
         let request = Request::post(path)
-            .header(header::HOST, &self.host)
-            .header(header::AUTHORIZATION, format!("Bearer {}", self.key))
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(serde_json::to_vec(body)?)))?;
+        self.send(request).await
+    }
+
+    async fn send(
+        &mut self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, Bytes), Failure> {
+        let headers = request.headers_mut();
+        headers.insert(header::HOST, self.host.parse()?);
+        headers.insert(header::AUTHORIZATION, format!("Bearer {}", self.key).parse()?);
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
         let status = response.status();

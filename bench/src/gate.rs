@@ -2,22 +2,22 @@
 
 use std::{env, path::PathBuf, time::Duration};
 
-use tokio_postgres::NoTls;
-
 use crate::{
     Failure,
     load::{self, Kind},
     peer::Peer,
     service::{Demo, Service},
+    streams::Streams,
     table::{self, Row},
 };
 
 const CONNECTIONS: [usize; 3] = [1, 8, 64];
+const STREAMS: usize = 1_000;
 
 /// What the benchmark takes.
 pub(crate) struct Options {
     span: Duration,
-    port: u16,
+    pub(crate) port: u16,
     // One load at 64 connections, for a look at what it spends its time on.
     only: Option<Kind>,
 }
@@ -40,60 +40,99 @@ impl Options {
 
     fn runs(&self) -> Vec<(usize, Vec<Kind>)> {
         match self.only {
+            Some(Kind::Mixed) => Vec::new(),
             Some(kind) => vec![(64, vec![kind])],
-            None => CONNECTIONS.map(|connections| (connections, Kind::ALL.to_vec())).to_vec(),
+            None => CONNECTIONS.map(|connections| (connections, Kind::PLAIN.to_vec())).to_vec(),
         }
     }
 }
 
-/// Runs everything and prints one table.
-pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let setting = |name| env::var(name).map_err(|_| format!("{name} is not set"));
+/// A demo that is served, to be put under load.
+pub(crate) struct Ground {
+    pub(crate) folder: PathBuf,
+    pub(crate) demo: Demo,
+    pub(crate) service: Service,
+}
+
+/// Makes and serves a demo on the PostgreSQL that the environment names.
+pub(crate) async fn start(options: &Options) -> Result<Ground, Failure> {
     let (binary, url) = (setting("CHANCERY_BIN")?, setting("CHANCERY_TEST_POSTGRES")?);
     let folder = env::temp_dir().join(format!("chancery-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let demo = Demo::new(PathBuf::from(binary), folder.join("service"));
     let service = demo.up(&url, options.port).await?;
-    let peer = Peer::new(PathBuf::from(setting("CHANCERY_PG_BIN")?), &url, folder.clone()).await?;
-    let key = demo.key()?;
-    let hosts = [service.host.clone()];
-    let turns = Turns::of(&demo).await?;
+    Ok(Ground { folder, demo, service })
+}
+
+fn setting(name: &str) -> Result<String, Failure> {
+    env::var(name).map_err(|_| format!("{name} is not set").into())
+}
+
+/// Runs everything and prints one table.
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let ground = start(&options).await?;
+    let (bin, url) = (setting("CHANCERY_PG_BIN")?, setting("CHANCERY_TEST_POSTGRES")?);
+    let peer = Peer::new(PathBuf::from(bin), &url, ground.folder.clone()).await?;
+    let hosts = [ground.service.host.clone()];
+    let (key, turns) = (ground.demo.key()?, Turns(ground.demo.control().await?));
     table::head();
     for (connections, kinds) in options.runs() {
         let rate = peer.rate(connections, options.span).await?;
         table::peer(connections, rate);
         for kind in kinds {
-            let before = turns.committed().await?;
+            let (before, computed) = (turns.committed().await?, ground.service.computed()?);
             let measured = load::run(kind, &hosts, &key, connections, options.span).await?;
             let commits = Some(turns.committed().await? - before);
-            let name = kind.name();
-            Row { name, kind, connections, measured: &measured, commits, peer: rate }.print();
+            let computed = Some(ground.service.computed()?.saturating_sub(computed));
+            let (name, measured) = (kind.name(), &measured);
+            Row { name, kind, connections, measured, commits, computed, peer: rate }.print();
         }
     }
+    let streams = match options.only {
+        None | Some(Kind::Mixed) => Some(mixed(&ground, &peer, &options).await?),
+        Some(Kind::ProxyPair | Kind::GatewayUpdate | Kind::Refusal) => None,
+    };
     if options.only.is_none() {
-        two_processes(&demo, &service, &peer, &options).await?;
+        two_processes(&ground, &peer, &options).await?;
     }
-    table::end(service.peak_memory()?);
-    service.stop().await?;
-    std::fs::remove_dir_all(&folder)?;
+    table::end(ground.service.peak_memory()?, streams);
+    ground.service.stop().await?;
+    std::fs::remove_dir_all(&ground.folder)?;
     Ok(())
 }
 
-/// Runs the loads against two processes that serve the same org.
-async fn two_processes(
-    demo: &Demo,
-    service: &Service,
-    peer: &Peer,
-    options: &Options,
-) -> Result<(), Failure> {
-    let (key, second) = (demo.key()?, demo.second(options.port + 1).await?);
-    let both = [service.host.clone(), second.host.clone()];
+/// Runs the mixed load while streams are open, and returns the memory of one of them in KiB.
+async fn mixed(ground: &Ground, peer: &Peer, options: &Options) -> Result<u64, Failure> {
+    let (key, hosts) = (ground.demo.key()?, [ground.service.host.clone()]);
+    let keys = ground.demo.keys(Streams::keys_for(STREAMS)).await?;
+    let before = ground.service.memory_now()?;
+    let mut streams = Streams::open(&ground.service.host, &keys, STREAMS).await?;
+    let of_streams = ground.service.memory_now()?.saturating_sub(before);
     let rate = peer.rate(64, options.span).await?;
     table::peer(64, rate);
-    for kind in Kind::ALL {
-        let measured = load::run(kind, &both, &key, 64, options.span).await?;
+    let computed = ground.service.computed()?;
+    let measured = &load::run(Kind::Mixed, &hosts, &key, 64, options.span).await?;
+    let computed = Some(ground.service.computed()?.saturating_sub(computed));
+    if streams.count() != STREAMS {
+        return Err(format!("only {} of {STREAMS} streams stayed open", streams.count()).into());
+    }
+    let name = "mixed, 10 % waits, 1,000 streams";
+    let (kind, connections, commits) = (Kind::Mixed, 64, None);
+    Row { name, kind, connections, measured, commits, computed, peer: rate }.print();
+    Ok(of_streams / STREAMS as u64)
+}
+
+/// Runs the loads against two processes that serve the same org.
+async fn two_processes(ground: &Ground, peer: &Peer, options: &Options) -> Result<(), Failure> {
+    let (key, second) = (ground.demo.key()?, ground.demo.serve(options.port + 1, None).await?);
+    let both = [ground.service.host.clone(), second.host.clone()];
+    let rate = peer.rate(64, options.span).await?;
+    table::peer(64, rate);
+    for kind in Kind::PLAIN {
+        let measured = &load::run(kind, &both, &key, 64, options.span).await?;
         let name = &format!("{}, two processes", kind.name());
-        Row { name, kind, connections: 64, measured: &measured, commits: None, peer: rate }.print();
+        let (connections, commits, computed) = (64, None, None);
+        Row { name, kind, connections, measured, commits, computed, peer: rate }.print();
     }
     second.stop().await
 }
@@ -102,12 +141,6 @@ async fn two_processes(
 struct Turns(tokio_postgres::Client);
 
 impl Turns {
-    async fn of(demo: &Demo) -> Result<Self, Failure> {
-        let (control, connection) = tokio_postgres::connect(&demo.database()?, NoTls).await?;
-        tokio::spawn(connection);
-        Ok(Self(control))
-    }
-
     /// Returns the turns so far, of all orgs together; each is one commit.
     async fn committed(&self) -> Result<i64, Failure> {
         let query = "select sum(version)::bigint from org_head";

@@ -21,32 +21,49 @@ pub(crate) enum Kind {
     GatewayUpdate,
     /// A call that a rule denies.
     Refusal,
+    /// The three others, and 10 % calls that a second client waits for.
+    Mixed,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::ProxyPair, Self::GatewayUpdate, Self::Refusal];
+    /// The loads that each consist of one thing.
+    pub(crate) const PLAIN: [Self; 3] = [Self::ProxyPair, Self::GatewayUpdate, Self::Refusal];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::ProxyPair => "proxy pair",
             Self::GatewayUpdate => "gateway update",
             Self::Refusal => "refusal",
+            Self::Mixed => "mixed",
         }
     }
 
     /// Returns the load of this name.
     pub(crate) fn named(name: &str) -> Result<Self, Failure> {
-        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        let names = Self::ALL.map(Self::name).join("`, `");
+        let all = [Self::ProxyPair, Self::GatewayUpdate, Self::Refusal, Self::Mixed];
+        let found = all.into_iter().find(|kind| kind.name() == name);
+        let names = all.map(Self::name).join("`, `");
         found.ok_or_else(|| format!("`{name}` is no load: expected one of `{names}`").into())
     }
 
     /// Returns the least share of the peer's rate at 64 connections that is good enough.
-    pub(crate) fn aim(self) -> f64 {
+    pub(crate) fn aim(self) -> Option<f64> {
         match self {
-            Self::ProxyPair => 0.5,
-            Self::GatewayUpdate => 0.3,
-            Self::Refusal => 0.8,
+            Self::ProxyPair => Some(0.5),
+            Self::GatewayUpdate => Some(0.3),
+            Self::Refusal => Some(0.8),
+            Self::Mixed => None,
+        }
+    }
+
+    /// Returns what a connection does in this round.
+    fn at(self, round: usize) -> Option<Self> {
+        match (self, round % 10) {
+            (Self::Mixed, 0) => None,
+            (Self::Mixed, 1..=4) => Some(Self::ProxyPair),
+            (Self::Mixed, 5..=7) => Some(Self::GatewayUpdate),
+            (Self::Mixed, _) => Some(Self::Refusal),
+            (Self::ProxyPair | Self::GatewayUpdate | Self::Refusal, _) => Some(self),
         }
     }
 }
@@ -83,8 +100,8 @@ pub(crate) async fn run(
     let over = Arc::new(AtomicBool::new(false));
     let mut tasks = Vec::new();
     for (number, host) in (0..connections).zip(hosts.iter().cycle()) {
-        let client = Client::connect(host, key).await?;
-        tasks.push(tokio::spawn(connection(kind, client, number, Arc::clone(&over))));
+        let clients = [Client::connect(host, key).await?, Client::connect(host, key).await?];
+        tasks.push(tokio::spawn(connection(kind, clients, number, Arc::clone(&over))));
     }
     let started = Instant::now();
     tokio::time::sleep(span).await;
@@ -100,7 +117,7 @@ pub(crate) async fn run(
 
 async fn connection(
     kind: Kind,
-    mut client: Client,
+    [mut client, mut second]: [Client; 2],
     number: usize,
     over: Arc<AtomicBool>,
 ) -> Result<Vec<Duration>, Failure> {
@@ -108,32 +125,58 @@ async fn connection(
     let mut turn = number;
     while !over.load(Ordering::Relaxed) {
         let started = Instant::now();
-        once(kind, &mut client, turn).await?;
+        match kind.at(number + latencies.len()) {
+            Some(kind) => once(kind, &mut client, turn).await?,
+            None => awaited(&mut client, &mut second, turn).await?,
+        }
         latencies.push(started.elapsed());
         turn = turn.wrapping_add(64);
     }
     Ok(latencies)
 }
 
+/// Has a call authorised for the edge.
+pub(crate) async fn authorised(client: &mut Client, turn: usize) -> Result<Value, Failure> {
+    let call = json!({
+        "tool": "mail.send",
+        "args": { "to": "somebody", "text": "x".repeat(400), "number": turn },
+        "mode": "proxy",
+        "connector_type": "mcp",
+    });
+    expect(client, "/v1/actions", &call, 200, "authorized").await
+}
+
+async fn report(client: &mut Client, action: &Value, turn: usize) -> Result<(), Failure> {
+    let path = action["next_action"]["report_url"].as_str().unwrap_or_default();
+    let at = &action["created_at"];
+    let report = json!({
+        "status": "succeeded",
+        "started_at": at,
+        "finished_at": at,
+        "result": { "sent": true, "number": turn },
+    });
+    expect(client, path, &report, 200, "executed").await.map(|_| ())
+}
+
+/// Reports a call while another client waits for its end.
+async fn awaited(client: &mut Client, second: &mut Client, turn: usize) -> Result<(), Failure> {
+    let action = authorised(client, turn).await?;
+    let path = format!("/v1/actions/{}?wait=25", action["id"].as_str().unwrap_or_default());
+    let (seen, reported) = tokio::join!(second.get(&path), report(client, &action, turn));
+    reported?;
+    let (code, bytes) = seen?;
+    let seen: Value = serde_json::from_slice(&bytes)?;
+    if seen["status"] == "executed" {
+        return Ok(());
+    }
+    Err(format!("{path} answered {code} {seen}, expected executed").into())
+}
+
 async fn once(kind: Kind, client: &mut Client, turn: usize) -> Result<(), Failure> {
     match kind {
-        Kind::ProxyPair => {
-            let call = json!({
-                "tool": "mail.send",
-                "args": { "to": "somebody", "text": "x".repeat(400), "number": turn },
-                "mode": "proxy",
-                "connector_type": "mcp",
-            });
-            let action = expect(client, "/v1/actions", &call, 200, "authorized").await?;
-            let path = action["next_action"]["report_url"].as_str().unwrap_or_default().to_owned();
-            let at = action["created_at"].clone();
-            let report = json!({
-                "status": "succeeded",
-                "started_at": at,
-                "finished_at": at,
-                "result": { "sent": true, "number": turn },
-            });
-            expect(client, &path, &report, 200, "executed").await?;
+        Kind::ProxyPair | Kind::Mixed => {
+            let action = authorised(client, turn).await?;
+            report(client, &action, turn).await?;
         }
         Kind::GatewayUpdate => {
             let status = if turn.is_multiple_of(2) { "paid" } else { "shipped" };

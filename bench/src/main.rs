@@ -16,7 +16,9 @@ mod client;
 mod gate;
 mod load;
 mod peer;
+mod recovery;
 mod service;
+mod streams;
 mod table;
 
 use std::process::ExitCode;
@@ -31,8 +33,12 @@ fn main() -> ExitCode {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(gate::run(options)))
         }
+        (Some("recovery"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(recovery::run(options)))
+        }
         (_, Err(error)) => Err(error.into()),
-        _ => Err("expected the name of a benchmark: gate".into()),
+        _ => Err("expected the name of a benchmark: gate, recovery or deeds".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

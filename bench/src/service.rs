@@ -13,6 +13,7 @@ use tokio::{
     process::{Child, Command},
     time::timeout,
 };
+use tokio_postgres::NoTls;
 
 use crate::Failure;
 
@@ -57,22 +58,51 @@ impl Demo {
         Ok(service)
     }
 
-    /// Serves the same org from another process.
-    pub(crate) async fn second(&self, port: u16) -> Result<Service, Failure> {
+    /// Serves the org from a process of its own, with these settings beside the demo's.
+    pub(crate) async fn serve(&self, port: u16, yaml: Option<&str>) -> Result<Service, Failure> {
         let mut command = Command::new(&self.binary);
-        command.arg("serve").envs(self.settings()?);
+        command.envs(self.settings()?);
         command.env("SERVICE_LISTEN", format!("127.0.0.1:{port}"));
+        if let Some(yaml) = yaml {
+            let file = self.folder.join("bench-service.yaml");
+            std::fs::write(&file, yaml)?;
+            command.arg("--config").arg(file);
+        }
+        command.arg("serve");
         Service::start(command, port).await
+    }
+
+    /// Makes further keys of the demo's agent.
+    pub(crate) async fn keys(&self, count: usize) -> Result<Vec<String>, Failure> {
+        let agent = self.kept()?["agent"].as_str().ok_or("agent.json names no agent")?.to_owned();
+        let mut keys = Vec::new();
+        for _ in 0..count {
+            let mut command = Command::new(&self.binary);
+            command.args(["key", "create", "--agent", &agent]).envs(self.settings()?);
+            let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().await?;
+            keys.push(String::from_utf8(output.stdout)?.trim().to_owned());
+        }
+        Ok(keys)
+    }
+
+    /// Connects to the control database as its owner.
+    pub(crate) async fn control(&self) -> Result<tokio_postgres::Client, Failure> {
+        let (client, connection) = tokio_postgres::connect(&self.database()?, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(client)
     }
 
     /// Returns the demo agent's key.
     pub(crate) fn key(&self) -> Result<String, Failure> {
-        let kept: Value = serde_json::from_slice(&std::fs::read(self.folder.join("agent.json"))?)?;
-        Ok(kept["key"].as_str().ok_or("agent.json holds no key")?.to_owned())
+        Ok(self.kept()?["key"].as_str().ok_or("agent.json holds no key")?.to_owned())
+    }
+
+    fn kept(&self) -> Result<Value, Failure> {
+        Ok(serde_json::from_slice(&std::fs::read(self.folder.join("agent.json"))?)?)
     }
 
     /// Returns the URL of the control database.
-    pub(crate) fn database(&self) -> Result<String, Failure> {
+    fn database(&self) -> Result<String, Failure> {
         let settings = self.settings()?;
         let url = settings.into_iter().find(|(name, _)| name == "SERVICE_MIGRATE_DATABASE_URL");
         Ok(url.ok_or("service.env names no database")?.1)
@@ -129,12 +159,34 @@ impl Service {
 
     /// Returns the most memory that the process ever held, in MiB.
     pub(crate) fn peak_memory(&self) -> Result<u64, Failure> {
+        Ok(self.memory("VmHWM:")? / 1024)
+    }
+
+    /// Returns the memory that the process holds now, in KiB.
+    pub(crate) fn memory_now(&self) -> Result<u64, Failure> {
+        self.memory("VmRSS:")
+    }
+
+    /// Returns the time that the process has computed so far.
+    pub(crate) fn computed(&self) -> Result<Duration, Failure> {
+        let stat = self.told("stat")?;
+        // The program's name stands in parentheses and may hold spaces. Times are in hundredths of
+        // a second, the unit that Linux tells them in on every machine.
+        let (_, rest) = stat.rsplit_once(')').ok_or("the kernel told no times")?;
+        let times = rest.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+        Ok(Duration::from_millis(times.sum::<Result<u64, _>>()? * 10))
+    }
+
+    fn told(&self, file: &str) -> Result<String, Failure> {
         let id = self.process.id().ok_or("the service has ended")?;
-        let status =
-            std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join("status"))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        Ok(std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join(file))?)
+    }
+
+    fn memory(&self, what: &str) -> Result<u64, Failure> {
+        let status = self.told("status")?;
+        let line = status.lines().find_map(|line| line.strip_prefix(what));
         let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
-        Ok(kib.ok_or("the kernel told no peak memory")? / 1024)
+        kib.ok_or_else(|| format!("the kernel told no {what}").into())
     }
 
     /// Stops the process.

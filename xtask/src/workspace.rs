@@ -79,6 +79,13 @@ impl Workspace {
         process::run(&mut self.cargo(["build", "--release", "--package", "chancery-bench"]))?;
         Ok(self.target.join("release/chancery-bench"))
     }
+
+    /// Builds the store's own benchmark of lists, and returns the path of its binary.
+    pub(crate) fn build_lists(&self) -> Result<PathBuf> {
+        let package = ["build", "--release", "--package", "chancery-store-postgres"];
+        process::run(self.cargo(package).args(["--example", "lists"]))?;
+        Ok(self.target.join("release/examples/lists"))
+    }
 }
 
 /// Puts a copy at the second path by renaming, since a file that is being run cannot be written.

@@ -1,0 +1,83 @@
+//! How fast a service seals what an interruption left: calls that it authorised before it was
+//! killed, and whose edges never reported.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use tokio_postgres::Client as Control;
+
+use crate::{
+    Failure,
+    client::Client,
+    gate::{Options, start},
+    load,
+};
+
+const INTERRUPTED: usize = 10_000;
+const CONNECTIONS: usize = 64;
+/// How long an edge has to report.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Interrupts the calls, starts the service again, and prints how long it took to seal them all.
+pub(crate) async fn run(options: Options) -> Result<(), Failure> {
+    let ground = start(&options).await?;
+    ground.service.stop().await?;
+    let settings = format!("gate: {{ edge_result_timeout: {}s }}\n", PATIENCE.as_secs());
+    let service = ground.demo.serve(options.port, Some(&settings)).await?;
+    let key = ground.demo.key()?;
+    begin(&service.host, &key).await?;
+    let control = ground.demo.control().await?;
+    let left = open_actions(&control).await?;
+    service.stop().await?;
+    tokio::time::sleep(PATIENCE + Duration::from_secs(1)).await;
+    let started = Instant::now();
+    let service = ground.demo.serve(options.port, Some(&settings)).await?;
+    let served = started.elapsed();
+    while open_actions(&control).await? > 0 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let sealed = started.elapsed();
+    let lost = "select count(*) from action where error_code = 'edge_lost'";
+    let lost: i64 = control.query_one(lost, &[]).await?.get(0);
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
+    let rate = left as f64 / sealed.as_secs_f64();
+    println!("| interrupted | sealed `edge_lost` | served after | all sealed after | per second |");
+    println!("|---|---|---|---|---|");
+    println!("| {left} | {lost} | {served:.1?} | {sealed:.1?} | {rate:.0} |");
+    println!("\nPeak memory of the service that sealed them: {} MiB.", service.peak_memory()?);
+    service.stop().await?;
+    std::fs::remove_dir_all(&ground.folder)?;
+    Ok(())
+}
+
+/// Has the calls authorised.
+async fn begin(host: &str, key: &str) -> Result<(), Failure> {
+    let next = Arc::new(AtomicUsize::new(0));
+    let mut tasks = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let (mut client, next) = (Client::connect(host, key).await?, Arc::clone(&next));
+        tasks.push(tokio::spawn(async move {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= INTERRUPTED {
+                    return Ok::<_, Failure>(());
+                }
+                load::authorised(&mut client, number).await?;
+            }
+        }));
+    }
+    for task in tasks {
+        task.await??;
+    }
+    Ok(())
+}
+
+async fn open_actions(control: &Control) -> Result<i64, Failure> {
+    let sql = "select count(*) from action where state <> 'sealed'";
+    Ok(control.query_one(sql, &[]).await?.get(0))
+}
