@@ -30,6 +30,8 @@ create table policy_tests (
 
 create table policy_activation (
     org_id uuid not null,
+    -- The turn that did it; no turn activates twice.
+    turn bigint not null check (turn > 0),
     deed_id uuid not null,
     at timestamptz not null,
     mode text not null check (mode in ('enforce', 'shadow')),
@@ -39,10 +41,9 @@ create table policy_activation (
     previous_id uuid,
     made_by text not null,
     reason text not null,
-    primary key (org_id, deed_id),
+    primary key (org_id, turn),
+    unique (org_id, deed_id),
     foreign key (org_id, policy_id) references policy,
     foreign key (org_id, version_id) references policy_version,
     check ((policy_id is null) = (version_id is null))
 );
-
-create index policy_activation_newest on policy_activation (org_id, at desc, deed_id desc);

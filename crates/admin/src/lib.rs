@@ -22,6 +22,7 @@ mod change;
 mod connector;
 mod credential;
 mod error;
+mod export;
 mod fact;
 mod input;
 mod key;
@@ -44,14 +45,16 @@ pub use key::{NewKey, ShownKey};
 pub use org::{Founded, NewOrg, OPERATOR_ORG};
 pub use policy::{
     Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
-    Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested, lint,
+    History, Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested, diff,
+    lint, sample,
 };
 pub use seal_key::{
     Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,
     register_seal_keys,
 };
 pub use store::{
-    AccountStore, Logged, PolicyStore, RetentionStore, SealKeyStore, Store, VersionSummary,
+    AccountStore, DECISION_EVENTS, DecisionEvent, Logged, PolicyStore, RetentionStore,
+    SealKeyStore, Store, VersionSummary,
 };
 
 use crate::{

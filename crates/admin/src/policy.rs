@@ -7,6 +7,7 @@ mod activation;
 mod dry_run;
 mod manage;
 mod reading;
+mod replaying;
 mod suites;
 mod versions;
 
@@ -14,8 +15,9 @@ pub use activation::Activation;
 pub use dry_run::{BudgetState, Counters, DryCall, DryRun};
 pub use manage::{NewPolicy, PolicyEdit};
 pub use reading::{ActivePolicies, Page};
+pub use replaying::{History, sample};
 pub use suites::{Tested, Trial, Untested};
-pub use versions::{Linted, NewVersion, Text, lint};
+pub use versions::{Linted, NewVersion, Text, diff, lint};
 
 use model::PolicyVersionId;
 

@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use ledger::{
     StoreDown,
     record::{
-        Agent, ApiKey, Connector, Org, Policy, PolicyActivation, PolicyMode, PolicyTests,
+        Action, Agent, ApiKey, Connector, Org, Policy, PolicyActivation, PolicyMode, PolicyTests,
         PolicyVersion,
     },
 };
 use model::{
-    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId,
-    Timestamp,
+    ActionId, AgentId, ConnectorId, DeedId, Digest, EventType, KeyId, OrgId, PolicyId,
+    PolicyVersionId, Timestamp,
 };
 
 /// Where accounts are read.
@@ -83,6 +83,37 @@ pub trait PolicyStore: Send + Sync {
         org: OrgId,
         policy: PolicyId,
     ) -> Result<Option<PolicyTests>, StoreDown>;
+
+    /// Returns up to `limit` events of [`DECISION_EVENTS`] from this moment on and behind this
+    /// place, in order.
+    async fn decisions(
+        &self,
+        org: OrgId,
+        from: (Option<Timestamp>, u64),
+        limit: usize,
+    ) -> Result<Vec<DecisionEvent>, StoreDown>;
+}
+
+/// The events that a replay reads: decisions, and ends that may give budgets back.
+pub const DECISION_EVENTS: [EventType; 5] = [
+    EventType::ActionCreated,
+    EventType::ActionPendingApproval,
+    EventType::ActionDenied,
+    EventType::ActionCancelled,
+    EventType::ActionWitnessed,
+];
+
+/// Something that happened to an action's decision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecisionEvent {
+    /// The event's place in the org's order.
+    pub seq: u64,
+    /// What happened.
+    pub kind: EventType,
+    /// The action as it stands now.
+    pub action: Action,
+    /// The arguments, as far as retention left them.
+    pub args: Option<serde_json::Value>,
 }
 
 /// A policy version without its document.

@@ -8,6 +8,7 @@ use crypto::Secret;
 use gate::Gate;
 use ledger::EventStore;
 use model::{AgentId, Clock, Entropy, KeyId, Mint};
+use records::Records;
 
 use crate::{
     access::KeyDirectory,
@@ -33,6 +34,8 @@ pub struct Parts {
     pub gate: Gate,
     /// Authenticates, and knows the seal keys.
     pub admin: Arc<Admin>,
+    /// Reads the logs of deeds.
+    pub records: Records,
     /// Where streams read what was committed.
     pub events: Arc<dyn EventStore>,
     /// Says how the server's parts are.
@@ -102,6 +105,7 @@ pub trait Probe: Send + Sync {
 pub struct App {
     pub(crate) gate: Gate,
     pub(crate) admin: Arc<Admin>,
+    pub(crate) records: Records,
     pub(crate) feeds: Feeds,
     pub(crate) streams: Slots<KeyId>,
     pub(crate) waits: Slots<Waiter>,
@@ -110,6 +114,7 @@ pub struct App {
     pub(crate) key_set: KeySetCache,
     pub(crate) lifecycle: Lifecycle,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) wait_timeout: Duration,
     pub(crate) build: Build,
     /// The name of this run of this instance in stream cursors.
@@ -160,13 +165,13 @@ impl Router<App> {
 
 /// Returns the whole interface as one service, to be given to [`crate::serve`].
 pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
-    let Parts { gate, admin, events, probe, lifecycle, clock, entropy, settings } = parts;
+    let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let front = Front {
         base_url: settings.base_url.trim_end_matches('/').to_owned(),
         keys: Arc::clone(&admin) as Arc<dyn KeyDirectory>,
         clock: Arc::clone(&clock),
-        entropy,
+        entropy: Arc::clone(&entropy),
         body_time: BODY_TIME,
         proxies: settings.proxies,
         lifecycle: lifecycle.clone(),
@@ -175,6 +180,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
         feeds: Feeds::new(events, gate.ledger().notices().clone()),
         gate,
         admin,
+        records,
         streams: Slots::new(STREAMS),
         waits: Slots::new(WAITS),
         cursors: Cursors::new(settings.cursor_key),
@@ -182,6 +188,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
         key_set: KeySetCache::default(),
         lifecycle,
         clock,
+        entropy,
         wait_timeout: settings.wait_timeout,
         build: settings.build,
         instance: format!("{:016x}", u64::from_be_bytes(random)),

@@ -99,6 +99,17 @@ impl<T: Display + FromStr> Spot for (Timestamp, T) {
     }
 }
 
+/// A number that counts down, such as a version's or a turn's.
+impl Spot for u64 {
+    fn to_text(&self) -> String {
+        self.to_string()
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        text.parse().ok()
+    }
+}
+
 impl Spot for Place {
     fn to_text(&self) -> String {
         (self.created_at, self.id).to_text()

@@ -164,6 +164,14 @@ impl FromJson for u32 {
     }
 }
 
+impl FromJson for u64 {
+    const EXPECTED: &'static str = "expected a whole number from 0 to 9007199254740991";
+
+    fn from_json(value: Value) -> Result<Self, String> {
+        value.as_u64().ok_or_else(|| Self::EXPECTED.to_owned())
+    }
+}
+
 /// A time with any offset, as callers write it.
 impl FromJson for Timestamp {
     const EXPECTED: &'static str = "expected a time such as `2026-10-01T12:00:00Z`";

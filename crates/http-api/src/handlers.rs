@@ -1,9 +1,12 @@
 //! What each route does: read the call, ask the domain, show the answer.
 
 pub(crate) mod actions;
+pub(crate) mod deeds;
 pub(crate) mod events;
 mod health;
 mod key_set;
+pub(crate) mod ledger;
+pub(crate) mod log;
 pub(crate) mod policies;
 pub(crate) mod system;
 pub(crate) mod tools;

@@ -5,6 +5,7 @@ use admin::{ChangeError, PolicyError};
 use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
+use records::ReadError;
 
 use crate::{
     catalogue::Code,
@@ -34,6 +35,27 @@ impl From<LedgerError> for ApiError {
             ),
             // The ledger logged the cause where it met it.
             LedgerError::Fault => Self::internal(),
+        }
+    }
+}
+
+impl From<ReadError> for ApiError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Down(down) => down.into(),
+            ReadError::NotFound => Self::not_found(),
+            ReadError::Sizes { .. } => Self::new(Code::ValidationFailed, error.to_string()),
+            ReadError::Withheld => Self::unavailable(
+                "this org's log does not hold what was signed for; nothing is signed until its \
+                 operator has settled that",
+            ),
+            ReadError::Seal(cause) => {
+                Self::unavailable_because("the seal keys cannot sign now", &cause)
+            }
+            ReadError::Incomplete => {
+                tracing::error!(%error, "a proof cannot be made");
+                Self::internal()
+            }
         }
     }
 }

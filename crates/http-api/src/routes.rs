@@ -11,13 +11,13 @@ use crate::{
         STREAM_READERS, VIEWERS,
     },
     app::App,
-    handlers::{actions, events, policies, system, tools},
+    handlers::{actions, deeds, events, ledger, log, policies, system, tools},
     table::{
         Later, NOTHING,
         Patience::{Short, Waits},
         Route, Table, at, json, later, query,
     },
-    wire::LIST,
+    wire::{DEEDS, ENTRIES, EXPORT, LIST},
 };
 
 /// Room for `args` of the largest permitted size in their least compact spelling.
@@ -30,6 +30,11 @@ const DOCUMENT: usize = 4 * 1024 * 1024;
 const SMALL: usize = 64 * 1024;
 /// Room for 500 tools.
 const TOOLS: usize = 256 * 1024;
+
+/// Room for what a check of a log is asked for, a checkpoint included.
+const CHECK: usize = 16 * 1024;
+/// Room for a file of evidence.
+const DEEDS_TO_VERIFY: usize = 256 * 1024;
 
 /// Returns every route that is served.
 #[rustfmt::skip]
@@ -58,6 +63,7 @@ pub fn table() -> Table<App> {
         at("GET",    "/v1/policies/{id}/versions",     "listPolicyVersions") .with(VIEWERS, query(policies::versions::PAGE),  Short, policies::versions::list),
         at("POST",   "/v1/policies/{id}/versions",     "createPolicyVersion").with(ADMINS,  json(DOCUMENT),                   Short, policies::versions::create),
         at("GET",    "/v1/policy_versions/{id}",       "getPolicyVersion")   .with(VIEWERS, NOTHING,                          Short, policies::versions::show),
+        at("GET",    "/v1/policy_versions/{id}/diff",  "diffPolicyVersions") .with(VIEWERS, query(policies::trial::AGAINST),  Short, policies::trial::diff),
         at("POST",   "/v1/policies/lint",              "lintPolicy")         .with(VIEWERS, json(DOCUMENT),                   Short, policies::trial::lint),
         at("POST",   "/v1/policies/dry_run",           "dryRunPolicy")       .with(VIEWERS, json(DOCUMENT),                   Short, policies::trial::dry_run),
         at("GET",    "/v1/policies/{id}/tests",        "getPolicyTests")     .with(VIEWERS, NOTHING,                          Short, policies::versions::tests),
@@ -67,6 +73,20 @@ pub fn table() -> Table<App> {
         at("POST",   "/v1/policies/shadow/deactivate", "deactivateShadow")   .with(ADMINS,  json(SMALL),                      Short, policies::activation::end_shadow),
         at("GET",    "/v1/policies/active",            "getActivePolicies")  .with(VIEWERS, NOTHING,                          Short, policies::activation::active),
         at("GET",    "/v1/policies/activations",       "listPolicyActivations").with(VIEWERS, query(policies::versions::PAGE), Short, policies::activation::history),
+        // Ledger and deeds
+        at("GET",  "/v1/ledger",                     "searchLedger")  .with(ACTION_READERS, query(ENTRIES),         Short, ledger::search),
+        at("GET",  "/v1/ledger/export",              "exportLedger")  .with(ADMINS,         query(EXPORT),          Short, ledger::export),
+        at("GET",  "/v1/ledger/head",                "getLedgerHead") .with(VIEWERS,        NOTHING,                Short, ledger::head),
+        at("GET",  "/v1/ledger/chain_checks",        "listChainChecks").with(VIEWERS,       query(ledger::CHECKS),  Short, ledger::checks),
+        at("POST", "/v1/ledger/chain_checks",        "askChainCheck") .with(ADMINS,         json(CHECK),            Short, ledger::ask_check),
+        at("GET",  "/v1/ledger/chain_checks/{id}",   "getChainCheck") .with(VIEWERS,        NOTHING,                Short, ledger::check),
+        at("GET",  "/v1/log/checkpoint",             "getCheckpoint") .with(ACTION_READERS, NOTHING,                Short, log::checkpoint),
+        at("GET",  "/v1/log/proof",                  "getProof")      .with(ACTION_READERS, query(log::PROOF),      Short, log::proof),
+        at("GET",  "/v1/log/consistency",            "getConsistency").with(ACTION_READERS, query(log::CONSISTENCY), Short, log::consistency),
+        at("GET",  "/v1/deeds",                      "listDeeds")     .with(ACTION_READERS, query(DEEDS),           Short, deeds::list),
+        at("GET",  "/v1/deeds/{id}",                 "getDeed")       .with(ACTION_READERS, NOTHING,                Short, deeds::show),
+        at("GET",  "/v1/deeds/{id}/bundle",          "getDeedBundle") .with(ACTION_READERS, query(deeds::BUNDLE),   Short, deeds::bundle),
+        at("POST", "/v1/deeds/verify",               "verifyDeeds")   .with(ACTION_READERS, json(DEEDS_TO_VERIFY),  Short, deeds::check),
         // Events
         at("GET",  "/v1/events",                     "streamEvents")  .with(STREAM_READERS, query(events::QUERY),   Short, events::stream),
     ]
@@ -132,26 +152,11 @@ pub const LATER: &[Later] = &[
     later("DELETE",          "/v1/agents/{id}/keys/{key}",                            &ADMINS),
     later("GET POST",        "/v1/agents/{id}/intent_keys",                           &ADMINS),
     later("DELETE",          "/v1/agents/{id}/intent_keys/{key}",                     &ADMINS),
-    // Ledger and deeds
-    later("GET",             "/v1/ledger",                                            &ACTION_READERS),
-    later("GET",             "/v1/ledger/export",                                     &ADMINS),
-    later("GET",             "/v1/ledger/head",                                       &VIEWERS),
-    later("GET",             "/v1/ledger/chain_checks",                               &VIEWERS),
-    later("POST",            "/v1/ledger/chain_checks",                               &ADMINS),
-    later("GET",             "/v1/ledger/chain_checks/{id}",                          &VIEWERS),
-    later("GET",             "/v1/log/checkpoint",                                    &ACTION_READERS),
-    later("GET",             "/v1/log/proof",                                         &ACTION_READERS),
-    later("GET",             "/v1/log/consistency",                                   &ACTION_READERS),
-    later("GET",             "/v1/deeds",                                             &ACTION_READERS),
-    later("GET",             "/v1/deeds/{id}",                                        &ACTION_READERS),
-    later("GET",             "/v1/deeds/{id}/bundle",                                 &ACTION_READERS),
-    later("POST",            "/v1/deeds/verify",                                      &ACTION_READERS),
     // Intents
     later("POST",            "/v1/intents/check",                                     &AGENT_EXECUTE),
     later("GET",             "/v1/intents/vectors",                                   &PUBLIC),
     later("GET",             "/v1/intents",                                           &VIEWERS),
     // Policies
-    later("GET",             "/v1/policy_versions/{id}/diff",                         &VIEWERS),
     later("POST",            "/v1/policies/activations/{id}/confirm",                 &ADMINS),
     later("POST",            "/v1/policies/activations/{id}/reject",                  &ADMINS),
     // Approvals

@@ -2,8 +2,10 @@
 //! into them field by field, and no domain type is written to the wire as it is.
 
 mod action;
+mod deeds;
 mod detail;
 mod filter;
+mod ledger;
 mod policies;
 mod report;
 mod submission;
@@ -12,10 +14,14 @@ mod tools;
 use serde::Serialize;
 
 pub(crate) use action::ActionView;
+pub(crate) use deeds::{DEEDS, DeedView, Line, deed_filter, growth, verification};
 pub(crate) use detail::{DetailView, deed_summary};
 pub(crate) use filter::{LIST, ListRequest};
+pub(crate) use ledger::{
+    ENTRIES, EXPORT, chain_check, chain_head, chain_part, entry, entry_filter, export_filter,
+};
 pub(crate) use policies::{
-    Activate, ActivationView, ActiveView, DryRunView, LintView, MakeVersion, PolicyView,
+    Activate, ActivationView, ActiveView, DiffView, DryRunView, LintView, MakeVersion, PolicyView,
     TestRunView, TestsView, VersionView, WithDeed, case_results, document_alone, dry_call,
     findings, page_limit, policy_activation, policy_edit, policy_new, policy_tests, policy_trial,
     policy_version_new, reason_alone,

@@ -14,8 +14,8 @@ mod vocabulary;
 
 pub use digest::{BadDigest, Digest};
 pub use id::{
-    ActionId, AgentId, ApprovalId, BadId, ConnectorId, DeedId, EventId, KeyId, LogId, OrgId,
-    PolicyId, PolicyVersionId, RequestId,
+    ActionId, AgentId, ApprovalId, BadId, CheckId, ConnectorId, DeedId, EventId, KeyId, LogId,
+    OrgId, PolicyId, PolicyVersionId, RequestId,
 };
 pub use mint::{Clock, Entropy, Mint};
 pub use outcome::{BadErrorCode, ErrorCode, Fault, Footprint, Outcome, Report, RowOp};

@@ -1,7 +1,7 @@
 //! The checkpoints that this instance signed, one file for each log, beside the seal keys.
 //!
-//! They are the memory that the database does not have: a database that was put back to an older
-//! state is found by them at start, and nothing is sealed on it. Each file is a signed note that
+//! They are the memory that the database does not have: a log that was put back to an older state,
+//! whatever has grown on it since, is found by them, and nothing more is sealed in it. Each file is a signed note that
 //! `chancery verify --known-checkpoint` reads.
 
 use std::{
@@ -10,8 +10,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use admin::OPERATOR_ORG;
 use deed::{ChainHead, Checkpoint, KeySet};
 use model::OrgId;
+use records::{Broken, LogHead, LogSize};
 
 use crate::{core::Core, exit::Failure, wire_up::chain};
 
@@ -34,35 +36,88 @@ impl Checkpoints {
         &self.folder
     }
 
-    /// Refuses a database whose logs do not hold what was signed for.
+    /// Withholds sealing from every log that does not hold what was signed for, and says in the
+    /// log what to do about it.
+    ///
+    /// A log that is gone belongs to no org that is left; then the operator's own org is the one
+    /// that seals nothing, so that nothing of the deployment goes on as if all were well.
     pub async fn check(&self, core: &Core) -> Result<(), Failure> {
-        let signed = self.read(core.ledger.sealer().registered())?;
+        let signed = self.read(&core.ledger.sealer().registered())?;
         if signed.is_empty() {
             return Ok(());
         }
-        let heads = heads(core).await?;
+        let logs = core.stores.records.logs().await.map_err(unread)?;
         for checkpoint in signed {
-            let head = heads.iter().find(|(_, head)| *head.log() == checkpoint.log);
-            holds(&checkpoint, head.map(|(_, head)| head))
-                .map_err(|why| Failure::internal(format!("{why}; {}", self.advice())))?;
+            let found = logs.iter().find(|log| log.log == checkpoint.log);
+            let Checkpoint { log, tree: signed } = checkpoint.clone();
+            let broken = match found {
+                None => Some(Broken::Gone { log }),
+                // A head that was cut by hand may not be readable; its size says enough.
+                Some(LogSize { size, .. }) if *size < signed.size => {
+                    Some(Broken::Shorter { log, size: *size, signed: signed.size })
+                }
+                Some(LogSize { org, .. }) => self.broken(core, *org, &checkpoint).await?,
+            };
+            if let Some(broken) = broken {
+                let org = found.map_or(OPERATOR_ORG, |log| log.org);
+                self.withhold(core, org, &broken);
+            }
         }
         Ok(())
     }
 
-    /// Signs the head of every log that has grown since `seen` and keeps the note.
-    pub async fn sign(&self, core: &Core, seen: &mut HashMap<OrgId, u64>) -> Result<(), Failure> {
-        for (org, head) in heads(core).await? {
-            if seen.get(&org) == Some(&head.size()) {
+    /// Signs the head of every log that is not as it was when it was last `seen`, and keeps the
+    /// note. A log that did not grow from what was signed before is withheld instead.
+    pub async fn sign(&self, core: &Core, seen: &mut Seen) -> Result<(), Failure> {
+        let withheld = core.ledger.withheld();
+        for LogSize { org, size, .. } in core.stores.records.logs().await.map_err(unread)? {
+            let before = seen.0.get(&org);
+            let stands = before.is_some_and(|before| before.tree.size == size);
+            if stands || withheld.contains(&org) {
                 continue;
             }
-            let note = core.ledger.sealer().checkpoint(&head, head.issued_at());
-            self.keep(&head, &note.map_err(Failure::internal)?).map_err(|error| {
+            let Some(head) = core.stores.records.head(org).await.map_err(unread)? else { continue };
+            if let Some(before) = before
+                && let Some(broken) = self.broken_at(core, org, (&head, before)).await?
+            {
+                self.withhold(core, org, &broken);
+                continue;
+            }
+            let signed = core.records.sign(org, &head).await;
+            let note = signed.map_err(|error| Failure::internal(chain(&error)))?.note;
+            self.keep(&head.chain, &note).map_err(|error| {
                 let folder = self.folder.display();
                 Failure::internal(format!("could not keep a checkpoint in `{folder}`: {error}"))
             })?;
-            seen.insert(org, head.size());
+            seen.0.insert(org, Checkpoint::of(&head.chain));
         }
         Ok(())
+    }
+
+    async fn broken(
+        &self,
+        core: &Core,
+        org: OrgId,
+        signed: &Checkpoint,
+    ) -> Result<Option<Broken>, Failure> {
+        match core.stores.records.head(org).await.map_err(unread)? {
+            Some(head) => self.broken_at(core, org, (&head, signed)).await,
+            None => Ok(Some(Broken::Gone { log: signed.log.clone() })),
+        }
+    }
+
+    async fn broken_at(
+        &self,
+        core: &Core,
+        org: OrgId,
+        (head, signed): (&LogHead, &Checkpoint),
+    ) -> Result<Option<Broken>, Failure> {
+        records::compare(core.records.store(), org, head, signed).await.map_err(unread)
+    }
+
+    fn withhold(&self, core: &Core, org: OrgId, broken: &Broken) {
+        core.ledger.withhold(org);
+        tracing::error!(%org, "{broken}; nothing is sealed for this org. {}", self.advice());
     }
 
     /// Returns the file that holds the checkpoint of this log.
@@ -104,45 +159,26 @@ impl Checkpoints {
 
     fn advice(&self) -> String {
         format!(
-            "deeds are missing from the database. Restore a newer backup; or, to go on without \
-             them and leave the gap to be seen by whoever kept a checkpoint, move `{}` away",
+            "The database was put back to another state than the one that was signed for. Restore \
+             a newer backup and start again; or, to go on without the deeds that are missing and \
+             leave the gap to be seen by whoever kept a checkpoint, move the log's file in `{}` \
+             away and start again",
             self.folder.display()
         )
     }
 }
+
+/// The logs as this instance last signed them.
+#[derive(Debug, Default)]
+pub struct Seen(HashMap<OrgId, Checkpoint>);
 
 /// Two instances may share the folder, so each writes a draft of its own.
 fn draft_name() -> String {
     format!("draft-{}", std::process::id())
 }
 
-fn holds(checkpoint: &Checkpoint, head: Option<&ChainHead>) -> Result<(), String> {
-    let Checkpoint { log, tree } = checkpoint;
-    let Some(head) = head else {
-        return Err(format!("the database does not have the log `{log}`, which was signed for"));
-    };
-    let size = head.size();
-    if size < tree.size {
-        let signed = tree.size;
-        return Err(format!("the log `{log}` has {size} deeds, and {signed} were signed for"));
-    }
-    if size == tree.size && head.root() != tree.root {
-        return Err(format!("the log `{log}` has other deeds than those that were signed for"));
-    }
-    Ok(())
-}
-
-/// Returns the head of every org's log.
-async fn heads(core: &Core) -> Result<Vec<(OrgId, ChainHead)>, Failure> {
-    let unread = |error: ledger::StoreDown| {
-        Failure::internal(format!("the heads of the logs are not known: {}", chain(&error)))
-    };
-    let mut heads = Vec::new();
-    for org in core.stores.accounts.orgs().await.map_err(unread)? {
-        let (base, _) = core.stores.ledger.base(org.id).await.map_err(unread)?;
-        heads.extend(base.map(|base| (org.id, base.head.chain)));
-    }
-    Ok(heads)
+fn unread(error: ledger::StoreDown) -> Failure {
+    Failure::internal(format!("the logs of deeds could not be read: {}", chain(&error)))
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ impl Stores {
             + admin::AccountStore
             + admin::PolicyStore
             + admin::SealKeyStore
+            + admin::RetentionStore
             + records::Store
             + 'static,
     {

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use http_api::{Check, Condition};
 use ledger::Ledger;
 use model::{Clock, Timestamp};
+use records::Records;
 use store_postgres::PostgresStore;
 
 use crate::{clock::SystemClock, wire_up::MOST_SKEW, work::Work};
@@ -17,6 +18,7 @@ const TURN_LATE: Duration = Duration::from_secs(10);
 pub(crate) struct Probe {
     pub(crate) store: Arc<PostgresStore>,
     pub(crate) ledger: Ledger,
+    pub(crate) records: Records,
     pub(crate) work: Arc<Work>,
 }
 
@@ -29,6 +31,8 @@ struct Found {
     /// Orgs whose policy cannot be read; nothing when nobody could say.
     unreadable_policies: Option<usize>,
     sealing: Sealing,
+    /// Logs that are not as they were sealed.
+    broken_logs: usize,
     oldest_turn: Duration,
     workers: Condition,
 }
@@ -50,6 +54,7 @@ impl http_api::Probe for Probe {
             our_time: clock.now(),
             unreadable_policies: self.ledger.unreadable_policies().await.ok(),
             sealing: if held { Sealing::Held } else { Sealing::Goes },
+            broken_logs: self.records.faults().len(),
             oldest_turn: self.ledger.backlog().oldest,
             workers: degraded_unless(self.work.is_well(&clock)),
         })
@@ -66,6 +71,7 @@ fn checks(found: Found) -> Vec<Check> {
         ("clock", skew.map(|skew| degraded_unless(skew <= MOST_SKEW))),
         ("policies", unreadable_policies.map(|count| degraded_unless(count == 0))),
         ("sealer", Some(degraded_unless(found.sealing == Sealing::Goes))),
+        ("logs", Some(degraded_unless(found.broken_logs == 0))),
         ("turns", Some(degraded_unless(found.oldest_turn <= TURN_LATE))),
         ("workers", Some(found.workers)),
     ];

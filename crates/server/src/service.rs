@@ -91,11 +91,16 @@ impl Service {
         let Wired { core, store, tasks, checkpoints, keyring, cursor_key, deps: _ } = wired;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
-        let probe =
-            Probe { store: Arc::clone(&store), ledger: ledger.clone(), work: Arc::clone(&work) };
+        let probe = Probe {
+            store: Arc::clone(&store),
+            ledger: ledger.clone(),
+            records: core.records.clone(),
+            work: Arc::clone(&work),
+        };
         let router = http_api::service(http_api::Parts {
             gate: core.gate.clone(),
             admin: Arc::clone(&core.admin),
+            records: core.records.clone(),
             events: Arc::clone(&core.stores.events),
             probe: Arc::new(probe),
             lifecycle: lifecycle.clone(),

@@ -6,7 +6,7 @@ use meter::{Counter, Gauge};
 use model::{Clock, Timestamp};
 
 /// A worker that has not got through a round for this long is not well.
-const LATE: Duration = Duration::from_secs(60);
+const LATE: Duration = Duration::from_mins(1);
 /// The same for one whose rounds are an hour apart.
 const LATE_OF_HOURLY: Duration = Duration::from_hours(3);
 
@@ -19,6 +19,8 @@ pub enum Worker {
     Sweep,
     /// Signs the heads of logs.
     Checkpoints,
+    /// Looks whether logs are as they were sealed.
+    Walk,
     /// Takes up new seal keys.
     Keys,
     /// Removes what has been kept long enough.
@@ -27,8 +29,8 @@ pub enum Worker {
 
 impl Worker {
     /// Every worker.
-    pub const ALL: [Self; 5] =
-        [Self::Renewal, Self::Sweep, Self::Checkpoints, Self::Keys, Self::Pruning];
+    pub const ALL: [Self; 6] =
+        [Self::Renewal, Self::Sweep, Self::Checkpoints, Self::Walk, Self::Keys, Self::Pruning];
 
     /// Returns the worker's name.
     pub const fn as_str(self) -> &'static str {
@@ -36,6 +38,7 @@ impl Worker {
             Self::Renewal => "renewal",
             Self::Sweep => "sweep",
             Self::Checkpoints => "checkpoints",
+            Self::Walk => "walk",
             Self::Keys => "keys",
             Self::Pruning => "pruning",
         }
@@ -43,7 +46,7 @@ impl Worker {
 
     const fn late(self) -> Duration {
         match self {
-            Self::Renewal | Self::Sweep | Self::Checkpoints | Self::Keys => LATE,
+            Self::Renewal | Self::Sweep | Self::Checkpoints | Self::Walk | Self::Keys => LATE,
             Self::Pruning => LATE_OF_HOURLY,
         }
     }
@@ -59,6 +62,7 @@ pub struct Work {
     renewal: Rounds,
     sweep: Rounds,
     checkpoints: Rounds,
+    walk: Rounds,
     keys: Rounds,
     pruning: Rounds,
 }
@@ -81,6 +85,7 @@ impl Work {
             Worker::Renewal => &self.renewal,
             Worker::Sweep => &self.sweep,
             Worker::Checkpoints => &self.checkpoints,
+            Worker::Walk => &self.walk,
             Worker::Keys => &self.keys,
             Worker::Pruning => &self.pruning,
         }

@@ -5,12 +5,14 @@
 
 use std::time::Duration;
 
+use records::{Position, Walked};
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
 use crate::{
     checkpoints::{Checkpoints, Seen},
     clock::SystemClock,
     core::Core,
+    exit::Failure,
     keyring::Keyring,
     wire_up::chain,
     work::Worker,
@@ -20,6 +22,11 @@ use crate::{
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// A tile of 256 deeds a second costs next to nothing and goes through a million deeds in an hour.
+const WALK_EVERY: Duration = Duration::from_secs(1);
+/// How long the walk rests once it went through every log.
+const WALK_AGAIN_AFTER: Duration = Duration::from_mins(1);
+const CHECKS_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
 /// Several times within the time that a retirement is told ahead.
 const KEYS_EVERY: Duration = Duration::from_secs(3);
@@ -41,7 +48,9 @@ impl Workers {
         tasks.spawn(sweep(core.clone(), stopped.clone()));
         tasks.spawn(pruning(core.clone(), stopped.clone()));
         tasks.spawn(taking_up_keys(core.clone(), keyring.clone(), stopped.clone()));
-        tasks.spawn(checkpointing(core.clone(), checkpoints.clone(), stopped));
+        tasks.spawn(checkpointing(core.clone(), checkpoints.clone(), stopped.clone()));
+        tasks.spawn(walking(core.clone(), stopped.clone()));
+        tasks.spawn(checking(core.clone(), stopped));
         Self { core: core.clone(), stop, tasks }
     }
 
@@ -170,6 +179,48 @@ async fn checkpointing(core: Core, checkpoints: Checkpoints, stopped: watch::Rec
         }
         if next.is_none() {
             return;
+        }
+    }
+}
+
+/// Walks through every log all the time and looks whether it is as it was sealed.
+async fn walking(core: Core, stopped: watch::Receiver<()>) {
+    let (mut at, mut rested) = (Position::default(), Duration::ZERO);
+    let mut pulse = Pulse::new(WALK_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        rested = rested.saturating_sub(WALK_EVERY);
+        let round = async {
+            if !rested.is_zero() {
+                return Ok(Walked::On);
+            }
+            let keys = core.admin.key_set().await.map_err(Failure::internal)?;
+            core.records.walk_on(&mut at, &keys).await.map_err(Failure::internal)
+        };
+        let Some(round) = pulse.round(round).await else { return };
+        match core.work.of(Worker::Walk).count(&SystemClock, round) {
+            Ok(Walked::On) => {}
+            Ok(Walked::Through) => rested = WALK_AGAIN_AFTER,
+            Err(error) => tracing::warn!(%error, "the logs could not be looked at"),
+        }
+    }
+}
+
+/// Does the checks of logs that somebody asked for.
+async fn checking(core: Core, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(CHECKS_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        let round = async {
+            let keys = core.admin.key_set().await.map_err(Failure::internal)?;
+            core.records.do_check(&keys).await.map_err(Failure::internal)
+        };
+        // A check that is cut short is taken over by whoever looks next.
+        match pulse.round(round).await {
+            None => return,
+            Some(Ok(None)) => {}
+            Some(Ok(Some(check))) => {
+                tracing::info!(check = %check.id, status = check.status.as_str(), "a log was checked");
+            }
+            Some(Err(error)) => tracing::warn!(%error, "a log could not be checked"),
         }
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use gate::StoredDeed;
 use ledger::StoreDown;
-use model::{Digest, OrgId};
+use model::{Digest, OrgId, Timestamp};
 use records::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span};
 
 use crate::{MemoryStore, rows::Rows};
@@ -35,6 +35,16 @@ impl LogStore for MemoryStore {
             return Ok(spans.iter().map(|_| Vec::new()).collect());
         };
         Ok(spans.iter().map(|span| run(rows, *span)).collect())
+    }
+
+    async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), StoreDown> {
+        let kept = self.reach("count what is not sealed")?;
+        let actions = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.actions.values());
+        let open: Vec<_> = actions
+            .filter(|kept| kept.action.deed.is_none())
+            .map(|kept| kept.action.created_at)
+            .collect();
+        Ok((open.len() as u64, open.into_iter().min()))
     }
 
     async fn rows(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {

@@ -1,12 +1,12 @@
 //! Administration's store of policies: their versions, tests and what was active.
 
-use admin::{PolicyStore, VersionSummary};
+use admin::{DECISION_EVENTS, DecisionEvent, PolicyStore, VersionSummary};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
     record::{Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
 };
-use model::{OrgId, PolicyId, PolicyVersionId};
+use model::{OrgId, PolicyId, PolicyVersionId, Timestamp};
 
 use crate::MemoryStore;
 
@@ -91,5 +91,31 @@ impl PolicyStore for MemoryStore {
     ) -> Result<Option<PolicyTests>, StoreDown> {
         let kept = self.reach("read the tests of a policy")?;
         Ok(kept.orgs.get(&org).and_then(|rows| rows.policy_tests.get(&policy)).cloned())
+    }
+
+    async fn decisions(
+        &self,
+        org: OrgId,
+        (since, after): (Option<Timestamp>, u64),
+        limit: usize,
+    ) -> Result<Vec<DecisionEvent>, StoreDown> {
+        let kept = self.reach("read decisions")?;
+        let Some(rows) = kept.orgs.get(&org) else { return Ok(Vec::new()) };
+        let told = rows.events.iter().filter(|event| {
+            event.seq > after
+                && since.is_none_or(|since| since <= event.created_at)
+                && DECISION_EVENTS.contains(&event.kind)
+        });
+        let decided = told.filter_map(|event| {
+            let kept = rows.actions.get(&event.action?)?;
+            let request = kept.disclosures.iter().find(|it| *it.path() == deed::Path::REQUEST);
+            Some(DecisionEvent {
+                seq: event.seq,
+                kind: event.kind,
+                action: kept.action.clone(),
+                args: request.and_then(|it| serde_json::from_str(it.value()).ok()),
+            })
+        });
+        Ok(decided.take(limit).collect())
     }
 }

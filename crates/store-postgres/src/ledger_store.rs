@@ -187,7 +187,8 @@ fn base(org: OrgId, answers: &Answers) -> Result<(Option<Base>, Timestamp), Faul
     Ok((Some(base), clock))
 }
 
-fn org_head(cells: &Cells<'_>) -> Result<Head, Fault> {
+/// Returns the head that a row of `org_head` holds.
+pub(crate) fn org_head(cells: &Cells<'_>) -> Result<Head, Fault> {
     let frontier = Frontier::from_bytes(cells.count("size")?, cells.get("frontier")?)
         .map_err(|error| cells.fault("frontier", error))?;
     let chain = ChainHead::restore(

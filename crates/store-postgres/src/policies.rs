@@ -1,19 +1,20 @@
 //! Administration's store of policies: their versions, tests and what was active.
 
-use admin::{ActivationPlace, PolicyStore, VersionSummary};
+use admin::{DECISION_EVENTS, DecisionEvent, PolicyStore, VersionSummary};
 use async_trait::async_trait;
+use deed::Disclosure;
 use ledger::{
     StoreDown,
     record::{Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
 };
-use model::{DeedId, OrgId, PolicyId, PolicyVersionId};
+use model::{DeedId, OrgId, PolicyId, PolicyVersionId, Timestamp};
 use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
     database::Call,
     fault::Fault,
-    rows::{Cells, system_time},
+    rows::{Cells, bigint, system_time},
 };
 
 #[async_trait]
@@ -80,20 +81,18 @@ impl PolicyStore for PostgresStore {
         &self,
         org: OrgId,
         mode: Option<PolicyMode>,
-        after: Option<ActivationPlace>,
+        below: Option<u64>,
         limit: usize,
     ) -> Result<Vec<PolicyActivation>, StoreDown> {
         let sql = "
-            select deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason
+            select turn, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason
             from policy_activation
-            where org_id = $1 and ($2::text is null or mode = $2)
-                and ($3::timestamptz is null or (at, deed_id) < ($3, $4::uuid))
-            order by at desc, deed_id desc limit $5";
+            where org_id = $1 and ($2::text is null or mode = $2) and turn < $3
+            order by turn desc limit $4";
         let call = Call::new(sql)
             .with(*org.as_uuid())
             .with(mode.map(PolicyMode::as_str))
-            .with(after.map(|after| system_time(after.at)))
-            .with(after.map(|after| *after.deed.as_uuid()))
+            .with(bigint(below.unwrap_or(u64::MAX)))
             .with(bounded(limit));
         self.all("list what was active", call, activation).await
     }
@@ -109,6 +108,35 @@ impl PolicyStore for PostgresStore {
         let call = Call::new(sql).with(*org.as_uuid()).with(*policy.as_uuid());
         let found = self.all("read the tests of a policy", call, tests).await?;
         Ok(found.into_iter().next())
+    }
+
+    async fn decisions(
+        &self,
+        org: OrgId,
+        (since, after): (Option<Timestamp>, u64),
+        limit: usize,
+    ) -> Result<Vec<DecisionEvent>, StoreDown> {
+        let sql = "
+            select event.seq, event.kind, action.record, disclosure.text
+            from (
+                select org_id, seq, kind, action_id from event
+                where org_id = $1 and seq > $2 and kind = any($3)
+                    and ($4::timestamptz is null or created_at >= $4)
+                order by seq limit $5
+            ) as event
+            join action on action.org_id = event.org_id and action.id = event.action_id
+            left join disclosure on disclosure.org_id = event.org_id
+                and disclosure.owner_id = event.action_id and disclosure.path = $6
+            order by event.seq";
+        let kinds: Vec<_> = DECISION_EVENTS.iter().map(|kind| kind.as_str()).collect();
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(bigint(after))
+            .with(kinds)
+            .with(since.map(system_time))
+            .with(bounded(limit))
+            .with(deed::Path::REQUEST.as_str().to_owned());
+        self.all("read decisions", call, decided).await
     }
 }
 
@@ -165,6 +193,7 @@ fn activation(row: &Row) -> Result<PolicyActivation, Fault> {
     let policy = cells.id_if_any("policy_id", PolicyId::from_uuid)?;
     let version = cells.id_if_any("version_id", PolicyVersionId::from_uuid)?;
     Ok(PolicyActivation {
+        turn: cells.count("turn")?,
         deed: cells.id("deed_id", DeedId::from_uuid)?,
         at: cells.moment("at")?,
         mode: mode(&cells)?,
@@ -193,6 +222,21 @@ pub(crate) fn mode(cells: &Cells<'_>) -> Result<PolicyMode, Fault> {
         .into_iter()
         .find(|mode| mode.as_str() == word)
         .ok_or_else(|| cells.fault("mode", "expected `enforce` or `shadow`"))
+}
+
+fn decided(row: &Row) -> Result<DecisionEvent, Fault> {
+    let cells = Cells::of("event", row);
+    let opens = Cells::of("disclosure", row);
+    let request = opens
+        .get::<Option<String>>("text")?
+        .map(|text| Disclosure::from_text(text).map_err(|error| opens.fault("text", error)))
+        .transpose()?;
+    Ok(DecisionEvent {
+        seq: cells.count("seq")?,
+        kind: cells.word("kind")?,
+        action: Cells::of("action", row).json("record")?,
+        args: request.and_then(|it| serde_json::from_str(it.value()).ok()),
+    })
 }
 
 fn number(cells: &Cells<'_>, column: &'static str, number: i32) -> Result<u32, Fault> {

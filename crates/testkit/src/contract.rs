@@ -12,6 +12,7 @@ mod lists;
 mod logs;
 mod policies;
 mod races;
+mod readings;
 mod reads;
 mod retention;
 mod texts;
@@ -57,4 +58,5 @@ pub async fn account_stores(store: Arc<dyn Store>) {
 /// Checks `records::Store`.
 pub async fn record_store(store: Arc<dyn Store>) {
     logs::check(&*store).await;
+    readings::check(&*store).await;
 }

@@ -32,13 +32,13 @@ const PURE: &[&str] = &["policy", "deed", "witness", "tool", "event"];
 /// Between 1 and 2: the one place where an organisation's truth changes.
 const LEDGER: &[&str] = &["ledger"];
 /// Layer 2: what the product does.
-const USE: &[&str] = &["gate", "admin"];
+const USE: &[&str] = &["gate", "admin", "records"];
 /// Layer 3: how it is stored, reached and connected.
 const ADAPT: &[&str] = &["store-memory", "store-postgres", "egress", "connectors", "http-api"];
 
 /// The table.
 #[rustfmt::skip]
-pub(crate) const ROWS: [Row; 19] = [
+pub(crate) const ROWS: [Row; 20] = [
     Row { name: "model",          layer: "0",     uses: &[&["failpoint"]],               world: World::Closed },
     Row { name: "crypto",         layer: "0",     uses: &[&["model", "failpoint"]],      world: World::Closed },
     Row { name: "failpoint",      layer: "0",     uses: &[],                             world: World::Closed },
@@ -51,6 +51,7 @@ pub(crate) const ROWS: [Row; 19] = [
     Row { name: "ledger",         layer: "1½",    uses: &[WORDS, PURE],                  world: World::SyncOnly },
     Row { name: "gate",           layer: "2",     uses: &[WORDS, PURE, LEDGER],          world: World::SyncOnly },
     Row { name: "admin",          layer: "2",     uses: &[WORDS, PURE, LEDGER],          world: World::Closed },
+    Row { name: "records",        layer: "2",     uses: &[WORDS, PURE, LEDGER],          world: World::Closed },
     Row { name: "store-memory",   layer: "3",     uses: &[WORDS, PURE, LEDGER, USE],     world: World::Closed },
     Row { name: "store-postgres", layer: "3",     uses: &[WORDS, PURE, LEDGER, USE],     world: World::Open },
     Row { name: "egress",         layer: "3",     uses: &[WORDS],                        world: World::Open },

@@ -48,7 +48,7 @@ impl InOrg<'_> {
             if before == Some(&after) {
                 return Err(ChangeError::Conflict("this version is already active in this mode"));
             }
-            Ok(record.activation(before, after))
+            Ok(record.activation(turn(at), before, after))
         });
         Ok(activated.await?)
     }
@@ -59,10 +59,15 @@ impl InOrg<'_> {
         let ended = self.turn(Needs::default(), Some(reason), |at, record| {
             let before = active(at, PolicyMode::Shadow);
             let before = before.ok_or(ChangeError::Conflict("no version is active in shadow"))?;
-            Ok(record.shadow_ended(before))
+            Ok(record.shadow_ended(turn(at), before))
         });
         Ok(ended.await?)
     }
+}
+
+/// Returns the version of the head that this turn makes.
+fn turn(at: &Snapshot) -> u64 {
+    at.base().map_or(1, |base| base.head.version.saturating_add(1))
 }
 
 fn active(at: &Snapshot, mode: PolicyMode) -> Option<&ActivePolicy> {

@@ -3,7 +3,7 @@
 use ledger::record::{ActivePolicy, Policy, PolicyActivation, PolicyMode};
 use model::PolicyId;
 
-use crate::{ActivationPlace, ChangeError, InOrg, PolicyError, VersionSummary};
+use crate::{ChangeError, InOrg, PolicyError, VersionSummary};
 
 /// A part of a list, and whether more lies behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,15 +60,15 @@ impl InOrg<'_> {
         Ok(Page::of(store.policy_versions(self.org, policy, below, more).await?, limit))
     }
 
-    /// Returns the changes of what is active behind this place, newest first.
+    /// Returns the changes of what is active by turns below this one, newest first.
     pub async fn policy_activations(
         &self,
-        after: Option<ActivationPlace>,
+        below: Option<u64>,
         limit: usize,
     ) -> Result<Page<PolicyActivation>, PolicyError> {
         let store = &self.admin.parts.store;
         let more = limit.saturating_add(1);
-        Ok(Page::of(store.policy_activations(self.org, None, after, more).await?, limit))
+        Ok(Page::of(store.policy_activations(self.org, None, below, more).await?, limit))
     }
 
     /// Returns what is active now.

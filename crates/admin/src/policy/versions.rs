@@ -2,7 +2,7 @@
 
 use ledger::{LedgerError, Needs, record::PolicyVersion};
 use model::{Digest, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Catalog, Finding, Invalid, KnownTool, Policy, Severity};
+use policy::{Catalog, Diff, Finding, Invalid, KnownTool, Policy, Severity};
 
 use super::{ExpectedVersion, manage::live};
 use crate::{ChangeError, Changed, InOrg, PolicyError, input};
@@ -85,6 +85,13 @@ pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
         Err(Invalid { findings }) => (None, findings),
     };
     Linted { document, digest, findings }
+}
+
+/// Returns what the second document decides differently from the first, judged against these
+/// tools. It takes its time.
+pub fn diff(before: &str, after: &str, tools: &[KnownTool]) -> Result<Diff, PolicyError> {
+    let compile = |document| Policy::compile(document).map_err(PolicyError::Invalid);
+    Ok(policy::diff(&compile(before)?, &compile(after)?, &Tools(tools)))
 }
 
 impl InOrg<'_> {

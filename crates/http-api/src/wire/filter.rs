@@ -62,13 +62,13 @@ impl ListRequest {
     }
 }
 
-fn tool(query: &Query) -> Result<Option<policy::Glob>, ApiError> {
+pub(super) fn tool(query: &Query) -> Result<Option<policy::Glob>, ApiError> {
     let read = |text| policy::Glob::parse(text);
     let glob = query.text("tool").map(read).transpose();
     glob.map_err(|error| ApiError::invalid("tool", error.to_string()))
 }
 
-fn within(
+pub(super) fn within(
     query: &Query,
     name: &'static str,
     bounds: std::ops::RangeInclusive<usize>,
@@ -90,7 +90,7 @@ fn shadow_differs(query: &Query) -> Result<Option<ShadowDiffers>, ApiError> {
 }
 
 /// A time as callers write it, with any offset.
-struct Moment(Timestamp);
+pub(super) struct Moment(pub(super) Timestamp);
 
 impl FromStr for Moment {
     type Err = BadTimestamp;

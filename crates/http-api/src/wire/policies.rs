@@ -17,7 +17,7 @@ pub(crate) use requests::{
     Activate, MakeVersion, document_alone, dry_call, page_limit, policy_activation, policy_edit,
     policy_new, policy_tests, policy_trial, policy_version_new, reason_alone,
 };
-pub(crate) use trial::{DryRunView, LintView, TestRunView, case_results, findings};
+pub(crate) use trial::{DiffView, DryRunView, LintView, TestRunView, case_results, findings};
 
 /// What was changed, with the deed that says so.
 #[derive(Debug, Serialize)]

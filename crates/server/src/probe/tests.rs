@@ -12,6 +12,7 @@ fn well() -> Found {
         our_time: at(0),
         unreadable_policies: Some(0),
         sealing: Sealing::Goes,
+        broken_logs: 0,
         oldest_turn: Duration::ZERO,
         workers: Condition::Ok,
     }
@@ -27,7 +28,7 @@ fn unwell(found: Found) -> Vec<(&'static str, Condition)> {
 fn nothing_odd_is_well_in_every_part() {
     assert_eq!(unwell(well()), []);
     let names: Vec<_> = checks(well()).into_iter().map(|check| check.name).collect();
-    assert_eq!(names, ["database", "clock", "policies", "sealer", "turns", "workers"]);
+    assert_eq!(names, ["database", "clock", "policies", "sealer", "logs", "turns", "workers"]);
 }
 
 #[test]
@@ -38,6 +39,7 @@ fn each_part_is_degraded_by_its_own_cause() {
         (Found { our_time: at(-2_001), ..well() }, "clock"),
         (Found { unreadable_policies: Some(1), ..well() }, "policies"),
         (Found { sealing: Sealing::Held, ..well() }, "sealer"),
+        (Found { broken_logs: 1, ..well() }, "logs"),
         (Found { oldest_turn: Duration::from_millis(10_001), ..well() }, "turns"),
         (Found { workers: Degraded, ..well() }, "workers"),
     ];

@@ -252,4 +252,25 @@ async fn touch(
     assert_eq!(digest, action.tool_digest);
     let moved = Change::ActionMoved(Box::new(action.clone()));
     scribe.append(store, vec![moved, Change::Known(known.clone())]).await.unwrap();
+    for filter in filters_for_nothing() {
+        let page = store.list(scribe.org, &filter, None, 1).await.unwrap();
+        assert!(page.actions.is_empty(), "{filter:?}");
+    }
+}
+
+/// Each filter alone, for what no action has: only its own index tells that at once.
+fn filters_for_nothing() -> Vec<gate::Filter> {
+    let every = gate::Filter::default;
+    let glob = policy::Glob::parse("shop.never").unwrap();
+    let nobody = model::AgentId::from_uuid(uuid::Uuid::nil());
+    vec![
+        gate::Filter { agent: Some(nobody), ..every() },
+        gate::Filter { tool: Some(glob), ..every() },
+        gate::Filter { states: vec![model::State::Witnessing], ..every() },
+        gate::Filter { decisions: vec![model::DecisionOutcome::Deny], ..every() },
+        gate::Filter { verdicts: vec![model::Verdict::Mismatch], ..every() },
+        gate::Filter { levels: vec![model::Level::L2], ..every() },
+        gate::Filter { on_behalf_of: Some("nobody".to_owned()), ..every() },
+        gate::Filter { shadow_differs: Some(gate::ShadowDiffers), ..every() },
+    ]
 }

@@ -27,3 +27,9 @@ async fn administrations_contract_is_kept() {
     let Some((_database, store)) = store().await else { return };
     contract::account_stores(store).await;
 }
+
+#[tokio::test]
+async fn the_contract_of_reading_is_kept() {
+    let Some((_database, store)) = store().await else { return };
+    contract::record_store(store).await;
+}

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use admin::{Activation, ActivationPlace};
-use model::{DeedId, Timestamp};
+use admin::Activation;
 
 use super::{apart, editor, reader};
 use crate::{
@@ -48,10 +47,9 @@ pub(crate) async fn active(app: Arc<App>, caller: Viewer, _: Call) -> Result<Rep
 pub(crate) async fn history(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let limit = page_limit(&call.query)?;
     let listed = List { name: "policy_activations", org: caller.0.org, agent: None };
-    let after: Option<(Timestamp, DeedId)> = app.cursors.read(listed, &call.query)?;
-    let after = after.map(|(at, deed)| ActivationPlace { at, deed });
-    let page = reader(&app, &caller).policy_activations(after, limit).await?;
+    let below: Option<u64> = app.cursors.read(listed, &call.query)?;
+    let page = reader(&app, &caller).policy_activations(below, limit).await?;
     let last = page.items.last().filter(|_| page.has_more);
-    let cursor = last.map(|it| app.cursors.write(&(it.at, it.deed), listed, &call.query));
+    let cursor = last.map(|it| app.cursors.write(&it.turn, listed, &call.query));
     Reply::ok(&ListView::page(page.items.iter().map(ActivationView::from).collect(), cursor))
 }

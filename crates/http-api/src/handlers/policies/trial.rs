@@ -2,15 +2,43 @@
 
 use std::sync::Arc;
 
+use admin::InOrg;
+use model::PolicyVersionId;
+
 use super::{apart, reader};
 use crate::{
     access::Viewer,
     app::App,
     call::Call,
     error::ApiError,
+    query::Param,
     reply::Reply,
-    wire::{DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial},
+    wire::{DiffView, DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial},
 };
+
+/// The parameter of a comparison.
+pub(crate) const AGAINST: &[Param] = &[Param::One("against")];
+
+/// `GET /v1/policy_versions/{id}/diff`
+pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+    let id: PolicyVersionId = call.param("id")?;
+    let against = call.query.parse::<PolicyVersionId>("against")?;
+    let reader = reader(&app, &caller);
+    let after = reader.policy_version(id).await?;
+    let against = match against {
+        Some(against) => against,
+        None => enforced(&reader).await?,
+    };
+    let before = reader.policy_version(against).await?;
+    let tools = app.gate.known_tools(caller.0.org).await?;
+    let diff = apart(move || admin::diff(&before.document, &after.document, &tools)).await??;
+    Reply::ok(&DiffView::of(id, against, &diff))
+}
+
+async fn enforced(reader: &InOrg<'_>) -> Result<PolicyVersionId, ApiError> {
+    let enforced = reader.active_policies().await?.enforce;
+    enforced.map(|(active, _)| active.version).ok_or_else(ApiError::not_found)
+}
 
 /// `POST /v1/policies/lint`
 pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {

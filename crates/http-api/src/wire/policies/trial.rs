@@ -2,7 +2,10 @@
 
 use admin::{BudgetState, DryRun, Linted};
 use model::{Digest, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Answer, ApprovalClause, CaseResult, ChargeKind, Finding, Report, Sample, Step};
+use policy::{
+    Answer, ApprovalClause, CaseResult, Certainty, ChargeKind, Diff, Finding, Report, Sample, Side,
+    Step,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -58,6 +61,40 @@ fn example(call: &Sample) -> Value {
         "tool_changed": call.tool_changed,
         "at": call.now,
     })
+}
+
+/// What one version decides differently from another.
+#[derive(Debug, Serialize)]
+pub(crate) struct DiffView {
+    object: &'static str,
+    version: PolicyVersionId,
+    against: PolicyVersionId,
+    certainty: &'static str,
+    changes: Value,
+}
+
+impl DiffView {
+    /// Returns what the version decides differently from the one that it is held against.
+    pub(crate) fn of(version: PolicyVersionId, against: PolicyVersionId, diff: &Diff) -> Self {
+        let certainty = match diff.certainty {
+            Certainty::Proven => "proven",
+            Certainty::NotProven => "not_proven",
+        };
+        let changes = diff.changes.iter().map(|change| {
+            json!({
+                "kind": change.kind.as_str(),
+                "before": side(&change.before),
+                "after": side(&change.after),
+                "example": example(&change.example),
+            })
+        });
+        Self { object: "policy_diff", version, against, certainty, changes: changes.collect() }
+    }
+}
+
+fn side(side: &Side) -> Value {
+    let Side { outcome, code, rule_id } = side;
+    json!({ "outcome": outcome, "code": code, "rule_id": rule_id.as_deref() })
 }
 
 /// What came of a file of tests.

@@ -1,0 +1,58 @@
+//! The log as auditors and witnesses read it: checkpoints and proofs over its tree.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use model::DeedId;
+use records::ReadError;
+
+use crate::{
+    access::Reader, app::App, call::Call, error::ApiError, query::Param, reply::Reply, wire::growth,
+};
+
+/// The parameters of an inclusion proof.
+pub(crate) const PROOF: &[Param] = &[Param::One("deed")];
+/// The parameters of a consistency proof.
+pub(crate) const CONSISTENCY: &[Param] = &[Param::One("from"), Param::One("to")];
+
+/// Signed notes and proofs are texts.
+pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+
+/// `GET /v1/log/checkpoint`
+pub(crate) async fn checkpoint(app: Arc<App>, caller: Reader, _: Call) -> Result<Reply, ApiError> {
+    let checkpoint = app.records.checkpoint(caller.org()).await?;
+    Ok(Reply::bytes(StatusCode::OK, TEXT, checkpoint.note))
+}
+
+/// `GET /v1/log/proof`
+pub(crate) async fn proof(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+    let deed: Option<DeedId> = call.query.parse("deed")?;
+    let deed = deed.ok_or_else(|| required("deed", "the id of a deed"))?;
+    let proof = app.records.proof(reader(&caller), deed).await?;
+    Ok(Reply::bytes(StatusCode::OK, TEXT, proof.to_text()))
+}
+
+/// `GET /v1/log/consistency`
+pub(crate) async fn consistency(
+    app: Arc<App>,
+    caller: Reader,
+    call: Call,
+) -> Result<Reply, ApiError> {
+    let from: Option<u64> = call.query.parse("from")?;
+    let from = from.ok_or_else(|| required("from", "the size of a log that was kept"))?;
+    let to = call.query.parse("to")?;
+    let grew = app.records.growth(caller.org(), from, to).await.map_err(|error| match error {
+        ReadError::Sizes { .. } => ApiError::invalid("from", error.to_string()),
+        other => other.into(),
+    })?;
+    Reply::ok(&growth(&grew))
+}
+
+fn required(name: &'static str, expected: &str) -> ApiError {
+    ApiError::invalid(name, format!("this parameter is required: {expected}"))
+}
+
+/// Returns how much of the log the caller may read.
+pub(super) fn reader(caller: &Reader) -> records::Reader {
+    records::Reader { org: caller.org(), agent: caller.only_agent() }
+}

@@ -1,0 +1,198 @@
+//! The history of an org and the checks of its log, as they are asked for and shown.
+
+use std::time::Duration;
+
+use deed::Actor;
+use model::{AgentId, EventType, Timestamp};
+use records::{CallFilter, ChainCheck, Entry, EntryFilter, EntryKind, LogHead, Part};
+use serde_json::{Value, json};
+
+use super::{
+    deeds::{moment, subject},
+    filter::{tool, within},
+};
+use crate::{
+    call::Call,
+    error::ApiError,
+    query::{Param, Query},
+};
+
+/// The parameters of the search.
+pub(crate) const ENTRIES: &[Param] = &[
+    Param::One("kind"),
+    Param::One("agent"),
+    Param::One("tool"),
+    Param::One("subject"),
+    Param::One("verdict"),
+    Param::One("created_at[gte]"),
+    Param::One("created_at[lt]"),
+    Param::One("q"),
+    Param::One("limit"),
+    Param::One("cursor"),
+];
+
+/// The parameters of the export.
+pub(crate) const EXPORT: &[Param] = &[
+    Param::One("format"),
+    Param::One("kind"),
+    Param::One("agent"),
+    Param::One("tool"),
+    Param::One("subject"),
+    Param::One("verdict"),
+    Param::One("created_at[gte]"),
+    Param::One("created_at[lt]"),
+    Param::One("q"),
+];
+
+/// The longest time that one export covers.
+const LONGEST: Duration = Duration::from_hours(31 * 24);
+/// The largest checkpoint that a check takes.
+const MAX_CHECKPOINT: usize = 4096;
+
+/// Returns what the search is for, its page aside.
+pub(crate) fn entry_filter(query: &Query) -> Result<EntryFilter, ApiError> {
+    let mut types: Vec<EventType> = Vec::new();
+    for word in query.list::<String>("kind")? {
+        let kind = EntryKind::ALL.into_iter().find(|kind| kind.as_str() == word);
+        types.extend(kind.ok_or_else(unknown_kind)?.types());
+    }
+    // A kind of which nothing happens yet lets nothing through.
+    if types.is_empty() && query.text("kind").is_some() {
+        types.push(EventType::ActionUndone);
+    }
+    Ok(EntryFilter {
+        types,
+        agent: query.parse::<AgentId>("agent")?,
+        subject: subject(query)?,
+        calls: CallFilter {
+            tool: tool(query)?,
+            verdicts: query.list("verdict")?,
+            text: within(query, "q", 2..=64)?,
+        },
+        from: moment(query, "created_at[gte]")?,
+        to: moment(query, "created_at[lt]")?,
+    })
+}
+
+fn unknown_kind() -> ApiError {
+    let words: Vec<String> =
+        EntryKind::ALL.iter().map(|kind| format!("`{}`", kind.as_str())).collect();
+    ApiError::invalid("kind", format!("expected one of {}", words.join(", ")))
+}
+
+/// Returns what an export is asked for, which is bounded in time.
+pub(crate) fn export_filter(query: &Query, now: Timestamp) -> Result<EntryFilter, ApiError> {
+    if query.text("format").is_some_and(|format| format != "ndjson") {
+        return Err(ApiError::invalid("format", "expected `ndjson`"));
+    }
+    let mut filter = entry_filter(query)?;
+    let Some(from) = filter.from else {
+        return Err(ApiError::invalid("created_at[gte]", "this parameter is required: a time"));
+    };
+    let to = filter.to.unwrap_or(now).min(now);
+    if to.since(from) > LONGEST {
+        return Err(ApiError::invalid("created_at[lt]", "expected at most 31 days in one export"));
+    }
+    filter.to = Some(to.max(from));
+    Ok(filter)
+}
+
+/// Returns an entry of the history.
+pub(crate) fn entry(entry: &Entry) -> Value {
+    let event = &entry.event;
+    let object = &event.object;
+    let member = |name: &str| object.get(name).cloned().unwrap_or(Value::Null);
+    let subject = match event.action {
+        Some(action) => json!({ "kind": "action", "id": action }),
+        None => json!({ "kind": member("object"), "id": member("id") }),
+    };
+    json!({
+        "object": "ledger_entry",
+        "id": event.id,
+        "seq": event.seq,
+        "at": event.created_at,
+        "livemode": event.livemode,
+        "kind": EntryKind::of(event.kind).as_str(),
+        "type": event.kind,
+        "actor": actor(entry),
+        "subject": subject,
+        "tool": entry.tool,
+        "summary": summary(entry),
+        "deed": entry.deed,
+    })
+}
+
+fn actor(entry: &Entry) -> Value {
+    let named = |kind: &str, id: String| json!({ "kind": kind, "id": id, "name": null });
+    if let Some(agent) = entry.event.agent {
+        return json!({ "kind": "agent", "id": agent, "name": entry.agent_name });
+    }
+    match &entry.actor {
+        Some(Actor::Agent(id)) => named("agent", id.to_string()),
+        Some(Actor::ApiKey(id)) => named("api_key", id.to_string()),
+        Some(Actor::User(id)) => named("user", id.to_string()),
+        Some(Actor::System(word)) => named("system", word.to_string()),
+        None => Value::Null,
+    }
+}
+
+/// Returns the entry as a person reads it in a list: what, of what, how it stands.
+fn summary(entry: &Entry) -> String {
+    let object = &entry.event.object;
+    let word = |name: &str| object.get(name).and_then(Value::as_str);
+    let subject = entry.tool.as_deref().or(word("name")).or(word("id")).unwrap_or_default();
+    let stands = word("status").or(word("mode")).or(word("problem")).unwrap_or_default();
+    [entry.event.kind.as_str(), subject, stands].join(" ").trim().replace("  ", " ")
+}
+
+/// Returns where a log stands, and what has not been sealed in it yet.
+pub(crate) fn chain_head(head: &LogHead, (unsealed, oldest): (u64, Option<Timestamp>)) -> Value {
+    let last = head.chain.size().checked_sub(1);
+    json!({
+        "object": "chain_head",
+        "log": head.chain.log(),
+        "size": head.chain.size(),
+        "seq": last,
+        "digest": last.map(|_| *head.chain.last()),
+        "root": head.chain.root(),
+        "at": last.map(|_| head.chain.issued_at()),
+        "unsealed_count": unsealed,
+        "oldest_unsealed_at": oldest,
+    })
+}
+
+/// Reads the body of `POST /v1/ledger/chain_checks`.
+pub(crate) fn chain_part(call: &Call) -> Result<Part, ApiError> {
+    let mut fields = call.fields()?;
+    let part = Part {
+        from_seq: fields.optional("from_seq")?,
+        to_seq: fields.optional("to_seq")?,
+        checkpoint: fields.optional("checkpoint")?,
+    };
+    fields.finish()?;
+    if part.checkpoint.as_ref().is_some_and(|note| note.len() > MAX_CHECKPOINT) {
+        return Err(ApiError::invalid("checkpoint", "expected a signed note of at most 4 KiB"));
+    }
+    Ok(part)
+}
+
+/// Returns a check of a log.
+pub(crate) fn chain_check(check: &ChainCheck) -> Value {
+    let result = match check.status {
+        records::CheckStatus::Queued | records::CheckStatus::Running => None,
+        records::CheckStatus::Passed => Some("passed"),
+        records::CheckStatus::Failed => Some("failed"),
+    };
+    json!({
+        "object": "chain_check",
+        "id": check.id,
+        "created_at": check.created_at,
+        "status": check.status,
+        "from_seq": check.from_seq,
+        "to_seq": check.end_seq.checked_sub(1),
+        "checked": check.checked,
+        "finished_at": check.finished_at,
+        "result": result,
+        "first_bad": check.first_bad,
+    })
+}

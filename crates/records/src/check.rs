@@ -1,0 +1,161 @@
+//! Walking through a log tile by tile, and the checks that somebody asked for.
+//!
+//! A tile is 256 deeds with the node over them. Each is checked by itself and against its
+//! neighbour, so that a walk can begin anywhere and stop anywhere.
+
+use deed::{
+    Checkpoint, KeySet,
+    tree::{TreeHead, leaf_hash, verify_inclusion},
+};
+use ledger::StoreDown;
+use model::{CheckId, OrgId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Fault, LogHead, LogStore, Problem, Span, Unproved, compare, inclusion,
+    walk::{Before, Judge, Leaves, TILE, fault, node_fault},
+};
+
+/// How a check stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    /// Nobody has begun it.
+    Queued,
+    /// Under way.
+    Running,
+    /// The log is as it was sealed.
+    Passed,
+    /// The log is not as it was sealed.
+    Failed,
+}
+
+impl CheckStatus {
+    /// Returns the word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// A check of a part of a log that somebody asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainCheck {
+    /// Its id.
+    pub id: CheckId,
+    /// The org.
+    pub org: OrgId,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// How it stands.
+    pub status: CheckStatus,
+    /// The first place that is checked.
+    pub from_seq: u64,
+    /// The place behind the last one that is checked.
+    pub end_seq: u64,
+    /// A checkpoint that the log must have grown from, as a signed note.
+    pub checkpoint: Option<String>,
+    /// How many deeds were checked.
+    pub checked: u64,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// The first thing that is wrong.
+    pub first_bad: Option<Fault>,
+}
+
+/// A part of a log that is to be checked, and what it is held against.
+#[derive(Clone, Copy)]
+pub(crate) struct Walk<'a> {
+    pub(crate) store: &'a dyn LogStore,
+    pub(crate) keys: &'a KeySet,
+    pub(crate) org: OrgId,
+    pub(crate) head: &'a LogHead,
+}
+
+impl Walk<'_> {
+    /// Returns what is wrong with the deeds from `first` to the end of their tile, or to `end` if
+    /// that comes first, and the place behind them.
+    pub(crate) async fn tile(
+        &self,
+        first: u64,
+        end: u64,
+    ) -> Result<(u64, Option<Fault>), StoreDown> {
+        let end = end.min(self.head.chain.size()).min((first / TILE + 1) * TILE);
+        let from = first.saturating_sub(1);
+        let limit = usize::try_from(end - from).unwrap_or(usize::MAX);
+        let rows = self.store.rows(self.org, from, limit).await?;
+        let judge = Judge { org: self.org, log: self.head.chain.log(), keys: self.keys };
+        let found = match (first, rows.split_first()) {
+            (0, _) => judge.rows((0, end), Before::Beginning, &rows),
+            (_, Some((before, rows))) if before.seq == from => {
+                judge.rows((first, end), Before::Deed(before), rows)
+            }
+            (_, _) => Some(fault(from, Problem::Gap, "a deed", "none")),
+        };
+        match found {
+            Some(found) => Ok((end, Some(found))),
+            None if end % TILE == 0 && end >= TILE => Ok((end, self.nodes(end).await?)),
+            None => Ok((end, None)),
+        }
+    }
+
+    /// Returns what is wrong with the stored nodes that are complete with the deed before `end`.
+    async fn nodes(&self, end: u64) -> Result<Option<Fault>, StoreDown> {
+        let mut spans = vec![Span { level: 0, start: end - TILE, count: TILE }];
+        let mut stored = Vec::new();
+        let (mut level, mut count) = (1, end / TILE);
+        loop {
+            stored.push(Span { level, start: count - 1, count: 1 });
+            if count % TILE != 0 {
+                break;
+            }
+            spans.push(Span { level, start: count - TILE, count: TILE });
+            (level, count) = (level + 1, count / TILE);
+        }
+        let mut hashes = self.store.hashes(self.org, &[&spans[..], &stored].concat()).await?;
+        let nodes = hashes.split_off(spans.len());
+        let pairs = spans.iter().zip(hashes.iter().zip(&nodes));
+        Ok(pairs.into_iter().find_map(|(span, (below, node))| {
+            let leaves = if span.level == 0 { Leaves::Deeds } else { Leaves::Nodes };
+            node_fault(end - 1, below, leaves, node.first())
+        }))
+    }
+
+    /// Returns what is wrong with the head: its root must be that of the stored hashes, and its
+    /// last digest that of the last deed.
+    pub(crate) async fn head(&self) -> Result<Option<Fault>, StoreDown> {
+        let chain = &self.head.chain;
+        let Some(last) = chain.size().checked_sub(1) else { return Ok(None) };
+        let path = match inclusion(self.store, self.org, (last, chain.size())).await {
+            Ok(path) => path,
+            Err(Unproved::Down(down)) => return Err(down),
+            Err(Unproved::NoSuch | Unproved::Missing) => {
+                return Ok(Some(fault(last, Problem::Tree, "every stored hash", "a gap")));
+            }
+        };
+        let (leaf, tree) = (
+            leaf_hash(chain.last().as_bytes()),
+            TreeHead { size: chain.size(), root: chain.root() },
+        );
+        let holds = verify_inclusion(leaf, last, &path, &tree);
+        Ok((!holds).then(|| fault(last, Problem::Tree, chain.root(), "another root")))
+    }
+
+    /// Returns what is wrong with the log beside a checkpoint that was kept.
+    pub(crate) async fn checkpoint(&self, note: &str) -> Result<Option<Fault>, StoreDown> {
+        let known = match Checkpoint::open_with(note, self.keys) {
+            Ok(known) => known,
+            Err(error) => return Ok(Some(mismatch(error))),
+        };
+        let broken = compare(self.store, self.org, self.head, &known).await?;
+        Ok(broken.map(mismatch))
+    }
+}
+
+fn mismatch(found: impl ToString) -> Fault {
+    fault(0, Problem::CheckpointMismatch, "a log that grew from the checkpoint", found)
+}

@@ -1,0 +1,112 @@
+//! Deeds by their places, their ids and what they are about.
+
+use std::ops::Range;
+
+use async_trait::async_trait;
+use deed::{Body, BodyFault, Disclosure};
+use ledger::StoreDown;
+use model::{ActionId, AgentId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
+
+use crate::DeedRow;
+
+/// What a list of deeds shows; every absent filter lets everything through.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DeedFilter {
+    /// Of one of these kinds; empty lets every kind through.
+    pub kinds: Vec<DeedKind>,
+    /// About this.
+    pub subject: Option<Subject>,
+    /// Of this agent.
+    pub agent: Option<AgentId>,
+    /// About actions that pass this.
+    pub calls: CallFilter,
+    /// Sealed at or after this moment.
+    pub from: Option<Timestamp>,
+    /// Sealed before this moment.
+    pub to: Option<Timestamp>,
+    /// At or behind this place.
+    pub from_seq: Option<u64>,
+    /// Before this place.
+    pub end_seq: Option<u64>,
+}
+
+/// What a deed or an event is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// An action.
+    Action(ActionId),
+    /// Anything else, by its id.
+    Other(String),
+}
+
+/// Which actions are asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallFilter {
+    /// Of tools that this glob covers.
+    pub tool: Option<policy::Glob>,
+    /// With one of these verdicts.
+    pub verdicts: Vec<Verdict>,
+    /// With this text in the tool's name.
+    pub text: Option<String>,
+}
+
+impl CallFilter {
+    /// Returns whether every action passes, and what is about no action too.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Which deeds of a list come next, newest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The places that are looked at.
+    pub places: (u64, u64),
+    /// The most that are wanted.
+    pub limit: usize,
+}
+
+impl Window {
+    /// Returns the places as a range.
+    pub fn range(&self) -> Range<u64> {
+        self.places.0..self.places.1
+    }
+}
+
+/// A deed with what opens its commitments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenDeed {
+    /// The deed.
+    pub row: DeedRow,
+    /// The texts that open its commitments, as far as retention left them.
+    pub disclosures: Vec<Disclosure>,
+}
+
+impl OpenDeed {
+    /// Returns the deed's body, read strictly, so that a row that somebody changed is an error.
+    pub fn body(&self) -> Result<Body, BodyFault> {
+        Body::read(self.row.body.as_bytes())
+    }
+}
+
+/// Where deeds are found.
+#[async_trait]
+pub trait DeedStore: Send + Sync {
+    /// Returns the place of the first deed that was sealed at or after this moment.
+    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<u64, StoreDown>;
+
+    /// Returns deeds of the window that the filter lets through, newest first. The filter's own
+    /// moments and places are not looked at: the window has them.
+    async fn deeds(
+        &self,
+        org: OrgId,
+        filter: &DeedFilter,
+        window: Window,
+    ) -> Result<Vec<DeedRow>, StoreDown>;
+
+    /// Returns a deed.
+    async fn deed(&self, org: OrgId, id: DeedId) -> Result<Option<OpenDeed>, StoreDown>;
+
+    /// Returns every deed about an action, in the order of their places.
+    async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown>;
+}

@@ -1,0 +1,69 @@
+//! Whether a log is what a checkpoint from before vouched for, with more deeds at most.
+
+use deed::{Checkpoint, LogOrigin, tree::TreeHead};
+use ledger::StoreDown;
+use model::OrgId;
+
+use crate::{LogHead, LogStore, Unproved, consistency};
+
+/// In what way a log is not the one that was signed for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    /// The store has no such log.
+    #[error("the database does not have the log `{log}`, which was signed for")]
+    Gone {
+        /// The log.
+        log: LogOrigin,
+    },
+    /// The log is shorter than it was.
+    #[error("the log `{log}` has {size} deeds, and {signed} were signed for")]
+    Shorter {
+        /// The log.
+        log: LogOrigin,
+        /// How many deeds it has.
+        size: u64,
+        /// How many it had.
+        signed: u64,
+    },
+    /// The log has other deeds.
+    #[error("the log `{log}` has other deeds than the {signed} that were signed for")]
+    Differs {
+        /// The log.
+        log: LogOrigin,
+        /// How many deeds were signed for.
+        signed: u64,
+    },
+}
+
+/// Returns in what way the org's log does not hold what the checkpoint vouches for; nothing when
+/// it does.
+///
+/// The log's own root is the one of its head, and the proof is made of the stored hashes: a store
+/// in which they do not fit each other holds nothing.
+pub async fn compare(
+    store: &dyn LogStore,
+    org: OrgId,
+    head: &LogHead,
+    checkpoint: &Checkpoint,
+) -> Result<Option<Broken>, StoreDown> {
+    let Checkpoint { log, tree: signed } = checkpoint;
+    let now = TreeHead { size: head.chain.size(), root: head.chain.root() };
+    if head.chain.log() != log {
+        return Ok(Some(Broken::Gone { log: log.clone() }));
+    }
+    if now.size < signed.size {
+        let (log, size, signed) = (log.clone(), now.size, signed.size);
+        return Ok(Some(Broken::Shorter { log, size, signed }));
+    }
+    // Every log begins with the one that has no deeds.
+    if signed.size == 0 {
+        return Ok(None);
+    }
+    let path = match consistency(store, org, (signed.size, now.size)).await {
+        Ok(path) => Some(path),
+        Err(Unproved::Down(down)) => return Err(down),
+        Err(Unproved::NoSuch | Unproved::Missing) => None,
+    };
+    let holds = path.is_some_and(|path| deed::tree::verify_consistency(signed, &now, &path));
+    Ok((!holds).then(|| Broken::Differs { log: log.clone(), signed: signed.size }))
+}

@@ -1,0 +1,33 @@
+//! Reading what was recorded: an org's log of deeds, proofs over its tree, its checkpoints, and
+//! whether it still is what was signed for. It changes nothing that a deed speaks of; what changes
+//! an org's truth is in `gate` and `admin`.
+//!
+//! [`LogStore`] is what all of it rests on: the head, the stored hashes of the tree, and the rows
+//! of deeds as they stand. [`inclusion`] and [`consistency`] make proofs of stored hashes,
+//! [`compare`] says whether a log grew from a checkpoint that somebody kept. [`Records`] puts them
+//! together for whoever asks.
+
+mod check;
+mod check_store;
+mod checker;
+mod deeds;
+mod entries;
+mod guard;
+mod proof;
+mod records;
+mod store;
+mod walk;
+
+pub use check::{ChainCheck, CheckStatus};
+pub use check_store::{Asked, CheckStore};
+pub use checker::{AskError, Part, Position, Walked};
+pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
+pub use entries::{Entry, EntryFilter, EntryKind, EntryStore};
+pub use guard::{Broken, compare};
+pub use proof::{Unproved, consistency, inclusion};
+pub use records::{Growth, ReadError, Reader, Records};
+pub use store::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span, Store};
+pub use walk::{Fault, Problem};
+
+#[cfg(test)]
+mod tests;

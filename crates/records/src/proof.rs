@@ -1,0 +1,117 @@
+//! Proofs over a log's tree, made of the few stored hashes that they need.
+//!
+//! A proof is worked out twice: once to learn which nodes it needs, and again with those nodes
+//! loaded. What the store gives is not trusted: whoever checks the proof finds a wrong hash.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use deed::tree::{self, Nodes, Tree};
+use ledger::StoreDown;
+use model::{Digest, OrgId};
+
+use crate::{LogStore, Span};
+
+/// The levels of the tree that one level of tiles spans.
+const TILE_HEIGHT: u32 = 8;
+
+/// Why there is no proof.
+#[derive(Debug, thiserror::Error)]
+pub enum Unproved {
+    /// The store could not be asked.
+    #[error(transparent)]
+    Down(#[from] StoreDown),
+    /// There is nothing to prove at these sizes.
+    #[error("there is no such proof in a log of this size")]
+    NoSuch,
+    /// A hash that the proof needs is not in the store.
+    #[error("the store lacks a hash of the log's tree")]
+    Missing,
+}
+
+/// Returns the proof that the deed at `index` is in the tree of the first `size` deeds.
+pub async fn inclusion(
+    store: &dyn LogStore,
+    org: OrgId,
+    (index, size): (u64, u64),
+) -> Result<Vec<Digest>, Unproved> {
+    let needed = Needed::by(|nodes| tree::inclusion(nodes, index, size))?;
+    let loaded = Loaded::load(store, org, &needed).await?;
+    tree::inclusion(&loaded, index, size).ok_or(Unproved::Missing)
+}
+
+/// Returns the proof that the tree of the first `old` deeds is the beginning of that of `new`.
+pub async fn consistency(
+    store: &dyn LogStore,
+    org: OrgId,
+    (old, new): (u64, u64),
+) -> Result<Vec<Digest>, Unproved> {
+    let needed = Needed::by(|nodes| tree::consistency(nodes, old, new))?;
+    let loaded = Loaded::load(store, org, &needed).await?;
+    tree::consistency(&loaded, old, new).ok_or(Unproved::Missing)
+}
+
+/// Notes which nodes are asked for.
+#[derive(Default)]
+struct Needed(RefCell<BTreeSet<(u32, u64)>>);
+
+impl Needed {
+    fn by(
+        proof: impl FnOnce(&Self) -> Option<Vec<Digest>>,
+    ) -> Result<BTreeSet<(u32, u64)>, Unproved> {
+        let needed = Self::default();
+        proof(&needed).ok_or(Unproved::NoSuch)?;
+        Ok(needed.0.into_inner())
+    }
+}
+
+impl Nodes for Needed {
+    fn node(&self, height: u32, index: u64) -> Option<Digest> {
+        self.0.borrow_mut().insert((height, index));
+        Some(tree::empty_root())
+    }
+}
+
+/// The nodes that a proof needs.
+struct Loaded(BTreeMap<(u32, u64), Digest>);
+
+impl Loaded {
+    async fn load(
+        store: &dyn LogStore,
+        org: OrgId,
+        needed: &BTreeSet<(u32, u64)>,
+    ) -> Result<Self, StoreDown> {
+        let spans: Vec<Span> = needed.iter().map(|node| span(*node)).collect();
+        let hashes = store.hashes(org, &spans).await?;
+        let nodes = needed.iter().zip(spans.iter().zip(hashes));
+        Ok(Self(
+            nodes
+                .filter_map(|(node, (span, hashes))| Some((*node, root(*span, hashes)?)))
+                .collect(),
+        ))
+    }
+}
+
+impl Nodes for Loaded {
+    fn node(&self, height: u32, index: u64) -> Option<Digest> {
+        self.0.get(&(height, index)).copied()
+    }
+}
+
+/// Returns the stored hashes that a node is made of.
+fn span((height, index): (u32, u64)) -> Span {
+    let (level, above) = (height / TILE_HEIGHT, height % TILE_HEIGHT);
+    let level = u8::try_from(level).unwrap_or(u8::MAX);
+    Span { level, start: index << above, count: 1 << above }
+}
+
+/// Returns the root of a full subtree by its stored hashes, nothing when one is missing.
+fn root(span: Span, hashes: Vec<Digest>) -> Option<Digest> {
+    if hashes.len() as u64 != span.count {
+        return None;
+    }
+    let tree = if span.level == 0 { Tree::of(hashes) } else { Tree::of_leaves(hashes) };
+    tree.root_at(span.count)
+}

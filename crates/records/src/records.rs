@@ -1,0 +1,289 @@
+//! The use cases of reading a log, over one set of stores.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use deed::{Exhibit, Exhibits, Sealer, tree::TlogProof};
+use ledger::{Ledger, StoreDown};
+use model::{AgentId, DeedId, DeedKind, Digest, OrgId, Timestamp};
+
+use crate::{
+    DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, SignedCheckpoint, Store,
+    Unproved, Window, consistency, inclusion,
+};
+
+/// Reads the logs of all orgs.
+#[derive(Clone)]
+pub struct Records {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) ledger: Ledger,
+    pub(crate) faults: Arc<Mutex<BTreeMap<OrgId, Fault>>>,
+}
+
+/// Whose log is read, and how much of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reader {
+    /// The org.
+    pub org: OrgId,
+    /// The one agent whose deeds are shown; absent for who may read all of the org.
+    pub agent: Option<AgentId>,
+}
+
+/// Why something of a log cannot be told.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The store could not be asked.
+    #[error(transparent)]
+    Down(#[from] StoreDown),
+    /// There is no such log or deed.
+    #[error("there is no such record")]
+    NotFound,
+    /// The log has fewer deeds than were asked about, or none were.
+    #[error("expected sizes from 1 to {size}, the smaller one first")]
+    Sizes {
+        /// How many deeds the log has.
+        size: u64,
+    },
+    /// The log is not the one that was signed for, and nothing more is signed for it.
+    #[error("the log does not hold what was signed for")]
+    Withheld,
+    /// The seal keys do not sign.
+    #[error(transparent)]
+    Seal(#[from] deed::SealFault),
+    /// The store lacks a hash that every proof needs.
+    #[error("the store lacks a hash of the log's tree")]
+    Incomplete,
+}
+
+impl From<Unproved> for ReadError {
+    fn from(unproved: Unproved) -> Self {
+        match unproved {
+            Unproved::Down(down) => Self::Down(down),
+            // The sizes are looked at before a proof is asked for.
+            Unproved::NoSuch | Unproved::Missing => Self::Incomplete,
+        }
+    }
+}
+
+/// A proof that one tree of a log is the beginning of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Growth {
+    /// The log, by its name.
+    pub log: deed::LogOrigin,
+    /// The size of the smaller tree.
+    pub from: u64,
+    /// The size of the larger one.
+    pub to: u64,
+    /// The hashes of the proof.
+    pub path: Vec<Digest>,
+}
+
+impl fmt::Debug for Records {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Records").finish_non_exhaustive()
+    }
+}
+
+impl Records {
+    /// Returns the reading of what this ledger writes into this store.
+    pub fn new(store: Arc<dyn Store>, ledger: Ledger) -> Self {
+        Self { store, ledger, faults: Arc::default() }
+    }
+
+    /// Returns the store.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Returns what the walks of this instance found wrong, by org, as long as it stands.
+    pub fn faults(&self) -> BTreeMap<OrgId, Fault> {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the org's log as it stands now.
+    pub async fn head(&self, org: OrgId) -> Result<LogHead, ReadError> {
+        self.store.head(org).await?.ok_or(ReadError::NotFound)
+    }
+
+    /// Returns how many actions have no deed yet, and when the oldest of them was recorded.
+    pub async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), ReadError> {
+        Ok(self.store.unsealed(org).await?)
+    }
+
+    /// Returns the signed checkpoint of the log as it stands now, which is kept.
+    pub async fn checkpoint(&self, org: OrgId) -> Result<SignedCheckpoint, ReadError> {
+        let head = self.head(org).await?;
+        self.sign(org, &head).await
+    }
+
+    /// Returns the signed checkpoint of this head, which is kept.
+    ///
+    /// A head is signed once: who asks again gets the note that is kept, as long as it says the
+    /// same.
+    pub async fn sign(&self, org: OrgId, head: &LogHead) -> Result<SignedCheckpoint, ReadError> {
+        if self.ledger.withheld().contains(&org) {
+            return Err(ReadError::Withheld);
+        }
+        let (size, root) = (head.chain.size(), head.chain.root());
+        let last = self.store.last_checkpoint(org).await?;
+        if let Some(last) = last.filter(|last| (last.size, last.root) == (size, root)) {
+            return Ok(last);
+        }
+        let note = self.sealer().checkpoint(&head.chain, head.now)?;
+        let checkpoint = SignedCheckpoint { size, root, note, signed_at: head.now };
+        self.store.put_checkpoint(org, &checkpoint).await?;
+        Ok(checkpoint)
+    }
+
+    /// Returns the proof that a deed is in the log as it stands now, as a C2SP `tlog-proof`.
+    pub async fn proof(&self, reader: Reader, id: DeedId) -> Result<TlogProof, ReadError> {
+        let deed = self.deed(reader, id).await?;
+        let checkpoint = self.checkpoint(reader.org).await?;
+        let index = deed.row.seq;
+        let path = inclusion(&*self.store, reader.org, (index, checkpoint.size)).await?;
+        Ok(TlogProof { index, path, checkpoint: checkpoint.note })
+    }
+
+    /// Returns the proof that the log of `from` deeds is the beginning of the one of `to`; the
+    /// present one when that is not said.
+    pub async fn growth(
+        &self,
+        org: OrgId,
+        from: u64,
+        to: Option<u64>,
+    ) -> Result<Growth, ReadError> {
+        let head = self.head(org).await?;
+        let size = head.chain.size();
+        let to = to.unwrap_or(size);
+        if from == 0 || from > to || to > size {
+            return Err(ReadError::Sizes { size });
+        }
+        let path = consistency(&*self.store, org, (from, to)).await?;
+        Ok(Growth { log: head.chain.log().clone(), from, to, path })
+    }
+
+    /// Returns a deed that the reader may see.
+    pub async fn deed(&self, reader: Reader, id: DeedId) -> Result<OpenDeed, ReadError> {
+        let found = self.store.deed(reader.org, id).await?;
+        let shown = |deed: &OpenDeed| reader.agent.is_none_or(|own| deed.row.agent == Some(own));
+        found.filter(shown).ok_or(ReadError::NotFound)
+    }
+
+    /// Returns up to `limit` deeds before this place, newest first.
+    pub async fn deeds(
+        &self,
+        reader: Reader,
+        filter: &DeedFilter,
+        (before, limit): (Option<u64>, usize),
+    ) -> Result<Vec<DeedRow>, ReadError> {
+        let mut filter = filter.clone();
+        if let Some(own) = reader.agent {
+            if filter.agent.is_some_and(|named| named != own) {
+                return Ok(Vec::new());
+            }
+            filter.agent = Some(own);
+        }
+        let mut places = (filter.from_seq.unwrap_or(0), filter.end_seq.unwrap_or(u64::MAX));
+        if let Some(from) = filter.from {
+            places.0 = places.0.max(self.store.place_at(reader.org, from).await?);
+        }
+        if let Some(to) = filter.to {
+            places.1 = places.1.min(self.store.place_at(reader.org, to).await?);
+        }
+        places.1 = before.map_or(places.1, |before| places.1.min(before));
+        Ok(self.store.deeds(reader.org, &filter, Window { places, limit }).await?)
+    }
+
+    /// Returns a file of evidence for a deed: the deed and all others about the same action, each
+    /// proved to be in the log as it stands now, under one signed list. `known` is the size of a
+    /// log that somebody kept a checkpoint of; the file then shows that the log grew from it.
+    pub async fn evidence(
+        &self,
+        reader: Reader,
+        id: DeedId,
+        known: Option<u64>,
+    ) -> Result<String, ReadError> {
+        let deed = self.deed(reader, id).await?;
+        // The head is read first: what is in its log can be no less than what is found later.
+        let head = self.head(reader.org).await?;
+        let checkpoint = self.sign(reader.org, &head).await?;
+        let size = checkpoint.size;
+        let deeds = match deed.row.action {
+            Some(action) if deed.row.kind != DeedKind::Admin.as_str() => {
+                self.store.deeds_about(reader.org, action).await?
+            }
+            Some(_) | None => vec![deed],
+        };
+        let mut exhibits = Vec::new();
+        for OpenDeed { row, disclosures } in deeds {
+            if row.seq < size && row.kind != DeedKind::Admin.as_str() || row.id == id {
+                let path = inclusion(&*self.store, reader.org, (row.seq, size)).await?;
+                let (body, signature) = (row.body, row.signature);
+                exhibits.push(Exhibit { body, signature, path, disclosures });
+            }
+        }
+        let mut grew = Vec::new();
+        if let Some(known) = known {
+            let growth = self.growth(reader.org, known, Some(size)).await?;
+            grew.push((known, growth.path));
+        }
+        let exhibits = Exhibits { deeds: exhibits, checkpoint: checkpoint.note, consistency: grew };
+        Ok(self.sealer().evidence(&exhibits, head.now)?)
+    }
+
+    /// Returns up to `limit` entries of the history before this place, newest first.
+    pub async fn entries(
+        &self,
+        reader: Reader,
+        filter: &EntryFilter,
+        (before, limit): (Option<u64>, usize),
+    ) -> Result<Vec<Entry>, ReadError> {
+        let mut filter = filter.clone();
+        if let Some(own) = reader.agent {
+            if filter.agent.is_some_and(|named| named != own) {
+                return Ok(Vec::new());
+            }
+            filter.agent = Some(own);
+        }
+        let mut places = self.event_places(reader.org, &filter).await?;
+        places.1 = before.map_or(places.1, |before| places.1.min(before));
+        Ok(self.store.entries(reader.org, &filter, Window { places, limit }).await?)
+    }
+
+    /// Returns the places of the events that the filter's moments let through, up to the last
+    /// event that there is now.
+    pub async fn event_places(
+        &self,
+        org: OrgId,
+        filter: &EntryFilter,
+    ) -> Result<(u64, u64), ReadError> {
+        let mut places = (1, self.head(org).await?.event_seq + 1);
+        if let Some(from) = filter.from {
+            places.0 = self.store.event_place_at(org, from).await?;
+        }
+        if let Some(to) = filter.to {
+            places.1 = places.1.min(self.store.event_place_at(org, to).await?);
+        }
+        Ok(places)
+    }
+
+    /// Returns the entries of these places, oldest first.
+    pub async fn stretch(
+        &self,
+        org: OrgId,
+        filter: &EntryFilter,
+        places: (u64, u64),
+    ) -> Result<Vec<Entry>, ReadError> {
+        let limit = usize::try_from(places.1.saturating_sub(places.0)).unwrap_or(usize::MAX);
+        let mut entries = self.store.entries(org, filter, Window { places, limit }).await?;
+        entries.reverse();
+        Ok(entries)
+    }
+
+    pub(crate) fn sealer(&self) -> &Sealer {
+        self.ledger.sealer()
+    }
+}

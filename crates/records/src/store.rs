@@ -1,0 +1,116 @@
+//! What the reading of logs asks of its store: rows as they stand, judged by nobody yet.
+
+use async_trait::async_trait;
+use deed::{ChainHead, LogOrigin};
+use ledger::StoreDown;
+use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
+
+use crate::{CheckStore, DeedStore, EntryStore};
+
+/// How long a log is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSize {
+    /// The org.
+    pub org: OrgId,
+    /// Its log.
+    pub log: LogOrigin,
+    /// How many deeds it has.
+    pub size: u64,
+}
+
+/// Where a log stands, and when that was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogHead {
+    /// The head of its chain and tree.
+    pub chain: ChainHead,
+    /// The place of the org's last event.
+    pub event_seq: u64,
+    /// The store's own time.
+    pub now: Timestamp,
+}
+
+/// A run of stored hashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    /// The level in tiles; 0 is the digests of the deeds, level `n` the roots of `256^n` deeds.
+    pub level: u8,
+    /// The first one's place in its level.
+    pub start: u64,
+    /// How many there are.
+    pub count: u64,
+}
+
+/// A deed as it stands in its row. Nothing of it has been checked: whoever changed the row changed
+/// what is read here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeedRow {
+    /// The place in the log.
+    pub seq: u64,
+    /// The deed's id.
+    pub id: DeedId,
+    /// What it records, as the row has it.
+    pub kind: String,
+    /// The agent that may read it.
+    pub agent: Option<AgentId>,
+    /// The action that it is about.
+    pub action: Option<ActionId>,
+    /// The agent of that action, as the action's own row has it.
+    pub acting: Option<AgentId>,
+    /// When it was sealed.
+    pub issued_at: Timestamp,
+    /// The bytes that were signed.
+    pub body: String,
+    /// SHA-256 of the body.
+    pub digest: Digest,
+    /// The signature.
+    pub signature: [u8; 64],
+    /// The thumbprint of the key that made it.
+    pub key_id: String,
+}
+
+/// A checkpoint as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedCheckpoint {
+    /// How many deeds it speaks of.
+    pub size: u64,
+    /// The root of their tree.
+    pub root: Digest,
+    /// The signed note.
+    pub note: String,
+    /// When it was signed.
+    pub signed_at: Timestamp,
+}
+
+/// Where logs are kept.
+#[async_trait]
+pub trait LogStore: Send + Sync {
+    /// Returns how long every org's log is.
+    async fn logs(&self) -> Result<Vec<LogSize>, StoreDown>;
+
+    /// Returns where an org's log stands, nothing for an org that is not there.
+    async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown>;
+
+    /// Returns the hashes of each run, as far as they are there and without a gap from its start.
+    async fn hashes(&self, org: OrgId, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown>;
+
+    /// Returns how many actions have no deed yet, and when the oldest of them was recorded.
+    async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), StoreDown>;
+
+    /// Returns up to `limit` deeds from this place on, in the order of their places.
+    async fn rows(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown>;
+
+    /// Keeps a checkpoint, unless one of this size is kept already.
+    async fn put_checkpoint(
+        &self,
+        org: OrgId,
+        checkpoint: &SignedCheckpoint,
+    ) -> Result<(), StoreDown>;
+
+    /// Returns the checkpoint of the largest size that is kept.
+    async fn last_checkpoint(&self, org: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown>;
+}
+
+/// Everything that the reading of logs asks of its store.
+pub trait Store: LogStore + DeedStore + EntryStore + CheckStore {}
+
+impl<S: LogStore + DeedStore + EntryStore + CheckStore> Store for S {}

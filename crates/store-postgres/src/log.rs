@@ -1,0 +1,197 @@
+//! An org's log as it stands: its head, the stored hashes of its tree, its deeds' rows, and the
+//! checkpoints that were signed.
+
+use async_trait::async_trait;
+use ledger::StoreDown;
+use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
+use records::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span};
+use tokio_postgres::Row;
+
+use crate::{
+    PostgresStore,
+    database::Call,
+    fault::Fault,
+    ledger_store::org_head,
+    rows::{Cells, bigint, system_time},
+};
+
+#[async_trait]
+impl LogStore for PostgresStore {
+    async fn logs(&self) -> Result<Vec<LogSize>, StoreDown> {
+        let attempt = "read how long the logs are";
+        let sql = "select org_id, log, size from org_head order by org_id";
+        let rows = self.database.ask_one(attempt, Call::new(sql)).await?;
+        rows.iter().map(log_size).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown> {
+        let attempt = "read the head of a log";
+        let call = Call::new(HEAD).with(*org.as_uuid());
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.first().map(log_head).transpose().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn hashes(&self, org: OrgId, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
+        let attempt = "read the hashes of a log's tree";
+        let calls = [of_level(DIGESTS, org, spans), of_level(NODES, org, spans)];
+        let answers = self.database.ask(attempt, &calls).await?;
+        let mut found: Vec<_> = spans.iter().map(|_| Vec::new()).collect();
+        for row in answers.iter().flatten() {
+            add_hash(row, spans, &mut found).map_err(|fault| fault.down(attempt))?;
+        }
+        Ok(found)
+    }
+
+    async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), StoreDown> {
+        let attempt = "count what is not sealed";
+        let sql = "
+            select count(*) as open, min(created_at) as oldest from action
+            where org_id = $1 and state <> 'sealed'";
+        let rows = self.database.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
+        let Some(row) = rows.first() else { return Ok((0, None)) };
+        let cells = Cells::of("action", row);
+        let read = || Ok((cells.count("open")?, cells.moment_if_any("oldest")?));
+        read().map_err(|fault: Fault| fault.down(attempt))
+    }
+
+    async fn rows(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {
+        let attempt = "read the deeds of a log";
+        let sql = "
+            select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id,
+                action.agent_id as acting_id, deed.issued_at, deed.body, deed.digest,
+                deed.signature, deed.key_id
+            from deed
+            left join action on action.org_id = deed.org_id and action.id = deed.action_id
+            where deed.org_id = $1 and deed.seq >= $2
+            order by deed.seq limit $3";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let call = Call::new(sql).with(*org.as_uuid()).with(bigint(from)).with(limit);
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn put_checkpoint(
+        &self,
+        org: OrgId,
+        checkpoint: &SignedCheckpoint,
+    ) -> Result<(), StoreDown> {
+        let sql = "
+            insert into checkpoint (org_id, size, root, note, signed_at)
+            values ($1, $2, $3, $4, $5)
+            on conflict (org_id, size) do nothing";
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(bigint(checkpoint.size))
+            .with(&checkpoint.root.as_bytes()[..])
+            .with(checkpoint.note.as_str())
+            .with(system_time(checkpoint.signed_at));
+        self.database.ask_one("keep a checkpoint", call).await.map(|_| ())
+    }
+
+    async fn last_checkpoint(&self, org: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown> {
+        let attempt = "read the last checkpoint";
+        let sql = "
+            select size, root, note, signed_at from checkpoint
+            where org_id = $1
+            order by size desc limit 1";
+        let rows = self.database.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
+        rows.first().map(checkpoint).transpose().map_err(|fault| fault.down(attempt))
+    }
+}
+
+const HEAD: &str = "
+    select version, log, size, last_digest, frontier, issued_at, event_seq,
+        clock_timestamp() as clock
+    from org_head where org_id = $1";
+
+// `offset 0` keeps the list of runs from being merged into the statement, so that each run is a
+// range of the primary key.
+const DIGESTS: &str = "
+    select run.place, deed.seq as index, deed.digest as hash
+    from (
+        select $1::uuid as org_id, run.*
+        from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
+            as run (place, level, first, behind)
+        offset 0
+    ) as run
+    join deed on deed.org_id = run.org_id and deed.seq >= run.first and deed.seq < run.behind
+    where run.level = 0
+    order by run.place, deed.seq";
+const NODES: &str = "
+    select run.place, node.index, node.hash
+    from (
+        select $1::uuid as org_id, run.*
+        from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
+            as run (place, level, first, behind)
+        offset 0
+    ) as run
+    join log_node as node on node.org_id = run.org_id and node.level = run.level
+        and node.index >= run.first and node.index < run.behind
+    where run.level > 0
+    order by run.place, node.index";
+
+fn of_level(sql: &'static str, org: OrgId, spans: &[Span]) -> Call<'static> {
+    let places: Vec<i64> = (0..).take(spans.len()).collect();
+    Call::new(sql)
+        .with(*org.as_uuid())
+        .with(places)
+        .with(spans.iter().map(|span| i16::from(span.level)).collect::<Vec<_>>())
+        .with(spans.iter().map(|span| bigint(span.start)).collect::<Vec<_>>())
+        .with(spans.iter().map(|span| bigint(span.start + span.count)).collect::<Vec<_>>())
+}
+
+/// Adds a hash to its run, unless one before it is missing.
+fn add_hash(row: &Row, spans: &[Span], found: &mut [Vec<Digest>]) -> Result<(), Fault> {
+    let cells = Cells::of("log_node", row);
+    let place = usize::try_from(cells.count("place")?).unwrap_or(usize::MAX);
+    let (Some(span), Some(run)) = (spans.get(place), found.get_mut(place)) else {
+        return Err(Fault::Broken("a hash belongs to no run".to_owned()));
+    };
+    if cells.count("index")? == span.start + run.len() as u64 {
+        run.push(cells.digest("hash")?);
+    }
+    Ok(())
+}
+
+fn log_size(row: &Row) -> Result<LogSize, Fault> {
+    let cells = Cells::of("org_head", row);
+    Ok(LogSize {
+        org: cells.id("org_id", OrgId::from_uuid)?,
+        log: cells.word("log")?,
+        size: cells.count("size")?,
+    })
+}
+
+fn log_head(row: &Row) -> Result<LogHead, Fault> {
+    let cells = Cells::of("org_head", row);
+    let head = org_head(&cells)?;
+    Ok(LogHead { chain: head.chain, event_seq: head.event_seq, now: cells.moment("clock")? })
+}
+
+fn checkpoint(row: &Row) -> Result<SignedCheckpoint, Fault> {
+    let cells = Cells::of("checkpoint", row);
+    Ok(SignedCheckpoint {
+        size: cells.count("size")?,
+        root: cells.digest("root")?,
+        note: cells.get("note")?,
+        signed_at: cells.moment("signed_at")?,
+    })
+}
+
+/// Returns a deed's row as it stands.
+pub(crate) fn deed_row(row: &Row) -> Result<DeedRow, Fault> {
+    let cells = Cells::of("deed", row);
+    Ok(DeedRow {
+        seq: cells.count("seq")?,
+        id: cells.id("id", DeedId::from_uuid)?,
+        kind: cells.get("kind")?,
+        agent: cells.id_if_any("agent_id", AgentId::from_uuid)?,
+        action: cells.id_if_any("action_id", ActionId::from_uuid)?,
+        acting: cells.id_if_any("acting_id", AgentId::from_uuid)?,
+        issued_at: cells.moment("issued_at")?,
+        body: cells.get("body")?,
+        digest: cells.digest("digest")?,
+        signature: cells.bytes("signature")?,
+        key_id: cells.get("key_id")?,
+    })
+}

@@ -1,0 +1,240 @@
+//! Deeds found by what they are about.
+//!
+//! A filter on actions is answered in one of two ways: while few actions pass it, their deeds are
+//! looked up one by one; once many do, the log is read backwards and most deeds pass. Either way
+//! the work stays small in a log of millions.
+
+use async_trait::async_trait;
+use deed::Disclosure;
+use ledger::StoreDown;
+use model::{ActionId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
+use records::{CallFilter, DeedFilter, DeedRow, DeedStore, OpenDeed, Subject, Window};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    database::Call,
+    fault::Fault,
+    log::deed_row,
+    rows::{Cells, bigint, system_time},
+};
+
+/// Up to so many actions are few.
+const FEW: i64 = 5_000;
+
+#[async_trait]
+impl DeedStore for PostgresStore {
+    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<u64, StoreDown> {
+        self.first_at("find a deed by its time", DEED_AT, (org, moment)).await
+    }
+
+    async fn deeds(
+        &self,
+        org: OrgId,
+        filter: &DeedFilter,
+        window: Window,
+    ) -> Result<Vec<DeedRow>, StoreDown> {
+        let attempt = "list deeds";
+        let calls = self.few_calls(org, filter.agent, &filter.calls).await?;
+        let call = list(org, filter, &calls, window);
+        let rows = self.database.ask_planned(attempt, call).await?;
+        rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn deed(&self, org: OrgId, id: DeedId) -> Result<Option<OpenDeed>, StoreDown> {
+        let attempt = "read a deed";
+        let deed = Call::new(DEED).with(*org.as_uuid()).with(*id.as_uuid());
+        let rows = self.database.ask_one(attempt, deed).await?;
+        let row = rows.first().map(deed_row).transpose().map_err(|fault| fault.down(attempt))?;
+        let Some(row) = row else { return Ok(None) };
+        let mut open = self.opened(org, vec![row]).await?;
+        Ok(open.pop())
+    }
+
+    async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown> {
+        let attempt = "read the deeds about an action";
+        let call = Call::new(ABOUT).with(*org.as_uuid()).with(*action.as_uuid());
+        let rows = self.database.ask_one(attempt, call).await?;
+        let rows: Result<_, _> = rows.iter().map(deed_row).collect();
+        self.opened(org, rows.map_err(|fault| fault.down(attempt))?).await
+    }
+}
+
+/// The actions that pass a filter.
+pub(crate) enum Calls {
+    /// These, all of them.
+    Few(Vec<Uuid>),
+    /// More than are worth looking up one by one, or every action.
+    Many,
+}
+
+impl PostgresStore {
+    /// Returns the actions that pass, if they are few. An agent's own are asked for only together
+    /// with another filter: its deeds have an index of their own.
+    pub(crate) async fn few_calls(
+        &self,
+        org: OrgId,
+        agent: Option<model::AgentId>,
+        calls: &CallFilter,
+    ) -> Result<Calls, StoreDown> {
+        if calls.is_empty() {
+            return Ok(Calls::Many);
+        }
+        let attempt = "look for the actions that a list is about";
+        let CallFilter { tool, verdicts, text } = calls;
+        let call = Call::new(CALLS)
+            .with(*org.as_uuid())
+            .with(agent.map(|id| *id.as_uuid()))
+            .with(tool.as_ref().map(policy::Glob::to_like))
+            .with(verdict_words(verdicts))
+            .with(text.as_deref())
+            .with(FEW + 1);
+        let rows = self.database.ask_planned(attempt, call).await?;
+        if i64::try_from(rows.len()).is_ok_and(|count| count > FEW) {
+            return Ok(Calls::Many);
+        }
+        let ids = rows.iter().map(|row| Cells::of("action", row).get("id"));
+        ids.collect::<Result<_, _>>().map(Calls::Few).map_err(|fault| fault.down(attempt))
+    }
+
+    /// Returns the first place whose moment is not before this one, by a statement that halves
+    /// the places: moments follow the order of places.
+    pub(crate) async fn first_at(
+        &self,
+        attempt: &'static str,
+        sql: &'static str,
+        (org, moment): (OrgId, Timestamp),
+    ) -> Result<u64, StoreDown> {
+        let call = Call::new(sql).with(*org.as_uuid()).with(system_time(moment));
+        let rows = self.database.ask_one(attempt, call).await?;
+        let place = rows.first().map(|row| Cells::of("deed", row).count("place")).transpose();
+        place.map(Option::unwrap_or_default).map_err(|fault| fault.down(attempt))
+    }
+
+    /// Returns the deeds with what opens their commitments.
+    async fn opened(&self, org: OrgId, rows: Vec<DeedRow>) -> Result<Vec<OpenDeed>, StoreDown> {
+        let attempt = "read what opens a deed";
+        // What was disclosed when an action began is kept under the action, and opens its deed.
+        let all: Vec<Uuid> = rows.iter().flat_map(owners).collect();
+        let call = Call::new(OPENS).with(*org.as_uuid()).with(all);
+        let found = self.database.ask_one(attempt, call).await?;
+        let opens: Result<Vec<(Uuid, Disclosure)>, Fault> = found.iter().map(disclosure).collect();
+        let opens = opens.map_err(|fault| fault.down(attempt))?;
+        let open = |row: DeedRow| {
+            let mine: Vec<Uuid> = owners(&row).collect();
+            let texts = opens.iter().filter(|(owner, _)| mine.contains(owner));
+            OpenDeed { disclosures: texts.map(|(_, text)| text.clone()).collect(), row }
+        };
+        Ok(rows.into_iter().map(open).collect())
+    }
+}
+
+fn owners(row: &DeedRow) -> impl Iterator<Item = Uuid> + use<> {
+    let is_action = row.kind == DeedKind::Action.as_str();
+    let action = row.action.filter(|_| is_action).map(|action| *action.as_uuid());
+    action.into_iter().chain([*row.id.as_uuid()])
+}
+
+fn disclosure(row: &Row) -> Result<(Uuid, Disclosure), Fault> {
+    let cells = Cells::of("disclosure", row);
+    let text = Disclosure::from_text(cells.get("text")?);
+    Ok((cells.get("owner_id")?, text.map_err(|error| cells.fault("text", error))?))
+}
+
+fn list<'a>(
+    org: OrgId,
+    filter: &'a DeedFilter,
+    calls: &'a Calls,
+    Window { places: (first, end), limit }: Window,
+) -> Call<'a> {
+    let kinds: Vec<_> = filter.kinds.iter().map(|kind| kind.as_str()).collect();
+    let (action, other) = match &filter.subject {
+        Some(Subject::Action(action)) => (Some(*action.as_uuid()), None),
+        Some(Subject::Other(id)) => (None, Some(id.as_str())),
+        None => (None, None),
+    };
+    let (few, many) = match calls {
+        Calls::Few(actions) => (Some(actions.as_slice()), false),
+        Calls::Many => (None, !filter.calls.is_empty()),
+    };
+    let CallFilter { tool, verdicts, text } = &filter.calls;
+    Call::new(LIST)
+        .with(*org.as_uuid())
+        .with(bigint(first))
+        .with(bigint(end))
+        .with((!kinds.is_empty()).then_some(kinds))
+        .with(filter.agent.map(|id| *id.as_uuid()))
+        .with(action)
+        .with(other)
+        .with(few)
+        .with(many)
+        .with(tool.as_ref().map(policy::Glob::to_like))
+        .with(verdict_words(verdicts))
+        .with(text.as_deref())
+        .with(i64::try_from(limit).unwrap_or(i64::MAX))
+}
+
+/// Returns the words of the verdicts; none when every verdict passes.
+pub(crate) fn verdict_words(verdicts: &[Verdict]) -> Option<Vec<&'static str>> {
+    let words = || verdicts.iter().map(|verdict| verdict.as_str()).collect();
+    (!verdicts.is_empty()).then(words)
+}
+
+// A filter that is not asked for is null, and folded away before the plan is made. The expression
+// on the body is that of the index `deed_about_other`.
+const LIST: &str = r#"
+    select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, null::uuid as acting_id,
+        deed.issued_at, deed.body, deed.digest, deed.signature, deed.key_id
+    from deed
+    where deed.org_id = $1 and deed.seq >= $2 and deed.seq < $3
+        and ($4::text[] is null or deed.kind = any($4))
+        and ($5::uuid is null or deed.agent_id = $5)
+        and ($6::uuid is null or deed.action_id = $6)
+        and ($7::text is null or deed.action_id is null
+            and substring(deed.body from '"subject":\{"id":"([^"]*)","type":"[a-z_]*"\}\}$') = $7)
+        and ($8::uuid[] is null or deed.action_id = any($8))
+        and (not $9::boolean or exists (
+            select from action
+            where action.org_id = deed.org_id and action.id = deed.action_id
+                and ($10::text is null or action.tool like $10)
+                and ($11::text[] is null or action.verdict = any($11))
+                and ($12::text is null or strpos(action.tool, $12) > 0)))
+    order by deed.seq desc limit $13"#;
+
+const CALLS: &str = r"
+    select id from action
+    where org_id = $1
+        and ($2::uuid is null or agent_id = $2)
+        and ($3::text is null or tool like $3)
+        and ($4::text[] is null or verdict = any($4))
+        and ($5::text is null or strpos(tool, $5) > 0)
+    limit $6";
+
+const DEED: &str = "
+    select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, null::uuid as acting_id,
+        deed.issued_at, deed.body, deed.digest, deed.signature, deed.key_id
+    from deed where org_id = $1 and id = $2";
+const ABOUT: &str = "
+    select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, null::uuid as acting_id,
+        deed.issued_at, deed.body, deed.digest, deed.signature, deed.key_id
+    from deed where org_id = $1 and action_id = $2
+    order by seq";
+const OPENS: &str = "
+    select disclosure.owner_id, disclosure.text
+    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as owner
+    join disclosure on disclosure.org_id = owner.org_id and disclosure.owner_id = owner.id
+    order by disclosure.owner_id, disclosure.path";
+
+const DEED_AT: &str = "
+    with recursive search (low, high) as (
+        select 0::bigint, size from org_head where org_id = $1
+        union all
+        select case when deed.issued_at < $2 then middle + 1 else low end,
+            case when deed.issued_at < $2 then high else middle end
+        from search
+        cross join lateral (select (low + high) / 2 as middle) as half
+        join deed on deed.org_id = $1 and deed.seq = middle
+        where low < high
+    )
+    select low as place from search where low >= high";

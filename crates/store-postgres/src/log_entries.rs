@@ -1,0 +1,160 @@
+//! The history of an org, one entry for each event, with the deed that says so.
+//!
+//! Filters on actions are answered as those of deeds are. Events that are neither an action's nor a
+//! deed's are few, and an index of their own finds them.
+
+use async_trait::async_trait;
+use deed::Actor;
+use ledger::StoreDown;
+use model::{DeedId, EventType, OrgId, Timestamp};
+use records::{CallFilter, Entry, EntryFilter, EntryStore, Subject, Window};
+use serde::Deserialize;
+use tokio_postgres::Row;
+
+use crate::{
+    PostgresStore,
+    database::Call,
+    fault::Fault,
+    ledger_store::event,
+    log_deeds::{Calls, verdict_words},
+    rows::{Cells, bigint},
+};
+
+#[async_trait]
+impl EntryStore for PostgresStore {
+    async fn event_place_at(&self, org: OrgId, moment: Timestamp) -> Result<u64, StoreDown> {
+        self.first_at("find an event by its time", EVENT_AT, (org, moment)).await
+    }
+
+    async fn entries(
+        &self,
+        org: OrgId,
+        filter: &EntryFilter,
+        window: Window,
+    ) -> Result<Vec<Entry>, StoreDown> {
+        let attempt = "search the history";
+        let calls = self.few_calls(org, filter.agent, &filter.calls).await?;
+        let call = search(org, filter, &calls, window);
+        let rows = self.database.ask_planned(attempt, call).await?;
+        let entries = rows.iter().map(|row| entry(org, row)).collect::<Result<_, _>>();
+        entries.map_err(|fault| fault.down(attempt))
+    }
+}
+
+fn search<'a>(
+    org: OrgId,
+    filter: &'a EntryFilter,
+    calls: &'a Calls,
+    Window { places: (first, end), limit }: Window,
+) -> Call<'a> {
+    let types: Vec<_> = filter.types.iter().map(|kind| kind.as_str()).collect();
+    let (action, other) = match &filter.subject {
+        Some(Subject::Action(action)) => (Some(*action.as_uuid()), None),
+        Some(Subject::Other(id)) => (None, Some(format!("\"id\":\"{id}\""))),
+        None => (None, None),
+    };
+    let (few, many) = match calls {
+        Calls::Few(actions) => (Some(actions.as_slice()), false),
+        Calls::Many => (None, !filter.calls.is_empty()),
+    };
+    let CallFilter { tool, verdicts, text } = &filter.calls;
+    Call::new(SEARCH)
+        .with(*org.as_uuid())
+        .with(bigint(first))
+        .with(bigint(end))
+        .with((!types.is_empty()).then_some(types))
+        .with(is_seldom(filter))
+        .with(filter.agent.map(|id| *id.as_uuid()))
+        .with(action)
+        .with(other)
+        .with(few)
+        .with(many)
+        .with(tool.as_ref().map(policy::Glob::to_like))
+        .with(verdict_words(verdicts))
+        .with(text.as_deref())
+        .with(i64::try_from(limit).unwrap_or(i64::MAX))
+}
+
+/// Returns whether only events are asked for that the index `event_seldom` has.
+fn is_seldom(filter: &EntryFilter) -> bool {
+    let is_seldom = |kind: &EventType| {
+        !matches!(kind, EventType::DeedSealed) && !kind.as_str().starts_with("action.")
+    };
+    let other = matches!(filter.subject, Some(Subject::Other(_)));
+    other || !filter.types.is_empty() && filter.types.iter().all(is_seldom)
+}
+
+fn entry(org: OrgId, row: &Row) -> Result<Entry, Fault> {
+    let cells = Cells::of("event", row);
+    let said: Option<Said> = match cells.get::<Option<&str>>("said")? {
+        Some(body) => Some(serde_json::from_str(body).map_err(|error| cells.fault("said", error))?),
+        None => None,
+    };
+    Ok(Entry {
+        event: event(org, row)?,
+        agent_name: cells.get("agent_name")?,
+        tool: cells.get("tool")?,
+        deed: cells.id_if_any("deed_id", DeedId::from_uuid)?,
+        actor: said.map(|said| said.actor),
+    })
+}
+
+/// The part of a deed's body that says who acted.
+#[derive(Deserialize)]
+struct Said {
+    actor: Actor,
+}
+
+// The events are found by the inner statement, and what stands beside them is looked up for those
+// alone. An event's deed is that of its action; an event of administration is followed, in its own
+// turn, by the event of the deed that seals it, which names what the event is about; a deed's own
+// event has the deed's place.
+const SEARCH: &str = r#"
+    select shown.seq, shown.id, shown.kind, shown.created_at, shown.livemode, shown.agent_id,
+        shown.action_id, shown.data, agent.name as agent_name, action.tool,
+        coalesce(deed.id, action.deed_id) as deed_id,
+        case when shown.agent_id is null then deed.body end as said
+    from (
+        select org_id, seq, id, kind, created_at, livemode, agent_id, action_id, data
+        from event
+        where org_id = $1 and seq >= $2 and seq < $3
+            and ($4::text[] is null or kind = any($4))
+            and (not $5::boolean or kind not like 'action.%' and kind <> 'deed.sealed')
+            and ($6::uuid is null or agent_id = $6)
+            and ($7::uuid is null or action_id = $7)
+            and ($8::text is null or strpos(data, $8) > 0)
+            and ($9::uuid[] is null or action_id = any($9))
+            and (not $10::boolean or exists (
+                select from action
+                where action.org_id = event.org_id and action.id = event.action_id
+                    and ($11::text is null or action.tool like $11)
+                    and ($12::text[] is null or action.verdict = any($12))
+                    and ($13::text is null or strpos(action.tool, $13) > 0)))
+        order by seq desc limit $14
+    ) as shown
+    left join agent on agent.org_id = shown.org_id and agent.id = shown.agent_id
+    left join action on action.org_id = shown.org_id and action.id = shown.action_id
+    left join lateral (
+        select sealed.data from event as sealed
+        where sealed.org_id = shown.org_id and sealed.kind = 'deed.sealed'
+            and sealed.seq >= shown.seq and sealed.seq < shown.seq + 32
+            and (shown.kind = 'deed.sealed' and sealed.seq = shown.seq
+                or shown.action_id is null and shown.kind <> 'deed.sealed')
+        order by strpos(sealed.data, substring(shown.data from '"id":"[^"]*"')) = 0, sealed.seq
+        limit 1
+    ) as sealed on true
+    left join deed on deed.org_id = shown.org_id
+        and deed.seq = substring(sealed.data from '"seq":([0-9]+)')::bigint
+    order by shown.seq desc"#;
+const EVENT_AT: &str = "
+    with recursive search (low, high) as (
+        select 1::bigint, event_seq + 1 from org_head where org_id = $1
+        union all
+        select case when event.created_at < $2 then middle + 1 else low end,
+            case when event.created_at < $2 then high else middle end
+        from search
+        cross join lateral (select (low + high) / 2 as middle) as half
+        join event on event.org_id = $1 and event.seq = middle
+        where low < high
+    )
+    select low as place from search where low >= high";
