@@ -8,10 +8,11 @@ export const CHECKS = (
 ).split(" ");
 export const [OPEN, FAILED] = [1, 2];
 
-/** What did not pass, by check: whether it is open or failed, and why. */
+/** What did not pass, by check: whether it is open or failed, and why; and the deeds as read. */
 export class Checks {
   found = new Map();
   grade = 0;
+  deeds = [];
 
   note(check, status, why) {
     if (status > (this.found.get(check)?.status ?? 0)) this.found.set(check, { status, why });
@@ -98,7 +99,9 @@ export async function checkDeed(item, keys, take, checks) {
       need(await verifies(key.point, pae(item.type, item.payload), item.signature), "wrong signature");
     });
   }
-  return { ...body, digest: own };
+  const deed = { ...body, digest: own };
+  checks.deeds.push(deed);
+  return deed;
 }
 
 /** Returns why the key does not count for a deed of this time, if it does not. */

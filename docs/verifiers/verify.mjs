@@ -42,7 +42,7 @@ export async function verify(bytes, { keys = null, note = null, size = null } = 
   try {
     input = readInput(bytes);
   } catch (error) {
-    return { verdict: "malformed", grade: null, checks: [["input", error.message]] };
+    return { verdict: "malformed", grade: null, checks: [["input", error.message]], deeds: [] };
   }
   if (input.file) {
     await checkEvidence(input.file, input.items, trust, checks);
@@ -56,6 +56,7 @@ export async function verify(bytes, { keys = null, note = null, size = null } = 
     verdict: ["valid", "undecidable", "invalid"][worst],
     grade: worst === 0 ? [null, "signed", "chained", "checkpointed"][checks.grade] : null,
     checks: CHECKS.filter((name) => checks.found.has(name)).map((name) => [name, checks.found.get(name).why]),
+    deeds: checks.deeds,
   };
 }
 
