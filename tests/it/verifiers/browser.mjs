@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url";
 const [browser, page, cases] = process.argv.slice(2);
 const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "about:blank"];
 const chromium = spawn(browser, flags, { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+process.on("exit", () => chromium.kill());
 const [input, output] = chromium.stdio.slice(3);
 const waiting = new Map();
 const asked = new Set();
@@ -73,4 +74,4 @@ for (const line of readFileSync(cases, "utf8").trimEnd().split("\n")) {
   console.log(JSON.stringify(await show(JSON.parse(line))));
 }
 console.log(JSON.stringify([...asked]));
-chromium.kill();
+process.exit();
