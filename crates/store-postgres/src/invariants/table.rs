@@ -300,7 +300,7 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant {
         name: "budgets",
-        sentence: "a budget's counter is the sum of what running and finished calls were charged",
+        sentence: "a budget's counter is the sum of what its calls were charged and did not get back",
         takes: Takes::Org,
         sql: "
             select format('counter %s from %s: %s, its calls were charged %s',
@@ -313,7 +313,8 @@ pub const INVARIANTS: &[Invariant] = &[
                 select part ->> 'key' as key, (part ->> 'window_start')::timestamptz
                     as window_start, sum((part ->> 'used')::numeric) as used
                 from action cross join jsonb_array_elements(record::jsonb -> 'charged') as part
-                where org_id = $1 and status not in ('denied', 'cancelled', 'failed')
+                where org_id = $1 and status not in ('cancelled', 'failed')
+                    and not (status = 'denied' and approval_status is not null)
                     and (part ->> 'window_end')::timestamptz > now()
                 group by 1, 2
             ) as c using (key, window_start)
