@@ -9,6 +9,8 @@ mod bad_input;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credentials;
@@ -17,23 +19,37 @@ mod events;
 #[cfg(test)]
 mod failing;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod idempotency;
 #[cfg(test)]
 mod instances;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
+mod log;
+#[cfg(test)]
 mod offline;
 #[cfg(test)]
 mod outage;
+#[cfg(test)]
+mod policies;
 #[cfg(test)]
 mod promises;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]
+mod races;
+#[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod rolling;
+#[cfg(test)]
 mod secrets;
+#[cfg(test)]
+mod settings;
 #[cfg(test)]
 mod shutdown;
 #[cfg(test)]

@@ -49,7 +49,15 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Diff(what) => compare::diff(&what),
         Verb::Export { file, dsse: _ } => compare::export(&file),
         Verb::Check(what) => in_runtime(check::run(config, what)),
-        Verb::Policy(Policy::Lint { file }) => policy::lint(&file),
+        Verb::Policy(Policy::Lint(what)) => policy::lint(&what),
+        Verb::Policy(Policy::Test(what)) => policy::test(&what),
+        Verb::Policy(Policy::Diff(what)) => policy::diff(&what),
+        Verb::Policy(Policy::Explain(what)) => {
+            wired(config, async |wired| policy::explain(&wired.core, what).await)
+        }
+        Verb::Policy(Policy::Replay(what)) => {
+            wired(config, async |wired| policy::replay(&wired.core, what).await)
+        }
         Verb::Policy(Policy::Activate(what)) => {
             wired(config, async |wired| policy::activate(&wired.core, what).await)
         }

@@ -1,6 +1,11 @@
-//! `policy`: looks at documents, and lets one decide.
+//! `policy`: looks at documents, tests and recorded decisions, and lets a document decide.
 
-use std::path::Path;
+mod judge;
+mod recorded;
+mod report;
+
+pub(super) use judge::{diff, lint, test};
+pub(super) use recorded::{explain, replay};
 
 use admin::{Activation, By, Expected, NewPolicy, NewVersion, Untested};
 use ledger::record::PolicyMode;
@@ -13,22 +18,6 @@ use crate::{
     print,
     wire_up::chain,
 };
-
-pub(super) fn lint(file: &Path) -> Result<Exit, Failure> {
-    let text = super::read_text(file)?;
-    match policy::Policy::compile(&text) {
-        Ok(policy) => {
-            print::line(format!("{}: no errors; digest {}", file.display(), policy.digest()));
-            Ok(Exit::Ok)
-        }
-        Err(invalid) => {
-            for finding in &invalid.findings {
-                print::line(format!("{}:{finding}", file.display()));
-            }
-            Ok(Exit::FoundBad)
-        }
-    }
-}
 
 pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failure> {
     let document = super::read_text(&what.file)?;

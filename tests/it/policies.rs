@@ -1,0 +1,139 @@
+//! Policies over HTTP and by the operator's verbs: versions, tests, shadow, and a version that
+//! cannot be read.
+
+use serde_json::{Value, json};
+
+use crate::house::{Caller, House, Request, SharedHouse, name};
+
+const ALLOW_NOTES: &str = "
+schema: 1
+default: { outcome: deny, reason: Nothing else is allowed. }
+rules:
+  - { id: short, match: lab.note, when: args.mark == 'short', outcome: allow }
+  - { id: notes, match: lab.note, outcome: require_approval, reason: A person looks. }
+";
+const DENY_NOTES: &str = "
+schema: 1
+default: { outcome: deny, reason: Nothing at all. }
+rules: []
+";
+
+/// Makes a policy with one version of this document and returns the ids of both.
+async fn policy(org: &Caller, document: &str) -> (String, String) {
+    let made = org.send(Request::post("/v1/policies", &json!({ "name": name() }))).await.is(201);
+    let id = text(&made["id"]);
+    let path = format!("/v1/policies/{id}/versions");
+    let version = org.send(Request::post(&path, &json!({ "document": document }))).await.is(201);
+    (id, text(&version["id"]))
+}
+
+async fn activate(org: &Caller, (policy, version): (&str, &str), mode: &str) -> Value {
+    let body = json!({ "version": version, "mode": mode, "reason": "A test." });
+    org.send(Request::post(&format!("/v1/policies/{policy}/activate"), &body)).await.ok()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// An org of its own in the shared house, with a key for it and one for its agent.
+async fn own_org(shared: &SharedHouse) -> (Caller, Caller) {
+    let house = &shared.house;
+    let made = house.verbs.run(&["org", "create", &name()]).await;
+    let org = made.split_whitespace().next().unwrap();
+    house.verbs.run(&["agent", "create", "bot", "--org", org]).await;
+    let agent = house.verbs.run(&["key", "create", "--agent", "bot", "--org", org]).await;
+    let key = house.verbs.run(&["key", "create", "--org", org]).await;
+    (shared.service.caller(key.trim()), shared.service.caller(agent.trim()))
+}
+
+fn note(mark: &str) -> Value {
+    json!({
+        "tool": "lab.note", "args": { "mark": mark }, "mode": "proxy", "connector_type": "mcp",
+    })
+}
+
+#[tokio::test]
+async fn a_policy_made_over_http_decides_and_its_history_is_sealed() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let (org, agent) = own_org(shared).await;
+    let (id, version) = policy(&org, ALLOW_NOTES).await;
+    let activated = activate(&org, (&id, &version), "enforce").await;
+    let allowed = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    assert_eq!(allowed["status"], "authorized");
+    assert_eq!(allowed["decision"]["policy_version"], version);
+    let history = org.get("/v1/policies/activations").await.ok();
+    assert_eq!(history["data"][0], activated);
+    assert_eq!(org.get("/v1/policies/active").await.ok()["enforce"]["deed"], activated["deed"]);
+    let listed = org.get("/v1/policies?limit=1").await.ok();
+    assert_eq!((&listed["data"][0]["id"], &listed["has_more"]), (&json!(id), &json!(true)));
+    let busy = org.send(Request::delete(&format!("/v1/policies/{id}"))).await;
+    busy.error(409, "policy_active", None);
+}
+
+#[tokio::test]
+async fn a_shadow_shows_in_each_action_and_in_the_filter_and_ends() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let (org, agent) = own_org(shared).await;
+    let (id, version) = policy(&org, ALLOW_NOTES).await;
+    activate(&org, (&id, &version), "enforce").await;
+    let (id, shadow) = policy(&org, DENY_NOTES).await;
+    activate(&org, (&id, &shadow), "shadow").await;
+    let differs = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    assert_eq!(differs["decision"]["shadow"]["outcome"], "deny");
+    assert_eq!(differs["decision"]["shadow"]["policy_version"], shadow);
+    let other =
+        json!({ "tool": "lab.other", "args": {}, "mode": "proxy", "connector_type": "mcp" });
+    let same = agent.send(Request::post("/v1/actions", &other)).await;
+    let same = same.error(403, "policy_denied", None)["action"].clone();
+    assert_eq!(same["decision"]["shadow"]["outcome"], "deny");
+    let found = org.get("/v1/actions?shadow_differs=true").await.ok();
+    let ids: Vec<_> = found["data"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    assert_eq!(ids, [&differs["id"]]);
+    let end = json!({ "reason": "Seen enough." });
+    org.send(Request::post("/v1/policies/shadow/deactivate", &end)).await.ok();
+    let after = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    assert_eq!(after["decision"]["shadow"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_dry_run_agrees_with_the_gate_and_a_draft_is_judged_by_the_orgs_tools() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let org = shared.service.caller(&shared.house.org_key().await);
+    let agent = shared.house.agent(&name()).await;
+    let caller = shared.service.caller(&agent.key);
+    let args = json!({ "order": 8, "amount": 51, "reason": name() });
+    let dry = json!({ "agent": agent.id, "tool": "shop.refunds.create", "args": args });
+    let run = org.send(Request::post("/v1/policies/dry_run", &dry)).await.ok();
+    let held = caller.call("shop.refunds.create", args).await.is(202);
+    for field in ["outcome", "code", "source", "rule_id", "reason"] {
+        assert_eq!(run["decision"][field], held["decision"][field], "{field}");
+    }
+    let document = "schema: 1\ndefault: { outcome: deny }\nrules:\n  - id: big\n    \
+                    match: shop.refunds.create\n    when: args.amuont > 5\n    outcome: allow\n";
+    let body = json!({ "document": document });
+    let lint = org.send(Request::post("/v1/policies/lint", &body)).await.ok();
+    let codes: Vec<_> =
+        lint["lint"].as_array().unwrap().iter().map(|it| text(&it["code"])).collect();
+    assert!(codes.contains(&"unknown_field".to_owned()), "{lint}");
+}
+
+#[tokio::test]
+async fn a_version_that_cannot_be_read_refuses_every_call_and_health_says_so() {
+    let Some(house) = House::new("").await else { return };
+    let agent = house.agent("bot").await;
+    let mut service = house.serve().await;
+    service.caller(&agent.key).executed("lab.note", json!({ "mark": name() })).await;
+    service.kill();
+    let corrupt = "update policy_version set document = 'schema: [' where id in
+        (select version_id from policy_active where mode = 'enforce')";
+    house.control.run(corrupt).await;
+    let service = house.serve().await;
+    let caller = service.caller(&agent.key);
+    let refused = caller.call("lab.note", json!({ "mark": name() })).await;
+    let error = refused.error(403, "policy_unavailable", None);
+    assert_eq!(error["action"]["status"], "denied");
+    assert!(error["action"]["deed"].is_string());
+    let health = service.anonymous().get("/v1/health").await.ok();
+    assert_eq!(health["status"], "degraded", "{health}");
+}
