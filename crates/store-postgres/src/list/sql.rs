@@ -104,7 +104,7 @@ pub(super) const NEWEST: &str = concat!(
 
 macro_rules! agent {
     () => {
-        "agent_id = wanted.value::uuid"
+        "agent_id = wanted.value"
     };
 }
 macro_rules! tool {
@@ -144,7 +144,8 @@ macro_rules! shadow {
 }
 
 pub(super) const ALL: &str = list!("true");
-pub(super) const OF_AGENT: &str = list!(agent!());
+pub(super) const OF_AGENT: &str =
+    records!(led!("$14::text[]::uuid[], $15::text[]", concat!(agent!(), passes!()), "$4"));
 pub(super) const OF_TOOLS: &str = list!(tool!());
 pub(super) const ON_BEHALF_OF: &str = list!(person!());
 pub(super) const DECIDED: &str = list!(outcome!());
@@ -158,7 +159,8 @@ pub(super) const NAMED: &str = records!(concat!(
 ));
 
 pub(super) const PROBE_ALL: &str = probe_of!("true");
-pub(super) const PROBE_OF_AGENT: &str = probe_of!(agent!());
+pub(super) const PROBE_OF_AGENT: &str =
+    probe!(led!("$4::text[]::uuid[], $5::text[]", agent!(), "200"));
 pub(super) const PROBE_OF_TOOLS: &str = probe_of!(tool!());
 pub(super) const PROBE_ON_BEHALF_OF: &str = probe_of!(person!());
 pub(super) const PROBE_DECIDED: &str = probe_of!(outcome!());
