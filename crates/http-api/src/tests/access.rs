@@ -59,6 +59,7 @@ struct Stranger {
     action: String,
     policy: String,
     version: String,
+    deed: String,
 }
 
 impl Stranger {
@@ -71,7 +72,8 @@ impl Stranger {
             json!({ "tool": "mail.send", "args": {}, "mode": "proxy", "connector_type": "mcp" });
         let sent = request("POST", "/v1/actions", &agent.key, &[], Some(body));
         let action = house.send(sent).await.id();
-        let policy = operator.create_policy(NewPolicy::named("strange")).await.unwrap().object.id;
+        let made = operator.create_policy(NewPolicy::named("strange")).await.unwrap();
+        let (policy, deed) = (made.object.id, made.deed.to_string());
         let document = "schema: 1\ndefault: { outcome: deny }\nrules: []\n";
         let new = NewVersion::of(policy, admin::lint(document.to_owned(), &[]));
         let version = operator.create_policy_version(new).await.unwrap().object.id;
@@ -82,6 +84,7 @@ impl Stranger {
             action,
             policy: policy.to_string(),
             version: version.to_string(),
+            deed,
         }
     }
 }
@@ -148,6 +151,10 @@ fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("policy")
     } else if path.starts_with("/v1/policy_versions") {
         id("version")
+    } else if path.starts_with("/v1/deeds") {
+        id("deed")
+    } else if path.starts_with("/v1/ledger/chain_checks") {
+        id("check")
     } else {
         id("action")
     };
@@ -159,7 +166,13 @@ fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
 
 fn missing() -> BTreeMap<&'static str, String> {
     let id = |prefix: &str| format!("{prefix}_01h455vb4pex5vsknk084sn02q");
-    BTreeMap::from([("action", id("act")), ("policy", id("pol")), ("version", id("pv"))])
+    BTreeMap::from([
+        ("action", id("act")),
+        ("policy", id("pol")),
+        ("version", id("pv")),
+        ("deed", id("deed")),
+        ("check", id("chk")),
+    ])
 }
 
 #[tokio::test]
@@ -235,12 +248,15 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
 async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() {
     let house = House::new().await;
     let stranger = Stranger::beside(&house).await;
-    let (action, policy, version) = (&stranger.action, &stranger.policy, &stranger.version);
-    let foreign = BTreeMap::from([
-        ("action", action.clone()),
-        ("policy", policy.clone()),
-        ("version", version.clone()),
-    ]);
+    let mut foreign = missing();
+    for (slot, id) in [
+        ("action", &stranger.action),
+        ("policy", &stranger.policy),
+        ("version", &stranger.version),
+        ("deed", &stranger.deed),
+    ] {
+        foreign.insert(slot, id.clone());
+    }
     let mut looked_up = 0;
     for route in routes::table().iter().filter(|route| route.path.contains("{id}")) {
         for key in [&house.support.key, &house.org_key] {
