@@ -38,6 +38,16 @@ impl Evidence {
         self.told.entry(key.to_owned()).or_default().extend(answered);
     }
 
+    /// Takes over what somebody else noted.
+    pub(crate) fn extend(&mut self, other: Self) {
+        for (key, answers) in other.told {
+            self.told.entry(key).or_default().extend(answers);
+        }
+        for (id, times) in other.ran {
+            *self.ran.entry(id).or_default() += times;
+        }
+    }
+
     /// Notes that an edge ran the action of this id.
     pub(crate) fn edge_ran(&mut self, id: &str) {
         *self.ran.entry(*id.parse::<ActionId>().unwrap().as_uuid()).or_default() += 1;

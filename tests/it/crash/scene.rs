@@ -100,7 +100,7 @@ impl Scene {
 }
 
 fn edge_report(action: &Value) -> Request {
-    report(action, json!({ "result": "done" })).keyed("report")
+    report(action, json!({ "result": "done" })).keyed(action["id"].as_str().unwrap())
 }
 
 fn is_replay(answer: &Answer) -> bool {

@@ -128,7 +128,8 @@ impl Client {
         let is_edge = matches!(kind, Kind::Edge);
         if is_edge && action["status"] == "authorized" {
             self.oracle.runs(&action);
-            let report = report(&action, json!({ "result": "done" })).keyed("report");
+            let report =
+                report(&action, json!({ "result": "done" })).keyed(&format!("{key} report"));
             self.answered(key, report).await;
         }
     }
