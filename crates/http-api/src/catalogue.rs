@@ -93,7 +93,7 @@ macro_rules! catalogue {
 #[rustfmt::skip]
 catalogue! {
     ValidationFailed       "validation_failed"       [400, 422] InvalidRequest "The request is malformed." "Read `message` and correct what `param` names. A malformed `Service-` header is 422, everything else 400. Nothing was recorded."
-    PolicyInvalid          "policy_invalid"          [400] InvalidRequest "The policy document has errors." "Correct the findings, each of which names its line. Nothing was stored."
+    PolicyInvalid          "policy_invalid"          [400] InvalidRequest "The policy document has errors." "Correct the findings in `error.lint`, each of which names its line. Nothing was stored."
     VersionUnsupported     "version_unsupported"     [400] InvalidRequest "The `Service-Version` header names a version that this server does not serve." "Leave the header out, or send one of the versions that `GET /v1/version` lists."
     EgressRefused          "egress_refused"          [400] InvalidRequest "The address may not be reached from here." "Use a public address, or ask the operator to allow its network."
     Unauthenticated        "unauthenticated"         [401] Authentication "The API key is missing, not valid, revoked or expired." "Send `Authorization: Bearer` and a live key. Nothing was recorded."
@@ -144,7 +144,7 @@ catalogue! {
     LastOwner              "last_owner"              [409] InvalidRequest "An org always has an owner." "Make another member an owner first."
     AlreadyMember          "already_member"          [409] InvalidRequest "This person is a member." "Nothing is left to do."
     PolicyActive           "policy_active"           [409] InvalidRequest "The policy is active." "Activate another one first."
-    PolicyTestsFailed      "policy_tests_failed"     [409] InvalidRequest "The policy's own tests fail under this version." "Correct the version or the tests."
+    PolicyTestsFailed      "policy_tests_failed"     [409] InvalidRequest "The policy's own tests fail under this version." "Read `error.tests` for the cases that failed; correct the version or the tests."
     WitnessNotReady        "witness_not_ready"       [409] InvalidRequest "The governed database is not prepared for the witness." "Run the setup that the connector names."
     SessionOpen            "session_open"            [409] InvalidRequest "The watched session has not ended." "End it first."
     SessionGap             "session_gap"             [409] InvalidRequest "The watched session has a gap in its evidence." "Accept the gap in words, or watch again."
