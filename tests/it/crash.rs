@@ -154,13 +154,13 @@ async fn the_check_of_a_crash_finds_what_does_not_agree() {
                     update service.ledger set action_id = 'act_00000000000000000000000000'
                     where action_id = (select min(action_id) from service.ledger)";
     house.governed.run(tampered).await;
-    house.control.run("update idempotency set action_id = org_id where key = 'twice'").await;
+    house.control.run("update policy_active set digest = sha256('another')").await;
     evidence.note("kept", Some(serde_json::json!({ "id": "act_other", "deed": "deed_other" })));
     let found = evidence.violations(&house, &caller).await.join("\n");
     for violation in [
         "`twice` ran 2 times",
         "`unheard of` ran without a record",
-        "the record breaks \"idempotency\"",
+        "the record breaks \"policy\"",
         "`gone` is (\"executed\", Some(\"succeeded\")) and left 0 rows",
         "`act` of 00000000-0000-0000-0000-000000000000 has no record",
         "`kept` was answered with several actions",
