@@ -1,10 +1,12 @@
 //! `cargo xtask bench`: the release build of service and benchmark, beside a PostgreSQL of their
-//! own. What is measured and printed is the benchmark's own work.
+//! own; or the policy engine beside its peers, which needs neither. What is measured and printed is
+//! the benchmark's own work.
 
 use std::process::Command;
 
 use crate::failure::Result;
 use crate::pg::{Consent, Launcher};
+use crate::process;
 use crate::test;
 use crate::workspace::{Build, Workspace};
 
@@ -12,9 +14,16 @@ use crate::workspace::{Build, Workspace};
 const LISTS: &str = "lists";
 /// The benchmark of sealing and checking, which takes no service either.
 const DEEDS: &str = "deeds";
+/// The benchmark of the policy engine, in a workspace of its own.
+const POLICY: &str = "policy";
 
 /// Runs the benchmark with the arguments.
 pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String]) -> Result<()> {
+    if let Some((name, rest)) = arguments.split_first()
+        && name == POLICY
+    {
+        return policy(workspace, rest);
+    }
     let launcher = Launcher::find(consent)?;
     if arguments.first().is_some_and(|name| name == LISTS) {
         // It measures the store alone, without a service.
@@ -27,4 +36,12 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
         command.env("CHANCERY_BIN", workspace.build_service(Build::Release)?);
     }
     test::on_a_cluster(workspace, &launcher, &mut command)
+}
+
+/// Builds the peers, which takes minutes the first time, and measures.
+fn policy(workspace: &Workspace, arguments: &[String]) -> Result<()> {
+    let folder = workspace.root().join("bench").join("policy-peers");
+    let mut command = Command::new("cargo");
+    command.args(["run", "--release", "--quiet", "--locked", "--"]).args(arguments);
+    process::run(command.current_dir(folder))
 }

@@ -2,11 +2,11 @@
 //!
 //! Reading collects everything that is wrong; a [`Document`] exists only when nothing is.
 
-mod approval;
-mod budget;
+pub(crate) mod approval;
+pub(crate) mod budget;
 pub(crate) mod place;
 pub(crate) mod reader;
-mod rules;
+pub(crate) mod rules;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -32,6 +32,10 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub const MAX_RULES: usize = 5_000;
 /// The most nodes of all expressions of a document together.
 pub const MAX_EXPRESSION_NODES: usize = 200_000;
+
+/// The keys of a document.
+pub(crate) const KEYS: [&str; 6] =
+    ["schema", "default", "constants", "rules", "budgets", "approvals"];
 
 /// A policy document that can be used.
 #[derive(Clone)]
@@ -235,7 +239,6 @@ pub fn parse(text: &str) -> Result<Document, Invalid> {
 }
 
 fn read(reader: &mut Reader<'_>, root: &Node) -> Option<Document> {
-    const KEYS: [&str; 6] = ["schema", "default", "constants", "rules", "budgets", "approvals"];
     let path = Path::Root;
     let fields = reader.map(root, &path, &KEYS)?;
     let schema = fields.need(reader, "schema");

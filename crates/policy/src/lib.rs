@@ -7,6 +7,11 @@
 //! the decision as [`Charge`]s for whoever keeps the counters. `docs/policy-language.md` tells how
 //! documents are written.
 //!
+//! Around that stand [`lint`] (what a document does not mean to say, proved and with examples),
+//! [`diff`] (what two versions decide differently), [`replay`] (what a version would have said of
+//! recorded calls), [`explain`] (how a decision came about), [`visibility`] (whether an agent sees a
+//! tool) and [`read_suite`] (tests that authors write).
+//!
 //! ```
 //! use chancery_policy::{Agent, Call, CallFacts, Policy, decide};
 //!

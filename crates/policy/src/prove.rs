@@ -11,6 +11,7 @@ mod ask;
 mod compare;
 mod cube;
 mod domain;
+mod reading;
 mod split;
 mod term;
 mod texts;

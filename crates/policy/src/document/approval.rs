@@ -11,13 +11,17 @@ use super::{
 };
 use crate::{error::Code, tree::Data};
 
+/// The keys of `approval`.
+pub(crate) const KEYS: [&str; 7] =
+    ["from", "count", "expires_in", "exclude", "show", "estimate", "assurance"];
+/// The keys of `approvals`.
+pub(crate) const POLICY_KEYS: [&str; 1] = ["expires_in"];
+
 const MOST_PEOPLE: i64 = 5;
 const MOST_ENTRIES: usize = 50;
 
 /// Reads who must say yes.
 pub(super) fn clause(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Clause> {
-    const KEYS: [&str; 7] =
-        ["from", "count", "expires_in", "exclude", "show", "estimate", "assurance"];
     let fields = reader.map(field.node, &field.path, &KEYS)?;
     let from = texts(reader, fields.find("from"), approver);
     let show = texts(reader, fields.find("show"), shown);
@@ -38,7 +42,7 @@ pub(super) fn clause(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Claus
 /// Reads what holds for every approval of the policy.
 pub(super) fn policy_wide(reader: &mut Reader<'_>, field: Option<Field<'_>>) -> Option<Duration> {
     let field = field?;
-    let fields = reader.map(field.node, &field.path, &["expires_in"])?;
+    let fields = reader.map(field.node, &field.path, &POLICY_KEYS)?;
     reader.span(fields.find("expires_in"))
 }
 

@@ -11,6 +11,11 @@ use crate::{
     tree::{Data, Mark, Node},
 };
 
+/// The keys of a budget.
+pub(crate) const KEYS: [&str; 6] = ["id", "match", "per", "window", "count", "cost"];
+/// The keys of `cost`.
+pub(crate) const COST_KEYS: [&str; 4] = ["amount", "currency", "limit", "unit"];
+
 /// How long a budget adds up before it starts anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Window {
@@ -64,7 +69,6 @@ pub(super) fn budgets(reader: &mut Reader<'_>, field: Option<Field<'_>>) -> Vec<
 }
 
 fn budget(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Budget> {
-    const KEYS: [&str; 6] = ["id", "match", "per", "window", "count", "cost"];
     let fields = reader.map(node, path, &KEYS)?;
     let id = fields.need(reader, "id");
     let id = reader.id(id);
@@ -122,7 +126,7 @@ fn count(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<u64> {
 }
 
 fn cost(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Cost> {
-    let fields = reader.map(field.node, &field.path, &["amount", "currency", "limit", "unit"])?;
+    let fields = reader.map(field.node, &field.path, &COST_KEYS)?;
     let amount = fields.need(reader, "amount");
     let amount = reader.expression(amount, expr::amount);
     let currency = fields.find("currency");

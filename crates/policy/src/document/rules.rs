@@ -16,6 +16,11 @@ use crate::{
     tree::{Mark, Node},
 };
 
+/// The keys of a rule.
+pub(crate) const KEYS: [&str; 6] = ["id", "match", "when", "outcome", "reason", "approval"];
+/// The keys of `default`.
+pub(crate) const DEFAULT_KEYS: [&str; 3] = ["outcome", "reason", "approval"];
+
 pub(super) const OUTCOMES: [(&str, DecisionOutcome); 3] = [
     (DecisionOutcome::Allow.as_str(), DecisionOutcome::Allow),
     (DecisionOutcome::Deny.as_str(), DecisionOutcome::Deny),
@@ -51,7 +56,6 @@ fn rule(
     (node, path): (&Node, &Path<'_>),
     expires_in: Option<Duration>,
 ) -> Option<Rule> {
-    const KEYS: [&str; 6] = ["id", "match", "when", "outcome", "reason", "approval"];
     let fields = reader.map(node, path, &KEYS)?;
     let id = fields.need(reader, "id");
     let id = reader.id(id);
@@ -72,7 +76,7 @@ pub(super) fn fallback(
     field: Field<'_>,
     expires_in: Option<Duration>,
 ) -> Option<Fallback> {
-    let fields = reader.map(field.node, &field.path, &["outcome", "reason", "approval"])?;
+    let fields = reader.map(field.node, &field.path, &DEFAULT_KEYS)?;
     let reason = reader.reason(fields.find("reason")).map(Arc::from);
     let (outcome, approval) = ending(reader, &fields)?;
     Some(Fallback { outcome, reason, asks: ApprovalClause::of(outcome, approval, expires_in) })

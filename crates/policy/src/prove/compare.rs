@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 
 use super::{
     domain::{Edge, Limit, Scalar, ordered_with},
-    split::{Splitter, Step, Want, Way, texts},
+    reading::texts,
+    split::{Splitter, Step, Want, Way},
     term::{Term, key, plain},
     witness,
 };

@@ -4,7 +4,7 @@ use model::{DecisionCode, Mode};
 use serde_json::Value;
 
 use super::{decide_with, policy};
-use crate::{CallFacts, Policy, read_suite};
+use crate::{CallFacts, Policy, Unknown, lint, parse, read_suite};
 
 /// One line of a table of calls in the docs.
 fn documented_call(policy: &Policy, line: &str) -> Option<(String, String)> {
@@ -24,10 +24,14 @@ fn documented_call(policy: &Policy, line: &str) -> Option<(String, String)> {
 #[test]
 fn the_documented_policies_decide_as_the_document_says() {
     let text = include_str!("../../../../docs/policy-language.md");
-    let mut calls = 0;
+    let (mut calls, mut policies) = (0, 0);
     for section in text.split("```yaml\n").skip(1) {
         let (document, rest) = section.split_once("```").unwrap();
-        let policy = policy(document);
+        let parsed = parse(document).unwrap();
+        policies += 1;
+        let found = lint(&parsed, &Unknown, &Unknown);
+        assert_eq!(found, [], "{document}");
+        let policy = Policy::from(parsed);
         for line in rest.lines().take_while(|line| !line.starts_with("## ")) {
             if let Some((found, told)) = documented_call(&policy, line) {
                 assert_eq!(found, told, "{line}");
@@ -35,7 +39,7 @@ fn the_documented_policies_decide_as_the_document_says() {
             }
         }
     }
-    assert_eq!(calls, 16, "every table of calls is read");
+    assert_eq!((policies, calls), (10, 45), "every policy and table of calls is read");
 }
 
 #[test]

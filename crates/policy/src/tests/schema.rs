@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{BUDGETS, REFUNDS};
-use crate::{Excluded, Policy, STARTER, Window, document::Per, parse};
+use crate::{
+    Excluded, Policy, STARTER, Window,
+    document::{self, Per, approval, budget, rules},
+    parse,
+};
 
 fn schema() -> Value {
     serde_json::from_str(include_str!("../../../../docs/policy.schema.json")).unwrap()
@@ -64,4 +68,28 @@ fn the_published_schema_has_the_words_of_the_reader() {
     let exclude = "/$defs/approval/properties/exclude/items/enum";
     assert_eq!(words(exclude), Excluded::ALL.map(Excluded::as_str));
     assert_eq!(words("/$defs/outcome/enum"), model::DecisionOutcome::WORDS);
+}
+
+#[test]
+fn every_key_that_the_reader_takes_is_in_the_published_schema_and_no_other() {
+    let schema = schema();
+    let table: [(&str, &[&str]); 7] = [
+        ("", &document::KEYS),
+        ("/properties/default", &rules::DEFAULT_KEYS),
+        ("/properties/rules/items", &rules::KEYS),
+        ("/properties/budgets/items", &budget::KEYS),
+        ("/properties/budgets/items/properties/cost", &budget::COST_KEYS),
+        ("/properties/approvals", &approval::POLICY_KEYS),
+        ("/$defs/approval", &approval::KEYS),
+    ];
+    for (place, keys) in table {
+        let part = schema.pointer(place).unwrap();
+        assert_eq!(part["additionalProperties"], json!(false), "{place}");
+        let mut known: Vec<&str> =
+            part["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let mut keys = keys.to_vec();
+        known.sort_unstable();
+        keys.sort_unstable();
+        assert_eq!(known, keys, "{place}");
+    }
 }

@@ -1,0 +1,125 @@
+//! This engine, and what only it does.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use model::{DecisionOutcome, Mode, SideEffect, Timestamp};
+use policy::{
+    Agent, Call, CallFacts, Catalog, KnownTool, Policy, Record, Recorded, Sample, Unknown, decide,
+    lint, parse, replay, visibility,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    Engine,
+    measure::cost,
+    table::line,
+    workload::{AGENT, Kind, TOOL, Workload},
+};
+
+struct Ours {
+    policy: Policy,
+    args: Value,
+    agent: Agent,
+}
+
+impl Engine for Ours {
+    fn decide(&mut self) -> Option<usize> {
+        let facts = CallFacts::new(TOOL, Mode::Gateway);
+        let call = Call {
+            args: &self.args,
+            agent: &self.agent,
+            call: facts,
+            now: Timestamp::EPOCH,
+            zone: Call::UTC,
+        };
+        let decision = decide(&self.policy, &call);
+        decision.rule_id.as_deref().and_then(|id| id.strip_prefix('r')?.parse().ok())
+    }
+}
+
+pub(crate) fn whole(workload: &Workload) -> Box<dyn Engine> {
+    let policy = Policy::compile(&workload.document()).expect("the workload is a policy");
+    Box::new(Ours { policy, args: workload.args.clone(), agent: agent() })
+}
+
+fn agent() -> Agent {
+    Agent {
+        id: "agt_00000000000000000000000001".parse().expect("an id"),
+        name: AGENT.to_owned(),
+        labels: BTreeMap::from([("team".to_owned(), "pay".to_owned())]),
+    }
+}
+
+/// The tools that the full lint is judged against.
+struct Tools;
+
+impl Catalog for Tools {
+    fn tools(&self) -> Vec<KnownTool> {
+        let schema = json!({ "type": "object",
+            "required": ["amount", "currency", "table", "count", "customer"],
+            "properties": {
+                "amount": { "type": "integer" }, "currency": { "type": "string" },
+                "table": { "type": "string" }, "count": { "type": "integer" },
+                "customer": { "type": "object", "required": ["email"],
+                    "properties": { "email": { "type": "string" } } } } });
+        let schema = Arc::new(schema);
+        let names = (0..50).map(|number| format!("pg-main.orders_{number}"));
+        names
+            .chain([TOOL.to_owned()])
+            .map(|name| KnownTool {
+                name,
+                input_schema: Arc::clone(&schema),
+                side_effect: Some(SideEffect::Write),
+            })
+            .collect()
+    }
+}
+
+/// Prints what loading, lint, lists of tools and replays cost.
+pub(crate) fn print_the_rest() {
+    println!("\n| what | found | aim |\n|---|---|---|");
+    let text = Workload::new(Kind::Mixed, 2_000).document();
+    let compile = cost(|| Policy::compile(&text).map(drop));
+    line("read and compile 2000 rules", &millis(compile.nanos), "30 ms");
+    for kind in [Kind::Mixed, Kind::Dense, Kind::Hostile] {
+        let text = Workload::new(kind, 2_000).document();
+        let document = parse(&text).expect("a policy");
+        let mut found = 0;
+        let linted = cost(|| found = lint(&document, &Tools, &Unknown).len());
+        let what = format!("full lint of 2000 rules, {kind:?}, 51 tools ({found} findings)");
+        line(&what, &millis(linted.nanos), "2 s");
+    }
+    let policy = Policy::compile(&text).expect("a policy");
+    let names: Vec<String> = (0..500).map(|number| format!("pg-main.orders_{number}")).collect();
+    let resolved = cost(|| names.iter().map(|name| visibility(&policy, name)).count());
+    line("resolve 500 tools", &format!("{:.0} µs", resolved.nanos / 1e3), "50 µs");
+    let records = records(10_000);
+    let replayed = cost(|| replay(&policy, &records).differences());
+    let rate = 1e9 / (replayed.nanos / 10_000.0);
+    line("replay", &format!("{rate:.0} decisions/s"), "150,000");
+    let mut kept = None;
+    let memory = allocation_counter::measure(|| kept = Policy::compile(&text).ok());
+    let kept_bytes = memory.bytes_current as f64 / 1024.0 / 1024.0;
+    line("memory of 2000 rules compiled", &format!("{kept_bytes:.1} MiB"), "");
+    drop(kept);
+}
+
+fn records(count: usize) -> Vec<Record> {
+    let args = Workload::new(Kind::Mixed, 1).args;
+    (0..count)
+        .map(|number| {
+            let mut sample = Sample::new(TOOL, agent(), Timestamp::EPOCH);
+            sample.args = args.clone();
+            Record::Decided(Box::new(Recorded {
+                action: format!("act_{number}"),
+                call: Ok(sample),
+                outcome: DecisionOutcome::Allow,
+                code: None,
+            }))
+        })
+        .collect()
+}
+
+fn millis(nanos: f64) -> String {
+    format!("{:.1} ms", nanos / 1e6)
+}
