@@ -40,7 +40,9 @@ pub(crate) enum Verb {
         check: bool,
     },
     /// Measure the release build beside PostgreSQL's own benchmark.
-    #[command(override_usage = "cargo xtask bench [--yes] <gate> [what the benchmark takes]")]
+    #[command(
+        override_usage = "cargo xtask bench [--yes] <gate|deeds|policy> [what the benchmark takes]"
+    )]
     Bench {
         /// Install PostgreSQL without asking.
         #[arg(long)]
