@@ -51,8 +51,8 @@ async fn what_the_settings_say_is_what_the_service_does() {
     let service = house.serve().await;
     let caller = service.caller(&house.agent("set").await.key);
     the_gate_waits_and_measures_as_it_is_told(&caller).await;
-    let held =
-        caller.call("shop.refunds.create", json!({ "order": 3, "amount": 999, "reason": "r" }));
+    let held = caller
+        .call("shop.refunds.create", json!({ "order": 10, "amount": 60, "reason": "broken" }));
     let held = held.await.is(202);
     assert_eq!(between(&held["created_at"], &held["approval"]["expires_at"]), 120_000);
     let authorized = caller.send(Request::post("/v1/actions", &edge_call(&json!({})))).await.ok();
