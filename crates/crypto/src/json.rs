@@ -42,6 +42,12 @@ pub fn canonical(value: &Value) -> Vec<u8> {
     written.unwrap_or_default()
 }
 
+/// Returns the RFC 8785 form by the general canonicalizer, however plain the value is: what every
+/// faster way is held to.
+pub fn canonical_generally(value: &Value) -> Vec<u8> {
+    serde_json_canonicalizer::to_vec(value).unwrap_or_default()
+}
+
 /// Returns whether sorted `serde_json` output is the canonical form already, which costs a third
 /// of sorting anew: numbers are integers, and the order of bytes in the keys is that of UTF-16.
 fn is_plain(value: &Value) -> bool {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     canonical,
-    content::{Actor, Content, Subject},
+    content::{ActionContent, Actor, AdminContent, AmendmentContent, Content, Subject},
     text::{LogOrigin, Thumbprint},
 };
 
@@ -28,6 +28,7 @@ pub enum Format {
 
 /// The signed body of a deed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "BodyForm")]
 pub struct Body {
     /// The format.
     pub format: Format,
@@ -56,6 +57,58 @@ pub struct Body {
     /// What happened.
     #[serde(flatten)]
     pub content: Content,
+}
+
+/// The members of [`Body`] as they are read: the contents side by side, so that none has to be
+/// kept aside until its name is known.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BodyForm {
+    format: Format,
+    id: DeedId,
+    kind: DeedKind,
+    org: OrgId,
+    livemode: bool,
+    log: LogOrigin,
+    seq: u64,
+    prev: Digest,
+    issued_at: Timestamp,
+    key_id: Thumbprint,
+    actor: Actor,
+    subject: Subject,
+    action: Option<Box<ActionContent>>,
+    admin: Option<AdminContent>,
+    amendment: Option<Box<AmendmentContent>>,
+}
+
+impl TryFrom<BodyForm> for Body {
+    type Error = &'static str;
+
+    fn try_from(form: BodyForm) -> Result<Self, Self::Error> {
+        let content = match (form.action, form.admin, form.amendment) {
+            (Some(action), None, None) => Content::Action(action),
+            (None, Some(admin), None) => Content::Admin(admin),
+            (None, None, Some(amendment)) => Content::Amendment(amendment),
+            _ => return Err("a deed has the content of one kind"),
+        };
+        let BodyForm { format, id, kind, org, livemode, log, seq, prev, issued_at, .. } = form;
+        let BodyForm { key_id, actor, subject, .. } = form;
+        Ok(Self {
+            format,
+            id,
+            kind,
+            org,
+            livemode,
+            log,
+            seq,
+            prev,
+            issued_at,
+            key_id,
+            actor,
+            subject,
+            content,
+        })
+    }
 }
 
 /// A body that is not one of ours.

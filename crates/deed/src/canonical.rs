@@ -88,6 +88,11 @@ impl Writer {
 
     fn escaped(&mut self, text: &str) -> Result<(), Fault> {
         let mut rest = text.as_bytes();
+        // Looking at every byte, whatever it finds, is what compilers make fast.
+        if !rest.iter().fold(false, |any, byte| any | needs_escape(*byte)) {
+            self.out.extend_from_slice(rest);
+            return Ok(());
+        }
         while let Some(place) = rest.iter().position(|byte| needs_escape(*byte)) {
             let (plain, after) = rest.split_at(place);
             self.out.extend_from_slice(plain);

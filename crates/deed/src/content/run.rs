@@ -1,7 +1,7 @@
 //! How an action ended: the run and what the witness made of it, or that there was none.
 
 use model::{Attestation, ExecutionStatus, Level, Status, Timestamp, Verdict, WitnessMethod};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::{
     commitment::Commitment,
@@ -12,8 +12,8 @@ use crate::{
 ///
 /// A tool that never ran has neither execution nor witness, and one that ran has both: the type
 /// leaves no other way.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(into = "EndingForm", try_from = "EndingForm")]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "EndingForm")]
 pub enum Ending {
     /// The tool ran, or may have.
     Ran(Box<Run>),
@@ -64,21 +64,21 @@ impl Run {
 }
 
 /// The members of [`Ending`] as they are signed.
-#[derive(Serialize, Deserialize)]
+#[derive(Deserialize)]
 struct EndingForm {
     status: Status,
     execution: Option<Execution>,
     witness: Option<Witness>,
 }
 
-impl From<Ending> for EndingForm {
-    fn from(ending: Ending) -> Self {
-        let status = ending.status();
-        let (execution, witness) = match ending {
-            Ending::Ran(run) => (Some(run.execution), Some(run.witness)),
-            Ending::Denied | Ending::Cancelled => (None, None),
-        };
-        Self { status, execution, witness }
+impl Serialize for Ending {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let run = self.run();
+        let mut form = serializer.serialize_struct("Ending", 3)?;
+        form.serialize_field("execution", &run.map(|run| &run.execution))?;
+        form.serialize_field("status", &self.status())?;
+        form.serialize_field("witness", &run.map(|run| &run.witness))?;
+        form.end()
     }
 }
 
