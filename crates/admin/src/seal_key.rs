@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use deed::{KeySet, SealKey, SealKeys, Thumbprint, Word};
+use deed::{KeySet, SealKey, SealKeys, Standing, Thumbprint, Word};
 use model::{EventType, Timestamp};
 
 use crate::{Admin, By, ChangeError, Changed, OPERATOR_ORG, SealKeyError, SealKeyStore};
@@ -44,14 +44,15 @@ pub struct Revocation {
 pub struct Registered {
     /// Every key.
     pub set: KeySet,
-    /// The keys that were not registered before, to be told by [`Admin::seal_key_registered`].
+    /// The keys that were not registered before, or not for this time, to be told by [`Admin::seal_key_registered`].
     pub new: Vec<SealKey>,
 }
 
 /// Registers the loaded keys that are not registered yet.
 ///
 /// The first key of a purpose counts from `now` on. A further one is introduced by a loaded older
-/// key of its purpose, if one still counts.
+/// key of its purpose, if one still counts. What is to count at once may be registered already, as
+/// long as it does not count yet.
 pub async fn register_seal_keys(
     store: &dyn SealKeyStore,
     loaded: &SealKeys,
@@ -64,14 +65,21 @@ pub async fn register_seal_keys(
     };
     let new: Vec<SealKey> = loaded
         .keys()
-        .filter(|(_, private)| known.find(&deed::thumbprint(private.public())).is_none())
+        .filter(|(_, private)| {
+            known.find(&deed::thumbprint(private.public())).is_none_or(|key| match activation {
+                Activation::Ahead => false,
+                // What does not count yet has signed nothing, so it may as well count now.
+                Activation::AtOnce => key.standing(now) == Standing::Published,
+            })
+        })
         .map(|(purpose, private)| {
             let first = SealKey::new(*private.public(), purpose, now);
             unregistered(&known, loaded, (first, activated_at))
         })
         .collect();
     // Nothing is written that would spoil the set for every reader.
-    KeySet::new([known.keys(), &new].concat())?;
+    let kept = known.keys().iter().filter(|key| new.iter().all(|new| new.kid() != key.kid()));
+    KeySet::new(kept.chain(&new).cloned().collect())?;
     for key in &new {
         store.put_seal_key(key).await?;
     }

@@ -471,7 +471,8 @@ pub enum Keys {
     },
     /// Let a key sign nothing new; what it signed stays valid.
     Retire {
-        /// The key's id.
+        /// The key's id, which may begin with a hyphen.
+        #[arg(allow_hyphen_values = true)]
         kid: Thumbprint,
         /// From when on, at least 15 seconds ahead; as soon as may be by default.
         #[arg(long, value_name = "TIME")]
@@ -479,7 +480,8 @@ pub enum Keys {
     },
     /// Let a key count for nothing, not even for what it signed before.
     Revoke {
-        /// The key's id.
+        /// The key's id, which may begin with a hyphen.
+        #[arg(allow_hyphen_values = true)]
         kid: Thumbprint,
         /// Why, as a word such as `key_compromise`.
         #[arg(long, value_name = "WORD")]

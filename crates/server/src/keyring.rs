@@ -25,11 +25,6 @@ impl Keyring {
         Self { written: written(file), file: file.to_owned() }
     }
 
-    /// Returns where the file is.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Puts the keys to work that are in the file and registered now; returns whether any of that
     /// was new. Where something is wrong with them, the old ones stay at work.
     pub async fn renew(&mut self, core: &Core) -> Result<bool, Failure> {

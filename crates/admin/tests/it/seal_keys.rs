@@ -128,6 +128,20 @@ async fn a_key_registered_at_once_counts_and_is_introduced() {
 }
 
 #[tokio::test]
+async fn a_key_that_waits_for_its_time_can_be_let_count_at_once() {
+    let (store, old, new) = (empty(), pem(), pem());
+    register_seal_keys(&store, &loaded(old.expose()), (START, Ahead)).await.unwrap();
+    let both = loaded(&format!("{}{}", old.expose(), new.expose()));
+    let waiting = register_seal_keys(&store, &both, (START, Ahead)).await.unwrap();
+    let hurried = register_seal_keys(&store, &both, (START, AtOnce)).await.unwrap();
+    assert_eq!(hurried.new.len(), 2);
+    assert_eq!(hurried.set.keys().len(), waiting.set.keys().len());
+    assert!(hurried.set.keys().iter().all(|key| key.standing(START) == Standing::Active));
+    let again = register_seal_keys(&store, &both, (START, AtOnce)).await.unwrap();
+    assert_eq!(again.new, vec![]);
+}
+
+#[tokio::test]
 async fn a_retired_key_signs_nothing_new_and_its_deeds_stay_valid() {
     let (world, [old, new]) = rotated().await;
     let at = START + RETIRED_AFTER;

@@ -2,39 +2,48 @@
 
 use std::{path::Path, time::Duration};
 
-use admin::{Changed, RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError};
+use admin::{Changed, RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError, SealKeyStore};
 use crypto::SystemEntropy;
-use deed::{SealKey, SealKeys, Standing, Thumbprint};
+use deed::{KeySet, SealKey, SealKeys, Standing, Thumbprint};
 use model::{Clock, Timestamp};
 
 use super::load;
 use crate::{
     cli::Keys,
     clock::SystemClock,
+    core::Stores,
     exit::{Exit, Failure},
     print, secrets,
-    settings::LogLevel,
+    settings::{LogLevel, Settings},
     telemetry,
-    wire_up::{Wired, chain, seal_keys, wire_up_with},
+    wire_up::{Wired, chain, open_store, seal_keys, wire_up_with},
 };
 
 /// Does what the operator asked of the seal keys.
 pub(super) async fn run(config: Option<&Path>, what: Keys) -> Result<Exit, Failure> {
+    let activation_asked = matches!(what, Keys::Activate { .. });
     let activation = match &what {
         Keys::New { out } => return new(out),
+        Keys::List => return list(&quiet(config)?).await,
         Keys::Activate { at_once: true } => SealKeyActivation::AtOnce,
-        Keys::Activate { at_once: false }
-        | Keys::Retire { .. }
-        | Keys::Revoke { .. }
-        | Keys::List => SealKeyActivation::Ahead,
+        Keys::Activate { at_once: false } | Keys::Retire { .. } | Keys::Revoke { .. } => {
+            SealKeyActivation::Ahead
+        }
     };
-    let settings = load(config)?;
-    telemetry::start(settings.env, LogLevel::quiet());
+    let settings = quiet(config)?;
     // Whatever the file has that is not registered is registered by this.
     let wired = wire_up_with(&settings, activation).await?;
     let ended = act(&wired, what).await;
     wired.tasks.idle().await;
-    ended
+    ended?;
+    if activation_asked { list(&settings).await } else { Ok(Exit::Ok) }
+}
+
+/// Returns the settings, with nothing said but what goes wrong.
+fn quiet(config: Option<&Path>) -> Result<Settings, Failure> {
+    let settings = load(config)?;
+    telemetry::start(settings.env, LogLevel::quiet());
+    Ok(settings)
 }
 
 fn new(out: &Path) -> Result<Exit, Failure> {
@@ -49,34 +58,41 @@ fn new(out: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-async fn act(wired: &Wired, what: Keys) -> Result<Exit, Failure> {
+async fn act(wired: &Wired, what: Keys) -> Result<(), Failure> {
     let admin = &wired.core.admin;
     match what {
-        Keys::New { out } => return new(&out),
-        Keys::Activate { .. } | Keys::List => list(wired).await?,
+        // Being wired up was all that it takes.
+        Keys::New { .. } | Keys::Activate { .. } | Keys::List => Ok(()),
         Keys::Retire { kid, at } => {
             // A second more than is asked for, which may pass on the way.
             let soon = SystemClock.now() + RETIRED_AFTER + Duration::from_secs(1);
-            told(admin.retire_seal_key(&kid, at.unwrap_or(soon)).await)?;
+            told(admin.retire_seal_key(&kid, at.unwrap_or(soon)).await)
         }
         Keys::Revoke { kid, reason, compromised_since } => {
-            told(admin.revoke_seal_key(&kid, Revocation { reason, compromised_since }).await)?;
+            told(admin.revoke_seal_key(&kid, Revocation { reason, compromised_since }).await)
         }
     }
-    Ok(Exit::Ok)
 }
 
-async fn list(wired: &Wired) -> Result<(), Failure> {
-    let set = wired.core.admin.key_set().await.map_err(|error| failure(&error))?;
-    let file = seal_keys::read(wired.keyring.file())?;
-    let loaded: Vec<Thumbprint> =
-        file.keys().map(|(_, key)| deed::thumbprint(key.public())).collect();
-    let now = seal_keys::database_time(&wired.core.stores).await?;
+/// Prints every registered key, and changes nothing.
+async fn list(settings: &Settings) -> Result<Exit, Failure> {
+    let database = settings.database.as_ref();
+    let database = database.ok_or_else(|| Failure::usage("set `SERVICE_DATABASE_URL`"))?;
+    let store = open_store(settings, database).await?;
+    let registered = store.seal_keys().await.map_err(|error| Failure::internal(chain(&error)))?;
+    let set = KeySet::new(registered).map_err(Failure::internal)?;
+    let file = settings.seal_key_file.as_deref().map(seal_keys::read).transpose()?;
+    let loaded: Vec<Thumbprint> = file
+        .iter()
+        .flat_map(SealKeys::keys)
+        .map(|(_, key)| deed::thumbprint(key.public()))
+        .collect();
+    let now = seal_keys::database_time(&Stores::of(&store)).await?;
     for key in set.keys() {
         let here = if loaded.contains(&key.kid()) { "" } else { "  not in the seal key file" };
         print::line(format!("{}{here}", described(key, now)));
     }
-    Ok(())
+    Ok(Exit::Ok)
 }
 
 fn told(changed: Result<Changed<SealKey>, SealKeyError>) -> Result<(), Failure> {

@@ -74,6 +74,15 @@ fn the_command_line_is_consistent() {
 }
 
 #[test]
+fn a_key_id_may_begin_with_a_hyphen() {
+    let kid = format!("-{}", "A".repeat(42));
+    for words in [vec!["retire", &kid], vec!["revoke", &kid, "--reason", "key_compromise"]] {
+        let words = ["chancery", "keys"].into_iter().chain(words);
+        assert!(Cli::try_parse_from(words).is_ok());
+    }
+}
+
+#[test]
 fn verify_ends_with_the_verdict() {
     let (folder, log) = (Folder::new("verify"), log());
     let keys = folder.put("keys.json", &log.keys);
@@ -108,6 +117,114 @@ fn verify_ends_with_the_verdict() {
     assert_eq!(chancery(&["verify", "/nowhere/deed.json"]), Exit::Usage);
 }
 
+/// Two logs that begin the same and then fork: keys, deeds, checkpoints of 2, 4 and 4 deeds, and
+/// the proof from 2 to 4.
+struct Fork {
+    keys: String,
+    left: Vec<String>,
+    right: Vec<String>,
+    notes: [String; 3],
+    proof: Vec<model::Digest>,
+}
+
+fn fork() -> Fork {
+    let entropy = SystemEntropy::new();
+    let now = Timestamp::from_unix_millis(1_790_000_000_000);
+    let mint = Mint::new(now, &entropy);
+    let keys = SealKeys::from_pem(SealKeys::generate_pem(&entropy).expose()).expect("keys");
+    let registered = keys.keys().map(|(purpose, key)| SealKey::new(*key.public(), purpose, now));
+    let registered = KeySet::new(registered.collect()).expect("a key set");
+    let sealer = Sealer::new(keys, registered);
+    let org = specimen::org(&mint);
+    let grow = |head: &mut ChainHead, to: u64| {
+        let mut digests = Vec::new();
+        let mut lines = Vec::new();
+        while head.size() < to {
+            let (draft, _) = specimen::admin(&mint);
+            let made = sealer.seal(head, &draft, org, now).expect("a sealed deed");
+            digests.push(made.digest);
+            lines.push(deed::api_form(&made.body, &made.signature, &[]).expect("form").to_string());
+        }
+        (digests, lines)
+    };
+    let mut common = ChainHead::genesis(specimen::log(&mint).expect("a log"));
+    let (mut digests, first) = grow(&mut common, 2);
+    let (mut one, mut other) = (common.clone(), common.clone());
+    let (more, left) = grow(&mut one, 4);
+    let (_, right) = grow(&mut other, 4);
+    digests.extend(more);
+    let note = |head: &ChainHead| sealer.checkpoint(head, now).expect("a checkpoint");
+    Fork {
+        keys: sealer.registered().to_json(),
+        left: [first.clone(), left].concat(),
+        right: [first, right].concat(),
+        notes: [note(&common), note(&one), note(&other)],
+        proof: deed::tree::consistency(&deed::tree::Tree::of(digests), 2, 4).expect("a proof"),
+    }
+}
+
+#[test]
+fn consistency_tells_a_log_that_grew_from_one_that_forked() {
+    let (folder, fork) = (Folder::new("consistency"), fork());
+    let keys = folder.put("keys.json", &fork.keys);
+    let [old, one, other] = ["old", "one", "other"];
+    let [old, one, other] =
+        [(old, 0), (one, 1), (other, 2)].map(|(name, place)| folder.put(name, &fork.notes[place]));
+    let proof = folder.put("proof.json", serde_json::json!(fork.proof).to_string());
+    let answer = serde_json::json!({ "from": 2, "to": 4, "path": fork.proof }).to_string();
+    let answer = folder.put("answer.json", answer);
+    let run = |words: [&str; 2], proof: &[&str]| {
+        let words = [&["consistency"], &words[..], &["--keys", &keys], proof].concat();
+        chancery(&words)
+    };
+    assert_eq!(run([&old, &one], &["--proof", &proof]), Exit::Ok);
+    assert_eq!(run([&old, &one], &["--proof", &answer]), Exit::Ok);
+    assert_eq!(run([&old, &one], &[]), Exit::Undecidable);
+    assert_eq!(run([&one, &one], &[]), Exit::Ok);
+    assert_eq!(run([&old, &other], &["--proof", &proof]), Exit::FoundBad);
+    assert_eq!(run([&one, &old], &["--proof", &proof]), Exit::FoundBad, "a log never shrinks");
+    assert_eq!(run([&one, &other], &[]), Exit::FoundBad);
+    assert_eq!(run([&old, &keys], &[]), Exit::Malformed);
+    assert_eq!(run([&old, &one], &["--proof", &old]), Exit::Malformed);
+}
+
+#[test]
+fn diff_proves_a_split_view() {
+    let (folder, fork) = (Folder::new("diff"), fork());
+    let keys = folder.put("keys.json", &fork.keys);
+    let left = folder.put("left", fork.left.join("\n"));
+    let right = folder.put("right", fork.right.join("\n"));
+    let part = folder.put("part", fork.left[..3].join("\n"));
+    let tail = folder.put("tail", &fork.left[3]);
+    let notes = [0, 1, 2].map(|place| folder.put(&format!("note{place}"), &fork.notes[place]));
+    let run = |one: &str, other: &str| chancery(&["diff", one, other, "--keys", &keys]);
+    assert_eq!(run(&left, &right), Exit::FoundBad);
+    assert_eq!(run(&left, &part), Exit::Ok);
+    assert_eq!(run(&part, &tail), Exit::Undecidable);
+    assert_eq!(run(&notes[1], &notes[2]), Exit::FoundBad);
+    assert_eq!(run(&notes[1], &notes[1]), Exit::Ok);
+    assert_eq!(run(&notes[0], &notes[1]), Exit::Undecidable);
+    assert_eq!(run(&left, &keys), Exit::Malformed);
+}
+
+#[test]
+fn exported_envelopes_verify_as_the_deeds_do() {
+    let log = log();
+    let envelopes = deed::verify::envelopes(log.deeds.join("\n").as_bytes()).expect("envelopes");
+    let lines: Vec<_> = envelopes.iter().map(|one| serde_json::json!(one).to_string()).collect();
+    let trust = deed::verify::Trust {
+        keys: Some(KeySet::parse(log.keys.as_bytes()).expect("keys")),
+        ..deed::verify::Trust::default()
+    };
+    let report = deed::verify::verify(lines.join("\n").as_bytes(), &trust);
+    assert_eq!(report.grade, Some(deed::verify::Grade::Chained));
+    let folder = Folder::new("export");
+    let deeds = folder.put("deeds", log.deeds.join("\n"));
+    assert_eq!(chancery(&["export", "--dsse", &deeds]), Exit::Ok);
+    assert_eq!(chancery(&["export", "--dsse", &folder.put("none", "{}")]), Exit::Malformed);
+    assert!(Cli::try_parse_from(["chancery", "export", &deeds]).is_err(), "the form is asked for");
+}
+
 #[test]
 fn inspect_prints_deeds_and_nothing_else() {
     let (folder, log) = (Folder::new("inspect"), log());
@@ -128,7 +245,7 @@ fn a_report_reads_with_verdict_deeds_and_checks() {
     let report = deed::verify::verify(log.deeds[1].as_bytes(), &trust);
     let lines = verify::readable(&report);
     assert_eq!(lines[0], "VALID: signed");
-    assert!(lines[1].starts_with("  admin deed_"), "{lines:?}");
+    assert!(lines[1].starts_with("  TEST admin deed_"), "{lines:?}");
     assert!(lines.contains(&"  pass  signature".to_owned()), "{lines:?}");
     let report = deed::verify::verify(b"{}", &trust);
     let lines = verify::readable(&report);
