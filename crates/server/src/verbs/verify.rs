@@ -51,7 +51,8 @@ pub(crate) fn readable(report: &Report) -> Vec<String> {
     let grade = report.grade.map(grade).unwrap_or_default();
     let mut lines = vec![format!("{}{grade}", verdict(report.verdict))];
     lines.extend(report.deeds.iter().map(|deed| {
-        format!("  {} {} of {}, {}", deed.kind, deed.id, deed.subject, deed.issued_at)
+        let test = if deed.livemode { "" } else { "TEST " };
+        format!("  {test}{} {} of {}, {}", deed.kind, deed.id, deed.subject, deed.issued_at)
     }));
     lines.extend(report.checks.iter().map(|check| {
         let mark = match check.status {
