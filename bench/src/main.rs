@@ -13,6 +13,7 @@
 )]
 
 mod client;
+mod deeds;
 mod gate;
 mod load;
 mod peer;
@@ -37,6 +38,11 @@ fn main() -> ExitCode {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(recovery::run(options)))
         }
+        (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(Failure::from)
+            .and_then(|runtime| runtime.block_on(deeds::run())),
         (_, Err(error)) => Err(error.into()),
         _ => Err("expected the name of a benchmark: gate, recovery or deeds".into()),
     };

@@ -1,0 +1,332 @@
+//! Deeds alone: sealed through turns of the ledger into PostgreSQL, written, verified and proved,
+//! each beside what it is to be compared with.
+
+use std::{
+    env, fmt,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use crypto::{Secret, SystemEntropy};
+use deed::{
+    Body, ChainHead, DEED_TYPE, Draft, Envelope, KeySet, SealKey, SealKeys, Sealed, Sealer, pae,
+    specimen, tree,
+    verify::{Trust, Verdict, verify},
+};
+use ledger::{Change, DeedEntry, Entry, Ledger, Needs, Request, Snapshot, record::Org};
+use model::{Clock, Mint, OrgId, Timestamp};
+use store_postgres::{PostgresStore, Settings};
+use testkit::TestDatabase;
+use tokio::task::JoinSet;
+use tokio_postgres::Client;
+
+use crate::{Failure, peer::Peer};
+
+/// How many deeds are sealed and verified.
+const DEEDS: usize = 10_000;
+/// How many callers wait at once, so that a turn finds 256 while the one before commits.
+const CALLERS: usize = 512;
+/// Too few for the verifier to start a thread for.
+const ONE_CORE: usize = 32;
+/// The size of the tree that proofs are measured in.
+const LEAVES: u64 = 1_000_000;
+
+/// Runs everything and prints one table.
+pub(crate) async fn run() -> Result<(), Failure> {
+    println!("| what | figure | beside | ratio | aim |");
+    println!("|---|---|---|---|---|");
+    let log = Log::new()?;
+    writing(&log)?;
+    verifying(&log)?;
+    proving()?;
+    sealing(log).await
+}
+
+fn row(what: &str, figure: &str, beside: &str, ratio: &str) {
+    println!("| {what} | {figure} | {beside} | {ratio} |");
+}
+
+/// A sealer, and a log of typical deeds that it sealed.
+struct Log {
+    sealer: Sealer,
+    draft: Draft,
+    deeds: Vec<Sealed>,
+}
+
+impl Log {
+    fn new() -> Result<Self, Failure> {
+        let (entropy, now) = (SystemEntropy::new(), SystemClock.now());
+        let mint = Mint::new(now, &entropy);
+        let keys = SealKeys::from_pem(SealKeys::generate_pem(&entropy).expose())?;
+        let registered =
+            keys.keys().map(|(purpose, key)| SealKey::new(*key.public(), purpose, now));
+        let registered = KeySet::new(registered.collect())?;
+        let sealer = Sealer::new(keys, registered);
+        let (draft, _) = specimen::action(&mint).ok_or("no specimen")?;
+        let mut head = ChainHead::genesis(specimen::log(&mint).ok_or("no log")?);
+        let org = specimen::org(&mint);
+        let deeds = (0..DEEDS).map(|_| {
+            let draft = Draft { id: mint.id(model::DeedId::from_uuid), ..draft.clone() };
+            sealer.seal(&mut head, &draft, org, now)
+        });
+        let deeds = deeds.collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { sealer, draft, deeds })
+    }
+}
+
+/// Returns the shortest of several runs, each of so many repetitions, for one repetition.
+fn best(repetitions: u32, mut work: impl FnMut()) -> Duration {
+    let run = |work: &mut dyn FnMut()| {
+        let begun = Instant::now();
+        (0..repetitions).for_each(|_| work());
+        begun.elapsed() / repetitions
+    };
+    (0..7).map(|_| run(&mut work)).min().unwrap_or_default()
+}
+
+fn micros(time: Duration) -> String {
+    format!("{:.2} µs", time.as_secs_f64() * 1e6)
+}
+
+fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+fn writing(log: &Log) -> Result<(), Failure> {
+    let text = &log.deeds[0].body;
+    let body = Body::read(text.as_bytes())?;
+    let value = serde_json::to_value(&body)?;
+    let ours = best(2_000, || drop(std::hint::black_box(body.write())));
+    let general =
+        best(500, || drop(std::hint::black_box(crypto::json::canonical_generally(&value))));
+    let whole = best(500, || {
+        let value = serde_json::to_value(&body).unwrap_or_default();
+        drop(std::hint::black_box(crypto::json::canonical_generally(&value)));
+    });
+    let what = format!("canonical bytes of a deed of {} bytes", text.len());
+    let beside = format!("serde_json_canonicalizer: {}", micros(general));
+    row(&what, &micros(ours), &beside, &format!("{:.1} x faster | 8 x", ratio(general, ours)));
+    let beside = format!("the same from the type: {}", micros(whole));
+    row("", &micros(ours), &beside, &format!("{:.1} x faster |", ratio(whole, ours)));
+    Ok(())
+}
+
+fn verifying(log: &Log) -> Result<(), Failure> {
+    let line = |deed: &Sealed| {
+        let envelope = Envelope::new(DEED_TYPE, &deed.body, (&deed.key_id, &deed.signature));
+        serde_json::to_string(&envelope).map(|text| text + "\n")
+    };
+    let lines = log.deeds.iter().map(line).collect::<Result<Vec<_>, _>>()?;
+    let registered = log.sealer.registered();
+    let trust = Trust { keys: Some(registered.as_ref().clone()), ..Trust::default() };
+    let key = registered.find(&log.deeds[0].key_id).ok_or("no key")?;
+    let (deed, count) = (&log.deeds[0], u32::try_from(DEEDS)?);
+    let signed = pae(DEED_TYPE, deed.body.as_bytes());
+    let bare = best(200, || assert!(key.public.verifies(&signed, &deed.signature)));
+    let few = lines[..ONE_CORE].concat();
+    let one = best(20, || assert_eq!(verify(few.as_bytes(), &trust).verdict, Verdict::Valid));
+    let one = one / u32::try_from(ONE_CORE)?;
+    let all = lines.concat();
+    let many = best(1, || assert_eq!(verify(all.as_bytes(), &trust).verdict, Verdict::Valid));
+    let beside = format!("bare Ed25519: {}", micros(bare));
+    let share = format!("{:.2} x | 1.3 x", ratio(one, bare));
+    row("verify a deed, one core", &micros(one), &beside, &share);
+    let cores = std::thread::available_parallelism()?;
+    let what = format!("verify {DEEDS} deeds, {cores} cores, a deed");
+    row(&what, &micros(many / count), &beside, &format!("{:.2} x |", ratio(many / count, bare)));
+    Ok(())
+}
+
+fn proving() -> Result<(), Failure> {
+    let digests = (0..LEAVES).map(|place| crypto::sha256(place.to_be_bytes()));
+    let whole = tree::Tree::of(digests);
+    let root = |size| whole.root_at(size).ok_or("no root");
+    let head = tree::TreeHead { size: LEAVES, root: root(LEAVES)? };
+    let proof = tree::inclusion(&whole, 777_777, LEAVES).ok_or("no proof")?;
+    let leaf = tree::leaf_hash(crypto::sha256(777_777_u64.to_be_bytes()).as_bytes());
+    let made = best(500, || drop(std::hint::black_box(tree::inclusion(&whole, 777_777, LEAVES))));
+    let shown = best(500, || assert!(tree::verify_inclusion(leaf, 777_777, &proof, &head)));
+    let bytes = |path: &[model::Digest]| path.len() * 32;
+    let what = format!("inclusion proof in {LEAVES} deeds, {} bytes", bytes(&proof));
+    row(&what, &micros(made), &format!("checked in {}", micros(shown)), "|");
+    let old = tree::TreeHead { size: 654_321, root: root(654_321)? };
+    let path = tree::consistency(&whole, old.size, LEAVES).ok_or("no proof")?;
+    let made =
+        best(500, || drop(std::hint::black_box(tree::consistency(&whole, old.size, LEAVES))));
+    let shown = best(500, || assert!(tree::verify_consistency(&old, &head, &path)));
+    let what = format!("consistency proof from {} deeds, {} bytes", old.size, bytes(&path));
+    row(&what, &micros(made), &format!("checked in {}", micros(shown)), "|");
+    Ok(())
+}
+
+async fn sealing(log: Log) -> Result<(), Failure> {
+    let setting = |name| env::var(name).map_err(|_| format!("{name} is not set"));
+    let database = TestDatabase::new().await.ok_or("CHANCERY_TEST_POSTGRES is not set")?;
+    let store = Arc::new(PostgresStore::new(&Settings::new(Secret::new(database.url())))?);
+    let org = specimen::org(&Mint::new(SystemClock.now(), &SystemEntropy::new()));
+    let Log { sealer, draft, deeds } = log;
+    let ledger = Ledger::new(ledger::Parts {
+        store,
+        sealer: Arc::new(sealer),
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy::new()),
+        spawn: Arc::new(Tokio),
+        log_host: "bench.example".to_owned(),
+    });
+    seal(&ledger, (org, &draft), CALLERS * 2).await?;
+    let sealed = seal(&ledger, (org, &draft), DEEDS).await?;
+    let client = database.owner().await;
+    let stored = storage(&client, i64::try_from(DEEDS + CALLERS * 2)?).await?;
+    let plain = plain(&client, &deeds).await?;
+    let folder = env::temp_dir().join(format!("chancery-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let url = setting("CHANCERY_TEST_POSTGRES")?;
+    let peer = Peer::new(PathBuf::from(setting("CHANCERY_PG_BIN")?), &url, folder).await?;
+    let peer = peer.rate(64, Duration::from_secs(5)).await?;
+    let (rate, beside) = (per_second(sealed), per_second(plain));
+    let what = "seal through turns of 256 into PostgreSQL";
+    let plainly = format!("`insert … unnest` of the same rows: {beside:.0}/s");
+    row(what, &format!("{rate:.0}/s"), &plainly, &format!("{:.2} x | 0.6 x", rate / beside));
+    let pgbench = format!("pgbench, one row, 64 connections: {peer:.0}/s");
+    row("", &format!("{rate:.0}/s"), &pgbench, &format!("{:.2} x |", rate / peer));
+    row("stored for a deed, with its event and indexes", &format!("{stored} bytes"), "", "|");
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "ten thousand is exact as a double")]
+fn per_second(span: Duration) -> f64 {
+    DEEDS as f64 / span.as_secs_f64()
+}
+
+/// Has so many deeds sealed by callers that wait for each, and returns how long that took.
+async fn seal(
+    ledger: &Ledger,
+    (org, draft): (OrgId, &Draft),
+    deeds: usize,
+) -> Result<Duration, Failure> {
+    let (left, begun) = (Arc::new(Mutex::new(deeds)), Instant::now());
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        let (ledger, draft, left) = (ledger.clone(), draft.clone(), Arc::clone(&left));
+        callers.spawn(async move {
+            while take(&left) {
+                ledger.enter(org, Seal(draft.clone())).await?;
+            }
+            Ok::<_, ledger::LedgerError>(())
+        });
+    }
+    while let Some(done) = callers.join_next().await {
+        done??;
+    }
+    Ok(begun.elapsed())
+}
+
+fn take(left: &Mutex<usize>) -> bool {
+    let mut left = left.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let any = *left > 0;
+    *left = left.saturating_sub(1);
+    any
+}
+
+/// One deed, and the org with the first.
+struct Seal(Draft);
+
+impl Request for Seal {
+    type Answer = ();
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
+        let draft = Draft { id: mint.id(model::DeedId::from_uuid), ..self.0.clone() };
+        let deeds = vec![DeedEntry { draft, disclosures: Vec::new(), agent: None, action: None }];
+        let found = at.org().is_none().then(|| Change::Org(org(at.org_id(), mint.now())));
+        (Entry { changes: found.into_iter().collect(), deeds, events: Vec::new() }, ())
+    }
+}
+
+fn org(id: OrgId, now: Timestamp) -> Org {
+    Org {
+        id,
+        name: "Bench".to_owned(),
+        time_zone: "UTC".to_owned(),
+        pro: false,
+        stop: None,
+        retention_days: ledger::record::RETENTION_DAYS,
+        pruned_to: 0,
+        created_at: now,
+    }
+}
+
+/// Returns the bytes that the database holds for one deed.
+async fn storage(client: &Client, deeds: i64) -> Result<i64, Failure> {
+    let sql = "select (pg_total_relation_size('deed') + pg_total_relation_size('event')
+        + pg_total_relation_size('log_node'))::bigint";
+    let bytes: i64 = client.query_one(sql, &[]).await?.get(0);
+    Ok(bytes / deeds)
+}
+
+/// Inserts the same rows as they are, 256 a transaction, and returns how long that took.
+async fn plain(client: &Client, deeds: &[Sealed]) -> Result<Duration, Failure> {
+    client
+        .batch_execute(
+            "create table plain_deed (like deed including all);
+             create table plain_event (like event including all);",
+        )
+        .await?;
+    let insert = client
+        .prepare(
+            "with deeds as (
+                insert into plain_deed (org_id, seq, id, kind, issued_at, body, digest, signature, key_id)
+                select $1, seq, id, 'action', now(), body, digest, signature, $2
+                from unnest($3::bigint[], $4::uuid[], $5::text[], $6::bytea[], $7::bytea[])
+                    as row (seq, id, body, digest, signature)
+                returning seq, id)
+            insert into plain_event (org_id, seq, id, kind, created_at, livemode, data)
+            select $1, seq + 1, id, 'deed.sealed', now(), true, $8 from deeds",
+        )
+        .await?;
+    let data = format!("{{\"id\":\"{}\",\"object\":\"deed\"}}", deeds[0].id);
+    let org = *deeds[0].id.as_uuid();
+    let begun = Instant::now();
+    for batch in deeds.chunks(256) {
+        let seqs =
+            batch.iter().map(|deed| i64::try_from(deed.seq)).collect::<Result<Vec<_>, _>>()?;
+        let ids: Vec<_> = batch.iter().map(|deed| *deed.id.as_uuid()).collect();
+        let bodies: Vec<_> = batch.iter().map(|deed| deed.body.as_str()).collect();
+        let digests: Vec<_> = batch.iter().map(|deed| deed.digest.as_bytes().as_slice()).collect();
+        let signatures: Vec<_> = batch.iter().map(|deed| deed.signature.as_slice()).collect();
+        let key = deeds[0].key_id.as_str();
+        client
+            .execute(&insert, &[&org, &key, &seqs, &ids, &bodies, &digests, &signatures, &data])
+            .await?;
+    }
+    Ok(begun.elapsed())
+}
+
+/// The machine's clock.
+struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_unix_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// Starts the ledger's tasks.
+struct Tokio;
+
+impl fmt::Debug for Tokio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tokio")
+    }
+}
+
+impl ledger::Spawn for Tokio {
+    fn spawn(&self, task: futures_util::future::BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+}
