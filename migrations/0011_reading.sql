@@ -7,7 +7,7 @@ create index deed_of_agent on deed (org_id, agent_id, seq) where agent_id is not
 create index deed_of_kind on deed (org_id, kind, seq) where kind <> 'action';
 -- The subject stands last in every body, since its members are sorted.
 create index deed_about_other on deed
-    (org_id, substring(body from '"subject":\{"id":"([^"]*)","type":"[a-z_]*"\}\}$'), seq)
+    (org_id, substring(body from '\x22subject\x22:\{\x22id\x22:\x22([^\x22]*)\x22,\x22type\x22:\x22[a-z_]*\x22\}\}$'), seq)
     where action_id is null;
 
 create index event_seldom on event (org_id, kind, seq)

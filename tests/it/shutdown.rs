@@ -119,8 +119,14 @@ async fn a_database_that_lost_deeds_is_not_sealed_on() {
                   and org_id = (select org_id from action limit 1) returning org_id, seq)
                 update org_head set size = gone.seq from gone where org_head.org_id = gone.org_id";
     house.control.run(tail).await;
-    let output = house.verbs.output(&["--config", "settings.yaml", "serve"]).await;
-    assert_eq!(output.status.code(), Some(5));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("were signed for"), "{said}");
+    let next = house.serve().await;
+    let health = next.anonymous().get("/v1/health").await.ok();
+    assert_eq!(
+        (&health["status"], &health["checks"]["sealer"]),
+        (&json!("degraded"), &json!("degraded"))
+    );
+    let caller = next.caller(&caller.key.unwrap());
+    caller.call("lab.note", json!({ "mark": "second" })).await.is(503);
+    assert_eq!(house.notes("second").await, 0);
+    assert!(next.log().contains("were signed for"), "{}", next.log());
 }

@@ -119,7 +119,10 @@ impl Records {
         self.store.put_check(&check).await?;
         match &check.first_bad {
             Some(fault) => self.found(check.org, fault).await?,
-            None => self.tell(check.org, EventType::ChainCheckPassed, passed(&check)).await,
+            None => {
+                self.well(check.org, (check.from_seq, check.end_seq));
+                self.tell(check.org, EventType::ChainCheckPassed, passed(&check)).await;
+            }
         }
         Ok(Some(check))
     }

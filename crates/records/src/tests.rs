@@ -1,5 +1,7 @@
 //! Proofs from stored hashes against proofs from the whole tree, and logs against checkpoints.
 
+mod walk;
+
 use std::sync::Mutex;
 
 use async_trait::async_trait;

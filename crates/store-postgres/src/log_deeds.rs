@@ -36,7 +36,11 @@ impl DeedStore for PostgresStore {
         window: Window,
     ) -> Result<Vec<DeedRow>, StoreDown> {
         let attempt = "list deeds";
-        let calls = self.few_calls(org, filter.agent, &filter.calls).await?;
+        let calls = if filter.calls.is_empty() {
+            Calls::Many
+        } else {
+            self.few_calls(org, filter.agent, &filter.calls).await?
+        };
         let call = list(org, filter, &calls, window);
         let rows = self.database.ask_planned(attempt, call).await?;
         rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
@@ -70,17 +74,13 @@ pub(crate) enum Calls {
 }
 
 impl PostgresStore {
-    /// Returns the actions that pass, if they are few. An agent's own are asked for only together
-    /// with another filter: its deeds have an index of their own.
+    /// Returns the actions that pass, if they are few.
     pub(crate) async fn few_calls(
         &self,
         org: OrgId,
         agent: Option<model::AgentId>,
         calls: &CallFilter,
     ) -> Result<Calls, StoreDown> {
-        if calls.is_empty() {
-            return Ok(Calls::Many);
-        }
         let attempt = "look for the actions that a list is about";
         let CallFilter { tool, verdicts, text } = calls;
         let call = Call::new(CALLS)
@@ -181,9 +181,9 @@ pub(crate) fn verdict_words(verdicts: &[Verdict]) -> Option<Vec<&'static str>> {
     (!verdicts.is_empty()).then(words)
 }
 
-// A filter that is not asked for is null, and folded away before the plan is made. The expression
-// on the body is that of the index `deed_about_other`.
-const LIST: &str = r#"
+// A filter that is not asked for is null, and folded away before the plan is made. `offset 0` keeps
+// the question about the action one of each deed, in the order of the list. The expression on the body is that of the index `deed_about_other`.
+const LIST: &str = r"
     select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, null::uuid as acting_id,
         deed.issued_at, deed.body, deed.digest, deed.signature, deed.key_id
     from deed
@@ -192,15 +192,16 @@ const LIST: &str = r#"
         and ($5::uuid is null or deed.agent_id = $5)
         and ($6::uuid is null or deed.action_id = $6)
         and ($7::text is null or deed.action_id is null
-            and substring(deed.body from '"subject":\{"id":"([^"]*)","type":"[a-z_]*"\}\}$') = $7)
+            and substring(deed.body from '\x22subject\x22:\{\x22id\x22:\x22([^\x22]*)\x22,\x22type\x22:\x22[a-z_]*\x22\}\}$') = $7)
         and ($8::uuid[] is null or deed.action_id = any($8))
         and (not $9::boolean or exists (
             select from action
             where action.org_id = deed.org_id and action.id = deed.action_id
                 and ($10::text is null or action.tool like $10)
                 and ($11::text[] is null or action.verdict = any($11))
-                and ($12::text is null or strpos(action.tool, $12) > 0)))
-    order by deed.seq desc limit $13"#;
+                and ($12::text is null or strpos(action.tool, $12) > 0)
+            offset 0))
+    order by deed.seq desc limit $13";
 
 const CALLS: &str = r"
     select id from action
