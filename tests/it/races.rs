@@ -188,7 +188,7 @@ async fn of_a_cancellation_and_an_expiry_at_the_same_time_one_ends_the_action() 
         let callers = Arc::clone(&callers);
         rounds.spawn(async move {
             let path = format!("/v1/actions/{}/cancel", action["id"].as_str().unwrap());
-            let cancels = vec![Request::post(&path, &json!({})); 4];
+            let cancels = vec![Request::raw(&path, ""); 4];
             around(&callers, &action, expires, Duration::from_millis(900), cancels).await
         });
     }
