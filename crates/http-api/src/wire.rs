@@ -14,7 +14,7 @@ mod tools;
 use serde::Serialize;
 
 pub(crate) use action::ActionView;
-pub(crate) use deeds::{DEEDS, DeedView, Line, deed_filter, growth, verification};
+pub(crate) use deeds::{DEEDS, DeedView, deed_filter, growth, verification};
 pub(crate) use detail::{DetailView, deed_summary};
 pub(crate) use filter::{LIST, ListRequest};
 pub(crate) use ledger::{

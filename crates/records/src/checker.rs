@@ -214,7 +214,8 @@ impl Records {
             "the log is not as it was sealed; compare it with a backup and kept checkpoints"
         );
         let object = broken(fault);
-        let filter = EntryFilter { types: vec![EventType::ChainBroken], ..EntryFilter::default() };
+        let filter =
+            EntryFilter { types: Some(vec![EventType::ChainBroken]), ..EntryFilter::default() };
         let window = Window { places: (0, u64::MAX), limit: TOLD };
         let told = self.store.entries(org, &filter, window).await?;
         if told.iter().all(|entry| entry.event.object != object) {

@@ -77,8 +77,8 @@ impl EntryKind {
 /// What a search of the history shows; every absent filter lets everything through.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EntryFilter {
-    /// Of one of these types; empty lets every type through.
-    pub types: Vec<EventType>,
+    /// Of one of these types.
+    pub types: Option<Vec<EventType>>,
     /// On this agent's own stream.
     pub agent: Option<AgentId>,
     /// About this.

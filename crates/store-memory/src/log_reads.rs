@@ -169,7 +169,7 @@ fn entry_passes(rows: &Rows, filter: &EntryFilter, event: &Event) -> bool {
     let names = |id: &str| event.object.to_string().contains(&format!("\"id\":\"{id}\""));
     let is_seldom =
         event.kind != EventType::DeedSealed && !event.kind.as_str().starts_with("action.");
-    (filter.types.is_empty() || filter.types.contains(&event.kind))
+    filter.types.as_ref().is_none_or(|types| types.contains(&event.kind))
         && filter.agent.is_none_or(|agent| event.agent == Some(agent))
         && filter.subject.as_ref().is_none_or(|subject| match subject {
             Subject::Action(action) => event.action == Some(*action),

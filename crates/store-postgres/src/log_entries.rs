@@ -52,7 +52,8 @@ fn search<'a>(
     calls: &'a Calls,
     Window { places: (first, end), limit }: Window,
 ) -> Call<'a> {
-    let types: Vec<_> = filter.types.iter().map(|kind| kind.as_str()).collect();
+    let words = |types: &'a Vec<EventType>| types.iter().map(|kind| kind.as_str()).collect();
+    let types: Option<Vec<&str>> = filter.types.as_ref().map(words);
     let (action, other) = match &filter.subject {
         Some(Subject::Action(action)) => (Some(*action.as_uuid()), None),
         Some(Subject::Other(id)) => (None, Some(format!("\"id\":\"{id}\""))),
@@ -67,7 +68,7 @@ fn search<'a>(
         .with(*org.as_uuid())
         .with(bigint(first))
         .with(bigint(end))
-        .with((!types.is_empty()).then_some(types))
+        .with(types)
         .with(is_seldom(filter))
         .with(filter.agent.map(|id| *id.as_uuid()))
         .with(action)
@@ -86,7 +87,7 @@ fn is_seldom(filter: &EntryFilter) -> bool {
         !matches!(kind, EventType::DeedSealed) && !kind.as_str().starts_with("action.")
     };
     let other = matches!(filter.subject, Some(Subject::Other(_)));
-    other || !filter.types.is_empty() && filter.types.iter().all(is_seldom)
+    other || filter.types.as_ref().is_some_and(|types| types.iter().all(is_seldom))
 }
 
 fn entry(org: OrgId, row: &Row) -> Result<Entry, Fault> {

@@ -1,6 +1,6 @@
 //! The history of an org: search and export, the head of its log, and checks of it.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use admin::By;
 use bytes::Bytes;
@@ -22,7 +22,7 @@ use crate::{
     query::Param,
     reply::Reply,
     wire::{
-        Line, ListView, chain_check, chain_head, chain_part, entry, entry_filter, export_filter,
+        ListView, chain_check, chain_head, chain_part, entry, entry_filter, export_filter,
         page_limit,
     },
 };
@@ -111,6 +111,9 @@ pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Result<R
     let check = app.records.check(caller.0.org, call.param("id")?).await?;
     Reply::ok(&chain_check(&check))
 }
+
+/// A part of the answer, which cannot fail to be made.
+type Line = Result<Frame<Bytes>, Infallible>;
 
 /// An export on its way.
 struct Export {

@@ -1,7 +1,5 @@
 //! Deeds in lists, what a list of them is asked for, and what a check of one came to.
 
-use std::convert::Infallible;
-
 use deed::verify::{CheckStatus, Report, Verdict};
 use model::{ActionId, AgentId, Digest, Timestamp};
 use records::{CallFilter, DeedFilter, DeedRow, Growth, Subject};
@@ -119,6 +117,3 @@ pub(crate) fn growth(growth: &Growth) -> Value {
     let Growth { log, from, to, path } = growth;
     json!({ "object": "consistency_proof", "log": log, "from": from, "to": to, "path": path })
 }
-
-/// A line of a stream, which cannot fail to be made.
-pub(crate) type Line = Result<hyper::body::Frame<bytes::Bytes>, Infallible>;

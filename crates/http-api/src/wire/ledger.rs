@@ -56,12 +56,8 @@ pub(crate) fn entry_filter(query: &Query) -> Result<EntryFilter, ApiError> {
         let kind = EntryKind::ALL.into_iter().find(|kind| kind.as_str() == word);
         types.extend(kind.ok_or_else(unknown_kind)?.types());
     }
-    // A kind of which nothing happens yet lets nothing through.
-    if types.is_empty() && query.text("kind").is_some() {
-        types.push(EventType::ActionUndone);
-    }
     Ok(EntryFilter {
-        types,
+        types: query.text("kind").map(|_| types),
         agent: query.parse::<AgentId>("agent")?,
         subject: subject(query)?,
         calls: CallFilter {

@@ -134,7 +134,7 @@ async fn the_history_is_found_by_each_filter(store: &dyn Store, seeded: &Seeded)
     let calls = |calls| EntryFilter { calls, ..filter() };
     let tool = policy::Glob::parse("desk.*").unwrap();
     let subject = |subject| EntryFilter { subject: Some(subject), ..filter() };
-    let of = |kind| EntryFilter { types: vec![kind], ..filter() };
+    let of = |kind| EntryFilter { types: Some(vec![kind]), ..filter() };
     let cases = [
         (filter(), vec![6, 5, 4, 3, 2, 1]),
         (EntryFilter { agent: Some(seeded.agents[1].id), ..filter() }, vec![5]),
@@ -144,6 +144,7 @@ async fn the_history_is_found_by_each_filter(store: &dyn Store, seeded: &Seeded)
         (of(EventType::OrgUpdated), vec![6]),
         (of(EventType::ActionCreated), vec![5, 4, 3, 2, 1]),
         (of(EventType::ChainBroken), vec![]),
+        (EntryFilter { types: Some(Vec::new()), ..filter() }, vec![]),
     ];
     for (filter, expected) in cases {
         let entries = store.entries(org, &filter, every(9)).await.unwrap();
