@@ -11,8 +11,8 @@ use crate::{
     routes::{LATER, routes_markdown, table},
 };
 
-/// Operations whose body names what may not be there.
-const BODY_NAMES_OBJECTS: [&str; 3] = ["sendAction", "dryRunPolicy", "testPolicy"];
+/// Operations whose body or query names what may not be there.
+const NAMES_OBJECTS: [&str; 4] = ["sendAction", "dryRunPolicy", "testPolicy", "getProof"];
 
 fn names(list: Option<&Value>) -> BTreeSet<String> {
     let items = list.and_then(Value::as_array).into_iter().flatten();
@@ -62,7 +62,7 @@ fn bodies_queries_and_access_are_described_as_the_table_has_them() {
         for status in ["413", "415"] {
             assert_eq!(responses.contains_key(status), takes_body, "{id} {status}");
         }
-        let names_objects = path.contains('{') || BODY_NAMES_OBJECTS.contains(&id);
+        let names_objects = path.contains('{') || NAMES_OBJECTS.contains(&id);
         assert_eq!(responses.contains_key("404"), names_objects, "{id}");
     }
 }
