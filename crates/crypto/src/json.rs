@@ -35,11 +35,11 @@ pub fn parse(text: &[u8]) -> Result<Value, BadJson> {
 /// that did not come from [`parse`] can hold one, and [`is_lossy`] finds them.
 pub fn canonical(value: &Value) -> Vec<u8> {
     // Writing a `Value` to memory cannot fail: its keys are strings and its numbers finite.
-    let written = match is_plain(value) {
-        true => serde_json::to_vec(value),
-        false => serde_json_canonicalizer::to_vec(value),
-    };
-    written.unwrap_or_default()
+    if is_plain(value) {
+        serde_json::to_vec(value).unwrap_or_default()
+    } else {
+        canonical_generally(value)
+    }
 }
 
 /// Returns the RFC 8785 form by the general canonicalizer, however plain the value is: what every
