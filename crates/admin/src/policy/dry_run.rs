@@ -1,5 +1,7 @@
 //! What would come of a call. Nothing is recorded, reserved or run.
 
+use std::sync::Arc;
+
 use ledger::{
     CounterScope, Entry, Needs, Request, Snapshot,
     record::{Agent, PolicyMode},
@@ -90,21 +92,6 @@ impl std::fmt::Debug for DryCall {
     }
 }
 
-/// The policy that is asked: one that was compiled for this, or the active one.
-enum Asked {
-    Own(Policy),
-    Active(std::sync::Arc<Policy>),
-}
-
-impl Asked {
-    fn policy(&self) -> &Policy {
-        match self {
-            Self::Own(policy) => policy,
-            Self::Active(policy) => policy,
-        }
-    }
-}
-
 impl InOrg<'_> {
     /// Returns what would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
@@ -113,8 +100,8 @@ impl InOrg<'_> {
         let agent = self.admin.parts.store.agent(self.org, dry.agent).await?;
         let agent = agent.ok_or(ChangeError::NotFound("agent"))?;
         let now = dry.at.unwrap_or_else(|| snapshot.now());
-        let (asked, version) = self.asked(dry.text.clone(), &snapshot).await?;
-        let policy = asked.policy();
+        let (policy, version) = self.asked(dry.text.clone(), &snapshot).await?;
+        let policy = policy.as_ref();
         let agent = described(agent);
         let call = dry.call(&agent, now, zone);
         let explanation = policy::explain(policy, &call, Show::Values);
@@ -139,14 +126,14 @@ impl InOrg<'_> {
         &self,
         text: Option<Text>,
         snapshot: &Snapshot,
-    ) -> Result<(Asked, Option<(PolicyId, PolicyVersionId)>), PolicyError> {
+    ) -> Result<(Arc<Policy>, Option<(PolicyId, PolicyVersionId)>), PolicyError> {
         let Some(text) = text else {
             let enforced = snapshot.policy(ledger::record::PolicyMode::Enforce);
             let unreadable = ChangeError::Conflict("the enforced policy cannot be read");
             let enforced = enforced.ok_or(ChangeError::NotFound("enforced policy"))?;
             let policy = enforced.policy.clone().ok_or(unreadable)?;
             let version = (enforced.active.policy, enforced.active.version);
-            return Ok((Asked::Active(policy), Some(version)));
+            return Ok((policy, Some(version)));
         };
         let id = match &text {
             Text::Version(id) => Some(*id),
@@ -154,7 +141,7 @@ impl InOrg<'_> {
         };
         let (document, of) = self.text(text).await?;
         let policy = Policy::compile(&document).map_err(PolicyError::Invalid)?;
-        Ok((Asked::Own(policy), of.zip(id)))
+        Ok((Arc::new(policy), of.zip(id)))
     }
 
     /// Returns how the budgets stand; without a scope nothing has been charged to them.
