@@ -96,7 +96,10 @@ fn unregistered(
     if !known.keys().iter().any(|key| key.purpose == purpose) {
         return first;
     }
-    let further = SealKey::new(public, purpose, activated_at);
+    // The set lists keys by their activation, and an introduction is by one that stands before.
+    let newest = known.keys().iter().map(|key| key.activated_at).filter(|at| *at <= now).max();
+    let after = newest.map_or(activated_at, |newest| newest + Duration::from_millis(1));
+    let further = SealKey::new(public, purpose, activated_at.max(after));
     let counts = |public| {
         let older = known.find(&deed::thumbprint(public));
         older.is_some_and(|older| older.admits(purpose, now).is_ok())

@@ -107,7 +107,8 @@ async fn rotated() -> (World, [Thumbprint; 2]) {
     let world = World::new();
     let (old, new) = (pem(), pem());
     let store = world.store.as_ref();
-    register_seal_keys(store, &loaded(old.expose()), (START, Ahead)).await.unwrap();
+    let long_ago = START.before(Duration::from_hours(1));
+    register_seal_keys(store, &loaded(old.expose()), (long_ago, Ahead)).await.unwrap();
     let both = || loaded(&format!("{}{}", old.expose(), new.expose()));
     let registered = register_seal_keys(store, &both(), (START, AtOnce)).await.unwrap();
     let kids = registered.set.keys().iter().filter(|key| key.purpose == Purpose::Deed);
@@ -130,7 +131,8 @@ async fn a_key_registered_at_once_counts_and_is_introduced() {
 #[tokio::test]
 async fn a_key_that_waits_for_its_time_can_be_let_count_at_once() {
     let (store, old, new) = (empty(), pem(), pem());
-    register_seal_keys(&store, &loaded(old.expose()), (START, Ahead)).await.unwrap();
+    let long_ago = START.before(Duration::from_hours(1));
+    register_seal_keys(&store, &loaded(old.expose()), (long_ago, Ahead)).await.unwrap();
     let both = loaded(&format!("{}{}", old.expose(), new.expose()));
     let waiting = register_seal_keys(&store, &both, (START, Ahead)).await.unwrap();
     let hurried = register_seal_keys(&store, &both, (START, AtOnce)).await.unwrap();
