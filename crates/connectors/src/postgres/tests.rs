@@ -1,6 +1,7 @@
 //! Tests of the connector: pure parts in `parts`, and everything else against a real server, whose
 //! superuser URL is in `CHANCERY_TEST_POSTGRES`.
 
+mod estimates;
 mod faults;
 mod parts;
 mod proxy;

@@ -1,0 +1,45 @@
+//! What a tool says that a call would do.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tool::Estimate;
+
+use super::world::{World, write_tool};
+
+const LIMIT: Duration = Duration::from_secs(5);
+
+fn tool(name: &str, estimate_sql: &str) -> Value {
+    let sql = "update items set stock = 0 where id = $most";
+    let mut tool = write_tool(name, sql, json!({"most": {"type": "integer"}}), "count");
+    tool["estimate_sql"] = json!(estimate_sql);
+    tool
+}
+
+#[tokio::test]
+async fn a_tool_tells_what_a_call_would_do_and_does_nothing() {
+    let Some(world) = World::new(json!([
+        tool(
+            "told",
+            "select count(*)::int4 as rows, $most::int4 as most from generate_series(1, 3)"
+        ),
+        tool("slow", "select 1 as rows from pg_sleep(60) where $most::int4 = 1"),
+        tool("many", "select n from generate_series(1, 101) as n where $most::int4 = 1"),
+        tool("wrong", "select 1 / ($most::int4 - 1) as rows"),
+    ]))
+    .await
+    else {
+        return;
+    };
+    let args = json!({"most": 1});
+    let told = world.tool("told").await.estimate(&args, LIMIT).await;
+    assert_eq!(told, Estimate::Given(json!([{"rows": 3, "most": 1}])));
+    let begun = Instant::now();
+    let slow = world.tool("slow").await.estimate(&args, Duration::from_millis(300)).await;
+    assert!(matches!(slow, Estimate::Late | Estimate::Failed), "{slow:?}");
+    assert!(begun.elapsed() < LIMIT, "{:?}", begun.elapsed());
+    for name in ["many", "wrong"] {
+        assert_eq!(world.tool(name).await.estimate(&args, LIMIT).await, Estimate::Failed, "{name}");
+    }
+    world.end().await;
+}
