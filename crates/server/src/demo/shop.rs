@@ -13,7 +13,7 @@ use model::{
     ActionId, BadToolName, ConnectorId, ExecutionErrorCode, Fault, Footprint, Level, OrgId,
     Outcome, Report, RowOp, SideEffect, ToolName,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tool::{Definition, Run, Settled, Tool};
 
 use super::KIND;
@@ -112,7 +112,9 @@ impl What {
                 RowOp::Delete,
             ),
         };
-        let input_schema = json!({ "type": "object", "properties": properties });
+        let required: Vec<_> = properties.as_object().into_iter().flat_map(Map::keys).collect();
+        let input_schema =
+            json!({ "type": "object", "properties": properties, "required": required });
         let tables = [("orders".to_owned(), vec![op])].into();
         Ok(Definition {
             name: name.parse()?,
