@@ -1,10 +1,17 @@
 //! The verbs of `chancery` and what each takes. It parses; `verbs` does.
 
+mod deeds;
+mod policy;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use deed::{Thumbprint, Word};
-use model::{ActionId, KeyId, OrgId, Timestamp};
+use model::{KeyId, OrgId};
+
+pub use deeds::{Consistency, Diff, Keys, Verify};
+pub use policy::{
+    Activate, DiffPolicies, ExplainDecision, Format, LintPolicy, Policy, ReplayPolicy, TestPolicy,
+};
 
 /// The service between AI agents and the tools they call: it decides, runs, witnesses and seals.
 #[derive(Debug, Parser)]
@@ -107,185 +114,12 @@ pub struct Migrate {
     pub role: Option<String>,
 }
 
-/// What `verify` takes.
-#[derive(Debug, Args)]
-pub struct Verify {
-    /// A deed in API form, a bare DSSE envelope, or JSON lines of deeds; `-` reads standard input.
-    pub file: PathBuf,
-    /// The published keys, as `/.well-known/service/keys.json` has them.
-    #[arg(long, value_name = "FILE")]
-    pub keys: Option<PathBuf>,
-    /// A checkpoint of the log that was kept from before.
-    #[arg(long, value_name = "FILE")]
-    pub known_checkpoint: Option<PathBuf>,
-    /// How many deeds the log must have.
-    #[arg(long, value_name = "N")]
-    pub expected_size: Option<u64>,
-    /// Print the report as JSON.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// What `check` takes.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Check {
     /// Print what was found as JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// What `consistency` takes.
-#[derive(Debug, Args)]
-pub struct Consistency {
-    /// The checkpoint that was kept.
-    pub older: PathBuf,
-    /// The checkpoint of now.
-    pub newer: PathBuf,
-    /// The published keys.
-    #[arg(long, value_name = "FILE")]
-    pub keys: PathBuf,
-    /// The consistency proof: a JSON list of digests, or an object with it as `path`.
-    #[arg(long, value_name = "FILE")]
-    pub proof: Option<PathBuf>,
-}
-
-/// What `diff` takes.
-#[derive(Debug, Args)]
-pub struct Diff {
-    /// Deeds, evidence or a checkpoint.
-    pub left: PathBuf,
-    /// The same of another source.
-    pub right: PathBuf,
-    /// The published keys.
-    #[arg(long, value_name = "FILE")]
-    pub keys: PathBuf,
-}
-
-/// What `policy` does.
-#[derive(Debug, Subcommand)]
-pub enum Policy {
-    /// Say what is wrong with a policy document.
-    Lint(LintPolicy),
-    /// Run files of tests.
-    Test(TestPolicy),
-    /// Say what a document decides differently from another, each difference by an example.
-    Diff(DiffPolicies),
-    /// Say how a recorded decision came about, or how a document would have decided the call.
-    Explain(ExplainDecision),
-    /// Say what a document would have decided of recorded calls.
-    Replay(ReplayPolicy),
-    /// Make a document the next version of a policy and let it decide.
-    Activate(Activate),
-}
-
-/// How findings are printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-    /// For what shows test reports.
-    Junit,
-}
-
-/// What `policy lint` takes.
-#[derive(Debug, Args)]
-pub struct LintPolicy {
-    /// The document, in YAML or JSON.
-    pub file: PathBuf,
-    /// The tools that it is judged against, as `GET /v1/tools` answers them.
-    #[arg(long, value_name = "FILE")]
-    pub tools: Option<PathBuf>,
-    /// How findings are printed.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
-}
-
-/// What `policy test` takes.
-#[derive(Debug, Args)]
-pub struct TestPolicy {
-    /// Files of tests, in YAML or JSON.
-    #[arg(required = true)]
-    pub files: Vec<PathBuf>,
-    /// The document that is tested; by default the one that each file names, beside it.
-    #[arg(long, value_name = "FILE")]
-    pub policy: Option<PathBuf>,
-    /// How results are printed.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
-}
-
-/// What `policy diff` takes.
-#[derive(Debug, Args)]
-pub struct DiffPolicies {
-    /// The document before, in YAML or JSON.
-    pub before: PathBuf,
-    /// The document after.
-    pub after: PathBuf,
-    /// The tools that both are judged against, as `GET /v1/tools` answers them.
-    #[arg(long, value_name = "FILE")]
-    pub tools: Option<PathBuf>,
-    /// How differences are printed.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
-}
-
-/// What `policy explain` takes.
-#[derive(Debug, Args)]
-pub struct ExplainDecision {
-    /// The action whose decision is explained.
-    pub action: ActionId,
-    /// The document that is asked; by default the version that decided.
-    #[arg(long, value_name = "FILE")]
-    pub policy: Option<PathBuf>,
-    /// Write the call and its decision as a file of tests; the file must not be there yet.
-    #[arg(long, value_name = "FILE")]
-    pub save_case: Option<PathBuf>,
-    /// How the explanation is printed.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
-    /// In which org.
-    #[command(flatten)]
-    pub org: InOrg,
-}
-
-/// What `policy replay` takes.
-#[derive(Debug, Args)]
-pub struct ReplayPolicy {
-    /// The document, in YAML or JSON.
-    pub file: PathBuf,
-    /// From which moment on, such as `2026-10-01T00:00:00Z`.
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    pub since: Option<Timestamp>,
-    /// The most decisions, the oldest first.
-    #[arg(long, value_name = "N", default_value_t = 100_000)]
-    pub limit: usize,
-    /// How answers are printed.
-    #[arg(long, default_value = "text")]
-    pub format: Format,
-    /// In which org.
-    #[command(flatten)]
-    pub org: InOrg,
-}
-
-/// What `policy activate` takes.
-#[derive(Debug, Args)]
-pub struct Activate {
-    /// The document, in YAML or JSON.
-    pub file: PathBuf,
-    /// The policy's name; it is made if there is none. The file's name by default.
-    #[arg(long)]
-    pub policy: Option<String>,
-    /// Ask the version beside the one that decides, instead of letting it decide.
-    #[arg(long)]
-    pub shadow: bool,
-    /// Why, for the record.
-    #[arg(long)]
-    pub reason: String,
-    /// In which org.
-    #[command(flatten)]
-    pub org: InOrg,
 }
 
 /// Names an org.
@@ -445,53 +279,9 @@ pub struct Described {
     pub credential: Option<PathBuf>,
 }
 
-fn moment(text: &str) -> Result<Timestamp, String> {
-    Timestamp::parse_rfc3339(text).map_err(|error| error.to_string())
-}
-
 fn label(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected `name=value`")?;
     Ok((name.to_owned(), value.to_owned()))
-}
-
-/// What `keys` does.
-#[derive(Debug, Subcommand)]
-pub enum Keys {
-    /// Make a new seal key file, for `SERVICE_SEAL_KEY_FILE`.
-    New {
-        /// Where to put it; the file must not be there yet.
-        #[arg(long, value_name = "FILE")]
-        out: PathBuf,
-    },
-    /// Register the keys of the seal key file that are not registered yet.
-    Activate {
-        /// Let them count at once instead of in ten minutes, because an older key was lost.
-        #[arg(long)]
-        at_once: bool,
-    },
-    /// Let a key sign nothing new; what it signed stays valid.
-    Retire {
-        /// The key's id, which may begin with a hyphen.
-        #[arg(allow_hyphen_values = true)]
-        kid: Thumbprint,
-        /// From when on, at least 15 seconds ahead; as soon as may be by default.
-        #[arg(long, value_name = "TIME")]
-        at: Option<Timestamp>,
-    },
-    /// Let a key count for nothing, not even for what it signed before.
-    Revoke {
-        /// The key's id, which may begin with a hyphen.
-        #[arg(allow_hyphen_values = true)]
-        kid: Thumbprint,
-        /// Why, as a word such as `key_compromise`.
-        #[arg(long, value_name = "WORD")]
-        reason: Word,
-        /// Since when somebody else may have had it.
-        #[arg(long, value_name = "TIME")]
-        compromised_since: Option<Timestamp>,
-    },
-    /// List every registered key.
-    List,
 }
 
 /// A page of the generated documentation.

@@ -20,7 +20,9 @@ const FOREIGN: [(&str, &str); 2] =
 
 /// Every package takes the lints of the workspace.
 pub(crate) fn packages_take_the_lints(tree: &Tree) -> Vec<String> {
+    let ours = |file: &&File| !file.text.contains("\n[workspace]\n");
     let manifests = tree.files().iter().filter(|file| file.path.ends_with("/Cargo.toml"));
+    let manifests = manifests.filter(ours);
     let without = manifests.filter(|file| !file.text.contains("[lints]\nworkspace = true"));
     without.map(|file| format!("{}: add `[lints]` with `workspace = true`", file.path)).collect()
 }

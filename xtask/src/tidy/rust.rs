@@ -75,9 +75,11 @@ pub(crate) fn nothing_is_left_undone(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Every file belongs to a module; one that does not is never built, and its tests never run.
+/// Every file belongs to a module or is a target's root; one that does not is never built, and its
+/// tests never run.
 pub(crate) fn modules_are_named(tree: &Tree) -> Vec<String> {
-    let forgotten = tree.rust().filter(|file| !is_root(file) && !is_named(tree, file));
+    let built = |file: &&File| is_root(file) || is_named(tree, file) || is_target(tree, file);
+    let forgotten = tree.rust().filter(|file| !built(file));
     forgotten
         .map(|file| format!("{}: no module names it, so it is never built", file.path))
         .collect()
@@ -107,6 +109,14 @@ fn is_sql(text: &str) -> bool {
 
 fn is_root(file: &File) -> bool {
     ["main", "lib", "build"].contains(&file.folder_and_stem().1)
+}
+
+/// Returns whether the manifest two folders above gives the file as a target's path.
+fn is_target(tree: &Tree, file: &File) -> bool {
+    let (folder, stem) = file.folder_and_stem();
+    let Some((package, last)) = folder.rsplit_once('/') else { return false };
+    let path = format!("path = \"{last}/{stem}.rs\"");
+    tree.file(&format!("{package}/Cargo.toml")).is_some_and(|file| file.text.contains(&path))
 }
 
 fn is_named(tree: &Tree, file: &File) -> bool {

@@ -1,0 +1,93 @@
+//! What the verbs on deeds and on the keys that seal them take.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use deed::{Thumbprint, Word};
+use model::Timestamp;
+
+/// What `verify` takes.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// A deed in API form, a bare DSSE envelope, or JSON lines of deeds; `-` reads standard input.
+    pub file: PathBuf,
+    /// The published keys, as `/.well-known/service/keys.json` has them.
+    #[arg(long, value_name = "FILE")]
+    pub keys: Option<PathBuf>,
+    /// A checkpoint of the log that was kept from before.
+    #[arg(long, value_name = "FILE")]
+    pub known_checkpoint: Option<PathBuf>,
+    /// How many deeds the log must have.
+    #[arg(long, value_name = "N")]
+    pub expected_size: Option<u64>,
+    /// Print the report as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `consistency` takes.
+#[derive(Debug, Args)]
+pub struct Consistency {
+    /// The checkpoint that was kept.
+    pub older: PathBuf,
+    /// The checkpoint of now.
+    pub newer: PathBuf,
+    /// The published keys.
+    #[arg(long, value_name = "FILE")]
+    pub keys: PathBuf,
+    /// The consistency proof: a JSON list of digests, or an object with it as `path`.
+    #[arg(long, value_name = "FILE")]
+    pub proof: Option<PathBuf>,
+}
+
+/// What `diff` takes.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// Deeds, evidence or a checkpoint.
+    pub left: PathBuf,
+    /// The same of another source.
+    pub right: PathBuf,
+    /// The published keys.
+    #[arg(long, value_name = "FILE")]
+    pub keys: PathBuf,
+}
+
+/// What `keys` does.
+#[derive(Debug, Subcommand)]
+pub enum Keys {
+    /// Make a new seal key file, for `SERVICE_SEAL_KEY_FILE`.
+    New {
+        /// Where to put it; the file must not be there yet.
+        #[arg(long, value_name = "FILE")]
+        out: PathBuf,
+    },
+    /// Register the keys of the seal key file that are not registered yet.
+    Activate {
+        /// Let them count at once instead of in ten minutes, because an older key was lost.
+        #[arg(long)]
+        at_once: bool,
+    },
+    /// Let a key sign nothing new; what it signed stays valid.
+    Retire {
+        /// The key's id, which may begin with a hyphen.
+        #[arg(allow_hyphen_values = true)]
+        kid: Thumbprint,
+        /// From when on, at least 15 seconds ahead; as soon as may be by default.
+        #[arg(long, value_name = "TIME")]
+        at: Option<Timestamp>,
+    },
+    /// Let a key count for nothing, not even for what it signed before.
+    Revoke {
+        /// The key's id, which may begin with a hyphen.
+        #[arg(allow_hyphen_values = true)]
+        kid: Thumbprint,
+        /// Why, as a word such as `key_compromise`.
+        #[arg(long, value_name = "WORD")]
+        reason: Word,
+        /// Since when somebody else may have had it.
+        #[arg(long, value_name = "TIME")]
+        compromised_since: Option<Timestamp>,
+    },
+    /// List every registered key.
+    List,
+}
