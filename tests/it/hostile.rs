@@ -118,7 +118,8 @@ async fn a_body_in_chunks_of_one_byte_is_the_same_body() {
     let Some((shared, caller)) = caller().await else { return };
     let mark = name();
     let body = call("lab.note", json!({ "mark": mark })).to_string();
-    let chunks: String = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
+    let chunks: Vec<_> = body.chars().map(|byte| format!("1\r\n{byte}\r\n")).collect();
+    let chunks = chunks.concat();
     let request = format!(
         "POST /v1/actions HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n\
@@ -178,7 +179,7 @@ async fn a_glob_that_could_be_tried_in_very_many_ways_is_not() {
 }
 
 /// A second implementation of the canonical form, by somebody else's parser: Python's.
-const CANONICAL: &str = r#"
+const CANONICAL: &str = r"
 import hashlib, json, sys
 from decimal import Decimal
 def number(x):
@@ -201,7 +202,7 @@ def canonical(v):
 for line in sys.stdin:
     body = canonical(json.loads(line)).encode()
     print('sha256:' + hashlib.sha256(body).hexdigest())
-"#;
+";
 
 #[tokio::test]
 async fn a_second_canonical_form_gives_the_same_digests() {

@@ -184,7 +184,7 @@ async fn of_a_cancellation_and_an_expiry_at_the_same_time_one_ends_the_action() 
         let args = json!({ "order": 10, "amount": 60, "reason": "broken" });
         let body = call("shop.refunds.create", args);
         let action = callers[0].glance(Request::post("/v1/actions", &body)).await.is(202);
-        let expires = Instant::now() + Duration::from_secs(60);
+        let expires = Instant::now() + Duration::from_mins(1);
         let callers = Arc::clone(&callers);
         rounds.spawn(async move {
             let path = format!("/v1/actions/{}/cancel", action["id"].as_str().unwrap());

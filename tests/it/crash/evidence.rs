@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::house::{Caller, House};
 
 /// A lease, a sweep, and some time to spare.
-const SEALED_WITHIN: Duration = Duration::from_secs(60);
+const SEALED_WITHIN: Duration = Duration::from_mins(1);
 /// The tools that leave a row for each run, which bears the key of its call.
 const LEAVE_A_ROW: [&str; 2] = ["lab.note", "lab.counted"];
 

@@ -179,7 +179,7 @@ impl Lane {
             self.hit(point, service).await;
         }
         if point.way == Way::Stop && service.runs() {
-            service.ended(Duration::from_secs(60)).await;
+            service.ended(Duration::from_mins(1)).await;
         }
         came
     }
