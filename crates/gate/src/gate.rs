@@ -125,13 +125,11 @@ impl Gate {
         let begin = Begin::new(call, resolved, request_digest, &self.parts);
         injected("g1")?;
         let org = begin.org();
-        let begun = match self.parts.ledger.enter(org, begin).await? {
-            Begun::ToEstimate(begin) => {
-                self.parts.ledger.enter(org, begin.estimated().await).await?
-            }
-            begun => begun,
-        };
-        match begun {
+        let mut outcome = self.parts.ledger.enter(org, begin).await?;
+        if let Begun::ToEstimate(call) = outcome {
+            outcome = self.parts.ledger.enter(org, call.estimated().await).await?;
+        }
+        match outcome {
             Begun::Rejected(rejection) => Err(rejection.into()),
             Begun::Known(action) => self.replay(org, action).await,
             // What was estimated once is not estimated again.

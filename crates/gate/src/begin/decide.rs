@@ -194,12 +194,12 @@ fn shadow(
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
     let decision = ask(loaded.policy.as_deref()?, call, resolved, snapshot)?;
     let scope = budget::scope(call, snapshot, &loaded.active);
-    let (decision, admitted) = match budget::admit(charges(&decision), scope, snapshot) {
-        Ok(admitted) => (decision, admitted),
-        Err(_) => {
-            let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
-            (refused(code, source), Admitted::default())
-        }
+    let admitted = budget::admit(charges(&decision), scope, snapshot);
+    let (decision, admitted) = if let Ok(admitted) = admitted {
+        (decision, admitted)
+    } else {
+        let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
+        (refused(code, source), Admitted::default())
     };
     let shadow = Shadow {
         outcome: decision.outcome,

@@ -136,12 +136,12 @@ async fn nothing_is_given_back_to_a_window_that_has_ended() {
     assert_eq!(next_day(&house).await, at("2026-10-03T00:00:00.000Z"));
 }
 
-const SHADOW: &str = r#"
+const SHADOW: &str = "
 schema: 1
 default: { outcome: allow }
 budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 1 }
-"#;
+";
 
 #[tokio::test]
 async fn a_shadow_version_counts_apart_and_is_told_when_it_would_have_refused() {
