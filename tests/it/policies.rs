@@ -36,15 +36,17 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
-/// An org of its own in the shared house, with a key for it and one for its agent.
-async fn own_org(shared: &SharedHouse) -> (Caller, Caller) {
+/// Makes an org of its own in the shared house and returns its id, and callers with a key of the
+/// org and one of its agent.
+async fn own_org(shared: &SharedHouse) -> (String, Caller, Caller) {
     let house = &shared.house;
     let made = house.verbs.run(&["org", "create", &name()]).await;
     let org = made.split_whitespace().next().unwrap();
     house.verbs.run(&["agent", "create", "bot", "--org", org]).await;
     let agent = house.verbs.run(&["key", "create", "--agent", "bot", "--org", org]).await;
     let key = house.verbs.run(&["key", "create", "--org", org]).await;
-    (shared.service.caller(key.trim()), shared.service.caller(agent.trim()))
+    let (key, agent) = (shared.service.caller(key.trim()), shared.service.caller(agent.trim()));
+    (org.to_owned(), key, agent)
 }
 
 fn note(mark: &str) -> Value {
@@ -56,7 +58,7 @@ fn note(mark: &str) -> Value {
 #[tokio::test]
 async fn a_policy_made_over_http_decides_and_its_history_is_sealed() {
     let Some(shared) = SharedHouse::get().await else { return };
-    let (org, agent) = own_org(shared).await;
+    let (_, org, agent) = own_org(shared).await;
     let (id, version) = policy(&org, ALLOW_NOTES).await;
     let activated = activate(&org, (&id, &version), "enforce").await;
     let allowed = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
@@ -74,7 +76,7 @@ async fn a_policy_made_over_http_decides_and_its_history_is_sealed() {
 #[tokio::test]
 async fn a_shadow_shows_in_each_action_and_in_the_filter_and_ends() {
     let Some(shared) = SharedHouse::get().await else { return };
-    let (org, agent) = own_org(shared).await;
+    let (_, org, agent) = own_org(shared).await;
     let (id, version) = policy(&org, ALLOW_NOTES).await;
     activate(&org, (&id, &version), "enforce").await;
     let (id, shadow) = policy(&org, DENY_NOTES).await;
@@ -116,6 +118,65 @@ async fn a_dry_run_agrees_with_the_gate_and_a_draft_is_judged_by_the_orgs_tools(
     let codes: Vec<_> =
         lint["lint"].as_array().unwrap().iter().map(|it| text(&it["code"])).collect();
     assert!(codes.contains(&"unknown_field".to_owned()), "{lint}");
+}
+
+#[tokio::test]
+async fn recorded_decisions_are_explained_saved_as_cases_and_replayed() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let (id, org, agent) = own_org(shared).await;
+    let made = policy(&org, ALLOW_NOTES).await;
+    activate(&org, (&made.0, &made.1), "enforce").await;
+    let other =
+        json!({ "tool": "lab.other", "args": {}, "mode": "proxy", "connector_type": "mcp" });
+    let allowed = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    agent.send(Request::post("/v1/actions", &note("long"))).await.is(202);
+    agent.send(Request::post("/v1/actions", &other)).await.error(403, "policy_denied", None);
+    let (house, mark) = (&shared.house, name());
+    let file = |kind: &str| format!("{mark}-{kind}.yaml");
+    house.write(&file("allow"), ALLOW_NOTES);
+    house.write(&file("deny"), DENY_NOTES);
+    for (document, differences) in [("allow", 0), ("deny", 2)] {
+        let document = file(document);
+        let words = ["policy", "replay", &document, "--format", "json", "--org", &id];
+        let told: Value = serde_json::from_str(&house.verbs.run(&words).await).unwrap();
+        assert_eq!((&told["replayed"], &told["differences"]), (&json!(3), &json!(differences)));
+    }
+    let (action, document, case) = (text(&allowed["id"]), file("allow"), file("case"));
+    let words =
+        ["policy", "explain", &action, "--policy", &document, "--save-case", &case, "--org", &id];
+    let told = house.verbs.run(&words).await;
+    assert!(told.contains("allow by short"), "{told}");
+    let passed = house.verbs.run(&["policy", "test", &case]).await;
+    assert!(passed.contains("1 passed, 0 failed"), "{passed}");
+    let words = ["policy", "test", &case, "--policy", &file("deny"), "--format", "junit"];
+    let failed = house.verbs.output(&words).await;
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&failed.stdout).contains("<failure message="));
+    let words = ["policy", "explain", &action, "--save-case", &case, "--org", &id];
+    let again = house.verbs.output(&words).await;
+    assert_eq!(again.status.code(), Some(2), "a file that is there is not overwritten");
+}
+
+#[tokio::test]
+async fn documents_are_judged_and_compared_without_a_record() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let (house, mark) = (&shared.house, name());
+    let file = |kind: &str| format!("{mark}-{kind}.yaml");
+    for (kind, document) in [("allow", ALLOW_NOTES), ("deny", DENY_NOTES), ("bad", "schema: 9\n")] {
+        house.write(&file(kind), document);
+    }
+    house.verbs.run(&["policy", "lint", &file("allow")]).await;
+    let bad = house.verbs.output(&["policy", "lint", &file("bad"), "--format", "json"]).await;
+    assert_eq!(bad.status.code(), Some(1));
+    let told: Value = serde_json::from_slice(&bad.stdout).unwrap();
+    assert_eq!((&told["valid"], &told["lint"][0]["line"]), (&json!(false), &json!(1)));
+    let words = ["policy", "diff", &file("allow"), &file("deny"), "--format", "json"];
+    let compared = house.verbs.output(&words).await;
+    let told: Value = serde_json::from_slice(&compared.stdout).unwrap();
+    let kinds: Vec<_> = told["changes"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
+    assert!(!kinds.is_empty() && kinds.iter().all(|kind| **kind == "newly_denied"), "{told}");
+    let code = if told["certainty"] == "proven" { 0 } else { 3 };
+    assert_eq!(compared.status.code(), Some(code));
 }
 
 #[tokio::test]
