@@ -136,8 +136,8 @@ async fn a_document_that_cannot_decide_becomes_no_version_and_each_finding_has_i
     let linted = post(&house, "/v1/policies/lint", json!({ "document": document })).await;
     assert_eq!((linted.status, &linted.body["valid"]), (200, &json!(false)));
     assert_eq!(linted.body["lint"], refused.body["error"]["lint"]);
-    let listed = get(&house, &path).await;
-    assert_eq!(listed.body["data"].as_array().unwrap().len(), 1);
+    let versions = get(&house, &path).await;
+    assert_eq!(versions.body["data"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -30,13 +30,12 @@ pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Res
     let zone = kept.map_or_else(|| "UTC".to_owned(), |org| org.time_zone);
     let args = args(&detail.disclosures);
     let sample = admin::sample(&detail.action, args, &zone).map_err(not_replayable)?;
-    let document = match &what.policy {
-        Some(file) => read_text(file)?,
-        None => {
-            let version = detail.action.decision.policy_version;
-            let version = core.admin.in_org(org, By::Operator).policy_version(version).await;
-            version.map_err(|error| policy_failure(&error))?.document
-        }
+    let document = if let Some(file) = &what.policy {
+        read_text(file)?
+    } else {
+        let version = detail.action.decision.policy_version;
+        let version = core.admin.in_org(org, By::Operator).policy_version(version).await;
+        version.map_err(|error| policy_failure(&error))?.document
     };
     let policy = Policy::compile(&document);
     let policy = policy.map_err(|error| policy_failure(&admin::PolicyError::Invalid(error)))?;

@@ -41,7 +41,7 @@ impl Report {
         }
     }
 
-    /// Returns the report as JUnit's XML.
+    /// Returns the report as the XML of `JUnit`.
     fn junit(&self) -> String {
         let count = |wanted: fn(&Outcome) -> bool| {
             self.cases.iter().filter(|case| wanted(&case.outcome)).count()
