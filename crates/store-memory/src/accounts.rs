@@ -95,8 +95,12 @@ impl RetentionStore for MemoryStore {
         let expired: Vec<_> = expired.map(|(key, _)| key.clone()).take(limit).collect();
         let ended = rows.budgets.iter().filter(|(_, budget)| budget.window_end <= now);
         let ended: Vec<_> = ended.map(|(key, _)| key.clone()).take(limit).collect();
-        expired.iter().for_each(|key| drop(rows.known.remove(key)));
-        ended.iter().for_each(|key| drop(rows.budgets.remove(key)));
+        for key in &expired {
+            rows.known.remove(key);
+        }
+        for key in &ended {
+            rows.budgets.remove(key);
+        }
         Ok(expired.len().max(ended.len()))
     }
 }

@@ -83,7 +83,7 @@ impl CheckStore for MemoryStore {
     async fn ask_check(&self, check: &ChainCheck) -> Result<Asked, StoreDown> {
         let mut kept = self.reach("ask for a check of a log")?;
         let rows = kept.orgs.entry(check.org).or_default();
-        if rows.checks.iter().any(|check| is_open(check)) {
+        if rows.checks.iter().any(is_open) {
             return Ok(Asked::Busy);
         }
         rows.checks.push(check.clone());

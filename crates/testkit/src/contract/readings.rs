@@ -54,7 +54,7 @@ async fn acted(store: &dyn Store, scribe: &mut Scribe, agent: &Agent, number: u6
     let mint = scribe.mint();
     let (request, disclosure) = sample::request(&serde_json::json!({ "n": number }), &mint);
     let mut action = sample::action(agent, request, &mint);
-    action.tool = if number % 2 == 0 { "shop.read" } else { "desk.write" }.to_owned();
+    if number.is_multiple_of(2) { "shop.read" } else { "desk.write" }.clone_into(&mut action.tool);
     let verdict = if number == 1 { Verdict::Mismatch } else { Verdict::Verified };
     action.witness = Some(sample::witness(verdict, model::Level::L0, scribe.now));
     let mut deed = scribe.deed(Some(action.id));

@@ -1,8 +1,9 @@
 //! What a tool says that a call would do.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tool::Estimate;
 
 use super::world::{World, write_tool};
