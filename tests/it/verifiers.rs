@@ -137,9 +137,9 @@ fn the_page_says_the_same_in_a_browser_and_asks_for_nothing() {
             Value::String(_) => json!(root().join("docs/vectors/keys.json")),
             set => put("keys", &set.to_string()),
         };
-        let note = case["known_checkpoint"].as_str().map(|text| put("note", text));
+        let known = case["known_checkpoint"].as_str().map(|text| put("note", text));
         let file = put("file", case["input"].as_str().unwrap());
-        json!({ "file": file, "keys": keys, "note": note, "size": case["expected_size"] })
+        json!({ "file": file, "keys": keys, "note": known, "size": case["expected_size"] })
     };
     let list: String = shown.iter().map(|case| line(case).to_string() + "\n").collect();
     let list = folder.put("cases".to_owned(), &list);

@@ -349,7 +349,7 @@ async fn a_reader_that_never_reads_is_closed_and_holds_nothing() {
     let mut text = String::new();
     read_until(&mut stream, &mut text, "event: hello").await;
     assert_eq!((open.get(), house.router.held_open().streams), (1, 1));
-    let begun = std::time::Instant::now();
+    let begun = tokio::time::Instant::now();
     while open.get() == 1 {
         assert!(begun.elapsed() < Duration::from_secs(20), "it is still open");
         house.authorize().await;

@@ -246,7 +246,7 @@ pub const INVARIANTS: &[Invariant] = &[
             select format('deed %s', d.seq)
             from deed as d
             left join (
-                select substring(data from '"seq":([0-9]+)')::bigint as of
+                select substring(data from '\x22seq\x22:([0-9]+)')::bigint as of
                 from event where org_id = $1 and kind = 'deed.sealed'
             ) as e on e.of = d.seq
             where d.org_id = $1 and e.of is null

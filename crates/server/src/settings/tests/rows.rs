@@ -13,7 +13,7 @@ fn said(row: &Row, value: &str) -> Sources {
     let closing = "}".repeat(path.matches('{').count());
     // What a row needs beside it to be read at all, or to be seen.
     let beside = match row.name {
-        name if name.ends_with(".url") => "",
+        "mcp.upstreams.<name>.url" => "",
         name if name.starts_with("mcp.upstreams.") => ", url: 'https://h.example/mcp'",
         "undo.max_rows" => "}, decoder: {max_images_per_tx: 10000",
         _ => "",
