@@ -42,14 +42,14 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "log-linked",
         sentence: "each deed names the digest of the one before it",
         takes: Takes::Org,
-        sql: r#"
+        sql: r"
             select format('deed %s', seq)
             from (
-                select seq, substring(body from '"prev":"sha256:([0-9a-f]{64})","seq":') as prev,
+                select seq, substring(body from '\x22prev\x22:\x22sha256:([0-9a-f]{64})\x22,\x22seq\x22:') as prev,
                     encode(lag(digest) over (order by seq), 'hex') as before
                 from deed where org_id = $1
             ) as d
-            where prev is null or prev <> before"#,
+            where prev is null or prev <> before",
     },
     Invariant {
         name: "deed-digest",
@@ -63,13 +63,13 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "deed-columns",
         sentence: "a deed's columns repeat what its body says",
         takes: Takes::Org,
-        sql: r#"
+        sql: r"
             select format('deed %s', seq) from deed
             where org_id = $1
-                and substring(body from '"key_id":"([^"]*)","kind":"[a-z]*","livemode"')
-                    || ' ' || substring(body from ',"kind":"([a-z]*)","livemode":')
-                    || ' ' || substring(body from '"prev":"[^"]*","seq":([0-9]+),')
-                    is distinct from concat_ws(' ', key_id, kind, seq)"#,
+                and substring(body from '\x22key_id\x22:\x22([^\x22]*)\x22,\x22kind\x22:\x22[a-z]*\x22,\x22livemode\x22')
+                    || ' ' || substring(body from ',\x22kind\x22:\x22([a-z]*)\x22,\x22livemode\x22:')
+                    || ' ' || substring(body from '\x22prev\x22:\x22[^\x22]*\x22,\x22seq\x22:([0-9]+),')
+                    is distinct from concat_ws(' ', key_id, kind, seq)",
     },
     Invariant {
         name: "deed-times",
@@ -242,7 +242,7 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "deed-events",
         sentence: "each deed since the first event has its event",
         takes: Takes::Org,
-        sql: r#"
+        sql: r"
             select format('deed %s', d.seq)
             from deed as d
             left join (
@@ -250,7 +250,7 @@ pub const INVARIANTS: &[Invariant] = &[
                 from event where org_id = $1 and kind = 'deed.sealed'
             ) as e on e.of = d.seq
             where d.org_id = $1 and e.of is null
-                and d.issued_at > (select min(created_at) from event where org_id = $1)"#,
+                and d.issued_at > (select min(created_at) from event where org_id = $1)",
     },
     Invariant {
         name: "idempotency",
