@@ -98,7 +98,7 @@ impl Walk<'_> {
         };
         match found {
             Some(found) => Ok((end, Some(found))),
-            None if end % TILE == 0 && end >= TILE => Ok((end, self.nodes(end).await?)),
+            None if end.is_multiple_of(TILE) && end >= TILE => Ok((end, self.nodes(end).await?)),
             None => Ok((end, None)),
         }
     }

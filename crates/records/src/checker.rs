@@ -117,12 +117,11 @@ impl Records {
         check.finished_at = self.store.head(check.org).await?.map(|head| head.now);
         check.first_bad = found;
         self.store.put_check(&check).await?;
-        match &check.first_bad {
-            Some(fault) => self.found(check.org, fault).await?,
-            None => {
-                self.well(check.org, (check.from_seq, check.end_seq));
-                self.tell(check.org, EventType::ChainCheckPassed, passed(&check)).await;
-            }
+        if let Some(fault) = &check.first_bad {
+            self.found(check.org, fault).await?;
+        } else {
+            self.well(check.org, (check.from_seq, check.end_seq));
+            self.tell(check.org, EventType::ChainCheckPassed, passed(&check)).await;
         }
         Ok(Some(check))
     }

@@ -50,19 +50,19 @@ fn log() -> Log {
     let mut rows = Vec::new();
     for number in 0..4_u32 {
         let at = Timestamp::from_unix_millis(2_000 + i64::from(number));
-        let sealed = sealer.seal(&mut head, &draft(number.into()), ORG, at).unwrap();
+        let deed = sealer.seal(&mut head, &draft(number.into()), ORG, at).unwrap();
         rows.push(DeedRow {
-            seq: sealed.seq,
-            id: sealed.id,
-            kind: sealed.kind.as_str().to_owned(),
+            seq: deed.seq,
+            id: deed.id,
+            kind: deed.kind.as_str().to_owned(),
             agent: None,
             action: None,
             acting: None,
-            issued_at: sealed.issued_at,
-            body: sealed.body,
-            digest: sealed.digest,
-            signature: sealed.signature,
-            key_id: sealed.key_id.to_string(),
+            issued_at: deed.issued_at,
+            body: deed.body,
+            digest: deed.digest,
+            signature: deed.signature,
+            key_id: deed.key_id.to_string(),
         });
     }
     Log { origin, keys: registered, rows }
@@ -88,6 +88,8 @@ fn a_log_as_it_was_sealed_is_well() {
     assert_eq!(log.found(&log.rows), None);
 }
 
+type Change = Box<dyn FnOnce(&mut DeedRow)>;
+
 #[test]
 fn a_change_of_any_column_is_found_where_it_is() {
     let log = log();
@@ -95,7 +97,6 @@ fn a_change_of_any_column_is_found_where_it_is() {
         row.body = row.body.replace("\"livemode\":true", "\"livemode\":false");
         row.digest = crypto::sha256(&row.body);
     };
-    type Change = Box<dyn FnOnce(&mut DeedRow)>;
     let cases: Vec<(Change, Problem)> = vec![
         (Box::new(|row| row.seq = 9), Problem::Gap),
         (Box::new(|row| row.id = DeedId::from_uuid(Uuid::from_u128(99))), Problem::Row),
