@@ -21,7 +21,7 @@ use crate::{
 const INTERRUPTED: usize = 10_000;
 const CONNECTIONS: usize = 64;
 /// How long an edge has to report.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Interrupts the calls, starts the service again, and prints how long it took to seal them all.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {

@@ -177,7 +177,8 @@ async fn no_credential_and_no_payload_is_told_in_logs_errors_metrics_or_events()
     for error in &errors {
         assert_untold("an error", &shown(error), &canaries);
     }
-    let streamed: String = events.iter().map(|event| format!("{}\n", event.data)).collect();
+    let streamed: Vec<String> = events.iter().map(|event| event.data.to_string()).collect();
+    let streamed = streamed.join("\n");
     assert!(streamed.contains(last["id"].as_str().unwrap()));
     assert_untold("the stream", &streamed, &canaries);
     for action in caller.get("/v1/actions").await.ok()["data"].as_array().unwrap() {
