@@ -52,14 +52,30 @@ async fn sealed_by(house: &House, kid: &str) {
     }
 }
 
+/// Returns the published deed keys once they are as they should be: each instance publishes a change
+/// within seconds.
+async fn once_published(caller: &Caller, expected: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let keys = published(caller, "deed").await;
+        if expected(&keys) {
+            return keys;
+        }
+        assert!(Instant::now() < deadline, "{keys:?}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
 /// Adds a new key for each purpose that counts at once, and returns the old and the new deed key.
 async fn exchange(house: &House, caller: &Caller) -> (Value, Value) {
-    let old = published(caller, "deed").await.pop().unwrap();
+    let mut known = published(caller, "deed").await;
+    let count = known.len();
+    let old = known.pop().unwrap();
     let file = format!("{}.pem", name());
     house.verbs.run(&["keys", "new", "--out", &file]).await;
     add_keys(house, &std::fs::read_to_string(house.folder().join(file)).unwrap());
     let listed = house.verbs.run(&["keys", "activate", "--at-once"]).await;
-    let new = published(caller, "deed").await.pop().unwrap();
+    let new = once_published(caller, |keys| keys.len() > count).await.pop().unwrap();
     assert_eq!(new["introduced_by"]["kid"], old["kid"]);
     assert!(listed.contains(kid(&new)), "{listed}");
     sealed_by(house, kid(&new)).await;
@@ -78,7 +94,8 @@ async fn keys_are_exchanged_under_load_and_nobody_notices() {
     let caller = one.caller(&house.org_key().await);
     let (old, new) = exchange(&house, &caller).await;
     house.verbs.run(&["keys", "retire", kid(&old)]).await;
-    let retired = published(&caller, "deed").await.swap_remove(0);
+    let retired = |keys: &[Value]| !keys[0]["retired_at"].is_null();
+    let retired = once_published(&caller, retired).await.swap_remove(0);
     tokio::time::sleep(Duration::from_secs(20)).await;
     let (_, newest) = exchange(&house, &caller).await;
     stop.store(true, Ordering::Relaxed);
@@ -115,7 +132,8 @@ async fn a_revoked_key_signs_no_more_and_its_deeds_are_told_to_be_invalid() {
     house.verbs.run(&["keys", "activate", "--at-once"]).await;
     let told = house.verbs.run(&words).await;
     assert!(told.contains("revoked") && told.contains("deed deed_"), "{told}");
-    let new = published(&org, "deed").await.pop().unwrap();
+    let revoked = |keys: &[Value]| keys.len() > 1 && !keys[0]["revoked_at"].is_null();
+    let new = once_published(&org, revoked).await.pop().unwrap();
     let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         caller.executed("lab.note", json!({ "mark": name() })).await;

@@ -156,7 +156,7 @@ async fn every_operation_that_is_described_is_served() {
         let request = if method == Method::GET {
             Request::get(&path)
         } else {
-            Request::post(&path, &json!({}))
+            Request::post(&path, &json!({})).by(method.clone())
         };
         let answer = caller.send(request).await;
         assert!(!matches!(answer.status.as_u16(), 405 | 501), "{method} {path}");

@@ -5,7 +5,7 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -20,6 +20,9 @@ use super::judge;
 
 /// Longer than any answer may take.
 const PATIENCE: Duration = Duration::from_secs(40);
+/// A connection that was idle for longer is not used again: the service closes those that are idle
+/// for ten seconds, and a request must not meet that.
+const FRESH: Duration = Duration::from_secs(5);
 
 /// Somebody with a key, or without one.
 #[derive(Debug, Clone)]
@@ -28,8 +31,11 @@ pub(crate) struct Caller {
     pub(crate) address: SocketAddr,
     /// The text of the key.
     pub(crate) key: Option<String>,
-    idle: Arc<Mutex<Vec<SendRequest<Full<Bytes>>>>>,
+    idle: Arc<Mutex<Vec<Idle>>>,
 }
+
+/// A connection that nothing is under way on, and since when.
+type Idle = (Instant, SendRequest<Full<Bytes>>);
 
 /// A request.
 #[derive(Debug, Clone)]
@@ -75,6 +81,11 @@ impl Request {
     /// Returns a POST of JSON.
     pub(crate) fn post(path: &str, body: &Value) -> Self {
         Self::raw(path, body.to_string()).header("Content-Type", "application/json")
+    }
+
+    /// Returns the request with another method.
+    pub(crate) fn by(self, method: Method) -> Self {
+        Self { method, ..self }
     }
 
     /// Returns a POST of anything.
@@ -147,7 +158,7 @@ impl Caller {
         let response = sender.send_request(self.build(request)).await.map_err(|_| NoAnswer)?;
         let (head, body) = response.into_parts();
         let body = body.collect().await.map_err(|_| NoAnswer)?.to_bytes();
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((Instant::now(), sender));
         Ok(Answer { status: head.status, headers: head.headers, body })
     }
 
@@ -179,8 +190,8 @@ impl Caller {
         loop {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match idle {
-                Some(mut sender) => {
-                    if sender.ready().await.is_ok() {
+                Some((since, mut sender)) => {
+                    if since.elapsed() < FRESH && sender.ready().await.is_ok() {
                         return Ok(sender);
                     }
                 }

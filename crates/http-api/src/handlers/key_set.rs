@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
+use deed::KeySet;
 use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, ETAG},
@@ -19,9 +20,16 @@ const HEADERS: [(HeaderName, HeaderValue); 2] = [
     (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*")),
 ];
 
-/// The set as it was last read.
+/// The set as it was last read, and the keys that were at work then: once others are, it is read
+/// again, so that a change of keys is told as soon as this instance seals by it.
 #[derive(Default)]
-pub(crate) struct KeySetCache(Mutex<Option<(Instant, Published)>>);
+pub(crate) struct KeySetCache(Mutex<Option<Cached>>);
+
+struct Cached {
+    at: Instant,
+    at_work: Arc<KeySet>,
+    published: Published,
+}
 
 #[derive(Clone)]
 struct Published {
@@ -32,17 +40,19 @@ struct Published {
 impl KeySetCache {
     async fn published(&self, app: &App) -> Result<Published, ApiError> {
         let mut last = self.0.lock().await;
-        if let Some((at, published)) = &*last
-            && at.elapsed() < CACHED_FOR
+        let at_work = app.gate.ledger().sealer().registered();
+        if let Some(cached) = &*last
+            && cached.at.elapsed() < CACHED_FOR
+            && Arc::ptr_eq(&cached.at_work, &at_work)
         {
-            return Ok(published.clone());
+            return Ok(cached.published.clone());
         }
         let set = app.admin.key_set().await.map_err(|error| {
             ApiError::unavailable_because("the seal keys cannot be read now", &error)
         })?;
         let etag = HeaderValue::from_str(&set.etag()).map_err(|_| ApiError::internal())?;
         let published = Published { body: Bytes::from(set.to_json()), etag };
-        *last = Some((Instant::now(), published.clone()));
+        *last = Some(Cached { at: Instant::now(), at_work, published: published.clone() });
         Ok(published)
     }
 }
