@@ -1,11 +1,11 @@
 //! The CEL specification's own test cases, those of them that lie in the language.
 //!
 //! A case is out when the parser or the checker refuses its expression; every other case must give
-//! the specification's answer.
+//! the specification's answer. `cel_spec_cases.txt` names all of them, as they came out.
 
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
-use expect_test::expect;
+use expect_test::{expect, expect_file};
 use serde_json::Value as Json;
 
 use super::run;
@@ -26,19 +26,32 @@ fn the_cases_of_the_specification_that_lie_in_the_language_pass() {
         eprintln!("left out: CEL specification cases, since CHANCERY_TEST_DATA is not set");
         return;
     };
-    let mut report = String::new();
+    let (mut report, mut named) = (String::new(), String::new());
     let (mut failures, mut deviations) = (Vec::new(), 0);
     for file in FILES {
         let path = Path::new(&folder).join("cel-spec").join(format!("{file}.textproto"));
         let text = std::fs::read_to_string(&path).unwrap();
         let (mut passed, mut out) = (0, 0);
         for case in cases(&text) {
-            match judge(&case) {
-                Judgement::Passed => passed += 1,
-                Judgement::Out => out += 1,
-                Judgement::Deviates => deviations += 1,
-                Judgement::Failed(found) => failures.push(format!("{file}: {case:?}: {found}")),
-            }
+            let word = match judge(&case) {
+                Judgement::Passed => {
+                    passed += 1;
+                    "passed"
+                }
+                Judgement::Out => {
+                    out += 1;
+                    "out"
+                }
+                Judgement::Deviates => {
+                    deviations += 1;
+                    "deviates"
+                }
+                Judgement::Failed(found) => {
+                    failures.push(format!("{file}: {case:?}: {found}"));
+                    "failed"
+                }
+            };
+            writeln!(named, "{file} {} {word}", case.name).unwrap();
         }
         writeln!(report, "{file}: {passed} passed, {out} out").unwrap();
     }
@@ -62,6 +75,7 @@ fn the_cases_of_the_specification_that_lie_in_the_language_pass() {
         timestamps: 72 passed, 3 out
     "#]]
     .assert_eq(&report);
+    expect_file!["cel_spec_cases.txt"].assert_eq(&named);
 }
 
 const FILES: [&str; 15] = [
