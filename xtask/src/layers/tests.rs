@@ -78,7 +78,7 @@ fn found(name: &str, metadata: &Metadata) -> Vec<String> {
 #[test]
 fn a_layer_uses_only_what_its_row_names() {
     let metadata = metadata(&[("policy", "chancery-model chancery-deed")], &[], &[]);
-    let layer = "in layer 1 it may use model, crypto, failpoint";
+    let layer = "in layer 1 it may use model, crypto, failpoint, meter";
     assert_eq!(found("policy", &metadata), [format!("policy: uses `deed`; {layer}")]);
 }
 
