@@ -18,6 +18,7 @@ mod honesty;
 mod key_file;
 mod keys;
 pub mod note;
+mod parallel;
 mod seal;
 mod self_test;
 pub mod specimen;

@@ -4,11 +4,11 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
-use super::parallel;
 use crate::{
     dsse::{Envelope, EnvelopeSignature},
     evidence::EvidenceForm,
     form::ApiForm,
+    parallel,
     text::BadText,
 };
 
