@@ -13,6 +13,7 @@ mod commitment;
 mod content;
 mod dsse;
 mod evidence;
+mod exact;
 mod form;
 mod honesty;
 mod key_file;
