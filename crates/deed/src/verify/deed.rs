@@ -21,8 +21,9 @@ use crate::{
     text::Thumbprint,
 };
 
-/// Runs every check of one deed and returns its place in the log if it could be read.
-pub(super) fn check(item: &Item, keys: Option<&KeySet>, checks: &mut Checks) -> Option<Link> {
+/// Runs every check of one deed but that of its signature, and returns its place in the log if it
+/// could be read.
+pub(super) fn check(item: &Item, checks: &mut Checks) -> Option<Link> {
     let is_deed = item.payload_type == dsse::DEED_TYPE;
     checks.outcome(
         CheckId::Type,
@@ -44,7 +45,6 @@ pub(super) fn check(item: &Item, keys: Option<&KeySet>, checks: &mut Checks) -> 
     if item.form.is_some() || !item.disclosures.is_empty() {
         check_shown(item, &link, checks);
     }
-    check_signature(item, &link.body, keys, checks);
     Some(link)
 }
 
@@ -113,7 +113,13 @@ fn check_form(form: &ApiForm, link: &Link, shown: &Value, checks: &mut Checks) {
     );
 }
 
-fn check_signature(item: &Item, body: &Body, keys: Option<&KeySet>, checks: &mut Checks) {
+/// Checks that the deed was signed by a key that counts for it.
+pub(super) fn check_signature(
+    item: &Item,
+    body: &Body,
+    keys: Option<&KeySet>,
+    checks: &mut Checks,
+) {
     let named = |why: String| format!("deed {}: {why}", body.seq);
     let key = match known(keys, &body.key_id) {
         Ok(key) => key,

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// One deed as it came in: the frame's parts, nothing of which has been checked.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Item {
     pub(super) payload: Vec<u8>,
     pub(super) payload_type: String,
@@ -48,7 +48,8 @@ pub(super) fn read(input: &[u8]) -> Result<Input, String> {
     };
     let parts =
         parallel::parts(&lines, |part| part.iter().map(read).collect::<Result<Vec<_>, _>>());
-    let items = parts.into_iter().collect::<Result<Vec<_>, _>>()?.concat();
+    let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let items: Vec<_> = parts.into_iter().flatten().collect();
     if items.is_empty() { Err("the input is empty".to_owned()) } else { Ok(Input::Deeds(items)) }
 }
 
