@@ -8,7 +8,6 @@ mod compare;
 mod deed;
 mod evidence;
 mod input;
-mod parallel;
 mod segment;
 
 use model::{DeedId, Digest, OrgId, Timestamp};
@@ -21,6 +20,7 @@ pub use input::envelopes;
 use crate::{
     body::Body,
     keys::KeySet,
+    parallel,
     text::{LogOrigin, Thumbprint},
 };
 use checks::Checks;

@@ -14,7 +14,7 @@ use crate::{
     body::{Body, BodyFault},
     commitment::{Commitment, Disclosure},
     content::Content,
-    dsse,
+    dsse, exact,
     form::ApiForm,
     honesty,
     keys::{KeyFault, KeySet, Purpose, SealKey},
@@ -161,7 +161,7 @@ fn disclosed(body: &Value, disclosures: &[String]) -> Result<(), String> {
         let open = Disclosure::from_text(text).map_err(|error| error.to_string())?;
         let path = open.path().as_str().to_owned();
         let committed = at(body, &path)
-            .and_then(|value| serde_json::from_value::<Commitment>(value.clone()).ok())
+            .and_then(|value| exact::from_value::<Commitment>(value.clone()).ok())
             .ok_or_else(|| format!("the deed commits to nothing at `{path}`"))?;
         if committed != open.commitment() {
             return Err(format!("the disclosure of `{path}` is not what the deed commits to"));
@@ -175,7 +175,10 @@ fn disclosed(body: &Value, disclosures: &[String]) -> Result<(), String> {
 
 fn at<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('.').try_fold(body, |value, name| match value {
-        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        Value::Array(items) => {
+            let place = name.parse::<usize>().ok().filter(|place| place.to_string() == name)?;
+            items.get(place)
+        }
         Value::Object(members) => members.get(name),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     })

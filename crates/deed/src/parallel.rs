@@ -6,7 +6,7 @@ use std::{num::NonZero, panic, thread};
 const WORTH_A_THREAD: usize = 32;
 
 /// Does the work on each part of the list and returns what came out, in the list's order.
-pub(super) fn parts<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
+pub(crate) fn parts<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
     // Asking for the number of cores costs something too.
     if items.len() <= WORTH_A_THREAD {
         return vec![work(items)];
