@@ -18,6 +18,7 @@ mod honesty;
 mod key_file;
 mod keys;
 pub mod note;
+mod recovered;
 mod seal;
 mod self_test;
 pub mod specimen;
@@ -43,6 +44,7 @@ pub use keys::{
     BadKeySet, INTRODUCTION_TYPE, Introduction, KeyFault, KeySet, Purpose, SealKey, Standing,
     thumbprint,
 };
+pub use recovered::Recovered;
 pub use seal::{SealFault, Sealed, Sealer};
 pub use text::{Amount, BadText, EventName, Ident, LogOrigin, Lsn, Thumbprint, Unit, UserId, Word};
 

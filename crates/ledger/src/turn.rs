@@ -1,12 +1,12 @@
 //! One turn: load, decide, seal, append, answer.
 
 use event::Event;
-use model::{EventId, EventType, Mint, OrgId, Timestamp};
+use model::{EventId, EventType, LogId, Mint, OrgId, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    AppendError, Change, DeedEntry, Entry, Head, LedgerError, Needs, Notice, PlacedDeed, Snapshot,
-    StoreDown, Turn, ledger::Shared, queue::Waiting,
+    AppendError, Change, DeedEntry, Entry, Head, LedgerError, LogNo, Needs, Notice, PlacedDeed,
+    Snapshot, StoreDown, Turn, ledger::Shared, queue::Waiting,
 };
 
 /// How often a turn that lost the head is decided again before its requests are told to retry.
@@ -165,6 +165,10 @@ impl Driver {
         let mut entries = Vec::with_capacity(batch.len());
         for waiting in batch.iter_mut() {
             let entry = waiting.decide(&after, &mint);
+            // A log is opened by the first entry of a turn, so that all deeds of a turn are in one.
+            if entry.opens.is_some() && !entries.is_empty() {
+                break;
+            }
             let last = after.base().is_none() || changes_policy(&entry.changes);
             after.apply(&entry);
             entries.push(entry);
@@ -179,10 +183,10 @@ impl Driver {
             return Ok(None);
         }
         let expected = after.base().map(|base| base.head.version);
-        let head = match after.base() {
-            Some(base) => base.head.clone(),
-            None => genesis(&shared.parts.log_host, &mint)?,
-        };
+        let present = after.base().map(|base| base.head.clone());
+        let opens = entries.first().and_then(|entry| entry.opens);
+        let head = begin(&shared.parts.log_host, present.as_ref(), (opens, &mint))?;
+        let closes = present.filter(|_| opens.is_some());
         let mut place = Place { org: self.org, head, mint, deeds: Vec::new(), events: Vec::new() };
         let mut changes = Vec::new();
         for entry in entries {
@@ -198,7 +202,8 @@ impl Driver {
         head.version += 1;
         after.set_head(head.clone());
         let id = mint.id(std::convert::identity);
-        let turn = Turn { id, org: self.org, expected, head, at: now, changes, deeds, events };
+        let org = self.org;
+        let turn = Turn { id, org, expected, head, closes, at: now, changes, deeds, events };
         Ok(Some(Draft { turn, after, decided }))
     }
 
@@ -301,9 +306,26 @@ impl Place<'_> {
     }
 }
 
-fn genesis(host: &str, mint: &Mint<'_>) -> Result<Head, deed::BadText> {
-    let log = deed::LogOrigin::new(host, mint.id(model::LogId::from_uuid))?;
-    Ok(Head { version: 0, chain: deed::ChainHead::genesis(log), event_seq: 0 })
+/// Returns the head that the turn's deeds go on from: the present one, or that of a log without
+/// deeds where there is none or where the turn opens another.
+fn begin(
+    host: &str,
+    present: Option<&Head>,
+    (opens, mint): (Option<LogId>, &Mint<'_>),
+) -> Result<Head, deed::BadText> {
+    let empty = |log| Ok(deed::ChainHead::genesis(deed::LogOrigin::new(host, log)?));
+    Ok(match (present, opens) {
+        (Some(head), None) => head.clone(),
+        (Some(head), Some(log)) => {
+            Head { log_no: head.log_no.next(), chain: empty(log)?, ..head.clone() }
+        }
+        (None, opens) => Head {
+            version: 0,
+            log_no: LogNo::FIRST,
+            chain: empty(opens.unwrap_or_else(|| mint.id(LogId::from_uuid)))?,
+            event_seq: 0,
+        },
+    })
 }
 
 /// Returns the count as a measured value; turns are far smaller than what a double holds.

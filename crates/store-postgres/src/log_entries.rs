@@ -145,7 +145,7 @@ const SEARCH: &str = r"
     left join agent on agent.org_id = shown.org_id and agent.id = shown.agent_id
     left join action on action.org_id = shown.org_id and action.id = shown.action_id
     left join lateral (
-        select sealed.data from event as sealed
+        select sealed.seq, sealed.data from event as sealed
         where sealed.org_id = shown.org_id and sealed.kind = 'deed.sealed'
             and sealed.seq >= shown.seq and sealed.seq < shown.seq + 32
             and (shown.kind = 'deed.sealed' and sealed.seq = shown.seq
@@ -154,7 +154,9 @@ const SEARCH: &str = r"
         limit 1
     ) as sealed on true
     left join deed on deed.org_id = shown.org_id
-        and deed.seq = substring(sealed.data from '\x22seq\x22:([0-9]+)')::bigint
+        and deed.seq = substring(sealed.data from '\x22seq\x22:([0-9]+)')::bigint + (
+            select count(*) << 40 from closed_log
+            where closed_log.org_id = shown.org_id and closed_log.event_seq < sealed.seq)
     order by shown.seq desc";
 const EVENT_AT: &str = "
     with recursive search (low, high) as (

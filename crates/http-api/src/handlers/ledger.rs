@@ -76,8 +76,9 @@ pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<R
 pub(crate) async fn head(app: Arc<App>, caller: Viewer, _: Call) -> Result<Reply, ApiError> {
     let Viewer(key) = caller;
     let head = app.records.head(key.org).await?;
+    let closed = app.records.closed(key.org).await?;
     let unsealed = app.records.unsealed(key.org).await?;
-    Reply::ok(&chain_head(&head, unsealed))
+    Reply::ok(&chain_head(&head, &closed, unsealed))
 }
 
 /// `POST /v1/ledger/chain_checks`

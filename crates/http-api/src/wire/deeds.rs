@@ -21,6 +21,7 @@ pub(crate) const DEEDS: &[Param] = &[
     Param::One("verdict"),
     Param::One("issued_at[gte]"),
     Param::One("issued_at[lt]"),
+    Param::One("log"),
     Param::One("seq[gte]"),
     Param::One("seq[lt]"),
     Param::One("limit"),
@@ -36,6 +37,7 @@ pub(crate) fn deed_filter(query: &Query) -> Result<DeedFilter, ApiError> {
         calls: CallFilter { tool: tool(query)?, verdicts: query.list("verdict")?, text: None },
         from: moment(query, "issued_at[gte]")?,
         to: moment(query, "issued_at[lt]")?,
+        log: query.parse("log")?,
         from_seq: query.parse("seq[gte]")?,
         end_seq: query.parse("seq[lt]")?,
     })

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deed::Actor;
 use model::{AgentId, EventType, Timestamp};
-use records::{CallFilter, ChainCheck, Entry, EntryFilter, EntryKind, LogHead, Part};
+use records::{CallFilter, ChainCheck, Entry, EntryFilter, EntryKind, LogHead, Part, Standing};
 use serde_json::{Value, json};
 
 use super::{
@@ -141,8 +141,12 @@ fn summary(entry: &Entry) -> String {
     [entry.event.kind.as_str(), subject, stands].join(" ").trim().replace("  ", " ")
 }
 
-/// Returns where a log stands, and what has not been sealed in it yet.
-pub(crate) fn chain_head(head: &LogHead, (unsealed, oldest): (u64, Option<Timestamp>)) -> Value {
+/// Returns where the open log stands, what has not been sealed in it yet, and the logs before it.
+pub(crate) fn chain_head(
+    head: &LogHead,
+    closed: &[LogHead],
+    (unsealed, oldest): (u64, Option<Timestamp>),
+) -> Value {
     let last = head.chain.size().checked_sub(1);
     json!({
         "object": "chain_head",
@@ -154,13 +158,24 @@ pub(crate) fn chain_head(head: &LogHead, (unsealed, oldest): (u64, Option<Timest
         "at": last.map(|_| head.chain.issued_at()),
         "unsealed_count": unsealed,
         "oldest_unsealed_at": oldest,
+        "closed_logs": closed.iter().map(closed_log).collect::<Vec<_>>(),
     })
+}
+
+fn closed_log(head: &LogHead) -> Value {
+    let (log, size, root) = (head.chain.log(), head.chain.size(), head.chain.root());
+    let closed_at = match head.standing {
+        Standing::Open => None,
+        Standing::Closed { at } => Some(at),
+    };
+    json!({ "log": log, "size": size, "root": root, "closed_at": closed_at })
 }
 
 /// Reads the body of `POST /v1/ledger/chain_checks`.
 pub(crate) fn chain_part(call: &Call) -> Result<Part, ApiError> {
     let mut fields = call.fields()?;
     let part = Part {
+        log: fields.optional("log")?,
         from_seq: fields.optional("from_seq")?,
         to_seq: fields.optional("to_seq")?,
         checkpoint: fields.optional("checkpoint")?,
@@ -184,6 +199,7 @@ pub(crate) fn chain_check(check: &ChainCheck) -> Value {
         "id": check.id,
         "created_at": check.created_at,
         "status": check.status,
+        "log": check.log,
         "from_seq": check.from_seq,
         "to_seq": check.end_seq.checked_sub(1),
         "checked": check.checked,
