@@ -23,3 +23,6 @@ create table closed_log (
     unique (org_id, log),
     foreign key (org_id) references org
 );
+
+-- What is about no action is found by who did it: few rows beside those of actions.
+create index event_of_no_action on event (org_id, seq) where action_id is null;

@@ -76,3 +76,6 @@ impl Place {
         Some((u64::from(log.0) << room) + index)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,7 +23,7 @@ pub use check::{ChainCheck, CheckStatus};
 pub use check_store::{Asked, CheckStore};
 pub use checker::{AskError, Part, Position, Walked};
 pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
-pub use entries::{Entry, EntryFilter, EntryKind, EntryStore};
+pub use entries::{By, Entry, EntryFilter, EntryKind, EntryStore};
 pub use guard::{Broken, compare};
 pub use proof::{Unproved, consistency, inclusion};
 pub use records::{Growth, ReadError, Reader, Records};

@@ -11,8 +11,8 @@ use ledger::{Ledger, LogNo, Place, StoreDown};
 use model::{AgentId, DeedId, DeedKind, Digest, OrgId, Timestamp};
 
 use crate::{
-    DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, OrgLog, SignedCheckpoint,
-    Store, Unproved, Window, consistency, inclusion,
+    By, DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, OrgLog,
+    SignedCheckpoint, Store, Unproved, Window, consistency, inclusion,
 };
 
 /// Reads the logs of all orgs.
@@ -306,6 +306,7 @@ impl Records {
             }
             filter.agent = Some(own);
         }
+        let Some(filter) = on_stream(&filter) else { return Ok(Vec::new()) };
         let mut places = self.event_places(reader.org, &filter).await?;
         places.1 = before.map_or(places.1, |before| places.1.min(before));
         Ok(self.store.entries(reader.org, &filter, Window { places, limit }).await?)
@@ -336,6 +337,7 @@ impl Records {
         places: (u64, u64),
     ) -> Result<Vec<Entry>, ReadError> {
         let limit = usize::try_from(places.1.saturating_sub(places.0)).unwrap_or(usize::MAX);
+        let Some(filter) = &on_stream(filter) else { return Ok(Vec::new()) };
         let mut entries = self.store.entries(org, filter, Window { places, limit }).await?;
         entries.reverse();
         Ok(entries)
@@ -344,4 +346,17 @@ impl Records {
     pub(crate) fn sealer(&self) -> &Sealer {
         self.ledger.sealer()
     }
+}
+
+/// Returns the filter with an agent that acted as the one on whose stream it is: what an agent does
+/// is on its own. Nothing where two agents are asked for.
+fn on_stream(filter: &EntryFilter) -> Option<EntryFilter> {
+    let mut filter = filter.clone();
+    if let Some(By::Agent(actor)) = filter.actor {
+        if filter.agent.is_some_and(|agent| agent != actor) {
+            return None;
+        }
+        (filter.agent, filter.actor) = (Some(actor), None);
+    }
+    Some(filter)
 }

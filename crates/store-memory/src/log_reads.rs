@@ -7,8 +7,8 @@ use gate::StoredDeed;
 use ledger::{LogNo, Place, StoreDown, record::Action};
 use model::{ActionId, AgentId, CheckId, DeedId, DeedKind, EventType, OrgId, Timestamp};
 use records::{
-    Asked, CallFilter, ChainCheck, CheckStatus, CheckStore, DeedFilter, DeedRow, DeedStore, Entry,
-    EntryFilter, EntryStore, OpenDeed, Subject, Window,
+    Asked, By, CallFilter, ChainCheck, CheckStatus, CheckStore, DeedFilter, DeedRow, DeedStore,
+    Entry, EntryFilter, EntryStore, OpenDeed, Subject, Window,
 };
 
 use crate::{
@@ -183,6 +183,19 @@ fn entry_passes(rows: &Rows, filter: &EntryFilter, event: &Event) -> bool {
             Subject::Other(id) => is_seldom && names(id),
         })
         && call_passes(rows, &filter.calls, event.action)
+        && filter.actor.as_ref().is_none_or(|by| acted(rows, event, by))
+}
+
+fn acted(rows: &Rows, event: &Event, by: &By) -> bool {
+    match by {
+        By::Agent(id) => event.agent == Some(*id),
+        By::Other(id) => entry(rows, event).actor.is_some_and(|actor| match actor {
+            Actor::Agent(_) => false,
+            Actor::ApiKey(key) => key.to_string() == *id,
+            Actor::User(user) => user.to_string() == *id,
+            Actor::System(word) => word.to_string() == *id,
+        }),
+    }
 }
 
 fn call_passes(rows: &Rows, calls: &CallFilter, action: Option<ActionId>) -> bool {

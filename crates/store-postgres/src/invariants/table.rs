@@ -153,7 +153,7 @@ pub const INVARIANTS: &[Invariant] = &[
             left join deed as d on d.org_id = $1 and d.seq = (c.no + 1)::bigint << 40
             where c.no <> c.place
                 or (substring(d.body from '\x22log\x22:\x22([^\x22]*)\x22,\x22lost_from_seq\x22:'),
-                    substring(d.body from '\x22size\x22:([0-9]+)\},\x22event\x22:\x22log\.recovered\x22'))
+                    substring(d.body from '\x22size\x22:([0-9]+)\},[\x22]event\x22:\x22log\.recovered\x22'))
                 is distinct from (c.log, c.size::text)",
     },
     Invariant {

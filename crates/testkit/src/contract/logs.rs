@@ -6,8 +6,8 @@ use deed::tree::{self, Tree, verify_inclusion};
 use ledger::{AppendError, LogNo, Turn};
 use model::{Digest, EventType, OrgId};
 use records::{
-    DeedFilter, DeedRow, EntryFilter, LogStore, OrgLog, SignedCheckpoint, Span, Standing, Window,
-    compare,
+    By, DeedFilter, DeedRow, EntryFilter, LogStore, OrgLog, SignedCheckpoint, Span, Standing,
+    Window, compare,
 };
 use serde_json::json;
 
@@ -168,6 +168,12 @@ async fn places_go_on_across_logs(store: &dyn Store, scribe: &Scribe, opening: &
     let deeds: Vec<_> = entries.iter().map(|entry| entry.deed).collect();
     let row = store.rows(OrgLog { org, no: opening.log_no }, 1, 1).await.unwrap().remove(0);
     assert_eq!(deeds, [Some(row.id), Some(opening.id)], "the events of the new log's deeds");
+    let by_actor =
+        |id: &str| EntryFilter { actor: Some(By::Other(id.to_owned())), ..filter.clone() };
+    for (actor, found) in [("test", 2), ("nobody", 0)] {
+        let entries = store.entries(org, &by_actor(actor), window).await.unwrap();
+        assert_eq!(entries.len(), found, "by {actor}");
+    }
     let next = OrgLog { org, no: opening.log_no };
     let checkpoint = SignedCheckpoint {
         size: 3,

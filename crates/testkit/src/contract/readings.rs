@@ -5,7 +5,7 @@ use std::time::Duration;
 use ledger::{Change, record::Agent};
 use model::{ActionId, CheckId, EventType, OrgId, Timestamp, Verdict};
 use records::{
-    Asked, CallFilter, ChainCheck, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
+    Asked, By, CallFilter, ChainCheck, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
 };
 
 use super::Store;
@@ -142,6 +142,7 @@ async fn the_history_is_found_by_each_filter(store: &dyn Store, seeded: &Seeded)
     let cases = [
         (filter(), vec![6, 5, 4, 3, 2, 1]),
         (EntryFilter { agent: Some(seeded.agents[1].id), ..filter() }, vec![5]),
+        (EntryFilter { actor: Some(By::Other("nobody".to_owned())), ..filter() }, vec![]),
         (calls(CallFilter { tool: Some(tool), ..CallFilter::default() }), vec![4, 2]),
         (subject(Subject::Action(seeded.actions[0])), vec![1]),
         (subject(Subject::Other(org.to_string())), vec![6]),
