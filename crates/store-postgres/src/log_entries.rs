@@ -85,10 +85,11 @@ fn search<'a>(
 /// Returns what the body of every administrative deed begins with that this one is the actor of: its
 /// members are sorted.
 fn begins(actor: &By) -> String {
-    match actor {
-        By::Agent(id) => format!("{{\"actor\":{{\"id\":\"{id}\","),
-        By::Other(id) => format!("{{\"actor\":{{\"id\":\"{id}\","),
-    }
+    let id = match actor {
+        By::Agent(id) => id.to_string(),
+        By::Other(id) => id.clone(),
+    };
+    format!(r#"{{"actor":{{"id":"{id}","#)
 }
 
 /// Returns whether only events are asked for that the index `event_seldom` has.

@@ -80,10 +80,10 @@ fn by(query: &Query) -> Result<Option<By>, ApiError> {
     if let Ok(agent) = text.parse::<AgentId>() {
         return Ok(Some(By::Agent(agent)));
     }
-    match is_id(text) {
-        true => Ok(Some(By::Other(text.to_owned()))),
-        false => Err(ApiError::invalid("actor", "expected the id of whoever acted")),
+    if is_id(text) {
+        return Ok(Some(By::Other(text.to_owned())));
     }
+    Err(ApiError::invalid("actor", "expected the id of whoever acted"))
 }
 
 fn unknown_kind() -> ApiError {
