@@ -277,7 +277,7 @@ impl Request for Seal {
         let draft = Draft { id: mint.id(model::DeedId::from_uuid), ..self.0.clone() };
         let deeds = vec![DeedEntry { draft, disclosures: Vec::new(), agent: None, action: None }];
         let found = at.org().is_none().then(|| Change::Org(org(at.org_id(), mint.now())));
-        (Entry { changes: found.into_iter().collect(), deeds, events: Vec::new() }, ())
+        (Entry { changes: found.into_iter().collect(), deeds, ..Entry::default() }, ())
     }
 }
 
