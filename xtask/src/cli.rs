@@ -50,6 +50,9 @@ pub(crate) enum Verb {
     },
     /// Let faults strike the service at every failpoint and check what is left.
     Crash(Crash),
+    /// Let a fuzzer change the published vectors and feed them to the readers of the deed format;
+    /// needs a nightly toolchain and cargo-fuzz.
+    Fuzz(Fuzz),
     /// Send the live service what its interface description lets anybody think of.
     Conformance {
         /// Install PostgreSQL without asking.
@@ -95,6 +98,16 @@ pub(crate) struct Crash {
     /// How many faults of all kinds strike it under load, about; instances restart for a minute.
     #[arg(long, value_name = "N", conflicts_with = "rounds")]
     pub(crate) kills: Option<u32>,
+}
+
+/// What is fuzzed, and for how long.
+#[derive(Debug, Args)]
+pub(crate) struct Fuzz {
+    /// The target; without one, each in its turn.
+    pub(crate) target: Option<String>,
+    /// How long each target runs.
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) seconds: u32,
 }
 
 /// How thoroughly to check.

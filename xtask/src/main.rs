@@ -14,6 +14,7 @@ mod conformance;
 mod crash;
 mod docs;
 mod failure;
+mod fuzz;
 mod layers;
 mod pg;
 mod process;
@@ -53,6 +54,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Docs { check } => docs::run(&workspace, check.into()),
         Verb::Bench { yes } => bench::run(&workspace, yes.into(), rest),
         Verb::Crash(faults) => crash::run(&workspace, &faults),
+        Verb::Fuzz(request) => fuzz::run(&workspace, &request),
         Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
         Verb::Tools => tools::install(&workspace),
         Verb::Postgres { yes } => {

@@ -60,7 +60,10 @@ pub fn commit_canonical(mint: &Mint<'_>, path: Path, canonical: &str) -> (Commit
 impl Disclosure {
     /// Reads the exact text that was given out.
     pub fn from_text(text: String) -> Result<Self, BadDisclosure> {
-        let (path, _value) = split(&text).ok_or(BadDisclosure)?;
+        let (path, value) = split(&text).ok_or(BadDisclosure)?;
+        if !is_one_value(value) {
+            return Err(BadDisclosure);
+        }
         let path = Path(Cow::Owned(path.to_owned()));
         Ok(Self { path, text })
     }
@@ -93,6 +96,12 @@ fn split(text: &str) -> Option<(&str, &str)> {
     let value = rest.strip_suffix(']')?;
     let path_fits = !path.is_empty() && path.bytes().all(is_path_byte);
     (salted && path_fits && !value.is_empty()).then_some((path, value))
+}
+
+/// Returns whether the text is one JSON value, so that no second one can stand beside it.
+fn is_one_value(text: &str) -> bool {
+    let space = [' ', '\t', '\n', '\r'];
+    text.trim_matches(space) == text && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 fn is_path_byte(byte: u8) -> bool {

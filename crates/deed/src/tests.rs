@@ -10,6 +10,7 @@ mod mutations;
 mod sealing;
 mod support;
 mod tampering;
+mod transparency;
 mod tree;
 mod vectors;
 mod verifying;

@@ -31,11 +31,12 @@ fn a_frame_is_that_of_the_dsse_example() {
     assert_eq!(pae("\u{e9}", b""), "DSSEv1 2 \u{e9} 0 ".as_bytes());
 }
 
-const NEUMANN_KEY: &str = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
+pub(super) const NEUMANN_KEY: &str =
+    "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW";
 const NEUMANN_SEED: &str = "gQoUAtUUbI2E8kQzMPVAgOv5juF9nHT2JS/F1ccoMXM=";
-const NEUMANN_TEXT: &str = "If you think cryptography is the answer to your problem,\n\
+pub(super) const NEUMANN_TEXT: &str = "If you think cryptography is the answer to your problem,\n\
     then you don't know what your problem is.\n";
-const NEUMANN_SIGNATURE: &str = "\u{2014} PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
+pub(super) const NEUMANN_SIGNATURE: &str = "\u{2014} PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n";
 
 #[test]
 fn a_note_is_signed_and_opened_as_the_sumdb_example() {
@@ -49,7 +50,7 @@ fn a_note_is_signed_and_opened_as_the_sumdb_example() {
 }
 
 /// The leaves of the tree that Certificate Transparency's tests use, and its root at each size.
-const CT_LEAVES: [&str; 8] = [
+pub(super) const CT_LEAVES: [&str; 8] = [
     "",
     "00",
     "10",
@@ -71,7 +72,7 @@ const CT_ROOTS: [&str; 9] = [
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
 ];
 
-fn ct_tree() -> Tree {
+pub(super) fn ct_tree() -> Tree {
     Tree::of_leaves(CT_LEAVES.iter().map(|leaf| leaf_hash(&hex(leaf))))
 }
 

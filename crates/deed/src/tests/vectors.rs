@@ -4,6 +4,7 @@
 //! a change: `UPDATE_EXPECT=1 cargo test -p chancery-deed vectors`.
 
 mod cases;
+mod edges;
 mod misused;
 mod refused;
 
@@ -25,9 +26,11 @@ fn the_published_vectors_are_those_that_this_code_makes() {
     };
     let log = super::evidence::story();
     expect_file!["../../../../docs/vectors/keys.json"].assert_eq(&key_set().to_json());
-    expect_file!["../../../../docs/vectors/valid.jsonl"].assert_eq(&text(cases::valid()));
-    expect_file!["../../../../docs/vectors/refused.jsonl"]
-        .assert_eq(&text([refused::cases(&log), misused::cases(&log)].concat()));
+    expect_file!["../../../../docs/vectors/valid.jsonl"]
+        .assert_eq(&text([cases::valid(), edges::kept(&log)].concat()));
+    expect_file!["../../../../docs/vectors/refused.jsonl"].assert_eq(&text(
+        [refused::cases(&log), misused::cases(&log), edges::broken(&log)].concat(),
+    ));
 }
 
 fn published(file: &str) -> Vec<Value> {

@@ -1,0 +1,196 @@
+//! Inputs right at the edge of a rule, on either side: where readers of one page come to differ.
+
+use std::time::Duration;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use super::cases::{Case, Keys, body, edit, envelope, signed};
+use crate::{
+    KeySet, api_form,
+    tests::{
+        evidence::evidence,
+        support::{Log, lines, moment, public_keys},
+    },
+};
+
+/// The inputs that are valid.
+pub(super) fn kept(log: &Log) -> Vec<Case> {
+    let first = Log::of(1);
+    let fact = |value: Value| signed(edit(&body(log, 0), "/admin/data/scopes", value));
+    let mixed = format!("{}\n{}\n", log.forms[0], envelope(&log.sealed[1]));
+    let pretty = serde_json::to_string_pretty(&log.forms[2]).unwrap();
+    let spaced = format!("\n{}\n \t\r\n{}\r\n", log.forms[0], log.forms[1]);
+    let voided = ended(log, &[("/action/approval/status", json!("voided"))]);
+    vec![
+        Case::valid("a value at the last step of nesting", "signed", fact(json!([[[[[1]]]]]))),
+        Case::valid("an empty list at the last step", "signed", fact(json!([[[[[[]]]]]]))),
+        Case::valid("a deed written over many lines", "signed", pretty),
+        Case::valid("lines with empty ones between them", "chained", spaced),
+        Case::valid("lines in both forms", "chained", mixed),
+        Case::valid("an amendment without its deed", "chained", lines(&log.forms[3..5])),
+        Case::valid("an approval that was voided", "signed", voided),
+        Case::valid("the only deed of a log under its checkpoint", "checkpointed", &first.forms[0])
+            .knowing(&first.checkpoint()),
+        Case::valid("a log beside the checkpoint of none", "chained", log.lines())
+            .knowing(&Log::new().checkpoint()),
+    ]
+}
+
+/// The inputs that are refused.
+pub(super) fn broken(log: &Log) -> Vec<Case> {
+    [frames(log), shapes(log), claims(log), around(log)].concat()
+}
+
+/// A body of the action, with edits.
+fn action(log: &Log, edits: &[(&str, Value)]) -> String {
+    let edited = edits
+        .iter()
+        .fold(body(log, 2), |body, (pointer, value)| edit(&body, pointer, value.clone()));
+    signed(edited)
+}
+
+/// The action as one that was denied in the end, with edits.
+fn ended(log: &Log, edits: &[(&str, Value)]) -> String {
+    let end = [
+        ("/action/status", json!("denied")),
+        ("/action/execution", json!(null)),
+        ("/action/witness", json!(null)),
+    ];
+    action(log, &[&end, edits].concat())
+}
+
+fn frames(log: &Log) -> Vec<Case> {
+    let form = &log.forms[0];
+    let frame: Value = serde_json::from_str(&envelope(&log.sealed[0])).unwrap();
+    let kind = "\"kind\":\"admin\",\"log\":{";
+    let nul = form.to_string().replace(kind, "\"kind\":\"admin\\u0000\",\"log\":{");
+    assert_ne!(nul, form.to_string());
+    vec![
+        Case::malformed(
+            "an envelope whose key id is none",
+            edit(&frame, "/signatures/0/keyid", json!("k")),
+        ),
+        Case::malformed("a NUL character beside the payload", nul),
+        Case::malformed(
+            "an integer of 2^53+1 beside the payload",
+            edit(form, "/log/index", json!(9_007_199_254_740_993_u64)),
+        ),
+    ]
+}
+
+fn shapes(log: &Log) -> Vec<Case> {
+    let admin = |pointer: &str, value: Value| signed(edit(&body(log, 0), pointer, value));
+    let of_action = |pointer: &str, value: Value| action(log, &[(pointer, value)]);
+    let bad: &[&str] = &["shape"];
+    let lsn = "/action/witness/sources/0/lsn_from";
+    vec![
+        Case::invalid(
+            "a value one step too deep",
+            &["canonical"],
+            admin("/admin/data/scopes", json!([[[[[[1]]]]]])),
+        ),
+        Case::invalid("an event of three parts", bad, admin("/admin/event", json!("a.b.c"))),
+        Case::invalid(
+            "a decision without a policy",
+            bad,
+            of_action("/action/decision/policy", json!(null)),
+        ),
+        Case::invalid("a code that is none", bad, of_action("/action/decision/code", json!("no"))),
+        Case::invalid(
+            "an amount with a needless zero",
+            bad,
+            of_action("/action/cost/amount", json!("01.50")),
+        ),
+        Case::invalid("a log position in small letters", bad, of_action(lsn, json!("0/16b3748"))),
+        Case::invalid(
+            "a tool without a connector",
+            bad,
+            of_action("/action/tool", json!("refund")),
+        ),
+    ]
+}
+
+fn claims(log: &Log) -> Vec<Case> {
+    let bad: &[&str] = &["honesty"];
+    let no = edit(&body(log, 2)["action"]["approval"]["decisions"][0], "/decision", json!("deny"));
+    let yes = body(log, 2)["action"]["approval"]["decisions"][0].clone();
+    let unheard = [
+        ("/action/execution/attestation", json!(null)),
+        ("/action/execution/status", json!("unknown")),
+        ("/action/execution/result", json!(null)),
+        ("/action/witness/verdict", json!("UNVERIFIABLE")),
+    ];
+    let footprint = [
+        ("/action/witness/level", json!("L1")),
+        ("/action/witness/method", json!("undo_footprint")),
+        ("/action/witness/verdict", json!("MISMATCH")),
+    ];
+    let intent = |mode: &str, status: &str| {
+        ("/action/intent", json!({"mode": mode, "status": status, "jws": null}))
+    };
+    let refused = [
+        ("/action/decision/outcome", json!("deny")),
+        ("/action/approval", json!(null)),
+        intent("required", "absent"),
+    ];
+    let pending = [("/action/approval/status", json!("pending"))];
+    let both = [("/action/approval/decisions", json!([yes, no]))];
+    vec![
+        Case::invalid("an approved action that ended as denied", bad, ended(log, &[])),
+        Case::invalid("an approval that is pending", bad, ended(log, &pending)),
+        Case::invalid("an approval with a no among its decisions", bad, action(log, &both)),
+        Case::invalid("a run that nobody attests above L0", bad, action(log, &unheard)),
+        Case::invalid("an undo's footprint at L1", bad, action(log, &footprint)),
+        Case::invalid(
+            "an intent ignored that was wanted",
+            bad,
+            action(log, &[intent("optional", "ignored")]),
+        ),
+        Case::invalid("a denied call without the intent it needs", bad, ended(log, &refused)),
+    ]
+}
+
+fn around(log: &Log) -> Vec<Case> {
+    let tick = Duration::from_millis(1);
+    let mut gone = public_keys();
+    gone[0].activated_at = moment() + tick;
+    gone[0].revoked_at = Some(moment() + tick);
+    let gone = Keys::Other(KeySet::new(gone).unwrap());
+    let only_deeds = Keys::Other(KeySet::new(public_keys()[..1].to_vec()).unwrap());
+    let form = evidence(log, &[0, 1], &[]);
+    let lie = [
+        ("/amendment/changes/execution/status", json!("unknown")),
+        ("/amendment/changes/witness", json!(null)),
+    ];
+    let lie = lie.iter().fold(body(log, 4), |body, (at, value)| edit(&body, at, value.clone()));
+    let amended = format!("{}{}\n", lines(&log.forms[2..4]), signed(lie));
+    vec![
+        Case::invalid("a disclosure of two values", &["disclosures"], two_values(log)),
+        Case::invalid("a key revoked, and too young", &["revoked"], &log.forms[0]).under(gone),
+        Case::invalid("an amendment that leaves a lie", &["amends"], amended),
+        Case::undecidable("a checkpoint and no keys", &["key", "checkpoint"], log.lines())
+            .under(Keys::None)
+            .knowing(&log.checkpoint()),
+        Case::invalid(
+            "evidence whose own keys are none",
+            &["key"],
+            edit(&form, "/keys", json!({})),
+        )
+        .under(Keys::None),
+        Case::invalid("evidence under keys without the checkpoint's", &["inclusion"], form)
+            .under(only_deeds),
+    ]
+}
+
+/// A deed that commits to two values at one place, and what opens it.
+fn two_values(log: &Log) -> Value {
+    let text = format!("[\"{}\",\"admin.before\",1,2]", "A".repeat(43));
+    let commitment = json!({"commit": crypto::sha256(&text), "size": 3});
+    let body = edit(&body(log, 0), "/admin/before", commitment);
+    let envelope: Value = serde_json::from_str(&signed(&body)).unwrap();
+    let signature = STANDARD.decode(envelope["signatures"][0]["sig"].as_str().unwrap()).unwrap();
+    let mut form = api_form(&body.to_string(), &signature.try_into().unwrap(), &[]).unwrap();
+    form["disclosures"] = json!([STANDARD.encode(text)]);
+    form
+}
