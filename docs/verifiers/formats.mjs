@@ -161,6 +161,8 @@ async function openDisclosure(text) {
   const raw = unbase64(text);
   const parts = fromUtf8(raw).match(/^\["([^"]*)","([a-z0-9_.]+)",(.+)\]$/su);
   need(parts && unbase64(parts[1], true).length === 32);
+  JSON.parse(parts[3]); // One value, and no space around it.
+  need(!/^[ \t\n\r]|[ \t\n\r]$/.test(parts[3]));
   return [parts[2], { commit: await digest(raw), size: utf8(parts[3]).length }];
 }
 

@@ -136,6 +136,9 @@ def open_disclosure(text):
     raw = unbase64(text)
     parts = re.fullmatch(r'\["([^"]*)","([a-z0-9_.]+)",(.+)\]', raw.decode(), re.DOTALL)
     need(parts and len(unbase64(parts[1], b"-_", "=")) == 32)
+    # One JSON value without spaces around it, numbers of any size; `int` refuses NaN and its like.
+    json.loads(parts[3], parse_int=float, parse_constant=int)
+    need(parts[3] == parts[3].strip(" \t\n\r"))
     return parts[2], {"commit": digest(raw), "size": len(parts[3].encode())}
 
 def read_input(data):
