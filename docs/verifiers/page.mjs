@@ -1,4 +1,4 @@
-// Writes index.html: page.html with the verifier and its tables inside, so that it works from a disk.
+// Writes index.html: page.html with the verifier and its tables inside, which works from a disk.
 //
 //     node page.mjs            writes it
 //     node page.mjs --check    only tells whether it is as it would be written

@@ -120,6 +120,8 @@ impl Change<'_> {
         let disclosed = forms[place]["disclosures"].as_array().is_some_and(|list| !list.is_empty());
         if disclosed && random.chance(15) {
             self.disclosure(&mut forms[place], random);
+        } else if random.chance(10) {
+            self.exchange(forms, place, random);
         } else {
             self.body(&mut forms[place], random);
         }
@@ -165,6 +167,19 @@ impl Change<'_> {
             _ => text::change(&mut text, random),
         }
         self.put(form, (DEED_TYPE, &text), random);
+    }
+
+    /// Gives a deed what stands at the same place of another.
+    fn exchange(&self, forms: &mut [Value], place: usize, random: &mut Random) {
+        let other = &forms[random.below(forms.len())];
+        let [from, to] =
+            [other, &forms[place]].map(|form| payload(form).and_then(|text| read(&text)));
+        let (Some(from), Some(mut to)) = (from, to) else { return };
+        let at = Words::place(&from, random);
+        if let (Some(new), Some(old)) = (from.pointer(&at), to.pointer_mut(&at)) {
+            *old = new.clone();
+        }
+        self.put(&mut forms[place], (DEED_TYPE, to.to_string().as_bytes()), random);
     }
 
     /// Puts another value under a commitment, and commits to it mostly.

@@ -71,14 +71,18 @@ impl Words {
         Self(groups)
     }
 
+    /// Returns a place in the value, as a JSON pointer.
+    pub(super) fn place(value: &Value, random: &mut Random) -> String {
+        let mut places = Vec::new();
+        pointers(value, &mut String::new(), &mut places);
+        random.pick(&places).clone()
+    }
+
     /// Changes the value in one to three ways.
     pub(super) fn change(&self, value: &mut Value, random: &mut Random) {
         for _ in 0..=random.below(3) {
-            let mut places = Vec::new();
-            pointers(value, &mut String::new(), &mut places);
-            // What is no list or object is most of the places, and gets its share.
-            let place = random.pick(&places).clone();
-            let other = value.pointer(random.pick(&places).as_str()).cloned().unwrap_or_default();
+            let [place, other] = [(); 2].map(|()| Self::place(value, random));
+            let other = value.pointer(&other).cloned().unwrap_or_default();
             if let Some(at) = value.pointer_mut(&place) {
                 self.change_at(at, other, random);
             }
