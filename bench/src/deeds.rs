@@ -68,7 +68,7 @@ impl Log {
         let org = specimen::org(&mint);
         let deeds = (0..DEEDS).map(|_| {
             let draft = Draft { id: mint.id(model::DeedId::from_uuid), ..draft.clone() };
-            sealer.seal(&mut head, &draft, org, now)
+            sealer.seal(&mut head, draft, org, now)
         });
         let deeds = deeds.collect::<Result<Vec<_>, _>>()?;
         Ok(Self { sealer, draft, deeds })

@@ -4,13 +4,13 @@
 //! missing, unknown or spelled in a second way.
 
 use model::{DeedId, DeedKind, Digest, OrgId, Timestamp};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
 
 use crate::{
-    canonical,
+    canonical::{self, is_written_as},
     content::{ActionContent, Actor, AdminContent, AmendmentContent, Content, Subject},
-    text::{LogOrigin, Thumbprint},
+    text::{LogOrigin, Thumbprint, is_word_byte},
 };
 
 /// The most bytes that a body has.
@@ -27,7 +27,7 @@ pub enum Format {
 }
 
 /// The signed body of a deed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "BodyForm")]
 pub struct Body {
     /// The format.
@@ -55,8 +55,35 @@ pub struct Body {
     /// What the deed is about.
     pub subject: Subject,
     /// What happened.
-    #[serde(flatten)]
     pub content: Content,
+}
+
+impl Serialize for Body {
+    /// Writes the members in the order of their names, the content among them by that of its kind.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut form = serializer.serialize_struct("Body", 13)?;
+        if let Content::Action(action) = &self.content {
+            form.serialize_field("action", action)?;
+        }
+        form.serialize_field("actor", &self.actor)?;
+        match &self.content {
+            Content::Action(_) => {}
+            Content::Admin(admin) => form.serialize_field("admin", admin)?,
+            Content::Amendment(amendment) => form.serialize_field("amendment", amendment)?,
+        }
+        form.serialize_field("format", &self.format)?;
+        form.serialize_field("id", &self.id)?;
+        form.serialize_field("issued_at", &self.issued_at)?;
+        form.serialize_field("key_id", &self.key_id)?;
+        form.serialize_field("kind", &self.kind)?;
+        form.serialize_field("livemode", &self.livemode)?;
+        form.serialize_field("log", &self.log)?;
+        form.serialize_field("org", &self.org)?;
+        form.serialize_field("prev", &self.prev)?;
+        form.serialize_field("seq", &self.seq)?;
+        form.serialize_field("subject", &self.subject)?;
+        form.end()
+    }
 }
 
 /// The members of [`Body`] as they are read: the contents side by side, so that none has to be
@@ -148,14 +175,11 @@ impl Body {
         }
         // What is written again as the very same bytes is strict, canonical and whole by that
         // alone. Everything else is looked at step by step, to say what is wrong with it.
-        match serde_json::from_slice::<Self>(bytes) {
-            Ok(body) if body.is_written_as(bytes) => Ok(body),
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        match serde_json::from_str::<Self>(text) {
+            Ok(body) if body.kind == body.content.kind() && is_written_as(&body, bytes) => Ok(body),
             Ok(_) | Err(_) => Self::read_slowly(bytes),
         }
-    }
-
-    fn is_written_as(&self, bytes: &[u8]) -> bool {
-        self.kind == self.content.kind() && self.write().is_ok_and(|text| text.as_bytes() == bytes)
     }
 
     fn read_slowly(bytes: &[u8]) -> Result<Self, BodyFault> {
@@ -207,8 +231,7 @@ fn profile(value: &Value, depth: usize) -> Result<(), BodyFault> {
         }
         Value::Array(items) => items.iter().try_for_each(|item| profile(item, depth + 1)),
         Value::Object(members) => members.iter().try_for_each(|(key, item)| {
-            let word = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
-            if key.is_empty() || !key.bytes().all(word) {
+            if key.is_empty() || !key.bytes().all(is_word_byte) {
                 return fault("a key has other characters than `a-z0-9_`");
             }
             profile(item, depth + 1)

@@ -1,23 +1,41 @@
 //! The RFC 8785 form of what is inside the deed profile, written straight from the types.
 //!
-//! The profile (names of `a-z0-9_`, no floats) makes the form simple enough for one pass: each
-//! object's members are written as they come and put in order when it ends. Whatever is outside
-//! the profile is a fault. It reads nothing back.
+//! The profile (names of `a-z0-9_`, no floats) makes the form simple enough for one pass, because
+//! the types name their members in order. Members out of order, like whatever else is outside the
+//! profile, are a fault. It reads nothing back.
 
 mod serializer;
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    ops::Range,
+};
 
 use serde::{Serialize, ser};
 
-use crate::body::{BodyFault, MAX_DEPTH};
+use crate::{
+    body::{BodyFault, MAX_DEPTH},
+    text::is_word_byte,
+};
+
+/// A body is seldom longer, so its memory is asked for once.
+const USUAL: usize = 4096;
 
 /// Returns the RFC 8785 form of the value.
 pub(crate) fn write<T: Serialize>(value: &T) -> Result<String, BodyFault> {
-    let mut writer = Writer::default();
+    // Everything is written from texts, so this only checks.
+    String::from_utf8(written(value)?).map_err(|_| outside("bytes that are no text"))
+}
+
+/// Returns whether these bytes are the RFC 8785 form of the value.
+pub(crate) fn is_written_as<T: Serialize>(value: &T, bytes: &[u8]) -> bool {
+    written(value).is_ok_and(|text| text == bytes)
+}
+
+fn written<T: Serialize>(value: &T) -> Result<Vec<u8>, BodyFault> {
+    let mut writer = Writer { out: Vec::with_capacity(USUAL), depth: 0 };
     value.serialize(&mut writer).map_err(|fault| fault.0)?;
-    // Everything was written from texts, so this only checks.
-    String::from_utf8(writer.out).map_err(|_| outside("bytes that are no text"))
+    Ok(writer.out)
 }
 
 fn outside(what: &str) -> BodyFault {
@@ -42,30 +60,10 @@ impl ser::Error for Fault {
     }
 }
 
-/// Where one member of an object was written.
-#[derive(Debug, Clone, Copy)]
-struct Member {
-    /// The quote before its name.
-    from: usize,
-    /// The quote after its name.
-    name_end: usize,
-    /// What follows its value.
-    to: usize,
-}
-
-impl Member {
-    fn name<'a>(&self, out: &'a [u8]) -> &'a [u8] {
-        out.get(self.from + 1..self.name_end).unwrap_or_default()
-    }
-}
-
 /// The text so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Writer {
     out: Vec<u8>,
-    // The members of every object that is not ended yet, the innermost last.
-    members: Vec<Member>,
-    scratch: Vec<u8>,
     depth: usize,
 }
 
@@ -137,43 +135,6 @@ impl Writer {
     fn deeper(&self) -> Result<(), Fault> {
         if self.depth > MAX_DEPTH { Err(Fault(outside("nested too deep"))) } else { Ok(()) }
     }
-
-    /// Notes the name that was just written from this place on.
-    fn named(&mut self, from: usize) -> Result<Member, Fault> {
-        let name = self.out.get(from..).unwrap_or_default();
-        let word = |byte: &u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
-        match name {
-            [b'"', name @ .., b'"'] if !name.is_empty() && name.iter().all(word) => {}
-            _ => return Err(Fault(outside("a key has other characters than `a-z0-9_`"))),
-        }
-        let name_end = self.out.len() - 1;
-        self.out.push(b':');
-        Ok(Member { from, name_end, to: 0 })
-    }
-
-    /// Puts the members of the object that began at `start` in the order of their names.
-    fn sort(&mut self, start: usize, first: usize) -> Result<(), Fault> {
-        let Self { out, members, scratch, .. } = self;
-        let own = members.get_mut(first..).unwrap_or_default();
-        if own.is_sorted_by(|a, b| a.name(out) < b.name(out)) {
-            return Ok(());
-        }
-        own.sort_unstable_by(|a, b| a.name(out).cmp(b.name(out)));
-        if own.array_windows().any(|[a, b]| a.name(out) == b.name(out)) {
-            return Err(Fault(outside("a member stands twice")));
-        }
-        scratch.clear();
-        scratch.extend_from_slice(out.get(start..).unwrap_or_default());
-        out.truncate(start);
-        for (place, member) in own.iter().enumerate() {
-            if place > 0 {
-                out.push(b',');
-            }
-            let range = member.from - start..member.to - start;
-            out.extend_from_slice(scratch.get(range).unwrap_or_default());
-        }
-        Ok(())
-    }
 }
 
 fn needs_escape(byte: u8) -> bool {
@@ -222,47 +183,44 @@ impl Items<'_> {
 /// An object that is being written.
 struct Members<'a> {
     writer: &'a mut Writer,
-    // Where its first member is, or would be.
-    start: usize,
-    // How many members of outer objects there are.
-    outer: usize,
-    // The member whose value is not written yet.
-    open: Option<Member>,
+    // Where the name before lies in the text; empty before the first.
+    last: Range<usize>,
 }
 
 impl<'a> Members<'a> {
     fn of(writer: &'a mut Writer) -> Self {
         writer.open(b'{');
-        Self { start: writer.out.len(), outer: writer.members.len(), writer, open: None }
+        Self { writer, last: 0..0 }
     }
 
     fn name<T: Serialize + ?Sized>(&mut self, name: &T) -> Result<(), Fault> {
         self.writer.deeper()?;
-        if self.writer.out.len() > self.start {
+        if !self.last.is_empty() {
             self.writer.out.push(b',');
         }
-        let from = self.writer.out.len();
+        let from = self.writer.out.len() + 1;
         name.serialize(&mut *self.writer)?;
-        self.open = Some(self.writer.named(from)?);
-        Ok(())
-    }
-
-    fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        value.serialize(&mut *self.writer)?;
-        let to = self.writer.out.len();
-        self.writer.members.extend(self.open.take().map(|member| Member { to, ..member }));
+        let quoted = self.writer.out.get(from - 1..).unwrap_or_default();
+        let [b'"', name @ .., b'"'] = quoted else { return Err(Fault(outside(NAMES))) };
+        if name.is_empty() || !name.iter().copied().all(is_word_byte) {
+            return Err(Fault(outside(NAMES)));
+        }
+        if name <= self.writer.out.get(self.last.clone()).unwrap_or_default() {
+            return Err(Fault(outside("a member stands twice or out of order")));
+        }
+        self.last = from..from + name.len();
+        self.writer.out.push(b':');
         Ok(())
     }
 
     fn member<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<(), Fault> {
         self.name(name)?;
-        self.value(value)
+        value.serialize(&mut *self.writer)
     }
 
-    fn ended(self) -> Result<(), Fault> {
-        self.writer.sort(self.start, self.outer)?;
-        self.writer.members.truncate(self.outer);
+    fn ended(self) {
         self.writer.close(b'}');
-        Ok(())
     }
 }
+
+const NAMES: &str = "a key has other characters than `a-z0-9_`";

@@ -6,6 +6,7 @@
 mod action;
 mod admin;
 mod amendment;
+mod form;
 mod run;
 
 use model::{
@@ -49,8 +50,7 @@ impl Draft {
 }
 
 /// What happened, in the shape of the deed's kind.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Content {
     /// One action's end.
     Action(Box<ActionContent>),
@@ -72,8 +72,8 @@ impl Content {
 }
 
 /// Who acted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", content = "id", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "form::ActorForm")]
 pub enum Actor {
     /// An agent, by one of its keys.
     Agent(AgentId),
@@ -89,11 +89,11 @@ pub enum Actor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Subject {
+    /// Which one.
+    pub id: Ident,
     /// What kind of thing.
     #[serde(rename = "type")]
     pub kind: Word,
-    /// Which one.
-    pub id: Ident,
 }
 
 /// Defines one constructor of [`Subject`] per kind of id.

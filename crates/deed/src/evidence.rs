@@ -156,30 +156,30 @@ pub(crate) struct DisclosedForm {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct List {
-    pub(crate) format: EvidenceFormat,
-    pub(crate) org: OrgId,
-    pub(crate) log: LogOrigin,
-    pub(crate) issued_at: Timestamp,
-    pub(crate) key_id: Thumbprint,
     pub(crate) as_of: AsOf,
     pub(crate) deeds: Vec<Listed>,
+    pub(crate) format: EvidenceFormat,
+    pub(crate) issued_at: Timestamp,
+    pub(crate) key_id: Thumbprint,
+    pub(crate) log: LogOrigin,
+    pub(crate) org: OrgId,
 }
 
 /// The tree that the list speaks of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AsOf {
-    pub(crate) size: u64,
     pub(crate) root: Digest,
+    pub(crate) size: u64,
 }
 
 /// One deed of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Listed {
+    pub(crate) digest: Digest,
     pub(crate) id: DeedId,
     pub(crate) seq: u64,
-    pub(crate) digest: Digest,
 }
 
 impl Listed {

@@ -30,13 +30,12 @@ pub(crate) fn check(actor: &Actor, subject: &Subject, content: &Content) -> Resu
     match content {
         Content::Action(action) => {
             first_broken(ACTION, action)?;
+            let run = action.ending.run();
+            run.map_or(Ok(()), |run| attested(action.mode, &run.execution))?;
             if !matches!(actor, Actor::Agent(_)) || *subject != Subject::action(action.id) {
                 return Err(AGENT_ON_ACTION);
             }
-            action
-                .ending
-                .run()
-                .map_or(Ok(()), |run| check_run(Some(&run.execution), Some(&run.witness)))
+            run.map_or(Ok(()), |run| check_run(Some(&run.execution), Some(&run.witness)))
         }
         Content::Admin(admin) => first_broken(ADMIN, admin),
         Content::Amendment(amendment) => {
@@ -53,7 +52,7 @@ pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
     }
     let alone = |fault: Dishonest| (fault.rule, fault.sentence);
     named(ACTION)
-        .chain([alone(AGENT_ON_ACTION)])
+        .chain([alone(MODE_FITS_ATTESTATION), alone(AGENT_ON_ACTION)])
         .chain(named(EXECUTION))
         .chain(named(WITNESS))
         .chain(RUN.iter().map(|(rule, sentence, _)| (*rule, *sentence)))
@@ -61,6 +60,15 @@ pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
         .chain(named(AMENDMENT))
         .chain([alone(AMENDS_EARLIER)])
         .collect()
+}
+
+/// Returns an error if the run was attested by whoever runs nothing in this mode.
+pub(crate) fn attested(mode: Mode, execution: &Execution) -> Result<(), Dishonest> {
+    let other = match mode {
+        Mode::Gateway => Attestation::EdgeClaimed,
+        Mode::Proxy => Attestation::GatewayExecuted,
+    };
+    if execution.attestation == Some(other) { Err(MODE_FITS_ATTESTATION) } else { Ok(()) }
 }
 
 /// Returns the first rule that a run and what the witness made of it break, by themselves and
@@ -124,13 +132,6 @@ const ACTION: &[Rule<ActionContent>] = &[
     }),
     ("intent_fits_mode", "a verified intent has its signature, and the mode's demand is met", |a| {
         intent_fits(&a.intent)
-    }),
-    ("mode_fits_attestation", "the service attests its own runs only, the edge its own", |a| {
-        let attestation = a.ending.run().and_then(|run| run.execution.attestation);
-        match a.mode {
-            Mode::Gateway => attestation != Some(Attestation::EdgeClaimed),
-            Mode::Proxy => attestation != Some(Attestation::GatewayExecuted),
-        }
     }),
 ];
 
@@ -245,6 +246,10 @@ fn first_broken<T>(rules: &[Rule<T>], about: &T) -> Result<(), Dishonest> {
 
 const AGENT_ON_ACTION: Dishonest =
     Dishonest { rule: "agent_on_action", sentence: "an agent acts, and the action is the subject" };
+const MODE_FITS_ATTESTATION: Dishonest = Dishonest {
+    rule: "mode_fits_attestation",
+    sentence: "the service attests its own runs only, the edge its own",
+};
 const AMENDS_EARLIER: Dishonest = Dishonest {
     rule: "amends_earlier",
     sentence: "an amendment comes after the deed that it amends",

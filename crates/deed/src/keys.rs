@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    dsse,
+    dsse, exact,
     text::{Thumbprint, Word},
 };
 use form::{KeyForm, SetForm, SetObject};
@@ -247,8 +247,7 @@ impl KeySet {
     pub fn parse(text: &[u8]) -> Result<Self, BadKeySet> {
         let form = |error: String| BadKeySet::Form(error);
         let value = crypto::json::parse(text).map_err(|error| form(error.to_string()))?;
-        let set: SetForm =
-            serde_json::from_value(value).map_err(|error| form(error.to_string()))?;
+        let set: SetForm = exact::from_value(value).map_err(form)?;
         Self::new(set.keys.into_iter().map(KeyForm::read).collect::<Result<_, _>>()?)
     }
 

@@ -63,7 +63,7 @@ impl Desk<'_> {
         at: Timestamp,
         lines: &mut String,
     ) -> Result<Sealed, SealFault> {
-        let sealed = self.sealer.seal(&mut self.head, &draft, self.org, at)?;
+        let sealed = self.sealer.seal(&mut self.head, draft, self.org, at)?;
         let value = crypto::json::parse(sealed.body.as_bytes())
             .map_err(|error| BodyFault::Json(error.to_string()))?;
         if crypto::json::canonical_generally(&value) != sealed.body.as_bytes() {

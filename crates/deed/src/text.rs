@@ -69,8 +69,7 @@ macro_rules! text {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
+                model::deserialize_text(deserializer)
             }
         }
     };
@@ -163,7 +162,7 @@ fn sized(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.len())
 }
 
-fn is_word_byte(byte: u8) -> bool {
+pub(crate) fn is_word_byte(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')
 }
 

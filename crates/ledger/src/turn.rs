@@ -183,19 +183,8 @@ impl Driver {
             Some(base) => base.head.clone(),
             None => genesis(&shared.parts.log_host, &mint)?,
         };
-        let mut place = Place { org: self.org, head, mint, deeds: Vec::new(), events: Vec::new() };
-        let mut changes = Vec::new();
-        for entry in entries {
-            changes.extend(entry.changes);
-            for draft in entry.events {
-                place.event(draft);
-            }
-            for deed in entry.deeds {
-                place.deed(deed, &shared.parts.sealer)?;
-            }
-        }
-        let Place { mut head, deeds, events, .. } = place;
-        head.version += 1;
+        let Placed { head, changes, deeds, events } =
+            place(entries, head, (self.org, &mint), &shared.parts.sealer)?;
         after.set_head(head.clone());
         let id = mint.id(std::convert::identity);
         let turn = Turn { id, org: self.org, expected, head, at: now, changes, deeds, events };
@@ -272,33 +261,47 @@ fn changes_policy(changes: &[Change]) -> bool {
     changes.iter().any(|change| matches!(change, Change::Activation(_) | Change::ShadowEnded))
 }
 
-/// Gives deeds and events their places.
-struct Place<'a> {
-    org: OrgId,
+/// What a turn's entries want, everything in its place.
+struct Placed {
     head: Head,
-    mint: Mint<'a>,
+    changes: Vec<Change>,
     deeds: Vec<PlacedDeed>,
     events: Vec<Event>,
 }
 
-impl Place<'_> {
-    fn event(&mut self, draft: event::Draft) {
-        self.head.event_seq += 1;
-        self.events.push(draft.placed(self.org, self.head.event_seq, self.mint.now()));
+/// Seals the deeds, all at once, and gives the events their places: those of an entry, then those
+/// of its deeds.
+fn place(
+    entries: Vec<Entry>,
+    mut head: Head,
+    (org, mint): (OrgId, &Mint<'_>),
+    seal: &deed::Sealer,
+) -> Result<Placed, deed::SealFault> {
+    let drafts = entries.iter().flat_map(|entry| &entry.deeds).map(|deed| deed.draft.clone());
+    let signed = seal.seal_all(&mut head.chain, drafts.collect(), org, mint.now())?;
+    let mut signed = signed.into_iter();
+    let (mut changes, mut deeds, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in entries {
+        changes.extend(entry.changes);
+        let mut drafts = entry.events;
+        for (DeedEntry { draft, disclosures, agent, action }, sealed) in
+            entry.deeds.into_iter().zip(signed.by_ref())
+        {
+            let subject = serde_json::to_value(&draft.subject).unwrap_or(Value::Null);
+            let object =
+                event::thin_deed(sealed.id, sealed.seq, sealed.kind, &subject, sealed.digest);
+            let (id, kind) = (mint.id(EventId::from_uuid), EventType::DeedSealed);
+            let livemode = draft.livemode;
+            drafts.push(event::Draft { id, kind, livemode, agent, action, object });
+            deeds.push(PlacedDeed { sealed, disclosures, agent, action });
+        }
+        for draft in drafts {
+            head.event_seq += 1;
+            events.push(draft.placed(org, head.event_seq, mint.now()));
+        }
     }
-
-    fn deed(&mut self, entry: DeedEntry, signer: &deed::Sealer) -> Result<(), deed::SealFault> {
-        let DeedEntry { draft, disclosures, agent, action } = entry;
-        let livemode = draft.livemode;
-        let subject = serde_json::to_value(&draft.subject).unwrap_or(Value::Null);
-        let sealed = signer.seal(&mut self.head.chain, &draft, self.org, self.mint.now())?;
-        let object = event::thin_deed(sealed.id, sealed.seq, sealed.kind, &subject, sealed.digest);
-        let id = self.mint.id(EventId::from_uuid);
-        let kind = EventType::DeedSealed;
-        self.deeds.push(PlacedDeed { sealed, disclosures, agent, action });
-        self.event(event::Draft { id, kind, livemode, agent, action, object });
-        Ok(())
-    }
+    head.version += 1;
+    Ok(Placed { head, changes, deeds, events })
 }
 
 fn genesis(host: &str, mint: &Mint<'_>) -> Result<Head, deed::BadText> {

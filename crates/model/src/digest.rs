@@ -6,6 +6,8 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::deserialize_text;
+
 const PREFIX: &str = "sha256:";
 
 /// A SHA-256 digest.
@@ -22,17 +24,23 @@ impl Digest {
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
-}
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(PREFIX)?;
-        let mut hex = [0; 64];
+    /// Returns the wire form.
+    fn text(&self) -> [u8; PREFIX.len() + 64] {
+        let mut text = [0; PREFIX.len() + 64];
+        let (prefix, hex) = text.split_at_mut(PREFIX.len());
+        prefix.copy_from_slice(PREFIX.as_bytes());
         let (pairs, _) = hex.as_chunks_mut::<2>();
         for ([high, low], byte) in pairs.iter_mut().zip(self.0) {
             (*high, *low) = (symbol(byte >> 4), symbol(byte & 15));
         }
-        f.write_str(std::str::from_utf8(&hex).unwrap_or_default())
+        text
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -76,13 +84,12 @@ fn nibble(hex: u8) -> Result<u8, BadDigest> {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        deserialize_text(deserializer)
     }
 }

@@ -8,6 +8,7 @@ mod digest;
 mod id;
 mod mint;
 mod outcome;
+mod text;
 mod time;
 mod tool_name;
 mod vocabulary;
@@ -19,6 +20,7 @@ pub use id::{
 };
 pub use mint::{Clock, Entropy, Mint};
 pub use outcome::{BadErrorCode, ErrorCode, Fault, Footprint, Outcome, Report, RowOp};
+pub use text::deserialize_text;
 pub use time::{BadTimestamp, Timestamp};
 pub use tool_name::{BadToolName, ConnectorName, ToolName};
 pub use vocabulary::{

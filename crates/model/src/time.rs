@@ -4,6 +4,8 @@ use std::{fmt, ops::Add, str::FromStr, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::deserialize_text;
+
 /// A moment in UTC, to the millisecond.
 ///
 /// The printed form has a fixed width, so the order of the texts is the order of the moments.
@@ -90,6 +92,27 @@ fn has_rfc3339_shape(text: &[u8]) -> bool {
     shape && seconds_fit && zone_fits
 }
 
+impl Timestamp {
+    /// Returns the printed form.
+    fn text(self) -> [u8; 24] {
+        // Invariant: the constructors keep the value within the years 0000 to 9999.
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
+        let civil = jiff::tz::Offset::UTC.to_datetime(moment);
+        let small = [civil.month(), civil.day(), civil.hour(), civil.minute(), civil.second()];
+        let [month, day, hour, minute, second] = small.map(i16::from);
+        let fields = [civil.year(), month, day, hour, minute, second, civil.millisecond()];
+        let mut text = *FORM;
+        for ((from, to), number) in FIELDS.into_iter().zip(fields) {
+            let places = text.get_mut(from..to).unwrap_or_default().iter_mut().rev();
+            places.fold(number, |rest, digit| {
+                *digit += u8::try_from(rest % 10).unwrap_or_default();
+                rest / 10
+            });
+        }
+        text
+    }
+}
+
 impl Add<Duration> for Timestamp {
     type Output = Self;
 
@@ -101,20 +124,7 @@ impl Add<Duration> for Timestamp {
 
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Invariant: the constructors keep the value within the years 0000 to 9999.
-        let moment = jiff::Timestamp::from_millisecond(self.0).map_err(|_| fmt::Error)?;
-        let civil = jiff::tz::Offset::UTC.to_datetime(moment);
-        write!(
-            f,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            civil.year(),
-            civil.month(),
-            civil.day(),
-            civil.hour(),
-            civil.minute(),
-            civil.second(),
-            civil.millisecond()
-        )
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
@@ -130,22 +140,43 @@ impl FromStr for Timestamp {
     /// Reads exactly the printed form and nothing else; [`Timestamp::parse_rfc3339`] is for what
     /// callers write.
     fn from_str(text: &str) -> Result<Self, BadTimestamp> {
-        if text.len() != 24 || !text.ends_with('Z') {
+        let text: &[u8; 24] = text.as_bytes().try_into().map_err(|_| BadTimestamp)?;
+        let fixed = |(byte, form): (&u8, &u8)| *form == b'0' || byte == form;
+        if !text.iter().zip(FORM).all(fixed) {
             return Err(BadTimestamp);
         }
-        Self::parse_rfc3339(text)
+        let [year, month, day, hour, minute, second, millis] = FIELDS.map(|(from, to)| {
+            text.get(from..to).unwrap_or_default().iter().try_fold(0, |number, digit| {
+                digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0'))
+            })
+        });
+        let small = |number: Option<i16>| number.and_then(|number| i8::try_from(number).ok());
+        let civil = || {
+            let date = jiff::civil::Date::new(year?, small(month)?, small(day)?).ok()?;
+            let nanos = i32::from(millis?) * 1_000_000;
+            let (hour, minute, second) = (small(hour)?, small(minute)?, small(second)?);
+            let time = jiff::civil::Time::new(hour, minute, second, nanos).ok()?;
+            let moment = jiff::tz::Offset::UTC.to_timestamp(date.to_datetime(time)).ok()?;
+            Some(moment.as_millisecond()).filter(|millis| (EARLIEST..=LATEST).contains(millis))
+        };
+        civil().map(Self).ok_or(BadTimestamp)
     }
 }
 
+/// The printed form: zeroes stand for digits, everything else for itself.
+const FORM: &[u8; 24] = b"0000-00-00T00:00:00.000Z";
+/// Where year, month, day, hour, minute, second and milliseconds stand in it.
+const FIELDS: [(usize, usize); 7] =
+    [(0, 4), (5, 7), (8, 10), (11, 13), (14, 16), (17, 19), (20, 23)];
+
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(std::str::from_utf8(&self.text()).unwrap_or_default())
     }
 }
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        deserialize_text(deserializer)
     }
 }

@@ -183,7 +183,7 @@ impl Scribe {
 
     fn placed(&self, chain: &mut ChainHead, entry: DeedEntry) -> PlacedDeed {
         let DeedEntry { draft, disclosures, agent, action } = entry;
-        let sealed = self.sealer.seal(chain, &draft, self.org, self.now).unwrap();
+        let sealed = self.sealer.seal(chain, draft.clone(), self.org, self.now).unwrap();
         PlacedDeed { sealed, disclosures, agent, action }
     }
 }

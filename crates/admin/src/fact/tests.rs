@@ -156,7 +156,7 @@ fn every_change_can_be_sealed() {
     let origin = LogOrigin::new("localhost", LogId::from_uuid(ID)).unwrap();
     let (sealer, mut head) = (sealer(), ChainHead::genesis(origin));
     for deed in recorded().deeds {
-        sealer.seal(&mut head, &deed.draft, org().id, Timestamp::EPOCH).unwrap();
+        sealer.seal(&mut head, deed.draft.clone(), org().id, Timestamp::EPOCH).unwrap();
     }
 }
 

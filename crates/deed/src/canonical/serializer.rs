@@ -105,7 +105,8 @@ impl<'a> Serializer for &'a mut Writer {
     ) -> Result<(), Fault> {
         let mut members = Members::of(self);
         members.member(variant, value)?;
-        members.ended()
+        members.ended();
+        Ok(())
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Items<'a>, Fault> {
@@ -229,11 +230,12 @@ impl SerializeMap for Members<'_> {
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Fault> {
-        self.value(value)
+        value.serialize(&mut *self.writer)
     }
 
     fn end(self) -> Result<(), Fault> {
-        self.ended()
+        self.ended();
+        Ok(())
     }
 }
 
@@ -250,6 +252,7 @@ impl SerializeStruct for Members<'_> {
     }
 
     fn end(self) -> Result<(), Fault> {
-        self.ended()
+        self.ended();
+        Ok(())
     }
 }

@@ -1,4 +1,6 @@
 //! The content of an action's deed: the action as it ended, in the API's own words.
+//!
+//! Members stand in the order of their names, the order in which they are signed.
 
 use model::{
     ActionId, ApprovalId, ApprovalStatus, Assurance, ConnectorId, DecisionCode, DecisionOutcome,
@@ -7,14 +9,15 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::run::Ending;
+use super::{form::ActionForm, run::Ending};
 use crate::{
     commitment::Commitment,
     text::{Amount, Ident, Unit, UserId, Word},
 };
 
 /// The end of one action.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(try_from = "ActionForm")]
 pub struct ActionContent {
     /// The action.
     pub id: ActionId,
@@ -47,7 +50,6 @@ pub struct ActionContent {
     /// The question to a person, if there was one.
     pub approval: Option<Approval>,
     /// How it ended.
-    #[serde(flatten)]
     pub ending: Ending,
     /// What the call was charged.
     pub cost: Option<Cost>,
@@ -56,7 +58,7 @@ pub struct ActionContent {
 }
 
 /// The tool as it may stand in a deed: by name when it has the form of one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Tool {
     /// A tool name.
@@ -80,12 +82,12 @@ pub struct Connector {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Intent {
+    /// The signature that was verified.
+    pub jws: Option<Jws>,
     /// What the agent's mode asked for.
     pub mode: IntentMode,
     /// What was found.
     pub status: IntentStatus,
-    /// The signature that was verified.
-    pub jws: Option<Jws>,
 }
 
 /// What was found of a signed intent.
@@ -104,36 +106,36 @@ pub enum IntentStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Jws {
+    /// The signature algorithm.
+    pub alg: Ident,
     /// SHA-256 of the whole compact JWS, whose nonce makes it unguessable.
     pub digest: Digest,
     /// The agent's key that signed it.
     pub key_id: Ident,
-    /// The signature algorithm.
-    pub alg: Ident,
 }
 
 /// What was decided when the call came in; it never changes afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// What it came to.
-    pub outcome: DecisionOutcome,
     /// Why it is not a plain allow.
     pub code: Option<DecisionCode>,
-    /// What decided.
-    pub source: DecisionSource,
-    /// The rule that decided.
-    pub rule_id: Option<Ident>,
-    /// The sentence that the caller was given.
-    pub reason: Option<Commitment>,
+    /// What it came to.
+    pub outcome: DecisionOutcome,
     /// The policy in force.
     pub policy: PolicyId,
-    /// The version in force.
-    pub policy_version: PolicyVersionId,
     /// The digest of that version's document.
     pub policy_digest: Digest,
+    /// The version in force.
+    pub policy_version: PolicyVersionId,
+    /// The sentence that the caller was given.
+    pub reason: Option<Commitment>,
+    /// The rule that decided.
+    pub rule_id: Option<Ident>,
     /// What the shadow version would have decided.
     pub shadow: Option<Shadow>,
+    /// What decided.
+    pub source: DecisionSource,
 }
 
 /// What the shadow version would have decided.
@@ -142,38 +144,38 @@ pub struct Decision {
 pub struct Shadow {
     /// What it came to.
     pub outcome: DecisionOutcome,
-    /// The rule that decided.
-    pub rule_id: Option<Ident>,
     /// The shadow version.
     pub policy_version: PolicyVersionId,
+    /// The rule that decided.
+    pub rule_id: Option<Ident>,
 }
 
 /// The question to a person and how it was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
+    /// What the person was shown.
+    pub context: Commitment,
+    /// Who said what, in order.
+    pub decisions: Vec<ApprovalVote>,
     /// The approval.
     pub id: ApprovalId,
     /// How it ended.
     pub status: ApprovalStatus,
-    /// Who said what, in order.
-    pub decisions: Vec<ApprovalVote>,
-    /// What the person was shown.
-    pub context: Commitment,
 }
 
 /// One person's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalVote {
-    /// The person.
-    pub by: UserId,
-    /// Yes or no.
-    pub decision: Vote,
     /// How the person showed who they are.
     pub assurance: Assurance,
     /// When.
     pub at: Timestamp,
+    /// The person.
+    pub by: UserId,
+    /// Yes or no.
+    pub decision: Vote,
 }
 
 /// Yes or no.
@@ -200,8 +202,8 @@ pub struct Cost {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// The action that was undone.
-    pub undoes: ActionId,
     /// The plan that was countersigned.
     pub plan: Commitment,
+    /// The action that was undone.
+    pub undoes: ActionId,
 }

@@ -9,14 +9,14 @@ use crate::{commitment::Commitment, text::EventName};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AdminContent {
-    /// What happened.
-    pub event: EventName,
-    /// The subject before, without its secrets.
-    pub before: Option<Commitment>,
     /// The subject after, without its secrets.
     pub after: Option<Commitment>,
-    /// Why, in the words of who did it.
-    pub reason: Option<Commitment>,
+    /// The subject before, without its secrets.
+    pub before: Option<Commitment>,
     /// Facts in clear: ids, digests, counts; no free text, at most 4 KiB.
     pub data: Map<String, Value>,
+    /// What happened.
+    pub event: EventName,
+    /// Why, in the words of who did it.
+    pub reason: Option<Commitment>,
 }

@@ -14,22 +14,22 @@ use super::run::{Execution, Witness};
 pub struct AmendmentContent {
     /// The deed that it amends.
     pub amends: Amended,
+    /// What stands now where it differs; at least one member is not null.
+    pub changes: Changes,
     /// Which amendment of that deed this is, from 1.
     pub n: u32,
     /// Why there is one.
     pub reason: AmendmentReason,
-    /// What stands now where it differs; at least one member is not null.
-    pub changes: Changes,
 }
 
 /// The deed that an amendment amends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Amended {
-    /// Its id.
-    pub id: DeedId,
     /// Its digest.
     pub digest: Digest,
+    /// Its id.
+    pub id: DeedId,
     /// Its place in the log.
     pub seq: u64,
 }

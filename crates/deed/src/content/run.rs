@@ -1,7 +1,7 @@
 //! How an action ended: the run and what the witness made of it, or that there was none.
 
 use model::{Attestation, ExecutionStatus, Level, Status, Timestamp, Verdict, WitnessMethod};
-use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     commitment::Commitment,
@@ -12,8 +12,7 @@ use crate::{
 ///
 /// A tool that never ran has neither execution nor witness, and one that ran has both: the type
 /// leaves no other way.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(try_from = "EndingForm")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Ending {
     /// The tool ran, or may have.
     Ran(Box<Run>),
@@ -24,6 +23,28 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// Returns the end that these members tell of.
+    pub(super) fn of(
+        status: Status,
+        execution: Option<Execution>,
+        witness: Option<Witness>,
+    ) -> Result<Self, &'static str> {
+        let ending = match (execution, witness) {
+            (Some(execution), Some(witness)) => Self::Ran(Box::new(Run { execution, witness })),
+            (None, None) if status == Status::Denied => Self::Denied,
+            (None, None) if status == Status::Cancelled => Self::Cancelled,
+            (None, None) => return Err("an action that ran has an execution and a witness"),
+            (Some(_), None) | (None, Some(_)) => {
+                return Err("`execution` and `witness` are both there or both null");
+            }
+        };
+        if ending.status() == status {
+            Ok(ending)
+        } else {
+            Err("`status` does not follow from `execution`")
+        }
+    }
+
     /// Returns the action's status.
     pub fn status(&self) -> Status {
         match self {
@@ -63,103 +84,63 @@ impl Run {
     }
 }
 
-/// The members of [`Ending`] as they are signed.
-#[derive(Deserialize)]
-struct EndingForm {
-    status: Status,
-    execution: Option<Execution>,
-    witness: Option<Witness>,
-}
-
-impl Serialize for Ending {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let run = self.run();
-        let mut form = serializer.serialize_struct("Ending", 3)?;
-        form.serialize_field("execution", &run.map(|run| &run.execution))?;
-        form.serialize_field("status", &self.status())?;
-        form.serialize_field("witness", &run.map(|run| &run.witness))?;
-        form.end()
-    }
-}
-
-impl TryFrom<EndingForm> for Ending {
-    type Error = &'static str;
-
-    fn try_from(form: EndingForm) -> Result<Self, Self::Error> {
-        let ending = match (form.execution, form.witness) {
-            (Some(execution), Some(witness)) => Self::Ran(Box::new(Run { execution, witness })),
-            (None, None) if form.status == Status::Denied => Self::Denied,
-            (None, None) if form.status == Status::Cancelled => Self::Cancelled,
-            (None, None) => return Err("an action that ran has an execution and a witness"),
-            (Some(_), None) | (None, Some(_)) => {
-                return Err("`execution` and `witness` are both there or both null");
-            }
-        };
-        if ending.status() == form.status {
-            Ok(ending)
-        } else {
-            Err("`status` does not follow from `execution`")
-        }
-    }
-}
-
 /// A tool's run as its runner tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Execution {
-    /// How it went; never `running`.
-    pub status: ExecutionStatus,
     /// Who says so; null when the edge never did.
     pub attestation: Option<Attestation>,
-    /// When it began.
-    pub started_at: Option<Timestamp>,
-    /// When it ended.
-    pub finished_at: Option<Timestamp>,
     /// What went wrong, as a code.
     pub error_code: Option<Word>,
     /// What went wrong, in the tool's own words.
     pub error_message: Option<Commitment>,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+    /// Whether the result held numbers that its canonical form rounds.
+    pub lossy_numbers: bool,
     /// The result.
     pub result: Option<Commitment>,
     /// The result's digest, where only that was kept.
     pub result_digest: Option<Commitment>,
-    /// Whether the result held numbers that its canonical form rounds.
-    pub lossy_numbers: bool,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// How it went; never `running`.
+    pub status: ExecutionStatus,
 }
 
 /// What the witness made of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Witness {
-    /// How much evidence the verdict rests on.
-    pub level: Level,
-    /// How much was asked for.
-    pub required_level: Level,
-    /// What was found.
-    pub verdict: Verdict,
-    /// Where the evidence came from.
-    pub method: WitnessMethod,
-    /// When.
-    pub witnessed_at: Timestamp,
     /// The whole detail.
     pub detail: Commitment,
+    /// How much evidence the verdict rests on.
+    pub level: Level,
+    /// Where the evidence came from.
+    pub method: WitnessMethod,
+    /// How much was asked for.
+    pub required_level: Level,
     /// The evidence, piece by piece.
     pub sources: Vec<Source>,
+    /// What was found.
+    pub verdict: Verdict,
+    /// When.
+    pub witnessed_at: Timestamp,
 }
 
 /// One piece of evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Source {
-    /// Where it came from.
-    #[serde(rename = "type")]
-    pub kind: SourceKind,
+    /// The evidence itself: the frame, or the rows read back.
+    pub evidence: Commitment,
     /// Where it begins in the change log.
     pub lsn_from: Option<Lsn>,
     /// Where it ends in the change log.
     pub lsn_to: Option<Lsn>,
-    /// The evidence itself: the frame, or the rows read back.
-    pub evidence: Commitment,
+    /// Where it came from.
+    #[serde(rename = "type")]
+    pub kind: SourceKind,
 }
 
 /// Where a piece of evidence came from.

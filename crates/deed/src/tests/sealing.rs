@@ -62,9 +62,9 @@ fn a_deed_is_not_sealed_before_the_one_it_follows() {
     let mut log = Log::of(2);
     let (draft, _) = specimen::admin(&Mint::new(moment(), &Counting::default()));
     let at = log.head.issued_at().before(Duration::from_millis(1));
-    let refused = log.sealer.seal(&mut log.head, &draft, log.org, at);
+    let refused = log.sealer.seal(&mut log.head, draft.clone(), log.org, at);
     assert_eq!(refused, Err(SealFault::Backdated { at, last: log.head.issued_at() }));
-    assert!(log.sealer.seal(&mut log.head, &draft, log.org, log.sealed[1].issued_at).is_ok());
+    assert!(log.sealer.seal(&mut log.head, draft, log.org, log.sealed[1].issued_at).is_ok());
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl Log {
     ) -> Result<Sealed, SealFault> {
         let (draft, disclosures) = make(&Mint::new(self.now(), &self.entropy));
         let at = self.now();
-        let sealed = self.sealer.seal(&mut self.head, &draft, self.org, at)?;
+        let sealed = self.sealer.seal(&mut self.head, draft, self.org, at)?;
         self.forms.push(api_form(&sealed.body, &sealed.signature, &disclosures).unwrap());
         self.sealed.push(sealed.clone());
         self.opened.push(disclosures);

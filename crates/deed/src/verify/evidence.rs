@@ -61,7 +61,7 @@ fn with_disclosures(form: &EvidenceForm, items: Vec<Item>, checks: &mut Checks) 
     let mut take = |item: &Item| {
         let id = Body::read(&item.payload).ok()?.id;
         let place = opened.iter().position(|entry| entry.deed == id)?;
-        Some(opened.swap_remove(place).disclosures)
+        Some(opened.remove(place).disclosures)
     };
     let items = items
         .into_iter()

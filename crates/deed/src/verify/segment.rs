@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use model::Digest;
+use model::{Digest, Mode};
 
 use super::{
     Grade, Link, Trust,
@@ -11,7 +11,7 @@ use super::{
 use crate::{
     chain::genesis_digest,
     checkpoint::Checkpoint,
-    content::{AmendmentContent, Changes, Content, Execution, Witness},
+    content::{ActionContent, AmendmentContent, Changes, Content, Execution, Run, Witness},
     honesty,
     tree::{Frontier, TreeHead, leaf_hash},
 };
@@ -19,7 +19,9 @@ use crate::{
 /// Runs every check that concerns the deeds' places in their log.
 pub(super) fn check(links: &[Link], trust: &Trust, checks: &mut Checks) {
     checks.shown(Grade::Signed);
-    checks.outcome(CheckId::Prev, starts_right(links));
+    if let Some(first) = links.first().filter(|first| first.body.seq == 0) {
+        checks.outcome(CheckId::Prev, starts_right(first));
+    }
     if links.len() > 1 {
         checks.shown(Grade::Chained);
         checks.outcome(CheckId::Sequence, pairs(links).try_for_each(next_place));
@@ -56,8 +58,7 @@ fn pairs(links: &[Link]) -> impl Iterator<Item = &[Link; 2]> {
     links.windows(2).filter_map(|pair| pair.try_into().ok())
 }
 
-fn starts_right(links: &[Link]) -> Result<(), String> {
-    let Some(first) = links.first().filter(|first| first.body.seq == 0) else { return Ok(()) };
+fn starts_right(first: &Link) -> Result<(), String> {
     let genesis = genesis_digest(&first.body.log);
     if first.body.prev == genesis {
         Ok(())
@@ -104,14 +105,12 @@ fn unique(links: &[Link]) -> Result<(), String> {
 /// An amendment whose deed is not among these is taken at its word.
 fn amends(links: &[Link]) -> Result<(), String> {
     let mut first: HashMap<u64, &Link> = HashMap::new();
-    let mut views: HashMap<u64, (Execution, Witness)> = HashMap::new();
+    let mut views: HashMap<u64, View> = HashMap::new();
     links.iter().try_for_each(|link| {
         let seq = link.body.seq;
         match &link.body.content {
             Content::Action(action) => {
-                let view =
-                    action.ending.run().map(|run| (run.execution.clone(), run.witness.clone()));
-                views.extend(view.map(|view| (seq, view)));
+                views.extend(View::of(action).map(|view| (seq, view)));
             }
             Content::Amendment(amendment) => {
                 let named = amendment.amends.seq;
@@ -136,12 +135,28 @@ fn names(link: &Link, amendment: &AmendmentContent, amended: &Link) -> Result<()
     ensure(link.body.subject == amended.body.subject, || "it is about something else".to_owned())
 }
 
+/// An action's run as its deed and the amendments so far tell it.
+struct View {
+    mode: Mode,
+    execution: Execution,
+    witness: Witness,
+}
+
+impl View {
+    fn of(action: &ActionContent) -> Option<Self> {
+        let Run { execution, witness } = action.ending.run()?.clone();
+        Some(Self { mode: action.mode, execution, witness })
+    }
+}
+
 /// Takes the changes into the action's present view, which must stay honest.
-fn follow(changes: &Changes, view: Option<&mut (Execution, Witness)>) -> Result<(), String> {
-    let (execution, witness) = view.ok_or_else(|| "that action did not run".to_owned())?;
-    *execution = changes.execution.clone().unwrap_or_else(|| execution.clone());
-    *witness = changes.witness.clone().unwrap_or_else(|| witness.clone());
-    honesty::check_run(Some(execution), Some(witness)).map_err(|fault| fault.to_string())
+fn follow(changes: &Changes, view: Option<&mut View>) -> Result<(), String> {
+    let view = view.ok_or_else(|| "that action did not run".to_owned())?;
+    view.execution = changes.execution.clone().unwrap_or_else(|| view.execution.clone());
+    view.witness = changes.witness.clone().unwrap_or_else(|| view.witness.clone());
+    honesty::attested(view.mode, &view.execution)
+        .and_then(|()| honesty::check_run(Some(&view.execution), Some(&view.witness)))
+        .map_err(|fault| fault.to_string())
 }
 
 fn check_checkpoint(links: &[Link], signed: &str, trust: &Trust, checks: &mut Checks) {

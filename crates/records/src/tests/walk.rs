@@ -50,7 +50,7 @@ fn log() -> Log {
     let mut rows = Vec::new();
     for number in 0..4_u32 {
         let at = Timestamp::from_unix_millis(2_000 + i64::from(number));
-        let deed = sealer.seal(&mut head, &draft(number.into()), ORG, at).unwrap();
+        let deed = sealer.seal(&mut head, draft(number.into()), ORG, at).unwrap();
         rows.push(DeedRow {
             seq: deed.seq,
             id: deed.id,

@@ -60,7 +60,7 @@ fn log() -> Log {
     let deeds = (0..3)
         .map(|_| {
             let (draft, disclosures) = specimen::admin(&mint);
-            let made = sealer.seal(&mut head, &draft, org, now).expect("a sealed deed");
+            let made = sealer.seal(&mut head, draft, org, now).expect("a sealed deed");
             deed::api_form(&made.body, &made.signature, &disclosures).expect("form").to_string()
         })
         .collect();
@@ -141,7 +141,7 @@ fn fork() -> Fork {
         let mut lines = Vec::new();
         while head.size() < to {
             let (draft, _) = specimen::admin(&mint);
-            let made = sealer.seal(head, &draft, org, now).expect("a sealed deed");
+            let made = sealer.seal(head, draft, org, now).expect("a sealed deed");
             digests.push(made.digest);
             lines.push(deed::api_form(&made.body, &made.signature, &[]).expect("form").to_string());
         }

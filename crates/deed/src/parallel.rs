@@ -6,12 +6,13 @@ use std::{num::NonZero, panic, thread};
 const WORTH_A_THREAD: usize = 32;
 
 /// Does the work on each part of the list and returns what came out, in the list's order.
-pub(super) fn parts<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let part = items.len().div_ceil(cores).max(WORTH_A_THREAD);
-    if part >= items.len() {
+pub(crate) fn parts<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
+    // Asking for the number of cores costs something too.
+    if items.len() <= WORTH_A_THREAD {
         return vec![work(items)];
     }
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let part = items.len().div_ceil(cores).max(WORTH_A_THREAD);
     let work = &work;
     thread::scope(|scope| {
         let threads: Vec<_> =
