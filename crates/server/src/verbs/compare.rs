@@ -34,9 +34,12 @@ pub(super) fn consistency(what: &Consistency) -> Result<Exit, Failure> {
         print::line(format!("CONSISTENT: `{}` grew from {from} to {to} deeds", newer.log));
         return Ok(Exit::Ok);
     }
-    let forked = newer.contradicts(&older);
-    let why = if forked { "FORKED: two logs of one size were signed" } else { "INCONSISTENT" };
-    print::line(format!("{why}: `{}` at {from} deeds, `{}` at {to}", older.log, newer.log));
+    print::line(if newer.contradicts(&older) {
+        forked(&newer)
+    } else {
+        let (older, newer) = (older.log, newer.log);
+        format!("INCONSISTENT: not shown that `{older}` at {from} deeds became `{newer}` at {to}")
+    });
     Ok(Exit::FoundBad)
 }
 
@@ -44,13 +47,27 @@ pub(super) fn consistency(what: &Consistency) -> Result<Exit, Failure> {
 pub(super) fn diff(what: &Diff) -> Result<Exit, Failure> {
     let keys = keys_of(&what.keys)?;
     let (left, right) = (super::input(&what.left)?, super::input(&what.right)?);
-    if let (Some(left), Some(right)) = (note(&left, &keys), note(&right, &keys)) {
-        return Ok(checkpoints(&left, &right));
+    match (is_note(&left), is_note(&right)) {
+        (true, true) => {
+            let opened = |file, bytes| opened(file, &String::from_utf8_lossy(bytes), &keys);
+            let (left, right) = (opened(&what.left, &left)?, opened(&what.right, &right)?);
+            return Ok(checkpoints(&left, &right));
+        }
+        (false, false) => {}
+        (true, false) | (false, true) => {
+            return Err(Failure::usage(
+                "expected deeds on both sides, or a checkpoint on both; \
+                 `chancery verify --known-checkpoint` holds deeds to a checkpoint",
+            ));
+        }
     }
     let trust = Trust { keys: Some(keys), ..Trust::default() };
     match compare(&left, &right, &trust) {
         Ok(comparison) => Ok(told(&comparison)),
         Err(report) => {
+            let is_left = deed::verify::verify(&left, &trust) == *report;
+            let file = if is_left { &what.left } else { &what.right };
+            print::line(format!("in `{}`:", file.display()));
             verify::readable(&report).into_iter().for_each(print::line);
             Ok(verify::exit(report.verdict))
         }
@@ -59,7 +76,8 @@ pub(super) fn diff(what: &Diff) -> Result<Exit, Failure> {
 
 /// Prints the deeds of a file as DSSE envelopes, one a line.
 pub(super) fn export(file: &Path) -> Result<Exit, Failure> {
-    let envelopes = envelopes(&super::input(file)?).map_err(Failure::malformed)?;
+    let envelopes = envelopes(&super::input(file)?)
+        .map_err(|why| Failure::malformed(format!("`{}`: {why}", file.display())))?;
     for envelope in envelopes {
         print::line(json!(envelope).to_string());
     }
@@ -87,8 +105,7 @@ fn told(comparison: &Comparison) -> Exit {
 
 fn checkpoints(left: &Checkpoint, right: &Checkpoint) -> Exit {
     if left.contradicts(right) {
-        let size = left.tree.size;
-        print::line(format!("FORKED: two roots of `{}` at {size} deeds were signed", left.log));
+        print::line(forked(left));
         return Exit::FoundBad;
     }
     if left == right {
@@ -99,13 +116,23 @@ fn checkpoints(left: &Checkpoint, right: &Checkpoint) -> Exit {
     Exit::Undecidable
 }
 
-/// Returns the checkpoint that the bytes are, if they are one that counts.
-fn note(bytes: &[u8], keys: &KeySet) -> Option<Checkpoint> {
-    Checkpoint::open_with(std::str::from_utf8(bytes).ok()?, keys).ok()
+fn forked(one: &Checkpoint) -> String {
+    format!("FORKED: two roots of `{}` at {} deeds were signed", one.log, one.tree.size)
+}
+
+/// Returns whether the bytes are meant for a signed note, whoever signed it.
+fn is_note(bytes: &[u8]) -> bool {
+    let text = str::from_utf8(bytes).unwrap_or_default();
+    !text.starts_with(['{', '[']) && text.contains("\n\n\u{2014} ")
 }
 
 fn checkpoint(file: &Path, keys: &KeySet) -> Result<Checkpoint, Failure> {
-    Checkpoint::open_with(&super::read_text(file)?, keys).map_err(|error| {
+    opened(file, &super::read_text(file)?, keys)
+}
+
+/// Returns the checkpoint that the file's text is.
+fn opened(file: &Path, text: &str, keys: &KeySet) -> Result<Checkpoint, Failure> {
+    Checkpoint::open_with(text, keys).map_err(|error| {
         Failure::malformed(format!("the checkpoint `{}`: {error}", file.display()))
     })
 }

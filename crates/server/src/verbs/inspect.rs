@@ -11,7 +11,12 @@ use crate::{
 };
 
 pub(super) fn run(file: &Path) -> Result<Exit, Failure> {
-    let (body, disclosures) = read(&super::input(file)?)?;
+    let (body, disclosures) = read(&super::input(file)?).map_err(|NoDeed| {
+        let file = file.display();
+        Failure::malformed(format!(
+            "`{file}`: expected one deed, in its API form or as a DSSE envelope"
+        ))
+    })?;
     print::line(serde_json::to_string_pretty(&body).map_err(Failure::internal)?);
     for disclosure in disclosures {
         print::line(format!("disclosed: {disclosure}"));
@@ -20,20 +25,22 @@ pub(super) fn run(file: &Path) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// The input is not one deed.
+struct NoDeed;
+
 /// Returns the signed body and the texts that open its commitments.
 ///
 /// The body is taken from the payload, which is what the signature is over, and not from the copy
 /// that stands beside it.
-fn read(input: &[u8]) -> Result<(Value, Vec<String>), Failure> {
-    let expected = || Failure::malformed("expected a deed in API form, as JSON");
-    let form = crypto::json::parse(input).map_err(|_| expected())?;
+fn read(input: &[u8]) -> Result<(Value, Vec<String>), NoDeed> {
+    let form = crypto::json::parse(input).map_err(|_| NoDeed)?;
     let decoded = |text: &str| STANDARD.decode(text).ok();
     let payload = form.get("payload").and_then(Value::as_str).and_then(decoded);
-    let body = crypto::json::parse(&payload.ok_or_else(expected)?).map_err(|_| expected())?;
+    let body = crypto::json::parse(&payload.ok_or(NoDeed)?).map_err(|_| NoDeed)?;
     let disclosures = form.get("disclosures").and_then(Value::as_array);
     let text = |value: &Value| {
-        let bytes = value.as_str().and_then(decoded).ok_or_else(expected)?;
-        String::from_utf8(bytes).map_err(|_| expected())
+        let bytes = value.as_str().and_then(decoded).ok_or(NoDeed)?;
+        String::from_utf8(bytes).map_err(|_| NoDeed)
     };
     let disclosures = disclosures.into_iter().flatten().map(text).collect::<Result<_, _>>()?;
     Ok((body, disclosures))

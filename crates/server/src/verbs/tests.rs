@@ -208,6 +208,43 @@ fn diff_proves_a_split_view() {
 }
 
 #[test]
+fn what_cannot_be_read_is_told_by_its_file_and_what_would_be_taken() {
+    let (folder, log) = (Folder::new("refused"), log());
+    let put = |name: &str, text: &str| folder.put(name, text);
+    let (keys, note) = (put("keys.json", &log.keys), put("note", &log.checkpoint));
+    let deeds = put("deeds", &log.deeds.join("\n"));
+    let wrong = put("wrong", &log.checkpoint.replace("\n3\n", "\n4\n"));
+    let cut = put("cut", log.deeds[0].get(..300).expect("a longer deed"));
+    let in_folder = folder.0.display().to_string();
+    let refused = |arguments: &[&str]| {
+        let arguments = std::iter::once("chancery").chain(arguments.iter().copied());
+        let cli = Cli::try_parse_from(arguments).expect("arguments that parse");
+        dispatch(cli).expect_err("a refusal").sentence
+    };
+    for (arguments, file, accepted) in [
+        (&["verify", &in_folder] as &[&str], &in_folder, "could not read"),
+        (&["verify", &deeds, "--keys", &cut], &cut, "keys.json"),
+        (&["inspect", &deeds], &deeds, "one deed"),
+        (&["inspect", &note], &note, "one deed"),
+        (&["export", "--dsse", &cut], &cut, "line 1"),
+        (&["consistency", &cut, &note, "--keys", &keys], &cut, "signed note"),
+        (&["consistency", &note, &note, "--keys", &keys, "--proof", &cut], &cut, "digests"),
+        (&["diff", &note, &wrong, "--keys", &keys], &wrong, "signature"),
+    ] {
+        let sentence = refused(arguments);
+        assert!(sentence.contains(&format!("`{file}`")), "{arguments:?}: {sentence}");
+        assert!(sentence.contains(accepted), "{arguments:?}: {sentence}");
+    }
+    let sentence = refused(&["diff", &deeds, &note, "--keys", &keys]);
+    assert!(sentence.contains("--known-checkpoint"), "{sentence}");
+    for size in ["-1", "x", "1.5", "18446744073709551616"] {
+        let cli = Cli::try_parse_from(["chancery", "verify", &deeds, "--expected-size", size]);
+        let sentence = cli.expect_err("no number of deeds").to_string();
+        assert!(sentence.contains("a number of deeds, from 0"), "{sentence}");
+    }
+}
+
+#[test]
 fn exported_envelopes_verify_as_the_deeds_do() {
     let log = log();
     let envelopes = deed::verify::envelopes(log.deeds.join("\n").as_bytes()).expect("envelopes");

@@ -77,7 +77,10 @@ fn verdict(verdict: Verdict) -> &'static str {
         Verdict::Valid => "VALID",
         Verdict::Invalid => "INVALID",
         Verdict::Undecidable => "UNDECIDABLE: nothing failed, and something could not be checked",
-        Verdict::Malformed => "MALFORMED",
+        Verdict::Malformed => {
+            "MALFORMED: expected a deed in its API form, a DSSE envelope, lines of either, or a \
+             file of evidence"
+        }
     }
 }
 
