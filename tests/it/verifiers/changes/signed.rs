@@ -160,8 +160,12 @@ impl Change<'_> {
     fn body(&self, form: &mut Value, random: &mut Random) {
         let Some(mut text) = payload(form) else { return self.words.change(form, random) };
         match read(&text) {
-            Some(mut body) if random.chance(85) => {
-                self.words.change(&mut body, random);
+            Some(mut body) if random.chance(90) => {
+                if random.chance(65) {
+                    self.words.reword(&mut body, random);
+                } else {
+                    self.words.change(&mut body, random);
+                }
                 text = body.to_string().into_bytes();
             }
             _ => text::change(&mut text, random),

@@ -59,6 +59,9 @@ const EDGES: &[&str] = &[
     "\"constructor\"",
 ];
 
+/// A commitment, to be put where none stands.
+const COMMITMENT: &str = r#"{"commit":"sha256:0000000000000000000000000000000000000000000000000000000000000000","size":1}"#;
+
 /// The words that a deed may hold, in groups of which one stands at one place.
 pub(super) struct Words(Vec<Vec<String>>);
 
@@ -87,6 +90,31 @@ impl Words {
                 self.change_at(at, other, random);
             }
         }
+    }
+
+    /// Changes up to four things that the body says, in ways that keep its shape mostly.
+    pub(super) fn reword(&self, body: &mut Value, random: &mut Random) {
+        for _ in 0..=random.below(4) {
+            let place = (0..50).map(|_| Self::place(body, random)).find(|place| {
+                let Some(value) = body.pointer(place) else { return false };
+                value.as_str().is_some_and(|text| self.holds(text) || is_time(text))
+                    || value.is_null()
+                    || value.is_u64()
+                    || value.get("commit").is_some()
+            });
+            let Some(at) = place.and_then(|place| body.pointer_mut(&place)) else { return };
+            match at {
+                Value::String(text) if is_time(text) => text.replace_range(18..19, "9"),
+                Value::String(text) => *text = self.other_text(text, random),
+                Value::Null => *at = COMMITMENT.parse().unwrap(),
+                Value::Object(_) => *at = Value::Null,
+                other => *other = json!(other.as_u64().unwrap_or(0) + random.below(2) as u64),
+            }
+        }
+    }
+
+    fn holds(&self, text: &str) -> bool {
+        self.0.iter().any(|group| group.iter().any(|word| word == text))
     }
 
     fn change_at(&self, at: &mut Value, other: Value, random: &mut Random) {
@@ -138,6 +166,10 @@ impl Words {
         }
         characters.into_iter().collect()
     }
+}
+
+fn is_time(text: &str) -> bool {
+    text.len() == 24 && text.ends_with('Z')
 }
 
 fn change_items(items: &mut Vec<Value>, random: &mut Random) {
