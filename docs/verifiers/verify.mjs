@@ -4,17 +4,17 @@
 //     node verify.mjs FILE [--keys KEYS.JSON] [--known-checkpoint NOTE] [--expected-size N]
 //     node verify.mjs --vectors docs/vectors    prints what each published case comes to
 import { Report, checkDeed } from "./deeds.mjs";
-import { RULES, parse, readInput, readKeys, utf8 } from "./formats.mjs";
+import { RULES, fromUtf8, parse, readInput, readKeys, utf8 } from "./formats.mjs";
 import { checkEvidence, checkLog } from "./logs.mjs";
 
-/** Returns the verdict, the grade, the checks that did not pass in order, and the deeds as read. */
+/** Returns the verdict, the grade, how each check that did not pass came out, and the deeds. */
 async function verify(bytes, { keys = null, note = null, size = null } = {}) {
   const [report, trust, deeds] = [new Report(), { keys, note, size }, []];
   let input;
   try {
     input = readInput(bytes);
   } catch {
-    return { verdict: "malformed", grade: null, checks: ["input"], deeds };
+    return { verdict: "malformed", grade: null, checks: { input: "failed" }, deeds };
   }
   if (input.file) {
     deeds.push(...(await checkEvidence(input.file, input.frames, trust, report)));
@@ -22,11 +22,13 @@ async function verify(bytes, { keys = null, note = null, size = null } = {}) {
     for (const framed of input.frames) deeds.push(await checkDeed(framed, keys, report));
     if (!deeds.includes(undefined)) await checkLog(deeds, trust, report);
   }
+  const names = Object.keys(RULES.checks).filter((name) => report.has(name));
+  const status = [null, "undecided", "failed"];
   const worst = Math.max(0, ...report.values());
   return {
     verdict: ["valid", "undecidable", "invalid"][worst],
     grade: [null, "signed", "chained", "checkpointed"][worst === 0 ? report.grade : 0],
-    checks: Object.keys(RULES.checks).filter((name) => report.has(name)),
+    checks: Object.fromEntries(names.map((name) => [name, status[report.get(name)]])),
     deeds: deeds.filter(Boolean),
   };
 }
@@ -44,7 +46,8 @@ async function runVectors(folder, read) {
       const keys = told.keys && (await readKeys(parse(text)));
       const trust = { keys, note: told.known_checkpoint, size: told.expected_size };
       const { verdict, grade, checks } = await verify(utf8(told.input), trust);
-      console.log(JSON.stringify({ name: told.name, verdict, grade, checks }));
+      const names = Object.keys(checks);
+      console.log(JSON.stringify({ name: told.name, verdict, grade, checks: names }));
     }
   }
 }
@@ -55,15 +58,19 @@ async function main() {
   const text = { type: "string" };
   const options = { keys: text, "known-checkpoint": text, "expected-size": text, vectors: text };
   const { values: asked, positionals } = parseArgs({ options, allowPositionals: true });
-  const read = (path) => new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  const read = (path) => fromUtf8(readFileSync(path));
   if (asked.vectors) return runVectors(asked.vectors, read);
   const [keyFile, noteFile, size] = [asked.keys, asked["known-checkpoint"], asked["expected-size"]];
+  if (positionals.length !== 1) throw new Error("expected a FILE, or --vectors and a folder");
+  if (/\D/.test(size ?? "0")) throw new Error("expected a whole number after --expected-size");
   const deeds = readFileSync(positionals[0]);
   const keys = keyFile ? await readKeys(parse(read(keyFile))) : null;
   const trust = { keys, note: noteFile ? read(noteFile) : null, size: size ? Number(size) : null };
   const { verdict, grade, checks } = await verify(deeds, trust);
   console.log(grade ? `${verdict} (grade: ${grade})` : verdict);
-  for (const name of checks) console.log(`  ${name}: ${RULES.checks[name]}`);
+  for (const [name, status] of Object.entries(checks)) {
+    console.log(`  ${name} ${status}: ${RULES.checks[name]}`);
+  }
   process.exitCode = ["valid", "invalid", "usage", "undecidable", "malformed"].indexOf(verdict);
 }
 

@@ -12,12 +12,12 @@ from logs import check_evidence, check_log
 EXITS = ["valid", "invalid", "usage", "undecidable", "malformed"]
 
 def verify(data, keys=None, note=None, size=None):
-    """Returns the verdict, the grade, and the checks that did not pass, in order."""
+    """Returns the verdict, the grade, and how each check that did not pass came out, in order."""
     report = Report()
     try:
         file, frames = read_input(data)
     except (ValueError, RecursionError):
-        return "malformed", None, ["input"]
+        return "malformed", None, {"input": "failed"}
     if file:
         check_evidence(file, frames, (keys, note, size), report)
     else:
@@ -27,7 +27,8 @@ def verify(data, keys=None, note=None, size=None):
     worst = max(report.values(), default=0)
     grade = (None, "signed", "chained", "checkpointed")[0 if worst else report.grade]
     verdict = ("valid", "undecidable", "invalid")[worst]
-    return verdict, grade, [name for name in RULES["checks"] if name in report]
+    status = (None, "undecided", "failed")
+    return verdict, grade, {n: status[report[n]] for n in RULES["checks"] if n in report}
 
 def run_vectors(folder):
     published = (folder / "keys.json").read_text()
@@ -38,7 +39,7 @@ def run_vectors(folder):
                 case["input"].encode(), case["keys"] and read_keys(parse(keys.encode())),
                 case["known_checkpoint"], case["expected_size"])
             print(json.dumps({"name": case["name"], "verdict": verdict, "grade": grade,
-                              "checks": checks}))
+                              "checks": list(checks)}))
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -59,9 +60,9 @@ def main():
     except (OSError, ValueError, RecursionError) as error:
         options.error(f"a file cannot be read: {error}")
     verdict, grade, checks = verify(data, keys, note, asked.expected_size)
-    print(verdict, f"(grade: {grade})" if grade else "")
-    for name in checks:
-        print(f"  {name}: {RULES['checks'][name]}")
+    print(f"{verdict} (grade: {grade})" if grade else verdict)
+    for name, status in checks.items():
+        print(f"  {name} {status}: {RULES['checks'][name]}")
     return EXITS.index(verdict)
 
 if __name__ == "__main__":

@@ -139,9 +139,8 @@ fn asked(case: &Case) -> Value {
 
 /// What our verifier comes to.
 fn judged(case: &Case) -> Value {
-    let keys = match case.keys.as_ref().map(|keys| KeySet::parse(keys)).transpose() {
-        Ok(keys) => keys,
-        Err(_) => return json!({ "verdict": "keys", "grade": null, "checks": [] }),
+    let Ok(keys) = case.keys.as_ref().map(|keys| KeySet::parse(keys)).transpose() else {
+        return json!({ "verdict": "keys", "grade": null, "checks": [] });
     };
     let trust = Trust { keys, known_checkpoint: case.note.clone(), expected_size: case.size };
     let report = verify(&case.input, &trust);

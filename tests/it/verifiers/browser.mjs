@@ -48,7 +48,7 @@ const SHOWN = `new Promise((resolve) => {
     verdict: result.dataset.verdict,
     title: result.querySelector("strong").textContent,
     told: [...result.querySelectorAll("p")].map((line) => line.textContent),
-    checks: [...result.querySelectorAll("ul li")].map((item) => item.textContent.split(":")[0]),
+    checks: [...result.querySelectorAll("ul li")].map((item) => item.textContent.split(" ")[0]),
   });
   new MutationObserver(shown).observe(result, { childList: true });
   document.querySelector("button").click();

@@ -12,7 +12,7 @@ async function judged({ input, keys, note, size }) {
     return { verdict: "keys", grade: null, checks: [] };
   }
   const { verdict, grade, checks } = await verify(Buffer.from(input, "base64"), { keys: trusted, note, size });
-  return { verdict, grade, checks };
+  return { verdict, grade, checks: Object.keys(checks) };
 }
 
 for (const line of readFileSync(process.argv[2], "utf8").trimEnd().split("\n")) {

@@ -22,4 +22,4 @@ def judged(case):
 with open(sys.argv[1], encoding="utf-8") as file:
     for line in file:
         verdict, grade, checks = judged(json.loads(line))
-        print(json.dumps({"verdict": verdict, "grade": grade, "checks": checks}))
+        print(json.dumps({"verdict": verdict, "grade": grade, "checks": list(checks)}))

@@ -1,4 +1,4 @@
-//! A small seeded source of choices (SplitMix64), so that every case can be made again.
+//! A small seeded source of choices (`SplitMix64`), so that every case can be made again.
 
 /// A source of choices.
 #[derive(Debug, Clone)]

@@ -52,7 +52,10 @@ impl Signer {
     /// Returns the signer whose public keys the vectors' key set has.
     pub(super) fn rfc8032() -> Self {
         let [deeds, checkpoints] = SEEDS.map(|seed| {
-            let byte = |at: usize| u8::from_str_radix(&seed[at * 2..at * 2 + 2], 16).unwrap();
+            let byte = |at: usize| {
+                let pair = seed.get(at * 2..at * 2 + 2).unwrap();
+                u8::from_str_radix(pair, 16).unwrap()
+            };
             SigningKey::from_seed(&std::array::from_fn(byte)).unwrap()
         });
         Self { deeds, checkpoints }
