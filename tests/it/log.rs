@@ -12,13 +12,13 @@ use crate::house::{Caller, Database, House, Request, Service, Verbs};
 const TOLD_WITHIN: Duration = Duration::from_secs(30);
 
 /// Takes a service down in order.
-async fn stop(mut service: Service) {
+pub(crate) async fn stop(mut service: Service) {
     service.signal(Signal::TERM);
     assert!(service.ended(Duration::from_secs(10)).await.success());
 }
 
 /// Returns a copy of a database that nobody uses.
-async fn copy(record: &Database, name: &str) -> Database {
+pub(crate) async fn copy(record: &Database, name: &str) -> Database {
     let Database { cluster, name: from } = record;
     let copy = cluster.database(&format!("{from}-{name}"));
     let gone = "select pg_terminate_backend(pid) from pg_stat_activity where datname =";
@@ -27,12 +27,12 @@ async fn copy(record: &Database, name: &str) -> Database {
     copy
 }
 
-async fn note(caller: &Caller, mark: &str) -> Value {
+pub(crate) async fn note(caller: &Caller, mark: &str) -> Value {
     caller.executed("lab.note", json!({ "mark": mark })).await
 }
 
 /// Waits until a part of health is as it should be.
-async fn until(service: &Service, part: &str, status: &str) -> Value {
+pub(crate) async fn until(service: &Service, part: &str, status: &str) -> Value {
     let deadline = std::time::Instant::now() + TOLD_WITHIN;
     loop {
         let health = service.anonymous().get("/v1/health").await.json();
@@ -302,6 +302,27 @@ async fn the_history_is_searched_and_read_out_whole() {
     assert_eq!(last["count"].as_u64().unwrap(), lines.lines().count() as u64);
     assert_eq!(last["sha256"], crypto::sha256(&lines).to_string());
     assert_eq!(lines.lines().count(), entries.len(), "from the first to the last");
+    // The same as a table, with the columns named first.
+    let table = org.get(&format!("{path}&format=csv")).await;
+    assert_eq!(table.headers["content-type"], "text/csv; charset=utf-8; header=present");
+    let table = String::from_utf8(table.body.to_vec()).unwrap();
+    let (rows, last) = table.trim_end().rsplit_once("\r\n").unwrap();
+    let rows = format!("{rows}\r\n");
+    assert!(rows.starts_with("\"id\",\"seq\",\"at\","), "{rows}");
+    let count = rows.lines().count() - 1;
+    let told = format!("\"ledger_export\",\"{count}\",\"{}\",", crypto::sha256(&rows));
+    assert!(last.starts_with(&told), "{last}");
+    org.get(&format!("{path}&format=xlsx")).await.error(400, "validation_failed", Some("format"));
+    // Who acted.
+    for (actor, kind) in [(agent.id.as_str(), "agent"), ("operator", "system")] {
+        let by = org.get(&format!("/v1/ledger?limit=100&actor={actor}")).await.ok();
+        let all_of = all["data"].as_array().unwrap().iter();
+        let all_of: Vec<_> = all_of.filter(|it| it["actor"]["id"] == actor).collect();
+        let by: Vec<_> = by["data"].as_array().unwrap().iter().collect();
+        assert_eq!(by, all_of, "{actor}");
+        assert!(!by.is_empty() && by.iter().all(|it| it["actor"]["kind"] == kind), "{by:?}");
+    }
+    org.get("/v1/ledger?actor=a%20b").await.error(400, "validation_failed", Some("actor"));
     let told = org.get("/v1/ledger?limit=3").await.ok();
     let told: Vec<_> =
         told["data"].as_array().unwrap().iter().map(|it| it["type"].as_str().unwrap()).collect();

@@ -45,6 +45,8 @@ mod races;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod restore;
+#[cfg(test)]
 mod rolling;
 #[cfg(test)]
 mod secrets;

@@ -5,7 +5,7 @@
 
 use deed::{AdminContent, Commitment, Content, Disclosure, Draft, Path, Subject};
 use ledger::{Change, DeedEntry, Entry, Needs, Request, Snapshot};
-use model::{DeedId, EventId, EventType, Mint, Scope, Timestamp};
+use model::{DeedId, EventId, EventType, LogId, Mint, Scope, Timestamp};
 use serde_json::Value;
 
 use crate::{By, ChangeError, by::Reason};
@@ -115,6 +115,11 @@ impl<'a> Record<'a> {
     /// Adds a row in its new form.
     pub(crate) fn write(&mut self, change: Change) {
         self.entry.changes.push(change);
+    }
+
+    /// Makes the turn open a new log, with the entry's deeds as its first ones, and returns its id.
+    pub(crate) fn open_log(&mut self) -> LogId {
+        *self.entry.opens.get_or_insert_with(|| self.mint.id(LogId::from_uuid))
     }
 
     /// Adds the deed and the event of a change, and returns the deed's id.

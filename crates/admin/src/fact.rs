@@ -1,15 +1,15 @@
 //! What is said of each kind of change: the deed's subject and data, the record without its
 //! secrets, and the event's thin object.
 
-use deed::Subject;
+use deed::{Recovered, Subject};
 use ledger::{
-    Change,
+    Change, LogNo, Place,
     record::{
         ActivePolicy, Agent, ApiKey, Connector, Holder, Org, Policy, PolicyActivation, PolicyTests,
         PolicyVersion,
     },
 };
-use model::{EventType, Timestamp};
+use model::{EventType, LogId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::change::{Changed, Fact, Record};
@@ -46,20 +46,42 @@ impl Record<'_> {
         });
     }
 
+    /// Adds the first deed of a log that replaces another, which closes with this turn.
+    pub(crate) fn log_recovered(&mut self, told: &Recovered) -> Changed<LogId> {
+        let log = self.open_log();
+        let deed = self.seal(Fact {
+            event: EventType::LogRecovered,
+            subject: Subject::log(log),
+            before: None,
+            after: None,
+            data: told.data(),
+            object: json!({ "object": "log", "id": log }),
+        });
+        Changed { object: log, deed }
+    }
+
     /// Adds the deed that payloads were removed: of so many actions, whose deeds stand between
-    /// these two places of the log.
-    pub(crate) fn pruned(&mut self, org: &Org, part: (u64, u64, usize)) {
-        let (from_seq, to_seq, count) = part;
+    /// these two places of one log.
+    pub(crate) fn pruned(
+        &mut self,
+        org: &Org,
+        present: Option<LogNo>,
+        (from, to, count): (Place, Place, usize),
+    ) {
+        let mut data = vec![
+            ("from_seq", json!(from.seq())),
+            ("to_seq", json!(to.seq())),
+            ("count", json!(count)),
+        ];
+        if present.is_some_and(|present| present != from.log()) {
+            data.push(("log_no", json!(from.log().get())));
+        }
         self.seal(Fact {
             event: EventType::RetentionPruned,
             subject: Subject::org(org.id),
             before: None,
             after: None,
-            data: vec![
-                ("from_seq", json!(from_seq)),
-                ("to_seq", json!(to_seq)),
-                ("count", json!(count)),
-            ],
+            data,
             object: json!({ "object": "org", "id": org.id }),
         });
     }

@@ -28,6 +28,7 @@ mod input;
 mod key;
 mod org;
 mod policy;
+mod recovery;
 mod retention;
 mod seal_key;
 mod stop;

@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use ledger::{
-    Change, Needs, Snapshot, StoreDown,
+    Change, LogNo, Needs, Place, Snapshot, StoreDown,
     record::{Action, Org, Pruned},
 };
 use model::{ActionId, EventType, OrgId, Timestamp};
@@ -24,8 +24,8 @@ const DAYS: std::ops::RangeInclusive<u16> = 1..=3650;
 enum Step {
     /// The payloads of so many actions are gone.
     Removed(usize),
-    /// There were none to remove up to this place of the log.
-    Nothing(u64),
+    /// There were none to remove up to this place.
+    Nothing(Place),
     /// All that is left is younger.
     Done,
 }
@@ -66,7 +66,7 @@ impl Admin {
 
     /// Removes the payloads that the org has kept long enough, and returns of how many actions.
     pub async fn prune_org(&self, org: OrgId) -> Result<usize, ChangeError> {
-        let (mut from, mut actions) = (0, 0);
+        let (mut from, mut actions) = (Place::of(LogNo::FIRST, 0), 0);
         loop {
             match self.prune_batch(org, from).await? {
                 Step::Removed(pruned) => actions += pruned,
@@ -76,17 +76,20 @@ impl Admin {
         }
     }
 
-    async fn prune_batch(&self, org: OrgId, from: u64) -> Result<Step, ChangeError> {
+    async fn prune_batch(&self, org: OrgId, from: Place) -> Result<Step, ChangeError> {
         let snapshot = self.parts.ledger.look(org).await.map_err(ledger::LedgerError::from)?;
         let Some(row) = snapshot.org() else { return Ok(Step::Done) };
-        let from = from.max(row.pruned_to);
+        let from = from.max(Place::from_u64(row.pruned_to));
         let read = self.parts.store.logged(org, from, BATCH).await;
         let read = read.map_err(ledger::LedgerError::from)?;
-        let ripe: Vec<Logged> =
-            read.into_iter().take_while(|deed| is_ripe(deed, row, snapshot.now())).collect();
+        // What one deed tells of is a part of one log.
+        let log = read.first().map(|first| first.place.log());
+        let fits =
+            |deed: &Logged| is_ripe(deed, row, snapshot.now()) && Some(deed.place.log()) == log;
+        let ripe: Vec<Logged> = read.into_iter().take_while(fits).collect();
         let Some(last) = ripe.last() else { return Ok(Step::Done) };
         if ripe.iter().all(|deed| deed.action.is_none()) {
-            return Ok(Step::Nothing(last.seq + 1));
+            return Ok(Step::Nothing(last.place.after()));
         }
         let actions = ripe.iter().filter_map(|deed| deed.action).collect();
         let needs = Needs { actions, ..Needs::default() };
@@ -104,7 +107,8 @@ fn is_ripe(deed: &Logged, org: &Org, now: Timestamp) -> bool {
 /// nobody else did meanwhile; returns of how many actions.
 fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
     let Some(org) = at.org() else { return 0 };
-    let fits = |deed: &&Logged| deed.seq >= org.pruned_to && is_ripe(deed, org, at.now());
+    let pruned_to = Place::from_u64(org.pruned_to);
+    let fits = |deed: &&Logged| deed.place >= pruned_to && is_ripe(deed, org, at.now());
     let ripe: Vec<&Logged> = ripe.iter().filter(fits).collect();
     let about: Vec<&Logged> = ripe.iter().copied().filter(|deed| deed.action.is_some()).collect();
     let (Some(last), Some(first), Some(end)) = (ripe.last(), about.first(), about.last()) else {
@@ -118,11 +122,12 @@ fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
         }
     }
     let count = actions.len();
-    record.pruned(org, (first.seq, end.seq, count));
+    let present = at.base().map(|base| base.head.log_no);
+    record.pruned(org, present, (first.place, end.place, count));
     record.write(Change::PayloadsPruned(Pruned {
         actions: actions.into_iter().collect(),
         deeds: about.iter().map(|deed| deed.deed).collect(),
     }));
-    record.write(Change::Org(Org { pruned_to: last.seq + 1, ..org.clone() }));
+    record.write(Change::Org(Org { pruned_to: last.place.after().as_u64(), ..org.clone() }));
     count
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use ledger::{
-    StoreDown,
+    Place, StoreDown,
     record::{
         Action, Agent, ApiKey, Connector, Org, Policy, PolicyActivation, PolicyMode, PolicyTests,
         PolicyVersion,
@@ -157,7 +157,7 @@ pub trait SealKeyStore: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Logged {
     /// Its place.
-    pub seq: u64,
+    pub place: Place,
     /// Its id.
     pub deed: DeedId,
     /// The action that it is about, where it is about one.
@@ -169,8 +169,9 @@ pub struct Logged {
 /// Where it is found what has been kept long enough.
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
-    /// Returns up to `limit` deeds from this place of the log on, in order.
-    async fn logged(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<Logged>, StoreDown>;
+    /// Returns up to `limit` deeds of the org from this place on, in order.
+    async fn logged(&self, org: OrgId, from: Place, limit: usize)
+    -> Result<Vec<Logged>, StoreDown>;
 
     /// Removes up to `limit` rows of each kind that mean nothing any more by the store's own time:
     /// idempotency keys that are free again, windows of budgets that ended, names of turns that

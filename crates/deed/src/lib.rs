@@ -20,6 +20,7 @@ mod key_file;
 mod keys;
 pub mod note;
 mod parallel;
+mod recovered;
 mod seal;
 mod self_test;
 pub mod specimen;
@@ -45,6 +46,7 @@ pub use keys::{
     BadKeySet, INTRODUCTION_TYPE, Introduction, KeyFault, KeySet, Purpose, SealKey, Standing,
     thumbprint,
 };
+pub use recovered::Recovered;
 pub use seal::{SealFault, Sealed, Sealer};
 pub use text::{Amount, BadText, EventName, Ident, LogOrigin, Lsn, Thumbprint, Unit, UserId, Word};
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use event::Event;
 use ledger::{
-    StoreDown,
+    LogNo, StoreDown,
     record::{Action, BudgetUse, Known, Lease},
 };
 use model::{
@@ -31,7 +31,9 @@ pub struct StoredDeed {
     pub id: DeedId,
     /// What it records.
     pub kind: DeedKind,
-    /// Its place in the org's log.
+    /// Which of the org's logs has it.
+    pub log_no: LogNo,
+    /// Its place in that log.
     pub seq: u64,
     /// When it was sealed.
     pub issued_at: Timestamp,

@@ -44,6 +44,7 @@ impl From<ReadError> for ApiError {
         match error {
             ReadError::Down(down) => down.into(),
             ReadError::NotFound => Self::not_found(),
+            ReadError::NoSuchLog => Self::invalid("log", error.to_string()),
             ReadError::Sizes { .. } => Self::new(Code::ValidationFailed, error.to_string()),
             ReadError::Withheld => Self::unavailable(
                 "this org's log does not hold what was signed for; nothing is signed until its \

@@ -80,7 +80,7 @@ pub fn table() -> Table<App> {
         at("GET",  "/v1/ledger/chain_checks",        "listChainChecks").with(VIEWERS,       query(ledger::CHECKS),  Short, ledger::checks),
         at("POST", "/v1/ledger/chain_checks",        "askChainCheck") .with(ADMINS,         json(CHECK),            Short, ledger::ask_check),
         at("GET",  "/v1/ledger/chain_checks/{id}",   "getChainCheck") .with(VIEWERS,        NOTHING,                Short, ledger::check),
-        at("GET",  "/v1/log/checkpoint",             "getCheckpoint") .with(ACTION_READERS, NOTHING,                Short, log::checkpoint),
+        at("GET",  "/v1/log/checkpoint",             "getCheckpoint") .with(ACTION_READERS, query(log::CHECKPOINT), Short, log::checkpoint),
         at("GET",  "/v1/log/proof",                  "getProof")      .with(ACTION_READERS, query(log::PROOF),      Short, log::proof),
         at("GET",  "/v1/log/consistency",            "getConsistency").with(ACTION_READERS, query(log::CONSISTENCY), Short, log::consistency),
         at("GET",  "/v1/deeds",                      "listDeeds")     .with(ACTION_READERS, query(DEEDS),           Short, deeds::list),

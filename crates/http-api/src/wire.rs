@@ -4,6 +4,7 @@
 mod action;
 mod deeds;
 mod detail;
+mod export;
 mod filter;
 mod ledger;
 mod policies;
@@ -16,9 +17,11 @@ use serde::Serialize;
 pub(crate) use action::ActionView;
 pub(crate) use deeds::{DEEDS, DeedView, deed_filter, growth, verification};
 pub(crate) use detail::{DetailView, deed_summary};
+pub(crate) use export::ExportForm;
 pub(crate) use filter::{LIST, ListRequest};
 pub(crate) use ledger::{
     ENTRIES, EXPORT, chain_check, chain_head, chain_part, entry, entry_filter, export_filter,
+    export_form,
 };
 pub(crate) use policies::{
     Activate, ActivationView, ActiveView, DiffView, DryRunView, LintView, MakeVersion, PolicyView,

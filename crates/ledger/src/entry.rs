@@ -1,6 +1,6 @@
 //! What one request adds to a turn.
 
-use model::{ActionId, AgentId, Mint};
+use model::{ActionId, AgentId, LogId, Mint};
 
 use crate::{
     Needs, Snapshot,
@@ -28,6 +28,9 @@ pub trait Request: Send + 'static {
 /// Everything that one request changes; empty when it changes nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Entry {
+    /// The log that replaces the org's present one, which is closed as it stands. The entry's deeds
+    /// are its first ones.
+    pub opens: Option<LogId>,
     /// Rows, in their new form.
     pub changes: Vec<Change>,
     /// Deeds to seal, in order.
@@ -44,7 +47,10 @@ impl Entry {
 
     /// Returns whether the entry changes nothing.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty() && self.deeds.is_empty() && self.events.is_empty()
+        self.opens.is_none()
+            && self.changes.is_empty()
+            && self.deeds.is_empty()
+            && self.events.is_empty()
     }
 }
 

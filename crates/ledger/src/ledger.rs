@@ -115,6 +115,11 @@ impl Ledger {
         self.shared.withheld().insert(org);
     }
 
+    /// Takes turns of this org again: its log is one that was told of since.
+    pub fn release(&self, org: OrgId) {
+        self.shared.withheld().remove(&org);
+    }
+
     /// Returns the orgs of which no turn is taken.
     pub fn withheld(&self) -> BTreeSet<OrgId> {
         self.shared.withheld().clone()
@@ -158,6 +163,24 @@ impl Ledger {
         if self.shared.withheld().contains(&org) {
             return Err(LedgerError::Withheld);
         }
+        self.enter_any(org, request).await
+    }
+
+    /// Has a request decided that closes the org's log and opens another, even where no turn is
+    /// taken: it adds nothing to the log that is not the one that was signed for.
+    pub async fn open_log<R: Request>(
+        &self,
+        org: OrgId,
+        request: R,
+    ) -> Result<R::Answer, LedgerError> {
+        self.enter_any(org, request).await
+    }
+
+    async fn enter_any<R: Request>(
+        &self,
+        org: OrgId,
+        request: R,
+    ) -> Result<R::Answer, LedgerError> {
         let (waiting, answer) = queued(request);
         if let Some(driver) = self.shared.push(org, waiting) {
             let shared = Arc::clone(&self.shared);

@@ -19,6 +19,7 @@ mod entry;
 mod figures;
 mod ledger;
 mod notice;
+mod place;
 mod policies;
 mod queue;
 pub mod record;
@@ -31,6 +32,7 @@ pub use entry::{Change, DeedEntry, Entry, Request};
 pub use figures::{Backlog, Figures};
 pub use ledger::{Ledger, Parts, Spawn};
 pub use notice::{Notice, Notices};
+pub use place::{LogNo, Place};
 pub use snapshot::{Base, Head, LoadedPolicy, Needs, Snapshot};
 pub use store::{
     AppendError, EventStore, LedgerError, LedgerStore, Loaded, PlacedDeed, StoreDown, Turn, TurnId,

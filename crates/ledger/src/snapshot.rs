@@ -8,7 +8,7 @@ use std::{
 use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, PolicyId, Timestamp};
 
 use crate::{
-    Change, Entry,
+    Change, Entry, LogNo,
     record::{Action, ActivePolicy, Agent, ApiKey, Connector, Known, Org, Policy, PolicyMode},
 };
 
@@ -17,7 +17,9 @@ use crate::{
 pub struct Head {
     /// Counts the turns; the compare-and-set is on this.
     pub version: u64,
-    /// The chain and tree of deeds.
+    /// Which of the org's logs is open.
+    pub log_no: LogNo,
+    /// The chain and tree of its deeds.
     pub chain: deed::ChainHead,
     /// The place of the last event.
     pub event_seq: u64,

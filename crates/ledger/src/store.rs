@@ -26,6 +26,9 @@ pub struct Turn {
     pub expected: Option<u64>,
     /// The head after the turn.
     pub head: Head,
+    /// The head before the turn, where the turn closes the log that it is of. All of the turn's
+    /// deeds are then in the new log.
+    pub closes: Option<Head>,
     /// The moment of the turn.
     pub at: Timestamp,
     /// Rows in their new form, in order; a later one of the same row wins.

@@ -1,12 +1,12 @@
 //! One turn: load, decide, seal, append, answer.
 
 use event::Event;
-use model::{EventId, EventType, Mint, OrgId, Timestamp};
+use model::{EventId, EventType, LogId, Mint, OrgId, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    AppendError, Change, DeedEntry, Entry, Head, LedgerError, Needs, Notice, PlacedDeed, Snapshot,
-    StoreDown, Turn, ledger::Shared, queue::Waiting,
+    AppendError, Change, DeedEntry, Entry, Head, LedgerError, LogNo, Needs, Notice, PlacedDeed,
+    Snapshot, StoreDown, Turn, ledger::Shared, queue::Waiting,
 };
 
 /// How often a turn that lost the head is decided again before its requests are told to retry.
@@ -165,11 +165,16 @@ impl Driver {
         let mut entries = Vec::with_capacity(batch.len());
         for waiting in batch.iter_mut() {
             let entry = waiting.decide(&after, &mint);
-            let last = after.base().is_none() || changes_policy(&entry.changes);
+            // All deeds of a turn are in one log, so nothing is written beside a new one.
+            if entry.opens.is_some() && !entries.iter().all(Entry::is_empty) {
+                break;
+            }
+            let last =
+                after.base().is_none() || entry.opens.is_some() || changes_policy(&entry.changes);
             after.apply(&entry);
             entries.push(entry);
-            // What follows must decide by the org or the policy that this entry brings, which
-            // only a fresh snapshot has.
+            // What follows must decide by the org, the log or the policy that this entry brings,
+            // which only a later snapshot has.
             if last {
                 break;
             }
@@ -179,15 +184,16 @@ impl Driver {
             return Ok(None);
         }
         let expected = after.base().map(|base| base.head.version);
-        let head = match after.base() {
-            Some(base) => base.head.clone(),
-            None => genesis(&shared.parts.log_host, &mint)?,
-        };
+        let present = after.base().map(|base| base.head.clone());
+        let opens = entries.iter().find_map(|entry| entry.opens);
+        let head = begin(&shared.parts.log_host, present.as_ref(), (opens, &mint))?;
+        let closes = present.filter(|_| opens.is_some());
         let Placed { head, changes, deeds, events } =
             place(entries, head, (self.org, &mint), &shared.parts.sealer)?;
         after.set_head(head.clone());
         let id = mint.id(std::convert::identity);
-        let turn = Turn { id, org: self.org, expected, head, at: now, changes, deeds, events };
+        let org = self.org;
+        let turn = Turn { id, org, expected, head, closes, at: now, changes, deeds, events };
         Ok(Some(Draft { turn, after, decided }))
     }
 
@@ -304,9 +310,26 @@ fn place(
     Ok(Placed { head, changes, deeds, events })
 }
 
-fn genesis(host: &str, mint: &Mint<'_>) -> Result<Head, deed::BadText> {
-    let log = deed::LogOrigin::new(host, mint.id(model::LogId::from_uuid))?;
-    Ok(Head { version: 0, chain: deed::ChainHead::genesis(log), event_seq: 0 })
+/// Returns the head that the turn's deeds go on from: the present one, or that of a log without
+/// deeds where there is none or where the turn opens another.
+fn begin(
+    host: &str,
+    present: Option<&Head>,
+    (opens, mint): (Option<LogId>, &Mint<'_>),
+) -> Result<Head, deed::BadText> {
+    let empty = |log| Ok(deed::ChainHead::genesis(deed::LogOrigin::new(host, log)?));
+    Ok(match (present, opens) {
+        (Some(head), None) => head.clone(),
+        (Some(head), Some(log)) => {
+            Head { log_no: head.log_no.next(), chain: empty(log)?, ..head.clone() }
+        }
+        (None, opens) => Head {
+            version: 0,
+            log_no: LogNo::FIRST,
+            chain: empty(opens.unwrap_or_else(|| mint.id(LogId::from_uuid)))?,
+            event_seq: 0,
+        },
+    })
 }
 
 /// Returns the count as a measured value; turns are far smaller than what a double holds.

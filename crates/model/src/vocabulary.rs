@@ -387,6 +387,8 @@ EventType {
     RetentionPruned = "retention.pruned",
     /// A log of deeds began.
     LogStarted = "log.started",
+    /// A log of deeds began in place of one that lost deeds.
+    LogRecovered = "log.recovered",
     /// The history of an org was read out.
     LedgerExported = "ledger.exported",
     /// A log of deeds was checked and is as it was sealed.

@@ -4,7 +4,7 @@
 //! neighbour, so that a walk can begin anywhere and stop anywhere.
 
 use deed::{
-    Checkpoint, KeySet,
+    Checkpoint, KeySet, LogOrigin, Recovered,
     tree::{TreeHead, leaf_hash, verify_inclusion},
 };
 use ledger::StoreDown;
@@ -12,7 +12,7 @@ use model::{CheckId, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Fault, LogHead, LogStore, Problem, Span, Unproved, compare, inclusion,
+    Fault, LogHead, LogStore, OrgLog, Problem, Span, Unproved, compare, inclusion,
     walk::{Before, Judge, Leaves, TILE, fault, node_fault},
 };
 
@@ -53,6 +53,9 @@ pub struct ChainCheck {
     pub created_at: Timestamp,
     /// How it stands.
     pub status: CheckStatus,
+    /// The log; absent in checks from when an org had but one.
+    #[serde(default)]
+    pub log: Option<LogOrigin>,
     /// The first place that is checked.
     pub from_seq: u64,
     /// The place behind the last one that is checked.
@@ -77,6 +80,10 @@ pub(crate) struct Walk<'a> {
 }
 
 impl Walk<'_> {
+    fn log(&self) -> OrgLog {
+        OrgLog { org: self.org, no: self.head.no }
+    }
+
     /// Returns what is wrong with the deeds from `first` to the end of their tile, or to `end` if
     /// that comes first, and the place behind them.
     pub(crate) async fn tile(
@@ -87,7 +94,7 @@ impl Walk<'_> {
         let end = end.min(self.head.chain.size()).min((first / TILE + 1) * TILE);
         let from = first.saturating_sub(1);
         let limit = usize::try_from(end - from).unwrap_or(usize::MAX);
-        let rows = self.store.rows(self.org, from, limit).await?;
+        let rows = self.store.rows(self.log(), from, limit).await?;
         let judge = Judge { org: self.org, log: self.head.chain.log(), keys: self.keys };
         let found = match (first, rows.split_first()) {
             (0, _) => judge.rows((0, end), Before::Beginning, &rows),
@@ -116,7 +123,7 @@ impl Walk<'_> {
             spans.push(Span { level, start: count - TILE, count: TILE });
             (level, count) = (level + 1, count / TILE);
         }
-        let mut hashes = self.store.hashes(self.org, &[&spans[..], &stored].concat()).await?;
+        let mut hashes = self.store.hashes(self.log(), &[&spans[..], &stored].concat()).await?;
         let nodes = hashes.split_off(spans.len());
         let pairs = spans.iter().zip(hashes.iter().zip(&nodes));
         Ok(pairs.into_iter().find_map(|(span, (below, node))| {
@@ -130,7 +137,7 @@ impl Walk<'_> {
     pub(crate) async fn head(&self) -> Result<Option<Fault>, StoreDown> {
         let chain = &self.head.chain;
         let Some(last) = chain.size().checked_sub(1) else { return Ok(None) };
-        let path = match inclusion(self.store, self.org, (last, chain.size())).await {
+        let path = match inclusion(self.store, self.log(), (last, chain.size())).await {
             Ok(path) => path,
             Err(Unproved::Down(down)) => return Err(down),
             Err(Unproved::NoSuch | Unproved::Missing) => {
@@ -143,6 +150,17 @@ impl Walk<'_> {
         );
         let holds = verify_inclusion(leaf, last, &path, &tree);
         Ok((!holds).then(|| fault(last, Problem::Tree, chain.root(), "another root")))
+    }
+
+    /// Returns what is wrong with a closed log beside what the log that follows tells of it.
+    pub(crate) fn told(&self, told: Option<&Recovered>) -> Option<Fault> {
+        let stands = Checkpoint::of(&self.head.chain);
+        let last = stands.tree.size.saturating_sub(1);
+        let says = told.map(|told| Checkpoint { log: told.log.clone(), tree: told.tree() });
+        (says.as_ref() != Some(&stands)).then(|| {
+            let expected = "what the first deed of the next log says of this one";
+            fault(last, Problem::CheckpointMismatch, expected, stands.tree.root)
+        })
     }
 
     /// Returns what is wrong with the log beside a checkpoint that was kept.

@@ -5,14 +5,15 @@
 
 use std::sync::PoisonError;
 
-use deed::KeySet;
+use deed::{KeySet, LogOrigin};
 use event::Draft;
-use ledger::{Entry, LedgerError, Needs, Request, Snapshot, StoreDown};
+use ledger::{Entry, LedgerError, LogNo, Needs, Request, Snapshot, StoreDown};
 use model::{CheckId, EventId, EventType, Mint, OrgId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
-    Asked, ChainCheck, CheckStatus, EntryFilter, Fault, ReadError, Records, Window, check::Walk,
+    Asked, ChainCheck, CheckStatus, EntryFilter, Fault, LogHead, LogSize, OrgLog, ReadError,
+    Records, Standing, Window, check::Walk, recovery,
 };
 
 /// How many tellings of faults are looked at before one more is told.
@@ -21,7 +22,7 @@ const TOLD: usize = 50;
 /// Where a walk through all logs is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Position {
-    org: Option<OrgId>,
+    log: Option<OrgLog>,
     seq: u64,
 }
 
@@ -37,6 +38,8 @@ pub enum Walked {
 /// A part of a log, as somebody asks for its check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Part {
+    /// The log, by its name; the open one when it is not said.
+    pub log: Option<LogOrigin>,
     /// The first place; the log's first when it is not said.
     pub from_seq: Option<u64>,
     /// The last place; the log's last when it is not said.
@@ -69,7 +72,7 @@ impl Records {
         (org, id): (OrgId, CheckId),
         part: Part,
     ) -> Result<ChainCheck, AskError> {
-        let head = self.head(org).await?;
+        let head = self.head_of(org, part.log.as_ref()).await?;
         let size = head.chain.size();
         let (from_seq, end_seq) =
             (part.from_seq.unwrap_or(0), part.to_seq.map_or(size, |to| to + 1));
@@ -81,6 +84,7 @@ impl Records {
             org,
             created_at: head.now,
             status: CheckStatus::Queued,
+            log: Some(head.chain.log().clone()),
             from_seq,
             end_seq,
             checkpoint: part.checkpoint,
@@ -98,17 +102,18 @@ impl Records {
     /// waits.
     pub async fn do_check(&self, keys: &KeySet) -> Result<Option<ChainCheck>, StoreDown> {
         let Some(mut check) = self.store.take_check().await? else { return Ok(None) };
-        let Some(head) = self.store.head(check.org).await? else { return Ok(None) };
+        let Some((head, next)) = self.to_check(&check).await? else { return Ok(None) };
+        let log = OrgLog { org: check.org, no: head.no };
         let walk = Walk { store: &*self.store, keys, org: check.org, head: &head };
-        let mut next = check.from_seq;
+        let mut at = check.from_seq;
         let mut found = None;
-        while found.is_none() && next < check.end_seq {
-            (next, found) = walk.tile(next, check.end_seq).await?;
-            check.checked = next - check.from_seq;
+        while found.is_none() && at < check.end_seq {
+            (at, found) = walk.tile(at, check.end_seq).await?;
+            check.checked = at - check.from_seq;
             self.store.put_check(&check).await?;
         }
         if found.is_none() {
-            found = walk.head().await?;
+            found = self.end(&walk, next.as_ref()).await?;
         }
         if let (None, Some(note)) = (&found, &check.checkpoint) {
             found = walk.checkpoint(note).await?;
@@ -118,12 +123,47 @@ impl Records {
         check.first_bad = found;
         self.store.put_check(&check).await?;
         if let Some(fault) = &check.first_bad {
-            self.found(check.org, fault).await?;
+            self.found(log, head.chain.log(), fault).await?;
         } else {
-            self.well(check.org, (check.from_seq, check.end_seq));
+            self.well(log, (check.from_seq, check.end_seq));
             self.tell(check.org, EventType::ChainCheckPassed, passed(&check)).await;
         }
         Ok(Some(check))
+    }
+
+    /// Returns the log that a check is of, and the one that follows it; nothing for a log that is
+    /// not there. Checks from when an org had but one log do not name it.
+    async fn to_check(
+        &self,
+        check: &ChainCheck,
+    ) -> Result<Option<(LogHead, Option<LogSize>)>, StoreDown> {
+        let mut heads = self.store.closed(check.org).await?;
+        heads.extend(self.store.head(check.org).await?);
+        let is_meant = |head: &LogHead| match &check.log {
+            Some(log) => head.chain.log() == log,
+            None => head.no == LogNo::FIRST,
+        };
+        let Some(place) = heads.iter().position(is_meant) else { return Ok(None) };
+        let next = heads.get(place + 1).map(|next| size_of(check.org, next));
+        Ok(Some((heads.swap_remove(place), next)))
+    }
+
+    /// Returns what is wrong with the end of a log: its head, and for a closed one what the log
+    /// that follows it tells of it.
+    async fn end(
+        &self,
+        walk: &Walk<'_>,
+        next: Option<&LogSize>,
+    ) -> Result<Option<Fault>, StoreDown> {
+        let found = walk.head().await?;
+        match (found, walk.head.standing, next) {
+            (None, Standing::Closed { .. }, Some(next)) => {
+                let told = recovery::told(walk.store, walk.keys, next).await?;
+                Ok(walk.told(told.as_ref()))
+            }
+            (None, Standing::Closed { .. }, None) => Ok(walk.told(None)),
+            (found, _, _) => Ok(found),
+        }
     }
 
     /// Returns a check.
@@ -141,78 +181,75 @@ impl Records {
         Ok(self.store.chain_checks(org, after, limit).await?)
     }
 
-    /// Looks at the next tile of all logs, one org after the other.
+    /// Looks at the next tile of all logs, one log after the other.
     pub async fn walk_on(&self, at: &mut Position, keys: &KeySet) -> Result<Walked, StoreDown> {
-        let org = match at.org {
-            Some(org) => org,
-            None => match self.org_after(None).await? {
-                Some(first) => first,
-                None => return Ok(Walked::Through),
-            },
-        };
-        match self.step(org, at, keys).await {
-            // A log that cannot be read keeps nobody from looking at the others.
-            Err(down) => self.leave(org, at).await.and(Err(down)),
-            walked => walked,
+        let mut logs = self.store.logs().await?;
+        logs.sort_by_key(|log| log.of);
+        let here = at.log.or_else(|| logs.first().map(|first| first.of));
+        let Some(here) = here else { return Ok(Walked::Through) };
+        let next = logs.iter().find(|log| log.of > here);
+        let follows = next.filter(|next| next.of.org == here.org);
+        let stepped = self.step((here, at.seq), follows, keys).await;
+        if let Ok(Some(seq)) = stepped {
+            *at = Position { log: Some(here), seq };
+            return Ok(Walked::On);
         }
+        // A log that cannot be read keeps nobody from looking at the others.
+        *at = Position { log: next.map(|next| next.of), seq: 0 };
+        stepped.map(|_| if next.is_some() { Walked::On } else { Walked::Through })
     }
 
+    /// Looks at one tile, and returns where the next one begins; nothing at the log's end.
     async fn step(
         &self,
-        org: OrgId,
-        at: &mut Position,
+        (log, first): (OrgLog, u64),
+        follows: Option<&LogSize>,
         keys: &KeySet,
-    ) -> Result<Walked, StoreDown> {
-        let first = at.seq;
-        let Some(head) = self.store.head(org).await? else { return self.leave(org, at).await };
+    ) -> Result<Option<u64>, StoreDown> {
+        let Some(head) = self.standing(log).await? else { return Ok(None) };
         let (size, mut next, mut found) = (head.chain.size(), first, None);
-        let walk = Walk { store: &*self.store, keys, org, head: &head };
+        let walk = Walk { store: &*self.store, keys, org: log.org, head: &head };
         if first < size {
             (next, found) = walk.tile(first, size).await?;
         }
         let is_whole = next >= size;
         if found.is_none() && is_whole {
-            found = walk.head().await?;
+            found = self.end(&walk, follows).await?;
         }
         match found {
-            Some(fault) => self.found(org, &fault).await?,
-            None => self.well(org, (first, next)),
+            Some(fault) => self.found(log, head.chain.log(), &fault).await?,
+            None => self.well(log, (first, next)),
         }
-        if is_whole {
-            return self.leave(org, at).await;
-        }
-        *at = Position { org: Some(org), seq: next };
-        Ok(Walked::On)
+        Ok((!is_whole).then_some(next))
     }
 
-    /// Goes on to the next org.
-    async fn leave(&self, org: OrgId, at: &mut Position) -> Result<Walked, StoreDown> {
-        let next = self.org_after(Some(org)).await?;
-        *at = Position { org: next, seq: 0 };
-        Ok(if next.is_some() { Walked::On } else { Walked::Through })
-    }
-
-    async fn org_after(&self, org: Option<OrgId>) -> Result<Option<OrgId>, StoreDown> {
-        let logs = self.store.logs().await?;
-        let behind = logs.iter().map(|log| log.org).filter(|other| Some(*other) > org);
-        Ok(behind.min())
+    /// Returns where this log stands.
+    async fn standing(&self, log: OrgLog) -> Result<Option<LogHead>, StoreDown> {
+        match self.store.head(log.org).await? {
+            Some(open) if open.no == log.no => Ok(Some(open)),
+            Some(_) | None => {
+                let closed = self.store.closed(log.org).await?;
+                Ok(closed.into_iter().find(|head| head.no == log.no))
+            }
+        }
     }
 
     /// Tells of a fault wherever somebody looks, once.
-    async fn found(&self, org: OrgId, fault: &Fault) -> Result<(), StoreDown> {
+    async fn found(&self, log: OrgLog, origin: &LogOrigin, fault: &Fault) -> Result<(), StoreDown> {
+        let OrgLog { org, .. } = log;
         let before = {
             let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-            faults.insert(org, fault.clone())
+            faults.insert(log, fault.clone())
         };
         if before.as_ref() == Some(fault) {
             return Ok(());
         }
         let Fault { seq, problem, expected, found } = fault;
         tracing::error!(
-            %org, seq, ?problem, expected, found,
+            %org, %origin, seq, ?problem, expected, found,
             "the log is not as it was sealed; compare it with a backup and kept checkpoints"
         );
-        let object = broken(fault);
+        let object = broken(origin, fault);
         let filter =
             EntryFilter { types: Some(vec![EventType::ChainBroken]), ..EntryFilter::default() };
         let window = Window { places: (0, u64::MAX), limit: TOLD };
@@ -224,10 +261,10 @@ impl Records {
     }
 
     /// Forgets a fault at these places, where all is well now.
-    fn well(&self, org: OrgId, (first, end): (u64, u64)) {
+    fn well(&self, log: OrgLog, (first, end): (u64, u64)) {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        if faults.get(&org).is_some_and(|fault| (first..end).contains(&fault.seq)) {
-            faults.remove(&org);
+        if faults.get(&log).is_some_and(|fault| (first..end).contains(&fault.seq)) {
+            faults.remove(&log);
         }
     }
 
@@ -241,12 +278,19 @@ impl Records {
     }
 }
 
-fn broken(fault: &Fault) -> Value {
-    json!({ "object": "chain", "seq": fault.seq, "digest": null, "problem": fault.problem })
+fn broken(log: &LogOrigin, fault: &Fault) -> Value {
+    let Fault { seq, problem, .. } = fault;
+    json!({ "object": "chain", "log": log, "seq": seq, "digest": null, "problem": problem })
+}
+
+fn size_of(org: OrgId, head: &LogHead) -> LogSize {
+    let (log, size) = (head.chain.log().clone(), head.chain.size());
+    LogSize { of: OrgLog { org, no: head.no }, log, size, standing: head.standing }
 }
 
 fn passed(check: &ChainCheck) -> Value {
-    json!({ "object": "chain", "seq": check.end_seq - 1, "digest": null, "check": check.id })
+    let (log, last) = (&check.log, check.end_seq - 1);
+    json!({ "object": "chain", "log": log, "seq": last, "digest": null, "check": check.id })
 }
 
 /// Tells that something happened that no deed speaks of.

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use async_trait::async_trait;
-use deed::{Body, BodyFault, Disclosure};
-use ledger::StoreDown;
+use deed::{Body, BodyFault, Disclosure, LogOrigin};
+use ledger::{Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
 
 use crate::DeedRow;
@@ -24,9 +24,11 @@ pub struct DeedFilter {
     pub from: Option<Timestamp>,
     /// Sealed before this moment.
     pub to: Option<Timestamp>,
-    /// At or behind this place.
+    /// In this log; with places but without a log, the open one is meant.
+    pub log: Option<LogOrigin>,
+    /// At or behind this place of the log.
     pub from_seq: Option<u64>,
-    /// Before this place.
+    /// Before this place of the log.
     pub end_seq: Option<u64>,
 }
 
@@ -93,10 +95,11 @@ impl OpenDeed {
 #[async_trait]
 pub trait DeedStore: Send + Sync {
     /// Returns the place of the first deed that was sealed at or after this moment.
-    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<u64, StoreDown>;
+    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<Place, StoreDown>;
 
     /// Returns deeds of the window that the filter lets through, newest first. The filter's own
-    /// moments and places are not looked at: the window has them.
+    /// moments, log and places are not looked at: the window has them, as numbers of places among
+    /// all deeds of the org.
     async fn deeds(
         &self,
         org: OrgId,

@@ -81,6 +81,8 @@ pub struct EntryFilter {
     pub types: Option<Vec<EventType>>,
     /// On this agent's own stream.
     pub agent: Option<AgentId>,
+    /// Done by this one.
+    pub actor: Option<By>,
     /// About this.
     pub subject: Option<Subject>,
     /// About actions that pass this.
@@ -89,6 +91,15 @@ pub struct EntryFilter {
     pub from: Option<Timestamp>,
     /// Before this moment.
     pub to: Option<Timestamp>,
+}
+
+/// Who is asked for by what was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// An agent.
+    Agent(AgentId),
+    /// Whoever a deed names by this id: an org key, a person, a part of the service.
+    Other(String),
 }
 
 /// One entry.

@@ -4,7 +4,7 @@ use deed::{Checkpoint, LogOrigin, tree::TreeHead};
 use ledger::StoreDown;
 use model::OrgId;
 
-use crate::{LogHead, LogStore, Unproved, consistency};
+use crate::{LogHead, LogStore, OrgLog, Unproved, consistency};
 
 /// In what way a log is not the one that was signed for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,6 +33,12 @@ pub enum Broken {
         /// How many deeds were signed for.
         signed: u64,
     },
+    /// Another log took its place without a word.
+    #[error("the log `{log}` was replaced by another, and no sealed deed tells why")]
+    Untold {
+        /// The log.
+        log: LogOrigin,
+    },
 }
 
 /// Returns in what way the org's log does not hold what the checkpoint vouches for; nothing when
@@ -48,6 +54,7 @@ pub async fn compare(
 ) -> Result<Option<Broken>, StoreDown> {
     let Checkpoint { log, tree: signed } = checkpoint;
     let now = TreeHead { size: head.chain.size(), root: head.chain.root() };
+    let log_of = OrgLog { org, no: head.no };
     if head.chain.log() != log {
         return Ok(Some(Broken::Gone { log: log.clone() }));
     }
@@ -59,7 +66,7 @@ pub async fn compare(
     if signed.size == 0 {
         return Ok(None);
     }
-    let path = match consistency(store, org, (signed.size, now.size)).await {
+    let path = match consistency(store, log_of, (signed.size, now.size)).await {
         Ok(path) => Some(path),
         Err(Unproved::Down(down)) => return Err(down),
         Err(Unproved::NoSuch | Unproved::Missing) => None,

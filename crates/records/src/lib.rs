@@ -15,6 +15,7 @@ mod entries;
 mod guard;
 mod proof;
 mod records;
+mod recovery;
 mod store;
 mod walk;
 
@@ -22,11 +23,14 @@ pub use check::{ChainCheck, CheckStatus};
 pub use check_store::{Asked, CheckStore};
 pub use checker::{AskError, Part, Position, Walked};
 pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
-pub use entries::{Entry, EntryFilter, EntryKind, EntryStore};
+pub use entries::{By, Entry, EntryFilter, EntryKind, EntryStore};
 pub use guard::{Broken, compare};
 pub use proof::{Unproved, consistency, inclusion};
 pub use records::{Growth, ReadError, Reader, Records};
-pub use store::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span, Store};
+pub use recovery::{Remembered, judge};
+pub use store::{
+    DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing, Store,
+};
 pub use walk::{Fault, Problem};
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use std::{
 
 use deed::tree::{self, Nodes, Tree};
 use ledger::StoreDown;
-use model::{Digest, OrgId};
+use model::Digest;
 
-use crate::{LogStore, Span};
+use crate::{LogStore, OrgLog, Span};
 
 /// The levels of the tree that one level of tiles spans.
 const TILE_HEIGHT: u32 = 8;
@@ -34,22 +34,22 @@ pub enum Unproved {
 /// Returns the proof that the deed at `index` is in the tree of the first `size` deeds.
 pub async fn inclusion(
     store: &dyn LogStore,
-    org: OrgId,
+    log: OrgLog,
     (index, size): (u64, u64),
 ) -> Result<Vec<Digest>, Unproved> {
     let needed = Needed::by(|nodes| tree::inclusion(nodes, index, size))?;
-    let loaded = Loaded::load(store, org, &needed).await?;
+    let loaded = Loaded::load(store, log, &needed).await?;
     tree::inclusion(&loaded, index, size).ok_or(Unproved::Missing)
 }
 
 /// Returns the proof that the tree of the first `old` deeds is the beginning of that of `new`.
 pub async fn consistency(
     store: &dyn LogStore,
-    org: OrgId,
+    log: OrgLog,
     (old, new): (u64, u64),
 ) -> Result<Vec<Digest>, Unproved> {
     let needed = Needed::by(|nodes| tree::consistency(nodes, old, new))?;
-    let loaded = Loaded::load(store, org, &needed).await?;
+    let loaded = Loaded::load(store, log, &needed).await?;
     tree::consistency(&loaded, old, new).ok_or(Unproved::Missing)
 }
 
@@ -80,11 +80,11 @@ struct Loaded(BTreeMap<(u32, u64), Digest>);
 impl Loaded {
     async fn load(
         store: &dyn LogStore,
-        org: OrgId,
+        log: OrgLog,
         needed: &BTreeSet<(u32, u64)>,
     ) -> Result<Self, StoreDown> {
         let spans: Vec<Span> = needed.iter().map(|node| span(*node)).collect();
-        let hashes = store.hashes(org, &spans).await?;
+        let hashes = store.hashes(log, &spans).await?;
         let nodes = needed.iter().zip(spans.iter().zip(hashes));
         Ok(Self(
             nodes

@@ -6,13 +6,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deed::{Exhibit, Exhibits, Sealer, tree::TlogProof};
-use ledger::{Ledger, StoreDown};
+use deed::{Exhibit, Exhibits, LogOrigin, Sealer, tree::TlogProof};
+use ledger::{Ledger, LogNo, Place, StoreDown};
 use model::{AgentId, DeedId, DeedKind, Digest, OrgId, Timestamp};
 
 use crate::{
-    DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, SignedCheckpoint, Store,
-    Unproved, Window, consistency, inclusion,
+    By, DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, OrgLog,
+    SignedCheckpoint, Store, Unproved, Window, consistency, inclusion,
 };
 
 /// Reads the logs of all orgs.
@@ -20,7 +20,7 @@ use crate::{
 pub struct Records {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ledger: Ledger,
-    pub(crate) faults: Arc<Mutex<BTreeMap<OrgId, Fault>>>,
+    pub(crate) faults: Arc<Mutex<BTreeMap<OrgLog, Fault>>>,
 }
 
 /// Whose log is read, and how much of it.
@@ -41,6 +41,9 @@ pub enum ReadError {
     /// There is no such log or deed.
     #[error("there is no such record")]
     NotFound,
+    /// The org has no log of this name.
+    #[error("expected the name of one of the org's logs")]
+    NoSuchLog,
     /// The log has fewer deeds than were asked about, or none were.
     #[error("expected sizes from 1 to {size}, the smaller one first")]
     Sizes {
@@ -98,14 +101,41 @@ impl Records {
         &*self.store
     }
 
-    /// Returns what the walks of this instance found wrong, by org, as long as it stands.
-    pub fn faults(&self) -> BTreeMap<OrgId, Fault> {
+    /// Returns what the walks of this instance found wrong, by log, as long as it stands.
+    pub fn faults(&self) -> BTreeMap<OrgLog, Fault> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the org's log as it stands now.
+    /// Returns the org's open log as it stands now.
     pub async fn head(&self, org: OrgId) -> Result<LogHead, ReadError> {
         self.store.head(org).await?.ok_or(ReadError::NotFound)
+    }
+
+    /// Returns where the logs stood that the org had before, in order.
+    pub async fn closed(&self, org: OrgId) -> Result<Vec<LogHead>, ReadError> {
+        Ok(self.store.closed(org).await?)
+    }
+
+    /// Returns where the org's log of this name stands, the open one when no name is given.
+    pub async fn head_of(&self, org: OrgId, log: Option<&LogOrigin>) -> Result<LogHead, ReadError> {
+        let open = self.head(org).await?;
+        match log {
+            Some(log) if open.chain.log() != log => {
+                let mut closed = self.store.closed(org).await?.into_iter();
+                closed.find(|head| head.chain.log() == log).ok_or(ReadError::NoSuchLog)
+            }
+            Some(_) | None => Ok(open),
+        }
+    }
+
+    /// Returns where the org's log of this number stands.
+    async fn head_at(&self, org: OrgId, no: LogNo) -> Result<LogHead, ReadError> {
+        let open = self.head(org).await?;
+        if open.no == no {
+            return Ok(open);
+        }
+        let mut closed = self.store.closed(org).await?.into_iter();
+        closed.find(|head| head.no == no).ok_or(ReadError::NoSuchLog)
     }
 
     /// Returns how many actions have no deed yet, and when the oldest of them was recorded.
@@ -113,9 +143,14 @@ impl Records {
         Ok(self.store.unsealed(org).await?)
     }
 
-    /// Returns the signed checkpoint of the log as it stands now, which is kept.
-    pub async fn checkpoint(&self, org: OrgId) -> Result<SignedCheckpoint, ReadError> {
-        let head = self.head(org).await?;
+    /// Returns the signed checkpoint of a log as it stands now, which is kept; of the open one
+    /// when none is named.
+    pub async fn checkpoint(
+        &self,
+        org: OrgId,
+        log: Option<&LogOrigin>,
+    ) -> Result<SignedCheckpoint, ReadError> {
+        let head = self.head_of(org, log).await?;
         self.sign(org, &head).await
     }
 
@@ -127,23 +162,25 @@ impl Records {
         if self.ledger.withheld().contains(&org) {
             return Err(ReadError::Withheld);
         }
+        let log = OrgLog { org, no: head.no };
         let (size, root) = (head.chain.size(), head.chain.root());
-        let last = self.store.last_checkpoint(org).await?;
+        let last = self.store.last_checkpoint(log).await?;
         if let Some(last) = last.filter(|last| (last.size, last.root) == (size, root)) {
             return Ok(last);
         }
         let note = self.sealer().checkpoint(&head.chain, head.now)?;
         let checkpoint = SignedCheckpoint { size, root, note, signed_at: head.now };
-        self.store.put_checkpoint(org, &checkpoint).await?;
+        self.store.put_checkpoint(log, &checkpoint).await?;
         Ok(checkpoint)
     }
 
-    /// Returns the proof that a deed is in the log as it stands now, as a C2SP `tlog-proof`.
+    /// Returns the proof that a deed is in its log as that stands now, as a C2SP `tlog-proof`.
     pub async fn proof(&self, reader: Reader, id: DeedId) -> Result<TlogProof, ReadError> {
         let deed = self.deed(reader, id).await?;
-        let checkpoint = self.checkpoint(reader.org).await?;
-        let index = deed.row.seq;
-        let path = inclusion(&*self.store, reader.org, (index, checkpoint.size)).await?;
+        let head = self.head_at(reader.org, deed.row.log_no).await?;
+        let checkpoint = self.sign(reader.org, &head).await?;
+        let (index, log) = (deed.row.seq, OrgLog { org: reader.org, no: head.no });
+        let path = inclusion(&*self.store, log, (index, checkpoint.size)).await?;
         Ok(TlogProof { index, path, checkpoint: checkpoint.note })
     }
 
@@ -152,16 +189,25 @@ impl Records {
     pub async fn growth(
         &self,
         org: OrgId,
-        from: u64,
-        to: Option<u64>,
+        log: Option<&LogOrigin>,
+        (from, to): (u64, Option<u64>),
     ) -> Result<Growth, ReadError> {
-        let head = self.head(org).await?;
+        let head = self.head_of(org, log).await?;
+        self.grew(org, &head, (from, to)).await
+    }
+
+    async fn grew(
+        &self,
+        org: OrgId,
+        head: &LogHead,
+        (from, to): (u64, Option<u64>),
+    ) -> Result<Growth, ReadError> {
         let size = head.chain.size();
         let to = to.unwrap_or(size);
         if from == 0 || from > to || to > size {
             return Err(ReadError::Sizes { size });
         }
-        let path = consistency(&*self.store, org, (from, to)).await?;
+        let path = consistency(&*self.store, OrgLog { org, no: head.no }, (from, to)).await?;
         Ok(Growth { log: head.chain.log().clone(), from, to, path })
     }
 
@@ -172,7 +218,7 @@ impl Records {
         found.filter(shown).ok_or(ReadError::NotFound)
     }
 
-    /// Returns up to `limit` deeds before this place, newest first.
+    /// Returns up to `limit` deeds before this place among all of the org, newest first.
     pub async fn deeds(
         &self,
         reader: Reader,
@@ -186,19 +232,30 @@ impl Records {
             }
             filter.agent = Some(own);
         }
-        let mut places = (filter.from_seq.unwrap_or(0), filter.end_seq.unwrap_or(u64::MAX));
+        let mut places = self.places(reader.org, &filter).await?;
         if let Some(from) = filter.from {
-            places.0 = places.0.max(self.store.place_at(reader.org, from).await?);
+            places.0 = places.0.max(self.store.place_at(reader.org, from).await?.as_u64());
         }
         if let Some(to) = filter.to {
-            places.1 = places.1.min(self.store.place_at(reader.org, to).await?);
+            places.1 = places.1.min(self.store.place_at(reader.org, to).await?.as_u64());
         }
         places.1 = before.map_or(places.1, |before| places.1.min(before));
         Ok(self.store.deeds(reader.org, &filter, Window { places, limit }).await?)
     }
 
-    /// Returns a file of evidence for a deed: the deed and all others about the same action, each
-    /// proved to be in the log as it stands now, under one signed list. `known` is the size of a
+    /// Returns the places that the filter's log and its places in it let through.
+    async fn places(&self, org: OrgId, filter: &DeedFilter) -> Result<(u64, u64), ReadError> {
+        if (&filter.log, filter.from_seq, filter.end_seq) == (&None, None, None) {
+            return Ok((0, u64::MAX));
+        }
+        let head = self.head_of(org, filter.log.as_ref()).await?;
+        let end = filter.end_seq.map_or(head.chain.size(), |end| end.min(head.chain.size()));
+        let place = |seq| Place::of(head.no, seq).as_u64();
+        Ok((place(filter.from_seq.unwrap_or(0)), place(end)))
+    }
+
+    /// Returns a file of evidence for a deed: the deed and all others about the same action that
+    /// are in its log, each proved to be there as the log stands now, under one signed list. `known` is the size of a
     /// log that somebody kept a checkpoint of; the file then shows that the log grew from it.
     pub async fn evidence(
         &self,
@@ -208,9 +265,9 @@ impl Records {
     ) -> Result<String, ReadError> {
         let deed = self.deed(reader, id).await?;
         // The head is read first: what is in its log can be no less than what is found later.
-        let head = self.head(reader.org).await?;
+        let head = self.head_at(reader.org, deed.row.log_no).await?;
         let checkpoint = self.sign(reader.org, &head).await?;
-        let size = checkpoint.size;
+        let (size, log) = (checkpoint.size, OrgLog { org: reader.org, no: head.no });
         let deeds = match deed.row.action {
             Some(action) if deed.row.kind != DeedKind::Admin.as_str() => {
                 self.store.deeds_about(reader.org, action).await?
@@ -219,15 +276,16 @@ impl Records {
         };
         let mut exhibits = Vec::new();
         for OpenDeed { row, disclosures } in deeds {
-            if row.seq < size && row.kind != DeedKind::Admin.as_str() || row.id == id {
-                let path = inclusion(&*self.store, reader.org, (row.seq, size)).await?;
+            let is_here = row.log_no == log.no && row.seq < size;
+            if is_here && row.kind != DeedKind::Admin.as_str() || row.id == id {
+                let path = inclusion(&*self.store, log, (row.seq, size)).await?;
                 let (body, signature) = (row.body, row.signature);
                 exhibits.push(Exhibit { body, signature, path, disclosures });
             }
         }
         let mut grew = Vec::new();
         if let Some(known) = known {
-            let growth = self.growth(reader.org, known, Some(size)).await?;
+            let growth = self.grew(reader.org, &head, (known, Some(size))).await?;
             grew.push((known, growth.path));
         }
         let exhibits = Exhibits { deeds: exhibits, checkpoint: checkpoint.note, consistency: grew };
@@ -248,6 +306,7 @@ impl Records {
             }
             filter.agent = Some(own);
         }
+        let Some(filter) = on_stream(&filter) else { return Ok(Vec::new()) };
         let mut places = self.event_places(reader.org, &filter).await?;
         places.1 = before.map_or(places.1, |before| places.1.min(before));
         Ok(self.store.entries(reader.org, &filter, Window { places, limit }).await?)
@@ -278,6 +337,7 @@ impl Records {
         places: (u64, u64),
     ) -> Result<Vec<Entry>, ReadError> {
         let limit = usize::try_from(places.1.saturating_sub(places.0)).unwrap_or(usize::MAX);
+        let Some(filter) = &on_stream(filter) else { return Ok(Vec::new()) };
         let mut entries = self.store.entries(org, filter, Window { places, limit }).await?;
         entries.reverse();
         Ok(entries)
@@ -286,4 +346,17 @@ impl Records {
     pub(crate) fn sealer(&self) -> &Sealer {
         self.ledger.sealer()
     }
+}
+
+/// Returns the filter with an agent that acted as the one on whose stream it is: what an agent does
+/// is on its own. Nothing where two agents are asked for.
+fn on_stream(filter: &EntryFilter) -> Option<EntryFilter> {
+    let mut filter = filter.clone();
+    if let Some(By::Agent(actor)) = filter.actor {
+        if filter.agent.is_some_and(|agent| agent != actor) {
+            return None;
+        }
+        (filter.agent, filter.actor) = (Some(actor), None);
+    }
+    Some(filter)
 }

@@ -2,28 +2,55 @@
 
 use async_trait::async_trait;
 use deed::{ChainHead, LogOrigin};
-use ledger::StoreDown;
+use ledger::{LogNo, Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
 
 use crate::{CheckStore, DeedStore, EntryStore};
 
+/// One of an org's logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OrgLog {
+    /// The org.
+    pub org: OrgId,
+    /// Which one.
+    pub no: LogNo,
+}
+
+/// Whether deeds are still added to a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the org's present one.
+    Open,
+    /// Another took its place.
+    Closed {
+        /// When that was.
+        at: Timestamp,
+    },
+}
+
 /// How long a log is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSize {
-    /// The org.
-    pub org: OrgId,
-    /// Its log.
+    /// Which log it is.
+    pub of: OrgLog,
+    /// Its name.
     pub log: LogOrigin,
     /// How many deeds it has.
     pub size: u64,
+    /// Whether it is open.
+    pub standing: Standing,
 }
 
 /// Where a log stands, and when that was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogHead {
+    /// Which of the org's logs it is.
+    pub no: LogNo,
+    /// Whether it is open.
+    pub standing: Standing,
     /// The head of its chain and tree.
     pub chain: ChainHead,
-    /// The place of the org's last event.
+    /// The place of the org's last event while the log was open.
     pub event_seq: u64,
     /// The store's own time.
     pub now: Timestamp,
@@ -44,7 +71,9 @@ pub struct Span {
 /// what is read here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeedRow {
-    /// The place in the log.
+    /// Which of the org's logs has it.
+    pub log_no: LogNo,
+    /// The place in that log.
     pub seq: u64,
     /// The deed's id.
     pub id: DeedId,
@@ -68,6 +97,13 @@ pub struct DeedRow {
     pub key_id: String,
 }
 
+impl DeedRow {
+    /// Returns the deed's place among all of its org.
+    pub fn place(&self) -> Place {
+        Place::of(self.log_no, self.seq)
+    }
+}
+
 /// A checkpoint as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
@@ -84,30 +120,33 @@ pub struct SignedCheckpoint {
 /// Where logs are kept.
 #[async_trait]
 pub trait LogStore: Send + Sync {
-    /// Returns how long every org's log is.
+    /// Returns how long every log of every org is, open and closed.
     async fn logs(&self) -> Result<Vec<LogSize>, StoreDown>;
 
-    /// Returns where an org's log stands, nothing for an org that is not there.
+    /// Returns where an org's open log stands, nothing for an org that is not there.
     async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown>;
 
+    /// Returns where the logs stood that the org had before, in order.
+    async fn closed(&self, org: OrgId) -> Result<Vec<LogHead>, StoreDown>;
+
     /// Returns the hashes of each run, as far as they are there and without a gap from its start.
-    async fn hashes(&self, org: OrgId, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown>;
+    async fn hashes(&self, log: OrgLog, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown>;
 
     /// Returns how many actions have no deed yet, and when the oldest of them was recorded.
     async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), StoreDown>;
 
     /// Returns up to `limit` deeds from this place on, in the order of their places.
-    async fn rows(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown>;
+    async fn rows(&self, log: OrgLog, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown>;
 
     /// Keeps a checkpoint, unless one of this size is kept already.
     async fn put_checkpoint(
         &self,
-        org: OrgId,
+        log: OrgLog,
         checkpoint: &SignedCheckpoint,
     ) -> Result<(), StoreDown>;
 
     /// Returns the checkpoint of the largest size that is kept.
-    async fn last_checkpoint(&self, org: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown>;
+    async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown>;
 }
 
 /// Everything that the reading of logs asks of its store.

@@ -9,16 +9,17 @@ use deed::{
     ChainHead, Checkpoint, LogOrigin,
     tree::{self, Tree, TreeHead},
 };
-use ledger::StoreDown;
+use ledger::{LogNo, StoreDown};
 use model::{Digest, LogId, OrgId, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Broken, DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span, Unproved, compare,
-    consistency, inclusion,
+    Broken, DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing,
+    Unproved, compare, consistency, inclusion,
 };
 
 const ORG: OrgId = OrgId::from_uuid(Uuid::nil());
+const LOG: OrgLog = OrgLog { org: ORG, no: LogNo::FIRST };
 
 /// A log of made-up deeds that counts how many hashes are asked of it.
 struct Log {
@@ -50,7 +51,13 @@ impl Log {
     }
 
     fn now(&self) -> LogHead {
-        LogHead { chain: self.head.clone(), event_seq: 0, now: Timestamp::EPOCH }
+        LogHead {
+            no: LogNo::FIRST,
+            standing: Standing::Open,
+            chain: self.head.clone(),
+            event_seq: 0,
+            now: Timestamp::EPOCH,
+        }
     }
 
     fn tree(&self) -> TreeHead {
@@ -65,14 +72,19 @@ fn digest(number: u64) -> Digest {
 #[async_trait]
 impl LogStore for Log {
     async fn logs(&self) -> Result<Vec<LogSize>, StoreDown> {
-        Ok(vec![LogSize { org: ORG, log: self.head.log().clone(), size: self.head.size() }])
+        let (log, size) = (self.head.log().clone(), self.head.size());
+        Ok(vec![LogSize { of: LOG, log, size, standing: Standing::Open }])
     }
 
     async fn head(&self, _: OrgId) -> Result<Option<LogHead>, StoreDown> {
         Ok(Some(self.now()))
     }
 
-    async fn hashes(&self, _: OrgId, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
+    async fn closed(&self, _: OrgId) -> Result<Vec<LogHead>, StoreDown> {
+        Ok(Vec::new())
+    }
+
+    async fn hashes(&self, _: OrgLog, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
         *self.asked.lock().unwrap() += spans.iter().map(|span| span.count).sum::<u64>();
         let hash = |level: u8, index: u64| match level {
             0 => self.digests.get(usize::try_from(index).unwrap()).copied(),
@@ -94,15 +106,15 @@ impl LogStore for Log {
         Ok((0, None))
     }
 
-    async fn rows(&self, _: OrgId, _: u64, _: usize) -> Result<Vec<DeedRow>, StoreDown> {
+    async fn rows(&self, _: OrgLog, _: u64, _: usize) -> Result<Vec<DeedRow>, StoreDown> {
         Ok(Vec::new())
     }
 
-    async fn put_checkpoint(&self, _: OrgId, _: &SignedCheckpoint) -> Result<(), StoreDown> {
+    async fn put_checkpoint(&self, _: OrgLog, _: &SignedCheckpoint) -> Result<(), StoreDown> {
         Ok(())
     }
 
-    async fn last_checkpoint(&self, _: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown> {
+    async fn last_checkpoint(&self, _: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown> {
         Ok(None)
     }
 }
@@ -113,11 +125,11 @@ async fn proofs_of_stored_hashes_are_those_of_the_whole_tree() {
     let whole = Tree::of(log.digests.iter().copied());
     for size in [1, 2, 3, 255, 256, 257, 511, 512, 768, 999, 1_000] {
         for index in [0, 1, 254, 255, 256, 511, 600, size - 1] {
-            let made = inclusion(&log, ORG, (index, size)).await.ok();
+            let made = inclusion(&log, LOG, (index, size)).await.ok();
             assert_eq!(made, tree::inclusion(&whole, index, size), "{index} of {size}");
         }
         for old in [1, 2, 100, 255, 256, 257, 512, 700, size] {
-            let made = consistency(&log, ORG, (old, size)).await.ok();
+            let made = consistency(&log, LOG, (old, size)).await.ok();
             assert_eq!(made, tree::consistency(&whole, old, size), "{old} to {size}");
         }
     }
@@ -126,8 +138,8 @@ async fn proofs_of_stored_hashes_are_those_of_the_whole_tree() {
 #[tokio::test]
 async fn a_proof_reads_few_hashes_of_a_long_log() {
     let log = Log::first(70_000);
-    inclusion(&log, ORG, (12_345, 69_999)).await.unwrap();
-    consistency(&log, ORG, (12_345, 69_999)).await.unwrap();
+    inclusion(&log, LOG, (12_345, 69_999)).await.unwrap();
+    consistency(&log, LOG, (12_345, 69_999)).await.unwrap();
     let asked = *log.asked.lock().unwrap();
     assert!(asked < 3_000, "{asked} hashes");
 }
@@ -136,9 +148,9 @@ async fn a_proof_reads_few_hashes_of_a_long_log() {
 async fn a_proof_whose_hashes_are_missing_is_none() {
     let mut log = Log::first(600);
     log.digests.truncate(590);
-    assert!(matches!(inclusion(&log, ORG, (595, 600)).await, Err(Unproved::Missing)));
-    assert!(matches!(inclusion(&log, ORG, (600, 600)).await, Err(Unproved::NoSuch)));
-    assert!(matches!(consistency(&log, ORG, (0, 600)).await, Err(Unproved::NoSuch)));
+    assert!(matches!(inclusion(&log, LOG, (595, 600)).await, Err(Unproved::Missing)));
+    assert!(matches!(inclusion(&log, LOG, (600, 600)).await, Err(Unproved::NoSuch)));
+    assert!(matches!(consistency(&log, LOG, (0, 600)).await, Err(Unproved::NoSuch)));
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! The checkpoints that this instance signed, one file for each log, beside the seal keys.
 //!
 //! They are the memory that the database does not have: a log that was put back to an older state,
-//! whatever has grown on it since, is found by them, and nothing more is sealed in it. Each file is a signed note that
-//! `chancery verify --known-checkpoint` reads.
+//! whatever has grown on it since, is found by them, and nothing more is sealed in it. Sealing goes
+//! on in another log, whose first deed tells of the loss. Each file is a signed note that
+//! `chancery verify --known-checkpoint` reads; that of a closed log stays, as evidence.
 
 use std::{
     collections::HashMap,
@@ -11,9 +12,9 @@ use std::{
 };
 
 use admin::OPERATOR_ORG;
-use deed::{ChainHead, Checkpoint, KeySet};
+use deed::{ChainHead, Checkpoint, KeySet, LogOrigin, Recovered};
 use model::OrgId;
-use records::{Broken, LogHead, LogSize};
+use records::{Broken, LogHead, LogSize, Remembered, Standing};
 
 use crate::{core::Core, exit::Failure, wire_up::chain};
 
@@ -38,86 +39,113 @@ impl Checkpoints {
 
     /// Withholds sealing from every log that does not hold what was signed for, and says in the
     /// log what to do about it.
-    ///
-    /// A log that is gone belongs to no org that is left; then the operator's own org is the one
-    /// that seals nothing, so that nothing of the deployment goes on as if all were well.
     pub async fn check(&self, core: &Core) -> Result<(), Failure> {
-        let signed = self.read(&core.ledger.sealer().registered())?;
-        if signed.is_empty() {
-            return Ok(());
-        }
-        let logs = core.stores.records.logs().await.map_err(unread)?;
-        for checkpoint in signed {
-            let found = logs.iter().find(|log| log.log == checkpoint.log);
-            let Checkpoint { log, tree: signed } = checkpoint.clone();
-            let broken = match found {
-                None => Some(Broken::Gone { log }),
-                // A head that was cut by hand may not be readable; its size says enough.
-                Some(LogSize { size, .. }) if *size < signed.size => {
-                    Some(Broken::Shorter { log, size: *size, signed: signed.size })
-                }
-                Some(LogSize { org, .. }) => self.broken(core, *org, &checkpoint).await?,
-            };
-            if let Some(broken) = broken {
-                let org = found.map_or(OPERATOR_ORG, |log| log.org);
-                self.withhold(core, org, &broken);
-            }
+        for Missing { org, broken, .. } in self.missing(core).await? {
+            self.withhold(core, org, &broken);
         }
         Ok(())
     }
 
-    /// Signs the head of every log that is not as it was when it was last `seen`, and keeps the
-    /// note. A log that did not grow from what was signed before is withheld instead.
+    /// Returns what was signed for and is not in the database, unless a sealed deed tells of it.
+    ///
+    /// A log that is gone belongs to no org that is left; then the operator's own org is the one
+    /// that seals nothing, so that nothing of the deployment goes on as if all were well.
+    pub async fn missing(&self, core: &Core) -> Result<Vec<Missing>, Failure> {
+        let keys = core.ledger.sealer().registered();
+        let (signed, mut missing) = (self.read(&keys)?, Vec::new());
+        if signed.is_empty() {
+            return Ok(missing);
+        }
+        let store = core.records.store();
+        let logs = store.logs().await.map_err(unread)?;
+        for known in signed {
+            match records::judge(store, &keys, &logs, &known).await.map_err(unread)? {
+                Remembered::Held => {}
+                Remembered::Told(Recovered { log, size, .. }) => {
+                    let signed = known.tree.size;
+                    tracing::info!(%log, size, signed, "a sealed deed tells of what this log lost");
+                }
+                Remembered::Broken { org, broken } => {
+                    let org = org.unwrap_or(OPERATOR_ORG);
+                    missing.push(Missing { org, broken, known });
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Signs the head of every open log that is not as it was when it was last `seen`, and keeps
+    /// the note. A log that did not grow from what was signed before is withheld instead, until
+    /// another takes its place that tells of it.
     pub async fn sign(&self, core: &Core, seen: &mut Seen) -> Result<(), Failure> {
-        let withheld = core.ledger.withheld();
-        for LogSize { org, size, .. } in core.stores.records.logs().await.map_err(unread)? {
-            let before = seen.0.get(&org);
-            let stands = before.is_some_and(|before| before.tree.size == size);
-            if stands || withheld.contains(&org) {
+        let logs = core.records.store().logs().await.map_err(unread)?;
+        for log in logs.iter().filter(|log| log.standing == Standing::Open) {
+            let org = log.of.org;
+            if core.ledger.withheld().contains(&org) && !self.released(core, log, seen).await? {
                 continue;
             }
-            let Some(head) = core.stores.records.head(org).await.map_err(unread)? else { continue };
+            let before = seen.signed.get(&org);
+            let stands =
+                Some((&log.log, log.size)) == before.map(|before| (&before.log, before.tree.size));
+            if stands {
+                continue;
+            }
             if let Some(before) = before
-                && let Some(broken) = self.broken_at(core, org, (&head, before)).await?
+                && let Some(broken) = self.broken(core, &logs, before).await?
             {
                 self.withhold(core, org, &broken);
                 continue;
             }
-            let signed = core.records.sign(org, &head).await;
-            let note = signed.map_err(|error| Failure::internal(chain(&error)))?.note;
-            self.keep(&head.chain, &note).map_err(|error| {
-                let folder = self.folder.display();
-                Failure::internal(format!("could not keep a checkpoint in `{folder}`: {error}"))
-            })?;
-            seen.0.insert(org, Checkpoint::of(&head.chain));
+            let store = core.records.store();
+            let Some(head) = store.head(org).await.map_err(unread)? else { continue };
+            self.sign_head(core, org, &head).await?;
+            seen.signed.insert(org, Checkpoint::of(&head.chain));
         }
         Ok(())
+    }
+
+    /// Signs this head and keeps the note.
+    pub async fn sign_head(&self, core: &Core, org: OrgId, head: &LogHead) -> Result<(), Failure> {
+        let signed = core.records.sign(org, head).await;
+        let note = signed.map_err(|error| Failure::internal(chain(&error)))?.note;
+        self.keep(&head.chain, &note).map_err(|error| {
+            let folder = self.folder.display();
+            Failure::internal(format!("could not keep a checkpoint in `{folder}`: {error}"))
+        })
+    }
+
+    /// Takes turns again of an org that has another log by now, if all that was signed for is
+    /// there or told of; looks once for each log.
+    async fn released(&self, core: &Core, log: &LogSize, seen: &mut Seen) -> Result<bool, Failure> {
+        let org = log.of.org;
+        if seen.withheld.insert(org, log.log.clone()).as_ref() == Some(&log.log)
+            || self.missing(core).await?.iter().any(|missing| missing.org == org)
+        {
+            return Ok(false);
+        }
+        seen.signed.remove(&org);
+        core.ledger.release(org);
+        tracing::info!(%org, log = %log.log, "sealing goes on in another log");
+        Ok(true)
     }
 
     async fn broken(
         &self,
         core: &Core,
-        org: OrgId,
-        signed: &Checkpoint,
+        logs: &[LogSize],
+        known: &Checkpoint,
     ) -> Result<Option<Broken>, Failure> {
-        match core.stores.records.head(org).await.map_err(unread)? {
-            Some(head) => self.broken_at(core, org, (&head, signed)).await,
-            None => Ok(Some(Broken::Gone { log: signed.log.clone() })),
-        }
-    }
-
-    async fn broken_at(
-        &self,
-        core: &Core,
-        org: OrgId,
-        (head, signed): (&LogHead, &Checkpoint),
-    ) -> Result<Option<Broken>, Failure> {
-        records::compare(core.records.store(), org, head, signed).await.map_err(unread)
+        let keys = core.ledger.sealer().registered();
+        let judged = records::judge(core.records.store(), &keys, logs, known).await;
+        Ok(match judged.map_err(unread)? {
+            Remembered::Held | Remembered::Told(_) => None,
+            Remembered::Broken { broken, .. } => Some(broken),
+        })
     }
 
     fn withhold(&self, core: &Core, org: OrgId, broken: &Broken) {
         core.ledger.withhold(org);
-        tracing::error!(%org, "{broken}; nothing is sealed for this org. {}", self.advice());
+        tracing::error!(%org, "{broken}; nothing is sealed for this org. {}", self.advice(org));
     }
 
     /// Returns the file that holds the checkpoint of this log.
@@ -157,20 +185,34 @@ impl Checkpoints {
         Ok(checkpoints)
     }
 
-    fn advice(&self) -> String {
+    fn advice(&self, org: OrgId) -> String {
         format!(
             "The database was put back to another state than the one that was signed for. Restore \
-             a newer backup and start again; or, to go on without the deeds that are missing and \
-             leave the gap to be seen by whoever kept a checkpoint, move the log's file in `{}` \
-             away and start again",
+             a newer backup and start again; or, to go on without the deeds that are missing, \
+             run `chancery log recover --org {org}`: it closes the log and opens another, whose \
+             first deed tells of the gap. What was signed for stands in `{}`",
             self.folder.display()
         )
     }
 }
 
-/// The logs as this instance last signed them.
+/// Something that was signed for and is not there.
+#[derive(Debug)]
+pub struct Missing {
+    /// The org that seals nothing because of it.
+    pub org: OrgId,
+    /// In what way its log is not the one that was signed for.
+    pub broken: Broken,
+    /// What was signed for.
+    pub known: Checkpoint,
+}
+
+/// The logs as this instance last signed them, and those that it last looked at in vain.
 #[derive(Debug, Default)]
-pub struct Seen(HashMap<OrgId, Checkpoint>);
+pub struct Seen {
+    signed: HashMap<OrgId, Checkpoint>,
+    withheld: HashMap<OrgId, LogOrigin>,
+}
 
 /// Two instances may share the folder, so each writes a draft of its own.
 fn draft_name() -> String {

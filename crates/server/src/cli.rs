@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{KeyId, OrgId};
 
-pub use deeds::{Consistency, Diff, Keys, Verify};
+pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
 pub use policy::{
     Activate, DiffPolicies, ExplainDecision, Format, LintPolicy, Policy, ReplayPolicy, TestPolicy,
 };
@@ -68,6 +68,9 @@ pub enum Verb {
     /// Make seal keys, and activate, retire, revoke and list them.
     #[command(subcommand)]
     Keys(Keys),
+    /// List logs of deeds, and open a new one after deeds were lost.
+    #[command(subcommand)]
+    Log(Log),
     /// Make, stop and start orgs.
     #[command(subcommand)]
     Org(Org),

@@ -7,6 +7,7 @@ mod connector;
 mod docs;
 mod inspect;
 mod keys;
+mod log;
 mod policy;
 mod serve;
 mod verify;
@@ -62,6 +63,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
             wired(config, async |wired| policy::activate(&wired.core, what).await)
         }
         Verb::Keys(what) => in_runtime(keys::run(config, what)),
+        Verb::Log(what) => wired(config, async |wired| log::run(wired, what).await),
         Verb::Org(what) => wired(config, async |wired| accounts::org(&wired.core, what).await),
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
         Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),

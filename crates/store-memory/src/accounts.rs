@@ -3,12 +3,12 @@
 use admin::{AccountStore, Logged, RetentionStore, SealKeyStore};
 use async_trait::async_trait;
 use ledger::{
-    StoreDown,
+    Place, StoreDown,
     record::{Agent, ApiKey, Connector, Org},
 };
 use model::{AgentId, ConnectorId, KeyId, OrgId};
 
-use crate::MemoryStore;
+use crate::{MemoryStore, rows::place};
 
 #[async_trait]
 impl AccountStore for MemoryStore {
@@ -75,16 +75,21 @@ impl SealKeyStore for MemoryStore {
 
 #[async_trait]
 impl RetentionStore for MemoryStore {
-    async fn logged(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<Logged>, StoreDown> {
+    async fn logged(
+        &self,
+        org: OrgId,
+        from: Place,
+        limit: usize,
+    ) -> Result<Vec<Logged>, StoreDown> {
         let kept = self.reach("read a part of a log")?;
         let deeds = kept.orgs.get(&org).map(|rows| rows.deeds.as_slice()).unwrap_or_default();
         let logged = |deed: &gate::StoredDeed| Logged {
-            seq: deed.seq,
+            place: place(deed),
             deed: deed.id,
             action: deed.action,
             issued_at: deed.issued_at,
         };
-        Ok(deeds.iter().filter(|deed| deed.seq >= from).take(limit).map(logged).collect())
+        Ok(deeds.iter().filter(|deed| place(deed) >= from).take(limit).map(logged).collect())
     }
 
     async fn sweep_out(&self, org: OrgId, limit: usize) -> Result<usize, StoreDown> {

@@ -31,11 +31,26 @@ fn follows(rows: &Rows, turn: &Turn) -> bool {
     let events = turn.events.iter().map(|event| event.seq);
     let after_event = rows.events.last().map_or(1, |event| event.seq + 1);
     version == turn.expected
+        && is_of_the_open_log(rows, turn)
         && !rows.fenced.contains(&turn.id)
         && !rows.turns.contains(&turn.id)
-        && deeds.eq((rows.deeds.len() as u64..).take(turn.deeds.len()))
+        && deeds.eq((next_seq(rows, turn)..).take(turn.deeds.len()))
         && events.eq((after_event..).take(turn.events.len()))
         && !takes_a_live_key(rows, turn)
+}
+
+/// Returns whether the turn goes on from the log that is open.
+fn is_of_the_open_log(rows: &Rows, turn: &Turn) -> bool {
+    let before = turn.closes.as_ref().unwrap_or(&turn.head);
+    rows.head.as_ref().is_none_or(|head| head.chain.log() == before.chain.log())
+}
+
+/// Returns the place in its log that the turn's first deed must have.
+fn next_seq(rows: &Rows, turn: &Turn) -> u64 {
+    match (&turn.closes, &rows.head) {
+        (None, Some(head)) => head.chain.size(),
+        (Some(_), _) | (_, None) => 0,
+    }
 }
 
 /// Returns whether the turn gives an idempotency key that still names another action.

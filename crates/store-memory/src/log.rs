@@ -2,39 +2,49 @@
 
 use async_trait::async_trait;
 use gate::StoredDeed;
-use ledger::StoreDown;
+use ledger::{Head, LogNo, Place, StoreDown};
 use model::{Digest, OrgId, Timestamp};
-use records::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span};
+use records::{DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing};
 
-use crate::{MemoryStore, rows::Rows};
+use crate::{
+    MemoryStore,
+    rows::{Rows, place},
+};
 
 #[async_trait]
 impl LogStore for MemoryStore {
     async fn logs(&self) -> Result<Vec<LogSize>, StoreDown> {
         let kept = self.reach("read how long the logs are")?;
-        let size = |(org, rows): (&OrgId, &Rows)| {
-            let chain = &rows.head.as_ref()?.chain;
-            Some(LogSize { org: *org, log: chain.log().clone(), size: chain.size() })
+        let now = self.clock.now();
+        let sizes = |(org, rows): (&OrgId, &Rows)| {
+            let heads = closed(rows, now).into_iter().chain(open(rows, now));
+            let size = |head: LogHead| LogSize {
+                of: OrgLog { org: *org, no: head.no },
+                log: head.chain.log().clone(),
+                size: head.chain.size(),
+                standing: head.standing,
+            };
+            heads.map(size).collect::<Vec<_>>()
         };
-        Ok(kept.orgs.iter().filter_map(size).collect())
+        Ok(kept.orgs.iter().flat_map(sizes).collect())
     }
 
     async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown> {
         let kept = self.reach("read the head of a log")?;
-        let head = kept.orgs.get(&org).and_then(|rows| rows.head.as_ref());
-        Ok(head.map(|head| LogHead {
-            chain: head.chain.clone(),
-            event_seq: head.event_seq,
-            now: self.clock.now(),
-        }))
+        Ok(kept.orgs.get(&org).and_then(|rows| open(rows, self.clock.now())))
     }
 
-    async fn hashes(&self, org: OrgId, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
+    async fn closed(&self, org: OrgId) -> Result<Vec<LogHead>, StoreDown> {
+        let kept = self.reach("read the heads of closed logs")?;
+        Ok(kept.orgs.get(&org).map(|rows| closed(rows, self.clock.now())).unwrap_or_default())
+    }
+
+    async fn hashes(&self, log: OrgLog, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
         let kept = self.reach("read the hashes of a log's tree")?;
-        let Some(rows) = kept.orgs.get(&org) else {
+        let Some(rows) = kept.orgs.get(&log.org) else {
             return Ok(spans.iter().map(|_| Vec::new()).collect());
         };
-        Ok(spans.iter().map(|span| run(rows, *span)).collect())
+        Ok(spans.iter().map(|span| run(rows, log.no, *span)).collect())
     }
 
     async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), StoreDown> {
@@ -47,38 +57,55 @@ impl LogStore for MemoryStore {
         Ok((open.len() as u64, open.into_iter().min()))
     }
 
-    async fn rows(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {
+    async fn rows(&self, log: OrgLog, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {
         let kept = self.reach("read the deeds of a log")?;
-        let deeds = kept.orgs.get(&org).map(|rows| rows.deeds.as_slice()).unwrap_or_default();
-        let start = deeds.partition_point(|deed| deed.seq < from);
-        let rows = kept.orgs.get(&org);
-        let row = |deed| rows.map(|rows| row(rows, deed));
-        Ok(deeds.iter().skip(start).take(limit).filter_map(row).collect())
+        let Some(rows) = kept.orgs.get(&log.org) else { return Ok(Vec::new()) };
+        let start = rows.deeds.partition_point(|deed| place(deed) < Place::of(log.no, from));
+        let mine = rows.deeds.iter().skip(start).take_while(|deed| deed.log_no == log.no);
+        Ok(mine.take(limit).map(|deed| row(rows, deed)).collect())
     }
 
     async fn put_checkpoint(
         &self,
-        org: OrgId,
+        log: OrgLog,
         checkpoint: &SignedCheckpoint,
     ) -> Result<(), StoreDown> {
         let mut kept = self.reach("keep a checkpoint")?;
-        let rows = kept.orgs.entry(org).or_default();
-        rows.checkpoints.entry(checkpoint.size).or_insert_with(|| checkpoint.clone());
+        let rows = kept.orgs.entry(log.org).or_default();
+        rows.checkpoints.entry((log.no, checkpoint.size)).or_insert_with(|| checkpoint.clone());
         Ok(())
     }
 
-    async fn last_checkpoint(&self, org: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown> {
+    async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown> {
         let kept = self.reach("read the last checkpoint")?;
-        let last = kept.orgs.get(&org).and_then(|rows| rows.checkpoints.values().next_back());
-        Ok(last.cloned())
+        let of_log = (log.no, 0)..(log.no.next(), 0);
+        let rows = kept.orgs.get(&log.org);
+        let last = rows.and_then(|rows| rows.checkpoints.range(of_log).next_back());
+        Ok(last.map(|(_, checkpoint)| checkpoint.clone()))
     }
 }
 
+fn open(rows: &Rows, now: Timestamp) -> Option<LogHead> {
+    rows.head.as_ref().map(|head| log_head(head, Standing::Open, now))
+}
+
+fn closed(rows: &Rows, now: Timestamp) -> Vec<LogHead> {
+    let heads = rows.closed.iter();
+    heads.map(|(head, at)| log_head(head, Standing::Closed { at: *at }, now)).collect()
+}
+
+fn log_head(head: &Head, standing: Standing, now: Timestamp) -> LogHead {
+    let Head { log_no, chain, event_seq, .. } = head.clone();
+    LogHead { no: log_no, standing, chain, event_seq, now }
+}
+
 /// Returns the hashes of a run, up to the first that is not there.
-fn run(rows: &Rows, span: Span) -> Vec<Digest> {
+fn run(rows: &Rows, log: LogNo, span: Span) -> Vec<Digest> {
+    let start = rows.deeds.partition_point(|deed| deed.log_no < log);
+    let deed = |index: usize| rows.deeds.get(start + index).filter(|deed| deed.log_no == log);
     let hash = |index: u64| match span.level {
-        0 => rows.deeds.get(usize::try_from(index).ok()?).map(|deed| deed.digest),
-        level => rows.nodes.get(&(level, index)).copied(),
+        0 => deed(usize::try_from(index).ok()?).map(|deed| deed.digest),
+        level => rows.nodes.get(&(log, level, index)).copied(),
     };
     (span.start..span.start + span.count).map_while(hash).collect()
 }
@@ -87,6 +114,7 @@ fn run(rows: &Rows, span: Span) -> Vec<Digest> {
 pub(crate) fn row(rows: &Rows, deed: &StoredDeed) -> DeedRow {
     let about = deed.action.and_then(|action| rows.actions.get(&action));
     DeedRow {
+        log_no: deed.log_no,
         seq: deed.seq,
         id: deed.id,
         kind: deed.kind.as_str().to_owned(),

@@ -4,21 +4,28 @@ use async_trait::async_trait;
 use deed::{Actor, Body};
 use event::Event;
 use gate::StoredDeed;
-use ledger::{StoreDown, record::Action};
+use ledger::{LogNo, Place, StoreDown, record::Action};
 use model::{ActionId, AgentId, CheckId, DeedId, DeedKind, EventType, OrgId, Timestamp};
 use records::{
-    Asked, CallFilter, ChainCheck, CheckStatus, CheckStore, DeedFilter, DeedRow, DeedStore, Entry,
-    EntryFilter, EntryStore, OpenDeed, Subject, Window,
+    Asked, By, CallFilter, ChainCheck, CheckStatus, CheckStore, DeedFilter, DeedRow, DeedStore,
+    Entry, EntryFilter, EntryStore, OpenDeed, Subject, Window,
 };
 
-use crate::{MemoryStore, log::row, rows::Rows};
+use crate::{
+    MemoryStore,
+    log::row,
+    rows::{Rows, place},
+};
 
 #[async_trait]
 impl DeedStore for MemoryStore {
-    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<u64, StoreDown> {
+    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<Place, StoreDown> {
         let kept = self.reach("find a deed by its time")?;
-        let deeds = kept.orgs.get(&org).map(|rows| rows.deeds.as_slice()).unwrap_or_default();
-        Ok(deeds.partition_point(|deed| deed.issued_at < moment) as u64)
+        let Some(rows) = kept.orgs.get(&org) else { return Ok(Place::of(LogNo::FIRST, 0)) };
+        let before = rows.deeds.partition_point(|deed| deed.issued_at < moment);
+        let end = rows.head.as_ref().map(|head| Place::of(head.log_no, head.chain.size()));
+        let first = rows.deeds.get(before).map(place).or(end);
+        Ok(first.unwrap_or(Place::of(LogNo::FIRST, 0)))
     }
 
     async fn deeds(
@@ -30,7 +37,7 @@ impl DeedStore for MemoryStore {
         let kept = self.reach("list deeds")?;
         let Some(rows) = kept.orgs.get(&org) else { return Ok(Vec::new()) };
         let shown = |deed: &&StoredDeed| {
-            window.range().contains(&deed.seq) && deed_passes(rows, filter, deed)
+            window.range().contains(&place(deed).as_u64()) && deed_passes(rows, filter, deed)
         };
         let newest = rows.deeds.iter().rev().filter(shown).take(window.limit);
         Ok(newest.map(|deed| row(rows, deed)).collect())
@@ -176,6 +183,19 @@ fn entry_passes(rows: &Rows, filter: &EntryFilter, event: &Event) -> bool {
             Subject::Other(id) => is_seldom && names(id),
         })
         && call_passes(rows, &filter.calls, event.action)
+        && filter.actor.as_ref().is_none_or(|by| acted(rows, event, by))
+}
+
+fn acted(rows: &Rows, event: &Event, by: &By) -> bool {
+    match by {
+        By::Agent(id) => event.agent == Some(*id),
+        By::Other(id) => entry(rows, event).actor.is_some_and(|actor| match actor {
+            Actor::Agent(_) => false,
+            Actor::ApiKey(key) => key.to_string() == *id,
+            Actor::User(user) => user.to_string() == *id,
+            Actor::System(word) => word.to_string() == *id,
+        }),
+    }
 }
 
 fn call_passes(rows: &Rows, calls: &CallFilter, action: Option<ActionId>) -> bool {
@@ -224,7 +244,9 @@ fn sealed_by<'a>(rows: &'a Rows, event: &Event) -> Option<&'a StoredDeed> {
         return None;
     };
     let seq = sealed.object.get("seq").and_then(serde_json::Value::as_u64)?;
-    rows.deeds.iter().find(|deed| deed.seq == seq)
+    let before = rows.closed.iter().filter(|(head, _)| head.event_seq < sealed.seq).count();
+    let log = LogNo::new(u32::try_from(before).unwrap_or(u32::MAX));
+    rows.deeds.iter().find(|deed| place(deed) == Place::of(log, seq))
 }
 
 fn actor(deed: &StoredDeed) -> Option<Actor> {

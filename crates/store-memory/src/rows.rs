@@ -8,7 +8,7 @@ use std::{
 use event::Event;
 use gate::StoredDeed;
 use ledger::{
-    Change, Head, PlacedDeed, Turn, TurnId,
+    Change, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
         Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, Known, Org, Policy,
         PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
@@ -23,6 +23,8 @@ use records::{ChainCheck, SignedCheckpoint};
 #[derive(Default)]
 pub(crate) struct Rows {
     pub(crate) head: Option<Head>,
+    /// The logs that the org had before, with the moment at which each was closed.
+    pub(crate) closed: Vec<(Head, Timestamp)>,
     pub(crate) turns: BTreeSet<TurnId>,
     /// Turns that must never become part of the record.
     pub(crate) fenced: BTreeSet<TurnId>,
@@ -40,11 +42,11 @@ pub(crate) struct Rows {
     pub(crate) known: BTreeMap<(AgentId, String), Known>,
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
     pub(crate) deeds: Vec<StoredDeed>,
-    /// The stored nodes of the tree over the deeds, by level and place.
-    pub(crate) nodes: BTreeMap<(u8, u64), Digest>,
+    /// The stored nodes of the trees over the deeds, by log, level and place.
+    pub(crate) nodes: BTreeMap<(LogNo, u8, u64), Digest>,
     /// What opens the commitments of deeds that are about no action.
     pub(crate) opens: BTreeMap<DeedId, Vec<deed::Disclosure>>,
-    pub(crate) checkpoints: BTreeMap<u64, SignedCheckpoint>,
+    pub(crate) checkpoints: BTreeMap<(LogNo, u64), SignedCheckpoint>,
     pub(crate) checks: Vec<ChainCheck>,
     pub(crate) events: Vec<Event>,
 }
@@ -56,12 +58,19 @@ pub(crate) struct KeptAction {
     pub(crate) disclosures: Vec<deed::Disclosure>,
 }
 
+/// Returns the deed's place among all of its org.
+pub(crate) fn place(deed: &StoredDeed) -> Place {
+    Place::of(deed.log_no, deed.seq)
+}
+
 impl Rows {
     /// Makes the turn part of the record. It was checked before, so nothing can go wrong.
     pub(crate) fn append(&mut self, turn: &Turn, lease: Duration) {
         let lease_until = turn.at + lease;
         turn.changes.iter().for_each(|change| self.change(change, lease_until));
-        turn.deeds.iter().for_each(|deed| self.deed(deed));
+        let log_no = turn.head.log_no;
+        turn.deeds.iter().for_each(|deed| self.deed(log_no, deed));
+        self.closed.extend(turn.closes.iter().map(|head| (head.clone(), turn.at)));
         self.events.extend(turn.events.iter().cloned());
         self.turns.insert(turn.id);
         self.head = Some(turn.head.clone());
@@ -127,7 +136,7 @@ impl Rows {
         kept
     }
 
-    fn deed(&mut self, placed: &PlacedDeed) {
+    fn deed(&mut self, log_no: LogNo, placed: &PlacedDeed) {
         let kept = placed.action.and_then(|action| self.actions.get_mut(&action));
         if let Some(kept) = kept {
             kept.disclosures.extend(placed.disclosures.iter().cloned());
@@ -136,10 +145,11 @@ impl Rows {
             self.opens.insert(placed.sealed.id, placed.disclosures.clone());
         }
         let nodes = placed.sealed.new_nodes.iter();
-        self.nodes.extend(nodes.map(|node| ((node.level, node.index), node.hash)));
+        self.nodes.extend(nodes.map(|node| ((log_no, node.level, node.index), node.hash)));
         self.deeds.push(StoredDeed {
             id: placed.sealed.id,
             kind: placed.sealed.kind,
+            log_no,
             seq: placed.sealed.seq,
             issued_at: placed.sealed.issued_at,
             body: placed.sealed.body.clone(),

@@ -267,10 +267,12 @@ fn disclosure(row: &Row) -> Result<Disclosure, Fault> {
 
 fn stored_deed(row: &Row) -> Result<StoredDeed, Fault> {
     let cells = Cells::of("deed", row);
+    let place = ledger::Place::from_u64(cells.count("seq")?);
     Ok(StoredDeed {
         id: cells.id("id", DeedId::from_uuid)?,
         kind: cells.word("kind")?,
-        seq: cells.count("seq")?,
+        log_no: place.log(),
+        seq: place.seq(),
         issued_at: cells.moment("issued_at")?,
         body: cells.get("body")?,
         digest: cells.digest("digest")?,

@@ -83,6 +83,7 @@ impl PostgresStore {
             }
             Some(expected) => {
                 steps.push(head::moved(turn, expected));
+                steps.extend(turn.closes.iter().map(|closed| head::closed(turn, closed)));
                 steps.extend(small);
             }
         }

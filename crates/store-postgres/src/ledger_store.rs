@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
-    AppendError, Base, EventStore, Head, LedgerStore, Loaded, Needs, StoreDown, Turn,
+    AppendError, Base, EventStore, Head, LedgerStore, Loaded, LogNo, Needs, StoreDown, Turn,
     record::{ActivePolicy, BudgetUse, Connector, Known, Policy},
 };
 use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
@@ -116,7 +116,8 @@ impl EventStore for PostgresStore {
 
 const HEAD: &str = "
     select head.version, head.log, head.size, head.last_digest, head.frontier, head.issued_at,
-        head.event_seq, org.record
+        head.event_seq, org.record,
+        (select count(*) from closed_log where closed_log.org_id = head.org_id) as log_no
     from org_head as head join org on org.org_id = head.org_id
     where head.org_id = $1";
 const ACTIVE: &str = "
@@ -189,15 +190,30 @@ fn base(org: OrgId, answers: &Answers) -> Result<(Option<Base>, Timestamp), Faul
 
 /// Returns the head that a row of `org_head` holds.
 pub(crate) fn org_head(cells: &Cells<'_>) -> Result<Head, Fault> {
+    Ok(Head {
+        version: cells.count("version")?,
+        log_no: log_no(cells, "log_no")?,
+        chain: chain_head(cells)?,
+        event_seq: cells.count("event_seq")?,
+    })
+}
+
+/// Returns which of an org's logs a number names.
+pub(crate) fn log_no(cells: &Cells<'_>, column: &'static str) -> Result<LogNo, Fault> {
+    let number = u32::try_from(cells.count(column)?);
+    number.map(LogNo::new).map_err(|error| cells.fault(column, error))
+}
+
+/// Returns the head of a log that a row of `org_head` or `closed_log` holds.
+pub(crate) fn chain_head(cells: &Cells<'_>) -> Result<ChainHead, Fault> {
     let frontier = Frontier::from_bytes(cells.count("size")?, cells.get("frontier")?)
         .map_err(|error| cells.fault("frontier", error))?;
-    let chain = ChainHead::restore(
+    Ok(ChainHead::restore(
         cells.word("log")?,
         cells.digest("last_digest")?,
         cells.moment("issued_at")?,
         frontier,
-    );
-    Ok(Head { version: cells.count("version")?, chain, event_seq: cells.count("event_seq")? })
+    ))
 }
 
 fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {

@@ -2,16 +2,16 @@
 //! checkpoints that were signed.
 
 use async_trait::async_trait;
-use ledger::StoreDown;
+use ledger::{LogNo, Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
-use records::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span};
+use records::{DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing};
 use tokio_postgres::Row;
 
 use crate::{
     PostgresStore,
     database::Call,
     fault::Fault,
-    ledger_store::org_head,
+    ledger_store::{chain_head, log_no},
     rows::{Cells, bigint, system_time},
 };
 
@@ -19,8 +19,7 @@ use crate::{
 impl LogStore for PostgresStore {
     async fn logs(&self) -> Result<Vec<LogSize>, StoreDown> {
         let attempt = "read how long the logs are";
-        let sql = "select org_id, log, size from org_head order by org_id";
-        let rows = self.database.ask_one(attempt, Call::new(sql)).await?;
+        let rows = self.database.ask_one(attempt, Call::new(LOGS)).await?;
         rows.iter().map(log_size).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 
@@ -31,13 +30,20 @@ impl LogStore for PostgresStore {
         rows.first().map(log_head).transpose().map_err(|fault| fault.down(attempt))
     }
 
-    async fn hashes(&self, org: OrgId, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
+    async fn closed(&self, org: OrgId) -> Result<Vec<LogHead>, StoreDown> {
+        let attempt = "read the heads of closed logs";
+        let call = Call::new(CLOSED).with(*org.as_uuid());
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.iter().map(log_head).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn hashes(&self, log: OrgLog, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
         let attempt = "read the hashes of a log's tree";
-        let calls = [of_level(DIGESTS, org, spans), of_level(NODES, org, spans)];
+        let calls = [of_level(DIGESTS, log, spans), of_level(NODES, log, spans)];
         let answers = self.database.ask(attempt, &calls).await?;
         let mut found: Vec<_> = spans.iter().map(|_| Vec::new()).collect();
         for row in answers.iter().flatten() {
-            add_hash(row, spans, &mut found).map_err(|fault| fault.down(attempt))?;
+            add_hash(row, (log.no, spans), &mut found).map_err(|fault| fault.down(attempt))?;
         }
         Ok(found)
     }
@@ -54,7 +60,7 @@ impl LogStore for PostgresStore {
         read().map_err(|fault: Fault| fault.down(attempt))
     }
 
-    async fn rows(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {
+    async fn rows(&self, log: OrgLog, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {
         let attempt = "read the deeds of a log";
         let sql = "
             select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id,
@@ -62,17 +68,21 @@ impl LogStore for PostgresStore {
                 deed.signature, deed.key_id
             from deed
             left join action on action.org_id = deed.org_id and action.id = deed.action_id
-            where deed.org_id = $1 and deed.seq >= $2
-            order by deed.seq limit $3";
+            where deed.org_id = $1 and deed.seq >= $2 and deed.seq < $3
+            order by deed.seq limit $4";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let call = Call::new(sql).with(*org.as_uuid()).with(bigint(from)).with(limit);
+        let call = Call::new(sql)
+            .with(*log.org.as_uuid())
+            .with(place(log.no, from))
+            .with(place(log.no.next(), 0))
+            .with(limit);
         let rows = self.database.ask_one(attempt, call).await?;
         rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 
     async fn put_checkpoint(
         &self,
-        org: OrgId,
+        log: OrgLog,
         checkpoint: &SignedCheckpoint,
     ) -> Result<(), StoreDown> {
         let sql = "
@@ -80,29 +90,46 @@ impl LogStore for PostgresStore {
             values ($1, $2, $3, $4, $5)
             on conflict (org_id, size) do nothing";
         let call = Call::new(sql)
-            .with(*org.as_uuid())
-            .with(bigint(checkpoint.size))
+            .with(*log.org.as_uuid())
+            .with(place(log.no, checkpoint.size))
             .with(&checkpoint.root.as_bytes()[..])
             .with(checkpoint.note.as_str())
             .with(system_time(checkpoint.signed_at));
         self.database.ask_one("keep a checkpoint", call).await.map(|_| ())
     }
 
-    async fn last_checkpoint(&self, org: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown> {
+    async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown> {
         let attempt = "read the last checkpoint";
         let sql = "
             select size, root, note, signed_at from checkpoint
-            where org_id = $1
+            where org_id = $1 and size >= $2 and size < $3
             order by size desc limit 1";
-        let rows = self.database.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
+        let call = Call::new(sql)
+            .with(*log.org.as_uuid())
+            .with(place(log.no, 0))
+            .with(place(log.no.next(), 0));
+        let rows = self.database.ask_one(attempt, call).await?;
         rows.first().map(checkpoint).transpose().map_err(|fault| fault.down(attempt))
     }
 }
 
+const LOGS: &str = "
+    select org_id, no::bigint as log_no, log, size, closed_at from closed_log
+    union all
+    select org_id, (select count(*) from closed_log where closed_log.org_id = org_head.org_id),
+        log, size, null
+    from org_head
+    order by org_id, log_no";
 const HEAD: &str = "
-    select version, log, size, last_digest, frontier, issued_at, event_seq,
+    select (select count(*) from closed_log where org_id = $1) as log_no,
+        null::timestamptz as closed_at, log, size, last_digest, frontier, issued_at, event_seq,
         clock_timestamp() as clock
     from org_head where org_id = $1";
+const CLOSED: &str = "
+    select no::bigint as log_no, closed_at, log, size, last_digest, frontier, issued_at, event_seq,
+        clock_timestamp() as clock
+    from closed_log where org_id = $1
+    order by no";
 
 // `offset 0` keeps the list of runs from being merged into the statement, so that each run is a
 // range of the primary key.
@@ -130,24 +157,33 @@ const NODES: &str = "
     where run.level > 0
     order by run.place, node.index";
 
-fn of_level(sql: &'static str, org: OrgId, spans: &[Span]) -> Call<'static> {
+fn of_level(sql: &'static str, log: OrgLog, spans: &[Span]) -> Call<'static> {
     let places: Vec<i64> = (0..).take(spans.len()).collect();
+    // No log reaches a level that its nodes have no numbers for.
+    let at = |level, index| Place::node(log.no, level, index).map_or(0, bigint);
+    let firsts = spans.iter().map(|span| at(span.level, span.start));
+    let behind = spans.iter().map(|span| at(span.level, span.start + span.count));
     Call::new(sql)
-        .with(*org.as_uuid())
+        .with(*log.org.as_uuid())
         .with(places)
         .with(spans.iter().map(|span| i16::from(span.level)).collect::<Vec<_>>())
-        .with(spans.iter().map(|span| bigint(span.start)).collect::<Vec<_>>())
-        .with(spans.iter().map(|span| bigint(span.start + span.count)).collect::<Vec<_>>())
+        .with(firsts.collect::<Vec<_>>())
+        .with(behind.collect::<Vec<_>>())
 }
 
 /// Adds a hash to its run, unless one before it is missing.
-fn add_hash(row: &Row, spans: &[Span], found: &mut [Vec<Digest>]) -> Result<(), Fault> {
+fn add_hash(
+    row: &Row,
+    (log, spans): (LogNo, &[Span]),
+    found: &mut [Vec<Digest>],
+) -> Result<(), Fault> {
     let cells = Cells::of("log_node", row);
     let place = usize::try_from(cells.count("place")?).unwrap_or(usize::MAX);
     let (Some(span), Some(run)) = (spans.get(place), found.get_mut(place)) else {
         return Err(Fault::Broken("a hash belongs to no run".to_owned()));
     };
-    if cells.count("index")? == span.start + run.len() as u64 {
+    let due = Place::node(log, span.level, span.start + run.len() as u64);
+    if Some(cells.count("index")?) == due {
         run.push(cells.digest("hash")?);
     }
     Ok(())
@@ -155,23 +191,40 @@ fn add_hash(row: &Row, spans: &[Span], found: &mut [Vec<Digest>]) -> Result<(), 
 
 fn log_size(row: &Row) -> Result<LogSize, Fault> {
     let cells = Cells::of("org_head", row);
+    let org = cells.id("org_id", OrgId::from_uuid)?;
     Ok(LogSize {
-        org: cells.id("org_id", OrgId::from_uuid)?,
+        of: OrgLog { org, no: log_no(&cells, "log_no")? },
         log: cells.word("log")?,
         size: cells.count("size")?,
+        standing: standing(&cells)?,
     })
 }
 
 fn log_head(row: &Row) -> Result<LogHead, Fault> {
     let cells = Cells::of("org_head", row);
-    let head = org_head(&cells)?;
-    Ok(LogHead { chain: head.chain, event_seq: head.event_seq, now: cells.moment("clock")? })
+    Ok(LogHead {
+        no: log_no(&cells, "log_no")?,
+        standing: standing(&cells)?,
+        chain: chain_head(&cells)?,
+        event_seq: cells.count("event_seq")?,
+        now: cells.moment("clock")?,
+    })
+}
+
+fn standing(cells: &Cells<'_>) -> Result<Standing, Fault> {
+    let closed = cells.moment_if_any("closed_at")?;
+    Ok(closed.map_or(Standing::Open, |at| Standing::Closed { at }))
+}
+
+/// Returns the number that stands in a row for this place of a log.
+fn place(log: LogNo, seq: u64) -> i64 {
+    bigint(Place::of(log, seq).as_u64())
 }
 
 fn checkpoint(row: &Row) -> Result<SignedCheckpoint, Fault> {
     let cells = Cells::of("checkpoint", row);
     Ok(SignedCheckpoint {
-        size: cells.count("size")?,
+        size: Place::from_u64(cells.count("size")?).seq(),
         root: cells.digest("root")?,
         note: cells.get("note")?,
         signed_at: cells.moment("signed_at")?,
@@ -181,8 +234,10 @@ fn checkpoint(row: &Row) -> Result<SignedCheckpoint, Fault> {
 /// Returns a deed's row as it stands.
 pub(crate) fn deed_row(row: &Row) -> Result<DeedRow, Fault> {
     let cells = Cells::of("deed", row);
+    let place = Place::from_u64(cells.count("seq")?);
     Ok(DeedRow {
-        seq: cells.count("seq")?,
+        log_no: place.log(),
+        seq: place.seq(),
         id: cells.id("id", DeedId::from_uuid)?,
         kind: cells.get("kind")?,
         agent: cells.id_if_any("agent_id", AgentId::from_uuid)?,

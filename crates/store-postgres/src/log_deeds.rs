@@ -6,7 +6,7 @@
 
 use async_trait::async_trait;
 use deed::Disclosure;
-use ledger::StoreDown;
+use ledger::{Place, StoreDown};
 use model::{ActionId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
 use records::{CallFilter, DeedFilter, DeedRow, DeedStore, OpenDeed, Subject, Window};
 use tokio_postgres::Row;
@@ -25,8 +25,9 @@ const FEW: i64 = 5_000;
 
 #[async_trait]
 impl DeedStore for PostgresStore {
-    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<u64, StoreDown> {
-        self.first_at("find a deed by its time", DEED_AT, (org, moment)).await
+    async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<Place, StoreDown> {
+        let place = self.first_at("find a deed by its time", DEED_AT, (org, moment)).await?;
+        Ok(Place::from_u64(place))
     }
 
     async fn deeds(
@@ -227,9 +228,15 @@ const OPENS: &str = "
     join disclosure on disclosure.org_id = owner.org_id and disclosure.owner_id = owner.id
     order by disclosure.owner_id, disclosure.path";
 
+// The log is the first that is open or has its last deed at that time or later.
 const DEED_AT: &str = "
-    with recursive search (low, high) as (
-        select 0::bigint, size from org_head where org_id = $1
+    with recursive log (no, size, last) as (
+        select no::bigint, size, issued_at from closed_log where org_id = $1
+        union all
+        select (select count(*) from closed_log where org_id = $1), size, 'infinity'
+        from org_head where org_id = $1
+    ), search (low, high) as (
+        (select no << 40, (no << 40) + size from log where last >= $2 order by no limit 1)
         union all
         select case when deed.issued_at < $2 then middle + 1 else low end,
             case when deed.issued_at < $2 then high else middle end

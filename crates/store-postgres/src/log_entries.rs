@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use deed::Actor;
 use ledger::StoreDown;
 use model::{DeedId, EventType, OrgId, Timestamp};
-use records::{CallFilter, Entry, EntryFilter, EntryStore, Subject, Window};
+use records::{By, CallFilter, Entry, EntryFilter, EntryStore, Subject, Window};
 use serde::Deserialize;
 use tokio_postgres::Row;
 
@@ -79,6 +79,17 @@ fn search<'a>(
         .with(verdict_words(verdicts))
         .with(text.as_deref())
         .with(i64::try_from(limit).unwrap_or(i64::MAX))
+        .with(filter.actor.as_ref().map(begins))
+}
+
+/// Returns what the body of every administrative deed begins with that this one is the actor of: its
+/// members are sorted.
+fn begins(actor: &By) -> String {
+    let id = match actor {
+        By::Agent(id) => id.to_string(),
+        By::Other(id) => id.clone(),
+    };
+    format!(r#"{{"actor":{{"id":"{id}","#)
 }
 
 /// Returns whether only events are asked for that the index `event_seldom` has.
@@ -115,7 +126,7 @@ struct Said {
 // that has them alone.
 //
 // The events are found by the inner statement, and what stands beside them is looked up for those
-// alone. An event's deed is that of its action; an event of administration is followed, in its own
+// alone; who acted stands in the deed, so that a search by it goes on until enough are found. An event's deed is that of its action; an event of administration is followed, in its own
 // turn, by the event of the deed that seals it, which names what the event is about; a deed's own
 // event has the deed's place.
 const SEARCH: &str = r"
@@ -133,6 +144,7 @@ const SEARCH: &str = r"
             and ($7::uuid is null or action_id = $7)
             and ($8::text is null or strpos(data, $8) > 0)
             and ($9::uuid[] is null or action_id = any($9))
+            and ($15::text is null or action_id is null and agent_id is null)
             and (not $10::boolean or exists (
                 select from action
                 where action.org_id = event.org_id and action.id = event.action_id
@@ -140,12 +152,13 @@ const SEARCH: &str = r"
                     and ($12::text[] is null or action.verdict = any($12))
                     and ($13::text is null or strpos(action.tool, $13) > 0)
                 offset 0))
-        order by case when $5 then seq + 0 else seq end desc limit $14
+        order by case when $5 then seq + 0 else seq end desc
+        limit case when $15 is null then $14::bigint end
     ) as shown
     left join agent on agent.org_id = shown.org_id and agent.id = shown.agent_id
     left join action on action.org_id = shown.org_id and action.id = shown.action_id
     left join lateral (
-        select sealed.data from event as sealed
+        select sealed.seq, sealed.data from event as sealed
         where sealed.org_id = shown.org_id and sealed.kind = 'deed.sealed'
             and sealed.seq >= shown.seq and sealed.seq < shown.seq + 32
             and (shown.kind = 'deed.sealed' and sealed.seq = shown.seq
@@ -154,8 +167,11 @@ const SEARCH: &str = r"
         limit 1
     ) as sealed on true
     left join deed on deed.org_id = shown.org_id
-        and deed.seq = substring(sealed.data from '\x22seq\x22:([0-9]+)')::bigint
-    order by shown.seq desc";
+        and deed.seq = substring(sealed.data from '\x22seq\x22:([0-9]+)')::bigint + (
+            select count(*) << 40 from closed_log
+            where closed_log.org_id = shown.org_id and closed_log.event_seq < sealed.seq)
+    where $15 is null or starts_with(deed.body, $15)
+    order by shown.seq desc limit $14";
 const EVENT_AT: &str = "
     with recursive search (low, high) as (
         select 1::bigint, event_seq + 1 from org_head where org_id = $1

@@ -35,6 +35,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 7, name: "lists",     sql: include_str!("../../../migrations/0007_lists.sql") },
     Migration { version: 9, name: "policy_history", sql: include_str!("../../../migrations/0009_policy_history.sql") },
     Migration { version: 11, name: "reading", sql: include_str!("../../../migrations/0011_reading.sql") },
+    Migration { version: 12, name: "logs",     sql: include_str!("../../../migrations/0012_logs.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -67,6 +68,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "budget_window",    privileges: "select, insert, update, delete" },
     Grant { table: "deed",             privileges: "select, insert" },
     Grant { table: "log_node",         privileges: "select, insert" },
+    Grant { table: "closed_log",       privileges: "select, insert" },
     Grant { table: "checkpoint",       privileges: "select, insert" },
     Grant { table: "chain_check",      privileges: "select, insert, update" },
     Grant { table: "event",            privileges: "select, insert" },

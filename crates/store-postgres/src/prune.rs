@@ -3,7 +3,7 @@
 
 use admin::{Logged, RetentionStore};
 use async_trait::async_trait;
-use ledger::StoreDown;
+use ledger::{Place, StoreDown};
 use model::{ActionId, DeedId, OrgId};
 use tokio_postgres::Row;
 
@@ -62,11 +62,16 @@ const TURNS: &str = "
 
 #[async_trait]
 impl RetentionStore for PostgresStore {
-    async fn logged(&self, org: OrgId, from: u64, limit: usize) -> Result<Vec<Logged>, StoreDown> {
+    async fn logged(
+        &self,
+        org: OrgId,
+        from: Place,
+        limit: usize,
+    ) -> Result<Vec<Logged>, StoreDown> {
         let attempt = "read a part of a log";
         let call = Call::new(LOGGED)
             .with(*org.as_uuid())
-            .with(bigint(from))
+            .with(bigint(from.as_u64()))
             .with(i64::try_from(limit).unwrap_or(i64::MAX));
         let rows = self.database.ask_one(attempt, call).await?;
         rows.iter().map(logged).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
@@ -87,7 +92,7 @@ impl RetentionStore for PostgresStore {
 fn logged(row: &Row) -> Result<Logged, Fault> {
     let cells = Cells::of("deed", row);
     Ok(Logged {
-        seq: cells.count("seq")?,
+        place: Place::from_u64(cells.count("seq")?),
         deed: cells.id("id", DeedId::from_uuid)?,
         action: cells.id_if_any("action_id", ActionId::from_uuid)?,
         issued_at: cells.moment("issued_at")?,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deed::{Actor, AdminContent, ChainHead, Content, KeySet, SealKey, SealKeys, Sealer, Subject};
 use event::Event;
 use ledger::{
-    AppendError, Change, DeedEntry, Head, LedgerStore, PlacedDeed, Turn,
+    AppendError, Change, DeedEntry, Head, LedgerStore, LogNo, PlacedDeed, Turn,
     record::{Agent, Org},
 };
 use model::{
@@ -26,6 +26,7 @@ pub struct Scribe {
     /// Randomness for ids.
     pub dice: SeededEntropy,
     version: Option<u64>,
+    log_no: LogNo,
     chain: ChainHead,
     event_seq: u64,
     sealer: Arc<Sealer>,
@@ -68,7 +69,7 @@ impl Scribe {
         let org = mint.id(OrgId::from_uuid);
         let log = deed::LogOrigin::new("test.example", mint.id(LogId::from_uuid)).unwrap();
         let chain = ChainHead::genesis(log);
-        Self { org, now, version: None, chain, event_seq: 0, sealer, dice }
+        Self { org, now, version: None, log_no: LogNo::FIRST, chain, event_seq: 0, sealer, dice }
     }
 
     /// Returns the scribe of an org that this store now has, its clock at the store's time.
@@ -144,7 +145,8 @@ impl Scribe {
             id: self.mint().id(std::convert::identity),
             org: self.org,
             expected: self.version,
-            head: Head { version, chain, event_seq },
+            head: Head { version, log_no: self.log_no, chain, event_seq },
+            closes: None,
             at: self.now,
             changes,
             deeds,
@@ -152,9 +154,24 @@ impl Scribe {
         }
     }
 
+    /// Returns the turn that closes the org's log and opens another with these deeds.
+    pub fn reopening(&self, draft: impl Into<Draft>) -> Turn {
+        let Draft { changes, deeds, events } = draft.into();
+        let log = deed::LogOrigin::new("test.example", self.mint().id(LogId::from_uuid)).unwrap();
+        let mut chain = ChainHead::genesis(log);
+        let deeds = deeds.into_iter().map(|entry| self.placed(&mut chain, entry)).collect();
+        let turn = self.turn(Draft { changes, deeds: Vec::new(), events });
+        let event_seq = self.event_seq;
+        let version = self.version.unwrap();
+        let closes = Head { version, log_no: self.log_no, chain: self.chain.clone(), event_seq };
+        let head = Head { log_no: self.log_no.next(), chain, ..turn.head.clone() };
+        Turn { head, closes: Some(closes), deeds, ..turn }
+    }
+
     /// Goes on from this turn, which is part of the record.
     pub fn went(&mut self, turn: &Turn) {
         self.version = Some(turn.head.version);
+        self.log_no = turn.head.log_no;
         self.chain = turn.head.chain.clone();
         self.event_seq = turn.head.event_seq;
     }
@@ -164,6 +181,7 @@ impl Scribe {
         let (base, now) = store.base(self.org).await.unwrap();
         let head = base.unwrap().head;
         self.version = Some(head.version);
+        self.log_no = head.log_no;
         self.chain = head.chain;
         self.event_seq = head.event_seq;
         self.now = now.max(self.chain.issued_at());

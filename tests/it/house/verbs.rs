@@ -61,7 +61,18 @@ impl Verbs {
 
     /// Runs a verb and returns how it ended.
     pub(crate) async fn output<S: AsRef<OsStr>>(&self, words: &[S]) -> Output {
-        let mut command = Command::new(binaries().unwrap().plain);
+        self.command(Command::new(binaries().unwrap().plain), words).await
+    }
+
+    /// Runs a verb with these failpoints armed, and returns how it ended.
+    pub(crate) async fn armed<S: AsRef<OsStr>>(&self, points: &str, words: &[S]) -> Output {
+        let binary = binaries().unwrap().failpoints.expect("`CHANCERY_FAILPOINT_BIN` is not set");
+        let mut armed = self.clone();
+        armed.environment.push(("CHANCERY_FAILPOINTS", points.to_owned()));
+        armed.command(Command::new(binary), words).await
+    }
+
+    async fn command<S: AsRef<OsStr>>(&self, mut command: Command, words: &[S]) -> Output {
         command.args(words).current_dir(&self.folder).env_clear();
         command.env("PATH", "/usr/bin:/bin").envs(self.environment.iter().cloned());
         command.kill_on_drop(true).output().await.unwrap()

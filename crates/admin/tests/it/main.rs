@@ -13,6 +13,8 @@ mod orgs;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod recovery;
+#[cfg(test)]
 mod seal_keys;
 #[cfg(test)]
 mod stops;

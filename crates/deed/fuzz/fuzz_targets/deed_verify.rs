@@ -7,7 +7,10 @@
 #![no_main]
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use deed::verify::{Grade, Report, Verdict, envelopes, verify};
+use deed::{
+    Envelope,
+    verify::{Grade, Report, Verdict, envelopes, verify},
+};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -26,21 +29,30 @@ fuzz_target!(|data: &[u8]| {
 });
 
 /// An API form is the one that its payload, signature and disclosures make.
-fn repeats(data: &[u8], bare: &[deed::Envelope]) {
-    let Ok(form) = serde_json::from_slice::<Value>(data) else { return };
-    if form["object"] != "deed" {
+fn repeats(data: &[u8], bare: &[Envelope]) {
+    let text = std::str::from_utf8(data).expect("a text");
+    let read = |text: &str| serde_json::from_str::<Value>(text);
+    let shown = match read(text) {
+        Ok(one) => vec![one],
+        Err(_) => text.lines().filter_map(|line| read(line).ok()).collect(),
+    };
+    if shown[0]["object"] == "evidence" {
         return;
     }
-    let body = STANDARD.decode(&bare[0].payload).expect("base64");
-    let signature = STANDARD.decode(&bare[0].signatures[0].sig).expect("base64");
-    let made = deed::api_form(
-        std::str::from_utf8(&body).expect("a text"),
-        &signature.try_into().expect("64 bytes"),
-        &[],
-    );
-    let mut shown = form;
-    shown["disclosures"] = Value::Array(vec![]);
-    assert_eq!(made, Ok(shown));
+    assert_eq!(shown.len(), bare.len());
+    for (mut shown, envelope) in shown.into_iter().zip(bare) {
+        if shown["object"] == "deed" {
+            shown["disclosures"] = Value::Array(vec![]);
+            assert_eq!(made(envelope), shown);
+        }
+    }
+}
+
+fn made(envelope: &Envelope) -> Value {
+    let decoded = |text: &str| STANDARD.decode(text).expect("base64");
+    let body = String::from_utf8(decoded(&envelope.payload)).expect("a text");
+    let signature = decoded(&envelope.signatures[0].sig).try_into().expect("64 bytes");
+    deed::api_form(&body, &signature, &[]).expect("a body that was read")
 }
 
 /// Lines that are valid follow each other without a gap.

@@ -40,7 +40,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
     let rows = app.records.deeds(reader(&caller), &filter, (before, limit + 1)).await?;
     let shown: Vec<_> = rows.iter().take(limit).collect();
     let last = shown.last().filter(|_| rows.len() > limit);
-    let cursor = last.map(|row| app.cursors.write(&row.seq, listed, &call.query));
+    let cursor = last.map(|row| app.cursors.write(&row.place().as_u64(), listed, &call.query));
     Reply::ok(&ListView::page(shown.into_iter().map(DeedView::new).collect(), cursor))
 }
 

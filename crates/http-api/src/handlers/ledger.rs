@@ -4,12 +4,11 @@ use std::{convert::Infallible, sync::Arc};
 
 use admin::By;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::StatusCode;
 use hyper::body::Frame;
 use model::{CheckId, Mint, OrgId, Timestamp};
 use records::{AskError, EntryFilter};
-use serde_json::{Value, json};
 
 use super::log::reader;
 use crate::{
@@ -22,8 +21,8 @@ use crate::{
     query::Param,
     reply::Reply,
     wire::{
-        ListView, chain_check, chain_head, chain_part, entry, entry_filter, export_filter,
-        page_limit,
+        ExportForm, ListView, chain_check, chain_head, chain_part, entry, entry_filter,
+        export_filter, export_form, page_limit,
     },
 };
 
@@ -47,37 +46,43 @@ pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Result<
 
 /// `GET /v1/ledger/export`
 ///
-/// The last line has the number of the lines before it and the digest of their bytes; an answer
-/// without it is not whole.
+/// The last line has the number of entries before it and the digest of all bytes before it; an
+/// answer without it is not whole.
 pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
     let Admin(key) = caller;
     let now = app.records.head(key.org).await?.now;
-    let filter = export_filter(&call.query, now)?;
+    let (form, filter) = (export_form(&call.query)?, export_filter(&call.query, now)?);
     let places = app.records.event_places(key.org, &filter).await?;
     // That it was read out is sealed before the first line leaves.
     let editor = app.admin.in_org(key.org, By::OrgKey(key.key));
     editor.ledger_exported((filter.from, filter.to)).await?;
-    let state = Export {
+    let mut state = Export {
         app: Arc::clone(&app),
         org: key.org,
         filter,
+        form,
         left: Some(places),
         count: 0,
         sum: crypto::Sha256::new(),
     };
-    let lines = stream::unfold(state, |mut export| async {
+    let head = form.head();
+    state.sum.update(head.as_bytes());
+    let rest = stream::unfold(state, |mut export| async {
         let line = export.step().await?;
         Some((line, export))
     });
-    Ok(Reply::stream("application/x-ndjson", lines))
+    let head = (!head.is_empty()).then(|| -> Line { Ok(Frame::data(Bytes::from(head))) });
+    let lines = stream::iter(head).chain(rest);
+    Ok(Reply::stream(form.media_type(), lines))
 }
 
 /// `GET /v1/ledger/head`
 pub(crate) async fn head(app: Arc<App>, caller: Viewer, _: Call) -> Result<Reply, ApiError> {
     let Viewer(key) = caller;
     let head = app.records.head(key.org).await?;
+    let closed = app.records.closed(key.org).await?;
     let unsealed = app.records.unsealed(key.org).await?;
-    Reply::ok(&chain_head(&head, unsealed))
+    Reply::ok(&chain_head(&head, &closed, unsealed))
 }
 
 /// `POST /v1/ledger/chain_checks`
@@ -120,6 +125,7 @@ struct Export {
     app: Arc<App>,
     org: OrgId,
     filter: EntryFilter,
+    form: ExportForm,
     /// The places that are still to be looked at; nothing once the last line was written.
     left: Option<(u64, u64)>,
     count: u64,
@@ -134,8 +140,7 @@ impl Export {
         if first >= end {
             self.left = None;
             let sum = self.sum.clone().finish();
-            let last = json!({ "object": "ledger_export", "count": self.count, "sha256": sum });
-            return Some(Ok(Frame::data(Bytes::from(format!("{last}\n")))));
+            return Some(Ok(Frame::data(Bytes::from(self.form.last(self.count, sum)))));
         }
         let next = end.min(first + STEP);
         let entries = match self.app.records.stretch(self.org, &self.filter, (first, next)).await {
@@ -147,12 +152,8 @@ impl Export {
         };
         self.left = Some((next, end));
         self.count += entries.len() as u64;
-        let lines: String = entries.iter().map(|it| line(&entry(it))).collect();
+        let lines: String = entries.iter().map(|it| self.form.line(&entry(it))).collect();
         self.sum.update(lines.as_bytes());
         Some(Ok(Frame::data(Bytes::from(lines))))
     }
-}
-
-fn line(value: &Value) -> String {
-    format!("{value}\n")
 }

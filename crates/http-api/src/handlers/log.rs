@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use deed::LogOrigin;
 use http::StatusCode;
 use model::DeedId;
 use records::ReadError;
@@ -10,17 +11,24 @@ use crate::{
     access::Reader, app::App, call::Call, error::ApiError, query::Param, reply::Reply, wire::growth,
 };
 
+/// The parameters of a checkpoint.
+pub(crate) const CHECKPOINT: &[Param] = &[Param::One("log")];
 /// The parameters of an inclusion proof.
 pub(crate) const PROOF: &[Param] = &[Param::One("deed")];
 /// The parameters of a consistency proof.
-pub(crate) const CONSISTENCY: &[Param] = &[Param::One("from"), Param::One("to")];
+pub(crate) const CONSISTENCY: &[Param] = &[Param::One("log"), Param::One("from"), Param::One("to")];
 
 /// Signed notes and proofs are texts.
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
 /// `GET /v1/log/checkpoint`
-pub(crate) async fn checkpoint(app: Arc<App>, caller: Reader, _: Call) -> Result<Reply, ApiError> {
-    let checkpoint = app.records.checkpoint(caller.org()).await?;
+pub(crate) async fn checkpoint(
+    app: Arc<App>,
+    caller: Reader,
+    call: Call,
+) -> Result<Reply, ApiError> {
+    let log: Option<LogOrigin> = call.query.parse("log")?;
+    let checkpoint = app.records.checkpoint(caller.org(), log.as_ref()).await?;
     Ok(Reply::bytes(StatusCode::OK, TEXT, checkpoint.note))
 }
 
@@ -40,11 +48,14 @@ pub(crate) async fn consistency(
 ) -> Result<Reply, ApiError> {
     let from: Option<u64> = call.query.parse("from")?;
     let from = from.ok_or_else(|| required("from", "the size of a log that was kept"))?;
-    let to = call.query.parse("to")?;
-    let grew = app.records.growth(caller.org(), from, to).await.map_err(|error| match error {
-        ReadError::Sizes { .. } => ApiError::invalid("from", error.to_string()),
-        other => other.into(),
-    })?;
+    let (log, to): (Option<LogOrigin>, _) = (call.query.parse("log")?, call.query.parse("to")?);
+    let grew =
+        app.records.growth(caller.org(), log.as_ref(), (from, to)).await.map_err(|error| {
+            match error {
+                ReadError::Sizes { .. } => ApiError::invalid("from", error.to_string()),
+                other => other.into(),
+            }
+        })?;
     Reply::ok(&growth(&grew))
 }
 

@@ -21,6 +21,7 @@ pub(crate) const DEEDS: &[Param] = &[
     Param::One("verdict"),
     Param::One("issued_at[gte]"),
     Param::One("issued_at[lt]"),
+    Param::One("log"),
     Param::One("seq[gte]"),
     Param::One("seq[lt]"),
     Param::One("limit"),
@@ -36,6 +37,7 @@ pub(crate) fn deed_filter(query: &Query) -> Result<DeedFilter, ApiError> {
         calls: CallFilter { tool: tool(query)?, verdicts: query.list("verdict")?, text: None },
         from: moment(query, "issued_at[gte]")?,
         to: moment(query, "issued_at[lt]")?,
+        log: query.parse("log")?,
         from_seq: query.parse("seq[gte]")?,
         end_seq: query.parse("seq[lt]")?,
     })
@@ -47,11 +49,16 @@ pub(super) fn subject(query: &Query) -> Result<Option<Subject>, ApiError> {
     if let Ok(action) = text.parse::<ActionId>() {
         return Ok(Some(Subject::Action(action)));
     }
-    let is_id = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    if (1..=64).contains(&text.len()) && text.bytes().all(is_id) {
+    if is_id(text) {
         return Ok(Some(Subject::Other(text.to_owned())));
     }
     Err(ApiError::invalid("subject", "expected the id of an action or of what was changed"))
+}
+
+/// Returns whether the text may be the id of anything.
+pub(super) fn is_id(text: &str) -> bool {
+    let may_stand = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=64).contains(&text.len()) && text.bytes().all(may_stand)
 }
 
 pub(super) fn moment(query: &Query, name: &'static str) -> Result<Option<Timestamp>, ApiError> {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use deed::Actor;
 use model::{AgentId, EventType, Timestamp};
-use records::{CallFilter, ChainCheck, Entry, EntryFilter, EntryKind, LogHead, Part};
+use records::{By, CallFilter, ChainCheck, Entry, EntryFilter, EntryKind, LogHead, Part, Standing};
 use serde_json::{Value, json};
 
 use super::{
-    deeds::{moment, subject},
+    ExportForm,
+    deeds::{is_id, moment, subject},
     filter::{tool, within},
 };
 use crate::{
@@ -21,6 +22,7 @@ use crate::{
 pub(crate) const ENTRIES: &[Param] = &[
     Param::One("kind"),
     Param::One("agent"),
+    Param::One("actor"),
     Param::One("tool"),
     Param::One("subject"),
     Param::One("verdict"),
@@ -36,6 +38,7 @@ pub(crate) const EXPORT: &[Param] = &[
     Param::One("format"),
     Param::One("kind"),
     Param::One("agent"),
+    Param::One("actor"),
     Param::One("tool"),
     Param::One("subject"),
     Param::One("verdict"),
@@ -59,6 +62,7 @@ pub(crate) fn entry_filter(query: &Query) -> Result<EntryFilter, ApiError> {
     Ok(EntryFilter {
         types: query.text("kind").map(|_| types),
         agent: query.parse::<AgentId>("agent")?,
+        actor: by(query)?,
         subject: subject(query)?,
         calls: CallFilter {
             tool: tool(query)?,
@@ -70,17 +74,35 @@ pub(crate) fn entry_filter(query: &Query) -> Result<EntryFilter, ApiError> {
     })
 }
 
+/// Returns who must have acted.
+fn by(query: &Query) -> Result<Option<By>, ApiError> {
+    let Some(text) = query.text("actor") else { return Ok(None) };
+    if let Ok(agent) = text.parse::<AgentId>() {
+        return Ok(Some(By::Agent(agent)));
+    }
+    if is_id(text) {
+        return Ok(Some(By::Other(text.to_owned())));
+    }
+    Err(ApiError::invalid("actor", "expected the id of whoever acted"))
+}
+
 fn unknown_kind() -> ApiError {
     let words: Vec<String> =
         EntryKind::ALL.iter().map(|kind| format!("`{}`", kind.as_str())).collect();
     ApiError::invalid("kind", format!("expected one of {}", words.join(", ")))
 }
 
+/// Returns the form that an export is asked for in.
+pub(crate) fn export_form(query: &Query) -> Result<ExportForm, ApiError> {
+    match query.text("format") {
+        None | Some("ndjson") => Ok(ExportForm::Ndjson),
+        Some("csv") => Ok(ExportForm::Csv),
+        Some(_) => Err(ApiError::invalid("format", "expected `ndjson` or `csv`")),
+    }
+}
+
 /// Returns what an export is asked for, which is bounded in time.
 pub(crate) fn export_filter(query: &Query, now: Timestamp) -> Result<EntryFilter, ApiError> {
-    if query.text("format").is_some_and(|format| format != "ndjson") {
-        return Err(ApiError::invalid("format", "expected `ndjson`"));
-    }
     let mut filter = entry_filter(query)?;
     let Some(from) = filter.from else {
         return Err(ApiError::invalid("created_at[gte]", "this parameter is required: a time"));
@@ -141,8 +163,12 @@ fn summary(entry: &Entry) -> String {
     [entry.event.kind.as_str(), subject, stands].join(" ").trim().replace("  ", " ")
 }
 
-/// Returns where a log stands, and what has not been sealed in it yet.
-pub(crate) fn chain_head(head: &LogHead, (unsealed, oldest): (u64, Option<Timestamp>)) -> Value {
+/// Returns where the open log stands, what has not been sealed in it yet, and the logs before it.
+pub(crate) fn chain_head(
+    head: &LogHead,
+    closed: &[LogHead],
+    (unsealed, oldest): (u64, Option<Timestamp>),
+) -> Value {
     let last = head.chain.size().checked_sub(1);
     json!({
         "object": "chain_head",
@@ -154,13 +180,24 @@ pub(crate) fn chain_head(head: &LogHead, (unsealed, oldest): (u64, Option<Timest
         "at": last.map(|_| head.chain.issued_at()),
         "unsealed_count": unsealed,
         "oldest_unsealed_at": oldest,
+        "closed_logs": closed.iter().map(closed_log).collect::<Vec<_>>(),
     })
+}
+
+fn closed_log(head: &LogHead) -> Value {
+    let (log, size, root) = (head.chain.log(), head.chain.size(), head.chain.root());
+    let closed_at = match head.standing {
+        Standing::Open => None,
+        Standing::Closed { at } => Some(at),
+    };
+    json!({ "log": log, "size": size, "root": root, "closed_at": closed_at })
 }
 
 /// Reads the body of `POST /v1/ledger/chain_checks`.
 pub(crate) fn chain_part(call: &Call) -> Result<Part, ApiError> {
     let mut fields = call.fields()?;
     let part = Part {
+        log: fields.optional("log")?,
         from_seq: fields.optional("from_seq")?,
         to_seq: fields.optional("to_seq")?,
         checkpoint: fields.optional("checkpoint")?,
@@ -184,6 +221,7 @@ pub(crate) fn chain_check(check: &ChainCheck) -> Value {
         "id": check.id,
         "created_at": check.created_at,
         "status": check.status,
+        "log": check.log,
         "from_seq": check.from_seq,
         "to_seq": check.end_seq.checked_sub(1),
         "checked": check.checked,

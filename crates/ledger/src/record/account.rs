@@ -24,7 +24,7 @@ pub struct Org {
     /// How many days payloads are kept after their action was sealed.
     #[serde(default = "a_year")]
     pub retention_days: u16,
-    /// The place in the log up to which payloads have been removed.
+    /// The place among the org's deeds up to which payloads have been removed.
     #[serde(default)]
     pub pruned_to: u64,
     /// When it was made.

@@ -234,7 +234,7 @@ impl Request for Bump {
         };
         let deed = DeedEntry { draft, disclosures: Vec::new(), agent: None, action: None };
         let entry =
-            Entry { changes: vec![Change::Budget(counter)], deeds: vec![deed], events: Vec::new() };
+            Entry { changes: vec![Change::Budget(counter)], deeds: vec![deed], ..Entry::default() };
         (entry, used.to_string().parse().unwrap())
     }
 }

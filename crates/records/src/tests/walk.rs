@@ -52,6 +52,7 @@ fn log() -> Log {
         let at = Timestamp::from_unix_millis(2_000 + i64::from(number));
         let deed = sealer.seal(&mut head, draft(number.into()), ORG, at).unwrap();
         rows.push(DeedRow {
+            log_no: ledger::LogNo::FIRST,
             seq: deed.seq,
             id: deed.id,
             kind: deed.kind.as_str().to_owned(),

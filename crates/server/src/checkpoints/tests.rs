@@ -1,6 +1,9 @@
 //! What a checkpoint from before says about a database, over stores in memory.
 
-use model::{Digest, Timestamp};
+use admin::By;
+use ledger::{Head, LogNo, Turn};
+use model::{Digest, LogId, Timestamp};
+use records::OrgLog;
 
 use super::*;
 use crate::demo::Stage;
@@ -28,6 +31,10 @@ impl Drop for Beside {
 async fn head(stage: &Stage) -> ChainHead {
     let (base, _) = stage.core.stores.ledger.base(stage.org).await.expect("an answer");
     base.expect("the org").head.chain
+}
+
+fn first(stage: &Stage) -> OrgLog {
+    OrgLog { org: stage.org, no: LogNo::FIRST }
 }
 
 fn sign(stage: &Stage, head: &ChainHead, checkpoints: &Checkpoints) {
@@ -59,7 +66,7 @@ async fn a_log_that_stands_or_grew_is_accepted() {
     refund(&stage).await.expect("an action");
     assert!(withheld(&stage, &checkpoints).await.is_empty(), "one deed more");
     checkpoints.sign(&stage.core, &mut seen).await.expect("signed as it grew");
-    let kept = stage.core.stores.records.last_checkpoint(stage.org).await.expect("an answer");
+    let kept = stage.core.stores.records.last_checkpoint(first(&stage)).await.expect("an answer");
     let kept = kept.expect("a checkpoint");
     assert_eq!((kept.size, kept.root), (head(&stage).await.size(), head(&stage).await.root()));
     let file = fs::read_to_string(checkpoints.file_of(&head(&stage).await)).expect("the file");
@@ -126,7 +133,8 @@ async fn a_log_that_changes_its_past_while_it_is_watched_is_withheld() {
     let (stage, beside) = (Stage::set().await.expect("a stage"), Beside::new("watched"));
     let (checkpoints, real) = (beside.checkpoints(), head(&stage).await);
     let signed = Checkpoint::of(&other_deeds(&real, real.size() - 1));
-    let mut seen = Seen(HashMap::from([(stage.org, signed)]));
+    let signed = HashMap::from([(stage.org, signed)]);
+    let mut seen = Seen { signed, ..Seen::default() };
     checkpoints.sign(&stage.core, &mut seen).await.expect("a round");
     assert_eq!(stage.core.ledger.withheld().into_iter().collect::<Vec<_>>(), [stage.org]);
     assert!(!checkpoints.file_of(&real).exists(), "the other past is not signed");
@@ -142,6 +150,79 @@ async fn a_log_that_is_gone_keeps_the_operators_org_from_sealing() {
     sign(&stage, &gone, &checkpoints);
     assert_eq!(withheld(&stage, &checkpoints).await, [OPERATOR_ORG]);
     refund(&stage).await.expect("the others go on");
+}
+
+/// Returns what an instance remembers that sealed three deeds more than there are.
+async fn longer(stage: &Stage) -> ChainHead {
+    let real = head(stage).await;
+    let more = |head: ChainHead, number| head.advance(digest(number), real.issued_at()).0;
+    (0..3).fold(real.clone(), more)
+}
+
+#[tokio::test]
+async fn a_new_log_that_tells_of_the_loss_is_taken_up_by_everyone_who_remembers_the_old_one() {
+    let stage = Stage::set().await.expect("a stage");
+    let (mine, other) = (Beside::new("mine"), Beside::new("other instance"));
+    let (remembers, knows_less) = (mine.checkpoints(), other.checkpoints());
+    sign(&stage, &longer(&stage).await, &remembers);
+    sign(&stage, &head(&stage).await, &knows_less);
+    assert_eq!(withheld(&stage, &remembers).await, [stage.org]);
+    let mut seen = Seen::default();
+    remembers.sign(&stage.core, &mut seen).await.expect("a round");
+    refund(&stage).await.expect_err("no turn is taken");
+
+    let missing = remembers.missing(&stage.core).await.expect("a look");
+    let known = missing.into_iter().next().expect("something is missing").known;
+    let operator = stage.core.admin.in_org(stage.org, By::Operator);
+    let old = head(&stage).await;
+    operator.recover_log(known.clone(), Some("A disk died.")).await.expect("a new log");
+    let again = operator.recover_log(known, None).await;
+    again.expect_err("the old log is closed for good");
+    remembers.sign(&stage.core, &mut seen).await.expect("a round");
+    assert!(stage.core.ledger.withheld().is_empty(), "sealing goes on without a restart");
+    refund(&stage).await.expect("an action in the new log");
+    assert!(withheld(&stage, &remembers).await.is_empty());
+    assert!(withheld(&stage, &knows_less).await.is_empty());
+
+    let new = head(&stage).await;
+    assert_ne!(new.log(), old.log());
+    let files = [remembers.file_of(&old), remembers.file_of(&new)];
+    assert!(files.iter().all(|file| file.is_file()), "both are kept");
+    // Whoever keeps the new log's checkpoint finds a tail that is cut off there too.
+    sign(&stage, &longer(&stage).await, &knows_less);
+    assert_eq!(withheld(&stage, &knows_less).await, [stage.org]);
+}
+
+#[tokio::test]
+async fn a_log_that_is_replaced_without_a_sealed_word_is_withheld() {
+    let (stage, beside) = (Stage::set().await.expect("a stage"), Beside::new("untold"));
+    let checkpoints = beside.checkpoints();
+    sign(&stage, &head(&stage).await, &checkpoints);
+    let (base, now) = stage.core.stores.ledger.base(stage.org).await.expect("an answer");
+    let closed = base.expect("the org").head;
+    let id = LogId::from_uuid(*stage.org.as_uuid());
+    let log = LogOrigin::new("demo.example", id).expect("an origin");
+    let head = Head {
+        version: closed.version + 1,
+        log_no: closed.log_no.next(),
+        chain: ChainHead::genesis(log),
+        event_seq: closed.event_seq,
+    };
+    let turn = Turn {
+        id: *id.as_uuid(),
+        org: stage.org,
+        expected: Some(closed.version),
+        head,
+        closes: Some(closed),
+        at: now,
+        changes: Vec::new(),
+        deeds: Vec::new(),
+        events: Vec::new(),
+    };
+    stage.core.stores.ledger.append(&turn).await.expect("whoever owns the database can");
+    assert_eq!(withheld(&stage, &checkpoints).await, [stage.org]);
+    let missing = checkpoints.missing(&stage.core).await.expect("a look");
+    assert!(matches!(missing.as_slice(), [Missing { broken: Broken::Untold { .. }, .. }]));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use deed::{Thumbprint, Word};
-use model::Timestamp;
+use model::{OrgId, Timestamp};
 
 /// What `verify` takes.
 #[derive(Debug, Args)]
@@ -55,6 +55,33 @@ pub struct Diff {
     /// The published keys.
     #[arg(long, value_name = "FILE")]
     pub keys: PathBuf,
+}
+
+/// What `log` does.
+#[derive(Debug, Subcommand)]
+pub enum Log {
+    /// List the logs of every org, or of one: name, size, and whether it is open.
+    List {
+        /// Of this org only.
+        #[arg(long, value_name = "ID")]
+        org: Option<OrgId>,
+    },
+    /// Close an org's log that lacks deeds which were signed for, and open another that says so.
+    Recover(RecoverLog),
+}
+
+/// What `log recover` takes.
+#[derive(Debug, Args)]
+pub struct RecoverLog {
+    /// The org.
+    #[arg(long, value_name = "ID")]
+    pub org: OrgId,
+    /// Why, for the record.
+    #[arg(long)]
+    pub reason: Option<String>,
+    /// A checkpoint that somebody else kept, where this machine's own are gone or know less.
+    #[arg(long, value_name = "FILE")]
+    pub known_checkpoint: Option<PathBuf>,
 }
 
 /// What `keys` does.

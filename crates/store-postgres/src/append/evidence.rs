@@ -1,7 +1,7 @@
 //! What is written once and never again: disclosures, deeds, nodes of their tree, and events.
 
-use deed::Disclosure;
-use ledger::{Change, Turn};
+use deed::{Disclosure, tree::Node};
+use ledger::{Change, Place, Turn};
 use uuid::Uuid;
 
 use super::Step;
@@ -71,7 +71,7 @@ fn deeds(turn: &Turn) -> Call<'_> {
             $7::timestamptz[], $8::text[], $9::bytea[], $10::bytea[], $11::text[]) as r";
     Call::new(sql)
         .with(*turn.org.as_uuid())
-        .with(column(&turn.deeds, |deed| bigint(deed.sealed.seq)))
+        .with(column(&turn.deeds, |deed| place(turn, deed.sealed.seq)))
         .with(column(&turn.deeds, |deed| *deed.sealed.id.as_uuid()))
         .with(column(&turn.deeds, |deed| deed.sealed.kind.as_str()))
         .with(column(&turn.deeds, |deed| deed.agent.map(|id| *id.as_uuid())))
@@ -87,11 +87,13 @@ fn nodes(turn: &Turn) -> Call<'_> {
     let sql = "
         insert into log_node (org_id, level, index, hash)
         select $1::uuid, r.* from unnest($2::smallint[], $3::bigint[], $4::bytea[]) as r";
+    let log = turn.head.log_no;
     let nodes: Vec<_> = turn.deeds.iter().flat_map(|deed| &deed.sealed.new_nodes).collect();
+    let index = |node: &Node| Place::node(log, node.level, node.index).map(bigint);
     Call::new(sql)
         .with(*turn.org.as_uuid())
         .with(nodes.iter().map(|node| i16::from(node.level)).collect::<Vec<_>>())
-        .with(nodes.iter().map(|node| bigint(node.index)).collect::<Vec<_>>())
+        .with(nodes.iter().map(|node| index(node)).collect::<Vec<_>>())
         .with(nodes.iter().map(|node| &node.hash.as_bytes()[..]).collect::<Vec<_>>())
 }
 
@@ -112,6 +114,11 @@ fn events(turn: &Turn) -> Call<'_> {
         .with(column(&turn.events, |event| event.agent.map(|id| *id.as_uuid())))
         .with(column(&turn.events, |event| event.action.map(|id| *id.as_uuid())))
         .with(column(&turn.events, |event| event.object.to_string()))
+}
+
+/// All deeds of a turn are in the log that is open after it.
+fn place(turn: &Turn, seq: u64) -> i64 {
+    bigint(Place::of(turn.head.log_no, seq).as_u64())
 }
 
 /// Returns one column of the rows, as `unnest` takes it.

@@ -1,6 +1,6 @@
 //! The org's head, which every turn moves, and the row that proves that the turn was committed.
 
-use ledger::Turn;
+use ledger::{Head, Turn};
 
 use super::Step;
 use crate::{
@@ -15,11 +15,33 @@ pub(crate) fn moved(turn: &Turn, expected: u64) -> Step<'_> {
             update org_head
             set version = $2, log = $3, size = $4, last_digest = $5, frontier = $6,
                 issued_at = $7, event_seq = $8
-            where org_id = $1 and version = $9
+            where org_id = $1 and version = $9 and log = $10
             returning version
         )
         select 1 / count(*) from moved";
-    Step::race(with_head(Call::new(sql), turn).with(bigint(expected)))
+    // A version alone would let a memory from before a restore win once the numbers meet again.
+    let log = turn.closes.as_ref().unwrap_or(&turn.head).chain.log();
+    Step::race(with_head(Call::new(sql), turn).with(bigint(expected)).with(log.as_str()))
+}
+
+/// Returns the statement that keeps the head of a log that the turn closes.
+pub(crate) fn closed<'a>(turn: &'a Turn, head: &'a Head) -> Step<'a> {
+    let sql = "
+        insert into closed_log
+            (org_id, no, log, size, last_digest, frontier, issued_at, event_seq, closed_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let chain = &head.chain;
+    let call = Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(i32::try_from(head.log_no.get()).unwrap_or(i32::MAX))
+        .with(chain.log().as_str())
+        .with(bigint(chain.size()))
+        .with(&chain.last().as_bytes()[..])
+        .with(chain.frontier().to_bytes())
+        .with(system_time(chain.issued_at()))
+        .with(bigint(head.event_seq))
+        .with(system_time(turn.at));
+    Step::race(call)
 }
 
 /// Returns the statement that makes the head of a new org.

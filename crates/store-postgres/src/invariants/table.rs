@@ -31,12 +31,13 @@ pub const INVARIANTS: &[Invariant] = &[
         sentence: "the deeds of a log have the places 0, 1, 2 and so on",
         takes: Takes::Org,
         sql: "
-            select format('deed %s stands at place %s', seq, place)
+            select format('deed %s of log %s stands at place %s', place, log, counted)
             from (
-                select seq, row_number() over (order by seq) - 1 as place
+                select seq >> 40 as log, seq & (1::bigint << 40) - 1 as place,
+                    row_number() over (partition by seq >> 40 order by seq) - 1 as counted
                 from deed where org_id = $1
             ) as d
-            where seq <> place",
+            where place <> counted",
     },
     Invariant {
         name: "log-linked",
@@ -46,7 +47,7 @@ pub const INVARIANTS: &[Invariant] = &[
             select format('deed %s', seq)
             from (
                 select seq, substring(body from '\x22prev\x22:\x22sha256:([0-9a-f]{64})\x22,\x22seq\x22:') as prev,
-                    encode(lag(digest) over (order by seq), 'hex') as before
+                    encode(lag(digest) over (partition by seq >> 40 order by seq), 'hex') as before
                 from deed where org_id = $1
             ) as d
             where prev is null or prev <> before",
@@ -69,7 +70,7 @@ pub const INVARIANTS: &[Invariant] = &[
                 and substring(body from '\x22key_id\x22:\x22([^\x22]*)\x22,\x22kind\x22:\x22[a-z]*\x22,\x22livemode\x22')
                     || ' ' || substring(body from ',\x22kind\x22:\x22([a-z]*)\x22,\x22livemode\x22:')
                     || ' ' || substring(body from '\x22prev\x22:\x22[^\x22]*\x22,\x22seq\x22:([0-9]+),')
-                    is distinct from concat_ws(' ', key_id, kind, seq)",
+                    is distinct from concat_ws(' ', key_id, kind, seq & (1::bigint << 40) - 1)",
     },
     Invariant {
         name: "deed-times",
@@ -97,10 +98,19 @@ pub const INVARIANTS: &[Invariant] = &[
         sentence: "the head row names the last deed, and the tree is as large as the log",
         takes: Takes::Org,
         sql: "
-            select format('the head has %s deeds, the log %s', h.size, l.size)
-            from org left join org_head as h using (org_id)
+            select format('the head of log %s has %s deeds, the log %s', h.no, h.size, l.size)
+            from org
+            left join (
+                select org_id, (select count(*) from closed_log where org_id = $1) as no, size,
+                    last_digest, frontier, issued_at
+                from org_head where org_id = $1
+                union all
+                select org_id, no, size, last_digest, frontier, issued_at
+                from closed_log where org_id = $1
+            ) as h using (org_id)
             cross join lateral (
-                select count(*) as size, max(seq) as last from deed where org_id = $1) as l
+                select count(*) as size, max(seq) as last from deed
+                where org_id = $1 and seq >= h.no << 40 and seq < (h.no + 1) << 40) as l
             left join deed as d on d.org_id = $1 and d.seq = l.last
             where org.org_id = $1
                 and (h.size is distinct from l.size
@@ -113,25 +123,56 @@ pub const INVARIANTS: &[Invariant] = &[
         sentence: "every full tile of the tree has its node",
         takes: Takes::Org,
         sql: "
-            select format('level %s has %s of %s nodes', level, count(index), due)
+            select format('level %s of log %s has %s of %s nodes', l.level, l.no, count(n.index), due)
             from (
-                select level, size / (256 ^ level)::bigint as due
-                from org_head cross join generate_series(1, 7) as level
-                where org_id = $1
+                select no, level, no << (40 - 8 * level) as first,
+                    size / (256 ^ level)::bigint as due
+                from (
+                    select (select count(*) from closed_log where org_id = $1) as no, size
+                    from org_head where org_id = $1
+                    union all
+                    select no, size from closed_log where org_id = $1
+                ) as log
+                cross join generate_series(1, 5) as level
             ) as l
-            left join log_node using (level)
-            where org_id = $1 or org_id is null
-            group by level, due
-            having count(index) <> due or max(index) >= due",
+            left join log_node as n on n.org_id = $1 and n.level = l.level
+                and n.index >= l.first and n.index < (l.no + 1) << (40 - 8 * l.level)
+            group by l.no, l.level, l.first, due
+            having count(n.index) <> due or max(n.index) >= l.first + due",
+    },
+    Invariant {
+        name: "closed-logs",
+        sentence: "each log that was closed is told of by the first deed of the next one",
+        takes: Takes::Org,
+        sql: r"
+            select format('log %s with %s deeds', c.no, c.size)
+            from (
+                select *, row_number() over (order by no) - 1 as place
+                from closed_log where org_id = $1
+            ) as c
+            left join deed as d on d.org_id = $1 and d.seq = (c.no + 1)::bigint << 40
+            where c.no <> c.place
+                or (substring(d.body from '\x22log\x22:\x22([^\x22]*)\x22,\x22lost_from_seq\x22:'),
+                    substring(d.body from '\x22size\x22:([0-9]+)\},[\x22]event\x22:\x22log\.recovered\x22'))
+                is distinct from (c.log, c.size::text)",
     },
     Invariant {
         name: "checkpoints",
         sentence: "no checkpoint is ahead of its log",
         takes: Takes::Org,
         sql: "
-            select format('a checkpoint of %s deeds, the log has %s', c.size, h.size)
-            from checkpoint as c join org_head as h using (org_id)
-            where org_id = $1 and c.size > h.size",
+            select format('a checkpoint of %s deeds, log %s has %s', c.size, h.no, h.size)
+            from (
+                select size >> 40 as no, size & (1::bigint << 40) - 1 as size
+                from checkpoint where org_id = $1
+            ) as c
+            left join (
+                select (select count(*) from closed_log where org_id = $1) as no, size
+                from org_head where org_id = $1
+                union all
+                select no, size from closed_log where org_id = $1
+            ) as h using (no)
+            where c.size > h.size or h.size is null",
     },
     Invariant {
         name: "turns",
@@ -246,7 +287,9 @@ pub const INVARIANTS: &[Invariant] = &[
             select format('deed %s', d.seq)
             from deed as d
             left join (
-                select substring(data from '\x22seq\x22:([0-9]+)')::bigint as of
+                select substring(data from '\x22seq\x22:([0-9]+)')::bigint + (
+                    select count(*) << 40 from closed_log as c
+                    where c.org_id = $1 and c.event_seq < event.seq) as of
                 from event where org_id = $1 and kind = 'deed.sealed'
             ) as e on e.of = d.seq
             where d.org_id = $1 and e.of is null

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ledger::{Change, record::Agent};
 use model::{ActionId, CheckId, EventType, OrgId, Timestamp, Verdict};
 use records::{
-    Asked, CallFilter, ChainCheck, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
+    Asked, By, CallFilter, ChainCheck, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
 };
 
 use super::Store;
@@ -112,7 +112,7 @@ async fn deeds_are_found_by_each_filter(store: &dyn Store, seeded: &Seeded) {
         (seeded.began + HOUR + Duration::from_millis(1), 2),
         (seeded.began + HOUR * 24, 6),
     ] {
-        assert_eq!(store.place_at(org, moment).await.unwrap(), place, "{moment}");
+        assert_eq!(store.place_at(org, moment).await.unwrap().as_u64(), place, "{moment}");
     }
 }
 
@@ -125,7 +125,11 @@ async fn deeds_are_opened(store: &dyn Store, seeded: &Seeded) {
     assert_eq!(store.deed(other.org, row.id).await.unwrap(), None, "another org's");
     let about = store.deeds_about(org, seeded.actions[3]).await.unwrap();
     assert_eq!(about.iter().map(|deed| deed.row.seq).collect::<Vec<_>>(), [3]);
-    assert_eq!(store.rows(org, 3, 1).await.unwrap()[0].acting, Some(seeded.agents[0].id));
+    assert_eq!(
+        store.rows(records::OrgLog { org, no: ledger::LogNo::FIRST }, 3, 1).await.unwrap()[0]
+            .acting,
+        Some(seeded.agents[0].id)
+    );
 }
 
 async fn the_history_is_found_by_each_filter(store: &dyn Store, seeded: &Seeded) {
@@ -138,6 +142,7 @@ async fn the_history_is_found_by_each_filter(store: &dyn Store, seeded: &Seeded)
     let cases = [
         (filter(), vec![6, 5, 4, 3, 2, 1]),
         (EntryFilter { agent: Some(seeded.agents[1].id), ..filter() }, vec![5]),
+        (EntryFilter { actor: Some(By::Other("nobody".to_owned())), ..filter() }, vec![]),
         (calls(CallFilter { tool: Some(tool), ..CallFilter::default() }), vec![4, 2]),
         (subject(Subject::Action(seeded.actions[0])), vec![1]),
         (subject(Subject::Other(org.to_string())), vec![6]),
@@ -171,6 +176,7 @@ async fn one_check_of_an_org_is_open_at_a_time(store: &dyn Store, seeded: &Seede
         org,
         created_at: seeded.scribe.now,
         status,
+        log: None,
         from_seq: 0,
         end_seq: 6,
         checkpoint: None,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ledger::{
-    Change, Needs,
+    Change, LogNo, Needs, Place,
     record::{Action, Pruned},
 };
 use model::{DeedId, Timestamp};
@@ -44,20 +44,24 @@ fn pruning(action: &Action, deed: DeedId, at: Timestamp) -> Vec<Change> {
     ]
 }
 
+fn at(seq: u64) -> Place {
+    Place::of(LogNo::FIRST, seq)
+}
+
 async fn a_log_is_read_from_a_place_on(store: &dyn Store) {
     let mut scribe = Scribe::founded(900, store).await;
     let deeds = vec![scribe.deed(None)];
     scribe.append(store, Draft { deeds, ..Draft::default() }).await.unwrap();
     let (action, deed) = sealed(store, &mut scribe).await;
-    let logged = store.logged(scribe.org, 0, 10).await.unwrap();
-    let places: Vec<_> = logged.iter().map(|deed| (deed.seq, deed.action)).collect();
+    let logged = store.logged(scribe.org, at(0), 10).await.unwrap();
+    let places: Vec<_> = logged.iter().map(|deed| (deed.place.seq(), deed.action)).collect();
     assert_eq!(places, [(0, None), (1, Some(action.id))]);
     assert_eq!((logged[1].deed, logged[1].issued_at), (deed, scribe.now));
-    assert_eq!(store.logged(scribe.org, 1, 10).await.unwrap(), logged[1..]);
-    assert_eq!(store.logged(scribe.org, 0, 1).await.unwrap(), logged[..1]);
-    assert!(store.logged(scribe.org, 2, 10).await.unwrap().is_empty());
+    assert_eq!(store.logged(scribe.org, at(1), 10).await.unwrap(), logged[1..]);
+    assert_eq!(store.logged(scribe.org, at(0), 1).await.unwrap(), logged[..1]);
+    assert!(store.logged(scribe.org, at(2), 10).await.unwrap().is_empty());
     let other = Scribe::founded(901, store).await;
-    assert!(store.logged(other.org, 0, 10).await.unwrap().is_empty());
+    assert!(store.logged(other.org, at(0), 10).await.unwrap().is_empty());
 }
 
 async fn what_is_pruned_is_gone_and_its_deeds_stay(store: &dyn Store) {

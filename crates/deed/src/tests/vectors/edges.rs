@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use crypto::ed25519::SigningKey;
 use serde_json::{Value, json};
 
 use super::cases::{Case, Keys, body, edit, envelope, signed};
 use crate::{
-    KeySet, api_form,
+    KeySet, Purpose, SealKey, api_form,
     tests::{
         evidence::evidence,
-        support::{Log, lines, moment, public_keys},
+        support::{Log, hex, lines, moment, public_keys},
     },
 };
 
@@ -22,6 +23,7 @@ pub(super) fn kept(log: &Log) -> Vec<Case> {
     let pretty = serde_json::to_string_pretty(&log.forms[2]).unwrap();
     let spaced = format!("\n{}\n \t\r\n{}\r\n", log.forms[0], log.forms[1]);
     let voided = ended(log, &[("/action/approval/status", json!("voided"))]);
+    let introduced = Keys::Other(KeySet::new(introduced()).unwrap());
     vec![
         Case::valid("a value at the last step of nesting", "signed", fact(json!([[[[[1]]]]]))),
         Case::valid("an empty list at the last step", "signed", fact(json!([[[[[[]]]]]]))),
@@ -30,11 +32,24 @@ pub(super) fn kept(log: &Log) -> Vec<Case> {
         Case::valid("lines in both forms", "chained", mixed),
         Case::valid("an amendment without its deed", "chained", lines(&log.forms[3..5])),
         Case::valid("an approval that was voided", "signed", voided),
+        Case::valid("a key that an older one introduced", "signed", &log.forms[0])
+            .under(introduced),
         Case::valid("the only deed of a log under its checkpoint", "checkpointed", &first.forms[0])
             .knowing(&first.checkpoint()),
         Case::valid("a log beside the checkpoint of none", "chained", log.lines())
             .knowing(&Log::new().checkpoint()),
     ]
+}
+
+/// The published keys, after an older one (RFC 8032, 7.1, test 3) that introduces the first.
+fn introduced() -> Vec<SealKey> {
+    let seed = hex("c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7");
+    let older = SigningKey::from_seed(&seed.try_into().unwrap()).unwrap();
+    let mut keys = public_keys();
+    let since = moment().before(Duration::from_hours(2));
+    keys[0] = keys[0].clone().introduced(&older);
+    keys.insert(0, SealKey::new(*older.public(), Purpose::Deed, since));
+    keys
 }
 
 /// The inputs that are refused.
@@ -159,6 +174,9 @@ fn around(log: &Log) -> Vec<Case> {
     let gone = Keys::Other(KeySet::new(gone).unwrap());
     let only_deeds = Keys::Other(KeySet::new(public_keys()[..1].to_vec()).unwrap());
     let form = evidence(log, &[0, 1], &[]);
+    let set: Value = serde_json::from_str(&KeySet::new(introduced()).unwrap().to_json()).unwrap();
+    let strange = edit(&form, "/keys/keys/1", set["keys"][1].clone());
+    let strange = edit(&strange, "/keys/keys/0", set["keys"][2].clone());
     let lie = [
         ("/amendment/changes/execution/status", json!("unknown")),
         ("/amendment/changes/witness", json!(null)),
@@ -178,6 +196,8 @@ fn around(log: &Log) -> Vec<Case> {
             edit(&form, "/keys", json!({})),
         )
         .under(Keys::None),
+        Case::invalid("evidence whose own key a stranger introduced", &["key"], strange)
+            .under(Keys::None),
         Case::invalid("evidence under keys without the checkpoint's", &["inclusion"], form)
             .under(only_deeds),
     ]

@@ -1,0 +1,117 @@
+//! `log`: lists logs of deeds, and opens a new one in place of one that lost deeds.
+
+use admin::By;
+use deed::{Checkpoint, LogOrigin};
+use model::OrgId;
+use records::{LogHead, OrgLog, Remembered, Standing, judge};
+
+use crate::{
+    checkpoints::Missing,
+    cli::{Log, RecoverLog},
+    core::Core,
+    exit::{Exit, Failure},
+    print,
+    wire_up::{Wired, chain},
+};
+
+pub(super) async fn run(wired: &Wired, what: Log) -> Result<Exit, Failure> {
+    match what {
+        Log::List { org } => list(&wired.core, org).await,
+        Log::Recover(what) => recover(wired, what).await,
+    }
+}
+
+async fn list(core: &Core, org: Option<OrgId>) -> Result<Exit, Failure> {
+    let mut logs = core.records.store().logs().await.map_err(|error| unread(&error))?;
+    logs.retain(|log| org.is_none_or(|org| log.of.org == org));
+    if let (Some(org), []) = (org, logs.as_slice()) {
+        return Err(Failure::usage(format!("there is no org `{org}`")));
+    }
+    logs.sort_by_key(|log| log.of);
+    for log in logs {
+        let stands = match log.standing {
+            Standing::Open => "open".to_owned(),
+            Standing::Closed { at } => format!("closed {at}"),
+        };
+        let OrgLog { org, no } = log.of;
+        print::line(format!("{org}  {}  {}  {} deeds  {stands}", no.get(), log.log, log.size));
+    }
+    Ok(Exit::Ok)
+}
+
+async fn recover(wired: &Wired, what: RecoverLog) -> Result<Exit, Failure> {
+    let RecoverLog { org, reason, known_checkpoint } = what;
+    let core = &wired.core;
+    let before = head(core, org).await?;
+    let given = known_checkpoint.as_deref().map(super::read_text).transpose()?;
+    let known = match given {
+        Some(note) => given_checkpoint(core, &note).await?,
+        None => own_checkpoint(wired, org, before.chain.log()).await?,
+    };
+    let Some(known) = known else {
+        print::line(format!(
+            "{org} needs no new log: its log `{}` with {} deeds holds all that was signed for",
+            before.chain.log(),
+            before.chain.size()
+        ));
+        return Ok(Exit::Usage);
+    };
+    let signed = known.tree.size;
+    let operator = core.admin.in_org(org, By::Operator);
+    let recovered = operator.recover_log(known, reason.as_deref()).await;
+    let recovered = recovered.map_err(|error| super::accounts::failure(&error))?;
+    let (old, size) = (before.chain.log(), before.chain.size());
+    print::line(format!("closed `{old}` with {size} deeds; {signed} were signed for"));
+    let after = head(core, org).await?;
+    let (log, deed) = (after.chain.log(), recovered.deed);
+    print::line(format!("opened `{log}`, deed {deed}; services that run take it up by themselves"));
+    core.ledger.release(org);
+    wired.checkpoints.sign_head(core, org, &after).await?;
+    Ok(Exit::Ok)
+}
+
+async fn head(core: &Core, org: OrgId) -> Result<LogHead, Failure> {
+    let head = core.records.store().head(org).await.map_err(|error| unread(&error))?;
+    head.ok_or_else(|| Failure::usage(format!("there is no org `{org}`")))
+}
+
+/// Returns the checkpoint that somebody kept, if its log does not hold it.
+async fn given_checkpoint(core: &Core, note: &str) -> Result<Option<Checkpoint>, Failure> {
+    let (keys, store) = (core.ledger.sealer().registered(), core.records.store());
+    let known = Checkpoint::open_with(note, &keys)
+        .map_err(|error| Failure::malformed(format!("the known checkpoint: {error}")))?;
+    let logs = store.logs().await.map_err(|error| unread(&error))?;
+    let judged = judge(store, &keys, &logs, &known).await.map_err(|error| unread(&error))?;
+    Ok(match judged {
+        Remembered::Held | Remembered::Told(_) => None,
+        Remembered::Broken { .. } => Some(known),
+    })
+}
+
+/// Returns what this machine signed for that the org's open log does not hold.
+async fn own_checkpoint(
+    wired: &Wired,
+    org: OrgId,
+    open: &LogOrigin,
+) -> Result<Option<Checkpoint>, Failure> {
+    let missing = wired.checkpoints.missing(&wired.core).await?;
+    let mine = || missing.iter().filter(|missing| missing.org == org);
+    match mine().find(|missing| missing.known.log == *open) {
+        Some(Missing { known, .. }) => Ok(Some(known.clone())),
+        None => match mine().next() {
+            // A new log can tell of the loss of the one that it follows, and of no other.
+            Some(Missing { broken, .. }) => {
+                let folder = wired.checkpoints.folder().display();
+                Err(Failure::usage(format!(
+                    "{broken}; no new log can tell of it. Keep its file in `{folder}` as evidence, \
+                     move it away, and start again"
+                )))
+            }
+            None => Ok(None),
+        },
+    }
+}
+
+fn unread(error: &ledger::StoreDown) -> Failure {
+    Failure::internal(format!("the logs of deeds could not be read: {}", chain(error)))
+}
