@@ -94,6 +94,13 @@ impl Words {
 
     /// Changes up to four things that the body says, in ways that keep its shape mostly.
     pub(super) fn reword(&self, body: &mut Value, random: &mut Random) {
+        if let Some(Value::String(text)) =
+            body.get_mut(*random.pick(&["org", "log", "id"])).filter(|_| random.chance(15))
+        {
+            text.pop();
+            text.push(*random.pick(&['0', '7', 'a', 'z']));
+            return;
+        }
         for _ in 0..=random.below(4) {
             let place = (0..50).map(|_| Self::place(body, random)).find(|place| {
                 let Some(value) = body.pointer(place) else { return false };
