@@ -1,128 +1,131 @@
-// The checks of one deed by itself: its bytes, its claims, its signature, its disclosures.
-import { DEED, canonical, digest, fits, fromUtf8, need, pae, parse, unbase64, utf8, verifies, written } from "./formats.mjs";
-import { brokenBy } from "./honesty.mjs";
+// Judges one deed, and several deeds together: the checks that docs/deed-format.md lists first.
+import {
+  DEED, SHAPES, at, digest, fits, isObject, keeps, need, openDisclosure, pae, parseCanonical, signs,
+  spelled, utf8,
+} from "./formats.mjs";
 
-export const CHECKS = (
-  "input type canonical shape honesty key_id form digest key window revoked signature " +
-  "disclosures log sequence prev time unique amends checkpoint root manifest inclusion size"
-).split(" ");
-export const [OPEN, FAILED] = [1, 2];
+const [OPEN, FAILED] = [1, 2];
 
-/** What did not pass, by check: whether it is open or failed, and why; and the deeds as read. */
-export class Checks {
-  found = new Map();
+/** The checks that did not pass, each open or failed; and how much was shown, the grade. */
+class Report extends Map {
   grade = 0;
-  deeds = [];
 
-  note(check, status, why) {
-    if (status > (this.found.get(check)?.status ?? 0)) this.found.set(check, { status, why });
-    return undefined;
+  open(check) {
+    if (!this.has(check)) this.set(check, OPEN);
   }
 
-  ensure(check, holds, why) {
-    if (!holds) this.note(check, FAILED, why);
-    return holds;
+  judge(checks) {
+    for (const [check, holds] of Object.entries(checks)) if (!holds) this.set(check, FAILED);
   }
 
-  /** Returns what the work does; whatever goes wrong in it fails the check. */
-  async attempt(check, work) {
+  /** Returns what the work comes to; what is not as it should be fails the check. */
+  async check(name, work) {
     try {
       return await work();
-    } catch (error) {
-      return this.note(check, FAILED, error.message);
+    } catch {
+      this.set(name, FAILED);
+      return undefined;
     }
   }
-
-  shown(grade) {
-    this.grade = Math.max(this.grade, grade);
-  }
 }
 
-export function frame({ payload, payloadType, signatures }) {
-  need(signatures.length === 1, "expected one signature");
-  const [{ keyid, sig }] = signatures;
-  return { type: payloadType, payload: unbase64(payload), kid: keyid, signature: unbase64(sig), open: [] };
-}
-
-/** Returns the body, or nothing when it cannot be read. */
-async function readBody(payload, checks) {
-  const read = await checks.attempt("canonical", () => {
-    need(payload.length <= 16384, "longer than 16 KiB");
-    const text = fromUtf8(payload);
-    const value = parse(text);
-    need(canonical(value) === text, "not in its RFC 8785 form");
-    return { value };
+/** Returns the body of a deed, or nothing when it cannot be read. */
+async function readBody(payload, report) {
+  const read = await report.check("canonical", () => {
+    need(payload.length <= 16384);
+    return { body: parseCanonical(payload) };
   });
   if (!read) return undefined;
-  const body = read.value ?? {};
-  const known = { format: ["service.deed.v1"], kind: ["action", "admin", "amendment"] };
-  for (const name of ["format", "kind"]) {
-    if (typeof body[name] !== "string" || known[name].includes(body[name])) continue;
-    return checks.note("shape", OPEN, `\`${name}\` is not known to this version`);
-  }
-  const { [body.kind]: content, ...every } = body;
-  let fit = fits("@every", every) && fits(`@${body.kind}`, content);
-  if (fit && body.kind === "action") {
-    const { status, execution, witness } = content;
-    const ran = status === "executed" || status === "failed";
-    fit = ran === (execution !== null) && ran === (witness !== null);
-    fit &&= !ran || (execution.status === "failed") === (status === "failed");
-  }
-  return checks.ensure("shape", fit, "a member is missing, unknown or malformed") ? body : undefined;
+  const body = isObject(read.body) ? read.body : {};
+  const later = (name) =>
+    typeof body[name] === "string" && !fits(SHAPES.every[name], body[name]);
+  if (later("format") || later("kind")) return report.open("shape");
+  const shape = { ...SHAPES.every, [body.kind]: `@${body.kind}` };
+  const fit = fits(shape, body) && (body.kind !== "action" || keeps("ending", body.action));
+  report.judge({ shape: fit });
+  return fit ? body : undefined;
 }
 
-/** Returns the deed's body with its digest, or nothing when it cannot be read. */
-export async function checkDeed(item, keys, take, checks) {
-  checks.ensure("type", item.type === DEED, "not the payload type of a deed");
-  const body = await readBody(item.payload, checks);
+/** Returns whether the body keeps the honesty rules; what compares values stands here. */
+function isHonest({ kind, subject, actor, seq, ...body }) {
+  const content = body[kind];
+  if (kind === "admin") return utf8(spelled(content.data)).length <= 4096;
+  if (kind === "amendment") {
+    const earlier = content.amends.seq < seq;
+    return earlier && keeps(kind, content) && keeps("run", content.changes);
+  }
+  const own = actor.type === "agent" && subject.type === "action" && subject.id === content.id;
+  return own && keeps(kind, content) && keeps("run", content);
+}
+
+/** Judges one deed and returns its body with its digest, or nothing when it cannot be read. */
+async function checkDeed({ kind, payload, kid, signature, form }, keys, report) {
+  report.judge({ type: kind === DEED });
+  const body = await readBody(payload, report);
   if (!body) return undefined;
-  const rules = brokenBy(body);
-  checks.ensure("honesty", rules.length === 0, rules.join(", "));
-  checks.ensure("key_id", item.kid === body.key_id, "the frame names another key");
-  const own = await digest(item.payload);
-  if (item.form) {
-    const { id, kind, body: shown, log } = item.form;
-    checks.ensure("digest", item.form.digest === own, "`digest` is not the payload's");
+  const deed = { ...body, digest: await digest(payload) };
+  report.judge({ honesty: isHonest(body), key_id: kid === body.key_id });
+  if (form) {
     const told = [body.id, body.kind, body, { origin: body.log, index: body.seq }];
-    const same = written([id, kind, shown, log]) === written(told);
-    checks.ensure("form", same, "what stands beside the payload says another thing");
+    const same = spelled([form.id, form.kind, form.body, form.log]) === spelled(told);
+    report.judge({ form: same, digest: form.digest === deed.digest });
+    await checkDisclosures(deed, form.disclosures, report);
   }
-  const open = item.open.length > 0 ? item.open : take(body.id);
-  await checks.attempt("disclosures", () => checkDisclosures(body, open));
   const key = keys?.get(body.key_id);
-  if (!key) {
-    checks.note("key", OPEN, "the key is not among those that were given");
-  } else {
+  if (key) {
     const why = refuses(key, body.issued_at);
-    checks.ensure(why === "revoked" ? "revoked" : "window", !why, `the key is ${why}`);
-    await checks.attempt("signature", async () => {
-      need(await verifies(key.point, pae(item.type, item.payload), item.signature), "wrong signature");
-    });
+    report.judge({ revoked: why !== "revoked", window: why !== "window" });
+    report.judge({ signature: await signs(key, pae(kind, payload), signature) });
+  } else {
+    report.open("key");
   }
-  const deed = { ...body, digest: own };
-  checks.deeds.push(deed);
   return deed;
 }
 
-/** Returns why the key does not count for a deed of this time, if it does not. */
-export function refuses(key, at) {
-  if (key.purpose !== "deed") return "for something else";
-  if (key.revoked_at) return "revoked";
+/** Returns the check that fails where the key does not count for a deed of this time. */
+function refuses(key, at) {
+  if (key.purpose === "deed" && key.revoked_at) return "revoked";
   const inTime = key.activated_at <= at && !(key.retired_at && at >= key.retired_at);
-  return inTime ? null : "not in its time";
+  return key.purpose === "deed" && inTime ? null : "window";
 }
 
-async function checkDisclosures(body, texts) {
-  const opened = new Set();
-  for (const base64 of texts) {
-    const raw = unbase64(base64);
-    const [, salt, path, value] = fromUtf8(raw).match(/^\["([^"]*)","([a-z0-9_.]+)",(.+)\]$/su) ?? [];
-    need(salt && unbase64(salt, true).length === 32, "no disclosure");
-    const inner = (place, name) => (place && Object.hasOwn(place, name) ? place[name] : undefined);
-    const place = path.split(".").reduce(inner, body);
-    const commitment = { commit: await digest(raw), size: utf8(value).length };
-    need(place && written(place) === written(commitment), `not committed to at \`${path}\``);
-    need(!opened.has(path), "disclosed twice");
-    opened.add(path);
-  }
+/** Judges whether each opens the commitment at its place, and no place is opened twice. */
+function checkDisclosures(deed, texts, report) {
+  return report.check("disclosures", async () => {
+    const opened = await Promise.all(texts.map(openDisclosure));
+    need(new Map(opened).size === opened.length);
+    for (const [path, commitment] of opened) {
+      need(spelled(at(deed, path.split("."))) === spelled(commitment));
+    }
+  });
 }
+
+/** Judges deeds of one log, whether they follow each other or not. */
+async function checkTogether(deeds, report) {
+  const differ = (of) => new Set(deeds.map(of)).size;
+  const times = deeds.map((deed) => deed.issued_at);
+  report.judge({
+    log: differ((deed) => `${deed.log} ${deed.org}`) === 1,
+    time: spelled(times) === spelled([...times].sort()),
+    unique: differ((deed) => deed.id) === deeds.length,
+  });
+  const [before, views] = [new Map(), new Map()];
+  await report.check("amends", () => {
+    for (const deed of deeds) {
+      const { action, amendment, seq } = deed;
+      if (action?.execution) views.set(seq, action);
+      const first = before.get(amendment?.amends.seq);
+      if (first) {
+        const told = { id: first.id, digest: first.digest, seq: first.seq };
+        need(spelled(amendment.amends) === spelled(told) && views.has(first.seq));
+        need(spelled(deed.subject) === spelled(first.subject));
+        const changes = Object.entries(amendment.changes).filter(([, value]) => value);
+        views.set(first.seq, { ...views.get(first.seq), ...Object.fromEntries(changes) });
+        need(keeps("run", views.get(first.seq)));
+      }
+      before.set(seq, deed);
+    }
+  });
+}
+
+export { Report, checkDeed, checkDisclosures, checkTogether, refuses };

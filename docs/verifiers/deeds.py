@@ -1,121 +1,107 @@
-"""The checks of one deed by itself: its bytes, its claims, its signature, its disclosures."""
-import json, re
-import honesty
-from formats import DEED, canonical, digest, fits, need, pae, parse, unbase64, verifies
+"""Judges one deed, and several deeds together: the checks that docs/deed-format.md lists first."""
+import contextlib
+from formats import (DEED, SHAPES, at, digest, fits, keeps, need, open_disclosure, pae,
+                     parse_canonical, signs, spelled)
 
-CHECKS = ("input type canonical shape honesty key_id form digest key window revoked signature "
-          "disclosures log sequence prev time unique amends checkpoint root manifest inclusion "
-          "size").split()
 OPEN, FAILED = 1, 2
 
+class Report(dict):
+    """The checks that did not pass, each open or failed; and how much was shown, the grade."""
+    grade = 0
 
-class Checks:
-    """What did not pass, by check: whether it is open or failed, and why."""
+    def judge(self, **checks):
+        self.update((name, FAILED) for name, holds in checks.items() if not holds)
 
-    def __init__(self):
-        self.found, self.grade = {}, 0
-
-    def note(self, check, status, why):
-        if status > self.found.get(check, (0, ""))[0]:
-            self.found[check] = (status, why)
-
-    def ensure(self, check, holds, why=""):
-        if not holds:
-            self.note(check, FAILED, why)
-        return holds
-
-    def attempt(self, check, work):
-        """Returns what the work does; a ValueError of it is what fails the check."""
+    @contextlib.contextmanager
+    def check(self, name):
+        """Fails the check, and ends the block, at what is not as it should be."""
         try:
-            return work()
-        except (ValueError, TypeError, IndexError) as error:
-            self.note(check, FAILED, str(error))
+            yield
+        except (ValueError, IndexError, RecursionError):
+            self[name] = FAILED
 
-    def shown(self, grade):
-        self.grade = max(self.grade, grade)
+def read_body(payload, report):
+    """Returns the body of a deed, or None when it cannot be read."""
+    with report.check("canonical"):
+        need(len(payload) <= 16384)
+        body = parse_canonical(payload)
+        known = body if isinstance(body, dict) else {}
+        for name in ("format", "kind"):
+            if isinstance(known.get(name), str) and not fits(SHAPES["every"][name], known[name]):
+                report.setdefault("shape", OPEN)
+                return None
+        kind = str(known.get("kind"))
+        fit = fits({**SHAPES["every"], kind: f"@{kind}"}, body)
+        fit = fit and (kind != "action" or keeps("ending", body["action"]))
+        report.judge(shape=fit)
+        return body if fit else None
 
+def is_honest(body):
+    """Returns whether the body keeps the honesty rules; what compares values stands here."""
+    kind, content = body["kind"], body[body["kind"]]
+    if kind == "admin":
+        return len(spelled(content["data"]).encode()) <= 4096
+    if kind == "amendment":
+        earlier = content["amends"]["seq"] < body["seq"]
+        return earlier and keeps(kind, content) and keeps("run", content["changes"])
+    own = body["subject"] == {"type": "action", "id": content["id"]}
+    return (own and body["actor"]["type"] == "agent" and keeps(kind, content)
+            and keeps("run", content))
 
-def frame(envelope):
-    need(len(envelope["signatures"]) == 1, "expected one signature")
-    signature = envelope["signatures"][0]
-    return {"type": envelope["payloadType"], "payload": unbase64(envelope["payload"]), "form": None,
-            "kid": signature["keyid"], "signature": unbase64(signature["sig"]), "open": []}
-
-
-def read_body(payload, checks):
-    """Returns the body, or None when it cannot be read."""
-    def strict():
-        need(len(payload) <= 16384, "longer than 16 KiB")
-        value = parse(payload.decode())
-        need(canonical(value) == payload, "not in its RFC 8785 form")
-        return [value]
-    read = checks.attempt("canonical", strict)
-    if not read:
-        return None
-    body = read[0] if isinstance(read[0], dict) else {}
-    for name, known in (("format", ["service.deed.v1"]), ("kind", ["action", "admin", "amendment"])):
-        if isinstance(body.get(name), str) and body[name] not in known:
-            return checks.note("shape", OPEN, f"`{name}` is not known to this version")
-    kind = body.get("kind")
-    every = {name: body[name] for name in body if name != kind}
-    fit = isinstance(kind, str) and fits("@every", every) and fits("@" + kind, body.get(kind))
-    if fit and kind == "action":
-        action = body[kind]
-        ran, run = action["status"] in ("executed", "failed"), action["execution"]
-        fit = ran == (run is not None) == (action["witness"] is not None)
-        fit = fit and (not ran or (run["status"] == "failed") == (action["status"] == "failed"))
-    return body if checks.ensure("shape", fit, "a member is missing, unknown or malformed") else None
-
-
-def check_deed(item, keys, take, checks):
-    """Returns the deed's body with its digest under `digest`, or None when it cannot be read."""
-    checks.ensure("type", item["type"] == DEED, "not the payload type of a deed")
-    body = read_body(item["payload"], checks)
+def check_deed(framed, keys, report):
+    """Judges one deed and returns its body with its digest, or None when it cannot be read."""
+    kind, payload, kid, signature, form = framed
+    report.judge(type=kind == DEED)
+    body = read_body(payload, report)
     if body is None:
         return None
-    broken = [rule for rule, holds in honesty.rules(body) if not holds]
-    checks.ensure("honesty", not broken, ", ".join(broken))
-    checks.ensure("key_id", item["kid"] == body["key_id"], "the frame names another key")
-    form, own = item["form"], digest(item["payload"])
+    deed = {**body, "digest": digest(payload)}
+    report.judge(honesty=is_honest(body), key_id=kid == body["key_id"])
     if form:
-        checks.ensure("digest", form["digest"] == own, "`digest` is not the payload's")
-        shown = [form["id"], form["kind"], form["body"], form["log"]]
-        told = [body["id"], body["kind"], body, {"origin": body["log"], "index": body["seq"]}]
-        same = json.dumps(shown, sort_keys=True) == json.dumps(told, sort_keys=True)
-        checks.ensure("form", same, "what stands beside the payload says another thing")
-    checks.attempt("disclosures", lambda: check_disclosures(body, item["open"] or take(body["id"])))
+        told = {"id": body["id"], "kind": body["kind"], "body": body,
+                "log": {"origin": body["log"], "index": body["seq"]}}
+        same = spelled({name: form[name] for name in told}) == spelled(told)
+        report.judge(form=same, digest=form["digest"] == deed["digest"])
+        check_disclosures(deed, form["disclosures"], report)
     key = (keys or {}).get(body["key_id"])
     if key is None:
-        checks.note("key", OPEN, "the key is not among those that were given")
+        report.setdefault("key", OPEN)
     else:
         why = refuses(key, body["issued_at"])
-        checks.ensure("revoked" if why == "revoked" else "window", not why, f"the key is {why}")
-        checks.ensure("signature", verifies(
-            key["point"], pae(item["type"], item["payload"]), item["signature"]), "wrong signature")
-    return {**body, "digest": own}
-
+        report.judge(revoked=why != "revoked", window=why != "window",
+                     signature=signs(key, pae(kind, payload), signature))
+    return deed
 
 def refuses(key, at):
-    """Returns why the key does not count for a deed of this time, if it does not."""
-    if key["purpose"] != "deed":
-        return "for something else"
-    if key["revoked_at"]:
+    """Returns the check that fails where the key does not count for a deed of this time."""
+    if key["purpose"] == "deed" and key["revoked_at"]:
         return "revoked"
     in_time = key["activated_at"] <= at and not (key["retired_at"] and at >= key["retired_at"])
-    return None if in_time else "not in its time"
+    return None if key["purpose"] == "deed" and in_time else "window"
 
+def check_disclosures(deed, texts, report):
+    """Judges whether each opens the commitment at its place, and no place is opened twice."""
+    with report.check("disclosures"):
+        opened = [open_disclosure(text) for text in texts]
+        need(len(dict(opened)) == len(opened))
+        for path, commitment in opened:
+            need(spelled(at(deed, path.split("."))) == spelled(commitment))
 
-def check_disclosures(body, texts):
-    opened = set()
-    for text in texts:
-        raw = unbase64(text)
-        parts = re.fullmatch(r'\["([^"]*)","([a-z0-9_.]+)",(.+)\]', raw.decode(), re.DOTALL)
-        need(parts and len(unbase64(parts[1], b"-_", "=")) == 32, "no disclosure")
-        place = body
-        for name in parts[2].split("."):
-            place = place[int(name)] if isinstance(place, list) else (
-                place.get(name) if isinstance(place, dict) else None)
-        commitment = {"commit": digest(raw), "size": len(parts[3].encode())}
-        need(place == commitment, f"the deed does not commit to this at `{parts[2]}`")
-        need(parts[2] not in opened, "disclosed twice")
-        opened.add(parts[2])
+def check_together(deeds, report):
+    """Judges deeds of one log, whether they follow each other or not."""
+    times, ids, before, views = [d["issued_at"] for d in deeds], {d["id"] for d in deeds}, {}, {}
+    report.judge(log=len({(deed["log"], deed["org"]) for deed in deeds}) == 1,
+                 time=times == sorted(times), unique=len(ids) == len(deeds))
+    with report.check("amends"):
+        for deed in deeds:
+            if deed["kind"] == "action" and deed["action"]["execution"]:
+                views[deed["seq"]] = deed["action"]
+            content = deed[deed["kind"]]
+            first = before.get(content["amends"]["seq"]) if deed["kind"] == "amendment" else None
+            if first:
+                need(content["amends"] == {name: first[name] for name in ("id", "digest", "seq")})
+                need(deed["subject"] == first["subject"] and first["seq"] in views)
+                changes = {name: value for name, value in content["changes"].items() if value}
+                views[first["seq"]] = {**views[first["seq"]], **changes}
+                need(keeps("run", views[first["seq"]]))
+            before[deed["seq"]] = deed

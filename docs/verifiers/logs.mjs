@@ -1,142 +1,186 @@
-// The checks of several deeds: as a part of their log, and as a file of evidence.
-import { FAILED, OPEN, checkDeed, frame, refuses } from "./deeds.mjs";
-import { EVIDENCE, canonical, digest, fits, fromDigest, fromUtf8, hex, need, openCheckpoint, pae, parse, readKeys, unbase64, utf8, verifies, written } from "./formats.mjs";
-import { brokenByRun } from "./honesty.mjs";
-import { climb, grow, leaf, rootOf } from "./tree.mjs";
+// Judges logs and files of evidence: the tree of RFC 6962, checkpoints, lists and proofs.
+import { checkDeed, checkDisclosures, checkTogether, refuses } from "./deeds.mjs";
+import {
+  EVIDENCE, MAX, digest, fits, frame, hex, need, pae, parseCanonical, readKeys, sha256, signs,
+  spelled, unbase64, unhex, utf8,
+} from "./formats.mjs";
 
-const pairsOf = (deeds) => deeds.slice(1).map((deed, place) => [deeds[place], deed]);
-
-/** The checks of deeds of one log that need not follow each other. */
-async function checkTogether(deeds, checks) {
-  const inTime = pairsOf(deeds).every(([before, after]) => before.issued_at <= after.issued_at);
-  checks.ensure("log", new Set(deeds.map((deed) => `${deed.log} ${deed.org}`)).size === 1, "two logs");
-  checks.ensure("time", inTime, "a deed is issued before the one before it");
-  checks.ensure("unique", new Set(deeds.map((deed) => deed.id)).size === deeds.length, "an id twice");
-  await checks.attempt("amends", () => checkAmendments(deeds));
-}
-
-function checkAmendments(deeds) {
-  const [before, views] = [new Map(), new Map()];
-  for (const deed of deeds) {
-    const { action, amendment } = deed;
-    if (action?.execution) views.set(deed.seq, [action.execution, action.witness]);
-    const first = before.get(amendment?.amends.seq);
-    if (first) {
-      const { amends, changes } = amendment;
-      const same = amends.id === first.id && amends.digest === first.digest;
-      need(same && written(deed.subject) === written(first.subject), "it names another deed");
-      need(views.has(first.seq), "that action did not run");
-      const [execution, witness] = views.get(first.seq);
-      const view = [changes.execution ?? execution, changes.witness ?? witness];
-      need(brokenByRun(...view).length === 0, "what it leaves is dishonest");
-      views.set(first.seq, view);
-    }
-    before.set(deed.seq, deed);
-  }
-}
-
-/** The checks of deeds as a part of their log. */
-export async function checkLog(deeds, { keys, note, size }, checks) {
-  checks.shown(deeds.length > 1 ? 2 : 1);
-  const [first, pairs] = [deeds[0], pairsOf(deeds)];
+/** Judges deeds as a part of their log, in its order. */
+async function checkLog(deeds, { keys, note, size }, report) {
+  report.grade = deeds.length > 1 ? 2 : 1;
+  const first = deeds[0];
   const genesis = await digest(utf8(`service.deed.genesis.v1\n${first.log}\n`));
-  checks.ensure("prev", first.seq > 0 || first.prev === genesis, "no genesis digest");
-  checks.ensure("prev", pairs.every(([a, b]) => b.prev === a.digest), "a link is broken");
-  checks.ensure("sequence", pairs.every(([a, b]) => b.seq === a.seq + 1), "a gap");
-  await checkTogether(deeds, checks);
-  checks.ensure("size", [null, deeds.at(-1).seq + 1].includes(size), "another number of deeds");
-  const known = note === null ? undefined : await openKnown(note, keys, checks);
-  if (!known) return;
-  if (first.log !== known.origin) return checks.note("root", FAILED, "the checkpoint is of another log");
-  if (first.seq > 0 || (deeds.length === 1 && known.size !== 1)) {
-    return checks.note("root", OPEN, "the checkpoint needs the log from its first deed on");
-  }
-  const leaves = await Promise.all(deeds.slice(0, known.size).map((deed) => leaf(deed.digest)));
-  const same = deeds.length >= known.size && hex(await rootOf(leaves)) === known.root;
-  if (checks.ensure("root", same, "another root, or a tail that was cut") && known.size > 0) checks.shown(3);
-}
-
-function openKnown(note, keys, checks) {
-  if (keys === null) return checks.note("checkpoint", OPEN, "no keys were given");
-  return checks.attempt("checkpoint", () => openCheckpoint(note, keys));
-}
-
-/** The checks of a file of evidence. */
-export async function checkEvidence(file, items, trust, checks) {
-  const keys = trust.keys ?? (await checks.attempt("key", () => readKeys(file.keys)));
-  if (!keys) return;
-  if (!trust.keys) checks.note("key", OPEN, "no keys were given, and the file's own prove nothing");
-  const opened = [...file.disclosures];
-  const take = (id) => {
-    const place = opened.findIndex((entry) => entry.deed === id);
-    return place < 0 ? [] : opened.splice(place, 1)[0].disclosures;
-  };
-  const deeds = [];
-  for (const item of items) deeds.push(await checkDeed(item, keys, take, checks));
-  checks.ensure("disclosures", opened.length === 0, "what opens a deed that is not here");
-  if (deeds.includes(undefined)) return;
-  checks.shown(1);
-  await checkTogether(deeds, checks);
-  const told = await checkList(file, deeds, keys, checks);
-  if (!told) return;
-  const asOf = { origin: told.log, size: told.as_of.size, root: told.as_of.root.slice(7) };
-  await checks.attempt("inclusion", () => checkProofs(file, deeds, keys, asOf));
-  checks.ensure("size", [null, asOf.size].includes(trust.size), "another number of deeds");
-  const known = trust.note === null ? undefined : await openKnown(trust.note, trust.keys, checks);
-  if (!known) return;
-  const path = file.consistency.find((entry) => entry.from === known.size)?.path;
-  if (!path && known.size !== asOf.size) return checks.note("root", OPEN, "no proof from the known checkpoint");
-  await checks.attempt("root", async () => {
-    need(known.origin === asOf.origin && known.size > 0 && known.size <= asOf.size, "another log, or later");
-    const oldRoot = fromDigest(`sha256:${known.root}`);
-    const [before, now] = await grow(known.size, asOf.size, (path ?? []).map(fromDigest), oldRoot);
-    need(hex(before) === known.root && hex(now) === asOf.root, "it did not grow from the known one");
-    checks.shown(3);
+  const before = [first.seq > 0 ? first.prev : genesis, ...deeds.map((deed) => deed.digest)];
+  report.judge({
+    sequence: deeds.every((deed, place) => deed.seq === first.seq + place),
+    prev: deeds.every((deed, place) => deed.prev === before[place]),
+    size: [null, deeds.at(-1).seq + 1].includes(size),
   });
+  await checkTogether(deeds, report);
+  const known = await openKnown(keys, note, report);
+  if (!known) return;
+  const part = first.seq > 0 || (deeds.length === 1 && known.size !== 1);
+  if (known.origin === first.log && part) return report.open("root");
+  const leaves = await Promise.all(deeds.slice(0, known.size).map((deed) => leaf(deed.digest)));
+  const whole = { origin: first.log, size: leaves.length, root: hex(await rootOf(leaves)) };
+  report.judge({ root: spelled(whole) === spelled(known) });
+  if (known.size > 0) report.grade = 3;
+}
+
+/** Returns what the known checkpoint says, if there is one that counts. */
+async function openKnown(keys, note, report) {
+  if (note === null) return undefined;
+  if (keys === null) return report.open("checkpoint");
+  return report.check("checkpoint", () => openCheckpoint(note, keys));
+}
+
+/** Judges the deeds of a file of evidence, its signed list and its proofs. */
+async function checkEvidence(file, frames, trust, report) {
+  if (!trust.keys) report.open("key");
+  const keys = trust.keys ?? (await report.check("key", () => readKeys(file.keys)));
+  const deeds = [];
+  if (!keys) return deeds;
+  for (const each of frames) deeds.push(await checkDeed(each, keys, report));
+  const left = [...file.disclosures];
+  for (const deed of deeds.filter(Boolean)) {
+    const place = left.findIndex((entry) => entry.deed === deed.id);
+    const [own] = place < 0 ? [] : left.splice(place, 1);
+    await checkDisclosures(deed, own?.disclosures ?? [], report);
+  }
+  report.judge({ disclosures: left.length === 0 });
+  if (!deeds.includes(undefined)) {
+    report.grade = 1;
+    await checkTogether(deeds, report);
+    const told = await checkList(file.manifest, deeds, keys, report);
+    if (told) await checkTree({ file, told, deeds, keys }, trust, report);
+  }
+  return deeds;
+}
+
+/** Judges the proofs that the deeds, and the known checkpoint, are in the list's tree. */
+async function checkTree({ file, told, deeds, keys }, trust, report) {
+  const asOf = { origin: told.log, size: told.as_of.size, root: told.as_of.root.slice(7) };
+  report.judge({ size: [null, asOf.size].includes(trust.size) });
+  await report.check("inclusion", async () => {
+    need(file.proofs.length === deeds.length);
+    for (const [place, deed] of deeds.entries()) {
+      await checkProof(deed, file.proofs[place], asOf, keys);
+    }
+  });
+  const known = await openKnown(trust.keys, trust.note, report);
+  if (!known) return;
+  const entry = file.consistency.find(({ from }) => from === known.size);
+  if (!entry && known.size !== asOf.size) return report.open("root");
+  await report.check("root", async () => {
+    need(known.origin === asOf.origin && known.size > 0 && known.size <= asOf.size);
+    await grew(known, asOf, (entry?.path ?? []).map((text) => unhex(text.slice(7))));
+    report.grade = 3;
+  });
+}
+
+/** Refuses a proof that does not lead from the deed to the root of the list's checkpoint. */
+async function checkProof(deed, text, asOf, keys) {
+  const gap = text.indexOf("\n\n");
+  const [name, index, ...path] = text.slice(0, gap).split("\n");
+  need(gap > 0 && name === "c2sp.org/tlog-proof@v1" && index === `index ${deed.seq}`);
+  const hashes = path.map((line) => unbase64(line));
+  need(hashes.length <= 63 && hashes.every((hash) => hash.length === 32));
+  need(spelled(await openCheckpoint(text.slice(gap + 2), keys)) === spelled(asOf));
+  const [, root] = await climb(await leaf(deed.digest), deed.seq, asOf.size - 1, hashes);
+  need(root === asOf.root);
 }
 
 /** Returns the signed list if it names exactly these deeds. */
-async function checkList(file, deeds, keys, checks) {
-  const read = await checks.attempt("manifest", () => {
-    const item = frame(file.manifest);
-    const text = fromUtf8(item.payload);
-    const told = parse(text);
-    need(fits("@manifest", told) && canonical(told) === text, "no list");
-    return { item, told };
+async function checkList(manifest, deeds, keys, report) {
+  const read = await report.check("manifest", () => {
+    const framed = frame(manifest);
+    const told = parseCanonical(framed.payload);
+    need(fits("@manifest", told));
+    return { ...framed, told, key: keys.get(told.key_id) };
   });
-  if (!read) return undefined;
-  const { item, told } = read;
-  const key = keys.get(told.key_id);
-  if (!key) return checks.note("manifest", OPEN, "the list's key is not among those that were given");
-  return checks.attempt("manifest", async () => {
-    need(item.type === EVIDENCE && item.kid === told.key_id, "of another type or key");
-    need(!refuses(key, told.issued_at), "the key does not count");
-    need(await verifies(key.point, pae(item.type, item.payload), item.signature), "not signed");
+  if (!read?.key) return read && report.open("manifest");
+  const { kind, payload, kid, signature, told, key } = read;
+  return report.check("manifest", async () => {
+    need(kind === EVIDENCE && kid === told.key_id && !refuses(key, told.issued_at));
+    need(await signs(key, pae(kind, payload), signature));
     const here = deeds.map(({ id, seq, digest }) => ({ id, seq, digest }));
-    need(written(told.deeds) === written(here), "it names other deeds");
-    const inOrder = pairsOf(deeds).every(([a, b]) => a.seq <= b.seq) && deeds.at(-1).seq < told.as_of.size;
-    need(inOrder, "not in the order of the log");
-    need(deeds.every((deed) => deed.log === told.log && deed.org === told.org), "of another log");
-    const amendments = deeds.filter((deed) => deed.amendment).map((deed) => deed.amendment);
-    const places = new Set(amendments.map(({ amends, n }) => `${amends.id} ${n}`));
-    const complete = amendments.every(({ amends, n }) => n <= 1 || places.has(`${amends.id} ${n - 1}`));
-    need(complete, "an amendment is left out");
+    need(spelled(told.deeds) === spelled(here));
+    const places = [...deeds.map((deed) => deed.seq), told.as_of.size - 1];
+    need(places.every((place, index) => index === 0 || places[index - 1] <= place));
+    need(deeds.every((deed) => deed.log === told.log && deed.org === told.org));
+    const amendments = deeds.flatMap((deed) => deed.amendment ?? []);
+    const counted = new Set(amendments.map(({ amends, n }) => `${amends.id} ${n}`));
+    need(amendments.every(({ amends, n }) => n <= 1 || counted.has(`${amends.id} ${n - 1}`)));
     return told;
   });
 }
 
-async function checkProofs(file, deeds, keys, asOf) {
-  need(file.proofs.length === deeds.length, "expected one proof for each deed");
-  for (const [place, deed] of deeds.entries()) {
-    const text = file.proofs[place];
-    const gap = text.indexOf("\n\n");
-    const [name, index, ...path] = text.slice(0, gap).split("\n");
-    need(gap > 0 && name === "c2sp.org/tlog-proof@v1" && index === `index ${deed.seq}`, "no such proof");
-    const hashes = path.map((line) => unbase64(line));
-    need(hashes.length <= 63 && hashes.every((hash) => hash.length === 32), "no path");
-    const signed = await openCheckpoint(text.slice(gap + 2), keys);
-    need(written(signed) === written(asOf), "the proof is of another tree than the list");
-    const root = await climb(await leaf(deed.digest), deed.seq, asOf.size, hashes);
-    need(hex(root) === asOf.root, "the proof does not lead to the root");
+/** Returns origin, size and root of a checkpoint that a known key signed and none wrongly. */
+async function openCheckpoint(note, keys) {
+  const gap = note.lastIndexOf("\n\n");
+  const [text, lines] = [note.slice(0, gap + 1), note.slice(gap + 2).split("\n")];
+  need(gap >= 0 && lines.pop() === "" && lines.length >= 1 && lines.length <= 32);
+  need(utf8(note).length <= 65536 && !/[\0-\t\v-\x1f]/.test(note));
+  const [origin, size, root, end, ...rest] = text.split("\n");
+  need(end === "" && rest.length === 0 && fits("@log", origin) && /^(0|[1-9]\d*)$/.test(size));
+  need(Number(size) <= MAX && unbase64(root).length === 32);
+  let known = false;
+  for (const line of lines) {
+    const parts = line.match(/^\u2014 ([^\p{White_Space}\p{Cc}+]+) (\S+)$/u);
+    need(parts && unbase64(parts[2]).length > 4);
+    const stamp = unbase64(parts[2]);
+    for (const key of keys.values()) {
+      const named = (await sha256(utf8(`${origin}\n\x01`), key.point)).slice(0, 4);
+      const counts = key.purpose === "checkpoint" && key.revoked_at === null;
+      if (!counts || parts[1] !== origin || hex(named) !== hex(stamp.slice(0, 4))) continue;
+      need(await signs(key, utf8(text), stamp.slice(4)));
+      known = true;
+    }
   }
+  need(known);
+  return { origin, size: Number(size), root: hex(unbase64(root)) };
 }
+
+const node = (left, right) => sha256([1], left, right);
+const leaf = (digest) => sha256([0], unhex(digest.slice(7)));
+const half = (number) => Math.floor(number / 2);
+
+/** Returns the root of the tree over these leaves. */
+async function rootOf(leaves) {
+  if (leaves.length < 2) return leaves[0] ?? sha256();
+  let left = 1;
+  while (left * 2 < leaves.length) left *= 2;
+  return node(await rootOf(leaves.slice(0, left)), await rootOf(leaves.slice(left)));
+}
+
+/** Returns the roots of the older tree and the whole one that the path leads to (RFC 9162). */
+async function climb(start, place, last, path) {
+  let [older, whole] = [start, start];
+  for (const sibling of path) {
+    need(last > 0);
+    if (place % 2 === 1 || place === last) {
+      [older, whole] = [await node(sibling, older), await node(sibling, whole)];
+      for (; place % 2 === 0 && place > 0; last = half(last)) place = half(place);
+    } else {
+      whole = await node(whole, sibling);
+    }
+    [place, last] = [half(place), half(last)];
+  }
+  need(last === 0);
+  return [hex(older), hex(whole)];
+}
+
+/** Refuses a path that does not show that the old tree is the beginning of the other. */
+async function grew(old, whole, path) {
+  if (old.size === whole.size) return need(path.length === 0 && old.root === whole.root);
+  let [start, place, last] = [unhex(old.root), old.size - 1, whole.size - 1];
+  for (; place % 2 === 1; last = half(last)) place = half(place);
+  if (place > 0) {
+    // The old size is no power of two: the path begins with the old tree's last full subtree.
+    need(path.length > 0);
+    [start, ...path] = path;
+  }
+  need(spelled(await climb(start, place, last, path)) === spelled([old.root, whole.root]));
+}
+
+export { checkEvidence, checkLog };

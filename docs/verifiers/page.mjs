@@ -1,4 +1,4 @@
-// Writes index.html: page.html with the verifier inside, so that the page works from a disk.
+// Writes index.html: page.html with the verifier and its tables inside, which works from a disk.
 //
 //     node page.mjs            writes it
 //     node page.mjs --check    only tells whether it is as it would be written
@@ -6,16 +6,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 const at = (name) => new URL(name, import.meta.url);
 const read = (name) => readFileSync(at(name), "utf8");
-const inlined = ["formats", "tree", "honesty", "deeds", "logs", "verify"].map((name) =>
+const table = (_, name, file) => `const ${name} = ${read(file).trim()};\n`;
+const inlined = ["formats", "deeds", "logs", "verify"].map((name) =>
   read(`${name}.mjs`)
+    .replace(/^import (\w+) from "\.\/(\w+\.json)" with [^;]*;\n/gm, table)
     .replace(/^import [^;]*;\n/gm, "")
     .replace(/^export \{[^}]*\};\n/gm, "")
-    .replace(/^export /gm, "")
-    .replace(/^async function runVectors[\s\S]*/m, ""),
+    .replace(/^\/\/ The command line\.\n[\s\S]*/m, ""),
 );
-const page = read("page.html")
-  .replace("/* shapes.json */", () => read("shapes.json").trim())
-  .replace("/* modules */", () => inlined.join("\n"));
+const page = read("page.html").replace("/* modules */", () => inlined.join("\n"));
 
 if (!process.argv.includes("--check")) {
   writeFileSync(at("index.html"), page);

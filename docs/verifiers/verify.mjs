@@ -1,74 +1,53 @@
 // Checks deeds offline, as docs/deed-format.md says: in Node 20 from the command line, in a browser
-// from index.html.
+// from index.html. Needs nothing but WebCrypto.
 //
 //     node verify.mjs FILE [--keys KEYS.JSON] [--known-checkpoint NOTE] [--expected-size N]
 //     node verify.mjs --vectors docs/vectors    prints what each published case comes to
-import { CHECKS, Checks, checkDeed, frame } from "./deeds.mjs";
-import { fits, fromUtf8, need, parse, readKeys, unbase64, utf8 } from "./formats.mjs";
+import { Report, checkDeed } from "./deeds.mjs";
+import { RULES, fromUtf8, parse, readInput, readKeys, utf8 } from "./formats.mjs";
 import { checkEvidence, checkLog } from "./logs.mjs";
 
-function readItem(value) {
-  if (value !== null && typeof value === "object" && !("object" in value)) {
-    need(fits("@envelope", value), "no envelope");
-    return frame(value);
-  }
-  need(fits("@form", value), "no deed in its API form");
-  const { payload, payload_type: type, signature, disclosures: open } = value;
-  const parts = { kid: signature.key_id, signature: unbase64(signature.value), open };
-  return { type, payload: unbase64(payload), form: value, ...parts };
-}
-
-/** Returns the file of evidence, if it is one, and the frames of the deeds. */
-function readInput(bytes) {
-  const text = fromUtf8(bytes);
-  let value;
-  try {
-    value = parse(text);
-  } catch {
-    const lines = text.split("\n").filter((line) => line.trim() !== "");
-    need(lines.length > 0, "the input is empty");
-    return { items: lines.map((line) => readItem(parse(line))) };
-  }
-  if (value?.object !== "evidence") return { items: [readItem(value)] };
-  need(fits("@evidence", value) && value.deeds.length > 0, "no file of evidence");
-  return { file: value, items: value.deeds.map(frame) };
-}
-
-/** Returns the verdict, the grade, what did not pass with the reason in order, and the deeds. */
-export async function verify(bytes, { keys = null, note = null, size = null } = {}) {
-  const checks = new Checks();
-  const trust = { keys, note, size };
+/** Returns the verdict, the grade, how each check that did not pass came out, and the deeds. */
+async function verify(bytes, { keys = null, note = null, size = null } = {}) {
+  const [report, trust, deeds] = [new Report(), { keys, note, size }, []];
   let input;
   try {
     input = readInput(bytes);
-  } catch (error) {
-    return { verdict: "malformed", grade: null, checks: [["input", error.message]], deeds: [] };
+  } catch {
+    return { verdict: "malformed", grade: null, checks: { input: "failed" }, deeds };
   }
   if (input.file) {
-    await checkEvidence(input.file, input.items, trust, checks);
+    deeds.push(...(await checkEvidence(input.file, input.frames, trust, report)));
   } else {
-    const deeds = [];
-    for (const item of input.items) deeds.push(await checkDeed(item, keys, () => [], checks));
-    if (!deeds.includes(undefined)) await checkLog(deeds, trust, checks);
+    for (const framed of input.frames) deeds.push(await checkDeed(framed, keys, report));
+    if (!deeds.includes(undefined)) await checkLog(deeds, trust, report);
   }
-  const worst = Math.max(0, ...[...checks.found.values()].map((found) => found.status));
+  const names = Object.keys(RULES.checks).filter((name) => report.has(name));
+  const status = [null, "undecided", "failed"];
+  const worst = Math.max(0, ...report.values());
   return {
     verdict: ["valid", "undecidable", "invalid"][worst],
-    grade: worst === 0 ? [null, "signed", "chained", "checkpointed"][checks.grade] : null,
-    checks: CHECKS.filter((name) => checks.found.has(name)).map((name) => [name, checks.found.get(name).why]),
-    deeds: checks.deeds,
+    grade: [null, "signed", "chained", "checkpointed"][worst === 0 ? report.grade : 0],
+    checks: Object.fromEntries(names.map((name) => [name, status[report.get(name)]])),
+    deeds: deeds.filter(Boolean),
   };
 }
 
+export { verify };
+
+// The command line.
+
 async function runVectors(folder, read) {
-  const published = await readKeys(parse(read(`${folder}/keys.json`)));
   for (const name of ["valid.jsonl", "refused.jsonl"]) {
     for (const line of read(`${folder}/${name}`).trimEnd().split("\n")) {
       const told = JSON.parse(line);
-      const keys = told.keys === "keys.json" ? published : told.keys && (await readKeys(told.keys));
+      const published = told.keys === "keys.json";
+      const text = published ? read(`${folder}/keys.json`) : JSON.stringify(told.keys);
+      const keys = told.keys && (await readKeys(parse(text)));
       const trust = { keys, note: told.known_checkpoint, size: told.expected_size };
       const { verdict, grade, checks } = await verify(utf8(told.input), trust);
-      console.log(JSON.stringify({ name: told.name, verdict, grade, checks: checks.map(([check]) => check) }));
+      const names = Object.keys(checks);
+      console.log(JSON.stringify({ name: told.name, verdict, grade, checks: names }));
     }
   }
 }
@@ -79,15 +58,25 @@ async function main() {
   const text = { type: "string" };
   const options = { keys: text, "known-checkpoint": text, "expected-size": text, vectors: text };
   const { values: asked, positionals } = parseArgs({ options, allowPositionals: true });
-  const read = (path) => readFileSync(path, "utf8");
+  const read = (path) => fromUtf8(readFileSync(path));
   if (asked.vectors) return runVectors(asked.vectors, read);
-  const keys = asked.keys ? await readKeys(parse(read(asked.keys))) : null;
-  const note = asked["known-checkpoint"] ? read(asked["known-checkpoint"]) : null;
-  const size = asked["expected-size"] ? Number(asked["expected-size"]) : null;
-  const { verdict, grade, checks } = await verify(readFileSync(positionals[0]), { keys, note, size });
-  console.log([verdict, grade].filter(Boolean).join(" "));
-  for (const [name, why] of checks) console.log(`  ${name}: ${why}`);
+  const [keyFile, noteFile, size] = [asked.keys, asked["known-checkpoint"], asked["expected-size"]];
+  if (positionals.length !== 1) throw new Error("expected a FILE, or --vectors and a folder");
+  if (/\D/.test(size ?? "0")) throw new Error("expected a whole number after --expected-size");
+  const deeds = readFileSync(positionals[0]);
+  const keys = keyFile ? await readKeys(parse(read(keyFile))) : null;
+  const trust = { keys, note: noteFile ? read(noteFile) : null, size: size ? Number(size) : null };
+  const { verdict, grade, checks } = await verify(deeds, trust);
+  console.log(grade ? `${verdict} (grade: ${grade})` : verdict);
+  for (const [name, status] of Object.entries(checks)) {
+    console.log(`  ${name} ${status}: ${RULES.checks[name]}`);
+  }
   process.exitCode = ["valid", "invalid", "usage", "undecidable", "malformed"].indexOf(verdict);
 }
 
-if (globalThis.process?.argv[1]?.endsWith("verify.mjs")) await main();
+if (globalThis.process?.argv[1]?.endsWith("verify.mjs")) {
+  await main().catch((error) => {
+    console.error(`nothing was judged: ${error.message}`);
+    process.exitCode = 2;
+  });
+}

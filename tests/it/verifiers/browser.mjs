@@ -47,7 +47,8 @@ const SHOWN = `new Promise((resolve) => {
   const shown = () => result.querySelector("ul") && resolve({
     verdict: result.dataset.verdict,
     title: result.querySelector("strong").textContent,
-    checks: [...result.querySelectorAll("ul li")].map((item) => item.textContent.split(":")[0]),
+    told: [...result.querySelectorAll("p")].map((line) => line.textContent),
+    checks: [...result.querySelectorAll("ul li")].map((item) => item.textContent.split(" ")[0]),
   });
   new MutationObserver(shown).observe(result, { childList: true });
   document.querySelector("button").click();

@@ -1,0 +1,20 @@
+// Asks the JavaScript verifier about every case of a file: `drive.mjs CASES`, one JSON object a line.
+// Prints verdict, grade and failing checks of each; the verdict `keys` where the key set is refused.
+import { readFileSync } from "node:fs";
+import { fromUtf8, parse, readKeys } from "../../../docs/verifiers/formats.mjs";
+import { verify } from "../../../docs/verifiers/verify.mjs";
+
+async function judged({ input, keys, note, size }) {
+  let trusted = null;
+  try {
+    if (keys !== null) trusted = await readKeys(parse(fromUtf8(Buffer.from(keys, "base64"))));
+  } catch {
+    return { verdict: "keys", grade: null, checks: [] };
+  }
+  const { verdict, grade, checks } = await verify(Buffer.from(input, "base64"), { keys: trusted, note, size });
+  return { verdict, grade, checks: Object.keys(checks) };
+}
+
+for (const line of readFileSync(process.argv[2], "utf8").trimEnd().split("\n")) {
+  console.log(JSON.stringify(await judged(JSON.parse(line))));
+}
