@@ -182,11 +182,19 @@ fn around(log: &Log) -> Vec<Case> {
         ("/amendment/changes/witness", json!(null)),
     ];
     let lie = lie.iter().fold(body(log, 4), |body, (at, value)| edit(&body, at, value.clone()));
-    let amended = format!("{}{}\n", lines(&log.forms[2..4]), signed(lie));
+    let foreign = [
+        ("/amendment/changes/execution/attestation", json!("edge_claimed")),
+        ("/amendment/changes/witness/level", json!("L0")),
+        ("/amendment/changes/witness/method", json!("edge_reported")),
+    ];
+    let foreign =
+        foreign.iter().fold(body(log, 4), |body, (at, value)| edit(&body, at, value.clone()));
+    let amended = |by: Value| format!("{}{}\n", lines(&log.forms[2..4]), signed(by));
     vec![
         Case::invalid("a disclosure of two values", &["disclosures"], two_values(log)),
         Case::invalid("a key revoked, and too young", &["revoked"], &log.forms[0]).under(gone),
-        Case::invalid("an amendment that leaves a lie", &["amends"], amended),
+        Case::invalid("an amendment that leaves a lie", &["amends"], amended(lie)),
+        Case::invalid("an amendment that attests for another", &["amends"], amended(foreign)),
         Case::undecidable("a checkpoint and no keys", &["key", "checkpoint"], log.lines())
             .under(Keys::None)
             .knowing(&log.checkpoint()),
