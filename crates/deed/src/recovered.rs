@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    body::Body, checkpoint::Checkpoint, content::Content, text::LogOrigin, tree::TreeHead,
+    body::Body, checkpoint::Checkpoint, content::Content, exact, text::LogOrigin, tree::TreeHead,
 };
 
 /// The facts of a `log.recovered` deed.
@@ -51,7 +51,7 @@ impl Recovered {
             Content::Admin(content)
                 if content.event.as_str() == EventType::LogRecovered.as_str() && body.seq == 0 =>
             {
-                serde_json::from_value(Value::Object(content.data.clone())).ok()
+                exact::from_value(Value::Object(content.data.clone())).ok()
             }
             Content::Admin(_) | Content::Action(_) | Content::Amendment(_) => None,
         }

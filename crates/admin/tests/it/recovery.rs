@@ -63,6 +63,25 @@ async fn where_the_log_has_other_deeds_no_place_is_told_to_be_lost() {
 }
 
 #[tokio::test]
+async fn what_waits_beside_a_recovery_is_decided_by_itself() {
+    for (name, is_taken) in [("taken", true), ("free", false)] {
+        let world = World::new();
+        let org = world.org().await;
+        let operator = world.operator(&org);
+        operator.create_agent(agent("taken")).await.unwrap();
+        let known = known(&world, &org, 1).await;
+        // Both wait for the same turn: the first writes nothing, or something of the old log.
+        let beside = operator.create_agent(agent(name));
+        let (beside, recovered) = tokio::join!(beside, operator.recover_log(known, None));
+        assert_eq!(beside.is_err(), is_taken);
+        recovered.unwrap();
+        assert_eq!(head(&world, &org).await.log_no, LogNo::FIRST.next());
+        let last = world.last_body(&org);
+        assert_eq!((&last["seq"], &last["admin"]["event"]), (&json!(0), &json!("log.recovered")));
+    }
+}
+
+#[tokio::test]
 async fn of_many_who_recover_a_log_at_once_one_does_and_what_comes_beside_it_is_in_one_log() {
     let world = World::new();
     let other = world.second_instance();
