@@ -96,11 +96,15 @@ impl Walk<'_> {
             }
             (_, _) => Some(fault(from, Problem::Gap, "a deed", "none")),
         };
-        match found {
-            Some(found) => Ok((end, Some(found))),
-            None if end.is_multiple_of(TILE) && end >= TILE => Ok((end, self.nodes(end).await?)),
-            None => Ok((end, None)),
-        }
+        let found = match found {
+            None if end.is_multiple_of(TILE) && end >= TILE => self.nodes(end).await?,
+            found => found,
+        };
+        let found = match found {
+            None => self.kept((first, end), &rows).await?,
+            found => found,
+        };
+        Ok((end, found))
     }
 
     /// Returns what is wrong with the stored nodes that are complete with the deed before `end`.
@@ -125,11 +129,16 @@ impl Walk<'_> {
         }))
     }
 
-    /// Returns what is wrong with the head: its root must be that of the stored hashes, and its
-    /// last digest that of the last deed.
+    /// Returns what is wrong with the head: its root must be that of the stored hashes, its last
+    /// digest and its time those of the last deed.
     pub(crate) async fn head(&self) -> Result<Option<Fault>, StoreDown> {
         let chain = &self.head.chain;
         let Some(last) = chain.size().checked_sub(1) else { return Ok(None) };
+        let rows = self.store.rows(self.org, last, 1).await?;
+        let issued = rows.first().filter(|row| row.seq == last).map(|row| row.issued_at);
+        if issued != Some(chain.issued_at()) {
+            return Ok(Some(fault(last, Problem::Row, "the last deed's time", chain.issued_at())));
+        }
         let path = match inclusion(self.store, self.org, (last, chain.size())).await {
             Ok(path) => path,
             Err(Unproved::Down(down)) => return Err(down),

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Asked, ChainCheck, CheckStatus, EntryFilter, Fault, ReadError, Records, Window, check::Walk,
+    kept::misfit,
 };
 
 /// How many tellings of faults are looked at before one more is told.
@@ -98,6 +99,11 @@ impl Records {
     /// waits.
     pub async fn do_check(&self, keys: &KeySet) -> Result<Option<ChainCheck>, StoreDown> {
         let Some(mut check) = self.store.take_check().await? else { return Ok(None) };
+        // It is looked for first: a head that does not fit its log may not be readable.
+        if let Some(found) = self.store.misfit(check.org).await? {
+            self.end(&mut check, found.at, Some(misfit(&found))).await?;
+            return Ok(Some(check));
+        }
         let Some(head) = self.store.head(check.org).await? else { return Ok(None) };
         let walk = Walk { store: &*self.store, keys, org: check.org, head: &head };
         let mut next = check.from_seq;
@@ -113,17 +119,28 @@ impl Records {
         if let (None, Some(note)) = (&found, &check.checkpoint) {
             found = walk.checkpoint(note).await?;
         }
-        check.status = if found.is_none() { CheckStatus::Passed } else { CheckStatus::Failed };
-        check.finished_at = self.store.head(check.org).await?.map(|head| head.now);
-        check.first_bad = found;
-        self.store.put_check(&check).await?;
-        if let Some(fault) = &check.first_bad {
-            self.found(check.org, fault).await?;
-        } else {
-            self.well(check.org, (check.from_seq, check.end_seq));
-            self.tell(check.org, EventType::ChainCheckPassed, passed(&check)).await;
-        }
+        let now = self.store.head(check.org).await?.map_or(head.now, |head| head.now);
+        self.end(&mut check, now, found).await?;
         Ok(Some(check))
+    }
+
+    /// Keeps and tells how a check ended.
+    async fn end(
+        &self,
+        check: &mut ChainCheck,
+        now: Timestamp,
+        found: Option<Fault>,
+    ) -> Result<(), StoreDown> {
+        check.status = if found.is_none() { CheckStatus::Passed } else { CheckStatus::Failed };
+        check.finished_at = Some(now);
+        check.first_bad = found;
+        self.store.put_check(check).await?;
+        if let Some(fault) = &check.first_bad {
+            return self.found(check.org, fault).await;
+        }
+        self.well(check.org, (check.from_seq, check.end_seq));
+        self.tell(check.org, EventType::ChainCheckPassed, passed(check)).await;
+        Ok(())
     }
 
     /// Returns a check.
@@ -164,6 +181,13 @@ impl Records {
         keys: &KeySet,
     ) -> Result<Walked, StoreDown> {
         let first = at.seq;
+        // It is looked for first: a head that does not fit its log may not be readable.
+        if first == 0
+            && let Some(found) = self.store.misfit(org).await?
+        {
+            self.found(org, &misfit(&found)).await?;
+            return self.leave(org, at).await;
+        }
         let Some(head) = self.store.head(org).await? else { return self.leave(org, at).await };
         let (size, mut next, mut found) = (head.chain.size(), first, None);
         let walk = Walk { store: &*self.store, keys, org, head: &head };

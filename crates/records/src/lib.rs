@@ -13,6 +13,7 @@ mod checker;
 mod deeds;
 mod entries;
 mod guard;
+mod kept;
 mod proof;
 mod records;
 mod store;
@@ -26,7 +27,9 @@ pub use entries::{Entry, EntryFilter, EntryKind, EntryStore};
 pub use guard::{Broken, compare};
 pub use proof::{Unproved, consistency, inclusion};
 pub use records::{Growth, ReadError, Reader, Records};
-pub use store::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span, Store};
+pub use store::{
+    DeedRow, LogHead, LogSize, LogStore, Misfit, SignedCheckpoint, Span, Store, Stray,
+};
 pub use walk::{Fault, Problem};
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use model::{Digest, LogId, OrgId, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Broken, DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span, Unproved, compare,
+    Broken, DeedRow, LogHead, LogSize, LogStore, Misfit, SignedCheckpoint, Span, Unproved, compare,
     consistency, inclusion,
 };
 
@@ -100,6 +100,18 @@ impl LogStore for Log {
 
     async fn put_checkpoint(&self, _: OrgId, _: &SignedCheckpoint) -> Result<(), StoreDown> {
         Ok(())
+    }
+
+    async fn checkpoints(
+        &self,
+        _: OrgId,
+        _: std::ops::Range<u64>,
+    ) -> Result<Vec<SignedCheckpoint>, StoreDown> {
+        Ok(Vec::new())
+    }
+
+    async fn misfit(&self, _: OrgId) -> Result<Option<Misfit>, StoreDown> {
+        Ok(None)
     }
 
     async fn last_checkpoint(&self, _: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown> {

@@ -1,10 +1,12 @@
 //! The logs of the orgs as they are kept, for whoever reads and proves them.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use gate::StoredDeed;
 use ledger::StoreDown;
 use model::{Digest, OrgId, Timestamp};
-use records::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span};
+use records::{DeedRow, LogHead, LogSize, LogStore, Misfit, SignedCheckpoint, Span, Stray};
 
 use crate::{MemoryStore, rows::Rows};
 
@@ -65,6 +67,30 @@ impl LogStore for MemoryStore {
         let rows = kept.orgs.entry(org).or_default();
         rows.checkpoints.entry(checkpoint.size).or_insert_with(|| checkpoint.clone());
         Ok(())
+    }
+
+    async fn checkpoints(
+        &self,
+        org: OrgId,
+        sizes: Range<u64>,
+    ) -> Result<Vec<SignedCheckpoint>, StoreDown> {
+        let kept = self.reach("read the checkpoints of a log")?;
+        let rows = kept.orgs.get(&org).into_iter();
+        Ok(rows
+            .flat_map(|rows| rows.checkpoints.range(sizes.clone()))
+            .map(|(_, it)| it.clone())
+            .collect())
+    }
+
+    async fn misfit(&self, org: OrgId) -> Result<Option<Misfit>, StoreDown> {
+        let kept = self.reach("look for what does not fit a log")?;
+        let Some(rows) = kept.orgs.get(&org) else { return Ok(None) };
+        // Deeds and nodes come and go with the head here; checkpoints are put beside it.
+        let size = rows.head.as_ref().map_or(0, |head| head.chain.size());
+        let ahead = rows.checkpoints.range(size + 1..).next();
+        let (what, at) = (Stray::Checkpoint, self.clock.now());
+        let last = size.saturating_sub(1);
+        Ok(ahead.map(|(size, _)| Misfit { what, place: *size, last, at }))
     }
 
     async fn last_checkpoint(&self, org: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown> {

@@ -1,10 +1,12 @@
 //! An org's log as it stands: its head, the stored hashes of its tree, its deeds' rows, and the
 //! checkpoints that were signed.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use ledger::StoreDown;
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
-use records::{DeedRow, LogHead, LogSize, LogStore, SignedCheckpoint, Span};
+use records::{DeedRow, LogHead, LogSize, LogStore, Misfit, SignedCheckpoint, Span, Stray};
 use tokio_postgres::Row;
 
 use crate::{
@@ -88,6 +90,28 @@ impl LogStore for PostgresStore {
         self.database.ask_one("keep a checkpoint", call).await.map(|_| ())
     }
 
+    async fn checkpoints(
+        &self,
+        org: OrgId,
+        sizes: Range<u64>,
+    ) -> Result<Vec<SignedCheckpoint>, StoreDown> {
+        let attempt = "read the checkpoints of a log";
+        let sql = "
+            select size, root, note, signed_at from checkpoint
+            where org_id = $1 and size >= $2 and size < $3
+            order by size";
+        let call =
+            Call::new(sql).with(*org.as_uuid()).with(bigint(sizes.start)).with(bigint(sizes.end));
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.iter().map(checkpoint).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn misfit(&self, org: OrgId) -> Result<Option<Misfit>, StoreDown> {
+        let attempt = "look for what does not fit a log";
+        let rows = self.database.ask_one(attempt, Call::new(MISFIT).with(*org.as_uuid())).await?;
+        rows.first().map(misfit).transpose().map_err(|fault| fault.down(attempt))
+    }
+
     async fn last_checkpoint(&self, org: OrgId) -> Result<Option<SignedCheckpoint>, StoreDown> {
         let attempt = "read the last checkpoint";
         let sql = "
@@ -130,6 +154,30 @@ const NODES: &str = "
     where run.level > 0
     order by run.place, node.index";
 
+// One statement sees one moment. A node of level n stands for 256^n deeds.
+const MISFIT: &str = "
+    select stray.what, stray.place, greatest(head.size - 1, 0) as last,
+        clock_timestamp() as clock
+    from org_head as head cross join lateral (
+        select 'frontier' as what, head.size as place
+        where octet_length(head.frontier) <> 32 * bit_count(head.size::bit(64))
+        union all
+        (select 'deed', deed.seq from deed
+        where deed.org_id = $1 and deed.seq >= head.size order by deed.seq limit 1)
+        union all
+        (select 'node', node.index from generate_series(1, 7) as level
+        join log_node as node on node.org_id = $1 and node.level = level
+            and node.index >= head.size >> (8 * level) limit 1)
+        union all
+        (select 'node', node.index from log_node as node
+        where node.org_id = $1 and node.level > 7 limit 1)
+        union all
+        (select 'checkpoint', kept.size from checkpoint as kept
+        where kept.org_id = $1 and kept.size > head.size order by kept.size limit 1)
+    ) as stray
+    where head.org_id = $1
+    limit 1";
+
 fn of_level(sql: &'static str, org: OrgId, spans: &[Span]) -> Call<'static> {
     let places: Vec<i64> = (0..).take(spans.len()).collect();
     Call::new(sql)
@@ -166,6 +214,22 @@ fn log_head(row: &Row) -> Result<LogHead, Fault> {
     let cells = Cells::of("org_head", row);
     let head = org_head(&cells)?;
     Ok(LogHead { chain: head.chain, event_seq: head.event_seq, now: cells.moment("clock")? })
+}
+
+fn misfit(row: &Row) -> Result<Misfit, Fault> {
+    let cells = Cells::of("org_head", row);
+    let what = match cells.get("what")? {
+        "frontier" => Stray::Frontier,
+        "deed" => Stray::Deed,
+        "node" => Stray::Node,
+        _ => Stray::Checkpoint,
+    };
+    Ok(Misfit {
+        what,
+        place: cells.count("place")?,
+        last: cells.count("last")?,
+        at: cells.moment("clock")?,
+    })
 }
 
 fn checkpoint(row: &Row) -> Result<SignedCheckpoint, Fault> {
