@@ -135,9 +135,11 @@ impl Walk<'_> {
         let chain = &self.head.chain;
         let Some(last) = chain.size().checked_sub(1) else { return Ok(None) };
         let rows = self.store.rows(self.org, last, 1).await?;
-        let issued = rows.first().filter(|row| row.seq == last).map(|row| row.issued_at);
-        if issued != Some(chain.issued_at()) {
-            return Ok(Some(fault(last, Problem::Row, "the last deed's time", chain.issued_at())));
+        let Some(row) = rows.first().filter(|row| row.seq == last) else {
+            return Ok(Some(fault(last, Problem::Gap, "a deed", "none")));
+        };
+        if row.issued_at != chain.issued_at() {
+            return Ok(Some(fault(last, Problem::Row, row.issued_at, chain.issued_at())));
         }
         let path = match inclusion(self.store, self.org, (last, chain.size())).await {
             Ok(path) => path,

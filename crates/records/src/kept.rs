@@ -17,6 +17,7 @@ const CLOCK_SET_BACK: Duration = Duration::from_mins(1);
 /// Returns what is wrong where something does not fit the size of its log.
 pub(crate) fn misfit(Misfit { what, place, last, at: _ }: &Misfit) -> Fault {
     let (problem, expected, found) = match what {
+        Stray::Head => (Problem::Tree, "the head of the log", "none"),
         Stray::Frontier => (Problem::Tree, "the frontier of its size", "another"),
         Stray::Deed => (Problem::Tree, "no deed behind the last one", "a deed"),
         Stray::Node => (Problem::Tree, "no node behind the last one", "a node"),

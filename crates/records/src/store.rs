@@ -99,6 +99,8 @@ pub struct Misfit {
 /// What may not fit the size of its log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stray {
+    /// There is no head at all.
+    Head,
     /// The frontier of the head is that of another size.
     Frontier,
     /// A deed stands behind the last one.

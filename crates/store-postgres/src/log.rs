@@ -158,7 +158,10 @@ const NODES: &str = "
 const MISFIT: &str = "
     select stray.what, stray.place, greatest(head.size - 1, 0) as last,
         clock_timestamp() as clock
-    from org_head as head cross join lateral (
+    from org left join org_head as head on head.org_id = org.org_id cross join lateral (
+        select 'head' as what, 0::bigint as place
+        where head.org_id is null
+        union all
         select 'frontier' as what, head.size as place
         where octet_length(head.frontier) <> 32 * bit_count(head.size::bit(64))
         union all
@@ -175,7 +178,7 @@ const MISFIT: &str = "
         (select 'checkpoint', kept.size from checkpoint as kept
         where kept.org_id = $1 and kept.size > head.size order by kept.size limit 1)
     ) as stray
-    where head.org_id = $1
+    where org.org_id = $1
     limit 1";
 
 fn of_level(sql: &'static str, org: OrgId, spans: &[Span]) -> Call<'static> {
@@ -219,6 +222,7 @@ fn log_head(row: &Row) -> Result<LogHead, Fault> {
 fn misfit(row: &Row) -> Result<Misfit, Fault> {
     let cells = Cells::of("org_head", row);
     let what = match cells.get("what")? {
+        "head" => Stray::Head,
         "frontier" => Stray::Frontier,
         "deed" => Stray::Deed,
         "node" => Stray::Node,
