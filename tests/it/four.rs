@@ -35,6 +35,6 @@ async fn four_services_killed_anywhere_on_the_way_to_a_deed_lose_double_and_chan
     println!("{}", table(SEALING, &tallies));
     nothing_was_found_or_missed(SEALING, &tallies);
     for seen in tallies.iter().map(|tally| tally.seen) {
-        assert!(seen.streamed > 0 && seen.read > 0 && seen.checkpoints > 0, "{seen:?}");
+        assert!(seen.told > 0 && seen.read > 0 && seen.checkpoints > 0, "{seen:?}");
     }
 }

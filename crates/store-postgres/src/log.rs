@@ -168,9 +168,9 @@ const MISFIT: &str = "
         (select 'deed', deed.seq from deed
         where deed.org_id = $1 and deed.seq >= head.size order by deed.seq limit 1)
         union all
-        (select 'node', node.index from generate_series(1, 7) as level
-        join log_node as node on node.org_id = $1 and node.level = level
-            and node.index >= head.size >> (8 * level) limit 1)
+        (select 'node', node.index from generate_series(1, 7) as tile (height)
+        join log_node as node on node.org_id = $1 and node.level = tile.height
+            and node.index >= head.size >> (8 * tile.height) limit 1)
         union all
         (select 'node', node.index from log_node as node
         where node.org_id = $1 and node.level > 7 limit 1)
@@ -226,7 +226,8 @@ fn misfit(row: &Row) -> Result<Misfit, Fault> {
         "frontier" => Stray::Frontier,
         "deed" => Stray::Deed,
         "node" => Stray::Node,
-        _ => Stray::Checkpoint,
+        "checkpoint" => Stray::Checkpoint,
+        other => return Err(cells.fault("what", format!("`{other}` is nothing of a log"))),
     };
     Ok(Misfit {
         what,

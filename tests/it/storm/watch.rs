@@ -29,8 +29,8 @@ const CHECKED_WITHIN: Duration = Duration::from_mins(2);
 /// How much was shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// Deeds of the event streams.
-    pub(crate) streamed: usize,
+    /// Deeds that event streams and lists told of.
+    pub(crate) told: usize,
     /// Deeds that were read, byte by byte.
     pub(crate) read: usize,
     /// Checkpoints.
@@ -94,7 +94,7 @@ impl Watch {
         found.extend(against_checkpoints(house, &caller, &notes, &log).await);
         let read = notes.deeds.iter().filter(|(_, shown)| shown.bytes.is_some()).count();
         let checkpoints = notes.checkpoints.values().map(Vec::len).sum();
-        (Seen { streamed: notes.deeds.len() - read, read, checkpoints }, found)
+        (Seen { told: notes.deeds.len() - read, read, checkpoints }, found)
     }
 }
 
@@ -126,14 +126,21 @@ impl Reader {
     }
 
     async fn read_once(&self, caller: &Caller) {
-        let deeds = caller.try_send(Request::get("/v1/deeds?limit=20")).await.ok();
-        if let Some(deeds) = deeds.filter(|answer| answer.status == 200) {
-            for deed in deeds.json()["data"].as_array().unwrap() {
-                let text = |value: &Value| value.as_str().unwrap().to_owned();
-                let bytes = Some((text(&deed["payload"]), text(&deed["signature"]["value"])));
-                let (place, digest) = (deed["log"]["index"].clone(), deed["digest"].clone());
-                self.note(text(&deed["id"]), Shown { place, digest, bytes });
-            }
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let listed = caller.try_send(Request::get("/v1/deeds?limit=20")).await.ok();
+        let Some(listed) = listed.filter(|answer| answer.status == 200) else { return };
+        let listed = listed.json()["data"].as_array().unwrap().clone();
+        for deed in &listed {
+            let (place, digest) = (deed["seq"].clone(), deed["digest"].clone());
+            self.note(text(&deed["id"]), Shown { place, digest, bytes: None });
+        }
+        let path = format!("/v1/deeds/{}", text(&listed[0]["id"]));
+        let deed = caller.try_send(Request::get(&path)).await.ok();
+        if let Some(deed) = deed.filter(|answer| answer.status == 200) {
+            let deed = deed.json();
+            let bytes = Some((text(&deed["payload"]), text(&deed["signature"]["value"])));
+            let (place, digest) = (deed["log"]["index"].clone(), deed["digest"].clone());
+            self.note(text(&deed["id"]), Shown { place, digest, bytes });
         }
         let checkpoint = caller.try_send(Request::get("/v1/log/checkpoint")).await.ok();
         if let Some(note) = checkpoint.filter(|answer| answer.status == 200) {

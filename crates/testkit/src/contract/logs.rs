@@ -1,7 +1,7 @@
 //! Logs as they stand: heads, hashes of the tree, rows of deeds, checkpoints.
 
 use deed::tree::{self, Tree, verify_inclusion};
-use records::{LogStore, SignedCheckpoint, Span};
+use records::{LogStore, SignedCheckpoint, Span, Stray};
 
 use super::Store;
 use crate::{Draft, Scribe};
@@ -33,6 +33,7 @@ pub(super) async fn check(store: &dyn Store) {
         assert!(verify_inclusion(leaf, index, &path, &tree), "{index}");
     }
     checkpoints_are_kept_once(store, &scribe).await;
+    what_does_not_fit_is_told(store, &scribe).await;
     nothing_is_told_of_an_org_that_is_not_there(store).await;
 }
 
@@ -79,6 +80,22 @@ async fn checkpoints_are_kept_once(store: &dyn LogStore, scribe: &Scribe) {
     }
     let last = store.last_checkpoint(scribe.org).await.unwrap();
     assert_eq!(last, Some(signed(9, "nine")), "the first of a size stays");
+    let some = store.checkpoints(scribe.org, 7..9).await.unwrap();
+    assert_eq!(some, [signed(7, "seven"), signed(8, "eight")]);
+    assert_eq!(store.checkpoints(scribe.org, 10..900).await.unwrap(), []);
+}
+
+async fn what_does_not_fit_is_told(store: &dyn LogStore, scribe: &Scribe) {
+    assert_eq!(store.misfit(scribe.org).await.unwrap(), None);
+    let ahead = SignedCheckpoint {
+        size: DEEDS + 1,
+        root: crypto::sha256("ahead"),
+        note: "ahead".to_owned(),
+        signed_at: scribe.now,
+    };
+    store.put_checkpoint(scribe.org, &ahead).await.unwrap();
+    let found = store.misfit(scribe.org).await.unwrap().unwrap();
+    assert_eq!((found.what, found.place, found.last), (Stray::Checkpoint, DEEDS + 1, DEEDS - 1));
 }
 
 async fn nothing_is_told_of_an_org_that_is_not_there(store: &dyn LogStore) {
@@ -88,4 +105,5 @@ async fn nothing_is_told_of_an_org_that_is_not_there(store: &dyn LogStore) {
     let spans = [Span { level: 0, start: 0, count: 4 }];
     assert_eq!(store.hashes(org, &spans).await.unwrap(), [[]]);
     assert_eq!(store.last_checkpoint(org).await.unwrap(), None);
+    assert_eq!(store.misfit(org).await.unwrap(), None);
 }
