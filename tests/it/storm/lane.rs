@@ -175,7 +175,9 @@ impl Lane {
             queue.extend(due.map(|point| (point, TRIES)));
         }
         let (queue, postgres) = (Mutex::new(queue), Mutex::new(own));
-        let (lines, striking) = (vec![Line::default(); services], AtomicUsize::new(struck));
+        // Each has a line of its own: a clone of a line is the same line.
+        let lines = (0..services).map(|_| Line::default()).collect();
+        let striking = AtomicUsize::new(struck);
         let struck = Mutex::default();
         Some(Self { storm, house, agent, wire, postgres, queue, struck, lines, striking })
     }

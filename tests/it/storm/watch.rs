@@ -18,7 +18,7 @@ use super::load::Line;
 use crate::house::{Caller, Deed, House, Request, Service, Stream, lines, name};
 
 /// Between two looks.
-const BREATH: Duration = Duration::from_millis(300);
+const BREATH: Duration = Duration::from_millis(700);
 /// A stream that is silent for so long may be one of a service that is gone.
 const SILENCE: Duration = Duration::from_secs(3);
 /// How many proofs are asked for and checked at a time.
