@@ -70,7 +70,7 @@ const BESIDE: &[(&str, &str, Problem)] = &[
     ("org_head.frontier, cut",    "update org_head set frontier = substr(frontier, 1, 32)", Problem::Tree),
     ("org_head.issued_at",        "update org_head set issued_at = issued_at + interval '1 ms'", Problem::Row),
     ("org_head, deleted",         "delete from org_head", Problem::Tree),
-    ("the tail is cut",           "delete from deed where seq >= 258; update org_head set size = 258", Problem::Tree),
+    ("the tail is cut",           "delete from deed where seq >= 258; update org_head set size = 258", Problem::CheckpointMismatch),
     ("checkpoint.size",           "update checkpoint set size = size + 1 where size = 256", Problem::CheckpointMismatch),
     ("checkpoint.size, larger",   "update checkpoint set size = 300 where size = 260", Problem::CheckpointMismatch),
     ("checkpoint.root",           "update checkpoint set root = set_byte(root, 31, get_byte(root, 31) # 1) where size = 256", Problem::CheckpointMismatch),
@@ -226,13 +226,16 @@ async fn whatever_column_of_a_stored_log_is_changed_its_check_says_so() {
             stored.mend().await;
         }
     }
+    let mut wrong = Vec::new();
     for (what, sql, problem) in BESIDE {
         stored.run(sql).await;
         let found = stored.check((0, SIZE)).await;
-        let (seq, said) = found.unwrap_or_else(|| panic!("{what} was not found"));
-        assert_eq!(said, *problem, "{what}, found at {seq}");
+        if found.map(|(_, said)| said) != Some(*problem) {
+            wrong.push(format!("{what}: {found:?}"));
+        }
         stored.mend().await;
     }
+    assert_eq!(wrong, Vec::<String>::new());
     assert_eq!(stored.check((0, SIZE)).await, None, "mended");
 }
 
