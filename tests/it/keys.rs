@@ -12,6 +12,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use crate::house::{Caller, House, lines, name};
 
@@ -38,6 +39,9 @@ fn kid(key: &Value) -> &str {
 
 /// Puts a new key of each purpose into the house's seal key file, as an operator would.
 pub(crate) async fn add_new_keys(house: &House) {
+    // One at a time: what is added to is read first.
+    static ADDING: Mutex<()> = Mutex::const_new(());
+    let _adding = ADDING.lock().await;
     let file = format!("{}.pem", name());
     house.verbs.run(&["keys", "new", "--out", &file]).await;
     add_keys(house, &std::fs::read_to_string(house.folder().join(file)).unwrap());

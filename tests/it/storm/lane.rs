@@ -247,8 +247,6 @@ impl Lane {
             }
             Way::Keys => {
                 service.arm(point.name);
-                static ADDING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-                let _adding = ADDING.lock().await;
                 add_new_keys(&self.house).await;
             }
         }

@@ -141,8 +141,8 @@ impl Stored {
         let deeds = vec![scribe.deed(None), entry];
         let draft = Draft { changes, deeds, ..Draft::default() };
         let turn = scribe.append(&*store, draft).await.unwrap();
-        let sealed = &turn.deeds[1].sealed;
-        let amends = Amended { id: sealed.id, digest: sealed.digest, seq: sealed.seq };
+        let first = &turn.deeds[1].sealed;
+        let amends = Amended { id: first.id, digest: first.digest, seq: first.seq };
         let subject = deed::Subject::action(action.unwrap());
         let (draft, disclosures) = specimen::amendment(&scribe.mint(), amends, subject).unwrap();
         let late = DeedEntry { draft, disclosures, agent, action };
