@@ -30,7 +30,7 @@ pub(crate) use caller::{Answer, Caller, Request, call};
 pub(crate) use cluster::Database;
 pub(crate) use postgres::OwnPostgres;
 pub(crate) use raw::exchange;
-pub(crate) use records::lines;
+pub(crate) use records::{Deed, lines};
 pub(crate) use service::{Service, Start};
 pub(crate) use site::{Site, binaries};
 pub(crate) use stream::{Message, Stream};

@@ -12,6 +12,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 
 use crate::house::{Caller, House, lines, name};
 
@@ -36,7 +37,16 @@ fn kid(key: &Value) -> &str {
     key["kid"].as_str().unwrap()
 }
 
-/// Puts further keys into the house's seal key file, as an operator would.
+/// Puts a new key of each purpose into the house's seal key file, as an operator would.
+pub(crate) async fn add_new_keys(house: &House) {
+    // One at a time: what is added to is read first.
+    static ADDING: Mutex<()> = Mutex::const_new(());
+    let _adding = ADDING.lock().await;
+    let file = format!("{}.pem", name());
+    house.verbs.run(&["keys", "new", "--out", &file]).await;
+    add_keys(house, &std::fs::read_to_string(house.folder().join(file)).unwrap());
+}
+
 fn add_keys(house: &House, text: &str) {
     let file = house.folder().join("seal.pem");
     let draft = house.write("seal.draft", &(std::fs::read_to_string(&file).unwrap() + text));
@@ -71,9 +81,7 @@ async fn exchange(house: &House, caller: &Caller) -> (Value, Value) {
     let mut known = published(caller, "deed").await;
     let count = known.len();
     let old = known.pop().unwrap();
-    let file = format!("{}.pem", name());
-    house.verbs.run(&["keys", "new", "--out", &file]).await;
-    add_keys(house, &std::fs::read_to_string(house.folder().join(file)).unwrap());
+    add_new_keys(house).await;
     let listed = house.verbs.run(&["keys", "activate", "--at-once"]).await;
     let new = once_published(caller, |keys| keys.len() > count).await.pop().unwrap();
     assert_eq!(new["introduced_by"]["kid"], old["kid"]);

@@ -19,6 +19,8 @@ mod events;
 #[cfg(test)]
 mod failing;
 #[cfg(test)]
+mod four;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod house;

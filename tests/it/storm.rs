@@ -8,57 +8,79 @@ mod lane;
 mod load;
 mod oracle;
 mod points;
+mod watch;
 
 use std::env;
 
 use crate::house::{Site, binaries};
-use lane::{Fault, Tally, strike};
+pub(crate) use lane::{Fault, Storm, Tally};
+pub(crate) use points::{Point, Way};
+
 use points::POINTS;
 
-/// The faults, and the part of each of a hundred.
-const FAULTS: [(Fault, usize); 4] =
-    [(Fault::Service, 48), (Fault::Postgres, 16), (Fault::Connections, 22), (Fault::Pause, 14)];
+/// The faults, how many services each strikes at a time, and its part of a hundred. What strikes a
+/// database strikes every service.
+const FAULTS: [(Fault, usize, usize); 4] = [
+    (Fault::Service, 2, 48),
+    (Fault::Postgres, 1, 16),
+    (Fault::Connections, 1, 22),
+    (Fault::Pause, 8, 14),
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_fault_at_any_point_loses_a_record_or_runs_a_call_twice() {
-    if Site::common().await.is_none() {
-        return;
-    }
+    let storms = FAULTS.map(|(fault, services, part)| {
+        // The points of recovery are not struck as often by every fault.
+        let rounds = rounds(part, POINTS.len() - 2);
+        Storm { fault, services, struck: services, points: POINTS, rounds }
+    });
+    let Some(tallies) = rage(&storms).await else { return };
+    println!("{}", table(POINTS, &tallies));
+    nothing_was_found_or_missed(POINTS, &tallies);
+}
+
+/// Lets all storms rage at once and returns what came of each; nothing where the run has not what
+/// they need.
+pub(crate) async fn rage(storms: &[Storm]) -> Option<Vec<Tally>> {
+    Site::common().await?;
     if binaries().is_none_or(|binaries| binaries.failpoints.is_none()) {
-        eprintln!("left out: the storm needs `CHANCERY_FAILPOINT_BIN`; `cargo xtask test` sets it");
-        return;
+        eprintln!("left out: a storm needs `CHANCERY_FAILPOINT_BIN`; `cargo xtask test` sets it");
+        return None;
     }
-    let lanes = FAULTS.map(|(fault, part)| tokio::spawn(strike(fault, rounds(part))));
+    let lanes = storms.iter().map(|storm| tokio::spawn(lane::strike(*storm)));
     let mut tallies = Vec::new();
-    for lane in lanes {
+    for lane in lanes.collect::<Vec<_>>() {
         tallies.extend(lane.await.unwrap());
     }
-    println!("{}", table(&tallies));
+    Some(tallies)
+}
+
+/// Fails the test if there is a violation, or a point that was not struck.
+pub(crate) fn nothing_was_found_or_missed(points: &[Point], tallies: &[Tally]) {
     let found: Vec<_> = tallies.iter().flat_map(|tally| &tally.violations).collect();
     assert!(found.is_empty(), "{found:#?}");
-    for Tally { fault, struck, .. } in &tallies {
+    for Tally { fault, struck, .. } in tallies {
         let missed: Vec<_> =
-            POINTS.iter().filter(|point| !struck.contains_key(point.name)).collect();
+            points.iter().filter(|point| !struck.contains_key(point.name)).collect();
         assert!(missed.is_empty(), "{fault:?} never struck at {missed:#?}");
     }
 }
 
-/// Returns how often a fault that is this part of all is struck at each point.
-fn rounds(part: usize) -> usize {
+/// Returns how often a fault that is this part of a hundred is struck at each of so many points.
+pub(crate) fn rounds(part: usize, points: usize) -> usize {
     let kills = env::var("CHANCERY_CRASH_KILLS").map_or(0, |kills| kills.parse().unwrap());
-    // The points of recovery are not struck as often by every fault.
-    (kills * part).div_ceil(100 * (POINTS.len() - 2)).max(1)
+    (kills * part).div_ceil(100 * points).max(1)
 }
 
 /// Returns the table of what was struck and what was found, as Markdown.
-fn table(tallies: &[Tally]) -> String {
+pub(crate) fn table(points: &[Point], tallies: &[Tally]) -> String {
+    let faults: Vec<_> = tallies.iter().map(|tally| tally.fault.heading()).collect();
     let mut lines = vec![
-        "| Point | What has happened | service killed | PostgreSQL killed | connections cut | service paused | violations |"
-            .to_owned(),
-        "|---|---|---|---|---|---|---|".to_owned(),
+        format!("| Point | What has happened | {} | violations |", faults.join(" | ")),
+        format!("|---|---|{}---|", "---|".repeat(tallies.len())),
     ];
     let at = |tally: &Tally, point: &str| tally.struck.get(point).copied().unwrap_or_default();
-    for point in POINTS {
+    for point in points {
         let struck: Vec<_> =
             tallies.iter().map(|tally| at(tally, point.name).to_string()).collect();
         let is_of = |violation: &&String| violation.contains(&format!("`{}|", point.name));
@@ -73,5 +95,7 @@ fn table(tallies: &[Tally]) -> String {
     let (calls, faults): (usize, usize) =
         (tallies.iter().map(|tally| tally.calls).sum(), tallies.iter().map(sum).sum());
     lines.push(format!("\n{faults} faults, {calls} calls, {violations} violations"));
+    let seen = tallies.iter().map(|tally| format!("{:?}", tally.seen)).collect::<Vec<_>>();
+    lines.push(format!("seen from outside: {}", seen.join(", ")));
     lines.join("\n")
 }

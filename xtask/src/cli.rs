@@ -95,7 +95,8 @@ pub(crate) struct Crash {
     /// How often the service is killed at each failpoint, and its action's end looked at.
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u32>,
-    /// How many faults of all kinds strike it under load, about; instances restart for a minute.
+    /// How many faults of all kinds strike it under load, about, and a quarter as many four services
+    /// of one org; instances restart for a minute.
     #[arg(long, value_name = "N", conflicts_with = "rounds")]
     pub(crate) kills: Option<u32>,
 }

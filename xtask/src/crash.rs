@@ -19,7 +19,7 @@ pub(crate) fn run(workspace: &Workspace, faults: &cli::Crash) -> Result<()> {
     match (faults.rounds, faults.kills) {
         (_, Some(kills)) => {
             // One after the other: what is measured is not disturbed.
-            command.args(["--test-threads=1", "storm::", "rolling::"]);
+            command.args(["--test-threads=1", "storm::", "four::", "rolling::"]);
             command.env("CHANCERY_CRASH_KILLS", kills.to_string());
             command.env("CHANCERY_ROLLING_SECONDS", ROLLING_SECONDS);
         }
@@ -27,7 +27,7 @@ pub(crate) fn run(workspace: &Workspace, faults: &cli::Crash) -> Result<()> {
             command.arg("crash::").env("CHANCERY_CRASH_ROUNDS", rounds.to_string());
         }
         (None, None) => {
-            command.args(["crash::", "storm::", "rolling::"]);
+            command.args(["crash::", "storm::", "four::", "rolling::"]);
         }
     }
     on_a_cluster(workspace, &launcher, &mut command)

@@ -80,7 +80,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn log(&self) -> OrgLog {
+    pub(crate) fn log(&self) -> OrgLog {
         OrgLog { org: self.org, no: self.head.no }
     }
 
@@ -103,11 +103,15 @@ impl Walk<'_> {
             }
             (_, _) => Some(fault(from, Problem::Gap, "a deed", "none")),
         };
-        match found {
-            Some(found) => Ok((end, Some(found))),
-            None if end.is_multiple_of(TILE) && end >= TILE => Ok((end, self.nodes(end).await?)),
-            None => Ok((end, None)),
-        }
+        let found = match found {
+            None if end.is_multiple_of(TILE) && end >= TILE => self.nodes(end).await?,
+            found => found,
+        };
+        let found = match found {
+            None => self.kept((first, end), &rows).await?,
+            found => found,
+        };
+        Ok((end, found))
     }
 
     /// Returns what is wrong with the stored nodes that are complete with the deed before `end`.
@@ -132,11 +136,18 @@ impl Walk<'_> {
         }))
     }
 
-    /// Returns what is wrong with the head: its root must be that of the stored hashes, and its
-    /// last digest that of the last deed.
+    /// Returns what is wrong with the head: its root must be that of the stored hashes, its last
+    /// digest and its time those of the last deed.
     pub(crate) async fn head(&self) -> Result<Option<Fault>, StoreDown> {
         let chain = &self.head.chain;
         let Some(last) = chain.size().checked_sub(1) else { return Ok(None) };
+        let rows = self.store.rows(self.log(), last, 1).await?;
+        let Some(row) = rows.first().filter(|row| row.seq == last) else {
+            return Ok(Some(fault(last, Problem::Gap, "a deed", "none")));
+        };
+        if row.issued_at != chain.issued_at() {
+            return Ok(Some(fault(last, Problem::Row, row.issued_at, chain.issued_at())));
+        }
         let path = match inclusion(self.store, self.log(), (last, chain.size())).await {
             Ok(path) => path,
             Err(Unproved::Down(down)) => return Err(down),

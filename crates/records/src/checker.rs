@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Asked, ChainCheck, CheckStatus, EntryFilter, Fault, LogHead, LogSize, OrgLog, ReadError,
-    Records, Standing, Window, check::Walk, recovery,
+    Records, Standing, Window, check::Walk, kept::misfit, recovery,
 };
 
 /// How many tellings of faults are looked at before one more is told.
@@ -102,8 +102,13 @@ impl Records {
     /// waits.
     pub async fn do_check(&self, keys: &KeySet) -> Result<Option<ChainCheck>, StoreDown> {
         let Some(mut check) = self.store.take_check().await? else { return Ok(None) };
-        let Some((head, next)) = self.to_check(&check).await? else { return Ok(None) };
-        let log = OrgLog { org: check.org, no: head.no };
+        let Some(log) = self.log_of(&check).await? else { return Ok(None) };
+        // It is looked for first: a head that does not fit its log may not be readable.
+        if let Some(found) = self.store.misfit(log.0).await? {
+            self.conclude(&mut check, &log, (found.at, Some(misfit(&found)))).await?;
+            return Ok(Some(check));
+        }
+        let Some((head, next)) = self.to_check(log.0).await? else { return Ok(None) };
         let walk = Walk { store: &*self.store, keys, org: check.org, head: &head };
         let mut at = check.from_seq;
         let mut found = None;
@@ -118,33 +123,52 @@ impl Records {
         if let (None, Some(note)) = (&found, &check.checkpoint) {
             found = walk.checkpoint(note).await?;
         }
-        check.status = if found.is_none() { CheckStatus::Passed } else { CheckStatus::Failed };
-        check.finished_at = self.store.head(check.org).await?.map(|head| head.now);
-        check.first_bad = found;
-        self.store.put_check(&check).await?;
-        if let Some(fault) = &check.first_bad {
-            self.found(log, head.chain.log(), fault).await?;
-        } else {
-            self.well(log, (check.from_seq, check.end_seq));
-            self.tell(check.org, EventType::ChainCheckPassed, passed(&check)).await;
-        }
+        let now = self.store.head(check.org).await?.map_or(head.now, |head| head.now);
+        self.conclude(&mut check, &log, (now, found)).await?;
         Ok(Some(check))
     }
 
-    /// Returns the log that a check is of, and the one that follows it; nothing for a log that is
-    /// not there. Checks from when an org had but one log do not name it.
-    async fn to_check(
+    /// Keeps and tells how a check ended.
+    async fn conclude(
         &self,
-        check: &ChainCheck,
-    ) -> Result<Option<(LogHead, Option<LogSize>)>, StoreDown> {
-        let mut heads = self.store.closed(check.org).await?;
-        heads.extend(self.store.head(check.org).await?);
-        let is_meant = |head: &LogHead| match &check.log {
-            Some(log) => head.chain.log() == log,
-            None => head.no == LogNo::FIRST,
-        };
-        let Some(place) = heads.iter().position(is_meant) else { return Ok(None) };
-        let next = heads.get(place + 1).map(|next| size_of(check.org, next));
+        check: &mut ChainCheck,
+        (log, origin): &(OrgLog, LogOrigin),
+        (now, found): (Timestamp, Option<Fault>),
+    ) -> Result<(), StoreDown> {
+        check.status = if found.is_none() { CheckStatus::Passed } else { CheckStatus::Failed };
+        check.finished_at = Some(now);
+        check.first_bad = found;
+        self.store.put_check(check).await?;
+        if let Some(fault) = &check.first_bad {
+            return self.found(*log, origin, fault).await;
+        }
+        self.well(*log, (check.from_seq, check.end_seq));
+        self.tell(check.org, EventType::ChainCheckPassed, passed(check)).await;
+        Ok(())
+    }
+
+    /// Returns which log a check is of, and its name. Checks from when an org had but one log do
+    /// not name it, and a log whose head is gone is only known by its name.
+    async fn log_of(&self, check: &ChainCheck) -> Result<Option<(OrgLog, LogOrigin)>, StoreDown> {
+        let logs = self.store.logs().await?;
+        let mine: Vec<_> = logs.into_iter().filter(|log| log.of.org == check.org).collect();
+        let found = mine.iter().find(|log| match &check.log {
+            Some(named) => log.log == *named,
+            None => log.of.no == LogNo::FIRST,
+        });
+        let open = LogNo::new(u32::try_from(mine.len()).unwrap_or(u32::MAX));
+        let gone = |named| (OrgLog { org: check.org, no: open }, named);
+        let found = found.map(|log| (log.of, log.log.clone()));
+        Ok(found.or_else(|| check.log.clone().map(gone)))
+    }
+
+    /// Returns where a log stands, and the one that follows it; nothing for a log that is not
+    /// there.
+    async fn to_check(&self, log: OrgLog) -> Result<Option<(LogHead, Option<LogSize>)>, StoreDown> {
+        let mut heads = self.store.closed(log.org).await?;
+        heads.extend(self.store.head(log.org).await?);
+        let Some(place) = heads.iter().position(|head| head.no == log.no) else { return Ok(None) };
+        let next = heads.get(place + 1).map(|next| size_of(log.org, next));
         Ok(Some((heads.swap_remove(place), next)))
     }
 
@@ -185,13 +209,16 @@ impl Records {
     pub async fn walk_on(&self, at: &mut Position, keys: &KeySet) -> Result<Walked, StoreDown> {
         let mut logs = self.store.logs().await?;
         logs.sort_by_key(|log| log.of);
-        let here = at.log.or_else(|| logs.first().map(|first| first.of));
-        let Some(here) = here else { return Ok(Walked::Through) };
-        let next = logs.iter().find(|log| log.of > here);
-        let follows = next.filter(|next| next.of.org == here.org);
-        let stepped = self.step((here, at.seq), follows, keys).await;
+        // A log that is gone since is passed over.
+        let here = logs.iter().position(|log| at.log.is_none_or(|at| log.of >= at));
+        let Some(here) = here.and_then(|here| logs.get(here..)) else { return Ok(Walked::Through) };
+        let Some((here, rest)) = here.split_first() else { return Ok(Walked::Through) };
+        let next = rest.first();
+        let follows = next.filter(|next| next.of.org == here.of.org);
+        let first = if at.log == Some(here.of) { at.seq } else { 0 };
+        let stepped = self.step((here, first), follows, keys).await;
         if let Ok(Some(seq)) = stepped {
-            *at = Position { log: Some(here), seq };
+            *at = Position { log: Some(here.of), seq };
             return Ok(Walked::On);
         }
         // A log that cannot be read keeps nobody from looking at the others.
@@ -202,10 +229,18 @@ impl Records {
     /// Looks at one tile, and returns where the next one begins; nothing at the log's end.
     async fn step(
         &self,
-        (log, first): (OrgLog, u64),
+        (LogSize { of: log, log: origin, .. }, first): (&LogSize, u64),
         follows: Option<&LogSize>,
         keys: &KeySet,
     ) -> Result<Option<u64>, StoreDown> {
+        // It is looked for first: a head that does not fit its log may not be readable.
+        let log = *log;
+        if first == 0
+            && let Some(found) = self.store.misfit(log).await?
+        {
+            self.found(log, origin, &misfit(&found)).await?;
+            return Ok(None);
+        }
         let Some(head) = self.standing(log).await? else { return Ok(None) };
         let (size, mut next, mut found) = (head.chain.size(), first, None);
         let walk = Walk { store: &*self.store, keys, org: log.org, head: &head };

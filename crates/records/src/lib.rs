@@ -13,6 +13,7 @@ mod checker;
 mod deeds;
 mod entries;
 mod guard;
+mod kept;
 mod proof;
 mod records;
 mod recovery;
@@ -29,7 +30,8 @@ pub use proof::{Unproved, consistency, inclusion};
 pub use records::{Growth, ReadError, Reader, Records};
 pub use recovery::{Remembered, judge};
 pub use store::{
-    DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing, Store,
+    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Store,
+    Stray,
 };
 pub use walk::{Fault, Problem};
 

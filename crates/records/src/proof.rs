@@ -8,11 +8,11 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use deed::tree::{self, Nodes, Tree};
+use deed::tree::{self, Frontier, Nodes, Tree, leaf_hash};
 use ledger::StoreDown;
 use model::Digest;
 
-use crate::{LogStore, OrgLog, Span};
+use crate::{LogStore, OrgLog, Span, walk::TILE};
 
 /// The levels of the tree that one level of tiles spans.
 const TILE_HEIGHT: u32 = 8;
@@ -51,6 +51,35 @@ pub async fn consistency(
     let needed = Needed::by(|nodes| tree::consistency(nodes, old, new))?;
     let loaded = Loaded::load(store, log, &needed).await?;
     tree::consistency(&loaded, old, new).ok_or(Unproved::Missing)
+}
+
+/// Returns the sizes from `first` to `end`, which end in one tile, with the root of the tree of so
+/// many deeds.
+pub(crate) async fn roots(
+    store: &dyn LogStore,
+    log: OrgLog,
+    (first, end): (u64, u64),
+) -> Result<Vec<(u64, Digest)>, Unproved> {
+    let before = first - first % TILE;
+    let peaks = (0..u64::BITS).rev().filter(|height| before >> height & 1 == 1);
+    let peaks: Vec<_> = peaks.map(|height| (height, (before >> height) - 1)).collect();
+    let loaded = Loaded::load(store, log, &peaks.iter().copied().collect()).await?;
+    let hashes: Option<Vec<_>> =
+        peaks.iter().map(|(height, index)| loaded.node(*height, *index)).collect();
+    let bytes = hashes
+        .ok_or(Unproved::Missing)?
+        .iter()
+        .flat_map(|peak| *peak.as_bytes())
+        .collect::<Vec<_>>();
+    let mut frontier = Frontier::from_bytes(before, &bytes).map_err(|_| Unproved::Missing)?;
+    let span = Span { level: 0, start: before, count: end - before };
+    let leaves = store.hashes(log, &[span]).await?.pop().unwrap_or_default();
+    let mut roots = vec![(before, frontier.root())];
+    for leaf in leaves {
+        frontier.push(leaf_hash(leaf.as_bytes()));
+        roots.push((frontier.size(), frontier.root()));
+    }
+    Ok(roots)
 }
 
 /// Notes which nodes are asked for.

@@ -1,5 +1,7 @@
 //! What the reading of logs asks of its store: rows as they stand, judged by nobody yet.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use deed::{ChainHead, LogOrigin};
 use ledger::{LogNo, Place, StoreDown};
@@ -117,6 +119,34 @@ pub struct SignedCheckpoint {
     pub signed_at: Timestamp,
 }
 
+/// Something that is stored and does not fit the size that the log's head tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// What it is.
+    pub what: Stray,
+    /// The place, or the size, that it claims.
+    pub place: u64,
+    /// The last place of the log, as the head tells its size.
+    pub last: u64,
+    /// When it was looked for, by the store's own time.
+    pub at: Timestamp,
+}
+
+/// What may not fit the size of its log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stray {
+    /// There is no head at all.
+    Head,
+    /// The frontier of the head is that of another size.
+    Frontier,
+    /// A deed stands behind the last one.
+    Deed,
+    /// A node of the tree stands behind the last one.
+    Node,
+    /// A checkpoint speaks of a larger log.
+    Checkpoint,
+}
+
 /// Where logs are kept.
 #[async_trait]
 pub trait LogStore: Send + Sync {
@@ -144,6 +174,17 @@ pub trait LogStore: Send + Sync {
         log: OrgLog,
         checkpoint: &SignedCheckpoint,
     ) -> Result<(), StoreDown>;
+
+    /// Returns the checkpoints that are kept of sizes in this range, the smallest first.
+    async fn checkpoints(
+        &self,
+        log: OrgLog,
+        sizes: Range<u64>,
+    ) -> Result<Vec<SignedCheckpoint>, StoreDown>;
+
+    /// Returns the first thing that is stored and does not fit the size of the log, at one moment;
+    /// nothing when all of it fits. It must answer when the head itself cannot be read.
+    async fn misfit(&self, log: OrgLog) -> Result<Option<Misfit>, StoreDown>;
 
     /// Returns the checkpoint of the largest size that is kept.
     async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown>;

@@ -14,7 +14,7 @@ use model::{Digest, LogId, OrgId, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Broken, DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing,
+    Broken, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing,
     Unproved, compare, consistency, inclusion,
 };
 
@@ -112,6 +112,18 @@ impl LogStore for Log {
 
     async fn put_checkpoint(&self, _: OrgLog, _: &SignedCheckpoint) -> Result<(), StoreDown> {
         Ok(())
+    }
+
+    async fn checkpoints(
+        &self,
+        _: OrgLog,
+        _: std::ops::Range<u64>,
+    ) -> Result<Vec<SignedCheckpoint>, StoreDown> {
+        Ok(Vec::new())
+    }
+
+    async fn misfit(&self, _: OrgLog) -> Result<Option<Misfit>, StoreDown> {
+        Ok(None)
     }
 
     async fn last_checkpoint(&self, _: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown> {

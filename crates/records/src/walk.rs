@@ -4,7 +4,8 @@
 //! everything that stands beside it, and its signature for the body.
 
 use deed::{
-    Body, DEED_TYPE, KeyFault, KeySet, LogOrigin, Purpose, genesis_digest, pae, tree::Tree,
+    Actor, Body, Content, DEED_TYPE, KeyFault, KeySet, LogOrigin, Purpose, genesis_digest, pae,
+    tree::Tree,
 };
 use model::{Digest, OrgId};
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,7 @@ impl Judge<'_> {
             (row.key_id.clone(), body.key_id.to_string()),
             (about.unwrap_or_default(), subject.unwrap_or_default()),
             (text(row.agent), text(row.acting)),
+            (text(row.agent), acting(row, body)),
         ];
         let differs = pairs.into_iter().find(|(found, expected)| found != expected);
         differs.map(|(found, expected)| fault(row.seq, Problem::Row, expected, found))
@@ -163,6 +165,14 @@ impl Judge<'_> {
             let expected = format!("the signature of {}", body.key_id);
             fault(row.seq, Problem::Signature, expected, "another")
         })
+    }
+}
+
+/// Returns the agent that may read the deed: of an action, the one that acted, whom the body names.
+fn acting(row: &DeedRow, body: &Body) -> String {
+    match (&body.content, &body.actor) {
+        (Content::Action(_), Actor::Agent(agent)) => agent.to_string(),
+        (Content::Action(_) | Content::Admin(_) | Content::Amendment(_), _) => text(row.acting),
     }
 }
 

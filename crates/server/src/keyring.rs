@@ -35,7 +35,9 @@ impl Keyring {
         }
         let now = seal_keys::database_time(&core.stores).await?;
         let (sealer, new) = seal_keys::load(&self.file, &core.stores, (now, Ahead)).await?;
+        let _ = failpoint::hit("h1");
         core.ledger.sealer().replace(&sealer);
+        let _ = failpoint::hit("h2");
         for key in new {
             core.admin.seal_key_registered(key).await.map_err(Failure::internal)?;
         }

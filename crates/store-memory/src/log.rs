@@ -1,10 +1,14 @@
 //! The logs of the orgs as they are kept, for whoever reads and proves them.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use gate::StoredDeed;
 use ledger::{Head, LogNo, Place, StoreDown};
 use model::{Digest, OrgId, Timestamp};
-use records::{DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing};
+use records::{
+    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Stray,
+};
 
 use crate::{
     MemoryStore,
@@ -74,6 +78,30 @@ impl LogStore for MemoryStore {
         let rows = kept.orgs.entry(log.org).or_default();
         rows.checkpoints.entry((log.no, checkpoint.size)).or_insert_with(|| checkpoint.clone());
         Ok(())
+    }
+
+    async fn checkpoints(
+        &self,
+        log: OrgLog,
+        sizes: Range<u64>,
+    ) -> Result<Vec<SignedCheckpoint>, StoreDown> {
+        let kept = self.reach("read the checkpoints of a log")?;
+        let rows = kept.orgs.get(&log.org).into_iter();
+        let sizes = (log.no, sizes.start)..(log.no, sizes.end);
+        let found = rows.flat_map(|rows| rows.checkpoints.range(sizes.clone()));
+        Ok(found.map(|(_, checkpoint)| checkpoint.clone()).collect())
+    }
+
+    async fn misfit(&self, log: OrgLog) -> Result<Option<Misfit>, StoreDown> {
+        let kept = self.reach("look for what does not fit a log")?;
+        let now = self.clock.now();
+        let Some(rows) = kept.orgs.get(&log.org) else { return Ok(None) };
+        let mut heads = closed(rows, now).into_iter().chain(open(rows, now));
+        // Deeds and nodes come and go with the head here; checkpoints are put beside it.
+        let size = heads.find(|head| head.no == log.no).map_or(0, |head| head.chain.size());
+        let mut ahead = rows.checkpoints.range((log.no, size + 1)..(log.no.next(), 0));
+        let (what, last) = (Stray::Checkpoint, size.saturating_sub(1));
+        Ok(ahead.next().map(|((_, size), _)| Misfit { what, place: *size, last, at: now }))
     }
 
     async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown> {

@@ -1,10 +1,14 @@
 //! An org's log as it stands: its head, the stored hashes of its tree, its deeds' rows, and the
 //! checkpoints that were signed.
 
+use std::ops::Range;
+
 use async_trait::async_trait;
 use ledger::{LogNo, Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
-use records::{DeedRow, LogHead, LogSize, LogStore, OrgLog, SignedCheckpoint, Span, Standing};
+use records::{
+    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Stray,
+};
 use tokio_postgres::Row;
 
 use crate::{
@@ -98,6 +102,35 @@ impl LogStore for PostgresStore {
         self.database.ask_one("keep a checkpoint", call).await.map(|_| ())
     }
 
+    async fn checkpoints(
+        &self,
+        log: OrgLog,
+        sizes: Range<u64>,
+    ) -> Result<Vec<SignedCheckpoint>, StoreDown> {
+        let attempt = "read the checkpoints of a log";
+        let sql = "
+            select size, root, note, signed_at from checkpoint
+            where org_id = $1 and size >= $2 and size < $3
+            order by size";
+        let call = Call::new(sql)
+            .with(*log.org.as_uuid())
+            .with(place(log.no, sizes.start))
+            .with(place(log.no, sizes.end));
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.iter().map(checkpoint).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn misfit(&self, log: OrgLog) -> Result<Option<Misfit>, StoreDown> {
+        let attempt = "look for what does not fit a log";
+        let call = Call::new(MISFIT)
+            .with(*log.org.as_uuid())
+            .with(i64::from(log.no.get()))
+            .with(place(log.no, 0))
+            .with(place(log.no.next(), 0));
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.first().map(misfit).transpose().map_err(|fault| fault.down(attempt))
+    }
+
     async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown> {
         let attempt = "read the last checkpoint";
         let sql = "
@@ -156,6 +189,44 @@ const NODES: &str = "
         and node.index >= run.first and node.index < run.behind
     where run.level > 0
     order by run.place, node.index";
+
+// One statement sees one moment. A node of level n stands for 256^n deeds, and no log has nodes
+// above level 5. What stands behind every log stands behind the open one.
+const MISFIT: &str = "
+    with head as (
+        select size, frontier, 9223372036854775807 as behind from org_head
+        where org_id = $1 and $2::bigint = (select count(*) from closed_log where org_id = $1)
+        union all
+        select size, frontier, $4::bigint from closed_log where org_id = $1 and no = $2::bigint
+    )
+    select stray.what, stray.place, greatest(head.size - 1, 0) as last,
+        clock_timestamp() as clock
+    from org left join head on true cross join lateral (
+        select 'head' as what, 0::bigint as place
+        where head.size is null
+        union all
+        select 'frontier' as what, head.size as place
+        where octet_length(head.frontier) <> 32 * bit_count(head.size::bit(64))
+        union all
+        (select 'deed', deed.seq - $3::bigint from deed
+        where deed.org_id = $1 and deed.seq >= $3 + head.size and deed.seq < head.behind
+        order by deed.seq limit 1)
+        union all
+        (select 'node', node.index - ($3 >> (8 * tile.height))
+        from generate_series(1, 5) as tile (height)
+        join log_node as node on node.org_id = $1 and node.level = tile.height
+            and node.index >= ($3 + head.size) >> (8 * tile.height)
+            and node.index < head.behind >> (8 * tile.height) limit 1)
+        union all
+        (select 'node', node.index from log_node as node
+        where node.org_id = $1 and node.level > 5 limit 1)
+        union all
+        (select 'checkpoint', kept.size - $3 from checkpoint as kept
+        where kept.org_id = $1 and kept.size > $3 + head.size and kept.size < head.behind
+        order by kept.size limit 1)
+    ) as stray
+    where org.org_id = $1
+    limit 1";
 
 fn of_level(sql: &'static str, log: OrgLog, spans: &[Span]) -> Call<'static> {
     let places: Vec<i64> = (0..).take(spans.len()).collect();
@@ -219,6 +290,24 @@ fn standing(cells: &Cells<'_>) -> Result<Standing, Fault> {
 /// Returns the number that stands in a row for this place of a log.
 fn place(log: LogNo, seq: u64) -> i64 {
     bigint(Place::of(log, seq).as_u64())
+}
+
+fn misfit(row: &Row) -> Result<Misfit, Fault> {
+    let cells = Cells::of("org_head", row);
+    let what = match cells.get("what")? {
+        "head" => Stray::Head,
+        "frontier" => Stray::Frontier,
+        "deed" => Stray::Deed,
+        "node" => Stray::Node,
+        "checkpoint" => Stray::Checkpoint,
+        other => return Err(cells.fault("what", format!("`{other}` is nothing of a log"))),
+    };
+    Ok(Misfit {
+        what,
+        place: cells.count("place")?,
+        last: cells.count("last")?,
+        at: cells.moment("clock")?,
+    })
 }
 
 fn checkpoint(row: &Row) -> Result<SignedCheckpoint, Fault> {

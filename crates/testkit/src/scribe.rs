@@ -82,6 +82,11 @@ impl Scribe {
         scribe
     }
 
+    /// Returns what signs the org's deeds.
+    pub fn sealer(&self) -> Arc<Sealer> {
+        Arc::clone(&self.sealer)
+    }
+
     /// Returns a mint of this moment.
     pub fn mint(&self) -> Mint<'_> {
         Mint::new(self.now, &self.dice)

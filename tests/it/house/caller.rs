@@ -162,15 +162,18 @@ impl Caller {
         Ok(Answer { status: head.status, headers: head.headers, body })
     }
 
-    /// Sends a request on a connection of its own and returns the answer as it begins.
-    pub(crate) async fn open(&self, request: Request) -> http::Response<Incoming> {
-        let mut sender = self.connect().await.unwrap();
-        let response = sender.send_request(self.build(request)).await.unwrap();
+    /// Sends a request on a connection of its own and returns the answer as it begins, if it does.
+    pub(crate) async fn open(
+        &self,
+        request: Request,
+    ) -> Result<http::Response<Incoming>, NoAnswer> {
+        let mut sender = self.connect().await?;
+        let response = sender.send_request(self.build(request)).await.map_err(|_| NoAnswer)?;
         // The connection lives as long as the body does.
         tokio::spawn(async move {
             let _ = sender.ready().await;
         });
-        response
+        Ok(response)
     }
 
     fn build(&self, request: Request) -> http::Request<Full<Bytes>> {

@@ -22,6 +22,8 @@ pub(crate) enum Start<'a> {
     Armed(&'a str),
     /// With failpoints that the test arms while it runs.
     Holdable,
+    /// As that, and the first visitor of this point waits there.
+    Held(&'a str),
 }
 
 /// A running service.
@@ -47,10 +49,13 @@ impl Service {
         let (binary, failpoints) = match start {
             Start::Plain => (binaries.plain, ""),
             Start::Armed(points) => (with_failpoints(), points),
-            Start::Holdable => (with_failpoints(), ""),
+            Start::Holdable | Start::Held(_) => (with_failpoints(), ""),
         };
         let points = verbs.folder().join(format!("points-{number}"));
         fs::create_dir_all(&points).unwrap();
+        if let Start::Held(point) = start {
+            fs::write(points.join(point), "").unwrap();
+        }
         let mut command = Command::new(binary);
         command.args(["--config", "settings.yaml", "serve"]).current_dir(verbs.folder());
         command.env_clear().env("PATH", "/usr/bin:/bin").env("CHANCERY_FAILPOINTS", failpoints);

@@ -41,7 +41,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// Opens a stream, or returns the error that was answered.
     pub(crate) async fn try_open(caller: &Caller, request: Request) -> Result<Self, Answer> {
-        let (head, body) = caller.open(request).await.into_parts();
+        let (head, body) = caller.open(request).await.expect("an answer").into_parts();
         let streams = head.status == 200;
         let mut answer = Answer { status: head.status, headers: head.headers, body: Bytes::new() };
         if streams {
@@ -51,6 +51,13 @@ impl Stream {
         answer.body = body.collect().await.unwrap().to_bytes();
         judge::check(&Method::GET, PATH, &answer);
         Err(answer)
+    }
+
+    /// Opens a stream of a service that may be gone; nothing when it does not come.
+    pub(crate) async fn follow(caller: &Caller, request: Request) -> Option<Self> {
+        let opening = tokio::time::timeout(PATIENCE, caller.open(request));
+        let (head, body) = opening.await.ok()?.ok()?.into_parts();
+        (head.status == 200).then(|| Self { body, unread: String::new() })
     }
 
     /// Opens a stream and passes its beginning.
@@ -66,22 +73,26 @@ impl Stream {
         self.try_next().await.expect("the stream ended")
     }
 
-    /// Returns the next message; nothing once the stream has ended.
+    /// Returns the next message, which must come soon; nothing once the stream has ended.
     pub(crate) async fn try_next(&mut self) -> Option<Message> {
+        tokio::time::timeout(PATIENCE, self.heard()).await.expect("a message in time")
+    }
+
+    /// Returns the next message; nothing once the stream has ended or was silent for this long.
+    pub(crate) async fn next_within(&mut self, patience: Duration) -> Option<Message> {
+        tokio::time::timeout(patience, self.heard()).await.ok()?
+    }
+
+    async fn heard(&mut self) -> Option<Message> {
         loop {
             if let Some((text, rest)) = self.unread.split_once("\n\n") {
                 let message = Message::read(text);
                 self.unread = rest.to_owned();
                 return Some(message);
             }
-            let part: Bytes = loop {
-                let frame = tokio::time::timeout(PATIENCE, self.body.frame()).await;
-                match frame.expect("a message in time")?.ok()?.into_data() {
-                    Ok(part) => break part,
-                    Err(_trailers) => {}
-                }
-            };
-            self.unread.push_str(std::str::from_utf8(&part).unwrap());
+            if let Ok(part) = self.body.frame().await?.ok()?.into_data() {
+                self.unread.push_str(std::str::from_utf8(&part).unwrap());
+            }
         }
     }
 

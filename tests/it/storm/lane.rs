@@ -1,8 +1,11 @@
-//! One fault, struck again and again at every point of a house's services while they work.
+//! One fault, struck again and again at the points of a house's services while they work.
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -10,11 +13,15 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{
-    load::Load,
+    load::{Line, Load},
     oracle,
-    points::{POINTS, Point, Way},
+    points::{Point, Way},
+    watch::{Seen, Watch},
 };
-use crate::house::{Agent, House, OwnPostgres, Plan, Request, Service, Site, Start, Wire, call};
+use crate::{
+    house::{Agent, House, OwnPostgres, Plan, Request, Service, Site, Start, Wire, call},
+    keys::add_new_keys,
+};
 
 /// Longer than it takes ordinary work or a lease's end to come by a point.
 const COMES_BY_WITHIN: Duration = Duration::from_secs(20);
@@ -24,7 +31,12 @@ const TRIES: usize = 4;
 const PAUSED_FOR: Duration = Duration::from_secs(17);
 /// How often a fault that itself orphans nothing is struck at the points of recovery.
 const RECOVERIES: usize = 3;
+/// How often a house's seal keys are exchanged: each time its key file grows.
+const EXCHANGES: usize = 12;
 const CLIENTS: usize = 5;
+/// Every payload of the org may go at once, so that retention has something to do.
+const KEEP_NOTHING: &str =
+    "update org set record = jsonb_set(record::jsonb, '{retention_days}', '0')::text";
 /// An edge that does not report is given up soon; a run may take its time.
 const SETTINGS: &str = "gate: { edge_result_timeout: 1s }\n";
 
@@ -52,13 +64,13 @@ impl Fault {
         }
     }
 
-    /// Returns how many services of one house it strikes at a time. What strikes a database
-    /// strikes every service.
-    fn services(self) -> usize {
+    /// Returns what it is called in a table.
+    pub(crate) fn heading(self) -> &'static str {
         match self {
-            Self::Service => 2,
-            Self::Postgres | Self::Connections => 1,
-            Self::Pause => 8,
+            Self::Service => "service killed",
+            Self::Postgres => "PostgreSQL killed",
+            Self::Connections => "connections cut",
+            Self::Pause => "service paused",
         }
     }
 
@@ -66,9 +78,25 @@ impl Fault {
     fn rounds(self, point: &Point, rounds: usize) -> usize {
         match (self, point.way) {
             (Self::Postgres | Self::Connections, Way::Orphans) => rounds.min(RECOVERIES),
+            (_, Way::Keys) => rounds.min(EXCHANGES),
             (_, _) => rounds,
         }
     }
+}
+
+/// What is to be done to a house.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Storm {
+    /// What strikes.
+    pub(crate) fault: Fault,
+    /// How many services work on the house.
+    pub(crate) services: usize,
+    /// How many of them are struck at a time.
+    pub(crate) struck: usize,
+    /// Where.
+    pub(crate) points: &'static [Point],
+    /// How often at each point.
+    pub(crate) rounds: usize,
 }
 
 /// What was done to a house, and what was found afterwards.
@@ -78,12 +106,14 @@ pub(crate) struct Tally {
     /// By point, how often it was struck there.
     pub(crate) struck: BTreeMap<&'static str, usize>,
     pub(crate) calls: usize,
+    /// What was seen of the log from outside while it was struck.
+    pub(crate) seen: Seen,
     pub(crate) violations: Vec<String>,
 }
 
 /// A house under one fault.
 struct Lane {
-    fault: Fault,
+    storm: Storm,
     // Dropped before what it stands on.
     house: House,
     agent: Agent,
@@ -91,24 +121,33 @@ struct Lane {
     postgres: Mutex<Option<OwnPostgres>>,
     queue: Mutex<VecDeque<(&'static Point, usize)>>,
     struck: Mutex<BTreeMap<&'static str, usize>>,
+    /// Where each service is.
+    lines: Vec<Line>,
+    /// How many services are still to be struck.
+    striking: AtomicUsize,
 }
 
-/// Strikes so many rounds and returns what came of it; nothing where the run has not what it needs.
-pub(crate) async fn strike(fault: Fault, rounds: usize) -> Option<Tally> {
-    let lane = Arc::new(Lane::new(fault, rounds).await?);
-    let slots = (0..fault.services()).map(|slot| tokio::spawn(Arc::clone(&lane).slot(slot)));
+/// Does what the storm says and returns what came of it; nothing where the run has not what it
+/// needs.
+pub(crate) async fn strike(storm: Storm) -> Option<Tally> {
+    let lane = Arc::new(Lane::new(storm).await?);
+    let watch = Watch::start(&lane.house, &lane.lines).await;
+    let slots = (0..storm.services).map(|slot| tokio::spawn(Arc::clone(&lane).slot(slot)));
     for slot in slots.collect::<Vec<_>>() {
         slot.await.unwrap();
     }
     let service = lane.house.serve().await;
     let evidence = oracle::read(&lane.house.folder().join("oracle"));
-    let violations = evidence.violations(&lane.house, &service.anonymous()).await;
+    let mut violations = evidence.violations(&lane.house, &service.anonymous()).await;
+    let (seen, found) = watch.end(&lane.house, &service).await;
+    violations.extend(found);
     let struck = lane.struck.lock().unwrap().clone();
-    Some(Tally { fault, struck, calls: evidence.calls(), violations })
+    Some(Tally { fault: storm.fault, struck, calls: evidence.calls(), seen, violations })
 }
 
 impl Lane {
-    async fn new(fault: Fault, rounds: usize) -> Option<Self> {
+    async fn new(storm: Storm) -> Option<Self> {
+        let Storm { fault, services, struck, points, rounds } = storm;
         let common = Site::common().await?;
         let own = match fault {
             Fault::Postgres => Some(OwnPostgres::new()?),
@@ -126,53 +165,90 @@ impl Lane {
         let house =
             House::build(Plan { control: &site, governed: &site, settings: SETTINGS }).await;
         house.activate("roomy", &crate::house::POLICY.replace("count: 20", "count: 1000000")).await;
+        if points.iter().any(|point| point.way == Way::Start) {
+            house.control.run(KEEP_NOTHING).await;
+        }
         let agent = house.agent("stormy").await;
         let mut queue = VecDeque::new();
         for round in 0..rounds {
-            let due = POINTS.iter().filter(|point| round < fault.rounds(point, rounds));
+            let due = points.iter().filter(|point| round < fault.rounds(point, rounds));
             queue.extend(due.map(|point| (point, TRIES)));
         }
-        let (queue, struck) = (Mutex::new(queue), Mutex::default());
-        Some(Self { fault, house, agent, wire, postgres: Mutex::new(own), queue, struck })
+        let (queue, postgres) = (Mutex::new(queue), Mutex::new(own));
+        // Each has a line of its own: a clone of a line is the same line.
+        let lines = (0..services).map(|_| Line::default()).collect();
+        let striking = AtomicUsize::new(struck);
+        let struck = Mutex::default();
+        Some(Self { storm, house, agent, wire, postgres, queue, struck, lines, striking })
     }
 
-    /// Strikes one service after the other until the queue is empty.
+    /// Keeps one service at work, and strikes it if it is one of those, until the queue is empty.
     async fn slot(self: Arc<Self>, slot: usize) {
-        let name = format!("{}{slot}", self.fault.word());
-        let load = Load::start(&self.house, &name, CLIENTS);
-        let mut service = self.start(&load).await;
+        let name = format!("{}{slot}", self.storm.fault.word());
+        let mut lines = self.lines.clone();
+        lines.rotate_left(slot);
+        if self.storm.fault == Fault::Pause {
+            // Who is paused answers nobody, for long.
+            lines.truncate(1);
+        }
+        let load = Load::start(&self.house, &name, CLIENTS, &lines);
+        let line = &lines[0];
+        let mut service = self.start(line, Start::Holdable).await;
+        if slot < self.storm.struck {
+            self.strike_all(line, &mut service).await;
+            self.striking.fetch_sub(1, Ordering::SeqCst);
+        }
+        while self.striking.load(Ordering::SeqCst) > 0 {
+            assert!(service.runs(), "it ended by itself: {}", service.log());
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        line.label("calm");
+        load.end().await;
+    }
+
+    /// Strikes one service after the other in one place until the queue is empty.
+    async fn strike_all(&self, line: &Line, service: &mut Service) {
         loop {
             let next = self.queue.lock().unwrap().pop_front();
-            let Some((point, tries)) = next else { break };
-            load.label(&format!("{}|{}", point.name, self.fault.word()));
-            if self.fault.services() == 1 && point.way == Way::Orphans {
+            let Some((point, tries)) = next else { return };
+            line.label(&format!("{}|{}", point.name, self.storm.fault.word()));
+            if self.storm.struck == 1 && point.way == Way::Orphans {
                 self.orphan_some().await;
             }
             assert!(service.runs(), "it ended by itself: {}", service.log());
-            if self.at(point, &mut service).await {
+            if self.at(point, line, service).await {
                 *self.struck.lock().unwrap().entry(point.name).or_default() += 1;
             } else if tries > 1 {
                 self.queue.lock().unwrap().push_back((point, tries - 1));
             }
             if !service.runs() {
-                service = self.start(&load).await;
+                *service = self.start(line, Start::Holdable).await;
             }
         }
-        load.label("calm");
-        load.end().await;
     }
 
-    async fn start(&self, load: &Load) -> Service {
-        let service = self.house.start(Start::Holdable).await;
-        load.serves(service.caller(&self.agent.key));
+    async fn start(&self, line: &Line, start: Start<'_>) -> Service {
+        let service = self.house.start(start).await;
+        line.serves(service.caller(&self.agent.key));
         service
     }
 
     /// Strikes the service when it comes by the point; false if it did not come.
-    async fn at(&self, point: &Point, service: &mut Service) -> bool {
-        service.arm(point.name);
-        if point.way == Way::Stop {
-            service.signal(Signal::TERM);
+    async fn at(&self, point: &Point, line: &Line, service: &mut Service) -> bool {
+        match point.way {
+            Way::Calls | Way::Orphans => service.arm(point.name),
+            Way::Stop => {
+                service.arm(point.name);
+                service.signal(Signal::TERM);
+            }
+            Way::Start => {
+                service.kill();
+                *service = self.start(line, Start::Held(point.name)).await;
+            }
+            Way::Keys => {
+                service.arm(point.name);
+                add_new_keys(&self.house).await;
+            }
         }
         let came = service.is_held(point.name, COMES_BY_WITHIN).await;
         if came {
@@ -185,7 +261,7 @@ impl Lane {
     }
 
     async fn hit(&self, point: &Point, service: &mut Service) {
-        match self.fault {
+        match self.storm.fault {
             Fault::Service => service.kill(),
             Fault::Postgres => {
                 let with = |act: fn(&mut OwnPostgres)| {

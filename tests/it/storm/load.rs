@@ -21,17 +21,34 @@ use crate::{
 /// Between two calls of a client, and before a call is sent again.
 const BREATH: Duration = Duration::from_millis(15);
 
-/// Where the service is now, and what strikes it.
-#[derive(Debug, Default)]
-struct Line {
-    caller: Option<Caller>,
-    label: String,
+/// Where a service is now, and what strikes it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Line(Arc<Mutex<(Option<Caller>, String)>>);
+
+impl Line {
+    /// Returns a caller of the service, once it has been started.
+    pub(crate) fn caller(&self) -> Option<Caller> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
+
+    /// Tells where the service is.
+    pub(crate) fn serves(&self, caller: Caller) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).0 = Some(caller);
+    }
+
+    /// Tells what strikes from now on; new keys name it.
+    pub(crate) fn label(&self, label: &str) {
+        label.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).1);
+    }
+
+    fn told(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
+    }
 }
 
 /// The clients of one service, which outlive it.
 #[derive(Debug)]
 pub(crate) struct Load {
-    line: Arc<Mutex<Line>>,
     stop: Arc<AtomicBool>,
     clients: Vec<JoinHandle<()>>,
 }
@@ -61,30 +78,20 @@ const ROUND: [Kind; 8] = [
 ];
 
 impl Load {
-    /// Lets so many clients of this name wait for a service.
-    pub(crate) fn start(house: &House, name: &str, clients: usize) -> Self {
+    /// Lets so many clients of this name wait for the first of these services. What it does not
+    /// answer they ask of the next one.
+    pub(crate) fn start(house: &House, name: &str, clients: usize, lines: &[Line]) -> Self {
         let folder = house.folder().join("oracle");
         std::fs::create_dir_all(&folder).unwrap();
-        let (line, stop): (Arc<Mutex<Line>>, Arc<AtomicBool>) = Default::default();
+        let stop: Arc<AtomicBool> = Arc::default();
         let client = |number| {
             let name = format!("{name}.{number}");
             let oracle = Oracle::new(&folder, &name);
-            let (line, stop) = (Arc::clone(&line), Arc::clone(&stop));
-            let client = Client { name, line, oracle };
-            tokio::spawn(client.work(stop, number))
+            let client = Client { name, lines: lines.to_vec(), oracle };
+            tokio::spawn(client.work(Arc::clone(&stop), number))
         };
         let clients = (0..clients).map(client).collect();
-        Self { line, stop, clients }
-    }
-
-    /// Tells the clients where the service is.
-    pub(crate) fn serves(&self, caller: Caller) {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner).caller = Some(caller);
-    }
-
-    /// Tells the clients what strikes from now on; new keys name it.
-    pub(crate) fn label(&self, label: &str) {
-        label.clone_into(&mut self.line.lock().unwrap_or_else(PoisonError::into_inner).label);
+        Self { stop, clients }
     }
 
     /// Lets every client end its call, and waits for that.
@@ -98,7 +105,7 @@ impl Load {
 
 struct Client {
     name: String,
-    line: Arc<Mutex<Line>>,
+    lines: Vec<Line>,
     oracle: Oracle,
 }
 
@@ -106,7 +113,7 @@ impl Client {
     async fn work(mut self, stop: Arc<AtomicBool>, first: usize) {
         let mut number = first;
         while !stop.load(Ordering::Relaxed) {
-            let label = self.line.lock().unwrap_or_else(PoisonError::into_inner).label.clone();
+            let label = self.lines[0].told();
             let key = format!("{label}|{}.{number}", self.name);
             self.act(ROUND[number % ROUND.len()], &key).await;
             number += 1;
@@ -136,10 +143,8 @@ impl Client {
 
     /// Returns the action that answers; nothing when the answer is a conflict, as for a late report.
     async fn answered(&mut self, key: &str, request: Request) -> Option<Value> {
-        loop {
-            let line = Arc::clone(&self.line);
-            let caller = line.lock().unwrap_or_else(PoisonError::into_inner).caller.clone();
-            let answer = match caller {
+        for line in self.lines.clone().iter().cycle() {
+            let answer = match line.caller() {
                 Some(caller) => caller.try_send(request.clone()).await.ok(),
                 None => None,
             };
@@ -154,6 +159,7 @@ impl Client {
             }
             tokio::time::sleep(BREATH).await;
         }
+        None
     }
 }
 

@@ -1,7 +1,7 @@
 //! The points at which faults strike, as a table: their names are those of `failpoint::hit`.
 
 /// A point of the service's life.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Point {
     /// Its name in the code.
     pub(crate) name: &'static str,
@@ -20,6 +20,10 @@ pub(crate) enum Way {
     Orphans,
     /// A signal to stop.
     Stop,
+    /// A start, which begins with what was left to be done.
+    Start,
+    /// New keys in the seal key file.
+    Keys,
 }
 
 #[rustfmt::skip]

@@ -1,10 +1,10 @@
 //! What a walk finds in deeds of which one thing each was changed.
 
 use deed::{
-    Actor, AdminContent, ChainHead, Content, Draft, KeySet, LogOrigin, SealKey, SealKeys, Sealer,
-    Subject, Word,
+    Actor, AdminContent, Amended, ChainHead, Content, Draft, KeySet, LogOrigin, SealKey, SealKeys,
+    Sealed, Sealer, Subject, Word, specimen,
 };
-use model::{ActionId, AgentId, DeedId, EventType, LogId, OrgId, Timestamp};
+use model::{ActionId, AgentId, DeedId, EventType, LogId, Mint, OrgId, Timestamp};
 use uuid::Uuid;
 
 use crate::{
@@ -47,26 +47,54 @@ fn log() -> Log {
     let sealer = Sealer::new(keys, registered.clone());
     let origin = LogOrigin::new("test.example", LogId::from_uuid(Uuid::nil())).unwrap();
     let mut head = ChainHead::genesis(origin.clone());
-    let mut rows = Vec::new();
-    for number in 0..4_u32 {
+    let (mut rows, mut last) = (Vec::new(), None);
+    for (number, kind) in (0..).zip(KINDS) {
         let at = Timestamp::from_unix_millis(2_000 + i64::from(number));
-        let deed = sealer.seal(&mut head, draft(number.into()), ORG, at).unwrap();
-        rows.push(DeedRow {
-            log_no: ledger::LogNo::FIRST,
-            seq: deed.seq,
-            id: deed.id,
-            kind: deed.kind.as_str().to_owned(),
-            agent: None,
-            action: None,
-            acting: None,
-            issued_at: deed.issued_at,
-            body: deed.body,
-            digest: deed.digest,
-            signature: deed.signature,
-            key_id: deed.key_id.to_string(),
-        });
+        let draft = kind(&Mint::new(at, &crypto::SystemEntropy::new()), last.as_ref());
+        let deed = sealer.seal(&mut head, draft.clone(), ORG, at).unwrap();
+        rows.push(row(&draft, &deed));
+        last = matches!(draft.content, Content::Action(_)).then(|| (draft, deed)).or(last);
     }
     Log { origin, keys: registered, rows }
+}
+
+/// Makes a draft, of an amendment of the action before it.
+type Make = fn(&Mint<'_>, Option<&(Draft, Sealed)>) -> Draft;
+
+/// One deed of each kind.
+const KINDS: [Make; 4] = [
+    |_, _| draft(0),
+    |mint, _| specimen::action(mint).unwrap().0,
+    |_, _| draft(2),
+    |mint, action| {
+        let (draft, deed) = action.unwrap();
+        let amends = Amended { id: deed.id, digest: deed.digest, seq: deed.seq };
+        let amendment = specimen::amendment(mint, amends, draft.subject.clone()).unwrap().0;
+        Draft { actor: draft.actor.clone(), ..amendment }
+    },
+];
+
+/// Returns the row that a store keeps of a deed.
+fn row(draft: &Draft, deed: &Sealed) -> DeedRow {
+    let is_about_an_action = draft.subject.kind == Word::of("action");
+    let agent = match draft.actor {
+        Actor::Agent(agent) => is_about_an_action.then_some(agent),
+        Actor::ApiKey(_) | Actor::User(_) | Actor::System(_) => None,
+    };
+    DeedRow {
+        log_no: ledger::LogNo::FIRST,
+        seq: deed.seq,
+        id: deed.id,
+        kind: deed.kind.as_str().to_owned(),
+        agent,
+        action: is_about_an_action.then(|| draft.subject.id.to_string().parse().unwrap()),
+        acting: agent,
+        issued_at: deed.issued_at,
+        body: deed.body.clone(),
+        digest: deed.digest,
+        signature: deed.signature,
+        key_id: deed.key_id.to_string(),
+    }
 }
 
 impl Log {
@@ -117,17 +145,69 @@ fn a_change_of_any_column_is_found_where_it_is() {
     }
 }
 
-#[test]
-fn every_byte_of_a_body_counts() {
-    let log = log();
-    for place in 0..log.rows[2].body.len() {
-        let found = log.changed(|row| {
-            let mut bytes = std::mem::take(&mut row.body).into_bytes();
-            bytes[place] ^= 1;
-            row.body = String::from_utf8(bytes).unwrap();
-        });
-        assert_eq!(found, Some((2, Problem::Digest)), "byte {place}");
+impl Log {
+    /// Returns what is wrong with the deed at this place once its row was changed.
+    fn found_at(&self, place: usize, change: impl FnOnce(&mut DeedRow)) -> Option<Problem> {
+        let judge = Judge { org: ORG, log: &self.origin, keys: &self.keys };
+        let before = match place.checked_sub(1) {
+            Some(before) => Before::Deed(&self.rows[before]),
+            None => Before::Beginning,
+        };
+        let mut row = self.rows[place].clone();
+        change(&mut row);
+        let seq = self.rows[place].seq;
+        judge.rows((seq, seq + 1), before, &[row]).map(|fault| fault.problem)
     }
+}
+
+fn flip(text: &mut String, place: usize, bit: u8) {
+    let mut bytes = std::mem::take(text).into_bytes();
+    bytes[place] ^= 1 << bit;
+    // A body is ASCII, and so is one of which one of the lower bits was flipped.
+    *text = String::from_utf8(bytes).unwrap();
+}
+
+#[test]
+fn every_bit_of_body_digest_and_signature_of_every_kind_counts() {
+    let log = log();
+    for place in 0..log.rows.len() {
+        assert_eq!(log.found_at(place, |_| {}), None, "as it was sealed");
+        for byte in 0..log.rows[place].body.len() {
+            for bit in 0..7 {
+                let found = log.found_at(place, |row| flip(&mut row.body, byte, bit));
+                assert_eq!(found, Some(Problem::Digest), "deed {place}: body {byte}.{bit}");
+            }
+            // Nor does it help to write the digest of what was changed.
+            let found = log.found_at(place, |row| {
+                flip(&mut row.body, byte, 0);
+                row.digest = crypto::sha256(&row.body);
+            });
+            let rehashed = [Problem::BodyMissing, Problem::Row, Problem::Link, Problem::Signature];
+            let found = found.unwrap_or_else(|| panic!("deed {place}: body {byte} was not found"));
+            assert!(rehashed.contains(&found), "deed {place}: body {byte}: {found:?}");
+        }
+        for (byte, bit) in (0..32).flat_map(|byte| (0..8).map(move |bit| (byte, bit))) {
+            let found = log.found_at(place, |row| {
+                let mut digest = *row.digest.as_bytes();
+                digest[byte] ^= 1 << bit;
+                row.digest = model::Digest::from_bytes(digest);
+            });
+            assert_eq!(found, Some(Problem::Digest), "deed {place}: digest {byte}.{bit}");
+        }
+        for (byte, bit) in (0..64).flat_map(|byte| (0..8).map(move |bit| (byte, bit))) {
+            let found = log.found_at(place, |row| row.signature[byte] ^= 1 << bit);
+            assert_eq!(found, Some(Problem::Signature), "deed {place}: signature {byte}.{bit}");
+        }
+    }
+}
+
+#[test]
+fn who_acted_is_who_may_read_whatever_the_actions_own_row_says() {
+    let found = log().found_at(1, |row| {
+        row.agent = Some(AgentId::from_uuid(Uuid::nil()));
+        row.acting = row.agent;
+    });
+    assert_eq!(found, Some(Problem::Row));
 }
 
 #[test]

@@ -15,4 +15,6 @@ mod proxy;
 #[cfg(test)]
 mod schema;
 #[cfg(test)]
+mod tampering;
+#[cfg(test)]
 mod world;

@@ -7,7 +7,7 @@ use ledger::{AppendError, LogNo, Turn};
 use model::{Digest, EventType, OrgId};
 use records::{
     By, DeedFilter, DeedRow, EntryFilter, LogStore, OrgLog, SignedCheckpoint, Span, Standing,
-    Window, compare,
+    Stray, Window, compare,
 };
 use serde_json::json;
 
@@ -41,6 +41,7 @@ pub(super) async fn check(store: &dyn Store) {
         assert!(verify_inclusion(leaf, index, &path, &tree), "{index}");
     }
     checkpoints_are_kept_once(store, &scribe).await;
+    what_does_not_fit_is_told(store, &scribe).await;
     nothing_is_told_of_an_org_that_is_not_there(store).await;
     a_log_that_is_closed_is_read_beside_the_one_that_follows(store, scribe, &digests).await;
 }
@@ -88,6 +89,22 @@ async fn checkpoints_are_kept_once(store: &dyn LogStore, scribe: &Scribe) {
     }
     let last = store.last_checkpoint(first(scribe.org)).await.unwrap();
     assert_eq!(last, Some(signed(9, "nine")), "the first of a size stays");
+    let some = store.checkpoints(first(scribe.org), 7..9).await.unwrap();
+    assert_eq!(some, [signed(7, "seven"), signed(8, "eight")]);
+    assert_eq!(store.checkpoints(first(scribe.org), 10..900).await.unwrap(), []);
+}
+
+async fn what_does_not_fit_is_told(store: &dyn LogStore, scribe: &Scribe) {
+    assert_eq!(store.misfit(first(scribe.org)).await.unwrap(), None);
+    let ahead = SignedCheckpoint {
+        size: DEEDS + 1,
+        root: crypto::sha256("ahead"),
+        note: "ahead".to_owned(),
+        signed_at: scribe.now,
+    };
+    store.put_checkpoint(first(scribe.org), &ahead).await.unwrap();
+    let found = store.misfit(first(scribe.org)).await.unwrap().unwrap();
+    assert_eq!((found.what, found.place, found.last), (Stray::Checkpoint, DEEDS + 1, DEEDS - 1));
 }
 
 async fn nothing_is_told_of_an_org_that_is_not_there(store: &dyn LogStore) {
@@ -97,6 +114,7 @@ async fn nothing_is_told_of_an_org_that_is_not_there(store: &dyn LogStore) {
     let spans = [Span { level: 0, start: 0, count: 4 }];
     assert_eq!(store.hashes(first(org), &spans).await.unwrap(), [[]]);
     assert_eq!(store.last_checkpoint(first(org)).await.unwrap(), None);
+    assert_eq!(store.misfit(first(org)).await.unwrap(), None);
 }
 
 async fn a_log_that_is_closed_is_read_beside_the_one_that_follows(
@@ -143,6 +161,7 @@ async fn a_log_that_is_closed_is_read_beside_the_one_that_follows(
     assert_eq!(hashes, [digests[598..].to_vec()], "up to its own end");
     let rows = store.rows(first(org), 599, 9).await.unwrap();
     assert_eq!(rows.iter().map(|row| (row.log_no.get(), row.seq)).collect::<Vec<_>>(), [(0, 599)]);
+    assert_eq!(store.misfit(next).await.unwrap(), None, "what is behind the closed one is its own");
     let rows = store.rows(next, 0, 2).await.unwrap();
     assert_eq!(
         rows.iter().map(|row| (row.log_no.get(), row.seq)).collect::<Vec<_>>(),
@@ -185,7 +204,7 @@ async fn places_go_on_across_logs(store: &dyn Store, scribe: &Scribe, opening: &
     store.put_checkpoint(next, &checkpoint).await.unwrap();
     assert_eq!(store.last_checkpoint(next).await.unwrap(), Some(checkpoint));
     let before = store.last_checkpoint(first(org)).await.unwrap();
-    assert_eq!(before.map(|kept| kept.size), Some(9), "each log has its own");
+    assert_eq!(before.map(|kept| kept.size), Some(DEEDS + 1), "each log has its own");
 }
 
 /// Returns the event of the deed at this place of its log.
