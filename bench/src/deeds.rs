@@ -10,16 +10,19 @@ use std::{
 
 use crypto::{Secret, SystemEntropy};
 use deed::{
-    Body, ChainHead, Content, DEED_TYPE, Draft, Ending, Envelope, Intent, IntentStatus, KeySet,
-    SealKey, SealKeys, Sealed, Sealer, pae, specimen, tree,
+    Actor, Body, ChainHead, Content, DEED_TYPE, Draft, Ending, Envelope, Intent, IntentStatus,
+    KeySet, SealKey, SealKeys, Sealed, Sealer, Subject, pae, specimen, tree,
     verify::{Trust, Verdict, verify},
 };
 use ledger::{Change, DeedEntry, Entry, Ledger, Needs, Request, Snapshot, record::Org};
-use model::{Clock, DecisionOutcome, IntentMode, Level, Mint, OrgId, Timestamp, WitnessMethod};
+use model::{
+    ActionId, AgentId, Clock, DecisionOutcome, DeedId, IntentMode, Level, Mint, OrgId, Timestamp,
+    WitnessMethod,
+};
 use store_postgres::{PostgresStore, Settings};
 use testkit::TestDatabase;
 use tokio::task::JoinSet;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, types::ToSql};
 
 use crate::{Failure, peer::Peer};
 
@@ -79,8 +82,7 @@ impl Log {
         let entropy = SystemEntropy::new();
         let mint = Mint::new(SystemClock.now(), &entropy);
         let mut head = ChainHead::genesis(specimen::log(&mint).ok_or("no log")?);
-        let draft = || Draft { id: mint.id(model::DeedId::from_uuid), ..draft.clone() };
-        let drafts = (0..count).map(|_| draft()).collect();
+        let drafts = (0..count).map(|_| another(draft, &mint)).collect();
         Ok(self.sealer.seal_all(&mut head, drafts, specimen::org(&mint), mint.now())?)
     }
 }
@@ -263,6 +265,29 @@ fn take(left: &Mutex<usize>) -> bool {
     any
 }
 
+/// Returns the draft of a deed about another action.
+fn another(draft: &Draft, mint: &Mint<'_>) -> Draft {
+    let mut draft = Draft { id: mint.id(DeedId::from_uuid), ..draft.clone() };
+    if let Content::Action(action) = &mut draft.content {
+        action.id = mint.id(ActionId::from_uuid);
+        draft.subject = Subject::action(action.id);
+    }
+    draft
+}
+
+/// Returns whose stream a deed is on and which action it is about.
+fn about(draft: &Draft) -> (Option<AgentId>, Option<ActionId>) {
+    let agent = match draft.actor {
+        Actor::Agent(agent) => Some(agent),
+        Actor::ApiKey(_) | Actor::User(_) | Actor::System(_) => None,
+    };
+    let action = match &draft.content {
+        Content::Action(action) => Some(action.id),
+        Content::Admin(_) | Content::Amendment(_) => None,
+    };
+    (agent, action)
+}
+
 /// One deed, and the org with the first.
 struct Seal(Draft);
 
@@ -274,8 +299,9 @@ impl Request for Seal {
     }
 
     fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
-        let draft = Draft { id: mint.id(model::DeedId::from_uuid), ..self.0.clone() };
-        let deeds = vec![DeedEntry { draft, disclosures: Vec::new(), agent: None, action: None }];
+        let draft = another(&self.0, mint);
+        let (agent, action) = about(&draft);
+        let deeds = vec![DeedEntry { draft, disclosures: Vec::new(), agent, action }];
         let found = at.org().is_none().then(|| Change::Org(org(at.org_id(), mint.now())));
         (Entry { changes: found.into_iter().collect(), deeds, ..Entry::default() }, ())
     }
@@ -313,13 +339,15 @@ async fn plain(client: &Client, deeds: &[Sealed]) -> Result<Duration, Failure> {
     let insert = client
         .prepare(
             "with deeds as (
-                insert into plain_deed (org_id, seq, id, kind, issued_at, body, digest, signature, key_id)
-                select $1, seq, id, 'action', now(), body, digest, signature, $2
-                from unnest($3::bigint[], $4::uuid[], $5::text[], $6::bytea[], $7::bytea[])
-                    as row (seq, id, body, digest, signature)
-                returning seq, id)
-            insert into plain_event (org_id, seq, id, kind, created_at, livemode, data)
-            select $1, seq + 1, id, 'deed.sealed', now(), true, $8 from deeds",
+                insert into plain_deed (org_id, seq, id, kind, agent_id, action_id, issued_at, body,
+                    digest, signature, key_id)
+                select $1, seq, id, 'action', $9, action_id, now(), body, digest, signature, $2
+                from unnest($3::bigint[], $4::uuid[], $5::text[], $6::bytea[], $7::bytea[],
+                    $10::uuid[]) as row (seq, id, body, digest, signature, action_id)
+                returning seq, id, action_id)
+            insert into plain_event
+                (org_id, seq, id, kind, created_at, livemode, agent_id, action_id, data)
+            select $1, seq + 1, id, 'deed.sealed', now(), true, $9, action_id, $8 from deeds",
         )
         .await?;
     let data = format!("{{\"id\":\"{}\",\"object\":\"deed\"}}", deeds[0].id);
@@ -333,9 +361,11 @@ async fn plain(client: &Client, deeds: &[Sealed]) -> Result<Duration, Failure> {
         let digests: Vec<_> = batch.iter().map(|deed| deed.digest.as_bytes().as_slice()).collect();
         let signatures: Vec<_> = batch.iter().map(|deed| deed.signature.as_slice()).collect();
         let key = deeds[0].key_id.as_str();
-        client
-            .execute(&insert, &[&org, &key, &seqs, &ids, &bodies, &digests, &signatures, &data])
-            .await?;
+        // Whose ids these are makes no difference to their cost.
+        let (agent, actions) = (org, &ids);
+        let row: [&(dyn ToSql + Sync); 10] =
+            [&org, &key, &seqs, &ids, &bodies, &digests, &signatures, &data, &agent, actions];
+        client.execute(&insert, &row).await?;
     }
     Ok(begun.elapsed())
 }
