@@ -12,9 +12,11 @@ pub const DEED_TYPE: &str = "application/vnd.service.deed.v1+json";
 ///
 /// The payload's type is among them, so that no signature counts for another kind of record.
 pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
-    let head =
-        format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
-    [head.as_slice(), payload].concat()
+    let head = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len());
+    let mut framed = Vec::with_capacity(head.len() + payload.len());
+    framed.extend_from_slice(head.as_bytes());
+    framed.extend_from_slice(payload);
+    framed
 }
 
 /// A signed payload as DSSE tools exchange it.

@@ -38,7 +38,9 @@ pub(super) enum Input {
 /// Returns what the input is, with at least one deed, or says why it is nothing of the kind.
 pub(super) fn read(input: &[u8]) -> Result<Input, String> {
     let text = std::str::from_utf8(input).map_err(|_| "the input is not UTF-8".to_owned())?;
-    if let Ok(value) = crypto::json::parse(text.as_bytes()) {
+    // A first line that is an envelope by itself leaves nothing else for the input to be.
+    let is_lines = text.lines().next().and_then(plain_envelope).is_some();
+    if !is_lines && let Ok(value) = crypto::json::parse(text.as_bytes()) {
         let evidence = value.get("object").is_some_and(|object| object == "evidence");
         return if evidence { read_evidence(value) } else { Ok(Input::Deeds(vec![item(value)?])) };
     }
@@ -91,7 +93,7 @@ fn line(text: &str) -> Result<Item, String> {
 /// Reads an envelope fast where its type alone is as strict as the parser: an envelope has texts
 /// only, so NUL and lists in the place of objects are all that it would let through.
 fn plain_envelope(text: &str) -> Option<Envelope> {
-    let lists = text.bytes().filter(|byte| *byte == b'[').count();
+    let lists = text.matches('[').take(2).count();
     let envelope: Envelope = serde_json::from_str(text).ok().filter(|_| lists == 1)?;
     (!envelope.payload_type.contains('\0')).then_some(envelope)
 }
