@@ -39,8 +39,19 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Starts a service and waits until it serves.
+    /// Starts a service and waits until it serves. Like whoever keeps a service running, it starts
+    /// another one where a database that has just come up gave no answer in time.
     pub(crate) async fn start(verbs: &Verbs, start: Start<'_>) -> Self {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            if let Some(service) = Self::begin(verbs, start, deadline).await {
+                return service;
+            }
+        }
+    }
+
+    /// Starts a service once; nothing where its database did not answer.
+    async fn begin(verbs: &Verbs, start: Start<'_>, deadline: Instant) -> Option<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let log = verbs.folder().join(format!("service-{number}.log"));
@@ -64,8 +75,8 @@ impl Service {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let guard = Guard::of(child.id(), verbs.folder());
-        let address = address(&mut child, &log).await;
-        Self { address, child, log, points, _guard: guard }
+        let address = address(&mut child, &log, deadline).await?;
+        Some(Self { address, child, log, points, _guard: guard })
     }
 
     /// Returns a caller with this key.
@@ -151,16 +162,20 @@ impl Drop for Service {
     }
 }
 
-/// Returns the address that the service says it listens at.
-async fn address(child: &mut Child, log: &PathBuf) -> SocketAddr {
-    let deadline = Instant::now() + Duration::from_secs(20);
+/// Returns the address that the service says it listens at; nothing where it ended because its
+/// database did not answer.
+async fn address(child: &mut Child, log: &PathBuf, deadline: Instant) -> Option<SocketAddr> {
     loop {
         let said = fs::read_to_string(log).unwrap();
         let serving = said.lines().find(|line| line.contains(": serving address="));
         if let Some(address) = serving.and_then(|line| line.rsplit('=').next()) {
-            return address.trim().parse().unwrap();
+            return Some(address.trim().parse().unwrap());
         }
         let ended = child.try_wait().unwrap();
+        let is_early = said.contains("no answer within") && Instant::now() < deadline;
+        if ended.is_some() && is_early {
+            return None;
+        }
         assert!(ended.is_none() && Instant::now() < deadline, "did not serve: {ended:?} {said}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
