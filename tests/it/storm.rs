@@ -42,6 +42,9 @@ async fn no_fault_at_any_point_loses_a_record_or_runs_a_call_twice() {
 /// Lets all storms rage at once and returns what came of each; nothing where the run has not what
 /// they need.
 pub(crate) async fn rage(storms: &[Storm]) -> Option<Vec<Tally>> {
+    // Two tests of storms at a time would leave no processor for anything to be in time.
+    static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+    let _alone = ALONE.lock().await;
     Site::common().await?;
     if binaries().is_none_or(|binaries| binaries.failpoints.is_none()) {
         eprintln!("left out: a storm needs `CHANCERY_FAILPOINT_BIN`; `cargo xtask test` sets it");

@@ -42,7 +42,7 @@ impl Service {
     /// Starts a service and waits until it serves. Like whoever keeps a service running, it starts
     /// another one where a database that has just come up gave no answer in time.
     pub(crate) async fn start(verbs: &Verbs, start: Start<'_>) -> Self {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             if let Some(service) = Self::begin(verbs, start, deadline).await {
                 return service;
@@ -172,7 +172,8 @@ async fn address(child: &mut Child, log: &PathBuf, deadline: Instant) -> Option<
             return Some(address.trim().parse().unwrap());
         }
         let ended = child.try_wait().unwrap();
-        let is_early = said.contains("no answer within") && Instant::now() < deadline;
+        let is_early =
+            said.contains("the control database cannot be used") && Instant::now() < deadline;
         if ended.is_some() && is_early {
             return None;
         }
