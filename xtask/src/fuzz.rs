@@ -34,7 +34,7 @@ pub(crate) fn run(workspace: &Workspace, fuzz: &cli::Fuzz) -> Result<()> {
     }
     let folder = workspace.root().join("crates/deed/fuzz");
     let corpus = folder.join("corpus");
-    let mut seeds = workspace.cargo(["run", "--quiet", "--package", "chancery-deed", "--example"]);
+    let mut seeds = workspace.cargo(["run", "--quiet", "--package", "deed", "--example"]);
     process::run(seeds.arg("fuzz_seeds").arg(&corpus))?;
     for target in chosen {
         println!("{target}: {} seconds", fuzz.seconds);

@@ -15,9 +15,6 @@ use crate::failure::{Failure, Result};
 use crate::workspace::Workspace;
 use table::{OF_VERIFIER, OUTSIDE, ROWS, Row, VERIFIER, World};
 
-/// What begins the name of every package that is a crate of the table.
-const PREFIX: &str = "chancery-";
-
 /// Prints every dependency that the table forbids, and fails when there is one.
 pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     let mut command = MetadataCommand::new();
@@ -34,7 +31,7 @@ fn violations(metadata: &Metadata) -> Vec<String> {
         .workspace_packages()
         .into_iter()
         .filter(|package| package.manifest_path.starts_with(metadata.workspace_root.join("crates")))
-        .map(|package| (short(&package.name), package))
+        .map(|package| (package.name.as_str(), package))
         .collect();
     let graph = Graph::of(metadata, |_| true);
     let mut found = Vec::new();
@@ -59,7 +56,7 @@ fn violations(metadata: &Metadata) -> Vec<String> {
 /// Returns the crates of the workspace that the package uses and the row does not name.
 fn forbidden_uses(row: &Row, package: &Package) -> Vec<String> {
     let uses = normal(package).filter(|dependency| dependency.path.is_some());
-    let names: BTreeSet<&str> = uses.map(|dependency| short(&dependency.name)).collect();
+    let names: BTreeSet<&str> = uses.map(|dependency| dependency.name.as_str()).collect();
     let forbidden = names.into_iter().filter(|name| !row.may_use(name));
     forbidden
         .map(|name| {
@@ -103,10 +100,6 @@ fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-fn short(package: &str) -> &str {
-    package.strip_prefix(PREFIX).unwrap_or(package)
-}
-
 fn normal(package: &Package) -> impl Iterator<Item = &Dependency> {
     package.dependencies.iter().filter(|dependency| dependency.kind == DependencyKind::Normal)
 }
@@ -115,6 +108,8 @@ fn normal(package: &Package) -> impl Iterator<Item = &Dependency> {
 struct Graph<'a> {
     names: BTreeMap<&'a PackageId, &'a str>,
     uses: BTreeMap<&'a PackageId, Vec<&'a PackageId>>,
+    /// The packages of the workspace itself.
+    ours: BTreeSet<&'a PackageId>,
 }
 
 impl<'a> Graph<'a> {
@@ -132,7 +127,8 @@ impl<'a> Graph<'a> {
                 node.deps.iter().filter(built_in).map(|dependency| &dependency.pkg).collect(),
             )
         });
-        Self { names: names.collect(), uses: uses.collect() }
+        let ours = metadata.workspace_members.iter().collect();
+        Self { names: names.collect(), uses: uses.collect(), ours }
     }
 
     /// Returns a sentence for each library of the outside world that is built into the package
@@ -145,7 +141,7 @@ impl<'a> Graph<'a> {
         while let Some((id, chain)) = open.pop() {
             for next in self.uses.get(id).into_iter().flatten() {
                 let name = self.names.get(next).copied().unwrap_or_default();
-                if !seen.insert(next) || allowed.contains(name) || name.starts_with(PREFIX) {
+                if !seen.insert(next) || allowed.contains(name) || self.ours.contains(next) {
                     continue;
                 }
                 let chain = format!("{chain} → {name}");

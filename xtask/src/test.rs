@@ -11,7 +11,7 @@ use crate::tools;
 use crate::workspace::{Build, Workspace};
 
 /// The package of the end-to-end tests, which alone needs the service's binaries.
-pub(crate) const END_TO_END: &str = "chancery-tests";
+pub(crate) const END_TO_END: &str = "tests";
 
 /// The folder of published test data, which is not part of the checkout.
 const TEST_DATA: &str = "../shared/data";

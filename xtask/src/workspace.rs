@@ -66,7 +66,7 @@ impl Workspace {
             Build::Plain => (&[], Some("chancery-plain")),
             Build::Failpoints => (&["--features", "failpoints"], Some("chancery-failpoints")),
         };
-        let mut command = self.cargo(["build", "--package", "chancery-server"]);
+        let mut command = self.cargo(["build", "--package", "server"]);
         process::run(command.args(flags))?;
         match copy {
             None => Ok(self.target.join("release/chancery")),
@@ -76,13 +76,13 @@ impl Workspace {
 
     /// Builds the benchmark as it is measured, and returns the path of its binary.
     pub(crate) fn build_bench(&self) -> Result<PathBuf> {
-        process::run(&mut self.cargo(["build", "--release", "--package", "chancery-bench"]))?;
-        Ok(self.target.join("release/chancery-bench"))
+        process::run(&mut self.cargo(["build", "--release", "--package", "bench"]))?;
+        Ok(self.target.join("release/bench"))
     }
 
     /// Builds the store's own benchmark of lists, and returns the path of its binary.
     pub(crate) fn build_lists(&self) -> Result<PathBuf> {
-        let package = ["build", "--release", "--package", "chancery-store-postgres"];
+        let package = ["build", "--release", "--package", "store-postgres"];
         process::run(self.cargo(package).args(["--example", "lists"]))?;
         Ok(self.target.join("release/examples/lists"))
     }

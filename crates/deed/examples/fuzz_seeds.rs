@@ -8,7 +8,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use chancery_deed::{KeySet, SealKeys, note::NoteKey, verify::envelopes};
+use deed::{KeySet, SealKeys, note::NoteKey, verify::envelopes};
 use serde_json::Value;
 
 const KEYS: &str = include_str!("../../../docs/vectors/keys.json");

@@ -106,7 +106,7 @@ impl Place {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use chancery_http_api::{*, access::*};
+    /// # use http_api::{*, access::*};
     /// async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
     ///     Reply::ok(&caller.0.agent)
     /// }
@@ -117,7 +117,7 @@ impl Place {
     ///
     /// ```compile_fail,E0631
     /// # use std::sync::Arc;
-    /// # use chancery_http_api::{*, access::*};
+    /// # use http_api::{*, access::*};
     /// # async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
     /// #     Reply::ok(&caller.0.agent)
     /// # }

@@ -13,7 +13,7 @@
 //! tool) and [`read_suite`] (tests that authors write).
 //!
 //! ```
-//! use chancery_policy::{Agent, Call, CallFacts, Policy, decide};
+//! use policy::{Agent, Call, CallFacts, Policy, decide};
 //!
 //! let policy = Policy::compile(
 //!     "{ schema: 1, default: { outcome: deny },

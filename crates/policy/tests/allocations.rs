@@ -4,8 +4,8 @@
 mod decisions {
     use std::collections::BTreeMap;
 
-    use chancery_policy::{Agent, Call, CallFacts, Decision, Policy, decide};
     use model::{DecisionOutcome, Mode, Timestamp};
+    use policy::{Agent, Call, CallFacts, Decision, Policy, decide};
     use serde_json::{Value, json};
 
     const CONDITIONS: [&str; 8] = [

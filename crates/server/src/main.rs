@@ -9,5 +9,5 @@ use clap::Parser;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    chancery_server::verbs::run(chancery_server::cli::Cli::parse()).into()
+    server::verbs::run(server::cli::Cli::parse()).into()
 }

@@ -9,11 +9,11 @@
 
 use std::time::{Duration, Instant};
 
-use chancery_store_postgres::{PostgresStore, Settings};
 use crypto::Secret;
 use ledger::{Change, LedgerStore, Turn, record::Action};
 use model::DeedId;
 use serde_json::json;
+use store_postgres::{PostgresStore, Settings};
 use testkit::{Draft, Scribe, TestDatabase, sample};
 
 const BATCHES: [usize; 3] = [1, 64, 256];

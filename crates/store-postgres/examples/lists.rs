@@ -10,12 +10,12 @@
 
 use std::time::{Duration, Instant};
 
-use chancery_store_postgres::{PostgresStore, Settings};
 use crypto::Secret;
 use gate::{ActionStore, Filter, ShadowDiffers};
 use ledger::Change;
 use model::{ActionId, AgentId, DecisionOutcome, DeedId, Level, OrgId, State, Timestamp, Verdict};
 use serde_json::json;
+use store_postgres::{PostgresStore, Settings};
 use testkit::{Scribe, TestDatabase, sample};
 use uuid::Uuid;
 

@@ -6,9 +6,9 @@ fn parsed(line: &str) -> (Verb, Vec<String>) {
 
 #[test]
 fn test_hands_on_every_word_after_its_own_flags() {
-    let (verb, rest) = parsed("xtask test --yes -p chancery-policy -- --nocapture --yes");
+    let (verb, rest) = parsed("xtask test --yes -p policy -- --nocapture --yes");
     assert!(matches!(verb, Verb::Test { yes: true }));
-    assert_eq!(rest, ["-p", "chancery-policy", "--", "--nocapture", "--yes"]);
+    assert_eq!(rest, ["-p", "policy", "--", "--nocapture", "--yes"]);
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub(crate) const VERIFIER: &str = "deed";
 /// One more is a decision: a row here, and a line on the page of dependencies.
 #[rustfmt::skip]
 pub(crate) const OF_VERIFIER: [&str; 30] = [
-    "chancery-crypto", "chancery-model",
+    "crypto", "model",
     // Bytes and keys.
     "base64", "ring", "subtle", "untrusted", "zeroize", "zeroize_derive",
     // JSON, and its one form.

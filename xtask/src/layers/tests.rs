@@ -6,8 +6,7 @@ fn metadata(crates: &[(&str, &str)], libraries: &[&str], built_in: &[(&str, &str
     let id = |name: &str| format!("path+file:///w/{name}#0.0.0");
     let mut packages = Vec::new();
     for (name, declared) in crates {
-        let package = format!("chancery-{name}");
-        packages.push(package_json(&id(name), &package, &format!("/w/crates/{name}"), declared));
+        packages.push(package_json(&id(name), name, &format!("/w/crates/{name}"), declared));
     }
     for name in libraries {
         packages.push(package_json(&id(name), name, &format!("/r/{name}"), ""));
@@ -37,7 +36,8 @@ fn metadata(crates: &[(&str, &str)], libraries: &[&str], built_in: &[(&str, &str
     MetadataCommand::parse(text).unwrap()
 }
 
-/// `declared` holds words such as `chancery-model`, `serde` or `tokio:sync+net`.
+/// `declared` holds words such as `./model` for a crate of the workspace, `serde` or
+/// `tokio:sync+net`.
 fn package_json(id: &str, name: &str, folder: &str, declared: &str) -> String {
     let dependencies: Vec<String> = declared
         .split_whitespace()
@@ -48,10 +48,9 @@ fn package_json(id: &str, name: &str, folder: &str, declared: &str) -> String {
                 .filter(|feature| !feature.is_empty())
                 .map(|feature| format!("{feature:?}"))
                 .collect();
-            let path = if name.starts_with("chancery-") {
-                format!(r#","path":"/w/crates/{name}""#)
-            } else {
-                String::new()
+            let (name, path) = match name.strip_prefix("./") {
+                Some(ours) => (ours, format!(r#","path":"/w/crates/{ours}""#)),
+                None => (name, String::new()),
             };
             format!(
                 r#"{{"name":"{name}","source":null,"req":"*","kind":null,"optional":false,
@@ -77,7 +76,7 @@ fn found(name: &str, metadata: &Metadata) -> Vec<String> {
 
 #[test]
 fn a_layer_uses_only_what_its_row_names() {
-    let metadata = metadata(&[("policy", "chancery-model chancery-deed")], &[], &[]);
+    let metadata = metadata(&[("policy", "./model ./deed")], &[], &[]);
     let layer = "in layer 1 it may use model, crypto, failpoint, meter";
     assert_eq!(found("policy", &metadata), [format!("policy: uses `deed`; {layer}")]);
 }
@@ -113,13 +112,13 @@ fn the_ledger_takes_only_sync_of_tokio() {
 fn the_verifier_is_built_from_what_is_listed_and_nothing_more() {
     let with = |library: &str| {
         metadata(
-            &[("deed", "chancery-crypto"), ("crypto", "")],
+            &[("deed", "./crypto"), ("crypto", "")],
             &["ring", library],
             &[("deed", "crypto"), ("crypto", "ring"), ("ring", library)],
         )
     };
     assert!(found("deed", &with("untrusted")).is_empty());
-    let sentence = "deed: is to stay small, and deed → chancery-crypto → ring → left-pad is not \
+    let sentence = "deed: is to stay small, and deed → crypto → ring → left-pad is not \
                     listed";
     assert_eq!(found("deed", &with("left-pad")), [sentence]);
 }

@@ -1,15 +1,13 @@
 //! Making, changing and switching connectors.
 
+use admin::{
+    AccountStore, ChangeError, ConnectorError, Credential, NewConnector, Unfit, open_credential,
+};
 use crypto::Secret;
 use ledger::record::ConnectorStatus;
 use serde_json::json;
 
-use crate::{
-    admin::{
-        AccountStore, ChangeError, ConnectorError, Credential, NewConnector, Unfit, open_credential,
-    },
-    world::World,
-};
+use crate::world::World;
 
 fn shop() -> NewConnector {
     NewConnector {

@@ -1,12 +1,10 @@
 //! What becomes of a change when the record cannot be written.
 
+use admin::{AccountStore, ChangeError, NewPolicy, NewVersion, lint};
 use ledger::LedgerError;
 use store_memory::Doubt;
 
-use crate::{
-    admin::{AccountStore, ChangeError, NewPolicy, NewVersion, lint},
-    world::{World, agent},
-};
+use crate::world::{World, agent};
 
 #[tokio::test]
 async fn a_change_whose_deed_cannot_be_sealed_does_not_happen() {

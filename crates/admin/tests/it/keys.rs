@@ -1,17 +1,15 @@
 //! Making, presenting and revoking API keys.
 
+use admin::{
+    AccountStore, AuthenticateError, By, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText,
+    NewKey, ShownKey,
+};
 use std::time::Duration;
 
 use model::{Clock, Scope};
 use serde_json::json;
 
-use crate::{
-    admin::{
-        AccountStore, AuthenticateError, By, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText,
-        NewKey, ShownKey,
-    },
-    world::{World, agent, agent_key, org_key},
-};
+use crate::world::{World, agent, agent_key, org_key};
 
 async fn is_refused(world: &World, text: &str) -> bool {
     matches!(world.admin.authenticate(text).await, Err(AuthenticateError::Unauthenticated))

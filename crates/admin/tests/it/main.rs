@@ -1,7 +1,5 @@
 //! Tests of administration on the store in memory, with its real ledger and sealer.
 
-use chancery_admin as admin;
-
 #[cfg(test)]
 mod connectors;
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! Making orgs and agents.
 
+use admin::{AccountStore, By, ChangeError, NewOrg, PolicyError, PolicyStore};
 use model::{EventType, IntentMode};
 use serde_json::json;
 
-use crate::{
-    admin::{AccountStore, By, ChangeError, NewOrg, PolicyError, PolicyStore},
-    world::{World, agent},
-};
+use crate::world::{World, agent};
 
 #[tokio::test]
 async fn an_org_starts_with_everything_sealed_in_one_turn() {

@@ -1,5 +1,8 @@
 //! Making policies and their versions, and activating one.
 
+use admin::{
+    Activation, ChangeError, Expected, Founded, InOrg, NewPolicy, NewVersion, PolicyError, lint,
+};
 use ledger::{
     Entry, Needs, Request, Snapshot,
     record::{PolicyMode, PolicyVersion},
@@ -7,12 +10,7 @@ use ledger::{
 use model::{Mint, PolicyId, PolicyVersionId};
 use serde_json::json;
 
-use crate::{
-    admin::{
-        Activation, ChangeError, Expected, Founded, InOrg, NewPolicy, NewVersion, PolicyError, lint,
-    },
-    world::World,
-};
+use crate::world::World;
 
 const DENY_ALL: &str = "{ schema: 1, default: { outcome: deny }, rules: [] }";
 

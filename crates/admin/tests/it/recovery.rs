@@ -1,14 +1,12 @@
 //! A new log in place of one that lost deeds.
 
+use admin::{ChangeError, Founded};
 use deed::{Checkpoint, Recovered, tree::TreeHead};
 use futures_util::future::join_all;
 use ledger::{Head, LedgerError, LedgerStore, LogNo};
 use serde_json::json;
 
-use crate::{
-    admin::{ChangeError, Founded},
-    world::{World, agent},
-};
+use crate::world::{World, agent};
 
 async fn head(world: &World, org: &Founded) -> Head {
     world.store.base(org.org.id).await.unwrap().0.unwrap().head

@@ -1,5 +1,10 @@
 //! Registering seal keys.
 
+use admin::{
+    OPERATOR_ORG, PUBLISHED_BEFORE, RETIRED_AFTER, Revocation,
+    SealKeyActivation::{Ahead, AtOnce},
+    SealKeyError, SealKeyStore, register_seal_keys,
+};
 use crypto::Secret;
 use deed::{Purpose, SealKeys, Sealer, Standing, Thumbprint};
 use model::Clock;
@@ -7,14 +12,7 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use store_memory::MemoryStore;
 
-use crate::{
-    admin::{
-        OPERATOR_ORG, PUBLISHED_BEFORE, RETIRED_AFTER, Revocation,
-        SealKeyActivation::{Ahead, AtOnce},
-        SealKeyError, SealKeyStore, register_seal_keys,
-    },
-    world::{START, World},
-};
+use crate::world::{START, World};
 
 fn pem() -> Secret<String> {
     SealKeys::generate_pem(&crypto::SystemEntropy::new())

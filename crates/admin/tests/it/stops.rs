@@ -1,12 +1,10 @@
 //! Stopping and starting agents and orgs.
 
+use admin::{AccountStore, By, ChangeError};
 use model::{AgentStatus, Clock};
 use serde_json::json;
 
-use crate::{
-    admin::{AccountStore, By, ChangeError},
-    world::{World, agent, org_key},
-};
+use crate::world::{World, agent, org_key};
 
 #[tokio::test]
 async fn an_agent_is_stopped_and_started_with_a_reason() {

@@ -18,7 +18,7 @@ use model::{Clock, Entropy, OrgId, Timestamp};
 use serde_json::Value;
 use store_memory::MemoryStore;
 
-use crate::admin::{
+use admin::{
     Admin, By, Candidate, ConnectorCheck, Founded, InOrg, KeyMode, NewAgent, NewKey, NewOrg, Parts,
     Unfit,
 };

@@ -1,7 +1,7 @@
 //! The published vectors, `docs/vectors/`: made here, compared with the files, and read from them.
 //!
 //! What each case must come out as is written by hand beside it. To write the files again after
-//! a change: `UPDATE_EXPECT=1 cargo test -p chancery-deed vectors`.
+//! a change: `UPDATE_EXPECT=1 cargo test -p deed vectors`.
 
 mod cases;
 mod edges;

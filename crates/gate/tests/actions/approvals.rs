@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use chancery_gate::{CancelError, Canceller, Ended, Submission};
+use gate::{CancelError, Canceller, Ended, Submission};
 use ledger::record::Action;
 use model::{ApprovalStatus, DecisionOutcome, State, Status};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_gate::{ActionStore, Submission};
+use gate::{ActionStore, Submission};
 use ledger::{
     Change, LedgerStore, Needs,
     record::{Action, ActivePolicy, BudgetUse, Org, PolicyMode},

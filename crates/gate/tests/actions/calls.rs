@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use chancery_gate::{
+use gate::{
     CancelError, Canceller, EdgeReport, EdgeResult, Ended, Rejection, ReportError, Submission,
     SubmitError, Submitted,
 };

@@ -10,12 +10,12 @@ use std::{
 };
 
 use async_trait::async_trait;
-use chancery_gate::{
+use deed::{KeySet, SealKey, SealKeys, Sealer};
+use futures_util::future::BoxFuture;
+use gate::{
     CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Found, Gate,
     Limits, Parts, Pause, Served, Submission, SubmitError, Submitted, Toolbox,
 };
-use deed::{KeySet, SealKey, SealKeys, Sealer};
-use futures_util::future::BoxFuture;
 use ledger::{
     Change, Entry, Ledger, Needs, Request, Snapshot, Spawn, StoreDown,
     record::{

@@ -2,8 +2,8 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use chancery_gate::{ActionStore, Filter, Submitted};
 use futures_util::future::join_all;
+use gate::{ActionStore, Filter, Submitted};
 use ledger::{LedgerStore, record::Action};
 use model::{ExecutionStatus, State, Status};
 use serde_json::json;

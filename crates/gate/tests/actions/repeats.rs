@@ -2,9 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use chancery_gate::{
-    CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, Ended, ReportError,
-};
+use gate::{CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, Ended, ReportError};
 use ledger::record::Action;
 use model::Status;
 use serde_json::json;

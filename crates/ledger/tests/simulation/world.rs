@@ -21,7 +21,7 @@ use model::{Clock, DeedId, Entropy, EventType, Mint, OrgId, PolicyVersionId, Tim
 use serde_json::{Map, Value, json};
 use store_memory::MemoryStore;
 
-use chancery_ledger::{
+use ledger::{
     AppendError, Base, Change, DeedEntry, Entry, EventStore, Ledger, LedgerError, LedgerStore,
     Loaded, Needs, Parts, Request, Snapshot, Spawn, StoreDown, Turn,
     record::{BudgetUse, Org, RETENTION_DAYS},

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use chancery_store_postgres::PostgresStore;
 use deed::tree::{Nodes, Tree};
 use ledger::{AppendError, Change, LedgerStore};
 use model::{DeedId, Digest, Level, Verdict};
+use store_postgres::PostgresStore;
 use testkit::{Draft, Scribe, sample};
 
 use crate::world::{settings, store};

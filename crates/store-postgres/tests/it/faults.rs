@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use chancery_store_postgres::{PostgresStore, Settings};
 use crypto::Secret;
 use ledger::{AppendError, Change, LedgerStore};
+use store_postgres::{PostgresStore, Settings};
 use testkit::{Draft, Scribe, TestDatabase};
 
 use crate::{

@@ -2,10 +2,10 @@
 
 use std::error::Error;
 
-use chancery_store_postgres::{
+use crypto::Secret;
+use store_postgres::{
     CheckError, Durability, MIGRATIONS, MigrateError, PostgresStore, Settings, migrate,
 };
-use crypto::Secret;
 use testkit::TestDatabase;
 
 use crate::world::settings;

@@ -3,8 +3,8 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use chancery_store_postgres::GRANTS;
 use ledger::{EventStore, LedgerStore};
+use store_postgres::GRANTS;
 use testkit::{Draft, Scribe, TestDatabase};
 use tokio_postgres::Client;
 

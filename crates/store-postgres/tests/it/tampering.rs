@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use chancery_store_postgres::PostgresStore;
 use deed::{Actor, Amended, Content, Disclosure, KeySet, LogOrigin, specimen};
 use ledger::{Change, DeedEntry, Ledger, LogNo, Parts};
 use model::{CheckId, OrgId};
 use records::{ChainCheck, CheckStatus, CheckStore, LogStore, OrgLog, Problem, Records};
+use store_postgres::PostgresStore;
 use testkit::{Draft, OnTokio, Scribe, TestDatabase, sample};
 use tokio_postgres::Client;
 

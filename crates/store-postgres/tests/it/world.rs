@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use chancery_store_postgres::{PostgresStore, Settings};
 use crypto::Secret;
+use store_postgres::{PostgresStore, Settings};
 use testkit::TestDatabase;
 
 /// Returns the settings of the service on this database. The machine that runs tests may be busy,
