@@ -119,7 +119,7 @@ impl Driver {
                 return Ok(Outcome::Failed(LedgerError::Fault));
             }
         };
-        failpoint::hit("t1").map_err(injected)?;
+        failpoint::hit("turn.signed").map_err(injected)?;
         Ok(self.append(shared, draft).await)
     }
 

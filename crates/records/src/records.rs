@@ -169,10 +169,10 @@ impl Records {
             return Ok(last);
         }
         let note = self.sealer().checkpoint(&head.chain, head.now)?;
-        pass("k1");
+        pass("checkpoint.signed");
         let checkpoint = SignedCheckpoint { size, root, note, signed_at: head.now };
         self.store.put_checkpoint(log, &checkpoint).await?;
-        pass("k2");
+        pass("checkpoint.recorded");
         Ok(checkpoint)
     }
 

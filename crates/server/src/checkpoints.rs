@@ -160,7 +160,7 @@ impl Checkpoints {
         let (file, draft) = (self.file_of(head), self.folder.join(draft_name()));
         fs::write(&draft, note)?;
         fs::File::open(&draft)?.sync_all()?;
-        let _ = failpoint::hit("k3");
+        let _ = failpoint::hit("checkpoint.written");
         fs::rename(draft, file)
     }
 
