@@ -8,7 +8,7 @@ use crate::failure::{Failure, Result};
 use crate::pg::Consent;
 use crate::process;
 use crate::workspace::Workspace;
-use crate::{layers, test, tidy};
+use crate::{layers, public_api, test, tidy};
 
 /// The version of `cargo-deny` whose configuration `deny.toml` is written in.
 const CARGO_DENY: &str = "0.20.2";
@@ -38,7 +38,7 @@ const BY_HAND: &[Depth] = &[Depth::Fast, Depth::Full];
 
 /// The checks, the quick ones first.
 #[rustfmt::skip]
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "fmt",     depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step { name: "layers",  depths: ALWAYS,   run: |workspace, _| layers::run(workspace) },
     Step { name: "tidy",    depths: ALWAYS,   run: |workspace, _| tidy::run(workspace) },
@@ -46,6 +46,7 @@ const STEPS: [Step; 8] = [
     Step { name: "clippy",  depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]) },
     Step { name: "rustdoc", depths: THOROUGH, run: |workspace, _| rustdoc(workspace) },
     Step { name: "docs",    depths: ALWAYS,   run: |workspace, _| docs::run(workspace, Pages::Compare) },
+    Step { name: "api",     depths: THOROUGH, run: |workspace, _| public_api::run(workspace, Pages::Compare) },
     Step { name: "test",    depths: BY_HAND,  run: |workspace, _| test::run(workspace, Consent::Ask, &[]) },
 ];
 

@@ -39,6 +39,12 @@ pub(crate) enum Verb {
         #[arg(long)]
         check: bool,
     },
+    /// Write what the published crates promise to those who link them.
+    Api {
+        /// Write nothing, and fail when a crate promises something else.
+        #[arg(long)]
+        check: bool,
+    },
     /// Measure the release build beside PostgreSQL's own benchmark.
     #[command(
         override_usage = "cargo xtask bench [--yes] <gate|deeds|policy> [what the benchmark takes]"

@@ -18,6 +18,7 @@ mod fuzz;
 mod layers;
 mod pg;
 mod process;
+mod public_api;
 mod test;
 mod tidy;
 mod tools;
@@ -52,6 +53,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Layers => layers::run(&workspace),
         Verb::Tidy => tidy::run(&workspace),
         Verb::Docs { check } => docs::run(&workspace, check.into()),
+        Verb::Api { check } => public_api::run(&workspace, check.into()),
         Verb::Bench { yes } => bench::run(&workspace, yes.into(), rest),
         Verb::Crash(faults) => crash::run(&workspace, &faults),
         Verb::Fuzz(request) => fuzz::run(&workspace, &request),
