@@ -35,6 +35,7 @@
 
 mod budget;
 mod call;
+mod catalog;
 mod counters;
 mod decide;
 mod diff;
@@ -55,13 +56,16 @@ mod visibility;
 
 pub use budget::{Charge, ChargeKind};
 pub use call::{Agent, Call, CallFacts};
-pub use decide::{ApprovalClause, Decision, decide};
+pub use catalog::{Approver, Catalog, Directory, KnownTool, Unknown};
+pub use decide::{Decision, decide};
 pub use diff::{Certainty, Change, ChangeKind, Diff, Side, diff};
-pub use document::{Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window, parse};
+pub use document::{
+    ApprovalClause, Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window, parse,
+};
 pub use error::{Code, Finding, Invalid, Severity};
 pub use expr::{BadDecimal, Decimal};
 pub use glob::{BadGlob, Glob};
-pub use lint::{Approver, Catalog, Directory, KnownTool, Unknown, lint};
+pub use lint::lint;
 pub use policy::Policy;
 pub use replay::{Coverage, NotReplayable, Record, Recorded, Replay, ReplayAnswer, replay};
 pub use sample::Sample;

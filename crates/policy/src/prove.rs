@@ -16,6 +16,7 @@ mod split;
 mod term;
 mod texts;
 mod values;
+mod walk;
 mod witness;
 
 #[cfg(test)]
@@ -26,4 +27,5 @@ mod tests;
 pub(crate) use ask::{Answer, Judgement, Prover};
 pub(crate) use split::{Goal, Want};
 pub(crate) use term::essence;
+pub(crate) use walk::{First, first};
 pub(crate) use witness::plain_call;

@@ -5,8 +5,9 @@ use model::DecisionOutcome;
 
 use super::{Certainty, ChangeKind, Diff, diff};
 use crate::{
-    Policy, STARTER, Sample, decide,
-    lint::Unknown,
+    Policy, STARTER, Sample,
+    catalog::Unknown,
+    decide,
     prove::random::{Dice, calls, rule},
     tests::policy,
 };

@@ -2,15 +2,10 @@
 //! among random calls.
 
 use super::{
-    Answer, Goal, Judgement, Prover, Want,
+    Answer, First, Goal, Judgement, Prover, Want, first,
     random::{self, Dice, calls, condition},
 };
-use crate::{
-    Policy,
-    decide::{First, first},
-    lint::{Unknown, lint},
-    parse,
-};
+use crate::{Policy, catalog::Unknown, lint::lint, parse};
 
 const WANTS: [Want; 3] = [Want::True, Want::False, Want::Fails];
 
