@@ -24,7 +24,6 @@ use reader::Reader;
 
 pub use approval::ApprovalClause;
 pub use budget::Window;
-pub(crate) use place::within;
 
 /// The longest document, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -78,6 +77,7 @@ pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) parsed: Parsed,
     /// Where the text stands in the document.
+    #[cfg_attr(not(feature = "prover"), expect(dead_code, reason = "only `lint` points at it"))]
     pub(crate) at: Mark,
 }
 

@@ -20,8 +20,6 @@ mod walk;
 mod witness;
 
 #[cfg(test)]
-pub(crate) mod random;
-#[cfg(test)]
 mod tests;
 
 pub(crate) use ask::{Answer, Judgement, Prover};

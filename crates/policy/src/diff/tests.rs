@@ -8,8 +8,10 @@ use crate::{
     Policy, STARTER, Sample,
     catalog::Unknown,
     decide,
-    prove::random::{Dice, calls, rule},
-    tests::policy,
+    tests::{
+        policy,
+        random::{Dice, calls, rule},
+    },
 };
 
 fn show(diff: &Diff) -> String {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Report, reach, schema};
 use crate::{
     catalog::KnownTool,
-    document::within,
+    document::place::within,
     error::{Code, Severity},
     expr,
     glob::Glob,

@@ -1,11 +1,14 @@
 //! The decision procedure against the evaluator: what is proved is searched for counterexamples
 //! among random calls.
 
-use super::{
-    Answer, First, Goal, Judgement, Prover, Want, first,
-    random::{self, Dice, calls, condition},
+use super::{Answer, First, Goal, Judgement, Prover, Want, first};
+use crate::{
+    Policy,
+    catalog::Unknown,
+    lint::lint,
+    parse,
+    tests::random::{self, Dice, calls, condition},
 };
-use crate::{Policy, catalog::Unknown, lint::lint, parse};
 
 const WANTS: [Want; 3] = [Want::True, Want::False, Want::Fails];
 
