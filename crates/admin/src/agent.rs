@@ -8,7 +8,7 @@ use ledger::{Change, LedgerError, Needs, Snapshot, record::Agent};
 use model::{AgentId, EventType, IntentMode};
 use serde_json::json;
 
-use crate::{ChangeError, InOrg, input};
+use crate::{ChangeError, OrgChange, input};
 
 /// What an agent is made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct NewAgent {
     pub intent_mode: IntentMode,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes an agent.
     pub async fn create_agent(&self, new: NewAgent) -> Result<Changed<Agent>, ChangeError> {
         let name = input::agent_name(&new.name)?;
