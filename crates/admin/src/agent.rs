@@ -56,10 +56,7 @@ impl OrgChange<'_> {
     }
 
     async fn has_agent_named(&self, name: &str) -> Result<bool, ChangeError> {
-        let agents = self.admin.parts.store.agents(self.org).await?;
-        // An archived agent's name is free again.
-        let live = |agent: &&Agent| agent.archived_at.is_none();
-        Ok(agents.iter().filter(live).any(|agent| agent.name == name))
+        Ok(self.admin.parts.store.agent_named(self.org, name).await?.is_some())
     }
 }
 

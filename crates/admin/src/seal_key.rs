@@ -141,7 +141,8 @@ impl Admin {
         if at < earliest && key.retired_at != Some(at) {
             return Err(SealKeyError::TooSoon { earliest, got: at });
         }
-        self.change_key(EventType::SealKeyRetired, at, SealKey { retired_at: Some(at), ..key }).await
+        self.change_key(EventType::SealKeyRetired, at, SealKey { retired_at: Some(at), ..key })
+            .await
     }
 
     /// Lets a key count for nothing, not even for what it sealed before.

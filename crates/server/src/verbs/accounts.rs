@@ -106,10 +106,17 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
 }
 
 async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failure> {
-    let agents =
-        core.stores.accounts.agents(org).await.map_err(|error| Failure::internal(chain(&error)))?;
-    let id: Option<AgentId> = named.parse().ok();
-    let found = agents.iter().find(|agent| Some(agent.id) == id || agent.name == named);
+    let accounts = &core.stores.accounts;
+    let by_id = match named.parse() {
+        Ok(id) => accounts.agent(org, id).await,
+        Err(_) => Ok(None),
+    };
+    let found = match by_id {
+        // A name may look like an id.
+        Ok(None) => accounts.agent_named(org, named).await,
+        found => found,
+    };
+    let found = found.map_err(|error| Failure::internal(chain(&error)))?;
     found.map(|agent| agent.id).ok_or_else(|| {
         Failure::usage(format!("the org has no agent `{named}`: `chancery agent create NAME`"))
     })
