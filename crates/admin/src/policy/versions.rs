@@ -2,7 +2,7 @@
 
 use ledger::{LedgerError, Needs, record::PolicyVersion};
 use model::{Digest, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Catalog, Diff, Finding, Invalid, KnownTool, Policy, Severity};
+use policy::{Catalog, Diff, DocumentError, Finding, KnownTool, Policy, Severity};
 
 use super::{ExpectedVersion, manage::live};
 use crate::{ChangeError, Changed, InOrg, PolicyError, input};
@@ -82,7 +82,7 @@ pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
             let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
             (Some(Policy::from(parsed).digest()), findings)
         }
-        Err(Invalid { findings }) => (None, findings),
+        Err(DocumentError { findings }) => (None, findings),
     };
     Linted { document, digest, findings }
 }
@@ -102,7 +102,7 @@ impl InOrg<'_> {
     ) -> Result<Changed<PolicyVersion>, PolicyError> {
         let note = new.note.as_deref().map(input::note).transpose()?;
         let Some(digest) = new.document.digest.filter(|_| new.document.is_valid()) else {
-            return Err(PolicyError::Invalid(Invalid { findings: new.document.findings }));
+            return Err(PolicyError::Invalid(DocumentError { findings: new.document.findings }));
         };
         let (parent, number) = self.next_number(new.policy).await?;
         let mut version = PolicyVersion {
