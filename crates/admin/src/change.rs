@@ -4,7 +4,7 @@
 //! not happen.
 
 use deed::{AdminContent, Commitment, Content, Disclosure, Draft, Path, Subject};
-use ledger::{Change, DeedEntry, Entry, Needs, Request, Snapshot};
+use ledger::{Changes, DeedEntry, Entry, Needs, Request, Snapshot};
 use model::{DeedId, EventId, EventType, LogId, Mint, Scope, Timestamp};
 use serde_json::Value;
 
@@ -113,8 +113,8 @@ impl<'a> Record<'a> {
     }
 
     /// Adds a row in its new form.
-    pub(crate) fn write(&mut self, change: Change) {
-        self.entry.changes.push(change);
+    pub(crate) fn write(&mut self, row: impl Into<Changes>) {
+        self.entry.changes.extend(row.into());
     }
 
     /// Makes the turn open a new log, with the entry's deeds as its first ones, and returns its id.

@@ -3,10 +3,10 @@
 
 use deed::{Recovered, Subject};
 use ledger::{
-    Change, LogNo, Place,
+    LogNo, Place,
     record::{
-        ActivePolicy, Agent, ApiKey, Connector, Holder, Org, Policy, PolicyActivation, PolicyTests,
-        PolicyVersion,
+        ActiveChange, ActivePolicy, Agent, ApiKey, Connector, Holder, Org, Policy,
+        PolicyActivation, PolicyTests, PolicyVersion,
     },
 };
 use model::{EventType, LogId, Timestamp};
@@ -30,7 +30,7 @@ impl Record<'_> {
             data: vec![],
             object: json!({ "object": "org", "id": after.id }),
         });
-        self.write(Change::Org(after.clone()));
+        self.write(after.clone());
         Changed { object: after, deed }
     }
 
@@ -102,7 +102,7 @@ impl Record<'_> {
             data: vec![("intent_mode", json!(after.intent_mode)), ("status", json!(status))],
             object: json!({ "object": "agent", "id": after.id, "status": status }),
         });
-        self.write(Change::Agent(after.clone()));
+        self.write(after.clone());
         Changed { object: after, deed }
     }
 
@@ -144,7 +144,7 @@ impl Record<'_> {
             data,
             object: json!({ "object": noun, "id": after.id, "status": status }),
         });
-        self.write(Change::ApiKey(after.clone()));
+        self.write(after.clone());
         Changed { object: after, deed }
     }
 
@@ -163,7 +163,7 @@ impl Record<'_> {
             data: vec![],
             object: thin_policy(&after.id, Value::Null, Value::Null),
         });
-        self.write(Change::Policy(after.clone()));
+        self.write(after.clone());
         Changed { object: after, deed }
     }
 
@@ -186,8 +186,8 @@ impl Record<'_> {
             ],
             object: thin_policy(&policy, Value::Null, Value::Null),
         });
-        self.write(Change::Policy(of));
-        self.write(Change::PolicyTests(after.clone()));
+        self.write(of);
+        self.write(after.clone());
         Changed { object: after, deed }
     }
 
@@ -210,7 +210,7 @@ impl Record<'_> {
             ],
             object: thin_policy(&policy, json!(id), Value::Null),
         });
-        self.write(Change::PolicyVersion(version.clone()));
+        self.write(version.clone());
         Changed { object: version, deed }
     }
 
@@ -234,7 +234,7 @@ impl Record<'_> {
             ],
             object: thin_policy(&after.policy, json!(after.version), json!(after.mode)),
         });
-        self.write(Change::Activation(after));
+        self.write(after);
         let happened = PolicyActivation {
             turn,
             deed,
@@ -245,7 +245,7 @@ impl Record<'_> {
             by: self.by().to_string(),
             reason: self.reason().to_owned(),
         };
-        self.write(Change::PolicyActivation(happened.clone()));
+        self.write(happened.clone());
         Changed { object: happened, deed }
     }
 
@@ -263,7 +263,7 @@ impl Record<'_> {
             data: vec![("previous", json!(before.version))],
             object: thin_policy(&before.policy, json!(before.version), Value::Null),
         });
-        self.write(Change::ShadowEnded);
+        self.write(ActiveChange { mode: before.mode, active: None });
         let happened = PolicyActivation {
             turn,
             deed,
@@ -274,7 +274,7 @@ impl Record<'_> {
             by: self.by().to_string(),
             reason: self.reason().to_owned(),
         };
-        self.write(Change::PolicyActivation(happened.clone()));
+        self.write(happened.clone());
         Changed { object: happened, deed }
     }
 
@@ -298,7 +298,7 @@ impl Record<'_> {
             ],
             object: json!({ "object": "connector", "id": after.id, "name": after.name }),
         });
-        self.write(Change::Connector(after.clone()));
+        self.write(after.clone());
         Changed { object: after, deed }
     }
 
