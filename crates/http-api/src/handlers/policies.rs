@@ -75,8 +75,8 @@ pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Result<
     Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed))
 }
 
-/// Returns what comes of work that takes its time; other requests go on meanwhile.
-async fn apart<T: Send + 'static>(
+/// Does work that takes its time on a thread of its own; other requests go on meanwhile.
+async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use act::MayView;
 use admin::Activation;
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::{Admin, Viewer},
     app::App,
@@ -23,7 +23,7 @@ pub(crate) async fn activate(app: Arc<App>, caller: Admin, call: Call) -> Result
     let Activate { policy, version, mode, reason, expected_active } = policy_activation(&call)?;
     let editor = app.admin.change(&caller);
     let untested = editor.view().untested(policy, version).await?;
-    let version = apart(move || untested.pass()).await??;
+    let version = blocking(move || untested.pass()).await??;
     let activation = Activation { version, mode, reason, expected_active };
     let activated = editor.activate_policy(activation).await?;
     Reply::ok(&ActivationView::from(&activated.object))

@@ -6,7 +6,7 @@ use act::MayView;
 use admin::OrgView;
 use model::PolicyVersionId;
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::Viewer,
     app::App,
@@ -32,7 +32,7 @@ pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
     };
     let before = reader.policy_version(against).await?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let diff = apart(move || admin::diff(&before.document, &after.document, &tools)).await??;
+    let diff = blocking(move || admin::diff(&before.document, &after.document, &tools)).await??;
     Reply::ok(&DiffView::of(id, against, &diff))
 }
 
@@ -45,7 +45,7 @@ async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, ApiError> {
 pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let document = document_alone(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let linted = apart(move || admin::lint(document, &tools)).await?;
+    let linted = blocking(move || admin::lint(document, &tools)).await?;
     Reply::ok(&LintView::from(&linted))
 }
 
@@ -53,7 +53,7 @@ pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
 pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let (text, suite) = policy_trial(&call)?;
     let trial = app.admin.view(&caller).policy_trial(text, suite).await?;
-    let report = apart(move || trial.run()).await??;
+    let report = blocking(move || trial.run()).await??;
     Reply::ok(&TestRunView::from(report))
 }
 

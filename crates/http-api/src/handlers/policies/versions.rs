@@ -7,7 +7,7 @@ use admin::NewVersion;
 use http::StatusCode;
 use model::{PolicyId, PolicyVersionId};
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::{Admin, Viewer},
     app::App,
@@ -65,7 +65,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
     let MakeVersion { policy, document, note, expected_parent } = policy_version_new(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let document = apart(move || admin::lint(document, &tools)).await?;
+    let document = blocking(move || admin::lint(document, &tools)).await?;
     let found = findings(document.findings());
     let new = NewVersion { policy, document, note, expected_parent };
     let made = app.admin.change(&caller).create_policy_version(new).await?;
