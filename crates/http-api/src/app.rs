@@ -11,7 +11,7 @@ use model::{AgentId, Clock, Entropy, KeyId, Mint};
 use records::Records;
 
 use crate::{
-    access::KeyDirectory,
+    access::{Principal, principal},
     client::TrustedProxies,
     cursor::Cursors,
     handlers::{Health, KeySetCache},
@@ -19,6 +19,7 @@ use crate::{
     live::{Feeds, Slots},
     router::{BadTable, Front, Router},
     routes,
+    state::{LookupError, State},
 };
 
 /// The most streams that one key holds open.
@@ -140,9 +141,12 @@ impl std::fmt::Debug for App {
     }
 }
 
-impl App {
-    pub(crate) fn keys(&self) -> Arc<dyn KeyDirectory> {
-        Arc::clone(&self.admin) as Arc<dyn KeyDirectory>
+#[async_trait]
+impl State for App {
+    type Holder = Principal;
+
+    async fn holder(&self, key: &Secret<String>) -> Result<Option<Principal>, LookupError> {
+        principal(&self.admin, key).await
     }
 }
 
@@ -155,11 +159,10 @@ pub struct HeldOpen {
     pub waits: usize,
 }
 
-impl Router<App> {
+impl App {
     /// Returns what clients hold open now.
     pub fn held_open(&self) -> HeldOpen {
-        let app = self.state();
-        HeldOpen { streams: app.streams.open(), waits: app.waits.open() }
+        HeldOpen { streams: self.streams.open(), waits: self.waits.open() }
     }
 }
 
@@ -169,7 +172,6 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let front = Front {
         base_url: settings.base_url.trim_end_matches('/').to_owned(),
-        keys: Arc::clone(&admin) as Arc<dyn KeyDirectory>,
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         body_time: BODY_TIME,

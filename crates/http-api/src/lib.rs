@@ -25,6 +25,8 @@ mod refusal;
 mod reply;
 pub mod router;
 pub mod routes;
+mod rule;
+mod state;
 mod table;
 mod traffic;
 mod wire;
@@ -40,6 +42,8 @@ pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
 pub use routes::routes_markdown;
+pub use rule::Access;
+pub use state::{LookupError, State};
 pub use table::{Input, Later, NOTHING, Patience, Place, Route, Table, at, json, later, query};
 pub use traffic::{RouteTraffic, Traffic};
 

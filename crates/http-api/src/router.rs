@@ -26,7 +26,6 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::{
-    access::KeyDirectory,
     arrival::{Arrival, BrokenOff, RequestBody},
     call::Params,
     catalogue::Code,
@@ -35,6 +34,7 @@ use crate::{
     lifecycle::{Lifecycle, Phase},
     live::{Slot, Slots},
     reply::{Reply, ReplyBody},
+    state::State,
     table::{Route, Table},
     traffic::Traffic,
 };
@@ -54,8 +54,6 @@ const VERSION: HeaderName = HeaderName::from_static("service-version");
 pub struct Front {
     /// The public address, without a slash at its end.
     pub base_url: String,
-    /// Where keys are looked up.
-    pub keys: Arc<dyn KeyDirectory>,
     /// The clock of request ids.
     pub clock: Arc<dyn Clock>,
     /// The randomness of request ids.
@@ -78,7 +76,7 @@ impl std::fmt::Debug for Front {
 pub struct Router<S>(Arc<Inner<S>>);
 
 struct Inner<S> {
-    front: Arc<Front>,
+    front: Front,
     state: Arc<S>,
     // Each route with its place in the table.
     paths: matchit::Router<BTreeMap<&'static str, (usize, Route<S>)>>,
@@ -108,7 +106,7 @@ pub struct BadTable {
     source: matchit::InsertError,
 }
 
-impl<S: Send + Sync + 'static> Router<S> {
+impl<S: State> Router<S> {
     /// Returns the router of a table, or says which path contradicts another.
     pub fn new(front: Front, state: Arc<S>, table: Table<S>) -> Result<Self, BadTable> {
         let traffic = Traffic::new(table.iter().map(|route| (route.method, route.path)));
@@ -120,7 +118,7 @@ impl<S: Send + Sync + 'static> Router<S> {
         for (path, methods) in by_path {
             paths.insert(path, methods).map_err(|source| BadTable { path, source })?;
         }
-        let (front, traffic) = (Arc::new(front), Arc::new(traffic));
+        let traffic = Arc::new(traffic);
         let clients = Slots::new(REQUESTS_OF_ONE);
         Ok(Self(Arc::new(Inner { front, state, paths, traffic, clients })))
     }
@@ -131,7 +129,7 @@ impl<S: Send + Sync + 'static> Router<S> {
     }
 
     /// Returns the state that handlers share.
-    pub(crate) fn state(&self) -> &S {
+    pub fn state(&self) -> &S {
         &self.0.state
     }
 
@@ -174,7 +172,7 @@ impl<S: Send + Sync + 'static> Router<S> {
     }
 }
 
-impl<S: Send + Sync + 'static> Inner<S> {
+impl<S: State> Inner<S> {
     async fn dispatch(
         &self,
         request: RequestId,
@@ -189,7 +187,7 @@ impl<S: Send + Sync + 'static> Inner<S> {
         let (route, params) = self.find(&head)?;
         let body_time = self.front.body_time;
         let arrival = Arrival { request, head, params, body, body_time };
-        route.call(&self.front, &self.state, arrival).await
+        route.call(&self.state, arrival).await
     }
 
     /// Returns the client, where the request came over a socket.
@@ -286,7 +284,7 @@ fn finish(mut reply: Reply, marks: Marks) -> Response<ReplyBody> {
 
 impl<S, B> tower::Service<Request<B>> for Router<S>
 where
-    S: Send + Sync + 'static,
+    S: State,
     B: Body<Data = Bytes, Error: std::error::Error>,
     B: Send + 'static,
 {

@@ -5,23 +5,20 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 
 use crate::{
-    access::{Access, bearer},
     arrival::{Arrival, BodyRule},
     call::Call,
     error::ApiError,
     query::Param,
     reply::Reply,
-    router::Front,
+    rule::{Access, bearer},
+    state::State,
 };
 
 /// Routes in the order of the docs.
 pub type Table<S> = Vec<Route<S>>;
 
-type Endpoint<S> = Box<
-    dyn Fn(Arc<Front>, Arc<S>, Arrival) -> BoxFuture<'static, Result<Reply, ApiError>>
-        + Send
-        + Sync,
->;
+type Endpoint<S> =
+    Box<dyn Fn(Arc<S>, Arrival) -> BoxFuture<'static, Result<Reply, ApiError>> + Send + Sync>;
 
 /// How long a handler may take to begin its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,22 +122,22 @@ impl Place {
     /// ```
     pub fn with<S, C, H, F>(
         self,
-        access: Access<C>,
+        access: Access<S::Holder, C>,
         input: Input,
         patience: Patience,
         handler: H,
     ) -> Route<S>
     where
-        S: Send + Sync + 'static,
+        S: State,
         C: Send + 'static,
         H: Fn(Arc<S>, C, Call) -> F + Copy + Send + Sync + 'static,
         F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
     {
         let Self { method, path, operation } = self;
-        let endpoint: Endpoint<S> = Box::new(move |front, state, arrival| {
+        let endpoint: Endpoint<S> = Box::new(move |state: Arc<S>, arrival| {
             Box::pin(async move {
                 let bearer = bearer(&arrival.head.headers);
-                let caller = access.admit(bearer, Arc::clone(&front.keys)).await?;
+                let caller = access.admit(bearer, &*state).await?;
                 let call = arrival.read(input).await?;
                 let answer = handler(state, caller, call);
                 tokio::time::timeout(patience.limit(), answer).await.unwrap_or_else(|_| {
@@ -155,13 +152,8 @@ impl Place {
 }
 
 impl<S> Route<S> {
-    pub(crate) async fn call(
-        &self,
-        front: &Arc<Front>,
-        state: &Arc<S>,
-        arrival: Arrival,
-    ) -> Result<Reply, ApiError> {
-        (self.endpoint)(Arc::clone(front), Arc::clone(state), arrival).await
+    pub(crate) async fn call(&self, state: &Arc<S>, arrival: Arrival) -> Result<Reply, ApiError> {
+        (self.endpoint)(Arc::clone(state), arrival).await
     }
 }
 
@@ -177,6 +169,10 @@ pub struct Later {
 }
 
 /// Returns the row of a route that is not yet served.
-pub const fn later<C>(methods: &'static str, path: &'static str, access: &Access<C>) -> Later {
+pub const fn later<H, C>(
+    methods: &'static str,
+    path: &'static str,
+    access: &Access<H, C>,
+) -> Later {
     Later { methods, path, access: access.name }
 }

@@ -54,7 +54,7 @@ impl Watched {
             process: Process::read(),
             pool: self.store.pool(),
             backlog: self.ledger.backlog(),
-            held_open: self.router.held_open(),
+            held_open: self.router.state().held_open(),
         };
         let mut page = Page::default();
         for row in table::ROWS {

@@ -6,13 +6,14 @@ use event::Types;
 use model::{AgentId, Scope};
 
 use crate::{
-    access::{Reader, bearer},
+    access::Reader,
     app::App,
     call::Call,
     error::{ApiError, excerpt},
     live::{Cursor, EventStream, Opening, Wanted},
     query::Param,
     reply::Reply,
+    rule::bearer,
 };
 
 /// The parameters of the stream.

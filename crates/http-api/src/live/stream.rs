@@ -20,7 +20,11 @@ use super::{
     feed::{Batch, CHUNK, Subscription},
     slots::Slot,
 };
-use crate::{access::Reader, app::App, error::ApiError};
+use crate::{
+    access::{Reader, STREAM_READERS},
+    app::App,
+    error::ApiError,
+};
 pub(crate) use cursor::Cursor;
 
 /// A comment is sent when nothing else was for this long.
@@ -208,8 +212,7 @@ impl EventStream {
     async fn check_credential(&mut self) {
         self.recheck = Instant::now() + RECHECK;
         let bearer = Some(self.bearer.clone());
-        let keys = self.app.keys();
-        let admitted = crate::access::STREAM_READERS.admit(bearer, keys).await;
+        let admitted = STREAM_READERS.admit(bearer, &*self.app).await;
         let lost = match admitted {
             Ok(reader) if reader.is_same_as(&self.caller) => None,
             Ok(_) => Some(ApiError::unauthenticated("the API key is not valid")),
