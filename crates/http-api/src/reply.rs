@@ -14,8 +14,6 @@ use http_body_util::{BodyExt, Either, Full, StreamBody, combinators::UnsyncBoxBo
 use hyper::body::Frame;
 use serde::Serialize;
 
-use crate::error::ApiError;
-
 /// The body of every response.
 pub type ReplyBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
 
@@ -48,8 +46,8 @@ impl Reply {
     }
 
     /// Returns a 200 JSON answer.
-    pub fn ok<T: Serialize>(value: &T) -> Result<Self, ApiError> {
-        Ok(Self::json(StatusCode::OK, value))
+    pub fn ok<T: Serialize>(value: &T) -> Self {
+        Self::json(StatusCode::OK, value)
     }
 
     /// Returns an answer without a body.

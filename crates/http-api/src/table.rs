@@ -105,7 +105,7 @@ impl Place {
     /// # use std::sync::Arc;
     /// # use http_api::{*, access::*};
     /// async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
-    ///     Reply::ok(&caller.0.agent)
+    ///     Ok(Reply::ok(&caller.0.agent))
     /// }
     /// at("POST", "/v1/actions", "send").with(AGENT_EXECUTE, NOTHING, Patience::Short, send);
     /// ```
@@ -116,11 +116,11 @@ impl Place {
     /// # use std::sync::Arc;
     /// # use http_api::{*, access::*};
     /// # async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
-    /// #     Reply::ok(&caller.0.agent)
+    /// #     Ok(Reply::ok(&caller.0.agent))
     /// # }
     /// at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
     /// ```
-    pub fn with<S, C, H, F>(
+    pub fn with<S, C, H, F, E>(
         self,
         access: Access<S::Holder, C>,
         input: Input,
@@ -131,7 +131,8 @@ impl Place {
         S: State,
         C: Send + 'static,
         H: Fn(Arc<S>, C, Call) -> F + Copy + Send + Sync + 'static,
-        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
+        F: Future<Output = Result<Reply, E>> + Send + 'static,
+        E: Into<ApiError>,
     {
         let Self { method, path, operation } = self;
         let endpoint: Endpoint<S> = Box::new(move |state: Arc<S>, arrival| {
@@ -140,10 +141,11 @@ impl Place {
                 let caller = access.admit(bearer, &*state).await?;
                 let call = arrival.read(input).await?;
                 let answer = handler(state, caller, call);
-                tokio::time::timeout(patience.limit(), answer).await.unwrap_or_else(|_| {
+                let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {
                     tracing::error!(operation, "a handler ran out of time");
-                    Err(ApiError::unavailable("the answer took too long"))
-                })
+                    return Err(ApiError::unavailable("the answer took too long"));
+                };
+                answer.map_err(Into::into)
             })
         });
         let (name, who) = (access.name, access.who);

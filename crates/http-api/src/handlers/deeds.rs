@@ -22,6 +22,7 @@ use crate::{
     cursor::List,
     error::ApiError,
     query::Param,
+    refusal::{Answer, IntoApiError},
     reply::Reply,
     wire::{DeedView, ListView, deed_filter, page_limit, verification},
 };
@@ -33,7 +34,7 @@ pub(crate) const BUNDLE: &[Param] = &[Param::One("from")];
 const EXACT: [&str; 2] = [DEED_TYPE, "application/vnd.service.deed+json"];
 
 /// `GET /v1/deeds`
-pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let (filter, limit) = (deed_filter(&call.query)?, page_limit(&call.query)?);
     let listed = List { name: "deeds", org: caller.org(), agent: caller.only_agent() };
     let before: Option<u64> = app.cursors.read(listed, &call.query)?;
@@ -41,11 +42,11 @@ pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
     let shown: Vec<_> = rows.iter().take(limit).collect();
     let last = shown.last().filter(|_| rows.len() > limit);
     let cursor = last.map(|row| app.cursors.write(&row.place().as_u64(), listed, &call.query));
-    Reply::ok(&ListView::page(shown.into_iter().map(DeedView::new).collect(), cursor))
+    Ok(Reply::ok(&ListView::page(shown.into_iter().map(DeedView::new).collect(), cursor)))
 }
 
 /// `GET /v1/deeds/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let id: DeedId = call.param("id")?;
     let found = app.records.deed(reader(&caller), id).await?;
     let vary = HeaderValue::from_static("accept");
@@ -55,7 +56,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
             tracing::error!(deed = %id, %error, "a stored deed is not what was sealed");
             ApiError::internal()
         })?;
-        return Ok(Reply::ok(&form)?.with(VARY, vary));
+        return Ok(Reply::ok(&form).with(VARY, vary));
     }
     let tag = format!("\"{}\"", found.row.digest);
     let known = call.header("If-None-Match").is_some_and(|known| names(known, &tag));
@@ -69,23 +70,23 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
 }
 
 /// `GET /v1/deeds/{id}/bundle`
-pub(crate) async fn bundle(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn bundle(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let (id, known) = (call.param("id")?, call.query.parse("from")?);
     let evidence = app.records.evidence(reader(&caller), id, known).await;
     let evidence = evidence.map_err(|error| match error {
         ReadError::Sizes { .. } => ApiError::invalid("from", error.to_string()),
-        other => other.into(),
+        other => other.into_api_error(),
     })?;
     Ok(Reply::bytes(StatusCode::OK, "application/json", evidence))
 }
 
 /// `POST /v1/deeds/verify`
-pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Answer {
     let keys = app.admin.key_set().await.map_err(|error| {
         ApiError::unavailable_because("the seal keys cannot be read now", &error)
     })?;
     let trust = Trust { keys: Some(keys), ..Trust::default() };
-    Reply::ok(&verification(&verify(&call.body, &trust)))
+    Ok(Reply::ok(&verification(&verify(&call.body, &trust))))
 }
 
 /// Returns whether the `Accept` header names the deed's own type.

@@ -12,6 +12,7 @@ use crate::{
     error::{ApiError, excerpt},
     live::{Cursor, EventStream, Opening, Wanted},
     query::Param,
+    refusal::Answer,
     reply::Reply,
     rule::bearer,
 };
@@ -21,7 +22,7 @@ pub(crate) const QUERY: &[Param] =
     &[Param::One("types"), Param::One("agent"), Param::One("last_event_id")];
 
 /// `GET /v1/events`
-pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let wanted = wanted(&call, &caller)?;
     let cursor = cursor(&call)?;
     let bearer = bearer(&call.headers)

@@ -19,6 +19,7 @@ use crate::{
     cursor::List,
     error::ApiError,
     query::Param,
+    refusal::{Answer, IntoApiError},
     reply::Reply,
     wire::{
         ExportForm, ListView, chain_check, chain_head, chain_part, entry, entry_filter,
@@ -33,7 +34,7 @@ pub(crate) const CHECKS: &[Param] = &[Param::One("limit"), Param::One("cursor")]
 const STEP: u64 = 2_000;
 
 /// `GET /v1/ledger`
-pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let (filter, limit) = (entry_filter(&call.query)?, page_limit(&call.query)?);
     let listed = List { name: "ledger", org: caller.org(), agent: caller.only_agent() };
     let before: Option<u64> = app.cursors.read(listed, &call.query)?;
@@ -41,14 +42,14 @@ pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Result<
     let shown: Vec<_> = entries.iter().take(limit).collect();
     let last = shown.last().filter(|_| entries.len() > limit);
     let cursor = last.map(|entry| app.cursors.write(&entry.event.seq, listed, &call.query));
-    Reply::ok(&ListView::page(shown.into_iter().map(entry).collect(), cursor))
+    Ok(Reply::ok(&ListView::page(shown.into_iter().map(entry).collect(), cursor)))
 }
 
 /// `GET /v1/ledger/export`
 ///
 /// The last line has the number of entries before it and the digest of all bytes before it; an
 /// answer without it is not whole.
-pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let Admin(key) = caller;
     let now = app.records.head(key.org).await?.now;
     let (form, filter) = (export_form(&call.query)?, export_filter(&call.query, now)?);
@@ -77,21 +78,21 @@ pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<R
 }
 
 /// `GET /v1/ledger/head`
-pub(crate) async fn head(app: Arc<App>, caller: Viewer, _: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn head(app: Arc<App>, caller: Viewer, _: Call) -> Answer {
     let Viewer(key) = caller;
     let head = app.records.head(key.org).await?;
     let closed = app.records.closed(key.org).await?;
     let unsealed = app.records.unsealed(key.org).await?;
-    Reply::ok(&chain_head(&head, &closed, unsealed))
+    Ok(Reply::ok(&chain_head(&head, &closed, unsealed)))
 }
 
 /// `POST /v1/ledger/chain_checks`
-pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let Admin(key) = caller;
     let part = chain_part(&call)?;
     let id = Mint::new(app.clock.now(), &*app.entropy).id(CheckId::from_uuid);
     let check = app.records.ask_check((key.org, id), part).await.map_err(|error| match error {
-        AskError::Read(error) => error.into(),
+        AskError::Read(error) => error.into_api_error(),
         AskError::Busy => ApiError::new(Code::Conflict, error.to_string()),
         AskError::Places { .. } => ApiError::invalid("to_seq", error.to_string()),
     })?;
@@ -99,7 +100,7 @@ pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Resul
 }
 
 /// `GET /v1/ledger/chain_checks`
-pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let limit = page_limit(&call.query)?;
     let listed = List { name: "chain_checks", org: caller.0.org, agent: None };
     let after: Option<(Timestamp, CheckId)> = app.cursors.read(listed, &call.query)?;
@@ -108,13 +109,13 @@ pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Result<
     let last = shown.last().filter(|_| checks.len() > limit);
     let cursor =
         last.map(|check| app.cursors.write(&(check.created_at, check.id), listed, &call.query));
-    Reply::ok(&ListView::page(shown.into_iter().map(chain_check).collect(), cursor))
+    Ok(Reply::ok(&ListView::page(shown.into_iter().map(chain_check).collect(), cursor)))
 }
 
 /// `GET /v1/ledger/chain_checks/{id}`
-pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let check = app.records.check(caller.0.org, call.param("id")?).await?;
-    Reply::ok(&chain_check(&check))
+    Ok(Reply::ok(&chain_check(&check)))
 }
 
 /// A part of the answer, which cannot fail to be made.

@@ -20,6 +20,7 @@ use crate::{
     cursor::List,
     error::ApiError,
     query::Param,
+    refusal::Answer,
     reply::Reply,
     wire::{ListView, PolicyView, WithDeed, page_limit, policy_edit, policy_new},
 };
@@ -29,12 +30,8 @@ pub(crate) const LIST: &[Param] =
     &[Param::One("archived"), Param::One("limit"), Param::One("cursor")];
 
 /// `GET /v1/policies`
-pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
-    let archived_too = match call.query.text("archived") {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(_) => return Err(ApiError::invalid("archived", "expected `true` or `false`")),
-    };
+pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let archived_too = call.query.flag("archived")?;
     let limit = page_limit(&call.query)?;
     let listed = List { name: "policies", org: caller.0.org, agent: None };
     let after: Option<(Timestamp, PolicyId)> = app.cursors.read(listed, &call.query)?;
@@ -47,32 +44,32 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
     let last = page.last().filter(|_| shown.next().is_some());
     let cursor =
         last.map(|policy| app.cursors.write(&(policy.created_at, policy.id), listed, &call.query));
-    Reply::ok(&ListView::page(page.into_iter().map(PolicyView::from).collect(), cursor))
+    Ok(Reply::ok(&ListView::page(page.into_iter().map(PolicyView::from).collect(), cursor)))
 }
 
 /// `POST /v1/policies`
-pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = editor(&app, &caller).create_policy(policy_new(&call)?).await?;
     let view = WithDeed::of(PolicyView::from(&made.object), made.deed);
     Ok(Reply::json(StatusCode::CREATED, &view))
 }
 
 /// `GET /v1/policies/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
-    Reply::ok(&PolicyView::from(&reader(&app, &caller).policy(call.param("id")?).await?))
+pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    Ok(Reply::ok(&PolicyView::from(&reader(&app, &caller).policy(call.param("id")?).await?)))
 }
 
 /// `POST /v1/policies/{id}`
-pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let id = call.param("id")?;
     let changed = editor(&app, &caller).update_policy(id, policy_edit(&call)?).await?;
-    Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed))
+    Ok(Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed)))
 }
 
 /// `DELETE /v1/policies/{id}`
-pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let changed = editor(&app, &caller).archive_policy(call.param("id")?).await?;
-    Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed))
+    Ok(Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed)))
 }
 
 /// Returns what comes of work that takes its time; other requests go on meanwhile.

@@ -20,13 +20,13 @@ pub(crate) use super::{health::health, key_set::keys};
 
 /// `GET /v1/version`
 pub(crate) async fn version(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
-    Reply::ok(&json!({
+    Ok(Reply::ok(&json!({
         "object": "version",
         "build": app.build.version,
         "commit": app.build.commit,
         "api_versions": API_VERSIONS,
         "default_api_version": API_VERSION,
-    }))
+    })))
 }
 
 /// `GET /api/openapi.yaml`

@@ -66,7 +66,7 @@ impl KeyDirectory for Keys {
 type Answer = Result<Reply, ApiError>;
 
 async fn ping(_: Arc<()>, _: Anyone, call: Call) -> Answer {
-    Reply::ok(&json!({ "pong": call.query.text("n") }))
+    Ok(Reply::ok(&json!({ "pong": call.query.text("n") })))
 }
 
 async fn echo(_: Arc<()>, _: AgentCaller, call: Call) -> Answer {
@@ -74,11 +74,11 @@ async fn echo(_: Arc<()>, _: AgentCaller, call: Call) -> Answer {
     let name: String = fields.required("name")?;
     let args = fields.any("args");
     fields.finish()?;
-    Reply::ok(&json!({ "name": name, "args": args, "key": call.idempotency_key()? }))
+    Ok(Reply::ok(&json!({ "name": name, "args": args, "key": call.idempotency_key()? })))
 }
 
 async fn item(_: Arc<()>, _: Anyone, call: Call) -> Answer {
-    Reply::ok(&json!({ "name": call.param::<String>("name")? }))
+    Ok(Reply::ok(&json!({ "name": call.param::<String>("name")? })))
 }
 
 async fn panics(_: Arc<()>, _: Anyone, _: Call) -> Answer {
@@ -95,7 +95,7 @@ async fn never(_: Arc<()>, _: Anyone, _: Call) -> Answer {
 }
 
 async fn settings(_: Arc<()>, _: access::Admin, _: Call) -> Answer {
-    Reply::ok(&json!({}))
+    Ok(Reply::ok(&json!({})))
 }
 
 async fn flood(_: Arc<()>, _: Anyone, call: Call) -> Answer {

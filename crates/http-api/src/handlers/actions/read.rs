@@ -15,7 +15,7 @@ use crate::{
     error::{ApiError, excerpt},
     live::{Ended, Wait, WaitBounds},
     query::{Param, Query},
-    refusal::stopped,
+    refusal::{Answer, CallError, stopped},
     reply::Reply,
     wire::{ActionView, DetailView, ListRequest, ListView, wait_seconds},
 };
@@ -24,13 +24,13 @@ use crate::{
 pub(crate) const DETAIL: &[Param] = &[Param::One("wait"), Param::Many("expand[]")];
 
 /// `GET /v1/actions`
-pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let ListRequest { mut filter, limit } = ListRequest::read(&call.query)?;
     let listed = List { name: "actions", org: caller.org(), agent: caller.only_agent() };
     let after = app.cursors.read(listed, &call.query)?;
     if let Some(own) = caller.only_agent() {
         if filter.agent.is_some_and(|named| named != own) {
-            return Reply::ok(&ListView::page(Vec::<ActionView<'_>>::new(), None));
+            return Ok(Reply::ok(&ListView::page(Vec::<ActionView<'_>>::new(), None)));
         }
         filter.agent = Some(own);
     }
@@ -40,11 +40,11 @@ pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
         let place = Place { created_at: action.created_at, id: action.id };
         app.cursors.write(&place, listed, &call.query)
     });
-    Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor))
+    Ok(Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor)))
 }
 
 /// `GET /v1/actions/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let id: ActionId = call.param("id")?;
     let wait = wait(&call.query)?;
     let whole = witness_detail(&call.query)?;
@@ -63,14 +63,14 @@ enum WitnessDetail {
     Digest,
 }
 
-fn shown(detail: &ActionDetail, asked: WitnessDetail) -> Result<Reply, ApiError> {
+fn shown(detail: &ActionDetail, asked: WitnessDetail) -> Answer {
     let view = DetailView::new(detail).map_err(|error| {
         tracing::error!(action = %detail.action.id, %error, "a stored deed is not what was sealed");
         ApiError::internal()
     })?;
     match asked {
-        WitnessDetail::Whole => Reply::ok(&view.with_witness_detail(&detail.disclosures)),
-        WitnessDetail::Digest => Reply::ok(&view),
+        WitnessDetail::Whole => Ok(Reply::ok(&view.with_witness_detail(&detail.disclosures))),
+        WitnessDetail::Digest => Ok(Reply::ok(&view)),
     }
 }
 
@@ -107,7 +107,7 @@ async fn wait_for(
     caller: &Reader,
     id: ActionId,
     wait: Duration,
-) -> Result<(), ApiError> {
+) -> Result<(), CallError> {
     let deadline = Instant::now() + wait;
     let listening = Wait::begin(&app.feeds, caller.org(), id).await?;
     let action = app.gate.action(caller.org(), id).await?.filter(|it| may_read(caller, it));
@@ -125,16 +125,16 @@ async fn wait_for(
     let bounds = WaitBounds { deadline, lifecycle, agent: caller.only_agent() };
     match listening.change(&app.gate, &action, bounds).await? {
         Ended::Action(_) => Ok(()),
-        Ended::Stopped(kind) => Err(stopped(kind)),
+        Ended::Stopped(kind) => Err(stopped(kind).into()),
     }
 }
 
 /// Refuses to begin a wait that a Stop would have ended. What the key was looked up with may be a
 /// moment old, so the record is asked: a Stop that is not there yet is heard by the wait.
-async fn refuse_stopped(app: &App, caller: &Reader) -> Result<(), ApiError> {
+async fn refuse_stopped(app: &App, caller: &Reader) -> Result<(), CallError> {
     let Reader::Agent(key) = caller else { return Ok(()) };
     match app.gate.stop_of(key.org, key.agent).await? {
-        Some(kind) => Err(stopped(kind)),
+        Some(kind) => Err(stopped(kind).into()),
         None => Ok(()),
     }
 }

@@ -12,6 +12,7 @@ use crate::{
     call::Call,
     error::ApiError,
     query::Param,
+    refusal::{Answer, CallError},
     reply::Reply,
     wire::{DiffView, DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial},
 };
@@ -20,7 +21,7 @@ use crate::{
 pub(crate) const AGAINST: &[Param] = &[Param::One("against")];
 
 /// `GET /v1/policy_versions/{id}/diff`
-pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let id: PolicyVersionId = call.param("id")?;
     let against = call.query.parse::<PolicyVersionId>("against")?;
     let reader = reader(&app, &caller);
@@ -32,35 +33,35 @@ pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
     let before = reader.policy_version(against).await?;
     let tools = app.gate.known_tools(caller.0.org).await?;
     let diff = apart(move || admin::diff(&before.document, &after.document, &tools)).await??;
-    Reply::ok(&DiffView::of(id, against, &diff))
+    Ok(Reply::ok(&DiffView::of(id, against, &diff)))
 }
 
-async fn enforced(reader: &InOrg<'_>) -> Result<PolicyVersionId, ApiError> {
+async fn enforced(reader: &InOrg<'_>) -> Result<PolicyVersionId, CallError> {
     let enforced = reader.active_policies().await?.enforce;
-    enforced.map(|(active, _)| active.version).ok_or_else(ApiError::not_found)
+    Ok(enforced.map(|(active, _)| active.version).ok_or_else(ApiError::not_found)?)
 }
 
 /// `POST /v1/policies/lint`
-pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let document = document_alone(&call)?;
     let tools = app.gate.known_tools(caller.0.org).await?;
     let linted = apart(move || admin::lint(document, &tools)).await?;
-    Reply::ok(&LintView::from(&linted))
+    Ok(Reply::ok(&LintView::from(&linted)))
 }
 
 /// `POST /v1/policies/test`
-pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let (text, suite) = policy_trial(&call)?;
     let trial = reader(&app, &caller).policy_trial(text, suite).await?;
     let report = apart(move || trial.run()).await??;
-    Reply::ok(&TestRunView::from(report))
+    Ok(Reply::ok(&TestRunView::from(report)))
 }
 
 /// `POST /v1/policies/dry_run`
-pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let mut dry = dry_call(&call)?;
     let tools = app.gate.known_tools(caller.0.org).await?;
     let served = tools.iter().find(|tool| tool.name == dry.tool);
     dry.side_effect = served.and_then(|tool| tool.side_effect);
-    Reply::ok(&DryRunView::from(&reader(&app, &caller).dry_run(dry).await?))
+    Ok(Reply::ok(&DryRunView::from(&reader(&app, &caller).dry_run(dry).await?)))
 }

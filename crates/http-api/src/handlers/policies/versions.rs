@@ -14,6 +14,7 @@ use crate::{
     cursor::{List, Spot},
     error::ApiError,
     query::Param,
+    refusal::Answer,
     reply::Reply,
     wire::{
         ListView, MakeVersion, TestsView, VersionView, WithDeed, findings, page_limit,
@@ -42,13 +43,14 @@ impl Spot for VersionSpot {
 }
 
 /// `GET /v1/policies/{id}/versions`
-pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
     let limit = page_limit(&call.query)?;
     let listed = List { name: "policy_versions", org: caller.0.org, agent: None };
     let after: Option<VersionSpot> = app.cursors.read(listed, &call.query)?;
     if after.as_ref().is_some_and(|after| after.policy != policy) {
-        return Err(ApiError::invalid("cursor", "expected a cursor of this policy's versions"));
+        let message = "expected a cursor of this policy's versions";
+        return Err(ApiError::invalid("cursor", message).into());
     }
     let below = after.map(|after| after.number);
     let page = reader(&app, &caller).policy_versions(policy, below, limit).await?;
@@ -57,11 +59,11 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
         let spot = VersionSpot { policy, number: version.number };
         app.cursors.write(&spot, listed, &call.query)
     });
-    Reply::ok(&ListView::page(page.items.iter().map(VersionView::summary).collect(), cursor))
+    Ok(Reply::ok(&ListView::page(page.items.iter().map(VersionView::summary).collect(), cursor)))
 }
 
 /// `POST /v1/policies/{id}/versions`
-pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let MakeVersion { policy, document, note, expected_parent } = policy_version_new(&call)?;
     let tools = app.gate.known_tools(caller.0.org).await?;
     let document = apart(move || admin::lint(document, &tools)).await?;
@@ -73,23 +75,23 @@ pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<R
 }
 
 /// `GET /v1/policy_versions/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let id: PolicyVersionId = call.param("id")?;
     let version = reader(&app, &caller).policy_version(id).await?;
-    Reply::ok(&VersionView::whole(&version))
+    Ok(Reply::ok(&VersionView::whole(&version)))
 }
 
 /// `GET /v1/policies/{id}/tests`
-pub(crate) async fn tests(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn tests(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
     let tests = reader(&app, &caller).policy_tests(policy).await?;
-    Reply::ok(&tests.as_ref().map_or_else(|| TestsView::none(policy), TestsView::from))
+    Ok(Reply::ok(&tests.as_ref().map_or_else(|| TestsView::none(policy), TestsView::from)))
 }
 
 /// `PUT /v1/policies/{id}/tests`
-pub(crate) async fn put_tests(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn put_tests(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
     let (suite, expected) = policy_tests(&call)?;
     let put = editor(&app, &caller).put_policy_tests(policy, &suite, expected).await?;
-    Reply::ok(&WithDeed::of(TestsView::from(&put.object), put.deed))
+    Ok(Reply::ok(&WithDeed::of(TestsView::from(&put.object), put.deed)))
 }
