@@ -16,9 +16,11 @@ use crate::{
     cursor::Cursors,
     handlers::{Health, KeySetCache},
     lifecycle::Lifecycle,
-    live::{Feeds, Slots},
-    router::{BadTable, Front, Router},
+    live::Feeds,
+    router::{BadTable, Router},
     routes,
+    setup::Setup,
+    slots::Slots,
     state::{LookupError, State},
 };
 
@@ -170,7 +172,7 @@ impl App {
 pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
     let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
-    let front = Front {
+    let setup = Setup {
         base_url: settings.base_url.trim_end_matches('/').to_owned(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
@@ -195,5 +197,5 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
         build: settings.build,
         instance: format!("{:016x}", u64::from_be_bytes(random)),
     };
-    Router::new(front, Arc::new(app), routes::table())
+    Router::new(setup, Arc::new(app), routes::table())
 }

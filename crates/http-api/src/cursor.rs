@@ -4,7 +4,6 @@ use std::{fmt::Display, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::Secret;
-use gate::Place;
 use model::{AgentId, OrgId, Timestamp};
 
 use crate::{error::ApiError, query::Query};
@@ -107,16 +106,5 @@ impl Spot for u64 {
 
     fn from_text(text: &str) -> Option<Self> {
         text.parse().ok()
-    }
-}
-
-impl Spot for Place {
-    fn to_text(&self) -> String {
-        (self.created_at, self.id).to_text()
-    }
-
-    fn from_text(text: &str) -> Option<Self> {
-        let (created_at, id) = Spot::from_text(text)?;
-        Some(Self { created_at, id })
     }
 }

@@ -3,7 +3,6 @@
 
 use std::{borrow::Cow, str::FromStr};
 
-use deed::LogOrigin;
 use model::Timestamp;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
@@ -170,15 +169,6 @@ impl FromJson for u64 {
 
     fn from_json(value: Value) -> Result<Self, String> {
         value.as_u64().ok_or_else(|| Self::EXPECTED.to_owned())
-    }
-}
-
-impl FromJson for LogOrigin {
-    const EXPECTED: &'static str = "expected a log's name such as `chancery.example/logs/log_…`";
-
-    fn from_json(value: Value) -> Result<Self, String> {
-        let name = value.as_str().and_then(|text| text.parse().ok());
-        name.ok_or_else(|| Self::EXPECTED.to_owned())
     }
 }
 

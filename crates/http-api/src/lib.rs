@@ -17,6 +17,7 @@ mod error;
 mod fields;
 mod framing;
 mod handlers;
+mod input;
 mod lifecycle;
 mod listener;
 mod live;
@@ -26,25 +27,28 @@ mod reply;
 pub mod router;
 pub mod routes;
 mod rule;
+mod setup;
+mod slots;
 mod state;
 mod table;
 mod traffic;
 mod wire;
 
 pub use app::{App, Build, Check, Condition, HeldOpen, Parts, Probe, Settings, service};
-pub use arrival::BodyRule;
 pub use call::Call;
 pub use catalogue::errors_markdown;
 pub use client::TrustedProxies;
 pub use error::ApiError;
+pub use input::{BodyRule, Input, NOTHING, json, query};
 pub use lifecycle::{Control, Lifecycle, Phase};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
 pub use routes::routes_markdown;
 pub use rule::Access;
+pub use setup::Setup;
 pub use state::{LookupError, State};
-pub use table::{Input, Later, NOTHING, Patience, Place, Route, Table, at, json, later, query};
+pub use table::{Later, Patience, Place, Route, Table, at, later};
 pub use traffic::{RouteTraffic, Traffic};
 
 #[cfg(test)]

@@ -12,10 +12,11 @@ use crate::{
     },
     app::App,
     handlers::{actions, deeds, events, ledger, log, policies, system, tools},
+    input::{NOTHING, json, query},
     table::{
-        Later, NOTHING,
+        Later,
         Patience::{Short, Waits},
-        Route, Table, at, json, later, query,
+        Route, Table, at, later,
     },
     wire::{DEEDS, ENTRIES, EXPORT, LIST},
 };

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 
 use crate::{
-    arrival::{Arrival, BodyRule},
+    arrival::Arrival,
     call::Call,
     error::ApiError,
-    query::Param,
+    input::Input,
     reply::Reply,
     rule::{Access, bearer},
     state::State,
@@ -36,28 +36,6 @@ impl Patience {
             Self::Waits => Duration::from_secs(35),
         }
     }
-}
-
-/// What a route reads of a request.
-#[derive(Debug, Clone, Copy)]
-pub struct Input {
-    /// The body.
-    pub body: BodyRule,
-    /// The query parameters.
-    pub query: &'static [Param],
-}
-
-/// Reads no body and no query.
-pub const NOTHING: Input = Input { body: BodyRule::None, query: &[] };
-
-/// Reads these query parameters and no body.
-pub const fn query(query: &'static [Param]) -> Input {
-    Input { body: BodyRule::None, query }
-}
-
-/// Reads a JSON object of at most this many bytes and no query.
-pub const fn json(limit: usize) -> Input {
-    Input { body: BodyRule::Json(limit), query: &[] }
 }
 
 /// One row of the table.

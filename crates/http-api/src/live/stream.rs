@@ -3,7 +3,6 @@
 //! The body is made as it is read: a client that reads slowly holds back nothing but its own
 //! place in the feed, and once it is too far behind it is told to fetch its lists again.
 
-mod cursor;
 mod message;
 
 use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
@@ -17,15 +16,15 @@ use model::{AgentId, KeyId, Timestamp};
 use tokio::{sync::broadcast, time::Instant};
 
 use super::{
+    cursor::Cursor,
     feed::{Batch, CHUNK, Subscription},
-    slots::Slot,
 };
 use crate::{
     access::{Reader, STREAM_READERS},
     app::App,
     error::ApiError,
+    slots::Slot,
 };
-pub(crate) use cursor::Cursor;
 
 /// A comment is sent when nothing else was for this long.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::{
-    arrival::BodyRule,
     catalogue::Code,
     description::Validator,
+    input::BodyRule,
     routes::{LATER, routes_markdown, table},
 };
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use gate::{ActionDetail, Place};
 use ledger::record::Action;
-use model::{ActionId, State};
+use model::{ActionId, State, Timestamp};
 use tokio::time::Instant;
 
 use crate::{
@@ -27,7 +27,8 @@ pub(crate) const DETAIL: &[Param] = &[Param::One("wait"), Param::Many("expand[]"
 pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let ListRequest { mut filter, limit } = ListRequest::read(&call.query)?;
     let listed = List { name: "actions", org: caller.org(), agent: caller.only_agent() };
-    let after = app.cursors.read(listed, &call.query)?;
+    let after: Option<(Timestamp, ActionId)> = app.cursors.read(listed, &call.query)?;
+    let after = after.map(|(created_at, id)| Place { created_at, id });
     if let Some(own) = caller.only_agent() {
         if filter.agent.is_some_and(|named| named != own) {
             return Ok(Reply::ok(&ListView::page(Vec::<ActionView<'_>>::new(), None)));
@@ -36,10 +37,8 @@ pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     }
     let page = app.gate.list(caller.org(), &filter, after, limit).await?;
     let last = page.actions.last().filter(|_| page.has_more);
-    let cursor = last.map(|action| {
-        let place = Place { created_at: action.created_at, id: action.id };
-        app.cursors.write(&place, listed, &call.query)
-    });
+    let cursor =
+        last.map(|action| app.cursors.write(&(action.created_at, action.id), listed, &call.query));
     Ok(Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor)))
 }
 
