@@ -1,5 +1,25 @@
 //! Who may call what: who a key stands for, the callers that handlers take, and the rules that
-//! make them.
+//! make them. A rule is the only maker of its caller, so a handler can stand behind no other:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use http_api::{App, access::*};
+//! # use web::*;
+//! async fn send(_: Arc<App>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+//!     Ok(Reply::ok(&caller.0.agent))
+//! }
+//! at("POST", "/v1/actions", "send").with(AGENT_EXECUTE, NOTHING, Patience::Short, send);
+//! ```
+//!
+//! ```compile_fail,E0631
+//! # use std::sync::Arc;
+//! # use http_api::{App, access::*};
+//! # use web::*;
+//! # async fn send(_: Arc<App>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+//! #     Ok(Reply::ok(&caller.0.agent))
+//! # }
+//! at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
+//! ```
 
 mod accounts;
 mod rules;
@@ -12,10 +32,8 @@ pub use rules::{
 
 use model::{AgentId, KeyId, OrgId, Scope};
 
-use crate::rule;
-
 /// A rule over our principals.
-pub type Access<C> = rule::Access<Principal, C>;
+pub type Access<C> = web::Access<Principal, C>;
 
 /// Who a credential stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]

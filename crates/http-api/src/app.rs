@@ -9,19 +9,13 @@ use gate::Gate;
 use ledger::EventStore;
 use model::{AgentId, Clock, Entropy, KeyId, Mint};
 use records::Records;
+use web::{BadTable, Cursors, Lifecycle, LookupError, Router, Setup, Slots, State, TrustedProxies};
 
 use crate::{
     access::{Principal, principal},
-    client::TrustedProxies,
-    cursor::Cursors,
     handlers::{Health, KeySetCache},
-    lifecycle::Lifecycle,
     live::Feeds,
-    router::{BadTable, Router},
     routes,
-    setup::Setup,
-    slots::Slots,
-    state::{LookupError, State},
 };
 
 /// The most streams that one key holds open.

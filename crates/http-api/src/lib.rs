@@ -7,49 +7,15 @@
 
 pub mod access;
 mod app;
-mod arrival;
-mod call;
-pub mod catalogue;
-mod client;
-mod cursor;
 pub mod description;
-mod error;
-mod fields;
-mod framing;
 mod handlers;
-mod input;
-mod lifecycle;
-mod listener;
 mod live;
-mod query;
 mod refusal;
-mod reply;
-pub mod router;
 pub mod routes;
-mod rule;
-mod setup;
-mod slots;
-mod state;
-mod table;
-mod traffic;
 mod wire;
 
 pub use app::{App, Build, Check, Condition, HeldOpen, Parts, Probe, Settings, service};
-pub use call::Call;
-pub use catalogue::errors_markdown;
-pub use client::TrustedProxies;
-pub use error::ApiError;
-pub use input::{BodyRule, Input, NOTHING, json, query};
-pub use lifecycle::{Control, Lifecycle, Phase};
-pub use listener::{Bounds, Door, StreamSwitch, serve};
-pub use query::{Param, Query};
-pub use reply::{Reply, ReplyBody};
 pub use routes::routes_markdown;
-pub use rule::Access;
-pub use setup::Setup;
-pub use state::{LookupError, State};
-pub use table::{Later, Patience, Place, Route, Table, at, later};
-pub use traffic::{RouteTraffic, Traffic};
 
 #[cfg(test)]
 mod tests;

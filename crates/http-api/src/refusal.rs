@@ -6,13 +6,9 @@ use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
 use records::ReadError;
+use web::{ApiError, Reply, catalogue::Code};
 
-use crate::{
-    catalogue::Code,
-    error::ApiError,
-    reply::Reply,
-    wire::{ActionView, case_results, findings},
-};
+use crate::wire::{ActionView, case_results, findings};
 
 /// An error of a use case that the interface has an error for.
 pub(crate) trait IntoApiError {

@@ -5,6 +5,12 @@
 //! compile. `docs/routes.md` is generated from here, and a test holds the table against the
 //! interface description in both directions.
 
+use web::{
+    Later, NOTHING,
+    Patience::{Short, Waits},
+    Route, Table, at, json, later, query,
+};
+
 use crate::{
     access::{
         ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, OWNERS, PUBLIC, SIGNED_IN,
@@ -12,12 +18,6 @@ use crate::{
     },
     app::App,
     handlers::{actions, deeds, events, ledger, log, policies, system, tools},
-    input::{NOTHING, json, query},
-    table::{
-        Later,
-        Patience::{Short, Waits},
-        Route, Table, at, later,
-    },
     wire::{DEEDS, ENTRIES, EXPORT, LIST},
 };
 

@@ -14,10 +14,11 @@ use std::{
 
 use futures_util::future::{Ready, ready};
 use http::{Method, Request, Response, StatusCode};
-use http_api::{App, HeldOpen, Reply, ReplyBody, router::Router};
+use http_api::{App, HeldOpen};
 use ledger::{Backlog, Ledger};
 use meter::{Gauge, Page};
 use store_postgres::{Pool, PostgresStore};
+use web::{Reply, ReplyBody, Router};
 
 use crate::work::Work;
 use process::Process;

@@ -5,7 +5,7 @@ use crypto::Secret;
 use model::Scope;
 
 use super::{AgentKey, OrgKey, Principal};
-use crate::state::LookupError;
+use web::LookupError;
 
 /// Returns who holds the key, or `None` for one that opens nothing.
 pub(crate) async fn principal(

@@ -6,7 +6,7 @@ use super::{
     Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Person, Principal, Reader,
     Viewer,
 };
-use crate::{catalogue::Code, error::ApiError};
+use web::{ApiError, catalogue::Code};
 
 /// Admits everybody and looks at no credential.
 pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);

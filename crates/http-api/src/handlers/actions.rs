@@ -13,13 +13,12 @@ use model::ActionId;
 
 pub(crate) use read::{DETAIL, list, show};
 pub(crate) use send::send;
+use web::{Call, Reply};
 
 use crate::{
     access::{AgentCaller, Canceller},
     app::App,
-    call::Call,
     refusal::Answer,
-    reply::Reply,
     wire::{ActionView, edge_report},
 };
 

@@ -15,15 +15,12 @@ use model::DeedId;
 use records::ReadError;
 
 use super::log::reader;
+use web::{ApiError, Call, List, Param, Reply};
+
 use crate::{
     access::Reader,
     app::App,
-    call::Call,
-    cursor::List,
-    error::ApiError,
-    query::Param,
     refusal::{Answer, IntoApiError},
-    reply::Reply,
     wire::{DeedView, ListView, deed_filter, page_limit, verification},
 };
 

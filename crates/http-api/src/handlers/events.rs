@@ -4,17 +4,13 @@ use std::sync::Arc;
 
 use event::Types;
 use model::{AgentId, Scope};
+use web::{ApiError, Call, Param, Reply, bearer, excerpt};
 
 use crate::{
     access::Reader,
     app::App,
-    call::Call,
-    error::{ApiError, excerpt},
     live::{Cursor, EventStream, Opening, Wanted},
-    query::Param,
     refusal::Answer,
-    reply::Reply,
-    rule::bearer,
 };
 
 /// The parameters of the stream.

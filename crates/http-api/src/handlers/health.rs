@@ -5,14 +5,11 @@ use std::{sync::Arc, time::Duration};
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 use tokio::{sync::Mutex, time::Instant};
+use web::{ApiError, Call, Phase, Reply};
 
 use crate::{
     access::Anyone,
     app::{App, Check, Condition, Probe},
-    call::Call,
-    error::ApiError,
-    lifecycle::Phase,
-    reply::Reply,
 };
 
 /// How long a look at the parts holds.

@@ -9,8 +9,9 @@ use http::{
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, ETAG},
 };
 use tokio::{sync::Mutex, time::Instant};
+use web::{ApiError, Call, Reply};
 
-use crate::{access::Anyone, app::App, call::Call, error::ApiError, reply::Reply};
+use crate::{access::Anyone, app::App};
 
 /// How long the set is kept before it is read again.
 const CACHED_FOR: Duration = Duration::from_mins(1);

@@ -11,16 +11,12 @@ use model::{CheckId, Mint, OrgId, Timestamp};
 use records::{AskError, EntryFilter};
 
 use super::log::reader;
+use web::{ApiError, Call, List, Param, Reply, catalogue::Code};
+
 use crate::{
     access::{Admin, Reader, Viewer},
     app::App,
-    call::Call,
-    catalogue::Code,
-    cursor::List,
-    error::ApiError,
-    query::Param,
     refusal::{Answer, IntoApiError},
-    reply::Reply,
     wire::{
         ExportForm, ListView, chain_check, chain_head, chain_part, entry, entry_filter,
         export_filter, export_form, page_limit,

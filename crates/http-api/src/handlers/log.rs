@@ -6,15 +6,12 @@ use deed::LogOrigin;
 use http::StatusCode;
 use model::DeedId;
 use records::ReadError;
+use web::{ApiError, Call, Param, Reply};
 
 use crate::{
     access::Reader,
     app::App,
-    call::Call,
-    error::ApiError,
-    query::Param,
     refusal::{Answer, IntoApiError},
-    reply::Reply,
     wire::growth,
 };
 

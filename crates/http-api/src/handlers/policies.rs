@@ -12,16 +12,12 @@ use std::sync::Arc;
 use admin::{By, InOrg};
 use http::StatusCode;
 use model::{PolicyId, Timestamp};
+use web::{ApiError, Call, List, Param, Reply};
 
 use crate::{
     access::{Admin, Viewer},
     app::App,
-    call::Call,
-    cursor::List,
-    error::ApiError,
-    query::Param,
     refusal::Answer,
-    reply::Reply,
     wire::{ListView, PolicyView, WithDeed, page_limit, policy_edit, policy_new},
 };
 

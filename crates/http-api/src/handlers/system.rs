@@ -4,17 +4,12 @@ use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
 use serde_json::json;
-
-use crate::{
-    access::Anyone,
-    app::App,
-    call::Call,
+use web::{
+    API_VERSION, API_VERSIONS, ApiError, Call, Reply,
     catalogue::{self, Code},
-    description,
-    error::ApiError,
-    reply::Reply,
-    router::{API_VERSION, API_VERSIONS},
 };
+
+use crate::{access::Anyone, app::App, description};
 
 pub(crate) use super::{health::health, key_set::keys};
 

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use ledger::record::PolicyMode;
 use model::{PolicyVersionId, Visibility};
 use serde::Serialize;
+use web::{Call, Param, Reply};
 
 use crate::{
     access::AgentCaller,
     app::App,
-    call::Call,
-    query::Param,
     refusal::Answer,
-    reply::Reply,
     wire::{ListView, ResolveRequest, ToolView, VisibilityView},
 };
 

@@ -19,11 +19,11 @@ use super::{
     cursor::Cursor,
     feed::{Batch, CHUNK, Subscription},
 };
+use web::{ApiError, Slot};
+
 use crate::{
     access::{Reader, STREAM_READERS},
     app::App,
-    error::ApiError,
-    slots::Slot,
 };
 
 /// A comment is sent when nothing else was for this long.

@@ -11,7 +11,7 @@ use super::{
     Feeds,
     feed::{Batch, Subscription},
 };
-use crate::lifecycle::Lifecycle;
+use web::Lifecycle;
 
 /// A wait that has begun: nothing that is committed from here on is missed.
 pub(crate) struct Wait {

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use web::{BodyRule, catalogue::Code};
 
 use crate::{
-    catalogue::Code,
     description::Validator,
-    input::BodyRule,
     routes::{LATER, routes_markdown, table},
 };
 

@@ -7,10 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::filter::{Moment, tool};
-use crate::{
-    error::ApiError,
-    query::{Param, Query},
-};
+use web::{ApiError, Param, Query};
 
 /// The parameters of the list of deeds.
 pub(crate) const DEEDS: &[Param] = &[

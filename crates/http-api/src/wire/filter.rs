@@ -4,11 +4,7 @@ use std::{fmt, str::FromStr};
 
 use gate::{Filter, ShadowDiffers};
 use model::{AgentId, BadTimestamp, Timestamp};
-
-use crate::{
-    error::ApiError,
-    query::{Param, Query},
-};
+use web::{ApiError, Param, Query};
 
 /// The parameters of the list.
 pub(crate) const LIST: &[Param] = &[

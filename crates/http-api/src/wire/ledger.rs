@@ -12,12 +12,7 @@ use super::{
     deeds::{is_id, moment, subject},
     filter::{tool, within},
 };
-use crate::{
-    call::Call,
-    error::ApiError,
-    fields::FromJson,
-    query::{Param, Query},
-};
+use web::{ApiError, Call, FromJson, Param, Query};
 
 /// The parameters of the search.
 pub(crate) const ENTRIES: &[Param] = &[

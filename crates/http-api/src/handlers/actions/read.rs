@@ -6,17 +6,13 @@ use gate::{ActionDetail, Place};
 use ledger::record::Action;
 use model::{ActionId, State, Timestamp};
 use tokio::time::Instant;
+use web::{ApiError, Call, List, Param, Query, Reply, excerpt};
 
 use crate::{
     access::Reader,
     app::{App, Waiter},
-    call::Call,
-    cursor::List,
-    error::{ApiError, excerpt},
     live::{Ended, Wait, WaitBounds},
-    query::{Param, Query},
     refusal::{Answer, CallError, stopped},
-    reply::Reply,
     wire::{ActionView, DetailView, ListRequest, ListView, wait_seconds},
 };
 

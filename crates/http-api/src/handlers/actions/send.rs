@@ -9,14 +9,13 @@ use model::Status;
 use tokio::time::Instant;
 
 use super::{REPLAYED, YES};
+use web::{ApiError, Call, Reply};
+
 use crate::{
     access::AgentCaller,
     app::App,
-    call::Call,
-    error::ApiError,
     live::{Ended, Wait, WaitBounds},
     refusal::{Answer, CallError, refusal},
-    reply::Reply,
     wire::{ActionView, SendRequest},
 };
 

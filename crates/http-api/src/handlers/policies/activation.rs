@@ -5,13 +5,12 @@ use std::sync::Arc;
 use admin::Activation;
 
 use super::{apart, editor, reader};
+use web::{Call, List, Reply};
+
 use crate::{
     access::{Admin, Viewer},
     app::App,
-    call::Call,
-    cursor::List,
     refusal::Answer,
-    reply::Reply,
     wire::{
         Activate, ActivationView, ActiveView, ListView, page_limit, policy_activation, reason_alone,
     },

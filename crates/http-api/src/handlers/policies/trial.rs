@@ -6,14 +6,12 @@ use admin::InOrg;
 use model::PolicyVersionId;
 
 use super::{apart, reader};
+use web::{ApiError, Call, Param, Reply};
+
 use crate::{
     access::Viewer,
     app::App,
-    call::Call,
-    error::ApiError,
-    query::Param,
     refusal::{Answer, CallError},
-    reply::Reply,
     wire::{DiffView, DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial},
 };
 

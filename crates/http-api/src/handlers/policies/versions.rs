@@ -7,15 +7,12 @@ use http::StatusCode;
 use model::{PolicyId, PolicyVersionId};
 
 use super::{apart, editor, reader};
+use web::{ApiError, Call, List, Param, Reply, Spot};
+
 use crate::{
     access::{Admin, Viewer},
     app::App,
-    call::Call,
-    cursor::{List, Spot},
-    error::ApiError,
-    query::Param,
     refusal::Answer,
-    reply::Reply,
     wire::{
         ListView, MakeVersion, TestsView, VersionView, WithDeed, findings, page_limit,
         policy_tests, policy_version_new,

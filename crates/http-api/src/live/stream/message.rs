@@ -9,9 +9,10 @@ use model::{ActionId, EventType};
 use serde_json::{Value, json};
 
 use super::{HEARTBEAT, Resume, server_time};
+use web::ApiError;
+
 use crate::{
     app::App,
-    error::ApiError,
     live::feed::Batch,
     wire::{ActionView, deed_summary},
 };

@@ -4,13 +4,7 @@ use admin::{Counters, DryCall, Expected, ExpectedVersion, NewPolicy, PolicyEdit,
 use ledger::record::PolicyMode;
 use model::{AgentId, Mode, PolicyId, PolicyVersionId, Timestamp};
 use serde_json::{Map, Value};
-
-use crate::{
-    call::Call,
-    error::ApiError,
-    fields::{Fields, FromJson, Word},
-    query::Query,
-};
+use web::{ApiError, Call, Fields, FromJson, Query, Word};
 
 const MAX_LIMIT: usize = 100;
 const DEFAULT_LIMIT: usize = 20;

@@ -14,16 +14,16 @@ const TAG_LEN: usize = 16;
 
 /// Makes and reads cursors.
 #[derive(Debug)]
-pub(crate) struct Cursors(Secret<Vec<u8>>);
+pub struct Cursors(Secret<Vec<u8>>);
 
 impl Cursors {
     /// Returns cursors under this key, which all instances must share.
-    pub(crate) fn new(key: Secret<Vec<u8>>) -> Self {
+    pub fn new(key: Secret<Vec<u8>>) -> Self {
         Self(key)
     }
 
     /// Returns the cursor of a place in this list, as the query asked for it.
-    pub(crate) fn write<S: Spot>(&self, spot: &S, list: List, query: &Query) -> String {
+    pub fn write<S: Spot>(&self, spot: &S, list: List, query: &Query) -> String {
         let mut bytes = format!("{FORM} {}", spot.to_text()).into_bytes();
         let tag = self.tag(&bytes, list, query);
         bytes.extend(tag);
@@ -31,7 +31,7 @@ impl Cursors {
     }
 
     /// Returns the place that the query's own cursor names, if it has one.
-    pub(crate) fn read<S: Spot>(&self, list: List, query: &Query) -> Result<Option<S>, ApiError> {
+    pub fn read<S: Spot>(&self, list: List, query: &Query) -> Result<Option<S>, ApiError> {
         let Some(text) = query.text("cursor") else { return Ok(None) };
         self.spot(text, list, query).map(Some).ok_or_else(|| {
             ApiError::invalid("cursor", "expected the `next_cursor` of a list with these filters")
@@ -68,17 +68,17 @@ impl Cursors {
 
 /// A list as one caller sees it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct List {
+pub struct List {
     /// Which list it is; one that hangs on an object has the object's id in its places.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The org.
-    pub(crate) org: OrgId,
+    pub org: OrgId,
     /// The one agent whose part of the list it is.
-    pub(crate) agent: Option<AgentId>,
+    pub agent: Option<AgentId>,
 }
 
 /// A place in a list, in the form that its cursor holds.
-pub(crate) trait Spot: Sized {
+pub trait Spot: Sized {
     /// Returns the text of the place.
     fn to_text(&self) -> String;
 

@@ -193,7 +193,7 @@ impl FromJson for f64 {
 
 /// A word that its own type reads: an id, a digest, a word of a closed list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Word<T>(pub T);
+pub struct Word<T>(pub T);
 
 impl<T: FromStr<Err: std::fmt::Display>> FromJson for Word<T> {
     const EXPECTED: &'static str = "expected a string";

@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 
 use crate::{
+    access::{Access, bearer},
     arrival::Arrival,
     call::Call,
     error::ApiError,
     input::Input,
     reply::Reply,
-    rule::{Access, bearer},
     state::State,
 };
 
@@ -81,21 +81,43 @@ impl Place {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use http_api::{*, access::*};
-    /// async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
-    ///     Ok(Reply::ok(&caller.0.agent))
+    /// # use web::*;
+    /// # struct App;
+    /// # struct Agent;
+    /// # #[async_trait::async_trait]
+    /// # impl State for App {
+    /// #     type Holder = Agent;
+    /// #     async fn holder(&self, _: &crypto::Secret<String>) -> Result<Option<Agent>, LookupError> {
+    /// #         Ok(None)
+    /// #     }
+    /// # }
+    /// const AGENTS: Access<Agent, Agent> = Access::holder("AGENTS", "agents", Ok);
+    ///
+    /// async fn send(_: Arc<App>, _: Agent, _: Call) -> Result<Reply, ApiError> {
+    ///     Ok(Reply::ok(&"sent"))
     /// }
-    /// at("POST", "/v1/actions", "send").with(AGENT_EXECUTE, NOTHING, Patience::Short, send);
+    /// at("POST", "/v1/actions", "send").with(AGENTS, NOTHING, Patience::Short, send);
     /// ```
     ///
     /// Another rule makes another caller, which this handler does not take:
     ///
     /// ```compile_fail,E0631
     /// # use std::sync::Arc;
-    /// # use http_api::{*, access::*};
-    /// # async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
-    /// #     Ok(Reply::ok(&caller.0.agent))
+    /// # use web::*;
+    /// # struct App;
+    /// # struct Agent;
+    /// # #[async_trait::async_trait]
+    /// # impl State for App {
+    /// #     type Holder = Agent;
+    /// #     async fn holder(&self, _: &crypto::Secret<String>) -> Result<Option<Agent>, LookupError> {
+    /// #         Ok(None)
+    /// #     }
     /// # }
+    /// # async fn send(_: Arc<App>, _: Agent, _: Call) -> Result<Reply, ApiError> {
+    /// #     Ok(Reply::ok(&"sent"))
+    /// # }
+    /// const PUBLIC: Access<Agent, ()> = Access::anyone("PUBLIC", "anybody", || ());
+    ///
     /// at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
     /// ```
     pub fn with<S, C, H, F, E>(

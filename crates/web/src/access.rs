@@ -92,7 +92,7 @@ async fn holder<S: State>(
 }
 
 /// Returns the text behind `Authorization: Bearer`.
-pub(crate) fn bearer(headers: &HeaderMap) -> Option<Secret<String>> {
+pub fn bearer(headers: &HeaderMap) -> Option<Secret<String>> {
     let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let fits = scheme.eq_ignore_ascii_case("bearer") && key.len() <= MAX_KEY;
     fits.then(|| Secret::new(key.to_owned()))
