@@ -1,47 +1,25 @@
 //! Why a change did not happen, one enum for each family of operations. `http-api` and the
 //! program's verbs decide how each is shown.
 
+use act::ActError;
 use crypto::vault::VaultError;
-use ledger::{LedgerError, StoreDown};
+use ledger::StoreDown;
 
 /// Why an org, an agent or a key was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// A field holds what it may not.
-    #[error("`{param}`: expected {expected}")]
-    BadInput {
-        /// The field's name as callers know it.
-        param: &'static str,
-        /// What would have been accepted.
-        expected: String,
-    },
-    /// What is to be changed is not there.
-    #[error("there is no such {0}")]
-    NotFound(&'static str),
+    /// As with every change to an org.
+    #[error(transparent)]
+    Act(#[from] ActError),
     /// The name belongs to another one.
     #[error("the name `{0}` is taken")]
     NameTaken(String),
-    /// What is to be changed stands otherwise.
-    #[error("{0}")]
-    Conflict(&'static str),
-    /// Whoever asks may not do this, or no longer.
-    #[error("this needs the operator or a valid org key with the `admin` scope")]
-    NotAllowed,
     /// Org keys are made and revoked by people only.
     #[error("an API key may not make or revoke org keys")]
     PersonRequired,
-    /// The change could not be made durable, or nobody knows whether it is.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
     /// What must be known first could not be read.
     #[error(transparent)]
     Store(#[from] StoreDown),
-}
-
-impl ChangeError {
-    pub(crate) fn bad_input(param: &'static str, expected: impl Into<String>) -> Self {
-        Self::BadInput { param, expected: expected.into() }
-    }
 }
 
 /// Why a policy was not changed.
@@ -67,6 +45,12 @@ pub enum PolicyError {
     LimitReached(usize),
 }
 
+impl From<ActError> for PolicyError {
+    fn from(error: ActError) -> Self {
+        Self::Change(error.into())
+    }
+}
+
 impl From<StoreDown> for PolicyError {
     fn from(down: StoreDown) -> Self {
         Self::Change(down.into())
@@ -85,6 +69,12 @@ pub enum ConnectorError {
     /// The credential could not be encrypted.
     #[error("could not encrypt the credential")]
     Vault(#[from] VaultError),
+}
+
+impl From<ActError> for ConnectorError {
+    fn from(error: ActError) -> Self {
+        Self::Change(error.into())
+    }
 }
 
 impl From<StoreDown> for ConnectorError {
@@ -126,7 +116,7 @@ pub enum AuthenticateError {
 pub enum SealKeyError {
     /// The registered keys do not make a set that a verifier would trust.
     #[error("the registered seal keys cannot be used")]
-    BadSet(#[from] deed::BadKeySet),
+    BadSet(#[from] deed::KeySetError),
     /// No registered key has this id.
     #[error("no seal key `{0}` is registered; `chancery keys list` shows those that are")]
     Unknown(deed::Thumbprint),

@@ -1,6 +1,7 @@
 //! From the errors and refusals of the domain to errors of the interface: one match for each
 //! enum, without a wildcard, so that a new case cannot silently become a 500.
 
+use act::ActError;
 use admin::{ChangeError, PolicyError};
 use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
@@ -137,20 +138,28 @@ impl IntoApiError for ReportError {
     }
 }
 
+impl IntoApiError for ActError {
+    fn into_api_error(self) -> ApiError {
+        match self {
+            ActError::BadInput { param, expected } => {
+                ApiError::invalid(param, format!("expected {expected}"))
+            }
+            ActError::NotFound(_) => ApiError::not_found(),
+            ActError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
+            // The key was valid when the request came in and is not any more.
+            ActError::NotAllowed => ApiError::unauthenticated("the API key is not valid"),
+            ActError::Ledger(error) => error.into_api_error(),
+        }
+    }
+}
+
 impl IntoApiError for ChangeError {
     fn into_api_error(self) -> ApiError {
         let sentence = self.to_string();
         match self {
-            ChangeError::BadInput { param, expected } => {
-                ApiError::invalid(param, format!("expected {expected}"))
-            }
-            ChangeError::NotFound(_) => ApiError::not_found(),
+            ChangeError::Act(error) => error.into_api_error(),
             ChangeError::NameTaken(_) => ApiError::new(Code::NameTaken, sentence).on("name"),
-            ChangeError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
-            // The key was valid when the request came in and is not any more.
-            ChangeError::NotAllowed => ApiError::unauthenticated("the API key is not valid"),
             ChangeError::PersonRequired => ApiError::new(Code::PersonRequired, sentence),
-            ChangeError::Ledger(error) => error.into_api_error(),
             ChangeError::Store(down) => down.into_api_error(),
         }
     }
