@@ -4,6 +4,7 @@ mod access;
 mod actions;
 mod description;
 mod events;
+mod examples;
 mod house;
 mod lists;
 mod pages;

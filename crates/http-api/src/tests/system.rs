@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::house::{House, request};
-use crate::Condition;
+use crate::{Condition, description::Validator};
 
 #[tokio::test(start_paused = true)]
 async fn health_is_looked_at_once_a_second_and_says_statuses_only() {
@@ -48,6 +48,22 @@ async fn the_description_is_served_as_embedded_and_without_a_version() {
     assert_eq!(answer.bytes, crate::description::TEXT);
     assert_eq!(answer.headers["content-type"], "application/yaml");
     assert!(!answer.headers.contains_key("service-version"));
+}
+
+#[tokio::test]
+async fn the_description_is_served_as_json_too_and_not_again_to_who_has_it() {
+    let house = House::new().await;
+    let described = Validator::new().unwrap();
+    let answer = house.get("/api/openapi.json", "").await;
+    assert_eq!(Some(&answer.body), described.part(""));
+    let opening = std::str::from_utf8(&answer.bytes).unwrap().split('\n').nth(1);
+    assert_eq!(opening, Some("  \"openapi\": \"3.1.0\","), "members keep their order");
+    for path in ["/api/openapi.json", "/api/openapi.yaml"] {
+        let etag = house.get(path, "").await.headers["etag"].to_str().unwrap().to_owned();
+        let headers = [("if-none-match", etag.as_str())];
+        let again = house.send(request("GET", path, "", &headers, None)).await;
+        assert_eq!((again.status, again.bytes.len()), (304, 0), "{path}");
+    }
 }
 
 #[tokio::test]
