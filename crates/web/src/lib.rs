@@ -16,19 +16,20 @@
 //! 5. The handler answers with a [`Reply`] or fails with an [`ApiError`]; `router` turns either
 //!    into the response, and a panic into a 500.
 //!
-//! `cursor` makes the cursors of lists, and `lifecycle` says how far the server is on its way down.
+//! `list` reads which page of a list is asked for and writes the cursor of the next, `unchanged`
+//! answers who has the whole already, and `lifecycle` says how far the server is on its way down.
 
 mod access;
 mod arrival;
 mod call;
 pub mod catalogue;
 mod client;
-mod cursor;
 mod error;
 mod fields;
 mod framing;
 mod input;
 mod lifecycle;
+mod list;
 mod listener;
 mod query;
 mod reply;
@@ -38,15 +39,16 @@ mod slots;
 mod state;
 mod table;
 mod traffic;
+mod unchanged;
 
 pub use access::{Access, bearer};
 pub use call::Call;
 pub use client::TrustedProxies;
-pub use cursor::{Cursors, List, Spot};
 pub use error::{ApiError, excerpt};
 pub use fields::{Fields, FromJson, Word};
 pub use input::{BodyRule, Input, NOTHING, json, query};
 pub use lifecycle::{Control, Lifecycle, Phase};
+pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
@@ -54,8 +56,9 @@ pub use router::{API_VERSION, API_VERSIONS, BadTable, Router};
 pub use setup::Setup;
 pub use slots::{Slot, Slots};
 pub use state::{LookupError, State};
-pub use table::{Later, Patience, Place, Route, Table, at, later};
+pub use table::{Later, Patience, Route, RouteHead, Table, at, later};
 pub use traffic::{RouteTraffic, Traffic};
+pub use unchanged::unless_known;
 
 #[cfg(test)]
 mod tests;

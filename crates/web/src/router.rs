@@ -122,13 +122,13 @@ impl<S: State> Router<S> {
         let (head, body) = request.into_parts();
         let marks = Marks { id, versioned: is_versioned(&head), phase: setup.lifecycle.phase() };
         let (begun, _under_way) = (Instant::now(), self.0.traffic.in_flight.hold());
-        let place = self.0.place(&head);
+        let (place, pattern) = self.0.row(&head).unzip();
         let client = self.0.client(&head);
-        // The span names the path without its query: nothing of arguments or credentials.
-        let path = excerpt(head.uri.path());
+        // The span names the route's pattern: nothing of ids, arguments or credentials.
+        let route = pattern.unwrap_or("none");
         let from = client.map(tracing::field::display);
         let method = head.method.as_str();
-        let span = tracing::info_span!("request", request = %id, method, path, from);
+        let span = tracing::info_span!("request", request = %id, method, route, from);
         let broken = |error: B::Error| {
             tracing::debug!(%error, "a request body broke off");
             BrokenOff
@@ -182,10 +182,10 @@ impl<S: State> Inner<S> {
         })
     }
 
-    /// Returns the place in the table of the route that will be found.
-    fn place(&self, head: &Parts) -> Option<usize> {
+    /// Returns the place in the table and the pattern of the route that will be found.
+    fn row(&self, head: &Parts) -> Option<(usize, &'static str)> {
         let methods = self.paths.at(head.uri.path()).ok()?.value;
-        methods.get(method(head)).map(|(place, _)| *place)
+        methods.get(method(head)).map(|(place, route)| (*place, route.path))
     }
 
     fn find(&self, head: &Parts) -> Result<(&Route<S>, Params), ApiError> {

@@ -65,18 +65,18 @@ impl<S> std::fmt::Debug for Route<S> {
 
 /// The first half of a row: what the caller names.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct RouteHead {
     method: &'static str,
     path: &'static str,
     operation: &'static str,
 }
 
 /// Begins a row.
-pub const fn at(method: &'static str, path: &'static str, operation: &'static str) -> Place {
-    Place { method, path, operation }
+pub const fn at(method: &'static str, path: &'static str, operation: &'static str) -> RouteHead {
+    RouteHead { method, path, operation }
 }
 
-impl Place {
+impl RouteHead {
     /// Returns the row whose handler takes the caller that the access rule makes.
     ///
     /// ```

@@ -110,8 +110,7 @@ async fn settings(_: Arc<Odd>, (): (), _: Call) -> Answer {
 async fn flood(_: Arc<Odd>, (): (), call: Call) -> Answer {
     call.will_stream();
     let chunk = bytes::Bytes::from(vec![b'x'; 64 * 1024]);
-    let chunks =
-        futures_util::stream::repeat_with(move || Ok(hyper::body::Frame::data(chunk.clone())));
+    let chunks = futures_util::stream::repeat_with(move || chunk.clone());
     Ok(Reply::stream("text/plain", chunks))
 }
 
