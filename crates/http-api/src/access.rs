@@ -26,8 +26,7 @@ mod rules;
 
 pub(crate) use accounts::principal;
 pub use rules::{
-    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, OWNERS, PUBLIC, SIGNED_IN, STREAM_READERS,
-    VIEWERS,
+    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, PUBLIC, STREAM_READERS, VIEWERS,
 };
 
 use model::{AgentId, KeyId, OrgId, Scope};
@@ -102,9 +101,6 @@ pub struct Viewer(pub OrgKey);
 #[derive(Debug, Clone)]
 pub struct Admin(pub OrgKey);
 
-/// A signed-in person. No key makes one, so no value exists while keys are the only credentials.
-#[derive(Debug, Clone, Copy)]
-pub enum Person {}
 
 impl Reader {
     /// Returns the org whose actions may be read.

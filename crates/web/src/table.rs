@@ -158,6 +158,7 @@ impl<S> Route<S> {
         (self.endpoint)(Arc::clone(state), arrival).await
     }
 }
+<<<<<<< HEAD:crates/web/src/table.rs
 
 /// A route that the interface will have and this version answers with 404.
 #[derive(Debug, Clone, Copy)]
@@ -178,3 +179,5 @@ pub const fn later<H, C>(
 ) -> Later {
     Later { methods, path, access: access.name }
 }
+=======
+>>>>>>> w-rim:crates/http-api/src/table.rs

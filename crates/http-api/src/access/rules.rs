@@ -1,12 +1,11 @@
 //! The access rules, one constant each; nothing else makes a caller.
 
 use model::Scope;
+use web::ApiError;
 
 use super::{
-    Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Person, Principal, Reader,
-    Viewer,
+    Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Principal, Reader, Viewer,
 };
-use web::{ApiError, catalogue::Code};
 
 /// Admits everybody and looks at no credential.
 pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);
@@ -20,21 +19,21 @@ pub const AGENT_EXECUTE: Access<AgentCaller> =
 /// Admits agents to their own actions and org keys to all.
 pub const ACTION_READERS: Access<Reader> = Access::holder(
     "ACTION_READERS",
-    "agent key with `actions:read` (its own actions), org admin key, or a session (viewer)",
+    "agent key with `actions:read` (its own actions) or org admin key",
     reader,
 );
 
 /// Admits the same callers as [`ACTION_READERS`] to the live stream.
 pub const STREAM_READERS: Access<Reader> = Access::holder(
     "STREAM_READERS",
-    "agent key with `actions:read` (its own events), org admin key, or a session (viewer)",
+    "agent key with `actions:read` (its own events) or org admin key",
     reader,
 );
 
 /// Admits the acting agent, admins and org keys to cancel.
 pub const CANCELLERS: Access<Canceller> = Access::holder(
     "CANCELLERS",
-    "agent key with `actions:execute` (its own actions), org admin key, or a session (admin)",
+    "agent key with `actions:execute` (its own actions) or org admin key",
     |holder| match holder {
         Principal::Org(key) => Ok(Canceller::Org(key)),
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
@@ -43,19 +42,13 @@ pub const CANCELLERS: Access<Canceller> = Access::holder(
 
 /// Admits those who may read the org's settings.
 pub const VIEWERS: Access<Viewer> =
-    Access::holder("VIEWERS", "session (viewer) or org admin key", |holder| {
+    Access::holder("VIEWERS", "org admin key", |holder| {
         org(holder).map(Viewer)
     });
 
 /// Admits those who may change the org's settings.
 pub const ADMINS: Access<Admin> =
-    Access::holder("ADMINS", "session (admin) or org admin key", |holder| org(holder).map(Admin));
-
-/// Admits owners in person.
-pub const OWNERS: Access<Person> = Access::holder("OWNERS", "session (owner)", person);
-
-/// Admits people in person.
-pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
+    Access::holder("ADMINS", "org admin key", |holder| org(holder).map(Admin));
 
 fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
@@ -76,8 +69,4 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
         Principal::Org(key) => Ok(Reader::Org(key)),
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
     }
-}
-
-fn person(_: Principal) -> Result<Person, ApiError> {
-    Err(ApiError::new(Code::PersonRequired, "no key can take a signed-in person's place here"))
 }
