@@ -1,6 +1,7 @@
 //! The access rules, one constant each; nothing else makes a caller.
 
-use model::Scope;
+use act::By;
+use model::{OrgId, Scope};
 use web::ApiError;
 
 use super::{
@@ -41,14 +42,14 @@ pub const CANCELLERS: Access<Canceller> = Access::holder(
 );
 
 /// Admits those who may read the org's settings.
-pub const VIEWERS: Access<Viewer> =
-    Access::holder("VIEWERS", "org admin key", |holder| {
-        org(holder).map(Viewer)
-    });
+pub const VIEWERS: Access<Viewer> = Access::holder("VIEWERS", "org admin key", |holder| {
+    org(holder).map(|(org, by)| Viewer { org, by })
+});
 
 /// Admits those who may change the org's settings.
-pub const ADMINS: Access<Admin> =
-    Access::holder("ADMINS", "org admin key", |holder| org(holder).map(Admin));
+pub const ADMINS: Access<Admin> = Access::holder("ADMINS", "org admin key", |holder| {
+    org(holder).map(|(org, by)| Admin { org, by })
+});
 
 fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
@@ -57,9 +58,9 @@ fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     }
 }
 
-fn org(holder: Principal) -> Result<OrgKey, ApiError> {
+fn org(holder: Principal) -> Result<(OrgId, By), ApiError> {
     match holder {
-        Principal::Org(key) => Ok(key),
+        Principal::Org(OrgKey { org, key }) => Ok((org, By::OrgKey(key))),
         Principal::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use admin::InOrg;
+use act::MayView;
+use admin::OrgView;
 use model::PolicyVersionId;
 
-use super::{apart, reader};
 use web::{ApiError, Call, Param, Reply};
 
+use super::apart;
 use crate::{
     access::Viewer,
     app::App,
@@ -22,19 +23,19 @@ pub(crate) const AGAINST: &[Param] = &[Param::One("against")];
 pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let id: PolicyVersionId = call.param("id")?;
     let against = call.query.parse::<PolicyVersionId>("against")?;
-    let reader = reader(&app, &caller);
+    let reader = app.admin.view(&caller);
     let after = reader.policy_version(id).await?;
     let against = match against {
         Some(against) => against,
         None => enforced(&reader).await?,
     };
     let before = reader.policy_version(against).await?;
-    let tools = app.gate.known_tools(caller.0.org).await?;
+    let tools = app.gate.known_tools(caller.org()).await?;
     let diff = apart(move || admin::diff(&before.document, &after.document, &tools)).await??;
     Ok(Reply::ok(&DiffView::of(id, against, &diff)))
 }
 
-async fn enforced(reader: &InOrg<'_>) -> Result<PolicyVersionId, CallError> {
+async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, CallError> {
     let enforced = reader.active_policies().await?.enforce;
     Ok(enforced.map(|(active, _)| active.version).ok_or_else(ApiError::not_found)?)
 }
@@ -42,7 +43,7 @@ async fn enforced(reader: &InOrg<'_>) -> Result<PolicyVersionId, CallError> {
 /// `POST /v1/policies/lint`
 pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let document = document_alone(&call)?;
-    let tools = app.gate.known_tools(caller.0.org).await?;
+    let tools = app.gate.known_tools(caller.org()).await?;
     let linted = apart(move || admin::lint(document, &tools)).await?;
     Ok(Reply::ok(&LintView::from(&linted)))
 }
@@ -50,7 +51,7 @@ pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 /// `POST /v1/policies/test`
 pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let (text, suite) = policy_trial(&call)?;
-    let trial = reader(&app, &caller).policy_trial(text, suite).await?;
+    let trial = app.admin.view(&caller).policy_trial(text, suite).await?;
     let report = apart(move || trial.run()).await??;
     Ok(Reply::ok(&TestRunView::from(report)))
 }
@@ -58,8 +59,8 @@ pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 /// `POST /v1/policies/dry_run`
 pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let mut dry = dry_call(&call)?;
-    let tools = app.gate.known_tools(caller.0.org).await?;
+    let tools = app.gate.known_tools(caller.org()).await?;
     let served = tools.iter().find(|tool| tool.name == dry.tool);
     dry.side_effect = served.and_then(|tool| tool.side_effect);
-    Ok(Reply::ok(&DryRunView::from(&reader(&app, &caller).dry_run(dry).await?)))
+    Ok(Reply::ok(&DryRunView::from(&app.admin.view(&caller).dry_run(dry).await?)))
 }

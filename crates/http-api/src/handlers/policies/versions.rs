@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use act::MayView;
 use admin::NewVersion;
 use http::StatusCode;
 use model::{PolicyId, PolicyVersionId};
 
-use super::{apart, editor, reader};
-use web::{ApiError, Call, List, Param, Reply, Spot};
+use web::{ApiError, Call, List, Param, Position, Reply};
 
+use super::apart;
 use crate::{
     access::{Admin, Viewer},
     app::App,
@@ -43,14 +44,14 @@ impl Spot for VersionSpot {
 pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
     let limit = page_limit(&call.query)?;
-    let listed = List { name: "policy_versions", org: caller.0.org, agent: None };
+    let listed = List { name: "policy_versions", org: caller.org(), agent: None };
     let after: Option<VersionSpot> = app.cursors.read(listed, &call.query)?;
     if after.as_ref().is_some_and(|after| after.policy != policy) {
         let message = "expected a cursor of this policy's versions";
         return Err(ApiError::invalid("cursor", message).into());
     }
     let below = after.map(|after| after.number);
-    let page = reader(&app, &caller).policy_versions(policy, below, limit).await?;
+    let page = app.admin.view(&caller).policy_versions(policy, below, limit).await?;
     let last = page.items.last().filter(|_| page.has_more);
     let cursor = last.map(|version| {
         let spot = VersionSpot { policy, number: version.number };
@@ -62,11 +63,11 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 /// `POST /v1/policies/{id}/versions`
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let MakeVersion { policy, document, note, expected_parent } = policy_version_new(&call)?;
-    let tools = app.gate.known_tools(caller.0.org).await?;
+    let tools = app.gate.known_tools(caller.org()).await?;
     let document = apart(move || admin::lint(document, &tools)).await?;
     let found = findings(document.findings());
     let new = NewVersion { policy, document, note, expected_parent };
-    let made = editor(&app, &caller).create_policy_version(new).await?;
+    let made = app.admin.change(&caller).create_policy_version(new).await?;
     let view = VersionView::whole(&made.object).with_lint(found);
     Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.deed)))
 }
@@ -74,14 +75,14 @@ pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 /// `GET /v1/policy_versions/{id}`
 pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let id: PolicyVersionId = call.param("id")?;
-    let version = reader(&app, &caller).policy_version(id).await?;
+    let version = app.admin.view(&caller).policy_version(id).await?;
     Ok(Reply::ok(&VersionView::whole(&version)))
 }
 
 /// `GET /v1/policies/{id}/tests`
 pub(crate) async fn tests(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
-    let tests = reader(&app, &caller).policy_tests(policy).await?;
+    let tests = app.admin.view(&caller).policy_tests(policy).await?;
     Ok(Reply::ok(&tests.as_ref().map_or_else(|| TestsView::none(policy), TestsView::from)))
 }
 
@@ -89,6 +90,6 @@ pub(crate) async fn tests(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn put_tests(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
     let (suite, expected) = policy_tests(&call)?;
-    let put = editor(&app, &caller).put_policy_tests(policy, &suite, expected).await?;
+    let put = app.admin.change(&caller).put_policy_tests(policy, &suite, expected).await?;
     Ok(Reply::ok(&WithDeed::of(TestsView::from(&put.object), put.deed)))
 }
