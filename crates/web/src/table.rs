@@ -158,26 +158,3 @@ impl<S> Route<S> {
         (self.endpoint)(Arc::clone(state), arrival).await
     }
 }
-<<<<<<< HEAD:crates/web/src/table.rs
-
-/// A route that the interface will have and this version answers with 404.
-#[derive(Debug, Clone, Copy)]
-pub struct Later {
-    /// The methods, parted by spaces.
-    pub methods: &'static str,
-    /// The path.
-    pub path: &'static str,
-    /// The name of the access rule that it will have.
-    pub access: &'static str,
-}
-
-/// Returns the row of a route that is not yet served.
-pub const fn later<H, C>(
-    methods: &'static str,
-    path: &'static str,
-    access: &Access<H, C>,
-) -> Later {
-    Later { methods, path, access: access.name }
-}
-=======
->>>>>>> w-rim:crates/http-api/src/table.rs

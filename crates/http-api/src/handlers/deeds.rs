@@ -14,14 +14,14 @@ use http::{
 use model::DeedId;
 use records::ReadError;
 
-use web::{ApiError, Call, List, Param, Reply};
+use web::{ApiError, Call, List, Param, Reply, unless_known};
 
-use super::{log::reader, unchanged::unless_known};
+use super::log::reader;
 use crate::{
     access::Reader,
     app::App,
     refusal::{Answer, IntoApiError},
-    wire::{DeedView, ListView, deed_filter, page_limit, verification},
+    wire::{DeedView, deed_filter, verification},
 };
 
 /// The parameters of a file of evidence.
@@ -32,14 +32,11 @@ const EXACT: [&str; 2] = [DEED_TYPE, "application/vnd.service.deed+json"];
 
 /// `GET /v1/deeds`
 pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
-    let (filter, limit) = (deed_filter(&call.query)?, page_limit(&call.query)?);
+    let filter = deed_filter(&call.query)?;
     let listed = List { name: "deeds", org: caller.org(), agent: caller.only_agent() };
-    let before: Option<u64> = app.cursors.read(listed, &call.query)?;
-    let rows = app.records.deeds(reader(&caller), &filter, (before, limit + 1)).await?;
-    let shown: Vec<_> = rows.iter().take(limit).collect();
-    let last = shown.last().filter(|_| rows.len() > limit);
-    let cursor = last.map(|row| app.cursors.write(&row.place().as_u64(), listed, &call.query));
-    Ok(Reply::ok(&ListView::page(shown.into_iter().map(DeedView::new).collect(), cursor)))
+    let page = app.cursors.page(listed, &call.query)?;
+    let rows = app.records.deeds(reader(&caller), &filter, (page.after, page.limit + 1)).await?;
+    Ok(Reply::ok(&page.of(&rows, |row| row.place().as_u64(), DeedView::new)))
 }
 
 /// `GET /v1/deeds/{id}`

@@ -9,9 +9,8 @@ use http::{
     header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL},
 };
 use tokio::{sync::Mutex, time::Instant};
-use web::{ApiError, Call, Reply};
+use web::{ApiError, Call, Reply, unless_known};
 
-use super::unchanged::unless_known;
 use crate::{access::Anyone, app::App};
 
 /// How long the set is kept before it is read again.

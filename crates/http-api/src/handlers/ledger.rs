@@ -1,13 +1,12 @@
 //! The history of an org: search and export, the head of its log, and checks of it.
 
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
 use act::MayView;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::StatusCode;
-use hyper::body::Frame;
-use model::{CheckId, Mint, OrgId, Timestamp};
+use model::{CheckId, Mint, OrgId};
 use records::{AskError, EntryFilter};
 
 use super::log::reader;
@@ -18,8 +17,8 @@ use crate::{
     app::App,
     refusal::{Answer, IntoApiError},
     wire::{
-        ExportForm, ListView, chain_check, chain_head, chain_part, entry, entry_filter,
-        export_filter, export_form, page_limit,
+        ExportForm, chain_check, chain_head, chain_part, entry, entry_filter,
+        export_filter, export_form,
     },
 };
 
@@ -31,14 +30,12 @@ const STEP: u64 = 2_000;
 
 /// `GET /v1/ledger`
 pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Answer {
-    let (filter, limit) = (entry_filter(&call.query)?, page_limit(&call.query)?);
+    let filter = entry_filter(&call.query)?;
     let listed = List { name: "ledger", org: caller.org(), agent: caller.only_agent() };
-    let before: Option<u64> = app.cursors.read(listed, &call.query)?;
-    let entries = app.records.entries(reader(&caller), &filter, (before, limit + 1)).await?;
-    let shown: Vec<_> = entries.iter().take(limit).collect();
-    let last = shown.last().filter(|_| entries.len() > limit);
-    let cursor = last.map(|entry| app.cursors.write(&entry.event.seq, listed, &call.query));
-    Ok(Reply::ok(&ListView::page(shown.into_iter().map(entry).collect(), cursor)))
+    let page = app.cursors.page(listed, &call.query)?;
+    let bounds = (page.after, page.limit + 1);
+    let entries = app.records.entries(reader(&caller), &filter, bounds).await?;
+    Ok(Reply::ok(&page.of(&entries, |entry| entry.event.seq, entry)))
 }
 
 /// `GET /v1/ledger/export`
@@ -67,7 +64,7 @@ pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Answer {
         let line = export.step().await?;
         Some((line, export))
     });
-    let head = (!head.is_empty()).then(|| -> Line { Ok(Frame::data(Bytes::from(head))) });
+    let head = (!head.is_empty()).then(|| Bytes::from(head));
     let lines = stream::iter(head).chain(rest);
     Ok(Reply::stream(form.media_type(), lines))
 }
@@ -96,15 +93,10 @@ pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Answe
 
 /// `GET /v1/ledger/chain_checks`
 pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
-    let limit = page_limit(&call.query)?;
     let listed = List { name: "chain_checks", org: caller.org(), agent: None };
-    let after: Option<(Timestamp, CheckId)> = app.cursors.read(listed, &call.query)?;
-    let checks = app.records.checks(caller.org(), after, limit + 1).await?;
-    let shown: Vec<_> = checks.iter().take(limit).collect();
-    let last = shown.last().filter(|_| checks.len() > limit);
-    let cursor =
-        last.map(|check| app.cursors.write(&(check.created_at, check.id), listed, &call.query));
-    Ok(Reply::ok(&ListView::page(shown.into_iter().map(chain_check).collect(), cursor)))
+    let page = app.cursors.page(listed, &call.query)?;
+    let checks = app.records.checks(caller.org(), page.after, page.limit + 1).await?;
+    Ok(Reply::ok(&page.of(&checks, |check| (check.created_at, check.id), chain_check)))
 }
 
 /// `GET /v1/ledger/chain_checks/{id}`
@@ -112,9 +104,6 @@ pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let check = app.records.check(caller.org(), call.param("id")?).await?;
     Ok(Reply::ok(&chain_check(&check)))
 }
-
-/// A part of the answer, which cannot fail to be made.
-type Line = Result<Frame<Bytes>, Infallible>;
 
 /// An export on its way.
 struct Export {
@@ -131,12 +120,12 @@ struct Export {
 impl Export {
     /// Returns the next lines, oldest first; nothing behind the last one, or when the record
     /// cannot be read on.
-    async fn step(&mut self) -> Option<Line> {
+    async fn step(&mut self) -> Option<Bytes> {
         let (first, end) = self.left?;
         if first >= end {
             self.left = None;
             let sum = self.sum.clone().finish();
-            return Some(Ok(Frame::data(Bytes::from(self.form.last(self.count, sum)))));
+            return Some(Bytes::from(self.form.last(self.count, sum)));
         }
         let next = end.min(first + STEP);
         let entries = match self.app.records.stretch(self.org, &self.filter, (first, next)).await {
@@ -150,6 +139,6 @@ impl Export {
         self.count += entries.len() as u64;
         let lines: String = entries.iter().map(|it| self.form.line(&entry(it))).collect();
         self.sum.update(lines.as_bytes());
-        Some(Ok(Frame::data(Bytes::from(lines))))
+        Some(Bytes::from(lines))
     }
 }

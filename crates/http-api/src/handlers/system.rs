@@ -7,9 +7,9 @@ use serde_json::json;
 use web::{
     API_VERSION, API_VERSIONS, ApiError, Call, Reply,
     catalogue::{self, Code},
+    unless_known,
 };
 
-use super::unchanged::unless_known;
 pub(crate) use super::{health::health, key_set::keys};
 use crate::{
     access::Anyone,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ledger::record::PolicyMode;
 use model::{PolicyVersionId, Visibility};
 use serde::Serialize;
-use web::{Call, Param, Reply};
+use web::{Call, Param, Reply, ListView};
 
 use crate::{
     access::AgentCaller,
     app::App,
     refusal::Answer,
-    wire::{ListView, ResolveRequest, ToolView, VisibilityView},
+    wire::{ResolveRequest, ToolView, VisibilityView},
 };
 
 /// The parameters of the list.

@@ -5,12 +5,11 @@
 
 mod message;
 
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use event::{Event, Types};
 use futures_util::Stream;
-use hyper::body::Frame;
 use ledger::StoreDown;
 use model::{AgentId, KeyId, Timestamp};
 use tokio::{sync::broadcast, time::Instant};
@@ -127,10 +126,10 @@ impl EventStream {
     }
 
     /// Returns the body that the stream is read as.
-    pub(crate) fn into_body(self) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
+    pub(crate) fn into_body(self) -> impl Stream<Item = Bytes> {
         futures_util::stream::unfold(self, |mut stream| async move {
             let message = stream.next().await?;
-            Some((Ok(Frame::data(message)), stream))
+            Some((message, stream))
         })
     }
 

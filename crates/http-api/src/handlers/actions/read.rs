@@ -6,14 +6,14 @@ use gate::{ActionDetail, Place};
 use ledger::record::Action;
 use model::{ActionId, State, Timestamp};
 use tokio::time::Instant;
-use web::{ApiError, Call, List, Param, Query, Reply, excerpt};
+use web::{ApiError, Call, List, Param, Query, Reply, excerpt, ListView};
 
 use crate::{
     access::Reader,
     app::{App, Waiter},
     live::{Ended, Wait, WaitBounds},
     refusal::{Answer, CallError, stopped},
-    wire::{ActionView, DetailView, ListRequest, ListView, wait_seconds},
+    wire::{ActionView, DetailView, action_filter, wait_seconds},
 };
 
 /// The parameters of one action.
@@ -21,21 +21,19 @@ pub(crate) const DETAIL: &[Param] = &[Param::One("wait"), Param::Many("expand[]"
 
 /// `GET /v1/actions`
 pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
-    let ListRequest { mut filter, limit } = ListRequest::read(&call.query)?;
+    let mut filter = action_filter(&call.query)?;
     let listed = List { name: "actions", org: caller.org(), agent: caller.only_agent() };
-    let after: Option<(Timestamp, ActionId)> = app.cursors.read(listed, &call.query)?;
-    let after = after.map(|(created_at, id)| Place { created_at, id });
+    let page = app.cursors.page::<(Timestamp, ActionId)>(listed, &call.query)?;
     if let Some(own) = caller.only_agent() {
         if filter.agent.is_some_and(|named| named != own) {
-            return Ok(Reply::ok(&ListView::page(Vec::<ActionView<'_>>::new(), None)));
+            return Ok(Reply::ok(&ListView::whole(Vec::<ActionView<'_>>::new())));
         }
         filter.agent = Some(own);
     }
-    let page = app.gate.list(caller.org(), &filter, after, limit).await?;
-    let last = page.actions.last().filter(|_| page.has_more);
-    let cursor =
-        last.map(|action| app.cursors.write(&(action.created_at, action.id), listed, &call.query));
-    Ok(Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor)))
+    let after = page.after.map(|(created_at, id)| Place { created_at, id });
+    let found = app.gate.list(caller.org(), &filter, after, page.limit).await?;
+    let part = (&*found.actions, found.has_more);
+    Ok(Reply::ok(&page.of_part(part, |it| (it.created_at, it.id), ActionView::from)))
 }
 
 /// `GET /v1/actions/{id}`

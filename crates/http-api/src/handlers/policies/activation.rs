@@ -7,13 +7,13 @@ use admin::Activation;
 
 use web::{Call, List, Reply};
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::{Admin, Viewer},
     app::App,
     refusal::Answer,
     wire::{
-        Activate, ActivationView, ActiveView, ListView, page_limit, policy_activation, reason_alone,
+        Activate, ActivationView, ActiveView, policy_activation, reason_alone,
     },
 };
 
@@ -22,7 +22,7 @@ pub(crate) async fn activate(app: Arc<App>, caller: Admin, call: Call) -> Answer
     let Activate { policy, version, mode, reason, expected_active } = policy_activation(&call)?;
     let editor = app.admin.change(&caller);
     let untested = editor.view().untested(policy, version).await?;
-    let version = apart(move || untested.pass()).await??;
+    let version = blocking(move || untested.pass()).await??;
     let activation = Activation { version, mode, reason, expected_active };
     let activated = editor.activate_policy(activation).await?;
     Ok(Reply::ok(&ActivationView::from(&activated.object)))
@@ -45,11 +45,9 @@ pub(crate) async fn active(app: Arc<App>, caller: Viewer, _: Call) -> Answer {
 
 /// `GET /v1/policies/activations`
 pub(crate) async fn history(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
-    let limit = page_limit(&call.query)?;
     let listed = List { name: "policy_activations", org: caller.org(), agent: None };
-    let below: Option<u64> = app.cursors.read(listed, &call.query)?;
-    let page = app.admin.view(&caller).policy_activations(below, limit).await?;
-    let last = page.items.last().filter(|_| page.has_more);
-    let cursor = last.map(|it| app.cursors.write(&it.turn, listed, &call.query));
-    Ok(Reply::ok(&ListView::page(page.items.iter().map(ActivationView::from).collect(), cursor)))
+    let page = app.cursors.page(listed, &call.query)?;
+    let found = app.admin.view(&caller).policy_activations(page.after, page.limit).await?;
+    let part = (&*found.items, found.has_more);
+    Ok(Reply::ok(&page.of_part(part, |it| it.turn, ActivationView::from)))
 }

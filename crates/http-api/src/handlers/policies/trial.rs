@@ -8,7 +8,7 @@ use model::PolicyVersionId;
 
 use web::{ApiError, Call, Param, Reply};
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::Viewer,
     app::App,
@@ -31,7 +31,7 @@ pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     };
     let before = reader.policy_version(against).await?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let diff = apart(move || admin::diff(&before.document, &after.document, &tools)).await??;
+    let diff = blocking(move || admin::diff(&before.document, &after.document, &tools)).await??;
     Ok(Reply::ok(&DiffView::of(id, against, &diff)))
 }
 
@@ -44,7 +44,7 @@ async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, CallError> {
 pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let document = document_alone(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let linted = apart(move || admin::lint(document, &tools)).await?;
+    let linted = blocking(move || admin::lint(document, &tools)).await?;
     Ok(Reply::ok(&LintView::from(&linted)))
 }
 
@@ -52,7 +52,7 @@ pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let (text, suite) = policy_trial(&call)?;
     let trial = app.admin.view(&caller).policy_trial(text, suite).await?;
-    let report = apart(move || trial.run()).await??;
+    let report = blocking(move || trial.run()).await??;
     Ok(Reply::ok(&TestRunView::from(report)))
 }
 

@@ -4,32 +4,32 @@ use std::sync::Arc;
 
 use act::MayView;
 use admin::NewVersion;
+use ledger::record::PolicyVersion;
 use http::StatusCode;
 use model::{PolicyId, PolicyVersionId};
 
 use web::{ApiError, Call, List, Param, Position, Reply};
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::{Admin, Viewer},
     app::App,
     refusal::Answer,
     wire::{
-        ListView, MakeVersion, TestsView, VersionView, WithDeed, findings, page_limit,
-        policy_tests, policy_version_new,
+        MakeVersion, TestsView, VersionView, WithDeed, findings, policy_tests, policy_version_new,
     },
 };
 
 /// The parameters of a list that takes no filters.
 pub(crate) const PAGE: &[Param] = &[Param::One("limit"), Param::One("cursor")];
 
-/// The place of a version in its policy's list.
-struct VersionSpot {
+/// The position of a version in its policy's list.
+struct VersionPosition {
     policy: PolicyId,
     number: u32,
 }
 
-impl Spot for VersionSpot {
+impl Position for VersionPosition {
     fn to_text(&self) -> String {
         format!("{} {}", self.policy, self.number)
     }
@@ -43,28 +43,24 @@ impl Spot for VersionSpot {
 /// `GET /v1/policies/{id}/versions`
 pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
-    let limit = page_limit(&call.query)?;
     let listed = List { name: "policy_versions", org: caller.org(), agent: None };
-    let after: Option<VersionSpot> = app.cursors.read(listed, &call.query)?;
-    if after.as_ref().is_some_and(|after| after.policy != policy) {
+    let page = app.cursors.page::<VersionPosition>(listed, &call.query)?;
+    if page.after.as_ref().is_some_and(|after| after.policy != policy) {
         let message = "expected a cursor of this policy's versions";
         return Err(ApiError::invalid("cursor", message).into());
     }
-    let below = after.map(|after| after.number);
-    let page = app.admin.view(&caller).policy_versions(policy, below, limit).await?;
-    let last = page.items.last().filter(|_| page.has_more);
-    let cursor = last.map(|version| {
-        let spot = VersionSpot { policy, number: version.number };
-        app.cursors.write(&spot, listed, &call.query)
-    });
-    Ok(Reply::ok(&ListView::page(page.items.iter().map(VersionView::summary).collect(), cursor)))
+    let below = page.after.as_ref().map(|after| after.number);
+    let found = app.admin.view(&caller).policy_versions(policy, below, page.limit).await?;
+    let position = |version: &PolicyVersion| VersionPosition { policy, number: version.number };
+    let part = (&*found.items, found.has_more);
+    Ok(Reply::ok(&page.of_part(part, position, VersionView::summary)))
 }
 
 /// `POST /v1/policies/{id}/versions`
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let MakeVersion { policy, document, note, expected_parent } = policy_version_new(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let document = apart(move || admin::lint(document, &tools)).await?;
+    let document = blocking(move || admin::lint(document, &tools)).await?;
     let found = findings(document.findings());
     let new = NewVersion { policy, document, note, expected_parent };
     let made = app.admin.change(&caller).create_policy_version(new).await?;
