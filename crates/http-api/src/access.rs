@@ -21,10 +21,9 @@
 //! at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
 //! ```
 
-mod accounts;
+pub(crate) mod accounts;
 mod rules;
 
-pub(crate) use accounts::principal;
 pub use rules::{
     ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, PUBLIC, STREAM_READERS, VIEWERS,
 };
@@ -163,7 +162,6 @@ impl MayView for Admin {
 }
 
 impl MayChange for Admin {}
-
 
 impl Reader {
     /// Returns the org whose actions may be read.

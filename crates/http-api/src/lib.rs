@@ -1,21 +1,27 @@
-//! The HTTP interface: routes, access rules, wire types, the live stream and the error envelope.
+//! The HTTP interface: routes, access rules, handlers, wire types and the live stream, served with
+//! the kit of `web`.
 //!
-//! It translates between requests and the use cases of `gate` and `admin`; it decides nothing and
-//! stores nothing. Start with [`routes`], the table of everything that is served; [`access`] says
-//! who may call what, [`router`] how a request becomes a response, [`catalogue`] what every error
-//! code means.
+//! It translates between requests and the use cases of `gate`, `admin` and `records`; it decides
+//! nothing and stores nothing. Start with [`routes`], the table of everything that is served;
+//! [`access`] says who may call what, `handlers` what each route does, `refusal` which error a
+//! refusal becomes, and [`service()`] puts it all together.
 
 pub mod access;
 mod app;
 pub mod description;
 mod handlers;
+mod health;
+mod key_set;
 mod live;
 mod refusal;
 pub mod routes;
+mod service;
 mod wire;
 
-pub use app::{App, Build, Check, Condition, HeldOpen, Parts, Probe, Settings, service};
+pub use app::{App, Build, HeldOpen};
+pub use health::{Check, Condition, Probe};
 pub use routes::routes_markdown;
+pub use service::{Parts, Settings, service};
 
 #[cfg(test)]
 mod tests;

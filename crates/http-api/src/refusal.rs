@@ -9,7 +9,10 @@ use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Ti
 use records::ReadError;
 use web::{ApiError, Reply, catalogue::Code};
 
-use crate::wire::{ActionView, case_results, findings};
+use crate::wire::{
+    action::ActionView,
+    policies::{case_results, findings},
+};
 
 /// An error of a use case that the interface has an error for.
 pub(crate) trait IntoApiError {

@@ -62,7 +62,9 @@ impl Reply {
     {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        let body = Either::Right(BodyExt::boxed_unsync(StreamBody::new(chunks.map(|chunk| Ok(Frame::data(chunk))))));
+        let body = Either::Right(BodyExt::boxed_unsync(StreamBody::new(
+            chunks.map(|chunk| Ok(Frame::data(chunk))),
+        )));
         Self { status: StatusCode::OK, headers, body }
     }
 

@@ -3,10 +3,9 @@
 use admin::{Admin, AuthenticateError, Caller, KeyHolder};
 use crypto::Secret;
 use model::Scope;
-
-use super::{AgentKey, OrgKey, Principal};
 use web::LookupError;
 
+use super::{AgentKey, OrgKey, Principal};
 /// Returns who holds the key, or `None` for one that opens nothing.
 pub(crate) async fn principal(
     admin: &Admin,

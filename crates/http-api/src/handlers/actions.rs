@@ -1,7 +1,7 @@
 //! Actions: sending, reading, listing, reporting, cancelling.
 
-mod read;
-mod send;
+pub(crate) mod read;
+pub(crate) mod send;
 
 use std::sync::Arc;
 
@@ -10,16 +10,13 @@ use http::HeaderName;
 use http::HeaderValue;
 use ledger::record::Action;
 use model::ActionId;
-
-pub(crate) use read::{DETAIL, list, show};
-pub(crate) use send::send;
 use web::{Call, Reply};
 
 use crate::{
     access::{AgentCaller, Canceller},
     app::App,
     refusal::Answer,
-    wire::{ActionView, edge_report},
+    wire::{action::ActionView, report::edge_report},
 };
 
 const REPLAYED: HeaderName = HeaderName::from_static("service-idempotent-replayed");

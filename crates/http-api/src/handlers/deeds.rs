@@ -13,7 +13,6 @@ use http::{
 };
 use model::DeedId;
 use records::ReadError;
-
 use web::{ApiError, Call, List, Param, Reply, unless_known};
 
 use super::log::reader;
@@ -21,7 +20,7 @@ use crate::{
     access::Reader,
     app::App,
     refusal::{Answer, IntoApiError},
-    wire::{DeedView, deed_filter, verification},
+    wire::deeds::{DeedView, deed_filter, verification},
 };
 
 /// The parameters of a file of evidence.

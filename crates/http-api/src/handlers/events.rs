@@ -9,7 +9,10 @@ use web::{ApiError, Call, Param, Reply, bearer, excerpt};
 use crate::{
     access::Reader,
     app::App,
-    live::{Cursor, EventStream, Opening, Wanted},
+    live::{
+        cursor::Cursor,
+        stream::{EventStream, Opening, Wanted},
+    },
     refusal::Answer,
 };
 

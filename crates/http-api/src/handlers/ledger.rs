@@ -8,17 +8,18 @@ use futures_util::{StreamExt, stream};
 use http::StatusCode;
 use model::{CheckId, Mint, OrgId};
 use records::{AskError, EntryFilter};
-
-use super::log::reader;
 use web::{ApiError, Call, List, Param, Reply, catalogue::Code};
 
+use super::log::reader;
 use crate::{
     access::{Admin, Reader, Viewer},
     app::App,
     refusal::{Answer, IntoApiError},
     wire::{
-        ExportForm, chain_check, chain_head, chain_part, entry, entry_filter,
-        export_filter, export_form,
+        export::ExportForm,
+        ledger::{
+            chain_check, chain_head, chain_part, entry, entry_filter, export_filter, export_form,
+        },
     },
 };
 

@@ -12,7 +12,7 @@ use crate::{
     access::Reader,
     app::App,
     refusal::{Answer, IntoApiError},
-    wire::growth,
+    wire::deeds::growth,
 };
 
 /// The parameters of a checkpoint.

@@ -17,7 +17,7 @@ use crate::{
     access::{Admin, Viewer},
     app::App,
     refusal::Answer,
-    wire::{PolicyView, WithDeed, policy_edit, policy_new},
+    wire::policies::{PolicyView, WithDeed, policy_edit, policy_new},
 };
 
 /// The parameters of the list of policies.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use ledger::record::PolicyMode;
 use model::{PolicyVersionId, Visibility};
 use serde::Serialize;
-use web::{Call, Param, Reply, ListView};
+use web::{Call, ListView, Param, Reply};
 
 use crate::{
     access::AgentCaller,
     app::App,
     refusal::Answer,
-    wire::{ResolveRequest, ToolView, VisibilityView},
+    wire::tools::{ResolveRequest, ToolView, VisibilityView},
 };
 
 /// The parameters of the list.

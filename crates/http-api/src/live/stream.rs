@@ -11,22 +11,19 @@ use bytes::Bytes;
 use event::{Event, Types};
 use futures_util::Stream;
 use ledger::StoreDown;
-use model::{AgentId, KeyId, Timestamp};
+use model::{AgentId, KeyId};
 use tokio::{sync::broadcast, time::Instant};
-
-use super::{
-    cursor::Cursor,
-    feed::{Batch, CHUNK, Subscription},
-};
 use web::{ApiError, Slot};
 
+use super::{
+    cursor::{Cursor, Resume},
+    feed::{Batch, CHUNK, Subscription},
+};
 use crate::{
     access::{Reader, STREAM_READERS},
     app::App,
 };
 
-/// A comment is sent when nothing else was for this long.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often the credential is looked at again.
 const RECHECK: Duration = Duration::from_mins(1);
 /// How long a stream lasts.
@@ -46,17 +43,6 @@ impl Wanted {
     fn shows(&self, event: &Event) -> bool {
         self.types.cover(event.kind) && self.agent.is_none_or(|agent| event.agent == Some(agent))
     }
-}
-
-/// Where a stream begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Resume {
-    /// With what happens from now on.
-    Live,
-    /// Behind this place.
-    Behind(u64),
-    /// With what happens from now on, the cursor being one that cannot be served.
-    Expired,
 }
 
 /// An open stream.
@@ -117,7 +103,7 @@ impl EventStream {
             subscription,
             last,
             queue,
-            heartbeat: now + HEARTBEAT,
+            heartbeat: now + message::HEARTBEAT,
             recheck: now + RECHECK,
             end: now + LIFETIME,
             ended: false,
@@ -137,7 +123,7 @@ impl EventStream {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.queue.pop_front() {
-                self.heartbeat = Instant::now() + HEARTBEAT;
+                self.heartbeat = Instant::now() + message::HEARTBEAT;
                 return Some(message);
             }
             if self.ended {
@@ -243,9 +229,4 @@ async fn resume(
     let oldest = app.clock.now().before(RESUME_WINDOW);
     let in_time = |event: &Event| event.seq == seq + 1 && event.created_at >= oldest;
     Ok(if missed.first().is_some_and(in_time) { Resume::Behind(seq) } else { Resume::Expired })
-}
-
-/// Returns the moment that `hello` tells.
-fn server_time(app: &App) -> Timestamp {
-    app.clock.now()
 }

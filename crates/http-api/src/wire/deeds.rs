@@ -5,10 +5,9 @@ use model::{ActionId, AgentId, Digest, Timestamp};
 use records::{CallFilter, DeedFilter, DeedRow, Growth, Subject};
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use super::filter::{Moment, tool};
 use web::{ApiError, Param, Query};
 
+use super::filter::{Moment, tool};
 /// The parameters of the list of deeds.
 pub(crate) const DEEDS: &[Param] = &[
     Param::One("kind"),

@@ -6,14 +6,13 @@ use deed::{Actor, LogOrigin};
 use model::{AgentId, EventType, Timestamp};
 use records::{By, CallFilter, ChainCheck, Entry, EntryFilter, EntryKind, LogHead, Part, Standing};
 use serde_json::{Value, json};
-
-use super::{
-    ExportForm,
-    deeds::{is_id, moment, subject},
-    filter::{tool, within},
-};
 use web::{ApiError, Call, FromJson, Param, Query};
 
+use super::{
+    deeds::{is_id, moment, subject},
+    export::ExportForm,
+    filter::{tool, within},
+};
 /// The parameters of the search.
 pub(crate) const ENTRIES: &[Param] = &[
     Param::One("kind"),

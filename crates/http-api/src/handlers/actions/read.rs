@@ -6,14 +6,16 @@ use gate::{ActionDetail, Place};
 use ledger::record::Action;
 use model::{ActionId, State, Timestamp};
 use tokio::time::Instant;
-use web::{ApiError, Call, List, Param, Query, Reply, excerpt, ListView};
+use web::{ApiError, Call, List, ListView, Param, Query, Reply, excerpt};
 
 use crate::{
     access::Reader,
     app::{App, Waiter},
-    live::{Ended, Wait, WaitBounds},
+    live::wait::{Ended, Wait, WaitBounds},
     refusal::{Answer, CallError, stopped},
-    wire::{ActionView, DetailView, action_filter, wait_seconds},
+    wire::{
+        action::ActionView, detail::DetailView, filter::action_filter, submission::wait_seconds,
+    },
 };
 
 /// The parameters of one action.

@@ -7,16 +7,15 @@ use http::StatusCode;
 use ledger::record::Action;
 use model::Status;
 use tokio::time::Instant;
-
-use super::{REPLAYED, YES};
 use web::{ApiError, Call, Reply};
 
+use super::{REPLAYED, YES};
 use crate::{
     access::AgentCaller,
     app::App,
-    live::{Ended, Wait, WaitBounds},
+    live::wait::{Ended, Wait, WaitBounds},
     refusal::{Answer, CallError, refusal},
-    wire::{ActionView, SendRequest},
+    wire::{action::ActionView, submission::SendRequest},
 };
 
 /// Sends an action and answers with how it stands.

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use act::MayView;
 use admin::Activation;
-
 use web::{Call, List, Reply};
 
 use super::blocking;
@@ -12,9 +11,7 @@ use crate::{
     access::{Admin, Viewer},
     app::App,
     refusal::Answer,
-    wire::{
-        Activate, ActivationView, ActiveView, policy_activation, reason_alone,
-    },
+    wire::policies::{Activate, ActivationView, ActiveView, policy_activation, reason_alone},
 };
 
 /// `POST /v1/policies/{id}/activate`
@@ -29,11 +26,7 @@ pub(crate) async fn activate(app: Arc<App>, caller: Admin, call: Call) -> Answer
 }
 
 /// `POST /v1/policies/shadow/deactivate`
-pub(crate) async fn end_shadow(
-    app: Arc<App>,
-    caller: Admin,
-    call: Call,
-) -> Answer {
+pub(crate) async fn end_shadow(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let ended = app.admin.change(&caller).end_shadow(&reason_alone(&call)?).await?;
     Ok(Reply::ok(&ActivationView::from(&ended.object)))
 }

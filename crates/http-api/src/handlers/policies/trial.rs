@@ -5,7 +5,6 @@ use std::sync::Arc;
 use act::MayView;
 use admin::OrgView;
 use model::PolicyVersionId;
-
 use web::{ApiError, Call, Param, Reply};
 
 use super::blocking;
@@ -13,7 +12,9 @@ use crate::{
     access::Viewer,
     app::App,
     refusal::{Answer, CallError},
-    wire::{DiffView, DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial},
+    wire::policies::{
+        DiffView, DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial,
+    },
 };
 
 /// The parameter of a comparison.

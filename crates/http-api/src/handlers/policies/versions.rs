@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use act::MayView;
 use admin::NewVersion;
-use ledger::record::PolicyVersion;
 use http::StatusCode;
+use ledger::record::PolicyVersion;
 use model::{PolicyId, PolicyVersionId};
-
 use web::{ApiError, Call, List, Param, Position, Reply};
 
 use super::blocking;
@@ -15,7 +14,7 @@ use crate::{
     access::{Admin, Viewer},
     app::App,
     refusal::Answer,
-    wire::{
+    wire::policies::{
         MakeVersion, TestsView, VersionView, WithDeed, findings, policy_tests, policy_version_new,
     },
 };
