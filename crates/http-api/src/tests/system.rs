@@ -123,7 +123,7 @@ async fn routes_of_the_roadmap_are_unknown() {
 
 #[test]
 fn codes_of_the_roadmap_are_not_in_the_catalogue() {
-    for code in crate::catalogue::Code::ALL {
+    for code in web::catalogue::Code::ALL {
         assert!(!ROADMAP.contains(&format!("| `{code}` |")), "{code} is raised already");
     }
 }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use act::MayView;
-use admin::NewVersion;
+use admin::{NewVersion, VersionSummary};
 use http::StatusCode;
-use ledger::record::PolicyVersion;
 use model::{PolicyId, PolicyVersionId};
 use web::{ApiError, Call, List, Param, Position, Reply};
 
@@ -50,7 +49,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     }
     let below = page.after.as_ref().map(|after| after.number);
     let found = app.admin.view(&caller).policy_versions(policy, below, page.limit).await?;
-    let position = |version: &PolicyVersion| VersionPosition { policy, number: version.number };
+    let position = |version: &VersionSummary| VersionPosition { policy, number: version.number };
     let part = (&*found.items, found.has_more);
     Ok(Reply::ok(&page.of_part(part, position, VersionView::summary)))
 }
