@@ -60,7 +60,7 @@ async fn finished(app: &App, running: Running, deadline: Instant) -> Answer {
 }
 
 /// Answers with the action that the idempotency key names; one that still runs is waited for.
-async fn replayed(app: &Arc<App>, action: Box<Action>, deadline: Instant) -> Answer {
+async fn replayed(app: &Arc<App>, action: Arc<Action>, deadline: Instant) -> Answer {
     let action = match action.status {
         Status::Processing => settled(app, action, deadline).await?,
         Status::Executed
@@ -78,9 +78,9 @@ async fn replayed(app: &Arc<App>, action: Box<Action>, deadline: Instant) -> Ans
 
 async fn settled(
     app: &App,
-    action: Box<Action>,
+    action: Arc<Action>,
     deadline: Instant,
-) -> Result<Box<Action>, CallError> {
+) -> Result<Arc<Action>, CallError> {
     let wait = Wait::begin(&app.feeds, action.org, action.id).await?;
     let bounds = WaitBounds { deadline, lifecycle: app.lifecycle.clone(), agent: None };
     match wait.change(&app.gate, &action, bounds).await? {
