@@ -6,7 +6,7 @@ use act::{Act, ActError, By, Changed, Fact, Record};
 use deed::Subject;
 use event::Event;
 use ledger::{
-    Change, Entry, EventStore, Ledger, Needs, Request, Snapshot,
+    Entry, EventStore, Ledger, Needs, Request, Snapshot,
     record::{ApiKey, Holder, Org, RETENTION_DAYS},
 };
 use model::{EventType, KeyId, Mint, OrgId, Scope, Timestamp};
@@ -61,7 +61,7 @@ pub(crate) fn renamed(record: &mut Record<'_>, before: Option<&Org>, after: Org)
         data: vec![("renamed", json!(before.is_some()))],
         ..fact(EventType::OrgUpdated)
     });
-    record.write(Change::Org(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }
 
@@ -128,7 +128,7 @@ impl World {
     /// Keeps this key for the org.
     pub(crate) async fn keep(&self, key: ApiKey) {
         let kept = Act::new(By::Operator, move |_: &Snapshot, record: &mut Record<'_>| {
-            record.write(Change::ApiKey(key.clone()));
+            record.write(key.clone());
             Ok::<_, ActError>(())
         });
         kept.enter(&self.ledger, ORG).await.unwrap();
