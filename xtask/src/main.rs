@@ -19,6 +19,7 @@ mod layers;
 mod pg;
 mod process;
 mod public_api;
+mod publish;
 mod test;
 mod tidy;
 mod tools;
@@ -58,6 +59,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Crash(faults) => crash::run(&workspace, &faults),
         Verb::Fuzz(request) => fuzz::run(&workspace, &request),
         Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
+        Verb::Publish(request) => publish::run(&workspace, &request),
         Verb::Tools => tools::install(&workspace),
         Verb::Postgres { yes } => {
             println!("{}", Launcher::find(yes.into())?.folder().display());

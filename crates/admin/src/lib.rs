@@ -1,15 +1,17 @@
 //! The use cases that operator verbs and admin routes share: each one a turn of the ledger with
 //! an admin deed. It serves no routes, prints nothing, and runs no tool.
 //!
-//! [`Admin::create_org`] makes an org with everything that it starts with. All other changes are
-//! made through [`Admin::in_org`], which says in which org and by whom; each answers with a
-//! [`Changed`]: the record as it stands now and the deed that says so. A change whose deed cannot
-//! be appended does not happen.
+//! [`Admin::create_org`] makes an org with everything that it starts with. All other changes of an
+//! org are made through [`Admin::change`], which takes somebody who was admitted to make them;
+//! [`Admin::view`] is for those who may only look. Each change answers with an
+//! [`act::Changed`]: the record as it stands now and the deed that says so. What a deed and its
+//! event say of a change stands beside the change, in one file.
 //!
 //! [`Admin::authenticate`] tells whose an API key is.
 
 use std::sync::Arc;
 
+use act::{Act, ActError, By, MayChange, MayView, Reason, Record};
 use crypto::{Secret, vault::Ring};
 use ledger::{Ledger, Needs, Snapshot};
 use model::{Clock, Entropy, Mint, OrgId};
@@ -17,13 +19,10 @@ use model::{Clock, Entropy, Mint, OrgId};
 mod agent;
 mod api_key;
 mod authenticate;
-mod by;
-mod change;
 mod connector;
 mod credential;
 mod error;
 mod export;
-mod fact;
 mod input;
 mod key;
 mod org;
@@ -35,13 +34,13 @@ mod stop;
 mod store;
 
 pub use agent::NewAgent;
-pub use api_key::{KeyMode, KeyText, MalformedKey};
+pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
-pub use by::By;
-pub use change::Changed;
 pub use connector::{Candidate, ConnectorCheck, NewConnector};
 pub use credential::{Credential, open_credential};
-pub use error::{AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, Unfit};
+pub use error::{
+    AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
+};
 pub use key::{NewKey, ShownKey};
 pub use org::{Founded, NewOrg, OPERATOR_ORG};
 pub use policy::{
@@ -58,11 +57,7 @@ pub use store::{
     SealKeyStore, Store, VersionSummary,
 };
 
-use crate::{
-    authenticate::KeyCache,
-    by::Reason,
-    change::{Act, Record},
-};
+use crate::authenticate::KeyCache;
 
 /// What administration is made of.
 pub struct Parts {
@@ -101,14 +96,24 @@ impl std::fmt::Debug for Admin {
 }
 
 impl Admin {
-    /// Returns the administration over these parts.
+    /// The administration over these parts.
     pub fn new(parts: Parts) -> Self {
         Self { parts, keys: KeyCache::default() }
     }
 
-    /// Returns the use cases of one org, as done by this actor.
-    pub fn in_org(&self, org: OrgId, by: By) -> InOrg<'_> {
-        InOrg { admin: self, org, by }
+    /// What this caller may see of their org.
+    pub fn view(&self, caller: &impl MayView) -> OrgView<'_> {
+        OrgView { admin: self, org: caller.org() }
+    }
+
+    /// What this caller may change of their org.
+    pub fn change(&self, caller: &impl MayChange) -> OrgChange<'_> {
+        self.as_actor(caller.org(), caller.by())
+    }
+
+    /// What the service itself changes, and what it changes of its own org.
+    fn as_actor(&self, org: OrgId, by: By) -> OrgChange<'_> {
+        OrgChange { admin: self, org, by }
     }
 
     fn mint(&self) -> Mint<'_> {
@@ -116,27 +121,38 @@ impl Admin {
     }
 }
 
-/// The use cases of one org, as done by one actor.
+/// What somebody may see of an org: nothing here takes a turn that changes anything.
 #[derive(Debug, Clone, Copy)]
-pub struct InOrg<'a> {
+pub struct OrgView<'a> {
+    admin: &'a Admin,
+    org: OrgId,
+}
+
+/// What somebody may change of an org; each change is a turn.
+#[derive(Debug, Clone, Copy)]
+pub struct OrgChange<'a> {
     admin: &'a Admin,
     org: OrgId,
     by: By,
 }
 
-impl InOrg<'_> {
+impl<'a> OrgChange<'a> {
+    /// What the same caller may see.
+    pub fn view(&self) -> OrgView<'a> {
+        OrgView { admin: self.admin, org: self.org }
+    }
+
     /// Has a change decided in a turn of the org.
-    async fn turn<F, T>(
-        &self,
-        needs: Needs,
-        reason: Option<Reason>,
-        decide: F,
-    ) -> Result<T, ChangeError>
+    async fn turn<F, T, E>(&self, needs: Needs, reason: Option<Reason>, decide: F) -> Result<T, E>
     where
-        F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, ChangeError> + Send + 'static,
+        F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
+        E: From<ActError> + Send + 'static,
     {
-        let act = Act { by: self.by, reason, needs, decide };
-        self.admin.parts.ledger.enter(self.org, act).await?
+        let act = Act::new(self.by, decide).because(reason).needing(needs);
+        act.enter(&self.admin.parts.ledger, self.org).await
     }
 }
+
+#[cfg(test)]
+mod tests;

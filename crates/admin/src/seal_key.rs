@@ -7,10 +7,13 @@
 
 use std::time::Duration;
 
-use deed::{KeySet, SealKey, SealKeys, Standing, Thumbprint, Word};
+use act::{By, Changed, Fact, Record};
+use deed::{KeySet, SealKey, SealKeys, Standing, Subject, Thumbprint, Word};
+use ledger::Needs;
 use model::{EventType, Timestamp};
+use serde_json::json;
 
-use crate::{Admin, By, ChangeError, Changed, OPERATOR_ORG, SealKeyError, SealKeyStore};
+use crate::{Admin, ChangeError, OPERATOR_ORG, SealKeyError, SealKeyStore};
 
 /// How long a further key is published before it counts: readers of the key set may keep an old
 /// copy for six minutes.
@@ -44,7 +47,7 @@ pub struct Revocation {
 pub struct Registered {
     /// Every key.
     pub set: KeySet,
-    /// The keys that were not registered before, or not for this time, to be told by [`Admin::seal_key_registered`].
+    /// The keys that were not registered before, or not for this time, to be sealed by [`Admin::seal_key_registered`].
     pub new: Vec<SealKey>,
 }
 
@@ -86,7 +89,7 @@ pub async fn register_seal_keys(
     Ok(Registered { set: KeySet::new(store.seal_keys().await?)?, new })
 }
 
-/// Returns the key as it is to be registered beside those that are known.
+/// The key as it is to be registered beside those that are known.
 fn unregistered(
     known: &KeySet,
     loaded: &SealKeys,
@@ -111,7 +114,7 @@ fn unregistered(
 }
 
 impl Admin {
-    /// Returns every registered seal key, or an error when any of them cannot be used: a part of
+    /// Every registered seal key, or an error when any of them cannot be used: a part of
     /// the set is never given out.
     pub async fn key_set(&self) -> Result<KeySet, SealKeyError> {
         Ok(KeySet::new(self.parts.store.seal_keys().await?)?)
@@ -119,7 +122,7 @@ impl Admin {
 
     /// Seals in the operator's own log that a key was registered.
     pub async fn seal_key_registered(&self, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
-        self.tell(EventType::SealKeyRegistered, key).await
+        self.seal_change(EventType::SealKeyRegistered, key).await
     }
 
     /// Lets a key count for nothing that is sealed from `at` on; what it sealed before stays
@@ -138,7 +141,8 @@ impl Admin {
         if at < earliest && key.retired_at != Some(at) {
             return Err(SealKeyError::TooSoon { earliest, got: at });
         }
-        self.change(EventType::SealKeyRetired, at, SealKey { retired_at: Some(at), ..key }).await
+        self.change_key(EventType::SealKeyRetired, at, SealKey { retired_at: Some(at), ..key })
+            .await
     }
 
     /// Lets a key count for nothing, not even for what it sealed before.
@@ -155,7 +159,7 @@ impl Admin {
             compromised_since: key.compromised_since.or(why.compromised_since),
             ..key
         };
-        self.change(EventType::SealKeyRevoked, now, revoked).await
+        self.change_key(EventType::SealKeyRevoked, now, revoked).await
     }
 
     async fn seal_key(&self, kid: &Thumbprint) -> Result<SealKey, SealKeyError> {
@@ -163,8 +167,8 @@ impl Admin {
         set.find(kid).cloned().ok_or_else(|| SealKeyError::Unknown(kid.clone()))
     }
 
-    /// Changes the set and then tells of it, unless nothing could be sealed without the key.
-    async fn change(
+    /// Changes the set and then seals that, unless nothing could be sealed without the key.
+    async fn change_key(
         &self,
         event: EventType,
         at: Timestamp,
@@ -177,15 +181,44 @@ impl Admin {
         self.parts.store.put_seal_key(&key).await?;
         // The deed about a revocation must not be sealed with the revoked key.
         sealer.register(self.key_set().await?);
-        self.tell(event, key).await.map_err(SealKeyError::NotTold)
+        self.seal_change(event, key).await.map_err(SealKeyError::NotSealed)
     }
 
-    async fn tell(&self, event: EventType, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
+    async fn seal_change(
+        &self,
+        event: EventType,
+        key: SealKey,
+    ) -> Result<Changed<SealKey>, ChangeError> {
         self.ensure_operator_org().await?;
-        let operator = self.in_org(OPERATOR_ORG, By::Operator);
-        let told = move |_: &ledger::Snapshot, record: &mut crate::change::Record<'_>| {
-            Ok(record.seal_key(event, &key))
-        };
-        operator.turn(ledger::Needs::default(), None, told).await
+        let operator = self.as_actor(OPERATOR_ORG, By::Operator);
+        operator
+            .turn(Needs::default(), None, move |_, record| Ok(changed(record, event, &key)))
+            .await
     }
+}
+
+/// Adds the deed about a seal key, which is kept where it belongs to no org.
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: EventType,
+    key: &SealKey,
+) -> Changed<SealKey> {
+    let kid = key.kid();
+    let deed = record.seal(Fact {
+        event,
+        subject: Subject::seal_key(kid.clone()),
+        before: None,
+        after: None,
+        data: vec![
+            ("purpose", json!(key.purpose)),
+            ("activated_at", json!(key.activated_at)),
+            ("introduced_by", json!(key.introduced_by.as_ref().map(|old| &old.kid))),
+            ("retired_at", json!(key.retired_at)),
+            ("revoked_at", json!(key.revoked_at)),
+            ("revocation_reason", json!(key.revocation_reason)),
+            ("compromised_since", json!(key.compromised_since)),
+        ],
+        object: json!({ "object": "seal_key", "id": kid }),
+    });
+    Changed { object: key.clone(), deed }
 }

@@ -1,36 +1,38 @@
-//! Who may call what, as types: a rule is the only maker of its caller, and a handler takes the
-//! caller it needs, so that a route with the wrong rule does not compile.
+//! Who may call what: who a key stands for, the callers that handlers take, and the rules that
+//! make them. A rule is the only maker of its caller, so a handler can stand behind no other:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use http_api::{App, access::*};
+//! # use web::*;
+//! async fn send(_: Arc<App>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+//!     Ok(Reply::ok(&caller.0.agent))
+//! }
+//! at("POST", "/v1/actions", "send").with(AGENT_EXECUTE, NOTHING, Patience::Short, send);
+//! ```
+//!
+//! ```compile_fail,E0631
+//! # use std::sync::Arc;
+//! # use http_api::{App, access::*};
+//! # use web::*;
+//! # async fn send(_: Arc<App>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+//! #     Ok(Reply::ok(&caller.0.agent))
+//! # }
+//! at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
+//! ```
 
-mod accounts;
-mod bearer;
+pub(crate) mod accounts;
 mod rules;
 
-pub(crate) use bearer::bearer;
-use bearer::holder;
 pub use rules::{
-    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, OWNERS, PUBLIC, SIGNED_IN, STREAM_READERS,
-    VIEWERS,
+    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, PUBLIC, STREAM_READERS, VIEWERS,
 };
 
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use crypto::Secret;
+use act::{By, MayChange, MayView};
 use model::{AgentId, KeyId, OrgId, Scope};
 
-use crate::error::ApiError;
-
-/// Finds the holder of an API key; `admin` is the one that does outside of tests.
-#[async_trait]
-pub trait KeyDirectory: Send + Sync {
-    /// Returns who holds the key, or `None` for one that is wrong, revoked or expired.
-    async fn principal(&self, key: &Secret<String>) -> Result<Option<Principal>, Unavailable>;
-}
-
-/// The keys could not be looked up.
-#[derive(Debug, thiserror::Error)]
-#[error("could not look the key up")]
-pub struct Unavailable(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+/// A rule over our principals.
+pub type Access<C> = web::Access<Principal, C>;
 
 /// Who a credential stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,67 +95,73 @@ pub enum Canceller {
 
 /// A caller that may read the org's settings.
 #[derive(Debug, Clone)]
-pub struct Viewer(pub OrgKey);
+pub struct Viewer {
+    org: OrgId,
+    by: By,
+}
 
-/// A caller that may change the org's settings.
+/// A caller that may change the org's settings, as a [`Viewer`] may not:
+///
+/// ```
+/// use http_api::access::Admin;
+/// async fn stop(app: &admin::Admin, caller: Admin) {
+///     let _ = app.change(&caller).stop_org("It ran wild.").await;
+/// }
+/// ```
+///
+/// A viewer is not taken for somebody who may change the org:
+///
+/// ```compile_fail,E0277
+/// use http_api::access::Viewer;
+/// async fn stop(app: &admin::Admin, caller: Viewer) {
+///     let _ = app.change(&caller).stop_org("It ran wild.").await;
+/// }
+/// ```
+///
+/// What a viewer gets has no use case that changes anything:
+///
+/// ```compile_fail,E0599
+/// use http_api::access::Viewer;
+/// async fn stop(app: &admin::Admin, caller: Viewer) {
+///     let _ = app.view(&caller).stop_org("It ran wild.").await;
+/// }
+/// ```
+///
+/// And nobody but an access rule makes an admin:
+///
+/// ```compile_fail,E0451
+/// use http_api::access::{Admin, Viewer};
+/// fn promoted(caller: &Viewer) -> Admin {
+///     Admin { org: act::MayView::org(caller), by: act::MayView::by(caller) }
+/// }
+/// ```
 #[derive(Debug, Clone)]
-pub struct Admin(pub OrgKey);
-
-/// A signed-in person. No key makes one, so no value exists while keys are the only credentials.
-#[derive(Debug, Clone, Copy)]
-pub enum Person {}
-
-/// An access rule that makes callers of type `C`.
-pub struct Access<C> {
-    /// The rule's name, as tables show it.
-    pub name: &'static str,
-    /// Who passes, in words.
-    pub who: &'static str,
-    admit: Admit<C>,
+pub struct Admin {
+    org: OrgId,
+    by: By,
 }
 
-enum Admit<C> {
-    /// No credential is looked at.
-    Anyone(fn() -> C),
-    /// The credential decides.
-    Holder(fn(Principal) -> Result<C, ApiError>),
-}
+impl MayView for Viewer {
+    fn org(&self) -> OrgId {
+        self.org
+    }
 
-impl<C> Clone for Access<C> {
-    fn clone(&self) -> Self {
-        *self
+    fn by(&self) -> By {
+        self.by
     }
 }
 
-impl<C> Copy for Access<C> {}
+impl MayView for Admin {
+    fn org(&self) -> OrgId {
+        self.org
+    }
 
-impl<C> Clone for Admit<C> {
-    fn clone(&self) -> Self {
-        *self
+    fn by(&self) -> By {
+        self.by
     }
 }
 
-impl<C> Copy for Admit<C> {}
-
-impl<C> std::fmt::Debug for Access<C> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Access").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl<C> Access<C> {
-    /// Returns the caller that the request's credential makes under this rule.
-    pub(crate) async fn admit(
-        self,
-        bearer: Option<Secret<String>>,
-        keys: Arc<dyn KeyDirectory>,
-    ) -> Result<C, ApiError> {
-        match self.admit {
-            Admit::Anyone(caller) => Ok(caller()),
-            Admit::Holder(admit) => admit(holder(bearer, keys).await?),
-        }
-    }
-}
+impl MayChange for Admin {}
 
 impl Reader {
     /// Returns the org whose actions may be read.

@@ -12,11 +12,11 @@ use std::sync::Arc;
 use model::{DecisionCode, DecisionOutcome};
 
 use crate::{
-    decide::{First, decide, first},
+    catalog::Catalog,
+    decide::decide,
     document::{Cost, Document, Measure, Rule},
-    lint::Catalog,
     policy::Policy,
-    prove::{Answer, Goal, Judgement, Prover, Want},
+    prove::{Answer, First, Goal, Judgement, Prover, Want, first},
     sample::Sample,
 };
 use pairs::pairs;

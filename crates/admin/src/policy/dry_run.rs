@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use act::ActError;
 use ledger::{
     CounterScope, Entry, Needs, Request, Snapshot,
     record::{Agent, PolicyMode},
@@ -14,7 +15,7 @@ use policy::{Call, CallFacts, Charge, Decimal, Decision, Explanation, Policy, Sh
 use serde_json::Value;
 
 use super::Text;
-use crate::{ChangeError, InOrg, PolicyError};
+use crate::{OrgView, PolicyError};
 
 /// A call that nobody makes.
 #[derive(Clone)]
@@ -59,7 +60,7 @@ pub enum Counters {
 /// What would come of a call.
 #[derive(Debug, Clone)]
 pub struct DryRun {
-    /// The version that was asked, nothing for a draft.
+    /// The version that was asked; `None` for a draft.
     pub version: Option<(PolicyId, PolicyVersionId)>,
     /// The digest of its document.
     pub digest: model::Digest,
@@ -92,13 +93,13 @@ impl std::fmt::Debug for DryCall {
     }
 }
 
-impl InOrg<'_> {
-    /// Returns what would come of a call.
+impl OrgView<'_> {
+    /// What would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
-        let zone = &snapshot.org().ok_or(ChangeError::NotFound("org"))?.time_zone;
+        let zone = &snapshot.org().ok_or(ActError::NotFound("org"))?.time_zone;
         let agent = self.admin.parts.store.agent(self.org, dry.agent).await?;
-        let agent = agent.ok_or(ChangeError::NotFound("agent"))?;
+        let agent = agent.ok_or(ActError::NotFound("agent"))?;
         let now = dry.at.unwrap_or_else(|| snapshot.now());
         let (policy, version) = self.asked(dry.text.clone(), &snapshot).await?;
         let policy = policy.as_ref();
@@ -121,7 +122,7 @@ impl InOrg<'_> {
         })
     }
 
-    /// Returns the policy that is asked, and which version it is.
+    /// The policy that is asked, and which version it is.
     async fn asked(
         &self,
         text: Option<Text>,
@@ -129,8 +130,8 @@ impl InOrg<'_> {
     ) -> Result<(Arc<Policy>, Option<(PolicyId, PolicyVersionId)>), PolicyError> {
         let Some(text) = text else {
             let enforced = snapshot.policy(ledger::record::PolicyMode::Enforce);
-            let unreadable = ChangeError::Conflict("the enforced policy cannot be read");
-            let enforced = enforced.ok_or(ChangeError::NotFound("enforced policy"))?;
+            let unreadable = ActError::Conflict("the enforced policy cannot be read");
+            let enforced = enforced.ok_or(ActError::NotFound("enforced policy"))?;
             let policy = enforced.policy.clone().ok_or(unreadable)?;
             let version = (enforced.active.policy, enforced.active.version);
             return Ok((policy, Some(version)));
@@ -144,12 +145,12 @@ impl InOrg<'_> {
         Ok((Arc::new(policy), of.zip(id)))
     }
 
-    /// Returns how the budgets stand; without a scope nothing has been charged to them.
+    /// How the budgets stand; without a scope nothing has been charged to them.
     async fn budgets(
         &self,
         charges: &[Charge],
         scope: Option<CounterScope>,
-    ) -> Result<Vec<BudgetState>, ChangeError> {
+    ) -> Result<Vec<BudgetState>, ActError> {
         let keys: Vec<_> = scope
             .iter()
             .flat_map(|scope| charges.iter().map(|charge| (scope.key(charge), charge.window_start)))
@@ -207,7 +208,7 @@ fn described(agent: Agent) -> policy::Agent {
     policy::Agent { id: agent.id, name: agent.name, labels: agent.labels }
 }
 
-/// Returns the decision, or the refusal of a budget that would not admit the call.
+/// The decision, or the refusal of a budget that would not admit the call.
 fn with_budgets(decision: &Decision, budgets: &[BudgetState]) -> Decision {
     if budgets.iter().all(|budget| budget.would_admit) {
         return decision.clone();

@@ -1,9 +1,10 @@
 //! What is there: policies, versions, what is active and what was.
 
+use act::ActError;
 use ledger::record::{ActivePolicy, Policy, PolicyActivation, PolicyMode};
 use model::PolicyId;
 
-use crate::{ChangeError, InOrg, PolicyError, VersionSummary};
+use crate::{OrgView, PolicyError, VersionSummary};
 
 /// A part of a list, and whether more lies behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns the page of items of which one more than these was asked for.
+    /// The page of items of which one more than these was asked for.
     fn of(mut items: Vec<T>, limit: usize) -> Self {
         let has_more = items.len() > limit;
         items.truncate(limit);
@@ -32,15 +33,15 @@ pub struct ActivePolicies {
     pub shadow: Option<(ActivePolicy, Option<PolicyActivation>)>,
 }
 
-impl InOrg<'_> {
-    /// Returns a policy of the org; one that is archived too.
+impl OrgView<'_> {
+    /// A policy of the org; one that is archived too.
     pub async fn policy(&self, id: PolicyId) -> Result<Policy, PolicyError> {
         let policies = self.admin.parts.store.policies(self.org).await?;
         let found = policies.into_iter().find(|policy| policy.id == id);
-        found.ok_or_else(|| ChangeError::NotFound("policy").into())
+        found.ok_or_else(|| ActError::NotFound("policy").into())
     }
 
-    /// Returns every policy of the org, archived ones too, newest first.
+    /// Every policy of the org, archived ones too, newest first.
     pub async fn policies(&self) -> Result<Vec<Policy>, PolicyError> {
         let mut policies = self.admin.parts.store.policies(self.org).await?;
         policies.reverse();
@@ -60,7 +61,7 @@ impl InOrg<'_> {
         Ok(Page::of(store.policy_versions(self.org, policy, below, more).await?, limit))
     }
 
-    /// Returns the changes of what is active by turns below this one, newest first.
+    /// The changes of what is active by turns below this one, newest first.
     pub async fn policy_activations(
         &self,
         below: Option<u64>,
@@ -71,10 +72,10 @@ impl InOrg<'_> {
         Ok(Page::of(store.policy_activations(self.org, None, below, more).await?, limit))
     }
 
-    /// Returns what is active now.
+    /// What is active now.
     pub async fn active_policies(&self) -> Result<ActivePolicies, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
-        let base = snapshot.base().ok_or(ChangeError::NotFound("org"))?;
+        let base = snapshot.base().ok_or(ActError::NotFound("org"))?;
         let mut found = ActivePolicies { enforce: None, shadow: None };
         for active in &base.active {
             let mode = Some(active.mode);

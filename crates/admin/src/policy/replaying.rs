@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
+use act::ActError;
 use ledger::record::Action;
 use model::{ActionId, DecisionCode, DecisionSource, EventType, Status, Timestamp};
 use policy::{NotReplayable, Record, Recorded, Sample};
 
-use crate::{ChangeError, DecisionEvent, InOrg, PolicyError};
+use crate::{DecisionEvent, OrgView, PolicyError};
 
 /// How many events are read at once.
 const PAGE: usize = 1_000;
@@ -20,15 +21,15 @@ pub struct History {
     pub has_more: bool,
 }
 
-impl InOrg<'_> {
-    /// Returns up to this many decisions that were made from this moment on, oldest first.
+impl OrgView<'_> {
+    /// Up to this many decisions that were made from this moment on, oldest first.
     pub async fn recorded_decisions(
         &self,
         since: Option<Timestamp>,
         most: usize,
     ) -> Result<History, PolicyError> {
         let store = &self.admin.parts.store;
-        let org = store.org(self.org).await?.ok_or(ChangeError::NotFound("org"))?;
+        let org = store.org(self.org).await?.ok_or(ActError::NotFound("org"))?;
         let mut history = History { records: Vec::new(), has_more: false };
         let (mut seen, mut after) = (HashSet::new(), 0);
         loop {
@@ -46,7 +47,7 @@ impl InOrg<'_> {
     }
 }
 
-/// Returns what an event means to a replay: a decision the first time that its action is told of,
+/// What an event means to a replay: a decision the first time that its action is told of,
 /// what is given back when the action then ends without having run.
 fn record(event: DecisionEvent, seen: &mut HashSet<ActionId>, zone: &str) -> Option<Record> {
     let DecisionEvent { kind, action, args, .. } = event;
@@ -64,7 +65,7 @@ fn record(event: DecisionEvent, seen: &mut HashSet<ActionId>, zone: &str) -> Opt
     (!ran).then(|| Record::Released { action: action.id.to_string() })
 }
 
-/// Returns the call of an action as the policy saw it, with the arguments that were kept of it.
+/// The call of an action as the policy saw it, with the arguments that were kept of it.
 pub fn sample(
     action: &Action,
     args: Option<serde_json::Value>,

@@ -1,14 +1,17 @@
 //! The tests of a policy: kept with it, and run over a version or a draft.
 
+use act::{ActError, Changed, Fact, Record};
+use deed::Subject;
 use ledger::{
     Needs,
     record::{Policy as Row, PolicyTests, PolicyVersion},
 };
-use model::PolicyId;
+use model::{EventType, PolicyId};
 use policy::{Policy, Report, Suite, read_suite};
+use serde_json::{Value, json};
 
-use super::{Expected, Text, manage::live};
-use crate::{ChangeError, Changed, InOrg, PolicyError};
+use super::{Expected, Text, manage::live, thin};
+use crate::{OrgChange, OrgView, PolicyError};
 
 /// The most calls that the service decides for one file of tests.
 const MOST_CALLS: u64 = 10_000;
@@ -21,7 +24,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns what comes of the tests. It takes its time.
+    /// What comes of the tests. It takes its time.
     pub fn run(&self) -> Result<Report, PolicyError> {
         let policy = Policy::compile(&self.document).map_err(PolicyError::Invalid)?;
         Ok(read(&self.suite)?.run(&policy))
@@ -45,7 +48,7 @@ pub struct Tested {
 }
 
 impl Untested {
-    /// Returns the version as one that passed. It takes its time.
+    /// The version as one that passed. It takes its time.
     pub fn pass(self) -> Result<Tested, PolicyError> {
         let Self { version, suite, revision } = self;
         // An older build may have taken what this one cannot read; enforcing that would refuse
@@ -62,7 +65,7 @@ impl Untested {
     }
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes these the tests that every version of the policy must pass before it is activated.
     pub async fn put_policy_tests(
         &self,
@@ -75,17 +78,19 @@ impl InOrg<'_> {
         let put = self.turn(Needs::default(), None, move |at, record| {
             let before = live(at, policy)?;
             if expected_revision.is_not(&before.revision) {
-                return Err(ChangeError::Conflict("the policy has another revision by now"));
+                return Err(ActError::Conflict("the policy has another revision by now"));
             }
             let revision = before.revision.saturating_add(1);
             let (suite, updated_at) = (suite.clone(), at.now());
             let tests = PolicyTests { policy, suite, cases, revision, updated_at };
-            Ok(record.policy_tests(Row { revision, ..before.clone() }, tests))
+            Ok(tests_put(record, Row { revision, ..before.clone() }, tests))
         });
         Ok(put.await?)
     }
+}
 
-    /// Returns the tests of a policy, nothing when it has none.
+impl OrgView<'_> {
+    /// The tests of a policy; `None` when it has none.
     pub async fn policy_tests(&self, id: PolicyId) -> Result<Option<PolicyTests>, PolicyError> {
         self.policy(id).await?;
         Ok(self.admin.parts.store.policy_tests(self.org, id).await?)
@@ -102,19 +107,18 @@ impl InOrg<'_> {
             (Some(suite), _) => suite,
             (None, Some(of)) => {
                 let kept = self.admin.parts.store.policy_tests(self.org, of).await?;
-                let none =
-                    || ChangeError::bad_input("suite", "a file of tests; the policy has none");
+                let none = || ActError::bad_input("suite", "a file of tests; the policy has none");
                 kept.ok_or_else(none)?.suite
             }
             (None, None) => {
                 let expected = "a file of tests, which a document that is no version has none of";
-                return Err(ChangeError::bad_input("suite", expected).into());
+                return Err(ActError::bad_input("suite", expected).into());
             }
         };
         Ok(Trial { document, suite })
     }
 
-    /// Returns a version of the policy with the tests that it must pass.
+    /// A version of the policy with the tests that it must pass.
     pub async fn untested(
         &self,
         policy: PolicyId,
@@ -124,13 +128,13 @@ impl InOrg<'_> {
         let revision = self.policy(policy).await?.revision;
         let version = self.policy_version(version).await?;
         if version.policy != policy {
-            return Err(ChangeError::NotFound("policy version").into());
+            return Err(ActError::NotFound("policy version").into());
         }
         let suite = self.admin.parts.store.policy_tests(self.org, policy).await?;
         Ok(Untested { version, suite: suite.map(|tests| tests.suite), revision })
     }
 
-    /// Returns the document that a text is, and the policy that it is a version of.
+    /// The document that a text is, and the policy that it is a version of.
     pub(super) async fn text(&self, text: Text) -> Result<(String, Option<PolicyId>), PolicyError> {
         match text {
             Text::Draft(document) => Ok((document, None)),
@@ -146,7 +150,35 @@ fn read(suite: &str) -> Result<Suite, PolicyError> {
     let suite = read_suite(suite).map_err(PolicyError::BadTests)?;
     if suite.calls() > MOST_CALLS {
         let expected = format!("at most {MOST_CALLS} calls, got {}", suite.calls());
-        return Err(ChangeError::bad_input("suite", expected).into());
+        return Err(ActError::bad_input("suite", expected).into());
     }
     Ok(suite)
+}
+
+/// Adds the tests of a policy in their new form, and the policy with its new revision.
+pub(crate) fn tests_put(
+    record: &mut Record<'_>,
+    of: Row,
+    after: PolicyTests,
+) -> Changed<PolicyTests> {
+    let (policy, digest) = (after.policy, crypto::sha256(&after.suite));
+    let deed = record.seal(Fact {
+        event: EventType::PolicyTestsUpdated,
+        subject: Subject::policy(policy),
+        before: None,
+        // The file is kept in its own row; its digest is enough here.
+        after: Some(json!({
+            "policy": policy, "digest": digest, "cases": after.cases,
+            "revision": after.revision, "updated_at": after.updated_at,
+        })),
+        data: vec![
+            ("digest", json!(digest)),
+            ("cases", json!(after.cases)),
+            ("revision", json!(after.revision)),
+        ],
+        object: thin(policy, Value::Null, Value::Null),
+    });
+    record.write(of);
+    record.write(after.clone());
+    Changed { object: after, deed }
 }

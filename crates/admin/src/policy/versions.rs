@@ -1,11 +1,14 @@
 //! Documents and the versions that are made of them.
 
+use act::{ActError, Changed, Fact, Record};
+use deed::Subject;
 use ledger::{LedgerError, Needs, record::PolicyVersion};
-use model::{Digest, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Catalog, Diff, Finding, Invalid, KnownTool, Policy, Severity};
+use model::{Digest, EventType, PolicyId, PolicyVersionId, Timestamp};
+use policy::{Catalog, Diff, DocumentError, Finding, KnownTool, Policy, Severity};
+use serde_json::{Value, json};
 
-use super::{ExpectedVersion, manage::live};
-use crate::{ChangeError, Changed, InOrg, PolicyError, input};
+use super::{ExpectedVersion, manage::live, thin};
+use crate::{OrgChange, OrgView, PolicyError, input};
 
 /// How often a version is numbered again when others are made at the same time.
 const NUMBERINGS: u32 = 8;
@@ -24,7 +27,7 @@ pub struct NewVersion {
 }
 
 impl NewVersion {
-    /// Returns a version of the policy with nothing said about it.
+    /// A version of the policy with nothing said about it.
     pub fn of(policy: PolicyId, document: Linted) -> Self {
         Self { policy, document, note: None, expected_parent: ExpectedVersion::Anything }
     }
@@ -48,17 +51,17 @@ pub struct Linted {
 }
 
 impl Linted {
-    /// Returns the document's digest, when it can decide at all.
+    /// The document's digest, when it can decide at all.
     pub fn digest(&self) -> Option<Digest> {
         self.digest
     }
 
-    /// Returns the findings, in the order of the text.
+    /// The findings, in the order of the text.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Returns whether the document may become a version.
+    /// Whether the document may become a version.
     pub fn is_valid(&self) -> bool {
         self.digest.is_some()
             && self.findings.iter().all(|finding| finding.severity != Severity::Error)
@@ -74,7 +77,7 @@ impl Catalog for Tools<'_> {
     }
 }
 
-/// Returns a document with what is to be said of it, judged against these tools. It takes its
+/// A document with what is to be said of it, judged against these tools. It takes its
 /// time: up to two seconds for a large document.
 pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
     let (digest, findings) = match policy::parse(&document) {
@@ -82,19 +85,27 @@ pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
             let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
             (Some(Policy::from(parsed).digest()), findings)
         }
-        Err(Invalid { findings }) => (None, findings),
+        Err(DocumentError { findings }) => (None, findings),
     };
     Linted { document, digest, findings }
 }
 
-/// Returns what the second document decides differently from the first, judged against these
+/// What the second document decides differently from the first, judged against these
 /// tools. It takes its time.
 pub fn diff(before: &str, after: &str, tools: &[KnownTool]) -> Result<Diff, PolicyError> {
     let compile = |document| Policy::compile(document).map_err(PolicyError::Invalid);
     Ok(policy::diff(&compile(before)?, &compile(after)?, &Tools(tools)))
 }
 
-impl InOrg<'_> {
+impl OrgView<'_> {
+    /// A policy version of the org.
+    pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
+        let found = self.admin.parts.store.policy_version(self.org, id).await?;
+        found.ok_or_else(|| ActError::NotFound("policy version").into())
+    }
+}
+
+impl OrgChange<'_> {
     /// Makes a version of a policy from a document that can decide and has no error.
     pub async fn create_policy_version(
         &self,
@@ -102,7 +113,7 @@ impl InOrg<'_> {
     ) -> Result<Changed<PolicyVersion>, PolicyError> {
         let note = new.note.as_deref().map(input::note).transpose()?;
         let Some(digest) = new.document.digest.filter(|_| new.document.is_valid()) else {
-            return Err(PolicyError::Invalid(Invalid { findings: new.document.findings }));
+            return Err(PolicyError::Invalid(DocumentError { findings: new.document.findings }));
         };
         let (parent, number) = self.next_number(new.policy).await?;
         let mut version = PolicyVersion {
@@ -122,10 +133,10 @@ impl InOrg<'_> {
         for _ in 1..NUMBERINGS {
             match self.add_version(version.clone()).await {
                 // The store's unique key refused the number, if somebody else has it by now.
-                Err(ChangeError::Ledger(LedgerError::Fault)) => {
+                Err(ActError::Ledger(LedgerError::Fault)) => {
                     let (parent, next) = self.next_number(new.policy).await?;
                     if next == version.number {
-                        return Err(ChangeError::from(LedgerError::Fault).into());
+                        return Err(ActError::from(LedgerError::Fault).into());
                     }
                     if new.expected_parent.is_not(&parent) {
                         return Err(ANOTHER_PARENT.into());
@@ -138,13 +149,7 @@ impl InOrg<'_> {
         Ok(self.add_version(version).await?)
     }
 
-    /// Returns a policy version of the org.
-    pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
-        let found = self.admin.parts.store.policy_version(self.org, id).await?;
-        found.ok_or_else(|| ChangeError::NotFound("policy version").into())
-    }
-
-    /// Returns the latest version and the number that comes after it.
+    /// The latest version and the number that comes after it.
     async fn next_number(
         &self,
         policy: PolicyId,
@@ -157,15 +162,37 @@ impl InOrg<'_> {
     async fn add_version(
         &self,
         version: PolicyVersion,
-    ) -> Result<Changed<PolicyVersion>, ChangeError> {
+    ) -> Result<Changed<PolicyVersion>, ActError> {
         let made = self.turn(Needs::default(), None, move |at, record| {
             live(at, version.policy)?;
             let version = PolicyVersion { created_at: at.now(), ..version.clone() };
-            Ok(record.policy_version(version))
+            Ok(version_made(record, version))
         });
         made.await
     }
 }
 
-const ANOTHER_PARENT: ChangeError =
-    ChangeError::Conflict("the latest version of the policy is another one by now");
+const ANOTHER_PARENT: ActError =
+    ActError::Conflict("the latest version of the policy is another one by now");
+
+/// Adds a new version of a policy.
+pub(crate) fn version_made(
+    record: &mut Record<'_>,
+    version: PolicyVersion,
+) -> Changed<PolicyVersion> {
+    let PolicyVersion { id, policy, number, digest, created_at, .. } = version;
+    let deed = record.seal(Fact {
+        event: EventType::PolicyVersionCreated,
+        subject: Subject::policy_version(id),
+        before: None,
+        // The document is kept for ever in its own row; its digest is enough here.
+        after: Some(json!({
+            "id": id, "policy": policy, "number": number, "digest": digest,
+            "note": version.note, "author": version.author, "created_at": created_at,
+        })),
+        data: vec![("policy", json!(policy)), ("number", json!(number)), ("digest", json!(digest))],
+        object: thin(policy, json!(id), Value::Null),
+    });
+    record.write(version.clone());
+    Changed { object: version, deed }
+}

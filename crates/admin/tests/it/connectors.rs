@@ -1,7 +1,9 @@
 //! Making, changing and switching connectors.
 
+use act::ActError;
 use admin::{
-    AccountStore, ChangeError, ConnectorError, Credential, NewConnector, Unfit, open_credential,
+    AccountStore, ChangeError, ConnectorError, Credential, NewConnector, UnfitError,
+    open_credential,
 };
 use crypto::Secret;
 use ledger::record::ConnectorStatus;
@@ -48,7 +50,7 @@ async fn reserved_taken_and_malformed_names_are_refused() {
         let refused = operator.create_connector(NewConnector { name: name.into(), ..shop() }).await;
         let bad = matches!(
             refused,
-            Err(ConnectorError::Change(ChangeError::BadInput { param: "name", .. }))
+            Err(ConnectorError::Change(ChangeError::Act(ActError::BadInput { param: "name", .. })))
         );
         assert!(bad, "{name}");
     }
@@ -72,10 +74,10 @@ async fn what_the_adapter_refuses_is_not_made() {
         Err(ConnectorError::Unfit(unfit)) => unfit,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(unfit(unknown).await, Unfit::UnknownKind(kind) if kind == "oracle"));
-    assert!(matches!(unfit(no_word).await, Unfit::UnknownKind(_)));
-    assert!(matches!(unfit(hostless).await, Unfit::Config(findings) if findings.len() == 1));
-    assert!(matches!(unfit(wrong).await, Unfit::Unreachable(_)));
+    assert!(matches!(unfit(unknown).await, UnfitError::UnknownKind(kind) if kind == "oracle"));
+    assert!(matches!(unfit(no_word).await, UnfitError::UnknownKind(_)));
+    assert!(matches!(unfit(hostless).await, UnfitError::Config(findings) if findings.len() == 1));
+    assert!(matches!(unfit(wrong).await, UnfitError::Unreachable(_)));
     assert_eq!(world.sealed(founded.org.id).len(), 6);
 }
 
@@ -90,7 +92,7 @@ async fn a_credential_is_replaced_as_a_whole_and_makes_a_new_revision() {
     assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
     assert_eq!(world.last_body(&founded)["admin"]["event"], "connector.credential_set");
     let refused = operator.set_credential(made.id, password("wrong")).await;
-    assert!(matches!(refused, Err(ConnectorError::Unfit(Unfit::Unreachable(_)))));
+    assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Unreachable(_)))));
     let stored = world.store.connector(founded.org.id, made.id).await.unwrap();
     assert_eq!(stored, Some(set));
 }
@@ -105,7 +107,7 @@ async fn a_new_config_is_checked_and_makes_a_new_revision() {
     let updated = operator.update_connector(made.id, config.clone()).await.unwrap().object;
     assert_eq!((updated.revision, updated.config), (2, config));
     let refused = operator.update_connector(made.id, json!({})).await;
-    assert!(matches!(refused, Err(ConnectorError::Unfit(Unfit::Config(_)))));
+    assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Config(_)))));
 }
 
 #[tokio::test]
@@ -120,7 +122,10 @@ async fn of_two_changes_that_were_checked_together_one_is_a_conflict() {
     );
     assert!(one.is_ok() != two.is_ok());
     let lost = one.err().or(two.err()).unwrap();
-    assert!(matches!(lost, ConnectorError::Change(ChangeError::Conflict(_))), "{lost:?}");
+    assert!(
+        matches!(lost, ConnectorError::Change(ChangeError::Act(ActError::Conflict(_)))),
+        "{lost:?}"
+    );
 }
 
 #[tokio::test]
@@ -132,7 +137,7 @@ async fn a_connector_is_disabled_and_enabled_with_a_reason() {
     let disabled = operator.disable_connector(made.id, "maintenance").await.unwrap().object;
     assert_eq!((disabled.status, disabled.revision), (ConnectorStatus::Disabled, 1));
     let again = operator.disable_connector(made.id, "maintenance").await;
-    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Conflict(_)))));
+    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Act(ActError::Conflict(_))))));
     let enabled = operator.enable_connector(made.id, "done").await.unwrap().object;
     assert_eq!(enabled, made);
     let sealed = world.sealed(founded.org.id);
@@ -150,6 +155,9 @@ async fn another_orgs_connector_is_not_there() {
         operator.update_connector(made.id, json!({ "host": "x" })).await,
         operator.disable_connector(made.id, "why").await,
     ] {
-        assert!(matches!(refused, Err(ConnectorError::Change(ChangeError::NotFound(_)))));
+        assert!(matches!(
+            refused,
+            Err(ConnectorError::Change(ChangeError::Act(ActError::NotFound(_))))
+        ));
     }
 }

@@ -1,15 +1,16 @@
 //! Making, presenting and revoking API keys.
 
+use act::{ActError, By};
 use admin::{
-    AccountStore, AuthenticateError, By, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText,
-    NewKey, ShownKey,
+    AccountStore, AuthenticateError, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText, NewKey,
+    ShownKey,
 };
 use std::time::Duration;
 
 use model::{Clock, Scope};
 use serde_json::json;
 
-use crate::world::{World, agent, agent_key, org_key};
+use crate::world::{Actor, World, agent, agent_key, org_key};
 
 async fn is_refused(world: &World, text: &str) -> bool {
     matches!(world.admin.authenticate(text).await, Err(AuthenticateError::Unauthenticated))
@@ -90,11 +91,11 @@ async fn a_revoked_key_opens_nothing_at_once_here_and_a_second_later_elsewhere()
     assert_eq!(world.last_body(&founded)["admin"]["event"], "api_key.revoked");
     assert!(is_refused(&world, shown(&key)).await);
     assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
-    world.clock.forward(CACHED_FOR);
+    world.clock.pass(CACHED_FOR);
     assert!(is_refused(&elsewhere, shown(&key)).await);
 
     let again = world.operator(&founded).revoke_key(key.key.object.id).await;
-    assert!(matches!(again, Err(ChangeError::Conflict(_))));
+    assert!(matches!(again, Err(ChangeError::Act(ActError::Conflict(_)))));
 }
 
 #[tokio::test]
@@ -105,7 +106,7 @@ async fn a_key_ends_when_it_says_even_while_it_is_remembered() {
     let short = NewKey { expires_at: Some(world.clock.now() + span), ..org_key() };
     let key = world.operator(&founded).create_org_key(short).await.unwrap();
     assert!(world.admin.authenticate(shown(&key)).await.is_ok());
-    world.clock.forward(span);
+    world.clock.pass(span);
     assert!(is_refused(&world, shown(&key)).await);
 }
 
@@ -127,7 +128,7 @@ async fn an_org_key_changes_its_org_until_it_is_revoked() {
     let world = World::new();
     let founded = world.org().await;
     let key = world.operator(&founded).create_org_key(org_key()).await.unwrap().key.object;
-    let by_key = world.admin.in_org(founded.org.id, By::OrgKey(key.id));
+    let by_key = world.admin.change(&Actor(founded.org.id, By::OrgKey(key.id)));
     by_key.create_agent(agent("first")).await.unwrap();
     let actor = json!({ "type": "api_key", "id": key.id });
     assert_eq!(world.last_body(&founded)["actor"], actor);
@@ -135,7 +136,7 @@ async fn an_org_key_changes_its_org_until_it_is_revoked() {
     let elsewhere = world.second_instance();
     elsewhere.operator(&founded).revoke_key(key.id).await.unwrap();
     let refused = by_key.create_agent(agent("second")).await;
-    assert!(matches!(refused, Err(ChangeError::NotAllowed)), "{refused:?}");
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
 }
 
 #[tokio::test]
@@ -148,11 +149,12 @@ async fn an_agent_key_and_another_orgs_key_change_nothing() {
     let foreign = world.operator(&theirs).create_org_key(org_key()).await.unwrap();
     let sealed = world.sealed(ours.org.id);
     for key in [agents.key.object.id, foreign.key.object.id] {
-        let refused = world.admin.in_org(ours.org.id, By::OrgKey(key)).stop_org("why").await;
-        assert!(matches!(refused, Err(ChangeError::NotAllowed)), "{refused:?}");
+        let refused =
+            world.admin.change(&Actor(ours.org.id, By::OrgKey(key))).stop_org("why").await;
+        assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
     }
     let foreign = operator.revoke_key(foreign.key.object.id).await;
-    assert!(matches!(foreign, Err(ChangeError::NotFound("API key"))));
+    assert!(matches!(foreign, Err(ChangeError::Act(ActError::NotFound("API key")))));
     assert_eq!(world.sealed(ours.org.id), sealed);
 }
 
@@ -161,7 +163,7 @@ async fn no_key_makes_or_revokes_org_keys() {
     let world = World::new();
     let founded = world.org().await;
     let key = world.operator(&founded).create_org_key(org_key()).await.unwrap().key.object;
-    let by_key = world.admin.in_org(founded.org.id, By::OrgKey(key.id));
+    let by_key = world.admin.change(&Actor(founded.org.id, By::OrgKey(key.id)));
     assert!(matches!(by_key.create_org_key(org_key()).await, Err(ChangeError::PersonRequired)));
     assert!(matches!(by_key.revoke_key(key.id).await, Err(ChangeError::PersonRequired)));
     let agent = by_key.create_agent(agent("support")).await.unwrap().object;
@@ -175,5 +177,5 @@ async fn a_key_of_an_agent_that_is_not_there_is_not_made() {
     let founded = world.org().await;
     let nobody = "agt_00000000000000000000000001".parse().unwrap();
     let refused = world.operator(&founded).create_agent_key(nobody, agent_key()).await;
-    assert!(matches!(refused, Err(ChangeError::NotFound("agent"))));
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("agent")))));
 }

@@ -1,7 +1,8 @@
 //! Making policies and their versions, and activating one.
 
+use act::ActError;
 use admin::{
-    Activation, ChangeError, Expected, Founded, InOrg, NewPolicy, NewVersion, PolicyError, lint,
+    Activation, ChangeError, Expected, Founded, NewPolicy, NewVersion, OrgChange, PolicyError, lint,
 };
 use ledger::{
     Entry, Needs, Request, Snapshot,
@@ -34,8 +35,8 @@ async fn enforced(world: &World, org: &Founded) -> Option<PolicyVersionId> {
     world.ledger.enter(org.org.id, Enforced).await.unwrap()
 }
 
-async fn enforce(operator: &InOrg<'_>, version: &PolicyVersion) -> Activation {
-    let untested = operator.untested(version.policy, version.id).await.unwrap();
+async fn enforce(operator: &OrgChange<'_>, version: &PolicyVersion) -> Activation {
+    let untested = operator.view().untested(version.policy, version.id).await.unwrap();
     Activation {
         version: untested.pass().unwrap(),
         mode: PolicyMode::Enforce,
@@ -72,7 +73,7 @@ async fn an_activated_version_decides_from_then_on() {
     assert_eq!(admin["data"]["previous"], json!(founded.version.id));
     assert_eq!(admin["data"]["digest"], json!(version.digest));
     let again = operator.activate_policy(enforce(&operator, &version).await).await;
-    assert!(matches!(again, Err(PolicyError::Change(ChangeError::Conflict(_)))));
+    assert!(matches!(again, Err(PolicyError::Change(ChangeError::Act(ActError::Conflict(_))))));
 }
 
 #[tokio::test]
@@ -123,11 +124,20 @@ async fn what_is_not_there_or_not_ours_cannot_be_used() {
     let (ours, theirs) = (world.org().await, world.org().await);
     let operator = world.operator(&ours);
     let foreign = operator.create_policy_version(of(theirs.policy.id, DENY_ALL)).await;
-    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
-    let foreign = operator.untested(theirs.policy.id, theirs.version.id).await;
-    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
-    let foreign = operator.untested(ours.policy.id, theirs.version.id).await;
-    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy version")))));
+    assert!(matches!(
+        foreign,
+        Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy"))))
+    ));
+    let foreign = operator.view().untested(theirs.policy.id, theirs.version.id).await;
+    assert!(matches!(
+        foreign,
+        Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy"))))
+    ));
+    let foreign = operator.view().untested(ours.policy.id, theirs.version.id).await;
+    assert!(matches!(
+        foreign,
+        Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy version"))))
+    ));
 }
 
 #[tokio::test]

@@ -1,69 +1,55 @@
 //! The access rules, one constant each; nothing else makes a caller.
 
-use model::Scope;
+use act::By;
+use model::{OrgId, Scope};
+use web::ApiError;
 
 use super::{
-    Access, Admin, Admit, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Person, Principal,
-    Reader, Viewer,
+    Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Principal, Reader, Viewer,
 };
-use crate::{catalogue::Code, error::ApiError};
 
 /// Admits everybody and looks at no credential.
-pub const PUBLIC: Access<Anyone> =
-    Access { name: "PUBLIC", who: "anybody", admit: Admit::Anyone(|| Anyone) };
+pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);
 
 /// Admits agents that may send actions.
-pub const AGENT_EXECUTE: Access<AgentCaller> = Access {
-    name: "AGENT_EXECUTE",
-    who: "agent key with `actions:execute`",
-    admit: Admit::Holder(|holder| agent(holder, Scope::ActionsExecute).map(AgentCaller)),
-};
+pub const AGENT_EXECUTE: Access<AgentCaller> =
+    Access::holder("AGENT_EXECUTE", "agent key with `actions:execute`", |holder| {
+        agent(holder, Scope::ActionsExecute).map(AgentCaller)
+    });
 
 /// Admits agents to their own actions and org keys to all.
-pub const ACTION_READERS: Access<Reader> = Access {
-    name: "ACTION_READERS",
-    who: "agent key with `actions:read` (its own actions), org admin key, or a session (viewer)",
-    admit: Admit::Holder(reader),
-};
+pub const ACTION_READERS: Access<Reader> = Access::holder(
+    "ACTION_READERS",
+    "agent key with `actions:read` (its own actions) or org admin key",
+    reader,
+);
 
 /// Admits the same callers as [`ACTION_READERS`] to the live stream.
-pub const STREAM_READERS: Access<Reader> = Access {
-    name: "STREAM_READERS",
-    who: "agent key with `actions:read` (its own events), org admin key, or a session (viewer)",
-    admit: Admit::Holder(reader),
-};
+pub const STREAM_READERS: Access<Reader> = Access::holder(
+    "STREAM_READERS",
+    "agent key with `actions:read` (its own events) or org admin key",
+    reader,
+);
 
 /// Admits the acting agent, admins and org keys to cancel.
-pub const CANCELLERS: Access<Canceller> = Access {
-    name: "CANCELLERS",
-    who: "agent key with `actions:execute` (its own actions), org admin key, or a session (admin)",
-    admit: Admit::Holder(|holder| match holder {
+pub const CANCELLERS: Access<Canceller> = Access::holder(
+    "CANCELLERS",
+    "agent key with `actions:execute` (its own actions) or org admin key",
+    |holder| match holder {
         Principal::Org(key) => Ok(Canceller::Org(key)),
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
-    }),
-};
+    },
+);
 
 /// Admits those who may read the org's settings.
-pub const VIEWERS: Access<Viewer> = Access {
-    name: "VIEWERS",
-    who: "session (viewer) or org admin key",
-    admit: Admit::Holder(|holder| org(holder).map(Viewer)),
-};
+pub const VIEWERS: Access<Viewer> = Access::holder("VIEWERS", "org admin key", |holder| {
+    org(holder).map(|(org, by)| Viewer { org, by })
+});
 
 /// Admits those who may change the org's settings.
-pub const ADMINS: Access<Admin> = Access {
-    name: "ADMINS",
-    who: "session (admin) or org admin key",
-    admit: Admit::Holder(|holder| org(holder).map(Admin)),
-};
-
-/// Admits owners in person.
-pub const OWNERS: Access<Person> =
-    Access { name: "OWNERS", who: "session (owner)", admit: Admit::Holder(person) };
-
-/// Admits people in person.
-pub const SIGNED_IN: Access<Person> =
-    Access { name: "SIGNED_IN", who: "session", admit: Admit::Holder(person) };
+pub const ADMINS: Access<Admin> = Access::holder("ADMINS", "org admin key", |holder| {
+    org(holder).map(|(org, by)| Admin { org, by })
+});
 
 fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
@@ -72,9 +58,9 @@ fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     }
 }
 
-fn org(holder: Principal) -> Result<OrgKey, ApiError> {
+fn org(holder: Principal) -> Result<(OrgId, By), ApiError> {
     match holder {
-        Principal::Org(key) => Ok(key),
+        Principal::Org(OrgKey { org, key }) => Ok((org, By::OrgKey(key))),
         Principal::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
     }
 }
@@ -84,8 +70,4 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
         Principal::Org(key) => Ok(Reader::Org(key)),
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
     }
-}
-
-fn person(_: Principal) -> Result<Person, ApiError> {
-    Err(ApiError::new(Code::PersonRequired, "no key can take a signed-in person's place here"))
 }

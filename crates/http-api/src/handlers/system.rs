@@ -4,34 +4,42 @@ use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
 use serde_json::json;
-
-use crate::{
-    access::Anyone,
-    app::App,
-    call::Call,
+use web::{
+    API_VERSION, API_VERSIONS, ApiError, Call, Reply,
     catalogue::{self, Code},
-    description,
-    error::ApiError,
-    reply::Reply,
-    router::{API_VERSION, API_VERSIONS},
+    unless_known,
 };
 
 pub(crate) use super::{health::health, key_set::keys};
+use crate::{
+    access::Anyone,
+    app::App,
+    description::{self, Made, Published},
+};
 
 /// `GET /v1/version`
 pub(crate) async fn version(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
-    Reply::ok(&json!({
+    Ok(Reply::ok(&json!({
         "object": "version",
         "build": app.build.version,
         "commit": app.build.commit,
         "api_versions": API_VERSIONS,
         "default_api_version": API_VERSION,
-    }))
+    })))
 }
 
 /// `GET /api/openapi.yaml`
-pub(crate) async fn description(_: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
-    Ok(Reply::bytes(StatusCode::OK, "application/yaml", description::TEXT))
+pub(crate) async fn description(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
+    published(&call, &description::YAML, "application/yaml")
+}
+
+/// `GET /api/openapi.json`
+pub(crate) async fn description_json(
+    _: Arc<App>,
+    _: Anyone,
+    call: Call,
+) -> Result<Reply, ApiError> {
+    published(&call, &description::JSON, "application/json")
 }
 
 /// `GET /docs/errors/{code}`
@@ -42,4 +50,16 @@ pub(crate) async fn error_page(_: Arc<App>, _: Anyone, call: Call) -> Result<Rep
     Ok(Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", catalogue::page(code))
         .with(CONTENT_SECURITY_POLICY, policy)
         .with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")))
+}
+
+fn published(
+    call: &Call,
+    made: &Made<Published>,
+    media_type: &'static str,
+) -> Result<Reply, ApiError> {
+    let Published { body, etag } = made.as_ref().map_err(|error| {
+        tracing::error!(%error, "could not show the description of this interface");
+        ApiError::internal()
+    })?;
+    Ok(unless_known(call, etag.clone(), Reply::bytes(StatusCode::OK, media_type, body.clone())))
 }

@@ -1,17 +1,13 @@
 //! Deeds in lists, what a list of them is asked for, and what a check of one came to.
 
-use deed::verify::{CheckStatus, Report, Verdict};
+use deed::verify::{CheckStatus, Report, Verified};
 use model::{ActionId, AgentId, Digest, Timestamp};
 use records::{CallFilter, DeedFilter, DeedRow, Growth, Subject};
 use serde::Serialize;
 use serde_json::{Value, json};
+use web::{ApiError, Param, Query};
 
 use super::filter::{Moment, tool};
-use crate::{
-    error::ApiError,
-    query::{Param, Query},
-};
-
 /// The parameters of the list of deeds.
 pub(crate) const DEEDS: &[Param] = &[
     Param::One("kind"),
@@ -96,7 +92,9 @@ impl DeedView {
 }
 
 /// Returns what a check of a deed or a file of evidence came to.
-pub(crate) fn verification(report: &Report) -> Value {
+pub(crate) fn verification(found: Result<Verified, Box<Report>>) -> Value {
+    let valid = found.is_ok();
+    let report = found.map_or_else(|report| *report, Verified::into_report);
     let checks: Vec<Value> = report
         .checks
         .iter()
@@ -111,7 +109,7 @@ pub(crate) fn verification(report: &Report) -> Value {
         .collect();
     json!({
         "object": "verification",
-        "valid": report.verdict == Verdict::Valid,
+        "valid": valid,
         "verdict": report.verdict,
         "grade": report.grade,
         "checks": checks,

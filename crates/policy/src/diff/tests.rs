@@ -5,10 +5,13 @@ use model::DecisionOutcome;
 
 use super::{Certainty, ChangeKind, Diff, diff};
 use crate::{
-    Policy, STARTER, Sample, decide,
-    lint::Unknown,
-    prove::random::{Dice, calls, rule},
-    tests::policy,
+    Policy, STARTER, Sample,
+    catalog::Unknown,
+    decide,
+    tests::{
+        policy,
+        random::{Dice, calls, rule},
+    },
 };
 
 fn show(diff: &Diff) -> String {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use super::{Report, reach, schema};
 use crate::{
-    document::within,
+    catalog::KnownTool,
+    document::place::within,
     error::{Code, Severity},
     expr,
     glob::Glob,
-    lint::KnownTool,
     prove::{Answer, Goal, Judgement, Prover, Want},
     sample::Sample,
 };

@@ -6,7 +6,7 @@ use super::{
     split::{Goal, Step, Way, ways},
     witness,
 };
-use crate::{document::Rule, lint::KnownTool, sample::Sample};
+use crate::{catalog::KnownTool, document::Rule, sample::Sample};
 
 /// The most cubes that one question may look at.
 const MAX_CUBES: usize = 4_096;

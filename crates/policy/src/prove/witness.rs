@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     call::Agent,
+    catalog::KnownTool,
     expr::{Expr, Fact, Kind, Machine, Scope, Sort, Value},
-    lint::KnownTool,
     sample::Sample,
 };
 

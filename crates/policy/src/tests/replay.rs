@@ -9,9 +9,8 @@ use super::{BUDGETS, agent, at, policy};
 use crate::{
     Coverage, NotReplayable, Policy, Record, Recorded, ReplayAnswer, Sample,
     counters::Counters,
-    decide,
-    prove::random::{Dice, calls},
-    replay,
+    decide, replay,
+    tests::random::{Dice, calls},
 };
 
 /// Decides the calls one after the other, as the Gate does, and writes down what came of them; every

@@ -2,7 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use admin::{Changed, RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError, SealKeyStore};
+use act::Changed;
+use admin::{RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError, SealKeyStore};
 use crypto::SystemEntropy;
 use deed::{KeySet, SealKey, SealKeys, Standing, Thumbprint};
 use model::{Clock, Timestamp};
@@ -122,7 +123,7 @@ fn failure(error: &SealKeyError) -> Failure {
         | SealKeyError::Ended(_)
         | SealKeyError::Last(_)
         | SealKeyError::TooSoon { .. } => Failure::usage(sentence),
-        SealKeyError::BadSet(_) | SealKeyError::Store(_) | SealKeyError::NotTold(_) => {
+        SealKeyError::BadSet(_) | SealKeyError::Store(_) | SealKeyError::NotSealed(_) => {
             Failure::internal(sentence)
         }
     }

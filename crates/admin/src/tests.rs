@@ -1,0 +1,241 @@
+//! Checks that what is said of a change can be sealed, opens, and holds no secret.
+
+use std::collections::BTreeMap;
+
+use act::{By, Reason, Record};
+use crypto::Secret;
+use deed::{ChainHead, Content, KeySet, LogOrigin, SealKey, SealKeys, Sealer};
+use ledger::{
+    Entry,
+    record::{
+        ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyMode,
+        PolicyTests, PolicyVersion, RETENTION_DAYS,
+    },
+};
+use model::{
+    AgentId, ConnectorId, Entropy, EventType, IntentMode, KeyId, LogId, Mint, OrgId, PolicyId,
+    PolicyVersionId, Scope, Timestamp,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::{
+    agent, connector,
+    key::{self, KeyEvent},
+    org,
+    policy::{activation, manage, suites, versions},
+    seal_key,
+};
+
+const SECRETS: [&str; 4] = ["the-mac", "the-ciphertext", "the-document", "the-suite"];
+const ID: Uuid = Uuid::nil();
+
+struct Counting;
+
+impl Entropy for Counting {
+    fn fill(&self, buffer: &mut [u8]) {
+        (1..).zip(buffer).for_each(|(n, byte)| *byte = n);
+    }
+}
+
+fn org() -> Org {
+    Org {
+        id: OrgId::from_uuid(ID),
+        name: "Acme".into(),
+        time_zone: "UTC".into(),
+        pro: true,
+        stop: None,
+        retention_days: RETENTION_DAYS,
+        pruned_to: 0,
+        created_at: Timestamp::EPOCH,
+    }
+}
+
+fn agent() -> Agent {
+    Agent {
+        id: AgentId::from_uuid(ID),
+        org: OrgId::from_uuid(ID),
+        name: "support".into(),
+        labels: BTreeMap::from([("team".to_owned(), "care".to_owned())]),
+        intent_mode: IntentMode::Off,
+        system: false,
+        stop: None,
+        suspension: None,
+        archived_at: None,
+        created_at: Timestamp::EPOCH,
+    }
+}
+
+fn key(holder: Holder) -> ApiKey {
+    ApiKey {
+        id: KeyId::from_uuid(ID),
+        org: OrgId::from_uuid(ID),
+        holder,
+        name: "first".into(),
+        scopes: vec![Scope::ActionsExecute],
+        livemode: true,
+        mac: "the-mac".into(),
+        hint: "abcd".into(),
+        created_at: Timestamp::EPOCH,
+        expires_at: None,
+        revoked_at: None,
+    }
+}
+
+fn connector() -> Connector {
+    Connector {
+        id: ConnectorId::from_uuid(ID),
+        org: OrgId::from_uuid(ID),
+        name: "shop".parse().unwrap(),
+        kind: "postgres".into(),
+        test: false,
+        status: ConnectorStatus::Enabled,
+        config: json!({ "port": 5432, "timeout_s": 1.5 }),
+        credential: BTreeMap::from([("conn_password".to_owned(), "the-ciphertext".to_owned())]),
+        revision: 3,
+        created_at: Timestamp::EPOCH,
+    }
+}
+
+fn everything(record: &mut Record<'_>) {
+    let digest = crypto::sha256("document");
+    let (policy, version) = (PolicyId::from_uuid(ID), PolicyVersionId::from_uuid(ID));
+    record.seal(org::fact(EventType::LogStarted, org().id));
+    org::changed(record, EventType::OrgStopped, Some(&org()), org());
+    agent::changed(record, EventType::AgentStopped, Some(&agent()), agent());
+    for holder in [Holder::Org, Holder::Agent(AgentId::from_uuid(ID))] {
+        key::changed(record, KeyEvent::Created, None, key(holder));
+        key::changed(record, KeyEvent::Revoked, Some(&key(holder)), key(holder));
+    }
+    let (created_at, org) = (Timestamp::EPOCH, OrgId::from_uuid(ID));
+    let house = Policy {
+        id: policy,
+        org,
+        name: "starter".into(),
+        description: String::new(),
+        revision: 1,
+        created_at,
+        archived_at: None,
+    };
+    manage::changed(record, EventType::PolicyUpdated, Some(&house), house.clone());
+    let suite = "the-suite".to_owned();
+    let tests = PolicyTests { policy, suite, cases: 1, revision: 2, updated_at: created_at };
+    suites::tests_put(record, house, tests);
+    versions::version_made(
+        record,
+        PolicyVersion {
+            id: version,
+            org,
+            policy,
+            number: 1,
+            document: "the-document".into(),
+            digest,
+            note: None,
+            author: None,
+            created_at,
+        },
+    );
+    let active = ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest };
+    activation::activated(record, 1, Some(&active), active);
+    activation::shadow_ended(record, 2, &active);
+    connector::changed(record, EventType::ConnectorCredentialSet, Some(&connector()), connector());
+    seal_key::changed(
+        record,
+        EventType::SealKeyRegistered,
+        sealer().registered().keys().first().unwrap(),
+    );
+}
+
+fn recorded() -> Entry {
+    let mint = Mint::new(Timestamp::EPOCH, &Counting);
+    let reason = Reason::parse("it ran wild").unwrap();
+    let mut record = Record::new(By::OrgKey(KeyId::from_uuid(ID)), Some(reason), &mint);
+    everything(&mut record);
+    record.into_entry()
+}
+
+fn sealer() -> Sealer {
+    let pem: Secret<String> = SealKeys::generate_pem(&crypto::SystemEntropy::new());
+    let keys = SealKeys::from_pem(pem.expose()).unwrap();
+    let registered = keys
+        .keys()
+        .map(|(purpose, key)| SealKey::new(*key.public(), purpose, Timestamp::EPOCH))
+        .collect();
+    Sealer::new(keys, KeySet::new(registered).unwrap())
+}
+
+#[test]
+fn every_change_can_be_sealed() {
+    let origin = LogOrigin::new("localhost", LogId::from_uuid(ID)).unwrap();
+    let (sealer, mut head) = (sealer(), ChainHead::genesis(origin));
+    for deed in recorded().deeds {
+        sealer.seal(&mut head, deed.draft.clone(), org().id, Timestamp::EPOCH).unwrap();
+    }
+}
+
+#[test]
+fn every_commitment_is_opened_by_its_disclosure() {
+    for deed in recorded().deeds {
+        let Content::Admin(admin) = deed.draft.content else { panic!("no admin deed") };
+        let committed: Vec<_> =
+            [admin.before, admin.after, admin.reason].into_iter().flatten().collect();
+        let opened: Vec<_> = deed.disclosures.iter().map(deed::Disclosure::commitment).collect();
+        assert_eq!(committed, opened);
+        assert!(deed.disclosures.iter().any(|opened| opened.value() == r#""it ran wild""#));
+    }
+}
+
+#[test]
+fn no_secret_stands_in_a_deed_a_disclosure_or_an_event() {
+    let entry = recorded();
+    let deeds = entry.deeds.iter().map(|deed| format!("{:?}", deed.draft));
+    let disclosures =
+        entry.deeds.iter().flat_map(|deed| &deed.disclosures).map(|open| open.text().to_owned());
+    let events = entry.events.iter().map(|event| event.object.to_string());
+    for text in deeds.chain(disclosures).chain(events) {
+        assert!(!SECRETS.iter().any(|secret| text.contains(secret)), "{text}");
+    }
+}
+
+#[test]
+fn each_deed_has_its_event_of_the_same_name() {
+    let entry = recorded();
+    let named = entry.deeds.iter().map(|deed| match &deed.draft.content {
+        Content::Admin(admin) => admin.event.to_string(),
+        Content::Action(_) | Content::Amendment(_) => panic!("no admin deed"),
+    });
+    let told = entry.events.iter().map(|event| event.kind.to_string());
+    assert!(named.eq(told));
+}
+
+#[test]
+fn thin_objects_are_ids_and_words_only() {
+    let objects: Vec<_> =
+        recorded().events.into_iter().map(|event| event.object.to_string()).collect();
+    let zero = "0".repeat(26);
+    assert!(
+        objects.contains(&format!(r#"{{"id":"agt_{zero}","object":"agent","status":"active"}}"#))
+    );
+    assert!(
+        objects
+            .contains(&format!(r#"{{"id":"key_{zero}","object":"agent_key","status":"active"}}"#))
+    );
+    assert!(
+        objects.contains(&format!(r#"{{"id":"con_{zero}","name":"shop","object":"connector"}}"#))
+    );
+    assert!(objects.contains(&format!(
+        r#"{{"id":"pol_{zero}","mode":"enforce","object":"policy","version":"pv_{zero}"}}"#
+    )));
+}
+
+#[test]
+fn a_replaced_credential_is_told_by_its_fields() {
+    let entry = recorded();
+    let texts: Vec<_> = entry
+        .deeds
+        .iter()
+        .flat_map(|deed| &deed.disclosures)
+        .map(deed::Disclosure::value)
+        .collect();
+    assert!(texts.iter().any(|text| text.contains(r#""credential_fields":["conn_password"]"#)));
+}
