@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
 use serde_json::json;
-use web::{
-    API_VERSION, API_VERSIONS, ApiError, Call, Reply,
-    catalogue::{self, Code},
-    unless_known,
-};
+use web::{API_VERSION, API_VERSIONS, ApiError, Call, Reply, unless_known};
 
 pub(crate) use super::{health::health, key_set::keys};
 use crate::{
     access::Anyone,
     app::App,
+    catalogue,
     description::{self, Made, Published},
 };
 
@@ -45,7 +42,7 @@ pub(crate) async fn description_json(
 /// `GET /docs/errors/{code}`
 pub(crate) async fn error_page(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
     let word: String = call.param("code")?;
-    let code = Code::from_word(&word).ok_or_else(ApiError::not_found)?;
+    let code = catalogue::from_word(&word).ok_or_else(ApiError::not_found)?;
     let policy = HeaderValue::from_static(catalogue::content_security_policy());
     Ok(Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", catalogue::page(code))
         .with(CONTENT_SECURITY_POLICY, policy)

@@ -72,7 +72,7 @@ async fn the_description_is_served_as_json_too_and_not_again_to_who_has_it() {
 #[tokio::test]
 async fn every_error_leads_to_a_page() {
     let house = House::new().await;
-    for code in web::catalogue::Code::ALL {
+    for code in crate::catalogue::ALL {
         let answer = house.get(&format!("/docs/errors/{code}"), "").await;
         assert_eq!(answer.status, 200, "{code}");
         let policy = answer.headers["content-security-policy"].to_str().unwrap();
@@ -123,7 +123,7 @@ async fn routes_of_the_roadmap_are_unknown() {
 
 #[test]
 fn codes_of_the_roadmap_are_not_in_the_catalogue() {
-    for code in web::catalogue::Code::ALL {
+    for code in crate::catalogue::ALL {
         assert!(!ROADMAP.contains(&format!("| `{code}` |")), "{code} is raised already");
     }
 }

@@ -4,16 +4,15 @@
 use std::sync::LazyLock;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-
-use super::{Code, Entry};
+use web::{Code, CodeRow};
 
 const STYLE: &str = "body{font:1rem/1.6 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem}\
 code{font:.95em ui-monospace,monospace}h1{font-size:1.5rem}dt{font-weight:600;margin-top:1rem}dd{margin:0}\
 @media(prefers-color-scheme:dark){body{background:#14161a;color:#e8e8e8}}";
 
 /// Returns the HTML page of one code.
-pub fn page(code: Code) -> String {
-    let Entry { statuses, family, title, remedy, .. } = code.entry();
+pub(crate) fn page(code: Code) -> String {
+    let CodeRow { statuses, family, title, remedy, .. } = code.row();
     let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -30,7 +29,7 @@ pub fn page(code: Code) -> String {
 }
 
 /// Returns the policy that admits the page's own style, by its hash, and nothing else.
-pub fn content_security_policy() -> &'static str {
+pub(crate) fn content_security_policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
         let hash = STANDARD.encode(crypto::sha256(STYLE).as_bytes());
         format!(
