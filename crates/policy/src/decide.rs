@@ -59,11 +59,11 @@ pub struct ApprovalClause {
 ///
 /// An error in the condition of a reached rule ends the decision as a denial: stepping over the
 /// rule could step over a denial.
-pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
+pub fn decide(policy: &Policy, call: &Call) -> Decision {
     let document = &policy.document;
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
-    let candidates = policy.tools.candidates(document, call.call.tool);
+    let candidates = policy.tools.candidates(document, &call.tool);
     let matched = policy
         .tools
         .walk(document, (&candidates, &scope), |_, rule| rule.verdict(&mut machine))
@@ -95,11 +95,11 @@ pub(crate) enum First<'p> {
 }
 
 /// Returns what ends the walk over the rules for the call; budgets are not asked.
-pub(crate) fn first<'p>(policy: &'p Policy, call: &Call<'_>) -> First<'p> {
+pub(crate) fn first<'p>(policy: &'p Policy, call: &Call) -> First<'p> {
     let document = &policy.document;
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
-    let candidates = policy.tools.candidates(document, call.call.tool);
+    let candidates = policy.tools.candidates(document, &call.tool);
     let ended = policy.tools.walk(document, (&candidates, &scope), |place, rule| {
         rule.verdict(&mut machine).map(|verdict| (place, verdict.is_ok()))
     });
@@ -135,7 +135,7 @@ impl Rule {
     }
 
     /// Returns what the rule's condition comes to for the call, covered or not.
-    pub(crate) fn comes_to(&self, call: &Call<'_>) -> Want {
+    pub(crate) fn comes_to(&self, call: &Call) -> Want {
         let scope = Scope::new(call);
         let mut machine = Machine::new(&scope);
         match self.when.as_ref().map(|when| machine.holds(when.expr())) {

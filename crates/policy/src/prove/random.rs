@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{Sample, prove::witness::nobody};
+use crate::{Call, prove::witness::nobody};
 use model::{Mode, SideEffect, Timestamp};
 
 /// A small generator with a fixed seed, so that a failure is the same everywhere.
@@ -107,11 +107,11 @@ pub(crate) fn rule(dice: &mut Dice, number: usize) -> String {
 }
 
 /// Returns so many random calls.
-pub(crate) fn calls(dice: &mut Dice, count: usize) -> Vec<Sample> {
+pub(crate) fn calls(dice: &mut Dice, count: usize) -> Vec<Call> {
     (0..count).map(|_| call(dice)).collect()
 }
 
-fn call(dice: &mut Dice) -> Sample {
+fn call(dice: &mut Dice) -> Call {
     let mut agent = nobody().unwrap();
     (*dice.pick(&["ann", "eve"])).clone_into(&mut agent.name);
     if dice.roll(2) == 0 {
@@ -119,18 +119,18 @@ fn call(dice: &mut Dice) -> Sample {
         agent.labels.insert("team".to_owned(), (*team).to_owned());
     }
     let tool = *dice.pick(&[&"a.b", &"a.x", &"c.d", &"e.b"]);
-    let mut sample = Sample::new(tool, agent, Timestamp::EPOCH);
-    sample.mode = *dice.pick(&[&Mode::Gateway, &Mode::Proxy]);
-    sample.session = (dice.roll(2) == 0).then(|| "s".to_owned());
-    sample.side_effect = *dice.pick(&[&None, &Some(SideEffect::Read), &Some(SideEffect::Write)]);
+    let mut sample = Call::new(tool, agent, Timestamp::EPOCH);
+    sample.facts.mode = *dice.pick(&[&Mode::Gateway, &Mode::Proxy]);
+    sample.facts.session = (dice.roll(2) == 0).then(|| "s".to_owned());
+    sample.facts.side_effect =
+        *dice.pick(&[&None, &Some(SideEffect::Read), &Some(SideEffect::Write)]);
     let mut args = Map::new();
     for name in ["a", "b", "l", "f"] {
         if dice.roll(5) != 0 {
             args.insert(name.to_owned(), value(dice, name));
         }
     }
-    sample.args = Value::Object(args);
-    sample
+    sample.with_args(Value::Object(args))
 }
 
 fn value(dice: &mut Dice, name: &str) -> Value {
