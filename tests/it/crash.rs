@@ -25,30 +25,30 @@ struct Cell {
 #[rustfmt::skip]
 const CELLS: &[Cell] = &[
     // Nothing was recorded yet: the client's next try is the first.
-    Cell { point: "g1=kill",                          scene: Scene::Write,  end: End::Retried },
-    Cell { point: "t1=kill",                          scene: Scene::Write,  end: End::Retried },
-    Cell { point: "append.unsent=kill",               scene: Scene::Write,  end: End::Retried },
+    Cell { point: "gate.parsed=kill",             scene: Scene::Write,  end: End::Retried },
+    Cell { point: "turn.signed=kill",             scene: Scene::Write,  end: End::Retried },
+    Cell { point: "append.unsent=kill",           scene: Scene::Write,  end: End::Retried },
     // It was recorded that it begins, and it did not.
-    Cell { point: "append.unanswered=kill",           scene: Scene::Write,  end: End::Failed },
-    Cell { point: "g4=kill",                          scene: Scene::Write,  end: End::Failed },
-    Cell { point: "connector.before_commit=kill",     scene: Scene::Write,  end: End::Failed },
+    Cell { point: "append.unanswered=kill",       scene: Scene::Write,  end: End::Failed },
+    Cell { point: "gate.permitted=kill",          scene: Scene::Write,  end: End::Failed },
+    Cell { point: "connector.before_commit=kill", scene: Scene::Write,  end: End::Failed },
     // It ran, and that was not recorded.
-    Cell { point: "connector.committed=kill",         scene: Scene::Write,  end: End::Settled },
-    Cell { point: "g6=kill",                          scene: Scene::Write,  end: End::Settled },
-    Cell { point: "g8=kill",                          scene: Scene::Write,  end: End::Settled },
-    Cell { point: "t1=2*kill",                        scene: Scene::Write,  end: End::Settled },
-    Cell { point: "append.unsent=2*kill",             scene: Scene::Write,  end: End::Settled },
+    Cell { point: "connector.committed=kill",     scene: Scene::Write,  end: End::Settled },
+    Cell { point: "gate.answered=kill",           scene: Scene::Write,  end: End::Settled },
+    Cell { point: "gate.witnessed=kill",          scene: Scene::Write,  end: End::Settled },
+    Cell { point: "turn.signed=2*kill",           scene: Scene::Write,  end: End::Settled },
+    Cell { point: "append.unsent=2*kill",         scene: Scene::Write,  end: End::Settled },
     // It was sealed, and nobody was told.
-    Cell { point: "append.unanswered=2*kill",         scene: Scene::Write,  end: End::Sealed },
-    Cell { point: "g14=kill",                         scene: Scene::Write,  end: End::Sealed },
+    Cell { point: "append.unanswered=2*kill",     scene: Scene::Write,  end: End::Sealed },
+    Cell { point: "gate.sealed=kill",             scene: Scene::Write,  end: End::Sealed },
     // An edge's call: authorised unheard, and its report before, in and behind the record.
-    Cell { point: "append.unanswered=kill",           scene: Scene::Edge,   end: End::Sealed },
-    Cell { point: "p2=kill",                          scene: Scene::Edge,   end: End::Sealed },
-    Cell { point: "append.unsent=2*kill",             scene: Scene::Edge,   end: End::Sealed },
-    Cell { point: "append.unanswered=2*kill",         scene: Scene::Edge,   end: End::Sealed },
+    Cell { point: "append.unanswered=kill",       scene: Scene::Edge,   end: End::Sealed },
+    Cell { point: "edge.report_parsed=kill",      scene: Scene::Edge,   end: End::Sealed },
+    Cell { point: "append.unsent=2*kill",         scene: Scene::Edge,   end: End::Sealed },
+    Cell { point: "append.unanswered=2*kill",     scene: Scene::Edge,   end: End::Sealed },
     // The deadline of a report passes, and the sweep that ends it dies.
-    Cell { point: "p4=kill",                          scene: Scene::Lapse,  end: End::Lost },
-    Cell { point: "append.unsent=2*kill",             scene: Scene::Lapse,  end: End::Lost },
+    Cell { point: "edge.report_overdue=kill",     scene: Scene::Lapse,  end: End::Lost },
+    Cell { point: "append.unsent=2*kill",         scene: Scene::Lapse,  end: End::Lost },
 ];
 
 #[tokio::test]

@@ -9,19 +9,19 @@ use crate::storm::{Fault, Point, Storm, Way, nothing_was_found_or_missed, rage, 
 
 #[rustfmt::skip]
 const SEALING: &[Point] = &[
-    Point { name: "t1",                way: Way::Calls, what: "a turn is decided and signed" },
-    Point { name: "append.unsent",     way: Way::Calls, what: "a turn's transaction is about to be sent" },
-    Point { name: "append.unanswered", way: Way::Calls, what: "a turn is committed, nobody was told" },
-    Point { name: "g8",                way: Way::Calls, what: "the run is witnessed, its end is not recorded" },
-    Point { name: "g14",               way: Way::Calls, what: "the end is sealed, the agent was not told" },
-    Point { name: "p2",                way: Way::Calls, what: "an edge's report is parsed, nothing of it is recorded" },
-    Point { name: "p4",                way: Way::Calls, what: "the sweep has found an overdue report" },
-    Point { name: "k1",                way: Way::Calls, what: "a checkpoint is signed and kept nowhere" },
-    Point { name: "k2",                way: Way::Calls, what: "a checkpoint is kept in the record, not in its file" },
-    Point { name: "k3",                way: Way::Calls, what: "a checkpoint's file is written and not in its place" },
-    Point { name: "h1",                way: Way::Keys,  what: "a new seal key is registered and not at work" },
-    Point { name: "h2",                way: Way::Keys,  what: "a new seal key is at work, nothing tells of it" },
-    Point { name: "r1",                way: Way::Start, what: "payloads are about to be removed" },
+    Point { name: "turn.signed",         way: Way::Calls, what: "a turn is decided and signed" },
+    Point { name: "append.unsent",       way: Way::Calls, what: "a turn's transaction is about to be sent" },
+    Point { name: "append.unanswered",   way: Way::Calls, what: "a turn is committed, nobody was told" },
+    Point { name: "gate.witnessed",      way: Way::Calls, what: "the run is witnessed, its end is not recorded" },
+    Point { name: "gate.sealed",         way: Way::Calls, what: "the end is sealed, the agent was not told" },
+    Point { name: "edge.report_parsed",  way: Way::Calls, what: "an edge's report is parsed, nothing of it is recorded" },
+    Point { name: "edge.report_overdue", way: Way::Calls, what: "the sweep has found an overdue report" },
+    Point { name: "checkpoint.signed",   way: Way::Calls, what: "a checkpoint is signed and kept nowhere" },
+    Point { name: "checkpoint.recorded", way: Way::Calls, what: "a checkpoint is kept in the record, not in its file" },
+    Point { name: "checkpoint.written",  way: Way::Calls, what: "a checkpoint's file is written and not in its place" },
+    Point { name: "seal_key.registered", way: Way::Keys,  what: "a new seal key is registered and not at work" },
+    Point { name: "seal_key.activated",  way: Way::Keys,  what: "a new seal key is at work, nothing tells of it" },
+    Point { name: "retention.chosen",    way: Way::Start, what: "payloads are about to be removed" },
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -150,7 +150,8 @@ async fn an_instance_that_wakes_after_its_write_was_settled_seals_no_second_end(
         eprintln!("left out: this test needs `CHANCERY_FAILPOINT_BIN`");
         return;
     }
-    let (one, other) = tokio::join!(house.start(Start::Armed("g6=pause:2000")), house.serve());
+    let (one, other) =
+        tokio::join!(house.start(Start::Armed("gate.answered=pause:2000")), house.serve());
     let agent = house.agent("sleeper").await;
     let mut body = call("lab.note", json!({ "mark": "sleeper" }));
     body["wait"] = json!(25);

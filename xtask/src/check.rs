@@ -38,12 +38,13 @@ const BY_HAND: &[Depth] = &[Depth::Fast, Depth::Full];
 
 /// The checks, the quick ones first.
 #[rustfmt::skip]
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "fmt",     depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step { name: "layers",  depths: ALWAYS,   run: |workspace, _| layers::run(workspace) },
     Step { name: "tidy",    depths: ALWAYS,   run: |workspace, _| tidy::run(workspace) },
     Step { name: "deny",    depths: THOROUGH, run: deny },
     Step { name: "clippy",  depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]) },
+    Step { name: "alone",   depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["clippy", "--package", "policy", "--no-default-features", "--all-targets", "--", "-D", "warnings"]) },
     Step { name: "rustdoc", depths: THOROUGH, run: |workspace, _| rustdoc(workspace) },
     Step { name: "docs",    depths: ALWAYS,   run: |workspace, _| docs::run(workspace, Pages::Compare) },
     Step { name: "test",    depths: BY_HAND,  run: |workspace, _| test::run(workspace, Consent::Ask, &[]) },

@@ -126,7 +126,7 @@ pub enum AuthenticateError {
 pub enum SealKeyError {
     /// The registered keys do not make a set that a verifier would trust.
     #[error("the registered seal keys cannot be used")]
-    BadSet(#[from] deed::BadKeySet),
+    BadSet(#[from] deed::KeySetError),
     /// No registered key has this id.
     #[error("no seal key `{0}` is registered; `chancery keys list` shows those that are")]
     Unknown(deed::Thumbprint),

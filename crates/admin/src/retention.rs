@@ -94,7 +94,7 @@ impl Admin {
         let actions = ripe.iter().filter_map(|deed| deed.action).collect();
         let needs = Needs { actions, ..Needs::default() };
         let pruning = self.in_org(org, By::Service);
-        let _ = failpoint::hit("r1");
+        let _ = failpoint::hit("retention.chosen");
         let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
         Ok(Step::Removed(pruned.await?))
     }

@@ -140,7 +140,7 @@ impl TryFrom<BodyForm> for Body {
 
 /// A body that is not one of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BodyFault {
+pub enum BodyError {
     /// The bytes are no JSON that the strict parser takes.
     #[error("the body is no strict JSON: {0}")]
     Json(String),
@@ -160,18 +160,18 @@ pub enum BodyFault {
 
 impl Body {
     /// Returns the bytes to be signed.
-    pub fn write(&self) -> Result<String, BodyFault> {
+    pub fn write(&self) -> Result<String, BodyError> {
         let text = canonical::write(self)?;
         if text.len() > MAX_BODY {
-            return Err(BodyFault::Profile(format!("longer than {MAX_BODY} bytes")));
+            return Err(BodyError::Profile(format!("longer than {MAX_BODY} bytes")));
         }
         Ok(text)
     }
 
     /// Reads exactly what [`Body::write`] writes.
-    pub fn read(bytes: &[u8]) -> Result<Self, BodyFault> {
+    pub fn read(bytes: &[u8]) -> Result<Self, BodyError> {
         if bytes.len() > MAX_BODY {
-            return Err(BodyFault::Profile(format!("longer than {MAX_BODY} bytes")));
+            return Err(BodyError::Profile(format!("longer than {MAX_BODY} bytes")));
         }
         // What is written again as the very same bytes is strict, canonical and whole by that
         // alone. Everything else is looked at step by step, to say what is wrong with it.
@@ -182,43 +182,43 @@ impl Body {
         }
     }
 
-    fn read_slowly(bytes: &[u8]) -> Result<Self, BodyFault> {
-        let value = crypto::json::parse(bytes).map_err(|e| BodyFault::Json(e.to_string()))?;
+    fn read_slowly(bytes: &[u8]) -> Result<Self, BodyError> {
+        let value = crypto::json::parse(bytes).map_err(|e| BodyError::Json(e.to_string()))?;
         check_profile(&value)?;
         if value.to_string().as_bytes() != bytes {
-            return Err(BodyFault::NotCanonical);
+            return Err(BodyError::NotCanonical);
         }
         check_known(&value)?;
         let body: Self =
-            serde_json::from_value(value).map_err(|e| BodyFault::Shape(e.to_string()))?;
+            serde_json::from_value(value).map_err(|e| BodyError::Shape(e.to_string()))?;
         if body.kind != body.content.kind() {
-            return Err(BodyFault::Shape("`kind` and the content differ".into()));
+            return Err(BodyError::Shape("`kind` and the content differ".into()));
         }
         if body.write()?.as_bytes() != bytes {
-            return Err(BodyFault::Shape("a member is missing or unknown".into()));
+            return Err(BodyError::Shape("a member is missing or unknown".into()));
         }
         Ok(body)
     }
 }
 
-fn check_known(value: &Value) -> Result<(), BodyFault> {
+fn check_known(value: &Value) -> Result<(), BodyError> {
     let text = |name: &str| value.get(name).and_then(Value::as_str);
     if text("format").is_some_and(|format| format != "service.deed.v1") {
-        return Err(BodyFault::Unknown("format"));
+        return Err(BodyError::Unknown("format"));
     }
     if text("kind").is_some_and(|kind| !DeedKind::WORDS.contains(&kind)) {
-        return Err(BodyFault::Unknown("kind"));
+        return Err(BodyError::Unknown("kind"));
     }
     Ok(())
 }
 
 /// Returns an error unless the value has ASCII word keys, no floats, and is not too deep.
-fn check_profile(value: &Value) -> Result<(), BodyFault> {
+fn check_profile(value: &Value) -> Result<(), BodyError> {
     profile(value, 0)
 }
 
-fn profile(value: &Value, depth: usize) -> Result<(), BodyFault> {
-    let fault = |what: &str| Err(BodyFault::Profile(what.to_owned()));
+fn profile(value: &Value, depth: usize) -> Result<(), BodyError> {
+    let fault = |what: &str| Err(BodyError::Profile(what.to_owned()));
     if depth > MAX_DEPTH {
         return fault("nested too deep");
     }

@@ -14,7 +14,7 @@ use std::{
 use serde::{Serialize, ser};
 
 use crate::{
-    body::{BodyFault, MAX_DEPTH},
+    body::{BodyError, MAX_DEPTH},
     text::is_word_byte,
 };
 
@@ -22,7 +22,7 @@ use crate::{
 const USUAL: usize = 4096;
 
 /// Returns the RFC 8785 form of the value.
-pub(crate) fn write<T: Serialize>(value: &T) -> Result<String, BodyFault> {
+pub(crate) fn write<T: Serialize>(value: &T) -> Result<String, BodyError> {
     // Everything is written from texts, so this only checks.
     String::from_utf8(written(value)?).map_err(|_| outside("bytes that are no text"))
 }
@@ -32,19 +32,19 @@ pub(crate) fn is_written_as<T: Serialize>(value: &T, bytes: &[u8]) -> bool {
     written(value).is_ok_and(|text| text == bytes)
 }
 
-fn written<T: Serialize>(value: &T) -> Result<Vec<u8>, BodyFault> {
+fn written<T: Serialize>(value: &T) -> Result<Vec<u8>, BodyError> {
     let mut writer = Writer { out: Vec::with_capacity(USUAL), depth: 0 };
     value.serialize(&mut writer).map_err(|fault| fault.0)?;
     Ok(writer.out)
 }
 
-fn outside(what: &str) -> BodyFault {
-    BodyFault::Profile(what.to_owned())
+fn outside(what: &str) -> BodyError {
+    BodyError::Profile(what.to_owned())
 }
 
 /// Why a value cannot be written, in the form that serde asks for.
 #[derive(Debug)]
-struct Fault(BodyFault);
+struct Fault(BodyError);
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,7 +56,7 @@ impl std::error::Error for Fault {}
 
 impl ser::Error for Fault {
     fn custom<T: fmt::Display>(why: T) -> Self {
-        Self(BodyFault::Shape(why.to_string()))
+        Self(BodyError::Shape(why.to_string()))
     }
 }
 

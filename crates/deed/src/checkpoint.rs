@@ -9,7 +9,7 @@ use model::Digest;
 use crate::{
     chain::ChainHead,
     keys::{KeySet, Purpose},
-    note::{self, BadNote, NoteKey},
+    note::{self, NoteError, NoteKey},
     text::LogOrigin,
     tree::TreeHead,
 };
@@ -31,14 +31,14 @@ impl Checkpoint {
     }
 
     /// Returns the signed note. The key's name is the log's origin.
-    pub fn sign(&self, key: &SigningKey) -> Result<String, BadNote> {
+    pub fn sign(&self, key: &SigningKey) -> Result<String, NoteError> {
         let TreeHead { size, root } = &self.tree;
         let root = STANDARD.encode(root.as_bytes());
         note::sign(&format!("{}\n{size}\n{root}\n", self.log), self.log.as_str(), key)
     }
 
     /// Returns the checkpoint that a signed note is, if one of these keys signed it.
-    pub fn open(signed: &str, keys: &[NoteKey]) -> Result<Self, BadNote> {
+    pub fn open(signed: &str, keys: &[NoteKey]) -> Result<Self, NoteError> {
         let text = note::open(signed, keys)?;
         Self::read(text)
     }
@@ -47,7 +47,7 @@ impl Checkpoint {
     /// that was not revoked.
     ///
     /// A note carries no time, so a retired key still counts: it may be a note from its time.
-    pub fn open_with(signed: &str, keys: &KeySet) -> Result<Self, BadNote> {
+    pub fn open_with(signed: &str, keys: &KeySet) -> Result<Self, NoteError> {
         let (text, _signatures) = note::split(signed)?;
         let claimed = Self::read(text)?;
         let keys = keys
@@ -59,8 +59,8 @@ impl Checkpoint {
         Self::open(signed, &keys)
     }
 
-    fn read(text: &str) -> Result<Self, BadNote> {
-        let bad = BadNote::Form("a checkpoint is an origin, a size and a root in base64");
+    fn read(text: &str) -> Result<Self, NoteError> {
+        let bad = NoteError::Form("a checkpoint is an origin, a size and a root in base64");
         let mut lines = text.lines();
         let (Some(log), Some(size), Some(root), None) =
             (lines.next(), lines.next(), lines.next(), lines.next())

@@ -39,7 +39,7 @@ impl std::fmt::Debug for Disclosure {
 /// A text that is not a disclosure.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected a disclosure, `[\"<salt of 43 characters>\",\"<path>\",<value>]`")]
-pub struct BadDisclosure;
+pub struct DisclosureError;
 
 /// Returns a commitment to the value at this place of a deed, and what opens it.
 pub fn commit(mint: &Mint<'_>, path: Path, value: &Value) -> (Commitment, Disclosure) {
@@ -59,10 +59,10 @@ pub fn commit_canonical(mint: &Mint<'_>, path: Path, canonical: &str) -> (Commit
 
 impl Disclosure {
     /// Reads the exact text that was given out.
-    pub fn from_text(text: String) -> Result<Self, BadDisclosure> {
-        let (path, value) = split(&text).ok_or(BadDisclosure)?;
+    pub fn from_text(text: String) -> Result<Self, DisclosureError> {
+        let (path, value) = split(&text).ok_or(DisclosureError)?;
         if !is_one_value(value) {
-            return Err(BadDisclosure);
+            return Err(DisclosureError);
         }
         let path = Path(Cow::Owned(path.to_owned()));
         Ok(Self { path, text })

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    body::{Body, BodyFault},
+    body::{Body, BodyError},
     canonical,
     checkpoint::Checkpoint,
     commitment::Disclosure,
     dsse::{DEED_TYPE, Envelope},
-    seal::{SealFault, Sealer},
+    seal::{SealError, Sealer},
     text::{LogOrigin, Thumbprint},
     tree::{TlogProof, TreeHead},
 };
@@ -49,7 +49,7 @@ pub struct Exhibits {
 
 impl Sealer {
     /// Returns the text of a file of evidence, its list signed with the key of this moment.
-    pub fn evidence(&self, exhibits: &Exhibits, at: Timestamp) -> Result<String, SealFault> {
+    pub fn evidence(&self, exhibits: &Exhibits, at: Timestamp) -> Result<String, SealError> {
         let registered = self.registered();
         let checkpoint = Checkpoint::open_with(&exhibits.checkpoint, &registered)?;
         let bodies = exhibits
@@ -57,7 +57,7 @@ impl Sealer {
             .iter()
             .map(|exhibit| Body::read(exhibit.body.as_bytes()))
             .collect::<Result<Vec<_>, _>>()?;
-        let first = bodies.first().ok_or(SealFault::NoExhibits)?;
+        let first = bodies.first().ok_or(SealError::NoExhibits)?;
         let manifest = self.sign(EVIDENCE_TYPE, at, |kid| {
             let list = List {
                 format: EvidenceFormat::V1,
@@ -84,8 +84,8 @@ impl Sealer {
     }
 }
 
-fn shape(error: serde_json::Error) -> BodyFault {
-    BodyFault::Shape(error.to_string())
+fn shape(error: serde_json::Error) -> BodyError {
+    BodyError::Shape(error.to_string())
 }
 
 fn envelope((body, exhibit): (&Body, &Exhibit)) -> Envelope {
@@ -189,7 +189,7 @@ impl Listed {
 }
 
 impl List {
-    fn write(&self) -> Result<String, BodyFault> {
+    fn write(&self) -> Result<String, BodyError> {
         canonical::write(self)
     }
 
@@ -200,10 +200,10 @@ impl List {
     }
 
     /// Reads exactly what the sealer writes.
-    pub(crate) fn read(bytes: &[u8]) -> Result<Self, BodyFault> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<Self, BodyError> {
         let value =
-            crypto::json::parse(bytes).map_err(|error| BodyFault::Json(error.to_string()))?;
+            crypto::json::parse(bytes).map_err(|error| BodyError::Json(error.to_string()))?;
         let list: Self = serde_json::from_value(value).map_err(shape)?;
-        if list.write()?.as_bytes() == bytes { Ok(list) } else { Err(BodyFault::NotCanonical) }
+        if list.write()?.as_bytes() == bytes { Ok(list) } else { Err(BodyError::NotCanonical) }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    body::{Body, BodyFault},
+    body::{Body, BodyError},
     commitment::Disclosure,
     dsse::DEED_TYPE,
 };
@@ -63,9 +63,9 @@ pub fn api_form(
     body: &str,
     signature: &[u8; 64],
     disclosures: &[Disclosure],
-) -> Result<Value, BodyFault> {
+) -> Result<Value, BodyError> {
     let read = Body::read(body.as_bytes())?;
-    let shape = |error: serde_json::Error| BodyFault::Shape(error.to_string());
+    let shape = |error: serde_json::Error| BodyError::Shape(error.to_string());
     let form = ApiForm {
         object: Object::Deed,
         id: read.id.to_string(),

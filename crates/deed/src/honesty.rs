@@ -18,7 +18,7 @@ pub const MAX_DATA: usize = 4 * 1024;
 /// A claim that a deed may not make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the deed breaks the rule `{rule}`: {sentence}")]
-pub struct Dishonest {
+pub struct HonestyError {
     /// The rule's name.
     pub rule: &'static str,
     /// The rule.
@@ -26,7 +26,11 @@ pub struct Dishonest {
 }
 
 /// Returns the first rule that a deed with these members breaks.
-pub(crate) fn check(actor: &Actor, subject: &Subject, content: &Content) -> Result<(), Dishonest> {
+pub(crate) fn check(
+    actor: &Actor,
+    subject: &Subject,
+    content: &Content,
+) -> Result<(), HonestyError> {
     match content {
         Content::Action(action) => {
             first_broken(ACTION, action)?;
@@ -50,7 +54,7 @@ pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
     fn named<T>(rules: &[Rule<T>]) -> impl Iterator<Item = (&'static str, &'static str)> {
         rules.iter().map(|(rule, sentence, _)| (*rule, *sentence))
     }
-    let alone = |fault: Dishonest| (fault.rule, fault.sentence);
+    let alone = |fault: HonestyError| (fault.rule, fault.sentence);
     named(ACTION)
         .chain([alone(MODE_FITS_ATTESTATION), alone(AGENT_ON_ACTION)])
         .chain(named(EXECUTION))
@@ -63,7 +67,7 @@ pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
 }
 
 /// Returns an error if the run was attested by whoever runs nothing in this mode.
-pub(crate) fn attested(mode: Mode, execution: &Execution) -> Result<(), Dishonest> {
+pub(crate) fn attested(mode: Mode, execution: &Execution) -> Result<(), HonestyError> {
     let other = match mode {
         Mode::Gateway => Attestation::EdgeClaimed,
         Mode::Proxy => Attestation::GatewayExecuted,
@@ -76,12 +80,12 @@ pub(crate) fn attested(mode: Mode, execution: &Execution) -> Result<(), Dishones
 pub(crate) fn check_run(
     execution: Option<&Execution>,
     witness: Option<&Witness>,
-) -> Result<(), Dishonest> {
+) -> Result<(), HonestyError> {
     execution.map_or(Ok(()), |execution| first_broken(EXECUTION, execution))?;
     witness.map_or(Ok(()), |witness| first_broken(WITNESS, witness))?;
     match (execution, witness) {
         (Some(execution), Some(witness)) => RUN.iter().try_for_each(|(rule, sentence, holds)| {
-            if holds(execution, witness) { Ok(()) } else { Err(Dishonest { rule, sentence }) }
+            if holds(execution, witness) { Ok(()) } else { Err(HonestyError { rule, sentence }) }
         }),
         (Some(_) | None, None) | (None, Some(_)) => Ok(()),
     }
@@ -207,7 +211,7 @@ const AMENDMENT: &[Rule<AmendmentContent>] = &[
 ];
 
 /// Returns whether the amended deed lies before the amendment in its log.
-pub(crate) fn amends_earlier(amended: &Amended, seq: u64) -> Result<(), Dishonest> {
+pub(crate) fn amends_earlier(amended: &Amended, seq: u64) -> Result<(), HonestyError> {
     if amended.seq < seq { Ok(()) } else { Err(AMENDS_EARLIER) }
 }
 
@@ -236,21 +240,21 @@ fn has_result(execution: &Execution) -> bool {
     execution.result.is_some() || execution.result_digest.is_some()
 }
 
-fn first_broken<T>(rules: &[Rule<T>], about: &T) -> Result<(), Dishonest> {
-    rules.iter().try_for_each(
-        |(rule, sentence, holds)| {
-            if holds(about) { Ok(()) } else { Err(Dishonest { rule, sentence }) }
-        },
-    )
+fn first_broken<T>(rules: &[Rule<T>], about: &T) -> Result<(), HonestyError> {
+    rules.iter().try_for_each(|(rule, sentence, holds)| {
+        if holds(about) { Ok(()) } else { Err(HonestyError { rule, sentence }) }
+    })
 }
 
-const AGENT_ON_ACTION: Dishonest =
-    Dishonest { rule: "agent_on_action", sentence: "an agent acts, and the action is the subject" };
-const MODE_FITS_ATTESTATION: Dishonest = Dishonest {
+const AGENT_ON_ACTION: HonestyError = HonestyError {
+    rule: "agent_on_action",
+    sentence: "an agent acts, and the action is the subject",
+};
+const MODE_FITS_ATTESTATION: HonestyError = HonestyError {
     rule: "mode_fits_attestation",
     sentence: "the service attests its own runs only, the edge its own",
 };
-const AMENDS_EARLIER: Dishonest = Dishonest {
+const AMENDS_EARLIER: HonestyError = HonestyError {
     rule: "amends_earlier",
     sentence: "an amendment comes after the deed that it amends",
 };

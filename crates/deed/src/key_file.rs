@@ -29,7 +29,7 @@ const END: &str = "-----END PRIVATE KEY-----";
 
 /// A seal key file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadKeyFile {
+pub enum KeyFileError {
     /// A line stands where it has no meaning.
     #[error(
         "line {0} of the seal key file: expected `purpose: deed` or `purpose: checkpoint`, and then a PEM block of a private key"
@@ -68,7 +68,7 @@ pub struct SealKeys {
 
 impl SealKeys {
     /// Reads a seal key file.
-    pub fn from_pem(text: &str) -> Result<Self, BadKeyFile> {
+    pub fn from_pem(text: &str) -> Result<Self, KeyFileError> {
         let mut keys = Vec::new();
         let mut lines = text
             .lines()
@@ -76,7 +76,7 @@ impl SealKeys {
             .enumerate()
             .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         while let Some((number, line)) = lines.next() {
-            let bad_line = BadKeyFile::Line(number + 1);
+            let bad_line = KeyFileError::Line(number + 1);
             let purpose = match line {
                 "purpose: deed" => Purpose::Deed,
                 "purpose: checkpoint" => Purpose::Checkpoint,
@@ -84,13 +84,13 @@ impl SealKeys {
             };
             match lines.next() {
                 Some((_, BEGIN)) => keys.push(block(purpose, &mut lines)?),
-                Some((number, _)) => return Err(BadKeyFile::Line(number + 1)),
-                None => return Err(BadKeyFile::Cut),
+                Some((number, _)) => return Err(KeyFileError::Line(number + 1)),
+                None => return Err(KeyFileError::Cut),
             }
         }
         for purpose in [Purpose::Deed, Purpose::Checkpoint] {
             if !keys.iter().any(|key| key.purpose == purpose) {
-                return Err(BadKeyFile::Missing(purpose));
+                return Err(KeyFileError::Missing(purpose));
             }
         }
         Ok(Self { keys })
@@ -125,17 +125,17 @@ impl SealKeys {
 fn block<'a>(
     purpose: Purpose,
     lines: &mut impl Iterator<Item = (usize, &'a str)>,
-) -> Result<PrivateKey, BadKeyFile> {
+) -> Result<PrivateKey, KeyFileError> {
     let mut base64 = Secret::new(String::new());
     for (number, line) in lines {
         if line != END {
             base64 = Secret::new(format!("{}{line}", base64.expose()));
             continue;
         }
-        let bad = |why| BadKeyFile::Key { line: number + 1, why };
+        let bad = |why| KeyFileError::Key { line: number + 1, why };
         let der = STANDARD.decode(base64.expose()).map_err(|_| bad(BadKey::NotPkcs8))?;
         let key = SigningKey::from_pkcs8(Secret::new(der).expose()).map_err(bad)?;
         return Ok(PrivateKey { purpose, kid: thumbprint(key.public()), key });
     }
-    Err(BadKeyFile::Cut)
+    Err(KeyFileError::Cut)
 }

@@ -76,7 +76,7 @@ pub struct Introduction {
 
 /// Why a key does not count for a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum KeyFault {
+pub enum KeyError {
     /// The record is older than the key.
     #[error("the key was not yet active when this was issued")]
     NotYetActive,
@@ -147,18 +147,18 @@ impl SealKey {
     }
 
     /// Returns whether the key counts for a record of this purpose and time.
-    pub fn admits(&self, purpose: Purpose, issued_at: Timestamp) -> Result<(), KeyFault> {
+    pub fn admits(&self, purpose: Purpose, issued_at: Timestamp) -> Result<(), KeyError> {
         if self.purpose != purpose {
-            return Err(KeyFault::OtherPurpose);
+            return Err(KeyError::OtherPurpose);
         }
         if self.revoked_at.is_some() {
-            return Err(KeyFault::Revoked);
+            return Err(KeyError::Revoked);
         }
         if issued_at < self.activated_at {
-            return Err(KeyFault::NotYetActive);
+            return Err(KeyError::NotYetActive);
         }
         if self.retired_at.is_some_and(|retired_at| issued_at >= retired_at) {
-            return Err(KeyFault::Retired);
+            return Err(KeyError::Retired);
         }
         Ok(())
     }
@@ -166,10 +166,10 @@ impl SealKey {
     /// Returns how the key stands at this moment.
     pub fn standing(&self, now: Timestamp) -> Standing {
         match self.admits(self.purpose, now) {
-            Ok(()) | Err(KeyFault::OtherPurpose) => Standing::Active,
-            Err(KeyFault::NotYetActive) => Standing::Published,
-            Err(KeyFault::Retired) => Standing::Retired,
-            Err(KeyFault::Revoked) => Standing::Revoked,
+            Ok(()) | Err(KeyError::OtherPurpose) => Standing::Active,
+            Err(KeyError::NotYetActive) => Standing::Published,
+            Err(KeyError::Retired) => Standing::Retired,
+            Err(KeyError::Revoked) => Standing::Revoked,
         }
     }
 
@@ -202,7 +202,7 @@ pub struct KeySet {
 
 /// A key set that cannot be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadKeySet {
+pub enum KeySetError {
     /// It is no JSON that the strict parser takes, or not a key set.
     #[error("expected a seal key set as keys.json has it: {0}")]
     Form(String),
@@ -227,15 +227,15 @@ pub enum BadKeySet {
 
 impl KeySet {
     /// Returns the set of these keys, oldest first.
-    pub fn new(keys: Vec<SealKey>) -> Result<Self, BadKeySet> {
+    pub fn new(keys: Vec<SealKey>) -> Result<Self, KeySetError> {
         let mut set = Self::default();
         for key in keys {
             let kid = key.kid();
             if set.find(&kid).is_some() {
-                return Err(BadKeySet::Twice(kid));
+                return Err(KeySetError::Twice(kid));
             }
             if !set.vouches_for(&key) {
-                return Err(BadKeySet::Introduction(kid));
+                return Err(KeySetError::Introduction(kid));
             }
             set.keys.push(key);
             set.kids.push(kid);
@@ -244,8 +244,8 @@ impl KeySet {
     }
 
     /// Reads the list as [`KeySet::to_json`] writes it, in any spacing.
-    pub fn parse(text: &[u8]) -> Result<Self, BadKeySet> {
-        let form = |error: String| BadKeySet::Form(error);
+    pub fn parse(text: &[u8]) -> Result<Self, KeySetError> {
+        let form = |error: String| KeySetError::Form(error);
         let value = crypto::json::parse(text).map_err(|error| form(error.to_string()))?;
         let set: SetForm = exact::from_value(value).map_err(form)?;
         Self::new(set.keys.into_iter().map(KeyForm::read).collect::<Result<_, _>>()?)

@@ -28,10 +28,10 @@ mod text;
 pub mod tree;
 pub mod verify;
 
-pub use body::{Body, BodyFault, Format, MAX_BODY};
+pub use body::{Body, BodyError, Format, MAX_BODY};
 pub use chain::{ChainHead, genesis_digest};
 pub use checkpoint::Checkpoint;
-pub use commitment::{BadDisclosure, Commitment, Disclosure, Path, commit, commit_canonical};
+pub use commitment::{Commitment, Disclosure, DisclosureError, Path, commit, commit_canonical};
 pub use content::{
     ActionContent, Actor, AdminContent, Amended, AmendmentContent, AmendmentReason, Approval,
     ApprovalVote, Changes, Connector, Content, Cost, Decision, Draft, Ending, Execution, Intent,
@@ -40,15 +40,17 @@ pub use content::{
 pub use dsse::{DEED_TYPE, Envelope, EnvelopeSignature, pae};
 pub use evidence::{EVIDENCE_TYPE, Exhibit, Exhibits};
 pub use form::api_form;
-pub use honesty::{Dishonest, MAX_DATA, honesty_rules};
-pub use key_file::{BadKeyFile, SealKeys};
+pub use honesty::{HonestyError, MAX_DATA, honesty_rules};
+pub use key_file::{KeyFileError, SealKeys};
 pub use keys::{
-    BadKeySet, INTRODUCTION_TYPE, Introduction, KeyFault, KeySet, Purpose, SealKey, Standing,
+    INTRODUCTION_TYPE, Introduction, KeyError, KeySet, KeySetError, Purpose, SealKey, Standing,
     thumbprint,
 };
 pub use recovered::Recovered;
-pub use seal::{SealFault, Sealed, Sealer};
-pub use text::{Amount, BadText, EventName, Ident, LogOrigin, Lsn, Thumbprint, Unit, UserId, Word};
+pub use seal::{SealError, Sealed, Sealer};
+pub use text::{
+    Amount, EventName, Ident, LogOrigin, Lsn, TextError, Thumbprint, Unit, UserId, Word,
+};
 
 #[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ const ED25519: u8 = 0x01;
 
 /// A text that is not a note that counts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadNote {
+pub enum NoteError {
     /// The text has not the form of a signed note.
     #[error("expected a signed note: {0}")]
     Form(&'static str),
@@ -33,17 +33,17 @@ pub struct NoteKey {
 
 impl NoteKey {
     /// Returns the key under this name.
-    pub fn new(name: &str, public: PublicKey) -> Result<Self, BadNote> {
+    pub fn new(name: &str, public: PublicKey) -> Result<Self, NoteError> {
         if is_name(name) {
             Ok(Self { name: name.to_owned(), public })
         } else {
-            Err(BadNote::Form("a key name is not empty and has no spaces and no `+`"))
+            Err(NoteError::Form("a key name is not empty and has no spaces and no `+`"))
         }
     }
 
     /// Reads the text form, `<name>+<id in hex>+<base64>`.
-    pub fn from_vkey(text: &str) -> Result<Self, BadNote> {
-        let bad = BadNote::Form("a verifier key is `<name>+<id>+<base64>` with an Ed25519 key");
+    pub fn from_vkey(text: &str) -> Result<Self, NoteError> {
+        let bad = NoteError::Form("a verifier key is `<name>+<id>+<base64>` with an Ed25519 key");
         let mut parts = text.splitn(3, '+');
         let (Some(name), Some(id), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(bad);
@@ -74,54 +74,54 @@ impl NoteKey {
 }
 
 /// Returns the note of this text, signed under this name. The text ends in a newline.
-pub fn sign(text: &str, name: &str, key: &SigningKey) -> Result<String, BadNote> {
+pub fn sign(text: &str, name: &str, key: &SigningKey) -> Result<String, NoteError> {
     let signer = NoteKey::new(name, *key.public())?;
     if !text.ends_with('\n') || text.chars().any(is_control) {
-        return Err(BadNote::Form("the text ends in a newline and has no control characters"));
+        return Err(NoteError::Form("the text ends in a newline and has no control characters"));
     }
     let signature = [signer.id().as_slice(), &key.sign(text.as_bytes())].concat();
     Ok(format!("{text}\n\u{2014} {name} {}\n", STANDARD.encode(signature)))
 }
 
 /// Returns the text of a note that at least one of these keys signed and none signed wrongly.
-pub fn open<'a>(note: &'a str, keys: &[NoteKey]) -> Result<&'a str, BadNote> {
+pub fn open<'a>(note: &'a str, keys: &[NoteKey]) -> Result<&'a str, NoteError> {
     let (text, signatures) = split(note)?;
     let mut known = false;
     for line in signatures.lines() {
         let (name, id, signature) = signature_line(line)?;
         for key in keys.iter().filter(|key| key.name == name && key.id() == id) {
             if !key.public.verifies(text.as_bytes(), &signature) {
-                return Err(BadNote::Signature(name.to_owned()));
+                return Err(NoteError::Signature(name.to_owned()));
             }
             known = true;
         }
     }
-    if known { Ok(text) } else { Err(BadNote::NoKnownKey) }
+    if known { Ok(text) } else { Err(NoteError::NoKnownKey) }
 }
 
 /// Returns the text and the signature lines, without having checked who signed.
-pub(crate) fn split(note: &str) -> Result<(&str, &str), BadNote> {
+pub(crate) fn split(note: &str) -> Result<(&str, &str), NoteError> {
     if note.len() > MAX_NOTE {
-        return Err(BadNote::Form("it is longer than 64 KiB"));
+        return Err(NoteError::Form("it is longer than 64 KiB"));
     }
     if note.chars().any(is_control) {
-        return Err(BadNote::Form("it has a control character"));
+        return Err(NoteError::Form("it has a control character"));
     }
     let (before, signatures) = note
         .rsplit_once("\n\n")
-        .ok_or(BadNote::Form("an empty line stands before the signatures"))?;
+        .ok_or(NoteError::Form("an empty line stands before the signatures"))?;
     let text = note.get(..=before.len()).unwrap_or_default();
     if signatures.is_empty() || !signatures.ends_with('\n') {
-        return Err(BadNote::Form("it ends in signature lines"));
+        return Err(NoteError::Form("it ends in signature lines"));
     }
     if signatures.lines().count() > MAX_SIGNATURES {
-        return Err(BadNote::Form("it has more than 32 signatures"));
+        return Err(NoteError::Form("it has more than 32 signatures"));
     }
     Ok((text, signatures))
 }
 
-fn signature_line(line: &str) -> Result<(&str, [u8; 4], Vec<u8>), BadNote> {
-    let bad = BadNote::Form("a signature line is `\u{2014} <name> <base64>`");
+fn signature_line(line: &str) -> Result<(&str, [u8; 4], Vec<u8>), NoteError> {
+    let bad = NoteError::Form("a signature line is `\u{2014} <name> <base64>`");
     let parts = line.strip_prefix("\u{2014} ").and_then(|rest| rest.split_once(' '));
     let Some((name, base64)) = parts.filter(|(name, _)| is_name(name)) else { return Err(bad) };
     let Ok(bytes) = STANDARD.decode(base64) else { return Err(bad) };

@@ -8,15 +8,15 @@ use std::sync::{Arc, PoisonError, RwLock};
 use model::{DeedId, DeedKind, Digest, OrgId, Timestamp};
 
 use crate::{
-    body::{Body, BodyFault, Format},
+    body::{Body, BodyError, Format},
     chain::ChainHead,
     checkpoint::Checkpoint,
     content::{Content, Draft},
     dsse::{self, Envelope},
-    honesty::{self, Dishonest},
+    honesty::{self, HonestyError},
     key_file::{PrivateKey, SealKeys},
     keys::{KeySet, Purpose, SealKey},
-    note::BadNote,
+    note::NoteError,
     parallel,
     text::Thumbprint,
     tree::Node,
@@ -24,7 +24,7 @@ use crate::{
 
 /// Why nothing was sealed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SealFault {
+pub enum SealError {
     /// No loaded key is registered and in its time.
     #[error("no loaded {purpose} key is registered and active at {at}", purpose = .purpose.as_str())]
     NoKey {
@@ -43,13 +43,13 @@ pub enum SealFault {
     },
     /// The deed claims what it may not.
     #[error(transparent)]
-    Dishonest(#[from] Dishonest),
+    Dishonest(#[from] HonestyError),
     /// The body cannot be written.
     #[error(transparent)]
-    Body(#[from] BodyFault),
+    Body(#[from] BodyError),
     /// A checkpoint cannot be written.
     #[error(transparent)]
-    Note(#[from] BadNote),
+    Note(#[from] NoteError),
     /// There is nothing to show.
     #[error("expected at least one deed to make evidence of")]
     NoExhibits,
@@ -139,7 +139,7 @@ impl Sealer {
         draft: Draft,
         org: OrgId,
         issued_at: Timestamp,
-    ) -> Result<Sealed, SealFault> {
+    ) -> Result<Sealed, SealError> {
         let at_work = self.now();
         let signer = at_work.signer(Purpose::Deed, issued_at)?;
         let (next, deed) = place(head, draft, org, (issued_at, &signer.kid))?;
@@ -158,7 +158,7 @@ impl Sealer {
         drafts: Vec<Draft>,
         org: OrgId,
         issued_at: Timestamp,
-    ) -> Result<Vec<Sealed>, SealFault> {
+    ) -> Result<Vec<Sealed>, SealError> {
         let at_work = self.now();
         let signer = at_work.signer(Purpose::Deed, issued_at)?;
         let mut last = head.clone();
@@ -172,20 +172,20 @@ impl Sealer {
         let signatures = parallel::parts(&deeds, |part| part.iter().map(sign).collect::<Vec<_>>());
         let pairs = deeds.into_iter().zip(signatures.into_iter().flatten());
         let sealed = pairs.map(|(deed, signature)| Ok(deed.signed(signature?)));
-        let sealed = sealed.collect::<Result<Vec<_>, SealFault>>()?;
+        let sealed = sealed.collect::<Result<Vec<_>, SealError>>()?;
         *head = last;
         Ok(sealed)
     }
 
     /// Returns the head's checkpoint as a note signed with the key of this moment.
-    pub fn checkpoint(&self, head: &ChainHead, at: Timestamp) -> Result<String, SealFault> {
+    pub fn checkpoint(&self, head: &ChainHead, at: Timestamp) -> Result<String, SealError> {
         let at_work = self.now();
         let key = &at_work.signer(Purpose::Checkpoint, at)?.key;
         let checkpoint = Checkpoint::of(head);
         let note = checkpoint.sign(key)?;
         match Checkpoint::open_with(&note, &at_work.registered) {
             Ok(opened) if opened == checkpoint => Ok(note),
-            Ok(_) | Err(_) => Err(SealFault::SelfCheck("the checkpoint")),
+            Ok(_) | Err(_) => Err(SealError::SelfCheck("the checkpoint")),
         }
     }
 
@@ -199,8 +199,8 @@ impl Sealer {
         &self,
         payload_type: &str,
         at: Timestamp,
-        payload: impl FnOnce(&Thumbprint) -> Result<String, SealFault>,
-    ) -> Result<Envelope, SealFault> {
+        payload: impl FnOnce(&Thumbprint) -> Result<String, SealError>,
+    ) -> Result<Envelope, SealError> {
         let at_work = self.now();
         let signer = at_work.signer(Purpose::Deed, at)?;
         let text = payload(&signer.kid)?;
@@ -218,22 +218,22 @@ impl AtWork {
     }
 
     /// The newest of them.
-    fn signer(&self, purpose: Purpose, at: Timestamp) -> Result<&PrivateKey, SealFault> {
+    fn signer(&self, purpose: Purpose, at: Timestamp) -> Result<&PrivateKey, SealError> {
         let activated_at =
             |key: &&PrivateKey| self.registered.find(&key.kid).map(|entry| entry.activated_at);
-        self.signers(purpose, at).max_by_key(activated_at).ok_or(SealFault::NoKey { purpose, at })
+        self.signers(purpose, at).max_by_key(activated_at).ok_or(SealError::NoKey { purpose, at })
     }
 
     /// Signs the deed, and checks with public means alone what is about to leave.
-    fn sign(&self, deed: &Unsigned, signer: &PrivateKey) -> Result<[u8; 64], SealFault> {
+    fn sign(&self, deed: &Unsigned, signer: &PrivateKey) -> Result<[u8; 64], SealError> {
         let framed = dsse::pae(dsse::DEED_TYPE, deed.body.as_bytes());
         let signature = signer.key.sign(&framed);
-        let key = self.registered.find(&deed.key_id).ok_or(SealFault::SelfCheck("the key"))?;
+        let key = self.registered.find(&deed.key_id).ok_or(SealError::SelfCheck("the key"))?;
         if !key.public.verifies(&framed, &signature) {
-            return Err(SealFault::SelfCheck("the signature"));
+            return Err(SealError::SelfCheck("the signature"));
         }
         if crypto::sha256(&deed.body) != deed.digest {
-            return Err(SealFault::SelfCheck("the digest"));
+            return Err(SealError::SelfCheck("the digest"));
         }
         Ok(signature)
     }
@@ -264,9 +264,9 @@ fn place(
     draft: Draft,
     org: OrgId,
     (issued_at, key_id): (Timestamp, &Thumbprint),
-) -> Result<(ChainHead, Unsigned), SealFault> {
+) -> Result<(ChainHead, Unsigned), SealError> {
     if issued_at < head.issued_at() {
-        return Err(SealFault::Backdated { at: issued_at, last: head.issued_at() });
+        return Err(SealError::Backdated { at: issued_at, last: head.issued_at() });
     }
     check_draft(&draft, head.size())?;
     let (id, kind, seq) = (draft.id, draft.kind(), head.size());
@@ -292,7 +292,7 @@ fn place(
     Ok((next, Unsigned { id, kind, seq, issued_at, body, digest, key_id, new_nodes }))
 }
 
-fn check_draft(draft: &Draft, seq: u64) -> Result<(), Dishonest> {
+fn check_draft(draft: &Draft, seq: u64) -> Result<(), HonestyError> {
     honesty::check(&draft.actor, &draft.subject, &draft.content)?;
     match &draft.content {
         Content::Amendment(amendment) => honesty::amends_earlier(&amendment.amends, seq),

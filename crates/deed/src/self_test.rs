@@ -9,21 +9,21 @@ use std::{
 use model::{Entropy, Mint, OrgId, Timestamp};
 
 use crate::{
-    body::BodyFault,
+    body::BodyError,
     chain::ChainHead,
     content::Amended,
     form,
-    seal::{SealFault, Sealed, Sealer},
+    seal::{SealError, Sealed, Sealer},
     specimen::{self, Specimen},
     verify::{self, Grade, Trust},
 };
 
-const NO_SPECIMEN: SealFault = SealFault::SelfTest("the specimens");
+const NO_SPECIMEN: SealError = SealError::SelfTest("the specimens");
 
 impl Sealer {
     /// Seals a specimen of each kind with the keys of this moment and verifies the log that they
     /// make, and that both ways to the canonical form agree on every body.
-    pub fn self_test(&self, at: Timestamp) -> Result<(), SealFault> {
+    pub fn self_test(&self, at: Timestamp) -> Result<(), SealError> {
         let counter = Counter(AtomicU8::new(0));
         let mint = Mint::new(at, &counter);
         let log = specimen::log(&mint).ok_or(NO_SPECIMEN)?;
@@ -44,7 +44,7 @@ impl Sealer {
         };
         match verify::verify(lines.as_bytes(), &trust).grade {
             Some(Grade::Checkpointed) => Ok(()),
-            Some(Grade::Signed | Grade::Chained) | None => Err(SealFault::SelfTest("the verifier")),
+            Some(Grade::Signed | Grade::Chained) | None => Err(SealError::SelfTest("the verifier")),
         }
     }
 }
@@ -62,12 +62,12 @@ impl Desk<'_> {
         (draft, disclosures): Specimen,
         at: Timestamp,
         lines: &mut String,
-    ) -> Result<Sealed, SealFault> {
+    ) -> Result<Sealed, SealError> {
         let sealed = self.sealer.seal(&mut self.head, draft, self.org, at)?;
         let value = crypto::json::parse(sealed.body.as_bytes())
-            .map_err(|error| BodyFault::Json(error.to_string()))?;
+            .map_err(|error| BodyError::Json(error.to_string()))?;
         if crypto::json::canonical_generally(&value) != sealed.body.as_bytes() {
-            return Err(SealFault::SelfTest("the canonical form"));
+            return Err(SealError::SelfTest("the canonical form"));
         }
         let form = form::api_form(&sealed.body, &sealed.signature, &disclosures)?;
         // Writing to a string cannot fail.

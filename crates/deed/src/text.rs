@@ -15,12 +15,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A text outside the grammar of its field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got `{got}`")]
-pub struct BadText {
+pub struct TextError {
     expected: &'static str,
     got: String,
 }
 
-impl BadText {
+impl TextError {
     fn new(expected: &'static str, got: &str) -> Self {
         Self { expected, got: got.chars().take(64).collect() }
     }
@@ -41,11 +41,11 @@ macro_rules! text {
         }
 
         impl std::str::FromStr for $name {
-            type Err = BadText;
+            type Err = TextError;
 
-            fn from_str(text: &str) -> Result<Self, BadText> {
+            fn from_str(text: &str) -> Result<Self, TextError> {
                 let fits: fn(&str) -> bool = $fits;
-                if fits(text) { Ok(Self(text.into())) } else { Err(BadText::new($expected, text)) }
+                if fits(text) { Ok(Self(text.into())) } else { Err(TextError::new($expected, text)) }
             }
         }
 
@@ -106,7 +106,7 @@ text!(/// The name of one log, `<host>/logs/<log id>`: the first line of its che
 
 impl LogOrigin {
     /// Returns the origin of a log that this host keeps.
-    pub fn new(host: &str, log: LogId) -> Result<Self, BadText> {
+    pub fn new(host: &str, log: LogId) -> Result<Self, TextError> {
         format!("{host}/logs/{log}").parse()
     }
 }

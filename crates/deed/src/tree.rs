@@ -11,7 +11,7 @@ use model::Digest;
 pub use proof::{
     Nodes, Tree, TreeHead, consistency, inclusion, verify_consistency, verify_inclusion,
 };
-pub use text::{BadTlogProof, TlogProof};
+pub use text::{TlogProof, TlogProofError};
 
 /// Returns the hash of a leaf.
 pub fn leaf_hash(entry: &[u8]) -> Digest {
@@ -57,7 +57,7 @@ pub struct Frontier {
 /// Bytes that are no frontier of the size that they came with.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected} hashes of 32 bytes for a tree of {size} leaves, got {got} bytes")]
-pub struct BadFrontier {
+pub struct FrontierError {
     expected: u32,
     size: u64,
     got: usize,
@@ -70,10 +70,10 @@ impl Frontier {
     }
 
     /// Reads what [`Frontier::to_bytes`] wrote.
-    pub fn from_bytes(size: u64, bytes: &[u8]) -> Result<Self, BadFrontier> {
+    pub fn from_bytes(size: u64, bytes: &[u8]) -> Result<Self, FrontierError> {
         let (hashes, rest) = bytes.as_chunks::<32>();
         if !rest.is_empty() || hashes.len() != size.count_ones() as usize {
-            return Err(BadFrontier { expected: size.count_ones(), size, got: bytes.len() });
+            return Err(FrontierError { expected: size.count_ones(), size, got: bytes.len() });
         }
         Ok(Self { size, peaks: hashes.iter().copied().map(Digest::from_bytes).collect() })
     }

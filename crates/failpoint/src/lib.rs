@@ -2,11 +2,15 @@
 //!
 //! Without the feature `failpoints` every call is empty and release builds carry none of it.
 //! With it, there are two ways to arm a point. The environment variable `CHANCERY_FAILPOINTS`
-//! arms points from the start, as in `g4=kill,b2=3*pause:500`: an optional count says which visit
-//! counts first, then comes what happens: `kill` (the process ends at once, with nothing flushed),
-//! `pause:<ms>`, or `error`. And in the folder that `CHANCERY_FAILPOINT_FOLDER` names, a file
-//! `g4` holds the next visit of `g4`: the visitor renames it to `g4.held` and waits until that is
-//! gone, while whoever made it does to the process, or to what it talks to, what they like.
+//! arms points from the start, as in `gate.permitted=kill,turn.signed=3*pause:500`: an optional
+//! count says which visit counts first, then comes what happens: `kill` (the process ends at once,
+//! with nothing flushed), `pause:<ms>`, or `error`. And in the folder that
+//! `CHANCERY_FAILPOINT_FOLDER` names, a file `turn.signed` holds the next visit of that point: the
+//! visitor renames it to `turn.signed.held` and waits until that is gone, while whoever made it
+//! does to the process, or to what it talks to, what they like.
+//!
+//! A point is named by where it lies and what has happened there: at `gate.permitted` the call is
+//! permitted and nothing else of it has happened.
 
 /// What an armed point asks its place in the code to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -39,7 +39,7 @@ impl Gate {
     pub(crate) async fn carry_out(&self, permitted: Permitted) -> Option<Done> {
         let Permitted { action, tool, args } = permitted;
         self.hold(&action);
-        pass("g4");
+        pass("gate.permitted");
         let started = self.parts.clock.now();
         let run = Run {
             org: action.org,
@@ -53,7 +53,7 @@ impl Gate {
             let message = "The service failed while the tool ran.";
             Outcome::Unknown(Fault::new(ExecutionErrorCode::ToolError, message))
         });
-        pass("g6");
+        pass("gate.answered");
         let took = self.parts.clock.now().since(started);
         let executed = Executed {
             outcome,
@@ -65,7 +65,7 @@ impl Gate {
         let limit = self.parts.limits.max_result_bytes;
         let witnessed = executed.witnessed(&action, footprint, limit);
         let sealed = self.seal(*action, witnessed.clone()).await?;
-        pass("g14");
+        pass("gate.sealed");
         // Whoever took the action over may have sealed another end than this one.
         let ours = sealed.result_digest == witnessed.result_digest();
         let result = witnessed.result().filter(|_| ours).cloned();
@@ -79,7 +79,7 @@ impl Gate {
         let mut sealed = None;
         for _ in 0..RETRIES {
             let end = End { action: id, lease: lease.clone(), witnessed: witnessed.clone() };
-            pass("g8");
+            pass("gate.witnessed");
             match self.parts.ledger.enter(org, end).await {
                 Ok(done) => {
                     sealed = done;

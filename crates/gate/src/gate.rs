@@ -123,7 +123,7 @@ impl Gate {
         }
         let resolved = self.resolve(&call).await?;
         let begin = Begin::new(call, resolved, request_digest, &self.parts);
-        injected("g1")?;
+        injected("gate.parsed")?;
         let org = begin.org();
         let mut outcome = self.parts.ledger.enter(org, begin).await?;
         if let Begun::ToEstimate(call) = outcome {
@@ -135,7 +135,7 @@ impl Gate {
             // What was estimated once is not estimated again.
             Begun::ToEstimate(_) => Err(ledger::LedgerError::Fault.into()),
             Begun::Decided(action) => {
-                pass("p1");
+                pass("edge.authorized");
                 Ok(Submitted::Decided(action))
             }
             Begun::Permitted(permitted) => Ok(Submitted::Running(self.start(*permitted))),

@@ -61,7 +61,7 @@ impl Gate {
         let Due { org, action, what, since: _ } = due;
         match what {
             DueFor::EdgeDeadline => {
-                pass("p4");
+                pass("edge.report_overdue");
                 let max_result_bytes = self.parts.limits.max_result_bytes;
                 self.parts.ledger.enter(org, EdgeLost { action, max_result_bytes }).await?;
             }

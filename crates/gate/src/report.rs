@@ -99,7 +99,7 @@ impl Gate {
     /// Takes an edge's report: witnesses and seals its action.
     pub async fn report(&self, report: EdgeReport) -> Result<Ended, ReportError> {
         check(&report, self.parts.limits.max_result_bytes)?;
-        pass("p2");
+        pass("edge.report_parsed");
         let (org, id) = (report.org, report.action);
         let max_result_bytes = self.parts.limits.max_result_bytes;
         match self.parts.ledger.enter(org, Take { report, max_result_bytes }).await? {

@@ -36,9 +36,9 @@ struct Draft {
 #[derive(Debug, thiserror::Error)]
 enum DraftFault {
     #[error("could not seal a deed")]
-    Seal(#[from] deed::SealFault),
+    Seal(#[from] deed::SealError),
     #[error("could not name a log")]
-    Log(#[from] deed::BadText),
+    Log(#[from] deed::TextError),
 }
 
 enum Outcome {
@@ -119,7 +119,7 @@ impl Driver {
                 return Ok(Outcome::Failed(LedgerError::Fault));
             }
         };
-        failpoint::hit("t1").map_err(injected)?;
+        failpoint::hit("turn.signed").map_err(injected)?;
         Ok(self.append(shared, draft).await)
     }
 
@@ -282,7 +282,7 @@ fn place(
     mut head: Head,
     (org, mint): (OrgId, &Mint<'_>),
     seal: &deed::Sealer,
-) -> Result<Placed, deed::SealFault> {
+) -> Result<Placed, deed::SealError> {
     let drafts = entries.iter().flat_map(|entry| &entry.deeds).map(|deed| deed.draft.clone());
     let signed = seal.seal_all(&mut head.chain, drafts.collect(), org, mint.now())?;
     let mut signed = signed.into_iter();
@@ -316,7 +316,7 @@ fn begin(
     host: &str,
     present: Option<&Head>,
     (opens, mint): (Option<LogId>, &Mint<'_>),
-) -> Result<Head, deed::BadText> {
+) -> Result<Head, deed::TextError> {
     let empty = |log| Ok(deed::ChainHead::genesis(deed::LogOrigin::new(host, log)?));
     Ok(match (present, opens) {
         (Some(head), None) => head.clone(),

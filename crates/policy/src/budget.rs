@@ -5,7 +5,6 @@ use model::Timestamp;
 
 use crate::{
     call::Call,
-    decide::in_words,
     document::{Budget, Measure, Per, Source, Window},
     expr::{Decimal, Machine, Value, instant},
 };
@@ -112,7 +111,7 @@ impl Per {
 }
 
 fn amount<'p>(amount: &'p Source, machine: &mut Machine<'p>) -> Result<Decimal, String> {
-    let value = machine.value(amount.expr()).map_err(|failure| in_words(amount, &failure))?;
+    let value = machine.value(amount.expr()).map_err(|failure| amount.in_words(&failure))?;
     let cost = match value {
         Value::Decimal(cost) => cost,
         Value::Int(cost) => Decimal::from(cost),
@@ -133,7 +132,7 @@ fn same_unit<'p>(
     unit: &str,
     machine: &mut Machine<'p>,
 ) -> Result<(), String> {
-    let value = machine.value(currency.expr()).map_err(|failure| in_words(currency, &failure))?;
+    let value = machine.value(currency.expr()).map_err(|failure| currency.in_words(&failure))?;
     match value {
         Value::Text(found) if found == unit => Ok(()),
         _ => Err(format!("`{}`: the cost is not in `{unit}`", currency.text)),

@@ -13,11 +13,11 @@ use model::{DecisionCode, DecisionOutcome};
 
 use crate::{
     call::Call,
-    decide::{First, decide, first},
+    catalog::Catalog,
+    decide::decide,
     document::{Cost, Document, Measure, Rule},
-    lint::Catalog,
     policy::Policy,
-    prove::{Answer, Goal, Judgement, Prover, Want},
+    prove::{Answer, First, Goal, Judgement, Prover, Want, first},
 };
 use pairs::pairs;
 

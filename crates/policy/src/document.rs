@@ -14,17 +14,16 @@ use model::{Assurance, DecisionOutcome};
 use serde_json::Value;
 
 use crate::{
-    decide::ApprovalClause,
     error::{Code, Finding, Invalid, Severity},
-    expr::{Constants, Decimal, Expr, Parsed},
+    expr::{Constants, Decimal, Expr, Failure, Parsed},
     glob::Glob,
     tree::{self, Data, Mark, Node},
 };
 use place::Path;
 use reader::Reader;
 
+pub use approval::ApprovalClause;
 pub use budget::Window;
-pub(crate) use place::within;
 
 /// The longest document, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -78,6 +77,7 @@ pub(crate) struct Source {
     pub(crate) text: String,
     pub(crate) parsed: Parsed,
     /// Where the text stands in the document.
+    #[cfg_attr(not(feature = "prover"), expect(dead_code, reason = "only `lint` points at it"))]
     pub(crate) at: Mark,
 }
 
@@ -201,6 +201,12 @@ impl Budget {
 impl Source {
     pub(crate) fn expr(&self) -> &Expr {
         &self.parsed.expr
+    }
+
+    /// Says what failed: the part of the expression and the cause.
+    pub(crate) fn in_words(&self, failure: &Failure<'_>) -> String {
+        let part = self.text.get(failure.span.start..failure.span.end).unwrap_or(&self.text);
+        format!("`{part}`: {}", failure.cause)
     }
 }
 

@@ -26,21 +26,30 @@ use std::time::Duration;
 
 pub use decimal::{BadDecimal, Decimal};
 
-pub(crate) use ast::{Access, Expr, Fold, Junction, Kind, Problem};
-pub(crate) use check::{condition, doubts, sorts};
+pub(crate) use ast::{Expr, Junction, Problem};
+pub(crate) use check::condition;
 #[cfg(test)]
 pub(crate) use eval::FUEL;
 pub(crate) use eval::Machine;
 pub(crate) use failure::Failure;
-pub(crate) use functions::Function;
 pub(crate) use guard::{Branch, Guard, Key, Operand, Plain, guards};
-pub(crate) use names::{Fact, hint};
-pub(crate) use ops::{Binary, ORDERED};
+pub(crate) use names::hint;
 pub(crate) use parse::{Constants, Parsed, parse};
 pub(crate) use scope::{Scope, instant};
-pub(crate) use shape::Sorts;
 pub(crate) use slots::Slots;
-pub(crate) use value::{List, Sort, Value};
+pub(crate) use value::{Sort, Value};
+
+/// What only proofs take apart.
+#[cfg(feature = "prover")]
+pub(crate) use {
+    ast::{Access, Fold, Kind},
+    check::{doubts, sorts},
+    functions::Function,
+    names::Fact,
+    ops::{Binary, ORDERED},
+    shape::Sorts,
+    value::List,
+};
 
 #[cfg(test)]
 mod tests;

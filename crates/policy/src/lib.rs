@@ -34,15 +34,20 @@
 
 mod budget;
 mod call;
+#[cfg(feature = "prover")]
+mod catalog;
 mod counters;
 mod decide;
+#[cfg(feature = "prover")]
 mod diff;
 mod document;
 mod error;
 mod expr;
 mod glob;
+#[cfg(feature = "prover")]
 mod lint;
 mod policy;
+#[cfg(feature = "prover")]
 mod prove;
 mod replay;
 mod suite;
@@ -53,13 +58,19 @@ mod visibility;
 
 pub use budget::{Charge, ChargeKind};
 pub use call::{Agent, Call, CallFacts};
-pub use decide::{ApprovalClause, Decision, decide};
+#[cfg(feature = "prover")]
+pub use catalog::{Approver, Catalog, Directory, KnownTool, Unknown};
+pub use decide::{Decision, decide};
+#[cfg(feature = "prover")]
 pub use diff::{Certainty, Change, ChangeKind, Diff, Side, diff};
-pub use document::{Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window, parse};
+pub use document::{
+    ApprovalClause, Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window, parse,
+};
 pub use error::{Code, Finding, Invalid, Severity};
 pub use expr::{BadDecimal, Decimal};
 pub use glob::{BadGlob, Glob};
-pub use lint::{Approver, Catalog, Directory, KnownTool, Unknown, lint};
+#[cfg(feature = "prover")]
+pub use lint::lint;
 pub use policy::Policy;
 pub use replay::{Coverage, NotReplayable, Record, Recorded, Replay, ReplayAnswer, replay};
 pub use suite::{CaseResult, Report, Suite, read_suite};

@@ -13,73 +13,22 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
-
-use model::{DecisionOutcome, Role, SideEffect};
-use serde_json::Value;
+use model::{DecisionOutcome, SideEffect};
 
 use crate::{
     call::Call,
-    decide::{First, first},
+    catalog::{Catalog, Directory, KnownTool},
     document::{Document, Rule},
     error::{Code, Finding, Severity},
     expr::hint,
     glob::Glob,
     policy::Policy,
-    prove::{self, Prover},
+    prove::{self, First, Prover, first},
     tree::Mark,
 };
 
 /// The work that all proofs of one lint may take, in cubes.
 const MAX_CUBES: usize = 200_000;
-
-/// The tools that an org has.
-pub trait Catalog {
-    /// Returns the tools in any order.
-    fn tools(&self) -> Vec<KnownTool>;
-}
-
-/// What is known of one tool.
-#[derive(Debug, Clone)]
-pub struct KnownTool {
-    /// The tool's whole name.
-    pub name: String,
-    /// The JSON Schema of its arguments.
-    pub input_schema: Arc<Value>,
-    /// What it does to the world.
-    pub side_effect: Option<SideEffect>,
-}
-
-/// The people of an org.
-pub trait Directory {
-    /// Returns those who may approve at all; nothing where people are not known.
-    fn approvers(&self) -> Option<Vec<Approver>>;
-}
-
-/// A person who may approve.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approver {
-    /// What `member:…` may call the person: an id, an address.
-    pub names: Vec<String>,
-    /// The person's role.
-    pub role: Role,
-}
-
-/// An org of which neither tools nor people are known.
-#[derive(Debug, Clone, Copy)]
-pub struct Unknown;
-
-impl Catalog for Unknown {
-    fn tools(&self) -> Vec<KnownTool> {
-        Vec::new()
-    }
-}
-
-impl Directory for Unknown {
-    fn approvers(&self) -> Option<Vec<Approver>> {
-        None
-    }
-}
 
 /// Returns what is worth saying of the document, in the order of the text.
 ///

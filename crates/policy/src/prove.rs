@@ -16,14 +16,14 @@ mod split;
 mod term;
 mod texts;
 mod values;
+mod walk;
 mod witness;
 
-#[cfg(test)]
-pub(crate) mod random;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use ask::{Answer, Judgement, Prover};
 pub(crate) use split::{Goal, Want};
 pub(crate) use term::essence;
+pub(crate) use walk::{First, first};
 pub(crate) use witness::plain_call;

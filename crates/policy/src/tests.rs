@@ -4,6 +4,8 @@ mod bounds;
 mod fuzz;
 mod globs;
 mod page;
+#[cfg_attr(not(feature = "prover"), expect(dead_code, reason = "proofs are tried on conditions"))]
+pub(crate) mod random;
 mod replay;
 mod schema;
 mod trace;

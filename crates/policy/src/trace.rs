@@ -8,7 +8,7 @@ use model::DecisionOutcome;
 
 use crate::{
     call::Call,
-    decide::{Decision, decide, in_words},
+    decide::{Decision, decide},
     document::{Rule, Source},
     expr::{Expr, Junction, Machine, Scope, Value},
     policy::Policy,
@@ -91,7 +91,7 @@ fn ask<'p>(rule: &'p Rule, machine: &mut Machine<'p>, show: Show) -> Answer {
     match machine.holds(when.expr()) {
         Ok(true) => decided,
         Ok(false) => falsehood(when, machine, show),
-        Err(failure) => Answer::Failed { failure: in_words(when, &failure) },
+        Err(failure) => Answer::Failed { failure: when.in_words(&failure) },
     }
 }
 

@@ -12,7 +12,7 @@ use model::{CheckId, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Fault, LogHead, LogStore, OrgLog, Problem, Span, Unproved, compare, inclusion,
+    Fault, LogHead, LogStore, OrgLog, Problem, ProofError, Span, compare, inclusion,
     walk::{Before, Judge, Leaves, TILE, fault, node_fault},
 };
 
@@ -150,8 +150,8 @@ impl Walk<'_> {
         }
         let path = match inclusion(self.store, self.log(), (last, chain.size())).await {
             Ok(path) => path,
-            Err(Unproved::Down(down)) => return Err(down),
-            Err(Unproved::NoSuch | Unproved::Missing) => {
+            Err(ProofError::Down(down)) => return Err(down),
+            Err(ProofError::NoSuch | ProofError::Missing) => {
                 return Ok(Some(fault(last, Problem::Tree, "every stored hash", "a gap")));
             }
         };

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use async_trait::async_trait;
-use deed::{Body, BodyFault, Disclosure, LogOrigin};
+use deed::{Body, BodyError, Disclosure, LogOrigin};
 use ledger::{Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
 
@@ -86,7 +86,7 @@ pub struct OpenDeed {
 
 impl OpenDeed {
     /// Returns the deed's body, read strictly, so that a row that somebody changed is an error.
-    pub fn body(&self) -> Result<Body, BodyFault> {
+    pub fn body(&self) -> Result<Body, BodyError> {
         Body::read(self.row.body.as_bytes())
     }
 }

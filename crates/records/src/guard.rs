@@ -4,11 +4,11 @@ use deed::{Checkpoint, LogOrigin, tree::TreeHead};
 use ledger::StoreDown;
 use model::OrgId;
 
-use crate::{LogHead, LogStore, OrgLog, Unproved, consistency};
+use crate::{LogHead, LogStore, OrgLog, ProofError, consistency};
 
 /// In what way a log is not the one that was signed for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum LogError {
     /// The store has no such log.
     #[error("the database does not have the log `{log}`, which was signed for")]
     Gone {
@@ -51,16 +51,16 @@ pub async fn compare(
     org: OrgId,
     head: &LogHead,
     checkpoint: &Checkpoint,
-) -> Result<Option<Broken>, StoreDown> {
+) -> Result<Option<LogError>, StoreDown> {
     let Checkpoint { log, tree: signed } = checkpoint;
     let now = TreeHead { size: head.chain.size(), root: head.chain.root() };
     let log_of = OrgLog { org, no: head.no };
     if head.chain.log() != log {
-        return Ok(Some(Broken::Gone { log: log.clone() }));
+        return Ok(Some(LogError::Gone { log: log.clone() }));
     }
     if now.size < signed.size {
         let (log, size, signed) = (log.clone(), now.size, signed.size);
-        return Ok(Some(Broken::Shorter { log, size, signed }));
+        return Ok(Some(LogError::Shorter { log, size, signed }));
     }
     // Every log begins with the one that has no deeds.
     if signed.size == 0 {
@@ -68,9 +68,9 @@ pub async fn compare(
     }
     let path = match consistency(store, log_of, (signed.size, now.size)).await {
         Ok(path) => Some(path),
-        Err(Unproved::Down(down)) => return Err(down),
-        Err(Unproved::NoSuch | Unproved::Missing) => None,
+        Err(ProofError::Down(down)) => return Err(down),
+        Err(ProofError::NoSuch | ProofError::Missing) => None,
     };
     let holds = path.is_some_and(|path| deed::tree::verify_consistency(signed, &now, &path));
-    Ok((!holds).then(|| Broken::Differs { log: log.clone(), signed: signed.size }))
+    Ok((!holds).then(|| LogError::Differs { log: log.clone(), signed: signed.size }))
 }

@@ -7,8 +7,8 @@ use deed::{Checkpoint, Purpose, note::NoteKey};
 use ledger::StoreDown;
 
 use crate::{
-    DeedRow, Fault, Misfit, Problem, SignedCheckpoint, Stray, Unproved, check::Walk, proof::roots,
-    walk::fault,
+    DeedRow, Fault, Misfit, Problem, ProofError, SignedCheckpoint, Stray, check::Walk,
+    proof::roots, walk::fault,
 };
 
 /// How far the clock of a store may have been set back before a checkpoint is one of the future.
@@ -43,8 +43,8 @@ impl Walk<'_> {
         }
         let roots = match roots(self.store, self.log(), (first, end)).await {
             Ok(roots) => roots,
-            Err(Unproved::Down(down)) => return Err(down),
-            Err(Unproved::NoSuch | Unproved::Missing) => {
+            Err(ProofError::Down(down)) => return Err(down),
+            Err(ProofError::NoSuch | ProofError::Missing) => {
                 return Ok(Some(fault(first, Problem::Tree, "every stored hash", "a gap")));
             }
         };

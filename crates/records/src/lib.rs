@@ -25,8 +25,8 @@ pub use check_store::{Asked, CheckStore};
 pub use checker::{AskError, Part, Position, Walked};
 pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
 pub use entries::{By, Entry, EntryFilter, EntryKind, EntryStore};
-pub use guard::{Broken, compare};
-pub use proof::{Unproved, consistency, inclusion};
+pub use guard::{LogError, compare};
+pub use proof::{ProofError, consistency, inclusion};
 pub use records::{Growth, ReadError, Reader, Records};
 pub use recovery::{Remembered, judge};
 pub use store::{

@@ -19,7 +19,7 @@ const TILE_HEIGHT: u32 = 8;
 
 /// Why there is no proof.
 #[derive(Debug, thiserror::Error)]
-pub enum Unproved {
+pub enum ProofError {
     /// The store could not be asked.
     #[error(transparent)]
     Down(#[from] StoreDown),
@@ -36,10 +36,10 @@ pub async fn inclusion(
     store: &dyn LogStore,
     log: OrgLog,
     (index, size): (u64, u64),
-) -> Result<Vec<Digest>, Unproved> {
+) -> Result<Vec<Digest>, ProofError> {
     let needed = Needed::by(|nodes| tree::inclusion(nodes, index, size))?;
     let loaded = Loaded::load(store, log, &needed).await?;
-    tree::inclusion(&loaded, index, size).ok_or(Unproved::Missing)
+    tree::inclusion(&loaded, index, size).ok_or(ProofError::Missing)
 }
 
 /// Returns the proof that the tree of the first `old` deeds is the beginning of that of `new`.
@@ -47,10 +47,10 @@ pub async fn consistency(
     store: &dyn LogStore,
     log: OrgLog,
     (old, new): (u64, u64),
-) -> Result<Vec<Digest>, Unproved> {
+) -> Result<Vec<Digest>, ProofError> {
     let needed = Needed::by(|nodes| tree::consistency(nodes, old, new))?;
     let loaded = Loaded::load(store, log, &needed).await?;
-    tree::consistency(&loaded, old, new).ok_or(Unproved::Missing)
+    tree::consistency(&loaded, old, new).ok_or(ProofError::Missing)
 }
 
 /// Returns the sizes from `first` to `end`, which end in one tile, with the root of the tree of so
@@ -59,7 +59,7 @@ pub(crate) async fn roots(
     store: &dyn LogStore,
     log: OrgLog,
     (first, end): (u64, u64),
-) -> Result<Vec<(u64, Digest)>, Unproved> {
+) -> Result<Vec<(u64, Digest)>, ProofError> {
     let before = first - first % TILE;
     let peaks = (0..u64::BITS).rev().filter(|height| before >> height & 1 == 1);
     let peaks: Vec<_> = peaks.map(|height| (height, (before >> height) - 1)).collect();
@@ -67,11 +67,11 @@ pub(crate) async fn roots(
     let hashes: Option<Vec<_>> =
         peaks.iter().map(|(height, index)| loaded.node(*height, *index)).collect();
     let bytes = hashes
-        .ok_or(Unproved::Missing)?
+        .ok_or(ProofError::Missing)?
         .iter()
         .flat_map(|peak| *peak.as_bytes())
         .collect::<Vec<_>>();
-    let mut frontier = Frontier::from_bytes(before, &bytes).map_err(|_| Unproved::Missing)?;
+    let mut frontier = Frontier::from_bytes(before, &bytes).map_err(|_| ProofError::Missing)?;
     let span = Span { level: 0, start: before, count: end - before };
     let leaves = store.hashes(log, &[span]).await?.pop().unwrap_or_default();
     let mut roots = vec![(before, frontier.root())];
@@ -89,9 +89,9 @@ struct Needed(RefCell<BTreeSet<(u32, u64)>>);
 impl Needed {
     fn by(
         proof: impl FnOnce(&Self) -> Option<Vec<Digest>>,
-    ) -> Result<BTreeSet<(u32, u64)>, Unproved> {
+    ) -> Result<BTreeSet<(u32, u64)>, ProofError> {
         let needed = Self::default();
-        proof(&needed).ok_or(Unproved::NoSuch)?;
+        proof(&needed).ok_or(ProofError::NoSuch)?;
         Ok(needed.0.into_inner())
     }
 }

@@ -11,8 +11,8 @@ use ledger::{Ledger, LogNo, Place, StoreDown};
 use model::{AgentId, DeedId, DeedKind, Digest, OrgId, Timestamp};
 
 use crate::{
-    By, DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, OrgLog,
-    SignedCheckpoint, Store, Unproved, Window, consistency, inclusion,
+    By, DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, OrgLog, ProofError,
+    SignedCheckpoint, Store, Window, consistency, inclusion,
 };
 
 /// Reads the logs of all orgs.
@@ -55,18 +55,18 @@ pub enum ReadError {
     Withheld,
     /// The seal keys do not sign.
     #[error(transparent)]
-    Seal(#[from] deed::SealFault),
+    Seal(#[from] deed::SealError),
     /// The store lacks a hash that every proof needs.
     #[error("the store lacks a hash of the log's tree")]
     Incomplete,
 }
 
-impl From<Unproved> for ReadError {
-    fn from(unproved: Unproved) -> Self {
+impl From<ProofError> for ReadError {
+    fn from(unproved: ProofError) -> Self {
         match unproved {
-            Unproved::Down(down) => Self::Down(down),
+            ProofError::Down(down) => Self::Down(down),
             // The sizes are looked at before a proof is asked for.
-            Unproved::NoSuch | Unproved::Missing => Self::Incomplete,
+            ProofError::NoSuch | ProofError::Missing => Self::Incomplete,
         }
     }
 }
@@ -169,10 +169,10 @@ impl Records {
             return Ok(last);
         }
         let note = self.sealer().checkpoint(&head.chain, head.now)?;
-        pass("k1");
+        pass("checkpoint.signed");
         let checkpoint = SignedCheckpoint { size, root, note, signed_at: head.now };
         self.store.put_checkpoint(log, &checkpoint).await?;
-        pass("k2");
+        pass("checkpoint.recorded");
         Ok(checkpoint)
     }
 

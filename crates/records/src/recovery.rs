@@ -9,7 +9,7 @@ use ledger::StoreDown;
 use model::OrgId;
 
 use crate::{
-    Broken, LogHead, LogSize, LogStore, OrgLog, Standing, compare,
+    LogError, LogHead, LogSize, LogStore, OrgLog, Standing, compare,
     walk::{Before, Judge},
 };
 
@@ -25,7 +25,7 @@ pub enum Remembered {
         /// The org whose log it is; nobody's where the log is gone.
         org: Option<OrgId>,
         /// In what way.
-        broken: Broken,
+        broken: LogError,
     },
 }
 
@@ -38,24 +38,24 @@ pub async fn judge(
 ) -> Result<Remembered, StoreDown> {
     let log = known.log.clone();
     let Some(found) = logs.iter().find(|found| found.log == log) else {
-        return Ok(Remembered::Broken { org: None, broken: Broken::Gone { log } });
+        return Ok(Remembered::Broken { org: None, broken: LogError::Gone { log } });
     };
     let org = found.of.org;
     let broken = match found.standing {
         // A head that was cut by hand may not be readable; its size says enough.
         Standing::Open if found.size < known.tree.size => {
             let (size, signed) = (found.size, known.tree.size);
-            Some(Broken::Shorter { log, size, signed })
+            Some(LogError::Shorter { log, size, signed })
         }
         Standing::Open => match store.head(org).await? {
             Some(head) => compare(store, org, &head, known).await?,
-            None => Some(Broken::Gone { log }),
+            None => Some(LogError::Gone { log }),
         },
         Standing::Closed { .. } => {
             let head = store.closed(org).await?.into_iter().find(|head| head.no == found.of.no);
             let next = logs.iter().find(|next| next.of == after(found.of));
             let (Some(head), Some(next)) = (head, next) else {
-                return Ok(Remembered::Broken { org: Some(org), broken: Broken::Gone { log } });
+                return Ok(Remembered::Broken { org: Some(org), broken: LogError::Gone { log } });
             };
             return closed(store, keys, (&head, next), known).await;
         }
@@ -79,7 +79,7 @@ async fn closed(
             Ok(broken.map_or(Remembered::Held, |_| Remembered::Told(told)))
         }
         Some(_) | None => {
-            let broken = Broken::Untold { log: known.log.clone() };
+            let broken = LogError::Untold { log: known.log.clone() };
             Ok(Remembered::Broken { org: Some(org), broken })
         }
     }

@@ -14,8 +14,8 @@ use model::{Digest, LogId, OrgId, Timestamp};
 use uuid::Uuid;
 
 use crate::{
-    Broken, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing,
-    Unproved, compare, consistency, inclusion,
+    DeedRow, LogError, LogHead, LogSize, LogStore, Misfit, OrgLog, ProofError, SignedCheckpoint,
+    Span, Standing, compare, consistency, inclusion,
 };
 
 const ORG: OrgId = OrgId::from_uuid(Uuid::nil());
@@ -160,9 +160,9 @@ async fn a_proof_reads_few_hashes_of_a_long_log() {
 async fn a_proof_whose_hashes_are_missing_is_none() {
     let mut log = Log::first(600);
     log.digests.truncate(590);
-    assert!(matches!(inclusion(&log, LOG, (595, 600)).await, Err(Unproved::Missing)));
-    assert!(matches!(inclusion(&log, LOG, (600, 600)).await, Err(Unproved::NoSuch)));
-    assert!(matches!(consistency(&log, LOG, (0, 600)).await, Err(Unproved::NoSuch)));
+    assert!(matches!(inclusion(&log, LOG, (595, 600)).await, Err(ProofError::Missing)));
+    assert!(matches!(inclusion(&log, LOG, (600, 600)).await, Err(ProofError::NoSuch)));
+    assert!(matches!(consistency(&log, LOG, (0, 600)).await, Err(ProofError::NoSuch)));
 }
 
 #[tokio::test]
@@ -178,12 +178,12 @@ async fn a_log_is_held_against_every_checkpoint_of_its_past() {
             let other = Log::of((0..last).map(digest).chain([digest(9_999)]));
             let other = Checkpoint { log: origin.clone(), tree: other.tree() };
             let found = compare(&log, ORG, &log.now(), &other).await.unwrap();
-            assert!(matches!(found, Some(Broken::Differs { signed, .. }) if signed == size));
+            assert!(matches!(found, Some(LogError::Differs { signed, .. }) if signed == size));
         }
     }
     let longer = Checkpoint { log: origin, tree: Log::first(701).tree() };
     let found = compare(&log, ORG, &log.now(), &longer).await.unwrap();
-    assert!(matches!(found, Some(Broken::Shorter { size: 700, signed: 701, .. })));
+    assert!(matches!(found, Some(LogError::Shorter { size: 700, signed: 701, .. })));
 }
 
 #[tokio::test]
@@ -192,5 +192,5 @@ async fn a_log_whose_rows_do_not_make_its_root_is_not_the_one_that_was_signed_fo
     let signed = Checkpoint { log: log.head.log().clone(), tree: Log::first(299).tree() };
     log.digests[298] = digest(9_999);
     let found = compare(&log, ORG, &log.now(), &signed).await.unwrap();
-    assert!(matches!(found, Some(Broken::Differs { .. })), "{found:?}");
+    assert!(matches!(found, Some(LogError::Differs { .. })), "{found:?}");
 }

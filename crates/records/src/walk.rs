@@ -4,7 +4,7 @@
 //! everything that stands beside it, and its signature for the body.
 
 use deed::{
-    Actor, Body, Content, DEED_TYPE, KeyFault, KeySet, LogOrigin, Purpose, genesis_digest, pae,
+    Actor, Body, Content, DEED_TYPE, KeyError, KeySet, LogOrigin, Purpose, genesis_digest, pae,
     tree::Tree,
 };
 use model::{Digest, OrgId};
@@ -152,8 +152,8 @@ impl Judge<'_> {
         };
         if let Err(why) = key.admits(Purpose::Deed, body.issued_at) {
             let problem = match why {
-                KeyFault::Revoked => Problem::KeyRevoked,
-                KeyFault::NotYetActive | KeyFault::Retired | KeyFault::OtherPurpose => {
+                KeyError::Revoked => Problem::KeyRevoked,
+                KeyError::NotYetActive | KeyError::Retired | KeyError::OtherPurpose => {
                     Problem::KeyWindow
                 }
             };

@@ -14,7 +14,7 @@ use std::{
 use admin::OPERATOR_ORG;
 use deed::{ChainHead, Checkpoint, KeySet, LogOrigin, Recovered};
 use model::OrgId;
-use records::{Broken, LogHead, LogSize, Remembered, Standing};
+use records::{LogError, LogHead, LogSize, Remembered, Standing};
 
 use crate::{core::Core, exit::Failure, wire_up::chain};
 
@@ -134,7 +134,7 @@ impl Checkpoints {
         core: &Core,
         logs: &[LogSize],
         known: &Checkpoint,
-    ) -> Result<Option<Broken>, Failure> {
+    ) -> Result<Option<LogError>, Failure> {
         let keys = core.ledger.sealer().registered();
         let judged = records::judge(core.records.store(), &keys, logs, known).await;
         Ok(match judged.map_err(unread)? {
@@ -143,7 +143,7 @@ impl Checkpoints {
         })
     }
 
-    fn withhold(&self, core: &Core, org: OrgId, broken: &Broken) {
+    fn withhold(&self, core: &Core, org: OrgId, broken: &LogError) {
         core.ledger.withhold(org);
         tracing::error!(%org, "{broken}; nothing is sealed for this org. {}", self.advice(org));
     }
@@ -160,7 +160,7 @@ impl Checkpoints {
         let (file, draft) = (self.file_of(head), self.folder.join(draft_name()));
         fs::write(&draft, note)?;
         fs::File::open(&draft)?.sync_all()?;
-        let _ = failpoint::hit("k3");
+        let _ = failpoint::hit("checkpoint.written");
         fs::rename(draft, file)
     }
 
@@ -203,7 +203,7 @@ pub struct Missing {
     /// The org that seals nothing because of it.
     pub org: OrgId,
     /// In what way its log is not the one that was signed for.
-    pub broken: Broken,
+    pub broken: LogError,
     /// What was signed for.
     pub known: Checkpoint,
 }

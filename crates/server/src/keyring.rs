@@ -35,9 +35,9 @@ impl Keyring {
         }
         let now = seal_keys::database_time(&core.stores).await?;
         let (sealer, new) = seal_keys::load(&self.file, &core.stores, (now, Ahead)).await?;
-        let _ = failpoint::hit("h1");
+        let _ = failpoint::hit("seal_key.registered");
         core.ledger.sealer().replace(&sealer);
-        let _ = failpoint::hit("h2");
+        let _ = failpoint::hit("seal_key.activated");
         for key in new {
             core.admin.seal_key_registered(key).await.map_err(Failure::internal)?;
         }

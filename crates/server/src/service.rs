@@ -137,13 +137,13 @@ impl Service {
         let Self { control, serving, workers, tasks, lame_duck, address: _ } = self;
         control.drain(lame_duck, hurry.clone()).await;
         let orderly = async {
-            pass("x1");
+            pass("stop.begun");
             let cut_off = serving.await.unwrap_or_default();
-            pass("x2");
+            pass("stop.requests_ended");
             let ended = tokio::time::timeout(RUNS_END_WITHIN, tasks.idle()).await.is_ok();
-            pass("x3");
+            pass("stop.runs_ended");
             workers.stop().await;
-            pass("x4");
+            pass("stop.ended");
             tracing::info!(cut_off, runs_ended = ended, "stopped");
         };
         tokio::select! {

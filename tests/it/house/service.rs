@@ -18,7 +18,7 @@ use super::{caller::Caller, guard::Guard, site::binaries, verbs::Verbs};
 pub(crate) enum Start<'a> {
     /// As it is shipped.
     Plain,
-    /// With these failpoints armed, as `g4=kill`.
+    /// With these failpoints armed, as `gate.permitted=kill`.
     Armed(&'a str),
     /// With failpoints that the test arms while it runs.
     Holdable,

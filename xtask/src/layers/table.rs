@@ -38,7 +38,7 @@ const ADAPT: &[&str] = &["store-memory", "store-postgres", "egress", "connectors
 
 /// The table.
 #[rustfmt::skip]
-pub(crate) const ROWS: [Row; 20] = [
+pub(crate) const ROWS: [Row; 21] = [
     Row { name: "model",          layer: "0",     uses: &[&["failpoint"]],               world: World::Closed },
     Row { name: "crypto",         layer: "0",     uses: &[&["model", "failpoint"]],      world: World::Closed },
     Row { name: "failpoint",      layer: "0",     uses: &[],                             world: World::Closed },
@@ -57,6 +57,7 @@ pub(crate) const ROWS: [Row; 20] = [
     Row { name: "egress",         layer: "3",     uses: &[WORDS],                        world: World::Open },
     Row { name: "connectors",     layer: "3",     uses: &[WORDS, PURE, &["egress"]],     world: World::Open },
     Row { name: "http-api",       layer: "3",     uses: &[WORDS, PURE, LEDGER, USE],     world: World::Open },
+    Row { name: "chancery",       layer: "3½",    uses: &[WORDS, PURE, LEDGER, &["gate", "admin", "store-memory"]], world: World::Open },
     Row { name: "server",         layer: "4",     uses: &[WORDS, PURE, LEDGER, USE, ADAPT], world: World::Open },
     Row { name: "testkit",        layer: "tests", uses: &[WORDS, PURE, LEDGER, USE, ADAPT], world: World::Open },
 ];

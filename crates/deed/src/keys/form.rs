@@ -5,7 +5,7 @@ use crypto::ed25519::PublicKey;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{BadKeySet, Introduction, Purpose, SealKey, thumbprint};
+use super::{Introduction, KeySetError, Purpose, SealKey, thumbprint};
 use crate::text::{Thumbprint, Word};
 
 #[derive(Serialize, Deserialize)]
@@ -77,12 +77,12 @@ impl KeyForm {
         }
     }
 
-    pub(super) fn read(self) -> Result<SealKey, BadKeySet> {
-        let why = |why: String| BadKeySet::Key { kid: self.kid.clone(), why };
+    pub(super) fn read(self) -> Result<SealKey, KeySetError> {
+        let why = |why: String| KeySetError::Key { kid: self.kid.clone(), why };
         let x = URL_SAFE_NO_PAD.decode(&self.x).map_err(|_| why("`x` is no base64url".into()))?;
         let public = PublicKey::from_bytes(&x).map_err(|error| why(error.to_string()))?;
         if thumbprint(&public) != self.kid {
-            return Err(BadKeySet::Thumbprint(self.kid));
+            return Err(KeySetError::Thumbprint(self.kid));
         }
         Ok(SealKey {
             public,

@@ -7,7 +7,7 @@ use model::{
 
 use super::support::{Counting, Log, amendment_of, moment};
 use crate::{
-    ActionContent, Actor, Content, Draft, Ending, IntentStatus, SealFault, SourceKind, Tool, Vote,
+    ActionContent, Actor, Content, Draft, Ending, IntentStatus, SealError, SourceKind, Tool, Vote,
     Witness, specimen,
 };
 
@@ -29,7 +29,7 @@ fn run(draft: &mut Draft) -> &mut crate::Run {
 fn broken(change: impl FnOnce(&mut Draft)) -> &'static str {
     match Log::new().seal_action(change) {
         Ok(_) => "",
-        Err(SealFault::Dishonest(fault)) => fault.rule,
+        Err(SealError::Dishonest(fault)) => fault.rule,
         Err(other) => panic!("{other}"),
     }
 }
@@ -245,7 +245,7 @@ fn an_amendment_amends_something_earlier() {
         });
         match outcome {
             Ok(_) => "",
-            Err(SealFault::Dishonest(fault)) => fault.rule,
+            Err(SealError::Dishonest(fault)) => fault.rule,
             Err(other) => panic!("{other}"),
         }
     };

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::support::{
     CHECKPOINT_SEED, Counting, DEED_SEED, hex, key_file, key_set, moment, private_keys, public_keys,
 };
-use crate::{BadKeyFile, BadKeySet, KeyFault, KeySet, Purpose, SealKey, SealKeys};
+use crate::{KeyError, KeyFileError, KeySet, KeySetError, Purpose, SealKey, SealKeys};
 
 /// A key set of one key as text.
 pub(super) fn published(x: &str, kid: &str) -> String {
@@ -52,7 +52,7 @@ fn a_key_set_is_read_strictly() {
 fn a_key_that_stands_twice_is_refused() {
     let key = public_keys().remove(0);
     let kid = key.kid();
-    assert_eq!(KeySet::new(vec![key.clone(), key]), Err(BadKeySet::Twice(kid)));
+    assert_eq!(KeySet::new(vec![key.clone(), key]), Err(KeySetError::Twice(kid)));
 }
 
 #[test]
@@ -61,13 +61,13 @@ fn a_key_counts_from_its_activation_until_just_before_its_retirement() {
     let (from, until) = (key.activated_at, key.activated_at + Duration::from_mins(1));
     key.retired_at = Some(until);
     let tick = Duration::from_millis(1);
-    assert_eq!(key.admits(Purpose::Deed, from.before(tick)), Err(KeyFault::NotYetActive));
+    assert_eq!(key.admits(Purpose::Deed, from.before(tick)), Err(KeyError::NotYetActive));
     assert_eq!(key.admits(Purpose::Deed, from), Ok(()));
     assert_eq!(key.admits(Purpose::Deed, until.before(tick)), Ok(()));
-    assert_eq!(key.admits(Purpose::Deed, until), Err(KeyFault::Retired));
-    assert_eq!(key.admits(Purpose::Checkpoint, from), Err(KeyFault::OtherPurpose));
+    assert_eq!(key.admits(Purpose::Deed, until), Err(KeyError::Retired));
+    assert_eq!(key.admits(Purpose::Checkpoint, from), Err(KeyError::OtherPurpose));
     key.revoked_at = Some(until);
-    assert_eq!(key.admits(Purpose::Deed, from), Err(KeyFault::Revoked));
+    assert_eq!(key.admits(Purpose::Deed, from), Err(KeyError::Revoked));
 }
 
 #[test]
@@ -83,13 +83,16 @@ fn an_old_key_introduces_a_new_one_of_its_purpose_only() {
     let with = |key: SealKey| KeySet::new([public_keys(), vec![key]].concat());
     let introduced = with(new.clone().introduced(deed)).unwrap();
     assert_eq!(KeySet::parse(introduced.to_json().as_bytes()), Ok(introduced));
-    assert_eq!(with(new.clone().introduced(checkpoint)), Err(BadKeySet::Introduction(kid.clone())));
+    assert_eq!(
+        with(new.clone().introduced(checkpoint)),
+        Err(KeySetError::Introduction(kid.clone()))
+    );
     let mut later = new.clone().introduced(deed);
     later.activated_at = moment() + Duration::from_secs(1);
-    assert_eq!(with(later), Err(BadKeySet::Introduction(kid.clone())));
+    assert_eq!(with(later), Err(KeySetError::Introduction(kid.clone())));
     assert_eq!(
         KeySet::new(vec![new.introduced(deed)]),
-        Err(BadKeySet::Introduction(kid)),
+        Err(KeySetError::Introduction(kid)),
         "the older key must be there"
     );
 }
@@ -140,5 +143,5 @@ fn a_bad_key_file_is_refused_with_its_line() {
         assert!(error.to_string().contains(why), "{error}");
         assert!(!error.to_string().contains("MC4C"), "{error}");
     }
-    assert_eq!(SealKeys::from_pem("").unwrap_err(), BadKeyFile::Missing(Purpose::Deed));
+    assert_eq!(SealKeys::from_pem("").unwrap_err(), KeyFileError::Missing(Purpose::Deed));
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use super::support::{Counting, Log, moment, private_keys, public_keys, sealer};
 use crate::{
-    BadKeySet, Body, ChainHead, Commitment, Content, Disclosure, KeySet, Path, Purpose, SealFault,
-    Sealer, Word, commit, genesis_digest, specimen,
+    Body, ChainHead, Commitment, Content, Disclosure, KeySet, KeySetError, Path, Purpose,
+    SealError, Sealer, Word, commit, genesis_digest, specimen,
 };
 
 #[test]
@@ -17,7 +17,7 @@ fn the_self_test_passes_with_good_keys_and_fails_without() {
     let none = Sealer::new(private_keys(), KeySet::default());
     assert_eq!(
         none.self_test(moment()),
-        Err(SealFault::NoKey { purpose: Purpose::Deed, at: moment() })
+        Err(SealError::NoKey { purpose: Purpose::Deed, at: moment() })
     );
 }
 
@@ -53,7 +53,7 @@ fn a_refused_draft_leaves_the_head_where_it_was() {
     let mut log = Log::of(2);
     let before = log.head.clone();
     let refused = log.seal_action(|draft| draft.subject.kind = Word::of("agent"));
-    assert!(matches!(refused, Err(SealFault::Dishonest(_))), "{refused:?}");
+    assert!(matches!(refused, Err(SealError::Dishonest(_))), "{refused:?}");
     assert_eq!(log.head, before);
 }
 
@@ -63,7 +63,7 @@ fn a_deed_is_not_sealed_before_the_one_it_follows() {
     let (draft, _) = specimen::admin(&Mint::new(moment(), &Counting::default()));
     let at = log.head.issued_at().before(Duration::from_millis(1));
     let refused = log.sealer.seal(&mut log.head, draft.clone(), log.org, at);
-    assert_eq!(refused, Err(SealFault::Backdated { at, last: log.head.issued_at() }));
+    assert_eq!(refused, Err(SealError::Backdated { at, last: log.head.issued_at() }));
     assert!(log.sealer.seal(&mut log.head, draft, log.org, log.sealed[1].issued_at).is_ok());
 }
 
@@ -75,18 +75,18 @@ fn only_a_registered_key_in_its_time_seals() {
     let mut log = Log { sealer: retired, ..Log::new() };
     assert_eq!(
         log.seal(specimen::admin),
-        Err(SealFault::NoKey { purpose: Purpose::Deed, at: moment() })
+        Err(SealError::NoKey { purpose: Purpose::Deed, at: moment() })
     );
     keys[0].retired_at = None;
     keys[0].purpose = Purpose::Checkpoint;
     log.sealer = Sealer::new(private_keys(), KeySet::new(keys).unwrap());
-    assert!(matches!(log.seal(specimen::admin), Err(SealFault::NoKey { .. })));
+    assert!(matches!(log.seal(specimen::admin), Err(SealError::NoKey { .. })));
     log.sealer = sealer();
     assert!(log.seal(specimen::admin).is_ok());
 }
 
 #[test]
-fn the_newest_active_key_seals() -> Result<(), BadKeySet> {
+fn the_newest_active_key_seals() -> Result<(), KeySetError> {
     use super::support::{CHECKPOINT_SEED, DEED_SEED, key_file};
     let third = "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7";
     let file = key_file(&[
@@ -131,10 +131,10 @@ fn admin_facts_outside_the_profile_are_not_sealed() {
         json!({"": 1}),
         json!([[[[[[[[1]]]]]]]]),
     ] {
-        assert!(matches!(with(bad.clone()), Err(SealFault::Body(_))), "{bad}");
+        assert!(matches!(with(bad.clone()), Err(SealError::Body(_))), "{bad}");
     }
     let big = with(json!("x".repeat(5000)));
-    assert!(matches!(big, Err(SealFault::Dishonest(fault)) if fault.rule == "data_bounded"));
+    assert!(matches!(big, Err(SealError::Dishonest(fault)) if fault.rule == "data_bounded"));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use model::{Entropy, Mint, OrgId, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    Amended, Body, ChainHead, Disclosure, Draft, KeySet, Purpose, SealFault, SealKey, SealKeys,
+    Amended, Body, ChainHead, Disclosure, Draft, KeySet, Purpose, SealError, SealKey, SealKeys,
     Sealed, Sealer, api_form,
     specimen::{self, Specimen},
     verify::{CheckId, CheckStatus, Report, Trust},
@@ -121,7 +121,7 @@ impl Log {
     pub(super) fn seal(
         &mut self,
         make: impl FnOnce(&Mint<'_>) -> Specimen,
-    ) -> Result<Sealed, SealFault> {
+    ) -> Result<Sealed, SealError> {
         let (draft, disclosures) = make(&Mint::new(self.now(), &self.entropy));
         let at = self.now();
         let sealed = self.sealer.seal(&mut self.head, draft, self.org, at)?;
@@ -135,7 +135,7 @@ impl Log {
     pub(super) fn seal_action(
         &mut self,
         change: impl FnOnce(&mut Draft),
-    ) -> Result<Sealed, SealFault> {
+    ) -> Result<Sealed, SealError> {
         self.seal(|mint| {
             let (mut draft, _) = specimen::action(mint).unwrap();
             change(&mut draft);

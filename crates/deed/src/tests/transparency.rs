@@ -9,7 +9,7 @@ use super::known_answers::{CT_LEAVES, NEUMANN_KEY, NEUMANN_SIGNATURE, NEUMANN_TE
 use super::support::hex;
 use crate::{
     Checkpoint, KeySet,
-    note::{self, BadNote, NoteKey},
+    note::{self, NoteError, NoteKey},
     tree::{
         TlogProof, Tree, TreeHead, consistency, inclusion, leaf_hash, verify_consistency,
         verify_inclusion,
@@ -158,19 +158,19 @@ fn a_note_counts_by_the_keys_that_are_known() {
     for keys in [vec![peter.clone()], vec![enoch.clone()], vec![peter.clone(), enoch]] {
         assert_eq!(note::open(&note, &keys), Ok(NEUMANN_TEXT));
     }
-    assert_eq!(note::open(&note, &[]), Err(BadNote::NoKnownKey));
+    assert_eq!(note::open(&note, &[]), Err(NoteError::NoKnownKey));
     // A name alone and an id alone are a stranger's.
     for stranger in [
         NEUMANN_SIGNATURE.replace("PeterNeumann", "CarmenSandiego"),
         NEUMANN_SIGNATURE.replace("x08g", "xxxx"),
     ] {
         let note = format!("{NEUMANN_TEXT}\n{stranger}");
-        assert_eq!(note::open(&note, std::slice::from_ref(&peter)), Err(BadNote::NoKnownKey));
+        assert_eq!(note::open(&note, std::slice::from_ref(&peter)), Err(NoteError::NoKnownKey));
     }
     let (start, rest) = NEUMANN_SIGNATURE.split_at(62);
     let longer = format!("{start}ABCD{rest}");
     let wrong = note::open(&format!("{NEUMANN_TEXT}\n{longer}"), &[peter]).unwrap_err();
-    assert_eq!(wrong, BadNote::Signature("PeterNeumann".to_owned()));
+    assert_eq!(wrong, NoteError::Signature("PeterNeumann".to_owned()));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_note_of_another_form_is_refused() {
         format!("{NEUMANN_TEXT}\n{}", NEUMANN_SIGNATURE.repeat(101)),
     ] {
         let refused = note::open(&bad, &peter);
-        assert!(matches!(refused, Err(BadNote::Form(_))), "{bad}: {refused:?}");
+        assert!(matches!(refused, Err(NoteError::Form(_))), "{bad}: {refused:?}");
     }
     // The format demands that sixteen signatures are read.
     let many = format!("{NEUMANN_TEXT}\n{}", NEUMANN_SIGNATURE.repeat(16));
@@ -204,13 +204,13 @@ fn the_notes_that_c2sp_shows_are_of_the_form_and_by_strangers() {
         \u{2014} example.com/behind-the-sofa \
         Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n";
     for note in [poem, sofa] {
-        assert_eq!(note::open(note, &[]), Err(BadNote::NoKnownKey));
+        assert_eq!(note::open(note, &[]), Err(NoteError::NoKnownKey));
     }
     let (text, signatures) = note::split(poem).unwrap();
     assert!(text.ends_with("sera.\n") && signatures.starts_with('\u{2014}'));
     // Our origins are narrower than theirs: a host and a log.
     let refused = Checkpoint::open_with(sofa, &KeySet::default());
-    assert!(matches!(refused, Err(BadNote::Form(_))), "{refused:?}");
+    assert!(matches!(refused, Err(NoteError::Form(_))), "{refused:?}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub struct TlogProof {
 /// A text that is not such a proof.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected a `{FIRST_LINE}` text: {0}")]
-pub struct BadTlogProof(&'static str);
+pub struct TlogProofError(&'static str);
 
 impl TlogProof {
     /// Returns the text.
@@ -35,19 +35,19 @@ impl TlogProof {
     }
 
     /// Reads the text; extra data is refused, since nothing vouches for it.
-    pub fn parse(text: &str) -> Result<Self, BadTlogProof> {
+    pub fn parse(text: &str) -> Result<Self, TlogProofError> {
         let rest = text
             .strip_prefix(FIRST_LINE)
             .and_then(|rest| rest.strip_prefix("\nindex "))
-            .ok_or(BadTlogProof("it begins with that line and an index"))?;
+            .ok_or(TlogProofError("it begins with that line and an index"))?;
         let (head, checkpoint) =
-            rest.split_once("\n\n").ok_or(BadTlogProof("a checkpoint follows an empty line"))?;
+            rest.split_once("\n\n").ok_or(TlogProofError("a checkpoint follows an empty line"))?;
         let mut lines = head.split('\n');
         let index =
-            lines.next().and_then(read_index).ok_or(BadTlogProof("the index is a number"))?;
+            lines.next().and_then(read_index).ok_or(TlogProofError("the index is a number"))?;
         let path = lines.map(read_hash).collect::<Option<Vec<_>>>();
         let path = path.filter(|path| path.len() <= MAX_PATH);
-        let path = path.ok_or(BadTlogProof("the path is hashes in base64, one a line"))?;
+        let path = path.ok_or(TlogProofError("the path is hashes in base64, one a line"))?;
         Ok(Self { index, path, checkpoint: checkpoint.to_owned() })
     }
 

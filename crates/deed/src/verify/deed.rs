@@ -11,13 +11,13 @@ use super::{
     input::Item,
 };
 use crate::{
-    body::{Body, BodyFault},
+    body::{Body, BodyError},
     commitment::{Commitment, Disclosure},
     content::Content,
     dsse, exact,
     form::ApiForm,
     honesty,
-    keys::{KeyFault, KeySet, Purpose, SealKey},
+    keys::{KeyError, KeySet, Purpose, SealKey},
     text::Thumbprint,
 };
 
@@ -71,16 +71,16 @@ fn read_body(item: &Item, checks: &mut Checks) -> Option<Body> {
         Err(fault) => fault,
     };
     match &fault {
-        BodyFault::Json(_) | BodyFault::NotCanonical | BodyFault::Profile(_) => {
+        BodyError::Json(_) | BodyError::NotCanonical | BodyError::Profile(_) => {
             checks.fail(CheckId::Canonical, fault.to_string());
         }
-        BodyFault::Unknown(_) => checks.undecided(CheckId::Shape, fault.to_string()),
-        BodyFault::Shape(_) => checks.fail(CheckId::Shape, fault.to_string()),
+        BodyError::Unknown(_) => checks.undecided(CheckId::Shape, fault.to_string()),
+        BodyError::Shape(_) => checks.fail(CheckId::Shape, fault.to_string()),
     }
     None
 }
 
-fn honest(body: &Body) -> Result<(), honesty::Dishonest> {
+fn honest(body: &Body) -> Result<(), honesty::HonestyError> {
     honesty::check(&body.actor, &body.subject, &body.content)?;
     match &body.content {
         Content::Amendment(amendment) => honesty::amends_earlier(&amendment.amends, body.seq),
@@ -131,10 +131,10 @@ pub(super) fn check_signature(
             checks.pass(CheckId::Window);
             checks.pass(CheckId::Revoked);
         }
-        Err(fault @ KeyFault::Revoked) => {
+        Err(fault @ KeyError::Revoked) => {
             checks.fail(CheckId::Revoked, named(fault.to_string()));
         }
-        Err(fault @ (KeyFault::NotYetActive | KeyFault::Retired | KeyFault::OtherPurpose)) => {
+        Err(fault @ (KeyError::NotYetActive | KeyError::Retired | KeyError::OtherPurpose)) => {
             checks.fail(CheckId::Window, named(fault.to_string()));
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     exact,
     form::ApiForm,
     parallel,
-    text::BadText,
+    text::TextError,
 };
 
 /// One deed as it came in: the frame's parts, nothing of which has been checked.
@@ -62,7 +62,7 @@ pub fn envelopes(input: &[u8]) -> Result<Vec<Envelope>, String> {
         Input::Deeds(items) | Input::Evidence(_, items) => items,
     };
     let envelope = |item: Item| {
-        let keyid = item.key_id.parse().map_err(|error: BadText| error.to_string())?;
+        let keyid = item.key_id.parse().map_err(|error: TextError| error.to_string())?;
         Ok(Envelope {
             payload: STANDARD.encode(item.payload),
             payload_type: item.payload_type,

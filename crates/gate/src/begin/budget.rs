@@ -55,7 +55,7 @@ pub(super) fn admit(
         }
     }
     if !admitted.charged.is_empty() {
-        pass("b1");
+        pass("gate.budget_charged");
     }
     exhausted.map_or(Ok(admitted), Err)
 }
@@ -63,7 +63,7 @@ pub(super) fn admit(
 /// Returns the counters with a call's part taken out again, for windows that still run.
 pub(crate) fn release(charged: &[BudgetUse], snapshot: &Snapshot) -> Vec<BudgetUse> {
     if !charged.is_empty() {
-        pass("b2");
+        pass("gate.budget_released");
     }
     charged
         .iter()

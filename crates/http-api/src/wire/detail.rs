@@ -21,7 +21,7 @@ pub(crate) struct DetailView<'a> {
 
 impl<'a> DetailView<'a> {
     /// Returns the view, or the fault of a stored deed that is not what was sealed.
-    pub(crate) fn new(detail: &'a ActionDetail) -> Result<Self, deed::BodyFault> {
+    pub(crate) fn new(detail: &'a ActionDetail) -> Result<Self, deed::BodyError> {
         let ActionDetail { action, disclosures, events, deeds } = detail;
         let form = |deed: &StoredDeed| {
             let opens: &[Disclosure] = if Some(deed.id) == action.deed { disclosures } else { &[] };

@@ -5,10 +5,13 @@ use model::DecisionOutcome;
 
 use super::{Certainty, ChangeKind, Diff, diff};
 use crate::{
-    Call, Policy, STARTER, decide,
-    lint::Unknown,
-    prove::random::{Dice, calls, rule},
-    tests::policy,
+    Call, Policy, STARTER,
+    catalog::Unknown,
+    decide,
+    tests::{
+        policy,
+        random::{Dice, calls, rule},
+    },
 };
 
 fn show(diff: &Diff) -> String {

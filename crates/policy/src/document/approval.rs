@@ -1,8 +1,8 @@
-//! Reads `approval` of a rule and `approvals` of the policy.
+//! Who must say yes: `approval` of a rule, read together with `approvals` of the policy.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use model::{Assurance, Role};
+use model::{Assurance, DecisionOutcome, Role};
 
 use super::{
     Clause, Excluded,
@@ -19,6 +19,49 @@ pub(crate) const POLICY_KEYS: [&str; 1] = ["expires_in"];
 
 const MOST_PEOPLE: i64 = 5;
 const MOST_ENTRIES: usize = 50;
+
+/// Who must say yes to a call, and what they are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalClause {
+    /// `role:…` and `member:…`; empty for everyone who may approve at all.
+    pub from: Vec<String>,
+    /// How many different people.
+    pub count: u8,
+    /// How long they have, when the rule or the policy says.
+    pub expires_in: Option<Duration>,
+    /// Who may not although `from` names them.
+    pub exclude: Vec<Excluded>,
+    /// The fields of the arguments that they are shown.
+    pub show: Vec<String>,
+    /// Whether the connector is asked what the call would do.
+    pub estimate: bool,
+    /// How they must show who they are.
+    pub assurance: Option<Assurance>,
+}
+
+impl ApprovalClause {
+    /// Returns what the policy asks of people, from what the rule says and what holds for all of
+    /// the policy; nothing where the outcome asks nobody.
+    pub(crate) fn of(
+        outcome: DecisionOutcome,
+        clause: Option<Clause>,
+        expires_in: Option<Duration>,
+    ) -> Option<Arc<Self>> {
+        if outcome != DecisionOutcome::RequireApproval {
+            return None;
+        }
+        let clause = clause.unwrap_or_default();
+        Some(Arc::new(Self {
+            from: clause.from,
+            count: clause.count.unwrap_or(1),
+            expires_in: clause.expires_in.or(expires_in),
+            exclude: clause.exclude.unwrap_or_else(|| vec![Excluded::OnBehalfOf]),
+            show: clause.show,
+            estimate: clause.estimate,
+            assurance: clause.assurance,
+        }))
+    }
+}
 
 /// Reads who must say yes.
 pub(super) fn clause(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Clause> {

@@ -6,11 +6,11 @@ use model::DecisionOutcome;
 
 use super::{
     Fallback, MAX_RULES, Rule, approval,
+    approval::ApprovalClause,
     place::Path,
     reader::{Field, Fields, Reader},
 };
 use crate::{
-    decide::ApprovalClause,
     error::Code,
     expr,
     tree::{Mark, Node},

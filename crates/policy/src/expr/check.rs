@@ -45,6 +45,7 @@ pub(crate) fn wanted(expr: &Expr, sorts: &[Sort], what: &str) -> Result<(), Prob
 }
 
 /// Returns the kinds of value that the expression can have for any call.
+#[cfg(feature = "prover")]
 pub(crate) fn sorts(expr: &Expr) -> Sorts {
     Checker::new(None).shape(expr).map_or(Sorts::ALL, |shape| shape.sorts)
 }
@@ -56,6 +57,7 @@ pub(super) fn kinds(expr: &Expr) -> Result<(), Problem> {
 }
 
 /// Returns what may fail for calls whose arguments fit the schema.
+#[cfg(feature = "prover")]
 pub(crate) fn doubts(expr: &Expr, schema: &Json) -> Result<Vec<Doubt>, Problem> {
     let mut checker = Checker::new(Some(schema));
     checker.shape(expr)?;

@@ -39,6 +39,7 @@ impl Fact {
     ];
 
     /// Returns the name that expressions use.
+    #[cfg(feature = "prover")]
     pub(crate) fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, fact)| *fact == self).map_or("", |(name, _)| name)
     }

@@ -15,6 +15,7 @@ pub(crate) struct Sorts(u16);
 
 impl Sorts {
     pub(crate) const NONE: Self = Self(0);
+    #[cfg(feature = "prover")]
     pub(crate) const ALL: Self = Self(0b1111_1111_1111);
     /// What a JSON value of unknown shape can be.
     pub(crate) const JSON: Self = Self(0b0111_1111);

@@ -138,23 +138,6 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Returns the value apart from what it was read from; nothing for lists and maps.
-    pub(crate) fn to_scalar(&self) -> Option<Value<'static>> {
-        Some(match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(*value),
-            Self::Int(value) => Value::Int(*value),
-            Self::Double(value) => Value::Double(*value),
-            Self::Text(text) => Value::Text(Cow::Owned(text.clone().into_owned())),
-            Self::Time(at) => Value::Time(*at),
-            Self::Span(span) => Value::Span(*span),
-            Self::Decimal(value) => Value::Decimal(*value),
-            Self::Ip(address) => Value::Ip(*address),
-            Self::Cidr(cidr) => Value::Cidr(*cidr),
-            Self::List(_) | Self::Map(_) => return None,
-        })
-    }
-
     /// Returns how the two values are ordered, nothing where one of two numbers is NaN.
     pub(crate) fn order(&self, other: &Self) -> Result<Option<Ordering>, Unordered> {
         Ok(match (self, other) {

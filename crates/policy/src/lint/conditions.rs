@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::{Report, reach, schema};
 use crate::{
     call::Call,
-    document::within,
+    catalog::KnownTool,
+    document::place::within,
     error::{Code, Severity},
     expr,
     glob::Glob,
-    lint::KnownTool,
     prove::{Answer, Goal, Judgement, Prover, Want},
 };
 

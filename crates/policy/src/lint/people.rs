@@ -2,10 +2,10 @@
 
 use model::Role;
 
-use super::{Approver, Directory, about};
+use super::about;
 use crate::{
-    decide::ApprovalClause,
-    document::Document,
+    catalog::{Approver, Directory},
+    document::{ApprovalClause, Document},
     error::{Code, Finding, Severity},
     tree::Mark,
 };

@@ -2,11 +2,10 @@
 
 use super::Report;
 use crate::{
-    decide::{First, first},
     document::Rule,
     error::{Code, Severity},
     glob::Glob,
-    prove::{Answer, Goal, Judgement, Prover, Want},
+    prove::{Answer, First, Goal, Judgement, Prover, Want, first},
 };
 
 /// The most rules that a sentence names.

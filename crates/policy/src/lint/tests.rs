@@ -6,8 +6,12 @@ use expect_test::{Expect, expect};
 use model::{Role, SideEffect};
 use serde_json::{Value, json};
 
-use super::{Approver, Catalog, Directory, KnownTool, Unknown, lint};
-use crate::{STARTER, parse};
+use super::lint;
+use crate::{
+    STARTER,
+    catalog::{Approver, Catalog, Directory, KnownTool, Unknown},
+    parse,
+};
 
 struct Tools(Vec<KnownTool>);
 

@@ -6,7 +6,7 @@ use super::{
     split::{Goal, Step, Way, ways},
     witness,
 };
-use crate::{call::Call, document::Rule, lint::KnownTool};
+use crate::{call::Call, catalog::KnownTool, document::Rule};
 
 /// The most cubes that one question may look at.
 const MAX_CUBES: usize = 4_096;

@@ -1,7 +1,7 @@
 //! What one term can be: whether it is there, of which kinds, within which bounds, out of which
 //! values. A conjunction of limits, never an alternative.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use regex::Regex;
 
@@ -13,6 +13,25 @@ use crate::{
 
 /// A value that is no list and no map, kept apart from what it was read from.
 pub(super) type Scalar = Value<'static>;
+
+impl Value<'_> {
+    /// The value apart from what it was read from; nothing for lists and maps.
+    pub(crate) fn to_scalar(&self) -> Option<Value<'static>> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(value) => Value::Int(*value),
+            Self::Double(value) => Value::Double(*value),
+            Self::Text(text) => Value::Text(Cow::Owned(text.clone().into_owned())),
+            Self::Time(at) => Value::Time(*at),
+            Self::Span(span) => Value::Span(*span),
+            Self::Decimal(value) => Value::Decimal(*value),
+            Self::Ip(address) => Value::Ip(*address),
+            Self::Cidr(cidr) => Value::Cidr(*cidr),
+            Self::List(_) | Self::Map(_) => return None,
+        })
+    }
+}
 
 /// One limit on what a term can be; every one but [`Limit::Absent`] also says that it is there.
 #[derive(Debug, Clone)]

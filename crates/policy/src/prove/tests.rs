@@ -1,15 +1,13 @@
 //! The decision procedure against the evaluator: what is proved is searched for counterexamples
 //! among random calls.
 
-use super::{
-    Answer, Goal, Judgement, Prover, Want,
-    random::{self, Dice, calls, condition},
-};
+use super::{Answer, First, Goal, Judgement, Prover, Want, first};
 use crate::{
     Policy,
-    decide::{First, first},
-    lint::{Unknown, lint},
+    catalog::Unknown,
+    lint::lint,
     parse,
+    tests::random::{self, Dice, calls, condition},
 };
 
 const WANTS: [Want; 3] = [Want::True, Want::False, Want::Fails];

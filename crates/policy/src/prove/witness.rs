@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     call::{Agent, Call},
+    catalog::KnownTool,
     expr::{Expr, Fact, Kind, Machine, Scope, Sort, Value},
-    lint::KnownTool,
 };
 
 /// How many different calls are tried for a cube of which not everything is understood.

@@ -9,9 +9,8 @@ use super::{BUDGETS, agent, at, policy};
 use crate::{
     Call, Coverage, NotReplayable, Policy, Record, Recorded, ReplayAnswer,
     counters::Counters,
-    decide,
-    prove::random::{Dice, calls},
-    replay,
+    decide, replay,
+    tests::random::{Dice, calls},
 };
 
 /// Decides the calls one after the other, as the Gate does, and writes down what came of them; every

@@ -20,7 +20,7 @@ fn plainly(document: &Document, call: &Call) -> String {
             Some(Ok(false)) => {}
             Some(Err(failure)) => {
                 let when = rule.when.as_ref().unwrap();
-                return format!("{} {:?}", rule.id, Some(crate::decide::in_words(when, &failure)));
+                return format!("{} {:?}", rule.id, Some(when.in_words(&failure)));
             }
         }
     }

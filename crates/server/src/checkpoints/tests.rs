@@ -222,7 +222,7 @@ async fn a_log_that_is_replaced_without_a_sealed_word_is_withheld() {
     stage.core.stores.ledger.append(&turn).await.expect("whoever owns the database can");
     assert_eq!(withheld(&stage, &checkpoints).await, [stage.org]);
     let missing = checkpoints.missing(&stage.core).await.expect("a look");
-    assert!(matches!(missing.as_slice(), [Missing { broken: Broken::Untold { .. }, .. }]));
+    assert!(matches!(missing.as_slice(), [Missing { broken: LogError::Untold { .. }, .. }]));
 }
 
 #[tokio::test]

@@ -1,9 +1,11 @@
 //! Random conditions, rules and calls over a small world, so that they meet.
 
+use std::collections::BTreeMap;
+
+use model::{Mode, SideEffect, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::{Call, prove::witness::nobody};
-use model::{Mode, SideEffect, Timestamp};
+use crate::{Agent, Call};
 
 /// A small generator with a fixed seed, so that a failure is the same everywhere.
 pub(crate) struct Dice(pub(crate) u64);
@@ -112,8 +114,9 @@ pub(crate) fn calls(dice: &mut Dice, count: usize) -> Vec<Call> {
 }
 
 fn call(dice: &mut Dice) -> Call {
-    let mut agent = nobody().unwrap();
-    (*dice.pick(&["ann", "eve"])).clone_into(&mut agent.name);
+    let name = (*dice.pick(&["ann", "eve"])).to_owned();
+    let id = "agt_00000000000000000000000000".parse().unwrap();
+    let mut agent = Agent { id, name, labels: BTreeMap::new() };
     if dice.roll(2) == 0 {
         let team = dice.pick(&["pay", "x"]);
         agent.labels.insert("team".to_owned(), (*team).to_owned());
