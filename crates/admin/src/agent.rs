@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ledger::{LedgerError, Needs, Snapshot, record::Agent};
+use act::{ActError, Changed, Fact, Record};
+use deed::Subject;
+use ledger::{Change, LedgerError, Needs, Snapshot, record::Agent};
 use model::{AgentId, EventType, IntentMode};
+use serde_json::json;
 
-use crate::{ChangeError, Changed, InOrg, input};
+use crate::{ChangeError, InOrg, input};
 
 /// What an agent is made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +42,13 @@ impl InOrg<'_> {
         };
         let made = self.turn(Needs::default(), None, move |at, record| {
             let agent = Agent { created_at: at.now(), ..agent.clone() };
-            Ok(record.agent(EventType::AgentCreated, None, agent))
+            Ok(changed(record, EventType::AgentCreated, None, agent))
         });
         match made.await {
             // The store's unique key is the second guard: of two who ask at once, one is refused.
-            Err(ChangeError::Ledger(LedgerError::Fault)) if self.has_agent_named(&name).await? => {
+            Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))
+                if self.has_agent_named(&name).await? =>
+            {
                 Err(ChangeError::NameTaken(name))
             }
             outcome => outcome,
@@ -59,11 +64,31 @@ impl InOrg<'_> {
 }
 
 /// Returns the agent that a turn loaded.
-pub(crate) fn loaded(at: &Snapshot, id: AgentId) -> Result<&Agent, ChangeError> {
-    at.agent(id).ok_or(ChangeError::NotFound("agent"))
+pub(crate) fn loaded(at: &Snapshot, id: AgentId) -> Result<&Agent, ActError> {
+    at.agent(id).ok_or(ActError::NotFound("agent"))
 }
 
 /// Returns what a turn needs that changes this agent.
 pub(crate) fn needed(id: AgentId) -> Needs {
     Needs { agents: [id].into(), ..Needs::default() }
+}
+
+/// Adds an agent in its new form.
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: EventType,
+    before: Option<&Agent>,
+    after: Agent,
+) -> Changed<Agent> {
+    let status = after.status(record.now());
+    let deed = record.seal(Fact {
+        event,
+        subject: Subject::agent(after.id),
+        before: before.map(|agent| json!(agent)),
+        after: Some(json!(after)),
+        data: vec![("intent_mode", json!(after.intent_mode)), ("status", json!(status))],
+        object: json!({ "object": "agent", "id": after.id, "status": status }),
+    });
+    record.write(Change::Agent(after.clone()));
+    Changed { object: after, deed }
 }

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use act::{ActError, Changed, Fact, Reason, Record};
 use async_trait::async_trait;
+use deed::Subject;
 use ledger::{
-    Needs, Snapshot,
+    Change, Needs, Snapshot,
     record::{Connector, ConnectorStatus},
 };
 use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
-    ChangeError, Changed, ConnectorError, Credential, InOrg, Unfit,
-    by::Reason,
+    ChangeError, ConnectorError, Credential, InOrg, Unfit,
     credential::{self, Envelope},
 };
 
@@ -95,7 +96,7 @@ impl InOrg<'_> {
                 return Err(ChangeError::NameTaken(connector.name.to_string()));
             }
             let connector = Connector { created_at: at.now(), ..connector.clone() };
-            Ok(record.connector(EventType::ConnectorCreated, None, connector))
+            Ok(changed(record, EventType::ConnectorCreated, None, connector))
         });
         Ok(made.await?)
     }
@@ -167,10 +168,10 @@ impl InOrg<'_> {
         let switched = self.turn(Needs::default(), Some(reason), move |at, record| {
             let before = loaded(at, id)?;
             if before.status == status {
-                return Err(ChangeError::Conflict(already));
+                return Err(ActError::Conflict(already));
             }
             let after = Connector { status, ..before.clone() };
-            Ok(record.connector(event, Some(before), after))
+            Ok(changed(record, event, Some(before), after))
         });
         Ok(switched.await?)
     }
@@ -186,19 +187,19 @@ impl InOrg<'_> {
         let revised = self.turn(Needs::default(), None, move |at, record| {
             let before = loaded(at, id)?;
             if before.revision != checked {
-                return Err(ChangeError::Conflict("the connector was changed meanwhile"));
+                return Err(ActError::Conflict("the connector was changed meanwhile"));
             }
             let mut after = before.clone();
             edit(&mut after);
             after.revision = after.revision.saturating_add(1);
-            Ok(record.connector(event, Some(before), after))
+            Ok(changed(record, event, Some(before), after))
         });
         Ok(revised.await?)
     }
 
     async fn stored(&self, id: ConnectorId) -> Result<Connector, ConnectorError> {
         let stored = self.admin.parts.store.connector(self.org, id).await?;
-        Ok(stored.ok_or(ChangeError::NotFound("connector"))?)
+        Ok(stored.ok_or(ActError::NotFound("connector"))?)
     }
 
     async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
@@ -220,16 +221,16 @@ fn candidate<'a>(connector: &'a Connector, credential: &'a Credential) -> Candid
     Candidate { org: *org, id: *id, name, kind, config, credential }
 }
 
-fn loaded(at: &Snapshot, id: ConnectorId) -> Result<&Connector, ChangeError> {
-    at.connector(id).ok_or(ChangeError::NotFound("connector"))
+fn loaded(at: &Snapshot, id: ConnectorId) -> Result<&Connector, ActError> {
+    at.connector(id).ok_or(ActError::NotFound("connector"))
 }
 
-fn connector_name(text: &str) -> Result<ConnectorName, ChangeError> {
+fn connector_name(text: &str) -> Result<ConnectorName, ActError> {
     let name: Option<ConnectorName> = text.parse().ok();
     name.filter(|name| !name.is_reserved()).ok_or_else(|| {
         let reserved = ConnectorName::RESERVED.join("`, `");
         let expected = format!("2 to 32 characters of `a-z0-9-`, none of `{reserved}`");
-        ChangeError::bad_input("name", expected)
+        ActError::bad_input("name", expected)
     })
 }
 
@@ -239,4 +240,40 @@ fn kind_fits(kind: &str) -> Result<(), ConnectorError> {
         Ok(_) => Ok(()),
         Err(_) => Err(Unfit::UnknownKind(kind.chars().take(64).collect()).into()),
     }
+}
+
+/// Adds a connector in its new form.
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: EventType,
+    before: Option<&Connector>,
+    after: Connector,
+) -> Changed<Connector> {
+    let deed = record.seal(Fact {
+        event,
+        subject: Subject::connector(after.id),
+        before: before.map(without_secrets),
+        after: Some(without_secrets(&after)),
+        data: vec![
+            ("type", json!(after.kind)),
+            ("status", json!(after.status)),
+            ("revision", json!(after.revision)),
+            ("credential_fields", json!(after.credential.len())),
+        ],
+        object: json!({ "object": "connector", "id": after.id, "name": after.name }),
+    });
+    record.write(Change::Connector(after.clone()));
+    Changed { object: after, deed }
+}
+
+/// A ciphertext is no secret, but it has no place in a record that is kept for ever; the names
+/// of the fields say what was set.
+fn without_secrets(connector: &Connector) -> Value {
+    let fields: Vec<&String> = connector.credential.keys().collect();
+    let mut value = json!(connector);
+    if let Some(members) = value.as_object_mut() {
+        members.remove("credential");
+        members.insert("credential_fields".into(), json!(fields));
+    }
+    value
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use act::ActError;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use crypto::{
     Secret,
@@ -10,8 +11,6 @@ use crypto::{
 };
 use ledger::record::Connector;
 use model::{ConnectorId, Entropy, OrgId};
-
-use crate::ChangeError;
 
 /// The fields of a credential by name.
 pub type Credential = BTreeMap<String, Secret<String>>;
@@ -56,7 +55,7 @@ impl Envelope<'_> {
 
 /// Refuses a credential whose fields cannot be kept; which fields there must be, the connector's
 /// adapter says.
-pub(crate) fn check(credential: &Credential) -> Result<(), ChangeError> {
+pub(crate) fn check(credential: &Credential) -> Result<(), ActError> {
     let name_fits = |name: &str| {
         (1..=64).contains(&name.len())
             && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
@@ -65,7 +64,7 @@ pub(crate) fn check(credential: &Credential) -> Result<(), ChangeError> {
         && credential.iter().all(|(name, value)| {
             name_fits(name) && (1..=MAX_VALUE).contains(&value.expose().len())
         });
-    if fits { Ok(()) } else { Err(ChangeError::bad_input("credential", CREDENTIAL)) }
+    if fits { Ok(()) } else { Err(ActError::bad_input("credential", CREDENTIAL)) }
 }
 
 /// The ids have a fixed length and the field comes last, so no two places share a context.

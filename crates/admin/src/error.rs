@@ -1,47 +1,25 @@
 //! Why a change did not happen, one enum for each family of operations. `http-api` and the
 //! program's verbs decide how each is shown.
 
+use act::ActError;
 use crypto::vault::VaultError;
-use ledger::{LedgerError, StoreDown};
+use ledger::StoreDown;
 
 /// Why an org, an agent or a key was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
-    /// A field holds what it may not.
-    #[error("`{param}`: expected {expected}")]
-    BadInput {
-        /// The field's name as callers know it.
-        param: &'static str,
-        /// What would have been accepted.
-        expected: String,
-    },
-    /// What is to be changed is not there.
-    #[error("there is no such {0}")]
-    NotFound(&'static str),
+    /// As with every change to an org.
+    #[error(transparent)]
+    Act(#[from] ActError),
     /// The name belongs to another one.
     #[error("the name `{0}` is taken")]
     NameTaken(String),
-    /// What is to be changed stands otherwise.
-    #[error("{0}")]
-    Conflict(&'static str),
-    /// Whoever asks may not do this, or no longer.
-    #[error("this needs the operator or a valid org key with the `admin` scope")]
-    NotAllowed,
     /// Org keys are made and revoked by people only.
     #[error("an API key may not make or revoke org keys")]
     PersonRequired,
-    /// The change could not be made durable, or nobody knows whether it is.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
     /// What must be known first could not be read.
     #[error(transparent)]
     Store(#[from] StoreDown),
-}
-
-impl ChangeError {
-    pub(crate) fn bad_input(param: &'static str, expected: impl Into<String>) -> Self {
-        Self::BadInput { param, expected: expected.into() }
-    }
 }
 
 /// Why a policy was not changed.
@@ -52,10 +30,10 @@ pub enum PolicyError {
     Change(#[from] ChangeError),
     /// The document cannot decide, or must not; the findings say where.
     #[error("the policy document cannot be used")]
-    Invalid(#[source] policy::Invalid),
+    Invalid(#[source] policy::DocumentError),
     /// The tests of the policy cannot be read; the findings say where.
     #[error("the file of tests cannot be used")]
-    BadTests(#[source] policy::Invalid),
+    BadTests(#[source] policy::DocumentError),
     /// The policy's own tests fail under the version; these did.
     #[error("{} of the policy's tests fail under this version", .0.len())]
     TestsFailed(Vec<policy::CaseResult>),
@@ -65,6 +43,12 @@ pub enum PolicyError {
     /// The org has as many policies as it may have.
     #[error("the org has {0} policies, the most there may be; archive one first")]
     LimitReached(usize),
+}
+
+impl From<ActError> for PolicyError {
+    fn from(error: ActError) -> Self {
+        Self::Change(error.into())
+    }
 }
 
 impl From<StoreDown> for PolicyError {
@@ -85,6 +69,12 @@ pub enum ConnectorError {
     /// The credential could not be encrypted.
     #[error("could not encrypt the credential")]
     Vault(#[from] VaultError),
+}
+
+impl From<ActError> for ConnectorError {
+    fn from(error: ActError) -> Self {
+        Self::Change(error.into())
+    }
 }
 
 impl From<StoreDown> for ConnectorError {

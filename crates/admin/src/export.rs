@@ -1,11 +1,11 @@
 //! That an org's history was read out.
 
-use deed::Subject;
+use act::{Changed, Fact};
 use ledger::Needs;
 use model::{EventType, Timestamp};
 use serde_json::json;
 
-use crate::{ChangeError, Changed, InOrg, change::Fact};
+use crate::{ChangeError, InOrg, org};
 
 impl InOrg<'_> {
     /// Seals that the history of this time was read out.
@@ -15,12 +15,8 @@ impl InOrg<'_> {
     ) -> Result<Changed<()>, ChangeError> {
         let exported = self.turn(Needs::default(), None, move |at, record| {
             let deed = record.seal(Fact {
-                event: EventType::LedgerExported,
-                subject: Subject::org(at.org_id()),
-                before: None,
-                after: None,
                 data: vec![("from", json!(from)), ("to", json!(to))],
-                object: json!({ "object": "org", "id": at.org_id() }),
+                ..org::fact(EventType::LedgerExported, at.org_id())
             });
             Ok(Changed { object: (), deed })
         });

@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use act::ActError;
 use ledger::record::Holder;
 use model::{Scope, Timestamp};
-
-use crate::ChangeError;
 
 /// The most characters of a description or a note.
 const MAX_WORDS: usize = 1_000;
@@ -15,40 +14,40 @@ const MAX_LABEL_VALUE: usize = 256;
 const MAX_ORG_KEY_LIFE: Duration = Duration::from_hours(366 * 24);
 
 /// Returns the name of an agent.
-pub(crate) fn agent_name(text: &str) -> Result<String, ChangeError> {
+pub(crate) fn agent_name(text: &str) -> Result<String, ActError> {
     let fits = is_word(text, |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'));
-    if fits { Ok(text.to_owned()) } else { Err(ChangeError::bad_input("name", AGENT_NAME)) }
+    if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input("name", AGENT_NAME)) }
 }
 
 /// Returns the free name of an org, a key or a policy.
-pub(crate) fn title(text: &str) -> Result<String, ChangeError> {
+pub(crate) fn title(text: &str) -> Result<String, ActError> {
     let fits = (1..=80).contains(&text.chars().count())
         && text.trim() == text
         && !text.chars().any(char::is_control);
-    if fits { Ok(text.to_owned()) } else { Err(ChangeError::bad_input("name", TITLE)) }
+    if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input("name", TITLE)) }
 }
 
 /// Returns what a policy is for, in its author's words.
-pub(crate) fn description(text: &str) -> Result<String, ChangeError> {
+pub(crate) fn description(text: &str) -> Result<String, ActError> {
     words("description", text, 0)
 }
 
 /// Returns what the author of a policy version says about it.
-pub(crate) fn note(text: &str) -> Result<String, ChangeError> {
+pub(crate) fn note(text: &str) -> Result<String, ActError> {
     words("note", text, 1)
 }
 
-fn words(param: &'static str, text: &str, least: usize) -> Result<String, ChangeError> {
+fn words(param: &'static str, text: &str, least: usize) -> Result<String, ActError> {
     let fits = (least..=MAX_WORDS).contains(&text.chars().count())
         && !text.chars().any(|letter| letter.is_control() && letter != '\n');
     let expected = || format!("{least} to {MAX_WORDS} characters without control characters");
-    if fits { Ok(text.to_owned()) } else { Err(ChangeError::bad_input(param, expected())) }
+    if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input(param, expected())) }
 }
 
 /// Returns the labels of an agent.
 pub(crate) fn labels(
     labels: BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, ChangeError> {
+) -> Result<BTreeMap<String, String>, ActError> {
     let key_fits = |key: &str| {
         is_word(key, |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.'))
     };
@@ -56,22 +55,22 @@ pub(crate) fn labels(
         |value: &str| value.chars().count() <= MAX_LABEL_VALUE && !value.contains(char::is_control);
     let fits = labels.len() <= MAX_LABELS
         && labels.iter().all(|(key, value)| key_fits(key) && value_fits(value));
-    if fits { Ok(labels) } else { Err(ChangeError::bad_input("labels", LABELS)) }
+    if fits { Ok(labels) } else { Err(ActError::bad_input("labels", LABELS)) }
 }
 
 /// Returns the IANA name of a time zone, in its own spelling.
-pub(crate) fn time_zone(text: &str) -> Result<String, ChangeError> {
+pub(crate) fn time_zone(text: &str) -> Result<String, ActError> {
     jiff::tz::TimeZone::get(text)
         .ok()
         .filter(|zone| !zone.is_unknown())
         .and_then(|zone| zone.iana_name().map(str::to_owned))
         .ok_or_else(|| {
-            ChangeError::bad_input("time_zone", "an IANA time zone such as `Europe/Zurich`")
+            ActError::bad_input("time_zone", "an IANA time zone such as `Europe/Zurich`")
         })
 }
 
 /// Returns what a key of this holder may do, each scope once.
-pub(crate) fn scopes(holder: Holder, scopes: &[Scope]) -> Result<Vec<Scope>, ChangeError> {
+pub(crate) fn scopes(holder: Holder, scopes: &[Scope]) -> Result<Vec<Scope>, ActError> {
     let (allowed, expected): (&[Scope], _) = match holder {
         Holder::Agent(_) => {
             (&[Scope::ActionsRead, Scope::ActionsExecute], "`actions:read`, `actions:execute`")
@@ -81,7 +80,7 @@ pub(crate) fn scopes(holder: Holder, scopes: &[Scope]) -> Result<Vec<Scope>, Cha
     let given: Vec<Scope> =
         allowed.iter().copied().filter(|scope| scopes.contains(scope)).collect();
     if given.is_empty() || !scopes.iter().all(|scope| allowed.contains(scope)) {
-        return Err(ChangeError::bad_input("scopes", format!("one or more of {expected}")));
+        return Err(ActError::bad_input("scopes", format!("one or more of {expected}")));
     }
     Ok(given)
 }
@@ -91,7 +90,7 @@ pub(crate) fn expiry(
     holder: Holder,
     expires_at: Option<Timestamp>,
     now: Timestamp,
-) -> Result<Option<Timestamp>, ChangeError> {
+) -> Result<Option<Timestamp>, ActError> {
     let Some(end) = expires_at else { return Ok(None) };
     let too_late = match holder {
         Holder::Agent(_) => false,
@@ -102,7 +101,7 @@ pub(crate) fn expiry(
             Holder::Agent(_) => "a moment that lies ahead",
             Holder::Org => "a moment that lies ahead, by a year at most",
         };
-        return Err(ChangeError::bad_input("expires_at", expected));
+        return Err(ActError::bad_input("expires_at", expected));
     }
     Ok(Some(end))
 }

@@ -1,12 +1,15 @@
 //! Making and revoking API keys.
 
+use act::{ActError, By, Changed, Fact, Record};
+use deed::Subject;
 use ledger::{
-    Needs,
+    Change, Needs,
     record::{ApiKey, Holder},
 };
-use model::{AgentId, KeyId, Scope, Timestamp};
+use model::{AgentId, EventType, KeyId, Scope, Timestamp};
+use serde_json::{Value, json};
 
-use crate::{By, ChangeError, Changed, InOrg, KeyMode, KeyText, agent, fact::KeyEvent, input};
+use crate::{ChangeError, InOrg, KeyMode, KeyText, agent, input};
 
 /// What a key is made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl InOrg<'_> {
     pub async fn revoke_key(&self, id: KeyId) -> Result<Changed<ApiKey>, ChangeError> {
         let needs = Needs { keys: [id].into(), ..Needs::default() };
         let revoked = self.turn(needs, None, move |at, record| {
-            let before = at.key(id).ok_or(ChangeError::NotFound("API key"))?;
+            let before = at.key(id).ok_or(ActError::NotFound("API key"))?;
             match (before.holder, record.by()) {
                 (Holder::Org, By::OrgKey(_) | By::Service) => {
                     return Err(ChangeError::PersonRequired);
@@ -59,10 +62,10 @@ impl InOrg<'_> {
                 (Holder::Agent(_), _) | (Holder::Org, By::Operator) => {}
             }
             if before.revoked_at.is_some() {
-                return Err(ChangeError::Conflict("the API key is already revoked"));
+                return Err(ActError::Conflict("the API key is already revoked").into());
             }
             let after = ApiKey { revoked_at: Some(at.now()), ..before.clone() };
-            Ok(record.api_key(KeyEvent::Revoked, Some(before), after))
+            Ok(changed(record, KeyEvent::Revoked, Some(before), after))
         });
         let revoked = revoked.await?;
         self.admin.keys.forget(id);
@@ -94,12 +97,12 @@ impl InOrg<'_> {
             if let Holder::Agent(agent) = holder {
                 let agent = agent::loaded(at, agent)?;
                 if agent.system || agent.archived_at.is_some() {
-                    return Err(ChangeError::Conflict("this agent has no keys"));
+                    return Err(ActError::Conflict("this agent has no keys"));
                 }
             }
             let expires_at = input::expiry(holder, key.expires_at, at.now())?;
             let key = ApiKey { created_at: at.now(), expires_at, ..key.clone() };
-            Ok(record.api_key(KeyEvent::Created, None, key))
+            Ok(changed(record, KeyEvent::Created, None, key))
         });
         Ok(ShownKey { key: made.await?, text })
     }
@@ -110,4 +113,71 @@ impl InOrg<'_> {
             By::OrgKey(_) | By::Service => Err(ChangeError::PersonRequired),
         }
     }
+}
+
+/// Adds an API key in its new form.
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: KeyEvent,
+    before: Option<&ApiKey>,
+    after: ApiKey,
+) -> Changed<ApiKey> {
+    let (event, subject, noun) = match (after.holder, event) {
+        (Holder::Agent(_), KeyEvent::Created) => {
+            (EventType::AgentKeyCreated, Subject::agent_key(after.id), "agent_key")
+        }
+        (Holder::Agent(_), KeyEvent::Revoked) => {
+            (EventType::AgentKeyRevoked, Subject::agent_key(after.id), "agent_key")
+        }
+        (Holder::Org, KeyEvent::Created) => {
+            (EventType::ApiKeyCreated, Subject::api_key(after.id), "api_key")
+        }
+        (Holder::Org, KeyEvent::Revoked) => {
+            (EventType::ApiKeyRevoked, Subject::api_key(after.id), "api_key")
+        }
+    };
+    let mut data = vec![
+        ("scopes", json!(after.scopes)),
+        ("livemode", json!(after.livemode)),
+        ("expires_at", json!(after.expires_at)),
+    ];
+    if let Holder::Agent(agent) = after.holder {
+        data.push(("agent", json!(agent)));
+    }
+    let status = key_status(&after, record.now());
+    let deed = record.seal(Fact {
+        event,
+        subject,
+        before: before.map(without_mac),
+        after: Some(without_mac(&after)),
+        data,
+        object: json!({ "object": noun, "id": after.id, "status": status }),
+    });
+    record.write(Change::ApiKey(after.clone()));
+    Changed { object: after, deed }
+}
+
+/// What happened to an API key; the event is named by its holder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeyEvent {
+    Created,
+    Revoked,
+}
+
+fn key_status(key: &ApiKey, now: Timestamp) -> &'static str {
+    if key.revoked_at.is_some() {
+        "revoked"
+    } else if key.is_valid(now) {
+        "active"
+    } else {
+        "expired"
+    }
+}
+
+fn without_mac(key: &ApiKey) -> Value {
+    let mut value = json!(key);
+    if let Some(members) = value.as_object_mut() {
+        members.remove("mac");
+    }
+    value
 }

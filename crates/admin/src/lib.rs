@@ -2,14 +2,15 @@
 //! an admin deed. It serves no routes, prints nothing, and runs no tool.
 //!
 //! [`Admin::create_org`] makes an org with everything that it starts with. All other changes are
-//! made through [`Admin::in_org`], which says in which org and by whom; each answers with a
-//! [`Changed`]: the record as it stands now and the deed that says so. A change whose deed cannot
-//! be appended does not happen.
+//! made through [`Admin::in_org`], which says in which org and by whom; each answers with an
+//! [`act::Changed`]: the record as it stands now and the deed that says so. What a deed and its
+//! event say of a change stands beside the change, in one file.
 //!
 //! [`Admin::authenticate`] tells whose an API key is.
 
 use std::sync::Arc;
 
+use act::{Act, ActError, Reason, Record};
 use crypto::{Secret, vault::Ring};
 use ledger::{Ledger, Needs, Snapshot};
 use model::{Clock, Entropy, Mint, OrgId};
@@ -17,13 +18,10 @@ use model::{Clock, Entropy, Mint, OrgId};
 mod agent;
 mod api_key;
 mod authenticate;
-mod by;
-mod change;
 mod connector;
 mod credential;
 mod error;
 mod export;
-mod fact;
 mod input;
 mod key;
 mod org;
@@ -34,11 +32,10 @@ mod seal_key;
 mod stop;
 mod store;
 
+pub use act::{By, Changed};
 pub use agent::NewAgent;
 pub use api_key::{KeyMode, KeyText, MalformedKey};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
-pub use by::By;
-pub use change::Changed;
 pub use connector::{Candidate, ConnectorCheck, NewConnector};
 pub use credential::{Credential, open_credential};
 pub use error::{AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, Unfit};
@@ -58,11 +55,7 @@ pub use store::{
     SealKeyStore, Store, VersionSummary,
 };
 
-use crate::{
-    authenticate::KeyCache,
-    by::Reason,
-    change::{Act, Record},
-};
+use crate::authenticate::KeyCache;
 
 /// What administration is made of.
 pub struct Parts {
@@ -126,17 +119,16 @@ pub struct InOrg<'a> {
 
 impl InOrg<'_> {
     /// Has a change decided in a turn of the org.
-    async fn turn<F, T>(
-        &self,
-        needs: Needs,
-        reason: Option<Reason>,
-        decide: F,
-    ) -> Result<T, ChangeError>
+    async fn turn<F, T, E>(&self, needs: Needs, reason: Option<Reason>, decide: F) -> Result<T, E>
     where
-        F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, ChangeError> + Send + 'static,
+        F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
+        E: From<ActError> + Send + 'static,
     {
-        let act = Act { by: self.by, reason, needs, decide };
-        self.admin.parts.ledger.enter(self.org, act).await?
+        let act = Act::new(self.by, decide).because(reason).needing(needs);
+        act.enter(&self.admin.parts.ledger, self.org).await
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,14 +2,20 @@
 
 use std::collections::BTreeMap;
 
+use act::{ActError, By, Changed, Fact, Record};
+use deed::Subject;
 use ledger::{
-    Entry, Needs, Request, Snapshot,
+    Change, Entry, Needs, Request, Snapshot,
     record::{ActivePolicy, Agent, Org, Policy, PolicyMode, PolicyVersion, RETENTION_DAYS},
 };
 use model::{AgentId, DeedId, EventType, IntentMode, Mint, OrgId, PolicyId, PolicyVersionId};
+use serde_json::json;
 use uuid::Uuid;
 
-use crate::{Admin, By, ChangeError, PolicyError, change::Record, input};
+use crate::{
+    Admin, ChangeError, PolicyError, agent, input,
+    policy::{activation, manage, versions},
+};
 
 /// The org in whose log the acts of the deployment itself are sealed.
 pub const OPERATOR_ORG: OrgId = OrgId::from_uuid(Uuid::nil());
@@ -52,12 +58,12 @@ impl Admin {
         let id = self.mint().id(OrgId::from_uuid);
         let founding = Founding { name, time_zone, digest: starter.digest() };
         let founded = self.parts.ledger.enter(id, founding).await;
-        Ok(founded.map_err(ChangeError::from)??)
+        Ok(founded.map_err(ActError::from)??)
     }
 
     /// Makes the operator's own org unless it is there.
     pub(crate) async fn ensure_operator_org(&self) -> Result<(), ChangeError> {
-        Ok(self.parts.ledger.enter(OPERATOR_ORG, OperatorFounding).await?)
+        Ok(self.parts.ledger.enter(OPERATOR_ORG, OperatorFounding).await.map_err(ActError::from)?)
     }
 }
 
@@ -69,7 +75,7 @@ struct Founding {
 }
 
 impl Request for Founding {
-    type Answer = Result<Founded, ChangeError>;
+    type Answer = Result<Founded, ActError>;
 
     fn needs(&self, _: &Snapshot) -> Needs {
         Needs::default()
@@ -77,11 +83,16 @@ impl Request for Founding {
 
     fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
         if at.org().is_some() {
-            return (Entry::nothing(), Err(ChangeError::Conflict("the org exists")));
+            return (Entry::nothing(), Err(ActError::Conflict("the org exists")));
         }
         let mut record = Record::new(By::Operator, None, mint);
         let org = found(&mut record, at.org_id(), &self.name, &self.time_zone);
-        let console = record.agent(EventType::AgentCreated, None, console(org.object.id, mint));
+        let console = agent::changed(
+            &mut record,
+            EventType::AgentCreated,
+            None,
+            console(org.object.id, mint),
+        );
         let starter = Policy {
             id: mint.id(PolicyId::from_uuid),
             org: org.object.id,
@@ -91,19 +102,24 @@ impl Request for Founding {
             created_at: mint.now(),
             archived_at: None,
         };
-        let policy = record.policy(EventType::PolicyCreated, None, starter);
-        let version = record.policy_version(PolicyVersion {
-            id: mint.id(PolicyVersionId::from_uuid),
-            org: org.object.id,
-            policy: policy.object.id,
-            number: 1,
-            document: policy::STARTER.to_owned(),
-            digest: self.digest,
-            note: None,
-            author: Some(record.by().to_string()),
-            created_at: mint.now(),
-        });
-        record.activation(
+        let policy = manage::changed(&mut record, EventType::PolicyCreated, None, starter);
+        let author = Some(record.by().to_string());
+        let version = versions::version_made(
+            &mut record,
+            PolicyVersion {
+                id: mint.id(PolicyVersionId::from_uuid),
+                org: org.object.id,
+                policy: policy.object.id,
+                number: 1,
+                document: policy::STARTER.to_owned(),
+                digest: self.digest,
+                note: None,
+                author,
+                created_at: mint.now(),
+            },
+        );
+        activation::activated(
+            &mut record,
             1,
             None,
             ActivePolicy {
@@ -144,7 +160,7 @@ impl Request for OperatorFounding {
     }
 }
 
-fn found(record: &mut Record<'_>, id: OrgId, name: &str, time_zone: &str) -> crate::Changed<Org> {
+fn found(record: &mut Record<'_>, id: OrgId, name: &str, time_zone: &str) -> Changed<Org> {
     let org = Org {
         id,
         name: name.to_owned(),
@@ -156,8 +172,9 @@ fn found(record: &mut Record<'_>, id: OrgId, name: &str, time_zone: &str) -> cra
         pruned_to: 0,
         created_at: record.now(),
     };
-    record.log_started(&org);
-    record.org(EventType::OrgCreated, None, org)
+    // The first deed of the log; the deed itself names the log.
+    record.seal(fact(EventType::LogStarted, org.id));
+    changed(record, EventType::OrgCreated, None, org)
 }
 
 fn console(org: OrgId, mint: &Mint<'_>) -> Agent {
@@ -173,4 +190,25 @@ fn console(org: OrgId, mint: &Mint<'_>) -> Agent {
         archived_at: None,
         created_at: mint.now(),
     }
+}
+
+/// A fact about an org, with the org's thin object.
+pub(crate) fn fact(event: EventType, org: OrgId) -> Fact {
+    Fact::new(event, Subject::org(org), json!({ "object": "org", "id": org }))
+}
+
+/// Adds an org in its new form.
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: EventType,
+    before: Option<&Org>,
+    after: Org,
+) -> Changed<Org> {
+    let deed = record.seal(Fact {
+        before: before.map(|org| json!(org)),
+        after: Some(json!(after)),
+        ..fact(event, after.id)
+    });
+    record.write(Change::Org(after.clone()));
+    Changed { object: after, deed }
 }

@@ -3,13 +3,13 @@
 //! Every change is a turn with its admin deed; what is only asked (lint, tests, a dry run) records
 //! nothing.
 
-mod activation;
+pub(crate) mod activation;
 mod dry_run;
-mod manage;
+pub(crate) mod manage;
 mod reading;
 mod replaying;
-mod suites;
-mod versions;
+pub(crate) mod suites;
+pub(crate) mod versions;
 
 pub use activation::Activation;
 pub use dry_run::{BudgetState, Counters, DryCall, DryRun};
@@ -19,7 +19,8 @@ pub use replaying::{History, recorded_call};
 pub use suites::{Tested, Trial, Untested};
 pub use versions::{Linted, NewVersion, Text, diff, lint};
 
-use model::PolicyVersionId;
+use model::{PolicyId, PolicyVersionId};
+use serde_json::{Value, json};
 
 /// What somebody who changes something believes to stand there now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,3 +43,8 @@ impl<T: PartialEq> Expected<T> {
 
 /// The version that somebody believes to be the latest or the active one; none is a belief too.
 pub type ExpectedVersion = Expected<Option<PolicyVersionId>>;
+
+/// A policy as an event shows it: ids and words.
+fn thin(policy: PolicyId, version: Value, mode: Value) -> Value {
+    json!({ "object": "policy", "id": policy, "version": version, "mode": mode })
+}

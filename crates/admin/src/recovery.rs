@@ -1,14 +1,12 @@
 //! A new log in place of one that lost deeds: what an operator does once a database was put back.
 
-use deed::{Checkpoint, Recovered, tree::TreeHead};
-use ledger::{Needs, Snapshot};
-use model::LogId;
+use act::{Act, ActError, Changed, Fact, Reason, Record};
+use deed::{Checkpoint, Recovered, Subject, tree::TreeHead};
+use ledger::Snapshot;
+use model::{EventType, LogId};
+use serde_json::json;
 
-use crate::{
-    ChangeError, Changed, InOrg,
-    by::Reason,
-    change::{Act, Record},
-};
+use crate::{ChangeError, InOrg};
 
 impl InOrg<'_> {
     /// Closes the org's log as it stands and opens another, whose first deed tells of the loss.
@@ -22,15 +20,29 @@ impl InOrg<'_> {
     ) -> Result<Changed<LogId>, ChangeError> {
         let reason = reason.map(Reason::parse).transpose()?;
         let decide = move |at: &Snapshot, record: &mut Record<'_>| {
-            let base = at.base().ok_or(ChangeError::NotFound("org"))?;
+            let base = at.base().ok_or(ActError::NotFound("org"))?;
             let chain = &base.head.chain;
             if *chain.log() != known.log {
-                return Err(ChangeError::Conflict("the org has another log by now"));
+                return Err(ActError::Conflict("the org has another log by now"));
             }
             let stands = TreeHead { size: chain.size(), root: chain.root() };
-            Ok(record.log_recovered(&Recovered::of(&stands, &known)))
+            Ok(log_recovered(record, &Recovered::of(&stands, &known)))
         };
-        let act = Act { by: self.by, reason, needs: Needs::default(), decide };
-        self.admin.parts.ledger.open_log(self.org, act).await?
+        let act = Act::new(self.by, decide).because(reason);
+        Ok(act.enter_opening_log(&self.admin.parts.ledger, self.org).await?)
     }
+}
+
+/// Adds the first deed of a log that replaces another, which closes with this turn.
+fn log_recovered(record: &mut Record<'_>, told: &Recovered) -> Changed<LogId> {
+    let log = record.open_log();
+    let deed = record.seal(Fact {
+        data: told.data(),
+        ..Fact::new(
+            EventType::LogRecovered,
+            Subject::log(log),
+            json!({ "object": "log", "id": log }),
+        )
+    });
+    Changed { object: log, deed }
 }

@@ -6,13 +6,15 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use act::{ActError, By, Changed, Fact, Record};
 use ledger::{
     Change, LogNo, Needs, Place, Snapshot, StoreDown,
     record::{Action, Org, Pruned},
 };
 use model::{ActionId, EventType, OrgId, Timestamp};
+use serde_json::json;
 
-use crate::{Admin, By, ChangeError, Changed, InOrg, Logged, change::Record};
+use crate::{Admin, ChangeError, InOrg, Logged, org};
 
 /// How many deeds one batch looks at, and how many rows of a kind one sweep removes at once.
 const BATCH: usize = 256;
@@ -35,17 +37,17 @@ impl InOrg<'_> {
     /// have kept and was removed already does not come back.
     pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<Org>, ChangeError> {
         if !DAYS.contains(&days) {
-            return Err(ChangeError::bad_input("retention_days", "a number from 1 to 3650"));
+            return Err(ActError::bad_input("retention_days", "a number from 1 to 3650").into());
         }
         let changed = self.turn(Needs::default(), None, move |at, record| {
-            let before = at.org().ok_or(ChangeError::NotFound("org"))?;
+            let before = at.org().ok_or(ActError::NotFound("org"))?;
             if before.retention_days == days {
-                return Err(ChangeError::Conflict("payloads are kept for that long already"));
+                return Err(ActError::Conflict("payloads are kept for that long already"));
             }
             let after = Org { retention_days: days, ..before.clone() };
-            Ok(record.org(EventType::OrgUpdated, Some(before), after))
+            Ok(org::changed(record, EventType::OrgUpdated, Some(before), after))
         });
-        changed.await
+        Ok(changed.await?)
     }
 }
 
@@ -77,11 +79,12 @@ impl Admin {
     }
 
     async fn prune_batch(&self, org: OrgId, from: Place) -> Result<Step, ChangeError> {
-        let snapshot = self.parts.ledger.look(org).await.map_err(ledger::LedgerError::from)?;
+        let snapshot =
+            self.parts.ledger.look(org).await.map_err(|down| ActError::Ledger(down.into()))?;
         let Some(row) = snapshot.org() else { return Ok(Step::Done) };
         let from = from.max(Place::from_u64(row.pruned_to));
         let read = self.parts.store.logged(org, from, BATCH).await;
-        let read = read.map_err(ledger::LedgerError::from)?;
+        let read = read.map_err(|down| ActError::Ledger(down.into()))?;
         // What one deed tells of is a part of one log.
         let log = read.first().map(|first| first.place.log());
         let fits =
@@ -96,7 +99,7 @@ impl Admin {
         let pruning = self.in_org(org, By::Service);
         let _ = failpoint::hit("retention.chosen");
         let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
-        Ok(Step::Removed(pruned.await?))
+        pruned.await.map(Step::Removed)
     }
 }
 
@@ -124,11 +127,27 @@ fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
     }
     let count = actions.len();
     let present = at.base().map(|base| base.head.log_no);
-    record.pruned(org, present, (first.place, end.place, count));
+    pruned(record, org.id, present, (first.place, end.place, count));
     record.write(Change::PayloadsPruned(Pruned {
         actions: actions.into_iter().collect(),
         deeds: about.iter().map(|deed| deed.deed).collect(),
     }));
     record.write(Change::Org(Org { pruned_to: last.place.after().as_u64(), ..org.clone() }));
     count
+}
+
+/// Adds the deed that payloads were removed: of so many actions, whose deeds stand between these
+/// two places of one log.
+fn pruned(
+    record: &mut Record<'_>,
+    org: OrgId,
+    present: Option<LogNo>,
+    (from, to, count): (Place, Place, usize),
+) {
+    let mut data =
+        vec![("from_seq", json!(from.seq())), ("to_seq", json!(to.seq())), ("count", json!(count))];
+    if present.is_some_and(|present| present != from.log()) {
+        data.push(("log_no", json!(from.log().get())));
+    }
+    record.seal(Fact { data, ..org::fact(EventType::RetentionPruned, org) });
 }

@@ -7,10 +7,13 @@
 
 use std::time::Duration;
 
-use deed::{KeySet, SealKey, SealKeys, Standing, Thumbprint, Word};
+use act::{By, Changed, Fact, Record};
+use deed::{KeySet, SealKey, SealKeys, Standing, Subject, Thumbprint, Word};
+use ledger::Needs;
 use model::{EventType, Timestamp};
+use serde_json::json;
 
-use crate::{Admin, By, ChangeError, Changed, OPERATOR_ORG, SealKeyError, SealKeyStore};
+use crate::{Admin, ChangeError, OPERATOR_ORG, SealKeyError, SealKeyStore};
 
 /// How long a further key is published before it counts: readers of the key set may keep an old
 /// copy for six minutes.
@@ -183,9 +186,28 @@ impl Admin {
     async fn tell(&self, event: EventType, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
         self.ensure_operator_org().await?;
         let operator = self.in_org(OPERATOR_ORG, By::Operator);
-        let told = move |_: &ledger::Snapshot, record: &mut crate::change::Record<'_>| {
-            Ok(record.seal_key(event, &key))
-        };
-        operator.turn(ledger::Needs::default(), None, told).await
+        operator.turn(Needs::default(), None, move |_, record| Ok(told(record, event, &key))).await
     }
+}
+
+/// Adds the deed about a seal key, which is kept where it belongs to no org.
+pub(crate) fn told(record: &mut Record<'_>, event: EventType, key: &SealKey) -> Changed<SealKey> {
+    let kid = key.kid();
+    let deed = record.seal(Fact {
+        event,
+        subject: Subject::seal_key(kid.clone()),
+        before: None,
+        after: None,
+        data: vec![
+            ("purpose", json!(key.purpose)),
+            ("activated_at", json!(key.activated_at)),
+            ("introduced_by", json!(key.introduced_by.as_ref().map(|old| &old.kid))),
+            ("retired_at", json!(key.retired_at)),
+            ("revoked_at", json!(key.revoked_at)),
+            ("revocation_reason", json!(key.revocation_reason)),
+            ("compromised_since", json!(key.compromised_since)),
+        ],
+        object: json!({ "object": "seal_key", "id": kid }),
+    });
+    Changed { object: key.clone(), deed }
 }

@@ -2,13 +2,14 @@
 //!
 //! Every start of a tool is a turn of the same head, so nothing starts once a Stop has answered.
 
+use act::{ActError, Changed, Reason, Record};
 use ledger::{
     Needs, Snapshot,
     record::{Agent, Org, Stop},
 };
 use model::{AgentId, EventType};
 
-use crate::{ChangeError, Changed, InOrg, agent, by::Reason, change::Record};
+use crate::{ChangeError, InOrg, agent, org};
 
 impl InOrg<'_> {
     /// Stops an agent.
@@ -21,12 +22,12 @@ impl InOrg<'_> {
         let stopped = self.turn(agent::needed(id), Some(reason), move |at, record| {
             let before = agent::loaded(at, id)?;
             if before.stop.is_some() {
-                return Err(ChangeError::Conflict("the agent is already stopped"));
+                return Err(ActError::Conflict("the agent is already stopped"));
             }
             let after = Agent { stop: Some(stop(record)), ..before.clone() };
-            Ok(record.agent(EventType::AgentStopped, Some(before), after))
+            Ok(agent::changed(record, EventType::AgentStopped, Some(before), after))
         });
-        stopped.await
+        Ok(stopped.await?)
     }
 
     /// Starts a stopped agent again; a suspension stays.
@@ -39,12 +40,12 @@ impl InOrg<'_> {
         let started = self.turn(agent::needed(id), Some(reason), move |at, record| {
             let before = agent::loaded(at, id)?;
             if before.stop.is_none() {
-                return Err(ChangeError::Conflict("the agent is not stopped"));
+                return Err(ActError::Conflict("the agent is not stopped"));
             }
             let after = Agent { stop: None, ..before.clone() };
-            Ok(record.agent(EventType::AgentStarted, Some(before), after))
+            Ok(agent::changed(record, EventType::AgentStarted, Some(before), after))
         });
-        started.await
+        Ok(started.await?)
     }
 
     /// Stops every agent of the org.
@@ -53,12 +54,12 @@ impl InOrg<'_> {
         let stopped = self.turn(Needs::default(), Some(reason), |at, record| {
             let before = loaded(at)?;
             if before.stop.is_some() {
-                return Err(ChangeError::Conflict("the org is already stopped"));
+                return Err(ActError::Conflict("the org is already stopped"));
             }
             let after = Org { stop: Some(stop(record)), ..before.clone() };
-            Ok(record.org(EventType::OrgStopped, Some(before), after))
+            Ok(org::changed(record, EventType::OrgStopped, Some(before), after))
         });
-        stopped.await
+        Ok(stopped.await?)
     }
 
     /// Lifts the Stop of the org; agents that were stopped one by one stay stopped.
@@ -67,17 +68,17 @@ impl InOrg<'_> {
         let started = self.turn(Needs::default(), Some(reason), |at, record| {
             let before = loaded(at)?;
             if before.stop.is_none() {
-                return Err(ChangeError::Conflict("the org is not stopped"));
+                return Err(ActError::Conflict("the org is not stopped"));
             }
             let after = Org { stop: None, ..before.clone() };
-            Ok(record.org(EventType::OrgStarted, Some(before), after))
+            Ok(org::changed(record, EventType::OrgStarted, Some(before), after))
         });
-        started.await
+        Ok(started.await?)
     }
 }
 
-fn loaded(at: &Snapshot) -> Result<&Org, ChangeError> {
-    at.org().ok_or(ChangeError::NotFound("org"))
+fn loaded(at: &Snapshot) -> Result<&Org, ActError> {
+    at.org().ok_or(ActError::NotFound("org"))
 }
 
 fn stop(record: &Record<'_>) -> Stop {

@@ -1,6 +1,7 @@
 //! From the errors and refusals of the domain to errors of the interface: one match for each
 //! enum, without a wildcard, so that a new case cannot silently become a 500.
 
+use act::ActError;
 use admin::{ChangeError, PolicyError};
 use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
@@ -109,20 +110,28 @@ impl From<ReportError> for ApiError {
     }
 }
 
+impl From<ActError> for ApiError {
+    fn from(error: ActError) -> Self {
+        match error {
+            ActError::BadInput { param, expected } => {
+                Self::invalid(param, format!("expected {expected}"))
+            }
+            ActError::NotFound(_) => Self::not_found(),
+            ActError::Conflict(sentence) => Self::new(Code::Conflict, sentence),
+            // The key was valid when the request came in and is not any more.
+            ActError::NotAllowed => Self::unauthenticated("the API key is not valid"),
+            ActError::Ledger(error) => error.into(),
+        }
+    }
+}
+
 impl From<ChangeError> for ApiError {
     fn from(error: ChangeError) -> Self {
         let sentence = error.to_string();
         match error {
-            ChangeError::BadInput { param, expected } => {
-                Self::invalid(param, format!("expected {expected}"))
-            }
-            ChangeError::NotFound(_) => Self::not_found(),
+            ChangeError::Act(error) => error.into(),
             ChangeError::NameTaken(_) => Self::new(Code::NameTaken, sentence).on("name"),
-            ChangeError::Conflict(sentence) => Self::new(Code::Conflict, sentence),
-            // The key was valid when the request came in and is not any more.
-            ChangeError::NotAllowed => Self::unauthenticated("the API key is not valid"),
             ChangeError::PersonRequired => Self::new(Code::PersonRequired, sentence),
-            ChangeError::Ledger(error) => error.into(),
             ChangeError::Store(down) => down.into(),
         }
     }

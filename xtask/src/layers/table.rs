@@ -31,6 +31,8 @@ const WORDS: &[&str] = &["model", "crypto", "failpoint", "meter"];
 const PURE: &[&str] = &["policy", "deed", "witness", "tool", "event"];
 /// Between 1 and 2: the one place where an organisation's truth changes.
 const LEDGER: &[&str] = &["ledger"];
+/// Between 1 and 2 as well, over the ledger: a change with its deed and its event.
+const ACT: &[&str] = &["act"];
 /// Layer 2: what the product does.
 const USE: &[&str] = &["gate", "admin", "records"];
 /// Layer 3: how it is stored, reached and connected.
@@ -38,7 +40,7 @@ const ADAPT: &[&str] = &["store-memory", "store-postgres", "egress", "connectors
 
 /// The table.
 #[rustfmt::skip]
-pub(crate) const ROWS: [Row; 21] = [
+pub(crate) const ROWS: [Row; 22] = [
     Row { name: "model",          layer: "0",     uses: &[&["failpoint"]],               world: World::Closed },
     Row { name: "crypto",         layer: "0",     uses: &[&["model", "failpoint"]],      world: World::Closed },
     Row { name: "failpoint",      layer: "0",     uses: &[],                             world: World::Closed },
@@ -49,16 +51,17 @@ pub(crate) const ROWS: [Row; 21] = [
     Row { name: "tool",           layer: "1",     uses: &[&["model", "crypto"]],         world: World::Closed },
     Row { name: "event",          layer: "1",     uses: &[WORDS],                        world: World::Closed },
     Row { name: "ledger",         layer: "1½",    uses: &[WORDS, PURE],                  world: World::SyncOnly },
+    Row { name: "act",            layer: "1¾",    uses: &[WORDS, PURE, LEDGER],          world: World::Closed },
     Row { name: "gate",           layer: "2",     uses: &[WORDS, PURE, LEDGER],          world: World::SyncOnly },
-    Row { name: "admin",          layer: "2",     uses: &[WORDS, PURE, LEDGER],          world: World::Closed },
+    Row { name: "admin",          layer: "2",     uses: &[WORDS, PURE, LEDGER, ACT],     world: World::Closed },
     Row { name: "records",        layer: "2",     uses: &[WORDS, PURE, LEDGER],          world: World::Closed },
     Row { name: "store-memory",   layer: "3",     uses: &[WORDS, PURE, LEDGER, USE],     world: World::Closed },
     Row { name: "store-postgres", layer: "3",     uses: &[WORDS, PURE, LEDGER, USE],     world: World::Open },
     Row { name: "egress",         layer: "3",     uses: &[WORDS],                        world: World::Open },
     Row { name: "connectors",     layer: "3",     uses: &[WORDS, PURE, &["egress"]],     world: World::Open },
-    Row { name: "http-api",       layer: "3",     uses: &[WORDS, PURE, LEDGER, USE],     world: World::Open },
-    Row { name: "chancery",       layer: "3½",    uses: &[WORDS, PURE, LEDGER, &["gate", "admin", "store-memory"]], world: World::Open },
-    Row { name: "server",         layer: "4",     uses: &[WORDS, PURE, LEDGER, USE, ADAPT], world: World::Open },
+    Row { name: "http-api",       layer: "3",     uses: &[WORDS, PURE, LEDGER, ACT, USE], world: World::Open },
+    Row { name: "chancery",       layer: "3½",    uses: &[WORDS, PURE, LEDGER, ACT, &["gate", "admin", "store-memory"]], world: World::Open },
+    Row { name: "server",         layer: "4",     uses: &[WORDS, PURE, LEDGER, ACT, USE, ADAPT], world: World::Open },
     Row { name: "testkit",        layer: "tests", uses: &[WORDS, PURE, LEDGER, USE, ADAPT], world: World::Open },
 ];
 

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
+use act::ActError;
 use ledger::record::Holder;
 use model::{AgentId, Scope, Timestamp};
 use uuid::Uuid;
 
 use super::{agent_name, expiry, labels, scopes, time_zone, title};
-use crate::{ChangeError, by::Reason};
 
 const AGENT: Holder = Holder::Agent(AgentId::from_uuid(Uuid::nil()));
 
 /// Returns the field that the error blames.
-fn blamed<T>(outcome: Result<T, ChangeError>) -> Option<&'static str> {
+fn blamed<T>(outcome: Result<T, ActError>) -> Option<&'static str> {
     match outcome {
-        Err(ChangeError::BadInput { param, .. }) => Some(param),
+        Err(ActError::BadInput { param, .. }) => Some(param),
         Ok(_) | Err(_) => None,
     }
 }
@@ -40,16 +40,6 @@ fn titles_are_one_trimmed_line() {
     let long = "ü".repeat(81);
     for bad in ["", " ", "a ", " a", "a\nb", "a\0b", &long] {
         assert_eq!(blamed(title(bad)), Some("name"), "{bad:?}");
-    }
-}
-
-#[test]
-fn a_reason_has_up_to_280_characters() {
-    for good in ["why", &"ß".repeat(280)] {
-        assert_eq!(Reason::parse(good).unwrap().as_str(), good);
-    }
-    for bad in ["", "   ", "a\0b", &"ß".repeat(281)] {
-        assert_eq!(blamed(Reason::parse(bad)), Some("reason"), "{bad:?}");
     }
 }
 

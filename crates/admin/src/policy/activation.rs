@@ -1,12 +1,16 @@
 //! Letting a version decide, or be asked beside the one that does.
 
+use act::{ActError, Changed, Fact, Reason, Record};
+use deed::Subject;
 use ledger::{
-    Needs, Snapshot,
+    Change, Needs, Snapshot,
     record::{ActivePolicy, PolicyActivation, PolicyMode},
 };
+use model::EventType;
+use serde_json::{Value, json};
 
-use super::{ExpectedVersion, manage::live, suites::Tested};
-use crate::{ChangeError, Changed, InOrg, PolicyError, by::Reason};
+use super::{ExpectedVersion, manage::live, suites::Tested, thin};
+use crate::{InOrg, PolicyError};
 
 /// Which version decides from now on.
 #[derive(Debug, Clone)]
@@ -39,16 +43,16 @@ impl InOrg<'_> {
         let activated = self.turn(Needs::default(), Some(reason), move |at, record| {
             if live(at, after.policy)?.revision != revision {
                 let sentence = "the policy or its tests changed meanwhile; ask again";
-                return Err(ChangeError::Conflict(sentence));
+                return Err(ActError::Conflict(sentence));
             }
             let before = active(at, mode);
             if expected_active.is_not(&before.map(|active| active.version)) {
-                return Err(ChangeError::Conflict("another version is active in this mode"));
+                return Err(ActError::Conflict("another version is active in this mode"));
             }
             if before == Some(&after) {
-                return Err(ChangeError::Conflict("this version is already active in this mode"));
+                return Err(ActError::Conflict("this version is already active in this mode"));
             }
-            Ok(record.activation(turn(at), before, after))
+            Ok(activated(record, turn(at), before, after))
         });
         Ok(activated.await?)
     }
@@ -58,10 +62,10 @@ impl InOrg<'_> {
         let reason = Reason::parse(reason)?;
         let ended = self.turn(Needs::default(), Some(reason), |at, record| {
             let before = active(at, PolicyMode::Shadow);
-            let before = before.ok_or(ChangeError::Conflict("no version is active in shadow"))?;
-            Ok(record.shadow_ended(turn(at), before))
+            let before = before.ok_or(ActError::Conflict("no version is active in shadow"))?;
+            Ok(shadow_ended(record, turn(at), before))
         });
-        Ok(ended.await?)
+        ended.await
     }
 }
 
@@ -72,4 +76,68 @@ fn turn(at: &Snapshot) -> u64 {
 
 fn active(at: &Snapshot, mode: PolicyMode) -> Option<&ActivePolicy> {
     at.base()?.active.iter().find(|active| active.mode == mode)
+}
+
+/// Adds the activation of a policy version.
+pub(crate) fn activated(
+    record: &mut Record<'_>,
+    turn: u64,
+    before: Option<&ActivePolicy>,
+    after: ActivePolicy,
+) -> Changed<PolicyActivation> {
+    let deed = record.seal(Fact {
+        event: EventType::PolicyActivated,
+        subject: Subject::policy(after.policy),
+        before: before.map(|active| json!(active)),
+        after: Some(json!(after)),
+        data: vec![
+            ("mode", json!(after.mode)),
+            ("version", json!(after.version)),
+            ("digest", json!(after.digest)),
+            ("previous", json!(before.map(|active| active.version))),
+        ],
+        object: thin(after.policy, json!(after.version), json!(after.mode)),
+    });
+    record.write(Change::Activation(after));
+    let happened = PolicyActivation {
+        turn,
+        deed,
+        at: record.now(),
+        mode: after.mode,
+        active: Some((after.policy, after.version)),
+        previous: before.map(|active| active.version),
+        by: record.by().to_string(),
+        reason: record.reason().to_owned(),
+    };
+    record.write(Change::PolicyActivation(happened.clone()));
+    Changed { object: happened, deed }
+}
+
+/// Adds that no version is asked beside the enforced one any more.
+pub(crate) fn shadow_ended(
+    record: &mut Record<'_>,
+    turn: u64,
+    before: &ActivePolicy,
+) -> Changed<PolicyActivation> {
+    let deed = record.seal(Fact {
+        event: EventType::PolicyShadowEnded,
+        subject: Subject::policy(before.policy),
+        before: Some(json!(before)),
+        after: None,
+        data: vec![("previous", json!(before.version))],
+        object: thin(before.policy, json!(before.version), Value::Null),
+    });
+    record.write(Change::ShadowEnded);
+    let happened = PolicyActivation {
+        turn,
+        deed,
+        at: record.now(),
+        mode: before.mode,
+        active: None,
+        previous: Some(before.version),
+        by: record.by().to_string(),
+        reason: record.reason().to_owned(),
+    };
+    record.write(Change::PolicyActivation(happened.clone()));
+    Changed { object: happened, deed }
 }

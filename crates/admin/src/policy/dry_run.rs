@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use act::ActError;
 use ledger::{
     CounterScope, Entry, Needs, Request, Snapshot,
     record::{Agent, PolicyMode},
@@ -13,7 +14,7 @@ use model::{
 use policy::{Call, Charge, Decimal, Decision, Explanation, Policy, Show};
 
 use super::Text;
-use crate::{ChangeError, InOrg, PolicyError};
+use crate::{InOrg, PolicyError};
 
 /// A call that nobody makes.
 #[derive(Debug, Clone)]
@@ -72,9 +73,9 @@ impl InOrg<'_> {
     /// Returns what would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
-        let zone = snapshot.org().ok_or(ChangeError::NotFound("org"))?.time_zone.clone();
+        let zone = snapshot.org().ok_or(ActError::NotFound("org"))?.time_zone.clone();
         let agent = self.admin.parts.store.agent(self.org, dry.call.agent.id).await?;
-        let agent = agent.ok_or(ChangeError::NotFound("agent"))?;
+        let agent = agent.ok_or(ActError::NotFound("agent"))?;
         let now = dry.at.unwrap_or_else(|| snapshot.now());
         let (policy, version) = self.asked(dry.text, &snapshot).await?;
         let policy = policy.as_ref();
@@ -104,8 +105,8 @@ impl InOrg<'_> {
     ) -> Result<(Arc<Policy>, Option<(PolicyId, PolicyVersionId)>), PolicyError> {
         let Some(text) = text else {
             let enforced = snapshot.policy(ledger::record::PolicyMode::Enforce);
-            let unreadable = ChangeError::Conflict("the enforced policy cannot be read");
-            let enforced = enforced.ok_or(ChangeError::NotFound("enforced policy"))?;
+            let unreadable = ActError::Conflict("the enforced policy cannot be read");
+            let enforced = enforced.ok_or(ActError::NotFound("enforced policy"))?;
             let policy = enforced.policy.clone().ok_or(unreadable)?;
             let version = (enforced.active.policy, enforced.active.version);
             return Ok((policy, Some(version)));
@@ -124,7 +125,7 @@ impl InOrg<'_> {
         &self,
         charges: &[Charge],
         scope: Option<CounterScope>,
-    ) -> Result<Vec<BudgetState>, ChangeError> {
+    ) -> Result<Vec<BudgetState>, ActError> {
         let keys: Vec<_> = scope
             .iter()
             .flat_map(|scope| charges.iter().map(|charge| (scope.key(charge), charge.window_start)))

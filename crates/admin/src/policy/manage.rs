@@ -1,10 +1,13 @@
 //! Making, describing and archiving policies.
 
-use ledger::{Needs, Snapshot, record::Policy};
+use act::{ActError, Changed, Fact, Record};
+use deed::Subject;
+use ledger::{Change, Needs, Snapshot, record::Policy};
 use model::{EventType, PolicyId, Timestamp};
+use serde_json::{Value, json};
 
-use super::Expected;
-use crate::{ChangeError, Changed, InOrg, PolicyError, input};
+use super::{Expected, thin};
+use crate::{ChangeError, InOrg, PolicyError, input};
 
 /// The most policies of an org that are not archived; every turn may look at them.
 const MOST: usize = 200;
@@ -36,14 +39,6 @@ pub struct PolicyEdit {
     pub expected_revision: Expected<u32>,
 }
 
-/// What became of a change that the turn may refuse in words of its own.
-enum Outcome {
-    Changed(Changed<Policy>),
-    NameTaken(String),
-    Active,
-    TooMany,
-}
-
 impl InOrg<'_> {
     /// Makes a policy without versions.
     pub async fn create_policy(&self, new: NewPolicy) -> Result<Changed<Policy>, PolicyError> {
@@ -59,16 +54,14 @@ impl InOrg<'_> {
             archived_at: None,
         };
         let made = self.turn(Needs::default(), None, move |at, record| {
-            if let Some(taken) = name_taken(at, &policy) {
-                return Ok(taken);
-            }
+            name_is_free(at, &policy)?;
             if at.base().is_some_and(|base| base.policies.len() >= MOST) {
-                return Ok(Outcome::TooMany);
+                return Err(PolicyError::LimitReached(MOST));
             }
             let policy = Policy { created_at: at.now(), ..policy.clone() };
-            Ok(Outcome::Changed(record.policy(EventType::PolicyCreated, None, policy)))
+            Ok(changed(record, EventType::PolicyCreated, None, policy))
         });
-        told(made.await)
+        made.await
     }
 
     /// Changes what a policy is called and what is said of it.
@@ -81,12 +74,12 @@ impl InOrg<'_> {
         let description = edit.description.as_deref().map(input::description).transpose()?;
         if name.is_none() && description.is_none() {
             let expected = "this or `description`, at least one of which changes";
-            return Err(ChangeError::bad_input("name", expected).into());
+            return Err(ActError::bad_input("name", expected).into());
         }
         let changed = self.turn(Needs::default(), None, move |at, record| {
             let before = live(at, id)?;
             if edit.expected_revision.is_not(&before.revision) {
-                return Err(ChangeError::Conflict("the policy has another revision by now"));
+                return Err(ActError::Conflict("the policy has another revision by now").into());
             }
             let after = Policy {
                 name: name.clone().unwrap_or_else(|| before.name.clone()),
@@ -94,12 +87,10 @@ impl InOrg<'_> {
                 revision: before.revision.saturating_add(1),
                 ..before.clone()
             };
-            if let Some(taken) = name_taken(at, &after) {
-                return Ok(taken);
-            }
-            Ok(Outcome::Changed(record.policy(EventType::PolicyUpdated, Some(before), after)))
+            name_is_free(at, &after)?;
+            Ok(changed(record, EventType::PolicyUpdated, Some(before), after))
         });
-        told(changed.await)
+        changed.await
     }
 
     /// Archives a policy no version of which is active; its versions stay readable for ever.
@@ -108,37 +99,48 @@ impl InOrg<'_> {
             let before = live(at, id)?;
             let active = at.base().map(|base| base.active.as_slice()).unwrap_or_default();
             if active.iter().any(|active| active.policy == id) {
-                return Ok(Outcome::Active);
+                return Err(PolicyError::Active);
             }
             let after = Policy {
                 archived_at: Some(at.now()),
                 revision: before.revision.saturating_add(1),
                 ..before.clone()
             };
-            Ok(Outcome::Changed(record.policy(EventType::PolicyArchived, Some(before), after)))
+            Ok(changed(record, EventType::PolicyArchived, Some(before), after))
         });
-        told(archived.await)
+        archived.await
     }
 }
 
 /// Returns the policy, unless it is not there or archived.
-pub(super) fn live(at: &Snapshot, id: PolicyId) -> Result<&Policy, ChangeError> {
+pub(super) fn live(at: &Snapshot, id: PolicyId) -> Result<&Policy, ActError> {
     let found = at.base().and_then(|base| base.policies.get(&id));
-    found.ok_or(ChangeError::NotFound("policy"))
+    found.ok_or(ActError::NotFound("policy"))
 }
 
-fn name_taken(at: &Snapshot, policy: &Policy) -> Option<Outcome> {
-    let mut others = at.base()?.policies.values().filter(|other| other.id != policy.id);
-    let taken = others.any(|other| other.name == policy.name);
-    taken.then(|| Outcome::NameTaken(policy.name.clone()))
-}
-
-fn told(outcome: Result<Outcome, ChangeError>) -> Result<Changed<Policy>, PolicyError> {
-    match outcome {
-        Ok(Outcome::Changed(changed)) => Ok(changed),
-        Ok(Outcome::NameTaken(name)) => Err(ChangeError::NameTaken(name).into()),
-        Ok(Outcome::Active) => Err(PolicyError::Active),
-        Ok(Outcome::TooMany) => Err(PolicyError::LimitReached(MOST)),
-        Err(error) => Err(error.into()),
+fn name_is_free(at: &Snapshot, policy: &Policy) -> Result<(), ChangeError> {
+    let mut others = at.base().into_iter().flat_map(|base| base.policies.values());
+    if others.any(|other| other.id != policy.id && other.name == policy.name) {
+        return Err(ChangeError::NameTaken(policy.name.clone()));
     }
+    Ok(())
+}
+
+/// Adds a policy in its new form.
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: EventType,
+    before: Option<&Policy>,
+    after: Policy,
+) -> Changed<Policy> {
+    let deed = record.seal(Fact {
+        event,
+        subject: Subject::policy(after.id),
+        before: before.map(|policy| json!(policy)),
+        after: Some(json!(after)),
+        data: vec![],
+        object: thin(after.id, Value::Null, Value::Null),
+    });
+    record.write(Change::Policy(after.clone()));
+    Changed { object: after, deed }
 }

@@ -1,9 +1,10 @@
 //! What is there: policies, versions, what is active and what was.
 
+use act::ActError;
 use ledger::record::{ActivePolicy, Policy, PolicyActivation, PolicyMode};
 use model::PolicyId;
 
-use crate::{ChangeError, InOrg, PolicyError, VersionSummary};
+use crate::{InOrg, PolicyError, VersionSummary};
 
 /// A part of a list, and whether more lies behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl InOrg<'_> {
     pub async fn policy(&self, id: PolicyId) -> Result<Policy, PolicyError> {
         let policies = self.admin.parts.store.policies(self.org).await?;
         let found = policies.into_iter().find(|policy| policy.id == id);
-        found.ok_or_else(|| ChangeError::NotFound("policy").into())
+        found.ok_or_else(|| ActError::NotFound("policy").into())
     }
 
     /// Returns every policy of the org, archived ones too, newest first.
@@ -74,7 +75,7 @@ impl InOrg<'_> {
     /// Returns what is active now.
     pub async fn active_policies(&self) -> Result<ActivePolicies, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
-        let base = snapshot.base().ok_or(ChangeError::NotFound("org"))?;
+        let base = snapshot.base().ok_or(ActError::NotFound("org"))?;
         let mut found = ActivePolicies { enforce: None, shadow: None };
         for active in &base.active {
             let mode = Some(active.mode);

@@ -2,11 +2,12 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use act::ActError;
 use ledger::record::Action;
 use model::{ActionId, DecisionCode, DecisionSource, EventType, Status, Timestamp};
 use policy::{Call, NotReplayable, Record, Recorded};
 
-use crate::{ChangeError, DecisionEvent, InOrg, PolicyError};
+use crate::{DecisionEvent, InOrg, PolicyError};
 
 /// How many events are read at once.
 const PAGE: usize = 1_000;
@@ -28,7 +29,7 @@ impl InOrg<'_> {
         most: usize,
     ) -> Result<History, PolicyError> {
         let store = &self.admin.parts.store;
-        let org = store.org(self.org).await?.ok_or(ChangeError::NotFound("org"))?;
+        let org = store.org(self.org).await?.ok_or(ActError::NotFound("org"))?;
         let mut history = History { records: Vec::new(), has_more: false };
         let (mut seen, mut after) = (HashSet::new(), 0);
         loop {

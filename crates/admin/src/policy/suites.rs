@@ -1,14 +1,17 @@
 //! The tests of a policy: kept with it, and run over a version or a draft.
 
+use act::{ActError, Changed, Fact, Record};
+use deed::Subject;
 use ledger::{
-    Needs,
+    Change, Needs,
     record::{Policy as Row, PolicyTests, PolicyVersion},
 };
-use model::PolicyId;
+use model::{EventType, PolicyId};
 use policy::{Policy, Report, Suite, read_suite};
+use serde_json::{Value, json};
 
-use super::{Expected, Text, manage::live};
-use crate::{ChangeError, Changed, InOrg, PolicyError};
+use super::{Expected, Text, manage::live, thin};
+use crate::{InOrg, PolicyError};
 
 /// The most calls that the service decides for one file of tests.
 const MOST_CALLS: u64 = 10_000;
@@ -75,12 +78,12 @@ impl InOrg<'_> {
         let put = self.turn(Needs::default(), None, move |at, record| {
             let before = live(at, policy)?;
             if expected_revision.is_not(&before.revision) {
-                return Err(ChangeError::Conflict("the policy has another revision by now"));
+                return Err(ActError::Conflict("the policy has another revision by now"));
             }
             let revision = before.revision.saturating_add(1);
             let (suite, updated_at) = (suite.clone(), at.now());
             let tests = PolicyTests { policy, suite, cases, revision, updated_at };
-            Ok(record.policy_tests(Row { revision, ..before.clone() }, tests))
+            Ok(tests_put(record, Row { revision, ..before.clone() }, tests))
         });
         Ok(put.await?)
     }
@@ -102,13 +105,12 @@ impl InOrg<'_> {
             (Some(suite), _) => suite,
             (None, Some(of)) => {
                 let kept = self.admin.parts.store.policy_tests(self.org, of).await?;
-                let none =
-                    || ChangeError::bad_input("suite", "a file of tests; the policy has none");
+                let none = || ActError::bad_input("suite", "a file of tests; the policy has none");
                 kept.ok_or_else(none)?.suite
             }
             (None, None) => {
                 let expected = "a file of tests, which a document that is no version has none of";
-                return Err(ChangeError::bad_input("suite", expected).into());
+                return Err(ActError::bad_input("suite", expected).into());
             }
         };
         Ok(Trial { document, suite })
@@ -124,7 +126,7 @@ impl InOrg<'_> {
         let revision = self.policy(policy).await?.revision;
         let version = self.policy_version(version).await?;
         if version.policy != policy {
-            return Err(ChangeError::NotFound("policy version").into());
+            return Err(ActError::NotFound("policy version").into());
         }
         let suite = self.admin.parts.store.policy_tests(self.org, policy).await?;
         Ok(Untested { version, suite: suite.map(|tests| tests.suite), revision })
@@ -146,7 +148,35 @@ fn read(suite: &str) -> Result<Suite, PolicyError> {
     let suite = read_suite(suite).map_err(PolicyError::BadTests)?;
     if suite.calls() > MOST_CALLS {
         let expected = format!("at most {MOST_CALLS} calls, got {}", suite.calls());
-        return Err(ChangeError::bad_input("suite", expected).into());
+        return Err(ActError::bad_input("suite", expected).into());
     }
     Ok(suite)
+}
+
+/// Adds the tests of a policy in their new form, and the policy with its new revision.
+pub(crate) fn tests_put(
+    record: &mut Record<'_>,
+    of: Row,
+    after: PolicyTests,
+) -> Changed<PolicyTests> {
+    let (policy, digest) = (after.policy, crypto::sha256(&after.suite));
+    let deed = record.seal(Fact {
+        event: EventType::PolicyTestsUpdated,
+        subject: Subject::policy(policy),
+        before: None,
+        // The file is kept in its own row; its digest is enough here.
+        after: Some(json!({
+            "policy": policy, "digest": digest, "cases": after.cases,
+            "revision": after.revision, "updated_at": after.updated_at,
+        })),
+        data: vec![
+            ("digest", json!(digest)),
+            ("cases", json!(after.cases)),
+            ("revision", json!(after.revision)),
+        ],
+        object: thin(policy, Value::Null, Value::Null),
+    });
+    record.write(Change::Policy(of));
+    record.write(Change::PolicyTests(after.clone()));
+    Changed { object: after, deed }
 }

@@ -1,11 +1,14 @@
 //! Documents and the versions that are made of them.
 
-use ledger::{LedgerError, Needs, record::PolicyVersion};
-use model::{Digest, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Catalog, Diff, Finding, Invalid, KnownTool, Policy, Severity};
+use act::{ActError, Changed, Fact, Record};
+use deed::Subject;
+use ledger::{Change, LedgerError, Needs, record::PolicyVersion};
+use model::{Digest, EventType, PolicyId, PolicyVersionId, Timestamp};
+use policy::{Catalog, Diff, DocumentError, Finding, KnownTool, Policy, Severity};
+use serde_json::{Value, json};
 
-use super::{ExpectedVersion, manage::live};
-use crate::{ChangeError, Changed, InOrg, PolicyError, input};
+use super::{ExpectedVersion, manage::live, thin};
+use crate::{InOrg, PolicyError, input};
 
 /// How often a version is numbered again when others are made at the same time.
 const NUMBERINGS: u32 = 8;
@@ -82,7 +85,7 @@ pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
             let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
             (Some(Policy::from(parsed).digest()), findings)
         }
-        Err(Invalid { findings }) => (None, findings),
+        Err(DocumentError { findings }) => (None, findings),
     };
     Linted { document, digest, findings }
 }
@@ -102,7 +105,7 @@ impl InOrg<'_> {
     ) -> Result<Changed<PolicyVersion>, PolicyError> {
         let note = new.note.as_deref().map(input::note).transpose()?;
         let Some(digest) = new.document.digest.filter(|_| new.document.is_valid()) else {
-            return Err(PolicyError::Invalid(Invalid { findings: new.document.findings }));
+            return Err(PolicyError::Invalid(DocumentError { findings: new.document.findings }));
         };
         let (parent, number) = self.next_number(new.policy).await?;
         let mut version = PolicyVersion {
@@ -122,10 +125,10 @@ impl InOrg<'_> {
         for _ in 1..NUMBERINGS {
             match self.add_version(version.clone()).await {
                 // The store's unique key refused the number, if somebody else has it by now.
-                Err(ChangeError::Ledger(LedgerError::Fault)) => {
+                Err(ActError::Ledger(LedgerError::Fault)) => {
                     let (parent, next) = self.next_number(new.policy).await?;
                     if next == version.number {
-                        return Err(ChangeError::from(LedgerError::Fault).into());
+                        return Err(ActError::from(LedgerError::Fault).into());
                     }
                     if new.expected_parent.is_not(&parent) {
                         return Err(ANOTHER_PARENT.into());
@@ -141,7 +144,7 @@ impl InOrg<'_> {
     /// Returns a policy version of the org.
     pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
         let found = self.admin.parts.store.policy_version(self.org, id).await?;
-        found.ok_or_else(|| ChangeError::NotFound("policy version").into())
+        found.ok_or_else(|| ActError::NotFound("policy version").into())
     }
 
     /// Returns the latest version and the number that comes after it.
@@ -157,15 +160,37 @@ impl InOrg<'_> {
     async fn add_version(
         &self,
         version: PolicyVersion,
-    ) -> Result<Changed<PolicyVersion>, ChangeError> {
+    ) -> Result<Changed<PolicyVersion>, ActError> {
         let made = self.turn(Needs::default(), None, move |at, record| {
             live(at, version.policy)?;
             let version = PolicyVersion { created_at: at.now(), ..version.clone() };
-            Ok(record.policy_version(version))
+            Ok(version_made(record, version))
         });
         made.await
     }
 }
 
-const ANOTHER_PARENT: ChangeError =
-    ChangeError::Conflict("the latest version of the policy is another one by now");
+const ANOTHER_PARENT: ActError =
+    ActError::Conflict("the latest version of the policy is another one by now");
+
+/// Adds a new version of a policy.
+pub(crate) fn version_made(
+    record: &mut Record<'_>,
+    version: PolicyVersion,
+) -> Changed<PolicyVersion> {
+    let PolicyVersion { id, policy, number, digest, created_at, .. } = version;
+    let deed = record.seal(Fact {
+        event: EventType::PolicyVersionCreated,
+        subject: Subject::policy_version(id),
+        before: None,
+        // The document is kept for ever in its own row; its digest is enough here.
+        after: Some(json!({
+            "id": id, "policy": policy, "number": number, "digest": digest,
+            "note": version.note, "author": version.author, "created_at": created_at,
+        })),
+        data: vec![("policy", json!(policy)), ("number", json!(number)), ("digest", json!(digest))],
+        object: thin(policy, json!(id), Value::Null),
+    });
+    record.write(Change::PolicyVersion(version.clone()));
+    Changed { object: version, deed }
+}

@@ -1,5 +1,6 @@
 //! Making, changing and switching connectors.
 
+use act::ActError;
 use admin::{
     AccountStore, ChangeError, ConnectorError, Credential, NewConnector, Unfit, open_credential,
 };
@@ -48,7 +49,7 @@ async fn reserved_taken_and_malformed_names_are_refused() {
         let refused = operator.create_connector(NewConnector { name: name.into(), ..shop() }).await;
         let bad = matches!(
             refused,
-            Err(ConnectorError::Change(ChangeError::BadInput { param: "name", .. }))
+            Err(ConnectorError::Change(ChangeError::Act(ActError::BadInput { param: "name", .. })))
         );
         assert!(bad, "{name}");
     }
@@ -120,7 +121,10 @@ async fn of_two_changes_that_were_checked_together_one_is_a_conflict() {
     );
     assert!(one.is_ok() != two.is_ok());
     let lost = one.err().or(two.err()).unwrap();
-    assert!(matches!(lost, ConnectorError::Change(ChangeError::Conflict(_))), "{lost:?}");
+    assert!(
+        matches!(lost, ConnectorError::Change(ChangeError::Act(ActError::Conflict(_)))),
+        "{lost:?}"
+    );
 }
 
 #[tokio::test]
@@ -132,7 +136,7 @@ async fn a_connector_is_disabled_and_enabled_with_a_reason() {
     let disabled = operator.disable_connector(made.id, "maintenance").await.unwrap().object;
     assert_eq!((disabled.status, disabled.revision), (ConnectorStatus::Disabled, 1));
     let again = operator.disable_connector(made.id, "maintenance").await;
-    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Conflict(_)))));
+    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Act(ActError::Conflict(_))))));
     let enabled = operator.enable_connector(made.id, "done").await.unwrap().object;
     assert_eq!(enabled, made);
     let sealed = world.sealed(founded.org.id);
@@ -150,6 +154,9 @@ async fn another_orgs_connector_is_not_there() {
         operator.update_connector(made.id, json!({ "host": "x" })).await,
         operator.disable_connector(made.id, "why").await,
     ] {
-        assert!(matches!(refused, Err(ConnectorError::Change(ChangeError::NotFound(_)))));
+        assert!(matches!(
+            refused,
+            Err(ConnectorError::Change(ChangeError::Act(ActError::NotFound(_))))
+        ));
     }
 }

@@ -1,5 +1,6 @@
 //! What becomes of a change when the record cannot be written.
 
+use act::ActError;
 use admin::{AccountStore, ChangeError, NewPolicy, NewVersion, lint};
 use ledger::LedgerError;
 use store_memory::Doubt;
@@ -12,7 +13,10 @@ async fn a_change_whose_deed_cannot_be_sealed_does_not_happen() {
     let founded = world.org().await;
     let keyless = world.unable_to_seal();
     let refused = keyless.operator(&founded).stop_org("why").await;
-    assert!(matches!(refused, Err(ChangeError::Ledger(LedgerError::Fault))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))),
+        "{refused:?}"
+    );
     assert_eq!(world.store.org(founded.org.id).await.unwrap().unwrap().stop, None);
     assert_eq!(world.sealed(founded.org.id).len(), 6);
     assert_eq!(world.events(founded.org.id).await.len(), 12);
@@ -24,7 +28,10 @@ async fn a_fault_is_not_taken_for_a_taken_name() {
     let founded = world.org().await;
     let keyless = world.unable_to_seal();
     let refused = keyless.operator(&founded).create_agent(agent("bot")).await;
-    assert!(matches!(refused, Err(ChangeError::Ledger(LedgerError::Fault))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))),
+        "{refused:?}"
+    );
     let document = "{ schema: 1, default: { outcome: deny }, rules: [] }";
     let operator = keyless.operator(&founded);
     assert!(
@@ -69,7 +76,10 @@ async fn a_store_that_is_down_is_named_and_nothing_happens() {
     let named = operator.create_agent(agent("bot")).await;
     assert!(matches!(named, Err(ChangeError::Store(_))), "{named:?}");
     let stopped = operator.stop_org("why").await;
-    assert!(matches!(stopped, Err(ChangeError::Ledger(LedgerError::Unavailable))), "{stopped:?}");
+    assert!(
+        matches!(stopped, Err(ChangeError::Act(ActError::Ledger(LedgerError::Unavailable)))),
+        "{stopped:?}"
+    );
     world.store.come_up();
     assert_eq!(world.sealed(founded.org.id).len(), 6);
     operator.stop_org("why").await.unwrap();

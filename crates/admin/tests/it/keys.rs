@@ -1,5 +1,6 @@
 //! Making, presenting and revoking API keys.
 
+use act::ActError;
 use admin::{
     AccountStore, AuthenticateError, By, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText,
     NewKey, ShownKey,
@@ -94,7 +95,7 @@ async fn a_revoked_key_opens_nothing_at_once_here_and_a_second_later_elsewhere()
     assert!(is_refused(&elsewhere, shown(&key)).await);
 
     let again = world.operator(&founded).revoke_key(key.key.object.id).await;
-    assert!(matches!(again, Err(ChangeError::Conflict(_))));
+    assert!(matches!(again, Err(ChangeError::Act(ActError::Conflict(_)))));
 }
 
 #[tokio::test]
@@ -135,7 +136,7 @@ async fn an_org_key_changes_its_org_until_it_is_revoked() {
     let elsewhere = world.second_instance();
     elsewhere.operator(&founded).revoke_key(key.id).await.unwrap();
     let refused = by_key.create_agent(agent("second")).await;
-    assert!(matches!(refused, Err(ChangeError::NotAllowed)), "{refused:?}");
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
 }
 
 #[tokio::test]
@@ -149,10 +150,10 @@ async fn an_agent_key_and_another_orgs_key_change_nothing() {
     let sealed = world.sealed(ours.org.id);
     for key in [agents.key.object.id, foreign.key.object.id] {
         let refused = world.admin.in_org(ours.org.id, By::OrgKey(key)).stop_org("why").await;
-        assert!(matches!(refused, Err(ChangeError::NotAllowed)), "{refused:?}");
+        assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
     }
     let foreign = operator.revoke_key(foreign.key.object.id).await;
-    assert!(matches!(foreign, Err(ChangeError::NotFound("API key"))));
+    assert!(matches!(foreign, Err(ChangeError::Act(ActError::NotFound("API key")))));
     assert_eq!(world.sealed(ours.org.id), sealed);
 }
 
@@ -175,5 +176,5 @@ async fn a_key_of_an_agent_that_is_not_there_is_not_made() {
     let founded = world.org().await;
     let nobody = "agt_00000000000000000000000001".parse().unwrap();
     let refused = world.operator(&founded).create_agent_key(nobody, agent_key()).await;
-    assert!(matches!(refused, Err(ChangeError::NotFound("agent"))));
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("agent")))));
 }

@@ -1,5 +1,6 @@
 //! Making orgs and agents.
 
+use act::ActError;
 use admin::{AccountStore, By, ChangeError, NewOrg, PolicyError, PolicyStore};
 use model::{EventType, IntentMode};
 use serde_json::json;
@@ -42,7 +43,7 @@ async fn an_org_starts_with_a_keyless_console_and_the_starter_policy() {
         .operator(&founded)
         .create_agent_key(founded.console.id, crate::world::agent_key())
         .await;
-    assert!(matches!(key, Err(ChangeError::Conflict(_))));
+    assert!(matches!(key, Err(ChangeError::Act(ActError::Conflict(_)))));
 }
 
 #[tokio::test]
@@ -64,7 +65,8 @@ async fn a_bad_time_zone_or_name_makes_no_org() {
     for (name, time_zone, blamed) in [("Acme", "Nowhere", "time_zone"), ("", "UTC", "name")] {
         let new = NewOrg { name: name.to_owned(), time_zone: time_zone.to_owned() };
         let refused = world.admin.create_org(new).await;
-        let Err(PolicyError::Change(ChangeError::BadInput { param, .. })) = refused else {
+        let Err(PolicyError::Change(ChangeError::Act(ActError::BadInput { param, .. }))) = refused
+        else {
             panic!("{refused:?}")
         };
         assert_eq!(param, blamed);
@@ -118,5 +120,5 @@ async fn an_org_that_is_not_there_has_no_agents() {
     let nowhere =
         world.admin.in_org("org_00000000000000000000000001".parse().unwrap(), By::Operator);
     let refused = nowhere.create_agent(agent("bot")).await;
-    assert!(matches!(refused, Err(ChangeError::NotFound("org"))), "{refused:?}");
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("org")))), "{refused:?}");
 }

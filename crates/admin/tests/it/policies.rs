@@ -1,5 +1,6 @@
 //! Making policies and their versions, and activating one.
 
+use act::ActError;
 use admin::{
     Activation, ChangeError, Expected, Founded, InOrg, NewPolicy, NewVersion, PolicyError, lint,
 };
@@ -72,7 +73,7 @@ async fn an_activated_version_decides_from_then_on() {
     assert_eq!(admin["data"]["previous"], json!(founded.version.id));
     assert_eq!(admin["data"]["digest"], json!(version.digest));
     let again = operator.activate_policy(enforce(&operator, &version).await).await;
-    assert!(matches!(again, Err(PolicyError::Change(ChangeError::Conflict(_)))));
+    assert!(matches!(again, Err(PolicyError::Change(ChangeError::Act(ActError::Conflict(_))))));
 }
 
 #[tokio::test]
@@ -123,11 +124,20 @@ async fn what_is_not_there_or_not_ours_cannot_be_used() {
     let (ours, theirs) = (world.org().await, world.org().await);
     let operator = world.operator(&ours);
     let foreign = operator.create_policy_version(of(theirs.policy.id, DENY_ALL)).await;
-    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
+    assert!(matches!(
+        foreign,
+        Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy"))))
+    ));
     let foreign = operator.untested(theirs.policy.id, theirs.version.id).await;
-    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy")))));
+    assert!(matches!(
+        foreign,
+        Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy"))))
+    ));
     let foreign = operator.untested(ours.policy.id, theirs.version.id).await;
-    assert!(matches!(foreign, Err(PolicyError::Change(ChangeError::NotFound("policy version")))));
+    assert!(matches!(
+        foreign,
+        Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy version"))))
+    ));
 }
 
 #[tokio::test]

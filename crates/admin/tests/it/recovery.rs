@@ -1,5 +1,6 @@
 //! A new log in place of one that lost deeds.
 
+use act::ActError;
 use admin::{ChangeError, Founded};
 use deed::{Checkpoint, Recovered, tree::TreeHead};
 use futures_util::future::join_all;
@@ -28,7 +29,10 @@ async fn the_first_deed_of_the_new_log_tells_what_the_old_one_lost() {
     // No turn of an org is taken that is withheld, except the one that opens another log.
     world.ledger.withhold(org.org.id);
     let refused = world.operator(&org).create_agent(agent("early")).await.unwrap_err();
-    assert!(matches!(refused, ChangeError::Ledger(LedgerError::Withheld)), "{refused}");
+    assert!(
+        matches!(refused, ChangeError::Act(ActError::Ledger(LedgerError::Withheld))),
+        "{refused}"
+    );
     world.operator(&org).recover_log(known.clone(), Some("A disk died.")).await.unwrap();
     world.ledger.release(org.org.id);
 

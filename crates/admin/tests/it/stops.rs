@@ -1,5 +1,6 @@
 //! Stopping and starting agents and orgs.
 
+use act::ActError;
 use admin::{AccountStore, By, ChangeError};
 use model::{AgentStatus, Clock};
 use serde_json::json;
@@ -47,13 +48,22 @@ async fn what_stands_so_already_is_a_conflict_and_seals_nothing() {
     let founded = world.org().await;
     let operator = world.operator(&founded);
     let agent = operator.create_agent(agent("support")).await.unwrap().object;
-    assert!(matches!(operator.start_org("why").await, Err(ChangeError::Conflict(_))));
-    assert!(matches!(operator.start_agent(agent.id, "why").await, Err(ChangeError::Conflict(_))));
+    assert!(matches!(
+        operator.start_org("why").await,
+        Err(ChangeError::Act(ActError::Conflict(_)))
+    ));
+    assert!(matches!(
+        operator.start_agent(agent.id, "why").await,
+        Err(ChangeError::Act(ActError::Conflict(_)))
+    ));
     operator.stop_org("why").await.unwrap();
     operator.stop_agent(agent.id, "why").await.unwrap();
     let sealed = world.sealed(founded.org.id).len();
-    assert!(matches!(operator.stop_org("why").await, Err(ChangeError::Conflict(_))));
-    assert!(matches!(operator.stop_agent(agent.id, "why").await, Err(ChangeError::Conflict(_))));
+    assert!(matches!(operator.stop_org("why").await, Err(ChangeError::Act(ActError::Conflict(_)))));
+    assert!(matches!(
+        operator.stop_agent(agent.id, "why").await,
+        Err(ChangeError::Act(ActError::Conflict(_)))
+    ));
     assert_eq!(world.sealed(founded.org.id).len(), sealed);
 }
 
@@ -73,7 +83,7 @@ async fn a_stop_without_a_reason_is_refused() {
     let world = World::new();
     let founded = world.org().await;
     let refused = world.operator(&founded).stop_org("").await;
-    assert!(matches!(refused, Err(ChangeError::BadInput { param: "reason", .. })));
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::BadInput { param: "reason", .. }))));
 }
 
 #[tokio::test]
@@ -82,5 +92,5 @@ async fn another_orgs_agent_cannot_be_stopped() {
     let (ours, theirs) = (world.org().await, world.org().await);
     let agent = world.operator(&theirs).create_agent(agent("support")).await.unwrap().object;
     let refused = world.operator(&ours).stop_agent(agent.id, "why").await;
-    assert!(matches!(refused, Err(ChangeError::NotFound("agent"))));
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("agent")))));
 }

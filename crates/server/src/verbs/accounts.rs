@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use act::ActError;
 use admin::{By, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
 use model::{AgentId, IntentMode, OrgId, Scope};
 
@@ -117,13 +118,17 @@ async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failu
 /// Returns the failure that a change ended in: the operator's or the service's.
 pub(super) fn failure(error: &ChangeError) -> Failure {
     match error {
-        ChangeError::BadInput { .. }
-        | ChangeError::NotFound(_)
+        ChangeError::Act(
+            ActError::BadInput { .. }
+            | ActError::NotFound(_)
+            | ActError::Conflict(_)
+            | ActError::NotAllowed,
+        )
         | ChangeError::NameTaken(_)
-        | ChangeError::Conflict(_)
-        | ChangeError::NotAllowed
         | ChangeError::PersonRequired => Failure::usage(error),
-        ChangeError::Ledger(_) | ChangeError::Store(_) => Failure::internal(chain(error)),
+        ChangeError::Act(ActError::Ledger(_)) | ChangeError::Store(_) => {
+            Failure::internal(chain(error))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use act::{By, Reason, Record};
 use crypto::Secret;
 use deed::{ChainHead, Content, KeySet, LogOrigin, SealKey, SealKeys, Sealer};
 use ledger::{
@@ -18,8 +19,13 @@ use model::{
 use serde_json::json;
 use uuid::Uuid;
 
-use super::KeyEvent;
-use crate::{By, by::Reason, change::Record};
+use crate::{
+    agent, connector,
+    key::{self, KeyEvent},
+    org,
+    policy::{activation, manage, suites, versions},
+    seal_key,
+};
 
 const SECRETS: [&str; 4] = ["the-mac", "the-ciphertext", "the-document", "the-suite"];
 const ID: Uuid = Uuid::nil();
@@ -94,12 +100,12 @@ fn connector() -> Connector {
 fn everything(record: &mut Record<'_>) {
     let digest = crypto::sha256("document");
     let (policy, version) = (PolicyId::from_uuid(ID), PolicyVersionId::from_uuid(ID));
-    record.log_started(&org());
-    record.org(EventType::OrgStopped, Some(&org()), org());
-    record.agent(EventType::AgentStopped, Some(&agent()), agent());
+    record.seal(org::fact(EventType::LogStarted, org().id));
+    org::changed(record, EventType::OrgStopped, Some(&org()), org());
+    agent::changed(record, EventType::AgentStopped, Some(&agent()), agent());
     for holder in [Holder::Org, Holder::Agent(AgentId::from_uuid(ID))] {
-        record.api_key(KeyEvent::Created, None, key(holder));
-        record.api_key(KeyEvent::Revoked, Some(&key(holder)), key(holder));
+        key::changed(record, KeyEvent::Created, None, key(holder));
+        key::changed(record, KeyEvent::Revoked, Some(&key(holder)), key(holder));
     }
     let (created_at, org) = (Timestamp::EPOCH, OrgId::from_uuid(ID));
     let house = Policy {
@@ -111,26 +117,33 @@ fn everything(record: &mut Record<'_>) {
         created_at,
         archived_at: None,
     };
-    record.policy(EventType::PolicyUpdated, Some(&house), house.clone());
+    manage::changed(record, EventType::PolicyUpdated, Some(&house), house.clone());
     let suite = "the-suite".to_owned();
     let tests = PolicyTests { policy, suite, cases: 1, revision: 2, updated_at: created_at };
-    record.policy_tests(house, tests);
-    record.policy_version(PolicyVersion {
-        id: version,
-        org,
-        policy,
-        number: 1,
-        document: "the-document".into(),
-        digest,
-        note: None,
-        author: None,
-        created_at,
-    });
+    suites::tests_put(record, house, tests);
+    versions::version_made(
+        record,
+        PolicyVersion {
+            id: version,
+            org,
+            policy,
+            number: 1,
+            document: "the-document".into(),
+            digest,
+            note: None,
+            author: None,
+            created_at,
+        },
+    );
     let active = ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest };
-    record.activation(1, Some(&active), active);
-    record.shadow_ended(2, &active);
-    record.connector(EventType::ConnectorCredentialSet, Some(&connector()), connector());
-    record.seal_key(EventType::SealKeyRegistered, sealer().registered().keys().first().unwrap());
+    activation::activated(record, 1, Some(&active), active);
+    activation::shadow_ended(record, 2, &active);
+    connector::changed(record, EventType::ConnectorCredentialSet, Some(&connector()), connector());
+    seal_key::told(
+        record,
+        EventType::SealKeyRegistered,
+        sealer().registered().keys().first().unwrap(),
+    );
 }
 
 fn recorded() -> Entry {

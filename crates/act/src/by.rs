@@ -5,7 +5,7 @@ use std::fmt;
 use deed::{Actor, Word};
 use model::KeyId;
 
-use crate::ChangeError;
+use crate::ActError;
 
 /// Who changes an org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,8 @@ pub enum By {
 }
 
 impl By {
-    pub(crate) fn actor(self) -> Actor {
+    /// Who an admin deed says made the change.
+    pub fn actor(self) -> Actor {
         match self {
             Self::Operator => Actor::System(Word::of("operator")),
             Self::OrgKey(id) => Actor::ApiKey(id),
@@ -40,21 +41,22 @@ impl fmt::Display for By {
 
 /// Why somebody changes an org, in their words; a deed commits to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reason(String);
+pub struct Reason(String);
 
 impl Reason {
     const MAX_CHARS: usize = 280;
 
-    /// Reads the reason that somebody gave.
-    pub(crate) fn parse(text: &str) -> Result<Self, ChangeError> {
+    /// Reads the reason that somebody gave: 1 to 280 characters, not all of them blank.
+    pub fn parse(text: &str) -> Result<Self, ActError> {
         let fits = (1..=Self::MAX_CHARS).contains(&text.chars().count());
         if fits && !text.trim().is_empty() && !text.contains('\0') {
             return Ok(Self(text.to_owned()));
         }
-        Err(ChangeError::bad_input("reason", "1 to 280 characters that say why"))
+        Err(ActError::bad_input("reason", "1 to 280 characters that say why"))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// The words.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

@@ -1,0 +1,188 @@
+//! An org in memory and a request that makes it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use act::{Act, ActError, By, Changed, Fact, Record};
+use deed::{KeySet, SealKey, SealKeys, Sealer, Subject};
+use event::Event;
+use futures_util::future::BoxFuture;
+use ledger::{
+    Change, Entry, EventStore, Ledger, Needs, Request, Snapshot, Spawn,
+    record::{ApiKey, Holder, Org, RETENTION_DAYS},
+};
+use model::{Clock, Entropy, EventType, KeyId, Mint, OrgId, Scope, Timestamp};
+use serde_json::{Value, json};
+use store_memory::MemoryStore;
+use uuid::Uuid;
+
+pub(crate) const NOW: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
+pub(crate) const ORG: OrgId = OrgId::from_uuid(Uuid::from_u128(7));
+
+#[derive(Debug)]
+struct Standing;
+
+impl Clock for Standing {
+    fn now(&self) -> Timestamp {
+        NOW
+    }
+}
+
+/// Bytes that never repeat and are the same in every run.
+pub(crate) struct Counted(pub(crate) AtomicU64);
+
+impl Entropy for Counted {
+    fn fill(&self, buffer: &mut [u8]) {
+        for chunk in buffer.chunks_mut(32) {
+            let count = self.0.fetch_add(1, Ordering::SeqCst).to_be_bytes();
+            chunk.copy_from_slice(&crypto::sha256(count).as_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+struct Tokio;
+
+impl Spawn for Tokio {
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+}
+
+/// Makes the org in the first turn of its log.
+struct Founding;
+
+impl Request for Founding {
+    type Answer = ();
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, _: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
+        let mut record = Record::new(By::Operator, None, mint);
+        record.seal(fact(EventType::LogStarted));
+        renamed(&mut record, None, org());
+        (record.into_entry(), ())
+    }
+}
+
+pub(crate) fn org() -> Org {
+    Org {
+        id: ORG,
+        name: "Acme".to_owned(),
+        time_zone: "UTC".to_owned(),
+        pro: true,
+        stop: None,
+        retention_days: RETENTION_DAYS,
+        pruned_to: 0,
+        created_at: NOW,
+    }
+}
+
+pub(crate) fn fact(event: EventType) -> Fact {
+    Fact::new(event, Subject::org(ORG), json!({ "object": "org", "id": ORG }))
+}
+
+/// Adds the org in its new form.
+pub(crate) fn renamed(record: &mut Record<'_>, before: Option<&Org>, after: Org) -> Changed<Org> {
+    let deed = record.seal(Fact {
+        before: before.map(|org| json!(org)),
+        after: Some(json!(after)),
+        data: vec![("renamed", json!(before.is_some()))],
+        ..fact(EventType::OrgUpdated)
+    });
+    record.write(Change::Org(after.clone()));
+    Changed { object: after, deed }
+}
+
+/// A change of the org's name.
+pub(crate) fn rename(
+    by: By,
+    name: &'static str,
+) -> Act<impl Fn(&Snapshot, &mut Record<'_>) -> Result<Changed<Org>, ActError> + Send + 'static> {
+    Act::new(by, move |at: &Snapshot, record: &mut Record<'_>| {
+        let before = at.org().ok_or(ActError::NotFound("org"))?;
+        let after = renamed(record, Some(before), Org { name: name.to_owned(), ..before.clone() });
+        if after.object.name.is_empty() {
+            return Err(ActError::bad_input("name", "a name"));
+        }
+        Ok(after)
+    })
+}
+
+/// An org key that may change the org, unless a test changes that.
+pub(crate) fn org_key() -> ApiKey {
+    ApiKey {
+        id: KeyId::from_uuid(Uuid::from_u128(8)),
+        org: ORG,
+        holder: Holder::Org,
+        name: "first".to_owned(),
+        scopes: vec![Scope::Admin],
+        livemode: true,
+        mac: "mac".to_owned(),
+        hint: "abcd".to_owned(),
+        created_at: NOW,
+        expires_at: None,
+        revoked_at: None,
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) ledger: Ledger,
+    store: Arc<MemoryStore>,
+}
+
+impl World {
+    /// A ledger over an empty store.
+    pub(crate) fn new() -> Self {
+        let (clock, entropy) = (Arc::new(Standing), Arc::new(Counted(AtomicU64::new(0))));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let keys = SealKeys::generate_pem(entropy.as_ref());
+        let keys = SealKeys::from_pem(keys.expose()).unwrap();
+        let public = keys.keys().map(|(purpose, key)| SealKey::new(*key.public(), purpose, NOW));
+        let registered = KeySet::new(public.collect()).unwrap();
+        let ledger = Ledger::new(ledger::Parts {
+            store: store.clone(),
+            sealer: Arc::new(Sealer::new(keys, registered)),
+            clock,
+            entropy,
+            spawn: Arc::new(Tokio),
+            log_host: "chancery.test".to_owned(),
+        });
+        Self { ledger, store }
+    }
+
+    /// A ledger with the org in it.
+    pub(crate) async fn with_org() -> Self {
+        let world = Self::new();
+        world.ledger.enter(ORG, Founding).await.unwrap();
+        world
+    }
+
+    /// Keeps this key for the org.
+    pub(crate) async fn keep(&self, key: ApiKey) {
+        let kept = Act::new(By::Operator, move |_: &Snapshot, record: &mut Record<'_>| {
+            record.write(Change::ApiKey(key.clone()));
+            Ok::<_, ActError>(())
+        });
+        kept.enter(&self.ledger, ORG).await.unwrap();
+    }
+
+    /// The org's name as it stands.
+    pub(crate) async fn name(&self) -> String {
+        self.ledger.look(ORG).await.unwrap().org().unwrap().name.clone()
+    }
+
+    /// The bodies of the org's deeds, in order.
+    pub(crate) fn bodies(&self) -> Vec<Value> {
+        let deeds = self.store.deeds(ORG).into_iter();
+        deeds.map(|deed| serde_json::from_str(&deed.body).unwrap()).collect()
+    }
+
+    /// The org's events, in order.
+    pub(crate) async fn events(&self) -> Vec<Event> {
+        self.store.events_after(ORG, 0, 1_000).await.unwrap()
+    }
+}
