@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
-use ledger::{Change, LedgerError, Needs, Snapshot, record::Agent};
+use ledger::{LedgerError, Needs, Snapshot, record::Agent};
 use model::{AgentId, EventType, IntentMode};
 use serde_json::json;
 
@@ -89,6 +89,6 @@ pub(crate) fn changed(
         data: vec![("intent_mode", json!(after.intent_mode)), ("status", json!(status))],
         object: json!({ "object": "agent", "id": after.id, "status": status }),
     });
-    record.write(Change::Agent(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }

@@ -6,7 +6,7 @@ use act::{ActError, Changed, Fact, Reason, Record};
 use async_trait::async_trait;
 use deed::Subject;
 use ledger::{
-    Change, Needs, Snapshot,
+    Needs, Snapshot,
     record::{Connector, ConnectorStatus},
 };
 use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp};
@@ -262,7 +262,7 @@ pub(crate) fn changed(
         ],
         object: json!({ "object": "connector", "id": after.id, "name": after.name }),
     });
-    record.write(Change::Connector(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }
 

@@ -3,7 +3,7 @@
 use act::{ActError, By, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{
-    Change, Needs,
+    Needs,
     record::{ApiKey, Holder},
 };
 use model::{AgentId, EventType, KeyId, Scope, Timestamp};
@@ -153,7 +153,7 @@ pub(crate) fn changed(
         data,
         object: json!({ "object": noun, "id": after.id, "status": status }),
     });
-    record.write(Change::ApiKey(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }
 

@@ -4,11 +4,11 @@
 //! the actions are marked, the org remembers how far it came, and an admin deed tells which part
 //! of the log that was. The deeds themselves stay and still verify.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use act::{ActError, By, Changed, Fact, Record};
 use ledger::{
-    Change, LogNo, Needs, Place, Snapshot, StoreDown,
+    LogNo, Needs, Place, Snapshot, StoreDown,
     record::{Action, Org, Pruned},
 };
 use model::{ActionId, EventType, OrgId, Timestamp};
@@ -121,18 +121,18 @@ fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
     let actions: BTreeSet<ActionId> = about.iter().filter_map(|deed| deed.action).collect();
     for action in actions.iter().filter_map(|id| at.action(*id)) {
         if action.payload_pruned_at.is_none() {
-            let pruned = Action { payload_pruned_at: Some(record.now()), ..action.clone() };
-            record.write(Change::ActionMoved(Box::new(pruned)));
+            let pruned = Action { payload_pruned_at: Some(record.now()), ..Action::clone(action) };
+            record.write(Arc::new(pruned));
         }
     }
     let count = actions.len();
     let present = at.base().map(|base| base.head.log_no);
     pruned(record, org.id, present, (first.place, end.place, count));
-    record.write(Change::PayloadsPruned(Pruned {
+    record.write(Pruned {
         actions: actions.into_iter().collect(),
         deeds: about.iter().map(|deed| deed.deed).collect(),
-    }));
-    record.write(Change::Org(Org { pruned_to: last.place.after().as_u64(), ..org.clone() }));
+    });
+    record.write(Org { pruned_to: last.place.after().as_u64(), ..org.clone() });
     count
 }
 

@@ -51,7 +51,7 @@ pub struct Agent {
 #[derive(Debug, Clone)]
 pub struct Called {
     /// The action as it stands; sealed unless it waits for a person.
-    pub action: Box<Action>,
+    pub action: Arc<Action>,
     /// What the tool answered, where it ran.
     pub result: Option<Arc<Value>>,
 }

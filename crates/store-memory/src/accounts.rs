@@ -96,12 +96,12 @@ impl RetentionStore for MemoryStore {
         let mut kept = self.reach("remove rows that mean nothing any more")?;
         let now = self.clock.now();
         let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(0) };
-        let expired = rows.known.iter().filter(|(_, known)| known.expires_at <= now);
+        let expired = rows.idempotency_keys.iter().filter(|(_, row)| row.expires_at <= now);
         let expired: Vec<_> = expired.map(|(key, _)| key.clone()).take(limit).collect();
         let ended = rows.budgets.iter().filter(|(_, budget)| budget.window_end <= now);
         let ended: Vec<_> = ended.map(|(key, _)| key.clone()).take(limit).collect();
         for key in &expired {
-            rows.known.remove(key);
+            rows.idempotency_keys.remove(key);
         }
         for key in &ended {
             rows.budgets.remove(key);

@@ -2,7 +2,7 @@
 
 use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
-use ledger::{Change, Needs, Snapshot, record::Policy};
+use ledger::{Needs, Snapshot, record::Policy};
 use model::{EventType, PolicyId, Timestamp};
 use serde_json::{Value, json};
 
@@ -141,6 +141,6 @@ pub(crate) fn changed(
         data: vec![],
         object: thin(after.id, Value::Null, Value::Null),
     });
-    record.write(Change::Policy(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }

@@ -3,7 +3,7 @@
 use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{
-    Change, Needs,
+    Needs,
     record::{Policy as Row, PolicyTests, PolicyVersion},
 };
 use model::{EventType, PolicyId};
@@ -176,7 +176,7 @@ pub(crate) fn tests_put(
         ],
         object: thin(policy, Value::Null, Value::Null),
     });
-    record.write(Change::Policy(of));
-    record.write(Change::PolicyTests(after.clone()));
+    record.write(of);
+    record.write(after.clone());
     Changed { object: after, deed }
 }

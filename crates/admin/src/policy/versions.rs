@@ -2,7 +2,7 @@
 
 use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
-use ledger::{Change, LedgerError, Needs, record::PolicyVersion};
+use ledger::{LedgerError, Needs, record::PolicyVersion};
 use model::{Digest, EventType, PolicyId, PolicyVersionId, Timestamp};
 use policy::{Catalog, Diff, DocumentError, Finding, KnownTool, Policy, Severity};
 use serde_json::{Value, json};
@@ -191,6 +191,6 @@ pub(crate) fn version_made(
         data: vec![("policy", json!(policy)), ("number", json!(number)), ("digest", json!(digest))],
         object: thin(policy, json!(id), Value::Null),
     });
-    record.write(Change::PolicyVersion(version.clone()));
+    record.write(version.clone());
     Changed { object: version, deed }
 }

@@ -215,7 +215,7 @@ async fn a_log_that_is_replaced_without_a_sealed_word_is_withheld() {
         head,
         closes: Some(closed),
         at: now,
-        changes: Vec::new(),
+        changes: ledger::Changes::default(),
         deeds: Vec::new(),
         events: Vec::new(),
     };

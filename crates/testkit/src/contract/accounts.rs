@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deed::{Purpose, SealKey, SealKeys};
 use ledger::{
-    Change,
+    Changes,
     record::{Holder, Suspension},
 };
 use model::{AgentId, ConnectorId, KeyId};
@@ -28,7 +28,7 @@ async fn orgs_are_listed_oldest_first(store: &dyn Store) {
         // An org's age is set when it is made and stays.
         let late = Scribe::new(seed + 50, row.created_at);
         let row = ledger::record::Org { id: late.org, ..row };
-        let turn = late.turn(vec![Change::Org(row.clone())]);
+        let turn = late.turn(vec![Changes::from(row.clone())]);
         store.append(&turn).await.unwrap();
         scribe.append(store, Vec::new()).await.unwrap();
         seeded.push(row);
@@ -52,9 +52,9 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     scribe.now = start;
     let agent_key = sample::api_key(scribe.org, Holder::Agent(agents[0].id), &scribe.mint());
     let org_key = sample::api_key(scribe.org, Holder::Org, &scribe.mint());
-    let mut changes: Vec<_> = agents.iter().cloned().map(Change::Agent).collect();
-    changes.extend(connectors.iter().cloned().map(Change::Connector));
-    changes.extend([agent_key.clone(), org_key.clone()].map(Change::ApiKey));
+    let mut changes: Vec<_> = agents.iter().cloned().map(Changes::from).collect();
+    changes.extend(connectors.iter().cloned().map(Changes::from));
+    changes.extend([agent_key.clone(), org_key.clone()].map(Changes::from));
     scribe.append(store, changes).await.unwrap();
     let oldest_first = |one: &model::Timestamp, other: &model::Timestamp| one.cmp(other);
     agents.sort_by(|a, b| oldest_first(&a.created_at, &b.created_at));
@@ -74,7 +74,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     let (by, reason) = ("operator".to_owned(), "too fast".to_owned());
     suspended.suspension =
         Some(Suspension { suspended_at: scribe.now, by, reason, until: Some(scribe.now) });
-    let changes = vec![Change::ApiKey(revoked.clone()), Change::Agent(suspended.clone())];
+    let changes = vec![Changes::from(revoked.clone()), Changes::from(suspended.clone())];
     scribe.append(store, changes).await.unwrap();
     assert_eq!(store.api_key(revoked.id).await.unwrap(), Some(revoked));
     assert_eq!(store.agent(scribe.org, agent).await.unwrap(), Some(suspended));
