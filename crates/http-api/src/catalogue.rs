@@ -7,8 +7,8 @@ mod page;
 
 use std::fmt;
 
-pub(crate) use page::content_security_policy;
-pub use page::page;
+pub(crate) use page::{STYLE, content_security_policy, marked_up};
+pub use page::{index, page};
 
 /// The family of an error, the envelope's `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
