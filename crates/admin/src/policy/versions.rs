@@ -4,7 +4,7 @@ use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{Change, LedgerError, Needs, record::PolicyVersion};
 use model::{Digest, EventType, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Catalog, Diff, Finding, Invalid, KnownTool, Policy, Severity};
+use policy::{Catalog, Diff, DocumentError, Finding, KnownTool, Policy, Severity};
 use serde_json::{Value, json};
 
 use super::{ExpectedVersion, manage::live, thin};
@@ -85,7 +85,7 @@ pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
             let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
             (Some(Policy::from(parsed).digest()), findings)
         }
-        Err(Invalid { findings }) => (None, findings),
+        Err(DocumentError { findings }) => (None, findings),
     };
     Linted { document, digest, findings }
 }
@@ -105,7 +105,7 @@ impl InOrg<'_> {
     ) -> Result<Changed<PolicyVersion>, PolicyError> {
         let note = new.note.as_deref().map(input::note).transpose()?;
         let Some(digest) = new.document.digest.filter(|_| new.document.is_valid()) else {
-            return Err(PolicyError::Invalid(Invalid { findings: new.document.findings }));
+            return Err(PolicyError::Invalid(DocumentError { findings: new.document.findings }));
         };
         let (parent, number) = self.next_number(new.policy).await?;
         let mut version = PolicyVersion {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use admin::By;
-use deed::verify::{Trust, Verdict, verify};
+use deed::verify::{Trust, Verdict, examine};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House};
@@ -20,7 +20,7 @@ async fn verdict(house: &House, action: &Value) -> Verdict {
     let keys = house.get("/.well-known/service/keys.json", "").await;
     let keys = Some(deed::KeySet::parse(&keys.bytes).unwrap());
     let deed = action["deeds"][0].to_string();
-    verify(deed.as_bytes(), &Trust { keys, ..Trust::default() }).verdict
+    examine(deed.as_bytes(), &Trust { keys, ..Trust::default() }).verdict
 }
 
 #[tokio::test]
