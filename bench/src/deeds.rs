@@ -14,7 +14,7 @@ use deed::{
     KeySet, SealKey, SealKeys, Sealed, Sealer, Subject, pae, specimen, tree,
     verify::{Trust, verify},
 };
-use ledger::{Change, DeedEntry, Entry, Ledger, Needs, Request, Snapshot, record::Org};
+use ledger::{Changes, DeedEntry, Entry, Ledger, Needs, Request, Snapshot, record::Org};
 use model::{
     ActionId, AgentId, Clock, DecisionOutcome, DeedId, IntentMode, Level, Mint, OrgId, Timestamp,
     WitnessMethod,
@@ -302,7 +302,7 @@ impl Request for Seal {
         let draft = another(&self.0, mint);
         let (agent, action) = about(&draft);
         let deeds = vec![DeedEntry { draft, disclosures: Vec::new(), agent, action }];
-        let found = at.org().is_none().then(|| Change::Org(org(at.org_id(), mint.now())));
+        let found = at.org().is_none().then(|| Changes::from(org(at.org_id(), mint.now())));
         (Entry { changes: found.into_iter().collect(), deeds, ..Entry::default() }, ())
     }
 }

@@ -110,7 +110,7 @@ impl Stage {
     }
 
     /// Sends a call as the agent and returns its action once it is sealed.
-    pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Action, Failure> {
+    pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Arc<Action>, Failure> {
         let call = Submission {
             org: self.org,
             agent: self.agent,
@@ -127,9 +127,9 @@ impl Stage {
             intent: None,
         };
         match self.core.gate.submit(call).await.map_err(Failure::internal)? {
-            Submitted::Replayed(action) | Submitted::Decided(action) => Ok(*action),
+            Submitted::Replayed(action) | Submitted::Decided(action) => Ok(action),
             Submitted::Running(running) => {
-                Ok(*running.done.await.map_err(Failure::internal)?.action)
+                Ok(running.done.await.map_err(Failure::internal)?.action)
             }
         }
     }
