@@ -36,11 +36,12 @@ const ACT: &[&str] = &["act"];
 /// Layer 2: what the product does.
 const USE: &[&str] = &["gate", "admin", "records"];
 /// Layer 3: how it is stored, reached and connected.
-const ADAPT: &[&str] = &["store-memory", "store-postgres", "egress", "connectors", "http-api"];
+const ADAPT: &[&str] =
+    &["store-memory", "store-postgres", "egress", "connectors", "web", "http-api"];
 
 /// The table.
 #[rustfmt::skip]
-pub(crate) const ROWS: [Row; 22] = [
+pub(crate) const ROWS: [Row; 23] = [
     Row { name: "model",          layer: "0",     uses: &[&["failpoint"]],               world: World::Closed },
     Row { name: "crypto",         layer: "0",     uses: &[&["model", "failpoint"]],      world: World::Closed },
     Row { name: "failpoint",      layer: "0",     uses: &[],                             world: World::Closed },
@@ -59,7 +60,8 @@ pub(crate) const ROWS: [Row; 22] = [
     Row { name: "store-postgres", layer: "3",     uses: &[WORDS, PURE, LEDGER, USE],     world: World::Open },
     Row { name: "egress",         layer: "3",     uses: &[WORDS],                        world: World::Open },
     Row { name: "connectors",     layer: "3",     uses: &[WORDS, PURE, &["egress"]],     world: World::Open },
-    Row { name: "http-api",       layer: "3",     uses: &[WORDS, PURE, LEDGER, ACT, USE], world: World::Open },
+    Row { name: "web",            layer: "3",     uses: &[&["model", "crypto", "meter"]], world: World::Open },
+    Row { name: "http-api",       layer: "3",     uses: &[WORDS, PURE, LEDGER, ACT, USE, &["web"]], world: World::Open },
     Row { name: "chancery",       layer: "3½",    uses: &[WORDS, PURE, LEDGER, ACT, &["gate", "admin", "store-memory"]], world: World::Open },
     Row { name: "server",         layer: "4",     uses: &[WORDS, PURE, LEDGER, ACT, USE, ADAPT], world: World::Open },
     Row { name: "testkit",        layer: "tests", uses: &[WORDS, PURE, LEDGER, USE, ADAPT], world: World::Open },

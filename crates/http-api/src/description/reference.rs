@@ -3,10 +3,9 @@
 
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Value, context, syntax::SyntaxConfig};
 
-use crate::{
-    catalogue::{Code, STYLE, marked_up},
-    routes::table,
-};
+use web::catalogue::{Code, STYLE, marked_up};
+
+use crate::routes::table;
 
 const TEMPLATE: &str = include_str!("reference.html");
 

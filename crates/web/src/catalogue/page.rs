@@ -8,7 +8,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use super::{Code, Entry};
 
 /// The look of every page of the reference.
-pub(crate) const STYLE: &str = include_str!("style.css");
+pub const STYLE: &str = include_str!("style.css");
 
 /// Returns the HTML page of one code.
 pub fn page(code: Code) -> String {
@@ -58,7 +58,7 @@ fn document(title: &str, body: &str) -> String {
 }
 
 /// Returns the policy that admits the pages' own style, by its hash, and nothing else.
-pub(crate) fn content_security_policy() -> &'static str {
+pub fn content_security_policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
         let hash = STANDARD.encode(crypto::sha256(STYLE).as_bytes());
         format!(
@@ -70,7 +70,7 @@ pub(crate) fn content_security_policy() -> &'static str {
 }
 
 /// Returns the text as HTML, with what stands in backticks as code.
-pub(crate) fn marked_up(text: &str) -> String {
+pub fn marked_up(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::with_capacity(escaped.len() + 32);
     for (index, part) in escaped.split('`').enumerate() {

@@ -7,8 +7,7 @@ mod page;
 
 use std::fmt;
 
-pub(crate) use page::{STYLE, content_security_policy, marked_up};
-pub use page::{index, page};
+pub use page::{STYLE, content_security_policy, index, marked_up, page};
 
 /// The family of an error, the envelope's `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
