@@ -15,7 +15,7 @@ pub use activation::Activation;
 pub use dry_run::{BudgetState, Counters, DryCall, DryRun};
 pub use manage::{NewPolicy, PolicyEdit};
 pub use reading::{ActivePolicies, Page};
-pub use replaying::{History, sample};
+pub use replaying::{History, recorded_call};
 pub use suites::{Tested, Trial, Untested};
 pub use versions::{Linted, NewVersion, Text, diff, lint};
 
@@ -32,7 +32,7 @@ pub enum Expected<T> {
 }
 
 impl<T: PartialEq> Expected<T> {
-    /// Returns whether what stands there is not what was expected.
+    /// Whether what stands there is not what was expected.
     fn is_not(&self, found: &T) -> bool {
         match self {
             Self::Anything => false,

@@ -10,7 +10,7 @@ mod page;
 
 use web::{Code, CodeRow, codes};
 
-pub(crate) use page::{content_security_policy, page};
+pub(crate) use page::{STYLE, content_security_policy, index, marked_up, page};
 
 /// Every code, in the order of the docs.
 #[rustfmt::skip]

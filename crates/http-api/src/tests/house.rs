@@ -9,7 +9,8 @@ use std::{
 use act::{By, MayChange, MayView};
 use admin::{
     Activation, Admin, Candidate, ConnectorCheck, Expected, KeyMode, NewAgent, NewConnector,
-    NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyActivation, Unfit, register_seal_keys,
+    NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyActivation, UnfitError,
+    register_seal_keys,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -64,7 +65,7 @@ impl Held {
             title: "A tool".to_owned(),
             description: "A tool of a test.".to_owned(),
             side_effect,
-            input_schema: json!({ "type": "object" }),
+            input_schema: json!({ "type": "object" }).into(),
             footprint: None,
             required_level: Level::L0,
             digest: crypto::sha256(name),
@@ -141,7 +142,7 @@ struct AnyConnector;
 
 #[async_trait]
 impl ConnectorCheck for AnyConnector {
-    async fn check(&self, _: Candidate<'_>) -> Result<(), Unfit> {
+    async fn check(&self, _: Candidate<'_>) -> Result<(), UnfitError> {
         Ok(())
     }
 }
