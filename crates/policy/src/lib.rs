@@ -62,6 +62,7 @@ pub use budget::{Charge, ChargeKind};
 pub use call::{Agent, Call, CallFacts};
 #[cfg(feature = "prover")]
 pub use catalog::{Approver, Catalog, Directory, KnownTool, Unknown};
+pub use counters::Counters;
 pub use decide::{Decision, decide};
 #[cfg(feature = "prover")]
 pub use diff::{Certainty, Change, ChangeKind, Diff, Side, diff};
