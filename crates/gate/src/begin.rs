@@ -58,7 +58,7 @@ pub(crate) enum Begun {
 pub(crate) struct Permitted {
     pub(crate) action: Box<Action>,
     pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) args: Value,
+    pub(crate) args: Arc<Value>,
 }
 
 impl Begin {
@@ -77,7 +77,7 @@ impl Begin {
     pub(crate) async fn estimated(self) -> Self {
         let estimate = match &self.resolved {
             Resolved::Served(served) => {
-                served.tool.estimate(&self.call.args, self.limits.estimate_timeout).await
+                served.tool.estimate(&self.call.call.args, self.limits.estimate_timeout).await
             }
             Resolved::AtEdge { .. } | Resolved::Unknown => Estimate::NotOffered,
         };
@@ -98,7 +98,8 @@ impl Begin {
     /// Returns what keeps the call from being recorded at all.
     fn rejection(&self, snapshot: &Snapshot) -> Option<Rejection> {
         let key_holds = snapshot.key(self.call.key).is_some_and(|key| key.is_valid(snapshot.now()));
-        let agent = snapshot.agent(self.call.agent).filter(|agent| agent.archived_at.is_none());
+        let agent =
+            snapshot.agent(self.call.call.agent.id).filter(|agent| agent.archived_at.is_none());
         let Some(agent) = agent.filter(|_| key_holds) else {
             return Some(Rejection::Unauthenticated);
         };
@@ -117,18 +118,21 @@ impl Request for Begin {
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = Needs::default();
-        needs.agents.insert(self.call.agent);
+        needs.agents.insert(self.call.call.agent.id);
         needs.keys.insert(self.call.key);
         if let Some(key) = &self.call.idempotency_key {
-            needs.known.insert((self.call.agent, key.clone()));
+            needs.known.insert((self.call.call.agent.id, key.clone()));
         }
         needs.budgets.extend(decide::budgets(&self.call, &self.resolved, snapshot));
         needs
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Begun) {
-        let known =
-            self.call.idempotency_key.as_ref().and_then(|key| snapshot.known(self.call.agent, key));
+        let known = self
+            .call
+            .idempotency_key
+            .as_ref()
+            .and_then(|key| snapshot.known(self.call.call.agent.id, key));
         if let Some(known) = known {
             let same = known.fingerprint == self.fingerprint;
             let different = || Begun::Rejected(Rejection::DifferentRequest(known.action));
@@ -151,7 +155,7 @@ impl Request for Begin {
 
 impl Begin {
     fn record(&self, verdict: Verdict, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Begun) {
-        let (request, disclosure) = commit(mint, Path::REQUEST, &self.call.args);
+        let (request, disclosure) = commit(mint, Path::REQUEST, &self.call.call.args);
         let mut disclosures = vec![disclosure];
         let mut action = self.action(&verdict, request, snapshot, mint);
         let mut entry = Entry::nothing();
@@ -186,7 +190,7 @@ impl Begin {
             Resolved::Served(served)
                 if action.state == State::Executing && action.mode == Mode::Gateway =>
             {
-                let (tool, args) = (Arc::clone(&served.tool), self.call.args.clone());
+                let (tool, args) = (Arc::clone(&served.tool), self.call.call.args.clone());
                 Begun::Permitted(Box::new(Permitted { action, tool, args }))
             }
             Resolved::Served(_) | Resolved::AtEdge { .. } | Resolved::Unknown => {
@@ -204,28 +208,28 @@ impl Begin {
         mint: &Mint<'_>,
     ) -> Action {
         let call = &self.call;
-        let agent = snapshot.agent(call.agent);
+        let agent = snapshot.agent(call.call.agent.id);
         Action {
             id: mint.id(ActionId::from_uuid),
             org: call.org,
             agent: AgentRef {
-                id: call.agent,
+                id: call.call.agent.id,
                 name: agent.map(|agent| agent.name.clone()).unwrap_or_default(),
             },
             key: call.key,
-            livemode: snapshot.key(call.key).is_some_and(|key| key.livemode),
+            livemode: call.call.facts.livemode,
             created_at: mint.now(),
-            tool: call.tool.clone(),
+            tool: call.call.tool.clone(),
             tool_digest: self.resolved.digest(),
             side_effect: self.resolved.side_effect(),
             connector: self.resolved.connector().cloned(),
-            mode: call.mode,
+            mode: call.call.facts.mode,
             state: State::Executing,
             status: Status::Processing,
-            on_behalf_of: call.on_behalf_of.clone(),
-            session: call.session.clone(),
+            on_behalf_of: call.call.facts.on_behalf_of.clone(),
+            session: call.call.facts.session.clone(),
             client: call.client.clone(),
-            transport: call.transport.clone(),
+            transport: call.call.facts.transport.clone(),
             intent_mode: agent.map_or(IntentMode::Required, |agent| agent.intent_mode),
             intent: match self.call.intent {
                 // Only the mode `off` lets a call with an intent come this far.
@@ -257,7 +261,7 @@ impl Begin {
 
     fn allow(&self, action: &mut Action, mint: &Mint<'_>) {
         action.state = State::Executing;
-        let (status, attestation) = match self.call.mode {
+        let (status, attestation) = match self.call.call.facts.mode {
             Mode::Gateway => (Status::Processing, Some(Attestation::GatewayExecuted)),
             Mode::Proxy => (Status::Authorized, None),
         };
@@ -265,13 +269,13 @@ impl Begin {
         action.execution = Some(Execution {
             status: ExecutionStatus::Running,
             attestation,
-            started_at: (self.call.mode == Mode::Gateway).then(|| mint.now()),
+            started_at: (self.call.call.facts.mode == Mode::Gateway).then(|| mint.now()),
             finished_at: None,
             error_code: None,
             error_message: None,
             lossy_numbers: false,
         });
-        match self.call.mode {
+        match self.call.call.facts.mode {
             Mode::Gateway => {
                 action.lease = Some(Lease { holder: self.instance.clone(), token: 1 });
             }
@@ -310,7 +314,7 @@ impl Begin {
 
     fn known_as(&self, action: &Action) -> Option<Known> {
         self.call.idempotency_key.clone().map(|key| Known {
-            agent: self.call.agent,
+            agent: self.call.call.agent.id,
             key,
             action: action.id,
             fingerprint: self.fingerprint,

@@ -144,15 +144,15 @@ impl Gate {
 
     fn check_size(&self, call: &Submission) -> Result<(), SubmitError> {
         let limit = self.parts.limits.max_args_bytes;
-        if !call.args.is_object() {
+        if !call.call.args.is_object() {
             return Err(invalid("args", "expected a JSON object"));
         }
-        let size = crypto::json::canonical(&call.args).len();
+        let size = crypto::json::canonical(&call.call.args).len();
         if size > limit {
             let sentence = format!("expected at most {limit} bytes, got {size}");
             return Err(invalid("args", sentence));
         }
-        if call.mode == Mode::Gateway && call.edge.is_some() {
+        if call.call.facts.mode == Mode::Gateway && call.edge.is_some() {
             let sentence = "only proxy mode takes `connector_type` and `tool_digest`";
             return Err(invalid("connector_type", sentence));
         }
@@ -166,7 +166,7 @@ impl Gate {
         request: model::Digest,
     ) -> Result<Option<Action>, SubmitError> {
         let Some(key) = &call.idempotency_key else { return Ok(None) };
-        let Some(known) = self.parts.store.known(call.org, call.agent, key).await? else {
+        let Some(known) = self.parts.store.known(call.org, call.call.agent.id, key).await? else {
             return Ok(None);
         };
         if known.fingerprint != call.fingerprint(request) {

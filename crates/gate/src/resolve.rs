@@ -89,8 +89,8 @@ pub struct ToolListing {
 impl Gate {
     /// Returns the tool that a submission means; arguments that its schema refuses are rejected.
     pub(crate) async fn resolve(&self, call: &Submission) -> Result<Resolved, SubmitError> {
-        let Ok(name) = call.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
-        match (call.mode, &call.edge) {
+        let Ok(name) = call.call.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
+        match (call.call.facts.mode, &call.edge) {
             (Mode::Gateway, _) => self.resolve_served(call, &name).await,
             (Mode::Proxy, Some(edge)) => {
                 let connector = ConnectorRef {
@@ -116,7 +116,11 @@ impl Gate {
         digest: Option<Digest>,
     ) -> Result<bool, SubmitError> {
         let Some(now) = digest else { return Ok(false) };
-        let last = self.parts.store.last_tool_digest(call.org, call.agent, &call.tool).await?;
+        let last = self
+            .parts
+            .store
+            .last_tool_digest(call.org, call.call.agent.id, &call.call.tool)
+            .await?;
         Ok(last.is_some_and(|last| last != now))
     }
 
@@ -127,7 +131,10 @@ impl Gate {
     ) -> Result<Resolved, SubmitError> {
         match self.parts.toolbox.find(call.org, name).await? {
             Found::Served(served) => {
-                served.tool.check_args(&call.args).map_err(|sentence| invalid("args", sentence))?;
+                served
+                    .tool
+                    .check_args(&call.call.args)
+                    .map_err(|sentence| invalid("args", sentence))?;
                 Ok(Resolved::Served(served))
             }
             Found::Nobody => Ok(Resolved::Unknown),

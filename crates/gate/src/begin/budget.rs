@@ -21,8 +21,8 @@ pub(super) struct Admitted {
 }
 
 /// Returns whose counters the call is counted in.
-pub(super) fn scope(call: &Submission, snapshot: &Snapshot, active: &ActivePolicy) -> CounterScope {
-    let livemode = snapshot.key(call.key).is_some_and(|key| key.livemode);
+pub(super) fn scope(call: &Submission, active: &ActivePolicy) -> CounterScope {
+    let livemode = call.call.facts.livemode;
     CounterScope { mode: active.mode, policy: active.policy, livemode }
 }
 

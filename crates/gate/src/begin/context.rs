@@ -38,7 +38,7 @@ pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
     let room = limit.saturating_sub(taken);
     let clause = shown.verdict.approval.as_ref();
     let picked = clause.map(|clause| clause.show.as_slice()).unwrap_or_default();
-    let args = Args::of(&shown.call.args, picked, room);
+    let args = Args::of(&shown.call.call.args, picked, room);
     let warnings = warnings(shown, &args, absent);
     insert(&mut snapshot, "args_shown", Value::Object(args.shown));
     insert(&mut snapshot, "args_not_shown", Value::Array(args.left_out));
@@ -52,15 +52,15 @@ fn facts(shown: &Shown<'_>) -> Map<String, Value> {
     let decision = &verdict.decision;
     let mut facts = Map::new();
     for (name, value) in [
-        ("tool", json!(call.tool)),
+        ("tool", json!(call.call.tool)),
         ("tool_digest", json!(resolved.digest())),
         ("connector", json!(resolved.connector().map(|connector| &connector.name))),
-        ("mode", json!(call.mode)),
+        ("mode", json!(call.call.facts.mode)),
         ("side_effect", json!(resolved.side_effect())),
         ("max_rows_changed", json!(resolved.footprint().map(|footprint| footprint.max_rows))),
         ("agent", json!({ "id": agent.id, "name": agent.name })),
-        ("on_behalf_of", json!(call.on_behalf_of)),
-        ("session", json!(call.session)),
+        ("on_behalf_of", json!(call.call.facts.on_behalf_of)),
+        ("session", json!(call.call.facts.session)),
         ("request_digest", json!(request_digest)),
         ("rule_id", json!(decision.rule_id)),
         ("reason", json!(decision.message)),
@@ -168,7 +168,7 @@ fn warnings(shown: &Shown<'_>, args: &Args, estimate_absent: bool) -> Vec<&'stat
         ("destructive", destructive),
         ("effect_undeclared", undeclared),
         ("estimate_absent", estimate_absent),
-        ("runs_at_the_edge", shown.call.mode == model::Mode::Proxy),
+        ("runs_at_the_edge", shown.call.call.facts.mode == model::Mode::Proxy),
         ("tool_changed", resolved.changed()),
     ]
     .into_iter()

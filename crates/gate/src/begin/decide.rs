@@ -7,7 +7,7 @@ use ledger::{
     record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
 };
 use model::{AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
-use policy::{ApprovalClause, CallFacts};
+use policy::{ApprovalClause, Call, CallFacts};
 
 use super::budget::{self, Admitted};
 use crate::{Submission, resolve::Resolved};
@@ -58,7 +58,7 @@ fn by_policy(
         return Some(verdict(enforced, refused(code, source)));
     };
     let decision = ask(compiled, call, resolved, snapshot)?;
-    let scope = budget::scope(call, snapshot, &enforced.active);
+    let scope = budget::scope(call, &enforced.active);
     match budget::admit(charges(&decision), scope, snapshot) {
         Ok(admitted) => {
             let mut verdict = verdict(enforced, decision);
@@ -90,7 +90,7 @@ pub(super) fn budgets(
 ) -> Vec<(String, Timestamp)> {
     let mut counters = Vec::new();
     for loaded in PolicyMode::ALL.into_iter().filter_map(|mode| snapshot.policy(mode)) {
-        let scope = budget::scope(call, snapshot, &loaded.active);
+        let scope = budget::scope(call, &loaded.active);
         let compiled = loaded.policy.as_deref();
         if let Some(decision) = compiled.and_then(|it| ask(it, call, resolved, snapshot)) {
             let taken = charges(&decision).iter();
@@ -110,7 +110,7 @@ fn builtin(
     if org_stopped {
         return Some((DecisionCode::OrgStopped, DecisionSource::Stop));
     }
-    match snapshot.agent(call.agent).map(|agent| agent.status(snapshot.now())) {
+    match snapshot.agent(call.call.agent.id).map(|agent| agent.status(snapshot.now())) {
         // An archived agent's key is refused before this; a stop is the stricter reading.
         None | Some(AgentStatus::Archived | AgentStatus::Stopped) => {
             return Some((DecisionCode::AgentStopped, DecisionSource::Stop));
@@ -120,7 +120,7 @@ fn builtin(
         }
         Some(AgentStatus::Active) => {}
     }
-    let livemode = snapshot.key(call.key).is_some_and(|key| key.livemode);
+    let livemode = call.call.facts.livemode;
     match resolved {
         Resolved::Unknown => Some((DecisionCode::ToolUnknown, DecisionSource::Builtin)),
         // The service's own tools serve both modes; a connector serves the one it was made for.
@@ -158,28 +158,22 @@ fn ask(
     resolved: &Resolved,
     snapshot: &Snapshot,
 ) -> Option<policy::Decision> {
-    let agent = snapshot.agent(call.agent)?;
-    let org = snapshot.org()?;
-    let agent =
-        policy::Agent { id: agent.id, name: agent.name.clone(), labels: agent.labels.clone() };
-    let facts = CallFacts {
-        tool: &call.tool,
-        connector: resolved.connector().map(|connector| connector.name.as_str()),
-        mode: call.mode,
-        transport: call.transport.as_deref(),
-        session: call.session.as_deref(),
-        on_behalf_of: call.on_behalf_of.as_deref(),
-        livemode: snapshot.key(call.key).is_some_and(|key| key.livemode),
-        side_effect: resolved.side_effect(),
-        intent: None,
-        tool_changed: resolved.changed(),
-    };
-    let call = policy::Call {
-        args: &call.args,
-        agent: &agent,
-        call: facts,
+    let agent = snapshot.agent(call.call.agent.id)?;
+    let call = Call {
+        agent: policy::Agent {
+            id: agent.id,
+            name: agent.name.clone(),
+            labels: agent.labels.clone(),
+        },
+        facts: CallFacts {
+            connector: resolved.connector().map(|connector| connector.name.clone()),
+            side_effect: resolved.side_effect(),
+            tool_changed: resolved.changed(),
+            ..call.call.facts.clone()
+        },
         now: snapshot.now(),
-        zone: &org.time_zone,
+        zone: snapshot.org()?.time_zone.clone(),
+        ..call.call.clone()
     };
     Some(policy::decide(compiled, &call))
 }
@@ -193,7 +187,7 @@ fn shadow(
 ) -> Option<(Shadow, Admitted)> {
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
     let decision = ask(loaded.policy.as_deref()?, call, resolved, snapshot)?;
-    let scope = budget::scope(call, snapshot, &loaded.active);
+    let scope = budget::scope(call, &loaded.active);
     let admitted = budget::admit(charges(&decision), scope, snapshot);
     let (decision, admitted) = if let Ok(admitted) = admitted {
         (decision, admitted)

@@ -28,6 +28,7 @@ use model::{
     KeyId, Level, Mint, Mode, OrgId, Outcome, PolicyId, PolicyVersionId, Report, Scope, SideEffect,
     Timestamp, ToolName,
 };
+use policy::Call;
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 use tool::{Definition, Estimate, Run, Settled, Tool};
@@ -357,29 +358,16 @@ impl House {
     }
 
     pub(crate) fn call(&self, tool: &str, args: Value) -> Submission {
-        Submission {
-            org: self.org,
-            agent: self.agent,
-            key: self.key,
-            tool: tool.to_owned(),
-            args,
-            mode: Mode::Gateway,
-            edge: None,
-            client: None,
-            transport: None,
-            on_behalf_of: None,
-            session: None,
-            idempotency_key: None,
-            intent: None,
-        }
+        let agent = policy::Agent::new(self.agent);
+        let call = Call::new(tool, agent, Timestamp::EPOCH).with_args(args);
+        Submission::new(self.org, self.key, call)
     }
 
     pub(crate) fn edge_call(&self) -> Submission {
-        Submission {
-            mode: Mode::Proxy,
-            edge: Some(EdgeTool { connector_type: "mcp".to_owned(), digest: None }),
-            ..self.call("mail.send", json!({ "to": "a" }))
-        }
+        let mut call = self.call("mail.send", json!({ "to": "a" }));
+        call.call.facts.mode = Mode::Proxy;
+        call.edge = Some(EdgeTool { connector_type: "mcp".to_owned(), digest: None });
+        call
     }
 
     pub(crate) fn report(&self, action: &Action) -> EdgeReport {

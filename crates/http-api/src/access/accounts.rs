@@ -19,11 +19,12 @@ impl KeyDirectory for Admin {
 }
 
 fn principal(caller: Caller) -> Option<Principal> {
-    let Caller { org, key, holder, scopes, .. } = caller;
+    let Caller { org, key, holder, scopes, livemode } = caller;
     match holder {
         KeyHolder::Agent(agent) => {
             let stopped = agent.stop.is_some();
-            Some(Principal::Agent(AgentKey { org, agent: agent.id, key, scopes, stopped }))
+            let agent = agent.id;
+            Some(Principal::Agent(AgentKey { org, agent, key, livemode, scopes, stopped }))
         }
         // An org key without the scope opens nothing at all.
         KeyHolder::Org => {

@@ -51,7 +51,14 @@ impl KeyDirectory for Keys {
         let id = "key_01h455vb4pex5vsknk084sn02q".parse().unwrap();
         let agent = |scopes| {
             let agent = "agt_01h455vb4pex5vsknk084sn02q".parse().unwrap();
-            Principal::Agent(AgentKey { org, agent, key: id, scopes, stopped: false })
+            Principal::Agent(AgentKey {
+                org,
+                agent,
+                key: id,
+                livemode: true,
+                scopes,
+                stopped: false,
+            })
         };
         match key.expose().as_str() {
             AGENT => Ok(Some(agent(vec![Scope::ActionsExecute, Scope::ActionsRead]))),

@@ -60,7 +60,7 @@ pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
 pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let mut dry = dry_call(&call)?;
     let tools = app.gate.known_tools(caller.0.org).await?;
-    let served = tools.iter().find(|tool| tool.name == dry.tool);
-    dry.side_effect = served.and_then(|tool| tool.side_effect);
+    let served = tools.iter().find(|tool| tool.name == dry.call.tool);
+    dry.call.facts.side_effect = served.and_then(|tool| tool.side_effect);
     Reply::ok(&DryRunView::from(&reader(&app, &caller).dry_run(dry).await?))
 }
