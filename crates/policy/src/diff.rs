@@ -2,6 +2,7 @@
 //!
 //! Rules, conditions and the default are compared. Budgets, and who must approve, are not.
 
+mod end;
 mod pairs;
 
 #[cfg(test)]
@@ -15,10 +16,11 @@ use crate::{
     call::Call,
     catalog::Catalog,
     decide::decide,
-    document::{Cost, Document, Measure, Rule},
+    document::{Cost, Document, Measure},
     policy::Policy,
-    prove::{Answer, First, Goal, Judgement, Prover, Want, first},
+    prove::{Answer, Goal, Judgement, Prover, first},
 };
+use end::End;
 use pairs::pairs;
 
 /// The work that all questions of one comparison may take, in cubes.
@@ -110,17 +112,6 @@ pub struct Side {
     pub code: Option<DecisionCode>,
     /// The rule that decided, or whose condition has no value; nothing for the default.
     pub rule_id: Option<Arc<str>>,
-}
-
-/// Where a walk over the rules can end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum End<'p> {
-    /// The rule at this place decides.
-    Decides(usize, &'p Rule),
-    /// The condition of the rule at this place has no value.
-    Fails(usize, &'p Rule),
-    /// The default decides.
-    Default,
 }
 
 /// Returns what the second version decides differently from the first.
@@ -231,54 +222,4 @@ fn costs(document: &Document) -> impl Iterator<Item = &Cost> {
         Measure::Count(_) => None,
         Measure::Cost(cost) => Some(&**cost),
     })
-}
-
-impl<'p> From<First<'p>> for End<'p> {
-    fn from(first: First<'p>) -> Self {
-        match first {
-            First::Rule(place, rule) => Self::Decides(place, rule),
-            First::Failed(place, rule) => Self::Fails(place, rule),
-            First::Default => Self::Default,
-        }
-    }
-}
-
-impl<'p> End<'p> {
-    /// Returns what comes of a call that ends here.
-    fn outcome(&self, document: &Document) -> DecisionOutcome {
-        match self {
-            Self::Decides(_, rule) => rule.outcome,
-            Self::Fails(..) => DecisionOutcome::Deny,
-            Self::Default => document.default.outcome,
-        }
-    }
-
-    fn rule_id(&self) -> Option<&'p str> {
-        match self {
-            Self::Decides(_, rule) | Self::Fails(_, rule) => Some(&rule.id),
-            Self::Default => None,
-        }
-    }
-
-    fn goals(self) -> Vec<Goal<'p>> {
-        let (rule, want) = match self {
-            Self::Decides(_, rule) => (rule, Want::True),
-            Self::Fails(_, rule) => (rule, Want::Fails),
-            Self::Default => return Vec::new(),
-        };
-        let condition = rule.when.as_ref().map(|when| Goal::Comes(when.expr(), want));
-        condition.into_iter().chain([Goal::Covered(&rule.globs)]).collect()
-    }
-
-    /// Returns the rule above this end that took a call.
-    fn taken_by(self, found: First<'p>) -> Option<&'p Rule> {
-        let own = match self {
-            Self::Decides(place, _) | Self::Fails(place, _) => place,
-            Self::Default => usize::MAX,
-        };
-        match found {
-            First::Rule(place, rule) | First::Failed(place, rule) => (place < own).then_some(rule),
-            First::Default => None,
-        }
-    }
 }

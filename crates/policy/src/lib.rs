@@ -74,7 +74,7 @@ pub use glob::{Glob, GlobError};
 pub use lint::lint;
 pub use policy::Policy;
 pub use replay::{Coverage, NotReplayable, Record, Recorded, Replay, ReplayAnswer, replay};
-pub use suite::{CaseResult, Report, Suite, read_suite};
+pub use suite::{CaseResult, Report, Suite, read::read_suite};
 pub use trace::{Answer, Explanation, Show, Step, explain};
 pub use visibility::visibility;
 

@@ -162,7 +162,7 @@ fn broad_allow(report: &mut Report<'_, '_>) {
         let message = format!("allows `{}` without a condition, and that tool writes", tool.name);
         report.push(Code::BroadAllow, Severity::Warning, message);
         report.show(prove::plain_call(tool).filter(|sample| {
-            matches!(first(report.known.policy, &sample),
+            matches!(first(report.known.policy, sample),
                 First::Rule(place, _) if place == report.place)
         }));
     }

@@ -1,8 +1,9 @@
 //! Tests of a policy that its author writes: calls and what must come of them. Reads one text and
 //! runs it over one policy; finding files is the caller's work.
 
-mod read;
+pub(crate) mod read;
 mod run;
+mod write;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -14,8 +15,6 @@ use crate::{
     document::{Document, Rule},
     error::{Code, Finding, Severity},
 };
-
-pub use read::read_suite;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::End;
+use super::end::End;
 use crate::{
     document::{Document, Rule},
     glob::Glob,

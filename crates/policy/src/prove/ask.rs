@@ -3,7 +3,8 @@
 
 use super::{
     cube::Cube,
-    split::{Goal, Step, Way, ways},
+    goal::{Goal, Step, Way},
+    split::ways,
     witness,
 };
 use crate::{call::Call, catalog::KnownTool, document::Rule};

@@ -3,12 +3,9 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use regex::Regex;
-
 use crate::{
     expr::{Decimal, List, ORDERED, Sort, Sorts, Value},
-    glob::Glob,
-    prove::texts,
+    prove::texts::{self, Test},
 };
 
 /// A value that is no list and no map, kept apart from what it was read from.
@@ -55,13 +52,6 @@ pub(super) enum Limit {
 pub(super) enum Edge {
     Open,
     Closed,
-}
-
-/// A question about a text.
-#[derive(Debug, Clone)]
-pub(super) enum Test {
-    Glob(Glob),
-    Regex(Regex),
 }
 
 /// Whether a term has a value.
@@ -213,16 +203,6 @@ impl Domain {
                     || self.none_of.iter().any(|one| one.equals(low))
             }
             Ok(Some(Ordering::Less) | None) | Err(_) => false,
-        }
-    }
-}
-
-impl Test {
-    /// Returns whether the text passes.
-    pub(super) fn is_match(&self, text: &str) -> bool {
-        match self {
-            Self::Glob(glob) => glob.is_match(text),
-            Self::Regex(regex) => regex.is_match(text),
         }
     }
 }

@@ -1,12 +1,17 @@
 //! What must be there for an expression to have a value, and the ways in which it has none.
 
+use model::Timestamp;
+
 use super::{
-    compare,
-    domain::Limit,
-    split::{Splitter, Step, Way},
+    domain::{Limit, Scalar},
+    goal::{Splitter, Step, Way},
     term::{Term, key, plain},
+    witness,
 };
-use crate::expr::{Access, Expr, Kind, Sort, Sorts};
+use crate::{
+    call::Call,
+    expr::{Access, Expr, Kind, Machine, Scope, Sort, Sorts, Value},
+};
 
 impl<'p> Splitter<'_, 'p> {
     /// Returns what must be there for the expression to have a value.
@@ -47,7 +52,7 @@ impl<'p> Splitter<'_, 'p> {
     /// Returns the ways in which the expression has no value.
     pub(super) fn unread(&self, expr: &'p Expr) -> Vec<Way<'p>> {
         let expr = plain(expr);
-        if compare::constant(expr).is_some() {
+        if constant(expr).is_some() {
             return Vec::new();
         }
         match &expr.kind {
@@ -132,4 +137,28 @@ pub(super) fn texts(expr: &Expr) -> Vec<String> {
         }
     }
     texts
+}
+
+/// The value of an expression that reads nothing of the call; nothing for lists and maps.
+pub(super) fn constant(expr: &Expr) -> Option<Scalar> {
+    if let Kind::Literal(value) = &expr.kind {
+        return Value::of(value).to_scalar();
+    }
+    if !reads_nothing(expr) {
+        return None;
+    }
+    let call = Call::new("", witness::nobody()?, Timestamp::EPOCH);
+    let scope = Scope::new(&call);
+    Machine::new(&scope).value(expr).ok()?.to_scalar()
+}
+
+fn reads_nothing(expr: &Expr) -> bool {
+    match &expr.kind {
+        Kind::Args
+        | Kind::Path { .. }
+        | Kind::Fact(_)
+        | Kind::HasFact(_)
+        | Kind::Variable { .. } => false,
+        _ => expr.parts().into_iter().all(reads_nothing),
+    }
 }

@@ -1,7 +1,25 @@
 //! Texts that pass patterns: whether there can be one, and one that might.
 
-use super::domain::Test;
+use regex::Regex;
+
 use crate::glob::Glob;
+
+/// A question about a text.
+#[derive(Debug, Clone)]
+pub(super) enum Test {
+    Glob(Glob),
+    Regex(Regex),
+}
+
+impl Test {
+    /// Returns whether the text passes.
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Glob(glob) => glob.is_match(text),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
 
 /// Returns whether no text passes all of the first and none of the second, for certain.
 pub(super) fn contradict(passes: &[Test], fails: &[Test]) -> bool {

@@ -5,9 +5,9 @@ use jiff::SignedDuration;
 use serde_json::{Number, Value as Json};
 
 use super::{
-    domain::{Domain, Scalar, Test, forms},
+    domain::{Domain, Scalar, forms},
     term::plain,
-    texts,
+    texts::{self, Test},
 };
 use crate::expr::{Binary, Decimal, Expr, Function, Kind, List, Value};
 
