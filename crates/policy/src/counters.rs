@@ -85,6 +85,35 @@ impl Counters {
 impl Charge {
     /// What a counter that stands at `used` stands at with the call in it; nothing where the
     /// budget does not admit the call.
+    ///
+    /// ```
+    /// use policy::{Agent, Call, Decimal, Decision, Policy, Timestamp, decide};
+    /// use std::collections::HashMap;
+    ///
+    /// /// Stands for the table of somebody's database; the statements of one call are one transaction.
+    /// fn admit(table: &mut HashMap<String, Decimal>, decision: Decision) -> Decision {
+    ///     let mut rows = Vec::new();
+    ///     for charge in &decision.charges {
+    ///         let key = format!("{} {:?} {}", charge.budget, charge.per, charge.window_start);
+    ///         let used = table.get(&key).copied().unwrap_or_default();
+    ///         let Some(total) = charge.admitted(used) else { return decision.over_budget() };
+    ///         rows.push((key, total));
+    ///     }
+    ///     table.extend(rows);
+    ///     decision
+    /// }
+    ///
+    /// let policy = Policy::compile(
+    ///     "{ schema: 1, default: { outcome: allow },
+    ///        budgets: [{ id: once, match: '*', window: hour, count: 1 }] }",
+    /// )?;
+    /// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+    /// let call = Call::new("pay.refund", agent, Timestamp::EPOCH);
+    /// let mut table = HashMap::new();
+    /// assert_eq!(admit(&mut table, decide(&policy, &call)).code, None);
+    /// assert!(admit(&mut table, decide(&policy, &call)).code.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn admitted(&self, used: Decimal) -> Option<Decimal> {
         used.checked_add(self.amount).filter(|total| *total <= self.limit)
     }

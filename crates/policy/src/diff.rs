@@ -114,7 +114,25 @@ pub struct Side {
     pub rule_id: Option<Arc<str>>,
 }
 
-/// Returns what the second version decides differently from the first.
+/// Compares two versions: what the second decides differently from the first.
+///
+/// ```
+/// use policy::{ChangeKind, Policy, Unknown, decide, diff};
+///
+/// let version = |limit: u32| {
+///     Policy::compile(&format!(
+///         "{{ schema: 1, default: {{ outcome: deny }},
+///            rules: [{{ id: small, match: pay.refund, when: args.amount <= {limit}, outcome: allow }}] }}"
+///     ))
+/// };
+/// let (before, after) = (version(50)?, version(60)?);
+/// let diff = diff(&before, &after, &Unknown);
+/// let [change] = &diff.changes[..] else { panic!() };
+/// assert_eq!(change.kind, ChangeKind::NewlyAllowed);
+/// // Both versions have decided the example: an amount above 50 and not above 60.
+/// assert_eq!(decide(&after, &change.example).rule_id.as_deref(), Some("small"));
+/// # Ok::<(), policy::DocumentError>(())
+/// ```
 pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
     let tools = catalog.tools();
     let mut prover = Prover::new(&tools, MAX_CUBES);

@@ -10,6 +10,15 @@ const MAX_STARS: usize = 3;
 /// A pattern such as `crm.*` or `*.read_*`.
 ///
 /// `*` covers any run of characters, dots and the empty run included; upper and lower case differ.
+///
+/// ```
+/// use policy::Glob;
+///
+/// let reads = Glob::parse("*.read_*")?;
+/// assert!(reads.is_match("crm.read_customer") && !reads.is_match("crm.write"));
+/// assert!(Glob::parse("*")?.covers(&reads) && reads.overlaps(&Glob::parse("crm.*")?));
+/// # Ok::<(), policy::GlobError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glob {
     // Invariant: 1 to 200 bytes with at most three stars.

@@ -123,7 +123,25 @@ impl Replay {
     }
 }
 
-/// Returns what the version would have said of the recorded calls.
+/// Asks the version what it would have said of the recorded calls.
+///
+/// ```
+/// use policy::{
+///     Agent, Call, DecisionOutcome, Policy, Record, Recorded, ReplayAnswer, Timestamp, replay,
+/// };
+///
+/// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+/// let then = Recorded {
+///     action: "act_1".to_owned(),
+///     call: Ok(Call::new("crm.delete", agent, Timestamp::EPOCH)),
+///     outcome: DecisionOutcome::Allow,
+///     code: None,
+/// };
+/// let stricter = Policy::compile("{ schema: 1, default: { outcome: deny } }")?;
+/// let replay = replay(&stricter, &[Record::Decided(Box::new(then))]);
+/// assert_eq!(replay.results, [("act_1".to_owned(), ReplayAnswer::WouldDeny)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn replay(policy: &Policy, records: &[Record]) -> Replay {
     let mut replay = Replay::default();
     let mut counters = Counters::default();
