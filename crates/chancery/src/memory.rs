@@ -53,7 +53,7 @@ pub struct Called {
     /// The action as it stands; sealed unless it waits for a person.
     pub action: Box<Action>,
     /// What the tool answered, where it ran.
-    pub result: Option<Value>,
+    pub result: Option<Arc<Value>>,
 }
 
 impl Office {

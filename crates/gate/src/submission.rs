@@ -41,12 +41,6 @@ impl Submission {
         Self { org, key, call, edge: None, client: None, idempotency_key: None, intent: None }
     }
 
-    /// Returns the digest that names the request: of the canonical form of `{args, tool}`.
-    pub fn request_digest(&self) -> Digest {
-        let request = json!({ "args": *self.call.args, "tool": self.call.tool });
-        crypto::sha256(crypto::json::canonical(&request))
-    }
-
     /// Returns what a repeat under the same idempotency key must be equal in.
     pub(crate) fn fingerprint(&self, request: Digest) -> Digest {
         let parts = json!([request, self.call.facts.on_behalf_of, self.call.facts.session]);

@@ -8,8 +8,7 @@ mod rules;
 pub(crate) use bearer::bearer;
 use bearer::holder;
 pub use rules::{
-    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, OWNERS, PUBLIC, SIGNED_IN, STREAM_READERS,
-    VIEWERS,
+    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, PUBLIC, STREAM_READERS, VIEWERS,
 };
 
 use std::sync::Arc;
@@ -100,10 +99,6 @@ pub struct Viewer(pub OrgKey);
 /// A caller that may change the org's settings.
 #[derive(Debug, Clone)]
 pub struct Admin(pub OrgKey);
-
-/// A signed-in person. No key makes one, so no value exists while keys are the only credentials.
-#[derive(Debug, Clone, Copy)]
-pub enum Person {}
 
 /// An access rule that makes callers of type `C`.
 pub struct Access<C> {

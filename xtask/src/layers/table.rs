@@ -48,7 +48,7 @@ pub(crate) const ROWS: [Row; 22] = [
     Row { name: "policy",         layer: "1",     uses: &[WORDS],                        world: World::Closed },
     Row { name: "deed",           layer: "1",     uses: &[WORDS],                        world: World::Closed },
     Row { name: "witness",        layer: "1",     uses: &[WORDS],                        world: World::Closed },
-    Row { name: "tool",           layer: "1",     uses: &[&["model", "failpoint"]],      world: World::Closed },
+    Row { name: "tool",           layer: "1",     uses: &[&["model", "crypto"]],         world: World::Closed },
     Row { name: "event",          layer: "1",     uses: &[WORDS],                        world: World::Closed },
     Row { name: "ledger",         layer: "1½",    uses: &[WORDS, PURE],                  world: World::SyncOnly },
     Row { name: "act",            layer: "1¾",    uses: &[WORDS, PURE, LEDGER],          world: World::Closed },

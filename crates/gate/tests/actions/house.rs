@@ -10,6 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use crypto::json::Canonical;
 use deed::{KeySet, SealKey, SealKeys, Sealer};
 use futures_util::future::BoxFuture;
 use gate::{
@@ -105,7 +106,7 @@ impl Told {
             title: name.to_owned(),
             description: String::new(),
             side_effect,
-            input_schema: json!({ "type": "object" }),
+            input_schema: json!({ "type": "object" }).into(),
             footprint: Some(Footprint { max_rows: 1, ..Footprint::default() }),
             required_level: Level::L0,
             digest: Digest::from_bytes([7; 32]),
@@ -216,6 +217,11 @@ fn id<T: std::str::FromStr<Err: std::fmt::Debug>>(prefix: &str, last: char) -> T
 
 impl House {
     pub(crate) async fn new() -> Self {
+        Self::with_room(1_000, 100).await
+    }
+
+    /// A house whose calls and results may be so large.
+    pub(crate) async fn with_room(max_args_bytes: usize, max_result_bytes: usize) -> Self {
         let start = Timestamp::parse_rfc3339("2026-10-01T12:00:00Z").unwrap();
         let clock = Arc::new(Moved(AtomicI64::new(start.unix_millis())));
         let entropy: Arc<dyn Entropy> = Arc::new(Counted(AtomicU64::new(1)));
@@ -255,8 +261,8 @@ impl House {
             clock: Arc::clone(&clock) as _,
             instance: "one".to_owned(),
             limits: Limits {
-                max_args_bytes: 1_000,
-                max_result_bytes: 100,
+                max_args_bytes,
+                max_result_bytes,
                 execute_timeout: Duration::from_secs(30),
                 edge_result_timeout: Duration::from_mins(10),
                 approval_expires_in: Duration::from_mins(30),
@@ -379,7 +385,7 @@ impl House {
             status: ExecutionStatus::Succeeded,
             started_at: self.clock.now(),
             finished_at: self.clock.now(),
-            result: EdgeResult::Whole(json!({ "sent": true }), None),
+            result: EdgeResult::Whole(Canonical::new(json!({ "sent": true })), None),
             error_code: None,
             error_message: None,
             idempotency_key: None,

@@ -41,7 +41,6 @@ fn expected(rule: &str, kind: Kind) -> Met {
         "ACTION_READERS" | "STREAM_READERS" => &[Reads, ReadsAndExecutes, Administers],
         "CANCELLERS" => &[Executes, ReadsAndExecutes, Administers],
         "VIEWERS" | "ADMINS" => &[Administers],
-        "OWNERS" | "SIGNED_IN" => &[],
         other => panic!("the rule `{other}` has no line here"),
     };
     match kind {

@@ -8,7 +8,7 @@ use crate::{
     arrival::BodyRule,
     catalogue::Code,
     description::Validator,
-    routes::{LATER, routes_markdown, table},
+    routes::{routes_markdown, table},
 };
 
 /// Operations whose body or query names what may not be there.
@@ -160,22 +160,9 @@ fn what_generators_give_a_name_has_one_of_its_own() {
 }
 
 #[test]
-fn no_route_is_both_served_and_not_yet_served() {
-    let later: Vec<(String, &str)> = LATER
-        .iter()
-        .flat_map(|row| row.methods.split(' ').map(|method| (method.to_owned(), row.path)))
-        .collect();
-    let distinct: BTreeSet<_> = later.iter().collect();
-    assert_eq!(distinct.len(), later.len());
-    for route in table() {
-        assert!(!later.contains(&(route.method.to_owned(), route.path)), "{}", route.path);
-    }
-}
-
-#[test]
 fn the_docs_name_every_route() {
     let docs = routes_markdown();
-    for path in table().iter().map(|route| route.path).chain(LATER.iter().map(|row| row.path)) {
+    for path in table().iter().map(|route| route.path) {
         assert!(docs.contains(&format!("| `{path}` |")), "{path}");
     }
 }

@@ -5,6 +5,9 @@ use std::time::Duration;
 use super::house::{House, request};
 use crate::{Condition, description::Validator};
 
+/// What the interface does not have yet.
+const ROADMAP: &str = include_str!("../../../../docs/roadmap.md");
+
 #[tokio::test(start_paused = true)]
 async fn health_is_looked_at_once_a_second_and_says_statuses_only() {
     let house = House::new().await;
@@ -102,14 +105,25 @@ async fn seal_keys_are_public_cached_and_never_partial() {
 }
 
 #[tokio::test]
-async fn routes_of_later_versions_are_unknown() {
+async fn routes_of_the_roadmap_are_unknown() {
     let house = House::new().await;
-    for row in crate::routes::LATER {
-        let path = row.path.replace(['{', '}', '*'], "");
-        for method in row.methods.split(' ') {
+    let mut asked = 0;
+    for line in ROADMAP.lines().filter(|line| line.contains("| `/")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let path = cells[2].replace(['`', '{', '}', '*'], "");
+        for method in cells[1].split(", ") {
             let request = request(method, &path, &house.org_key, &[], None);
             let answer = house.send(request).await;
             assert!(matches!(answer.code(), (404, "route_unknown")), "{method} {path}");
+            asked += 1;
         }
+    }
+    assert!(asked > 0, "the page has no table of routes");
+}
+
+#[test]
+fn codes_of_the_roadmap_are_not_in_the_catalogue() {
+    for code in crate::catalogue::Code::ALL {
+        assert!(!ROADMAP.contains(&format!("| `{code}` |")), "{code} is raised already");
     }
 }

@@ -60,7 +60,7 @@ async fn finished(app: &App, running: Running, deadline: Instant) -> Result<Repl
         () = lifecycle.closing() => None,
     };
     match done {
-        Some(end) => Reply::ok(&ActionView::from(&*end.action).with_result(end.result)),
+        Some(end) => Reply::ok(&ActionView::from(&*end.action).with_result(end.result.as_deref())),
         None => answer(app, &action),
     }
 }
