@@ -12,9 +12,9 @@ use crypto::{Secret, SystemEntropy};
 use deed::{
     Actor, Body, ChainHead, Content, DEED_TYPE, Draft, Ending, Envelope, Intent, IntentStatus,
     KeySet, SealKey, SealKeys, Sealed, Sealer, Subject, pae, specimen, tree,
-    verify::{Trust, Verdict, verify},
+    verify::{Trust, verify},
 };
-use ledger::{Change, DeedEntry, Entry, Ledger, Needs, Request, Snapshot, record::Org};
+use ledger::{Changes, DeedEntry, Entry, Ledger, Needs, Request, Snapshot, record::Org};
 use model::{
     ActionId, AgentId, Clock, DecisionOutcome, DeedId, IntentMode, Level, Mint, OrgId, Timestamp,
     WitnessMethod,
@@ -155,7 +155,7 @@ fn verifying(what: &str, sealer: &Sealer, deeds: &[Sealed]) -> Result<(), Failur
         let mut pairs = frames.iter().zip(deeds);
         assert!(pairs.all(|(frame, deed)| key.public.verifies(frame, &deed.signature)));
     });
-    let holds = |text: &String| verify(text.as_bytes(), &trust).verdict == Verdict::Valid;
+    let holds = |text: &String| verify(text.as_bytes(), &trust).is_ok();
     let parts: Vec<_> = lines.chunks(ONE_CORE).map(<[String]>::concat).collect();
     let one = best(1, || assert!(parts.iter().all(holds)));
     let all = lines.concat();
@@ -302,7 +302,7 @@ impl Request for Seal {
         let draft = another(&self.0, mint);
         let (agent, action) = about(&draft);
         let deeds = vec![DeedEntry { draft, disclosures: Vec::new(), agent, action }];
-        let found = at.org().is_none().then(|| Change::Org(org(at.org_id(), mint.now())));
+        let found = at.org().is_none().then(|| Changes::from(org(at.org_id(), mint.now())));
         (Entry { changes: found.into_iter().collect(), deeds, ..Entry::default() }, ())
     }
 }

@@ -11,7 +11,7 @@
 //! ```
 //! use act::{Act, ActError, By, Changed, Fact, Reason, Record};
 //! use deed::Subject;
-//! use ledger::{Change, Ledger, Snapshot, record::Org};
+//! use ledger::{Ledger, Snapshot, record::Org};
 //! use model::{EventType, OrgId};
 //! use serde_json::json;
 //!
@@ -28,7 +28,7 @@
 //!             after: Some(json!(after)),
 //!             ..Fact::new(EventType::OrgUpdated, Subject::org(org), json!({ "id": org }))
 //!         });
-//!         record.write(Change::Org(after.clone()));
+//!         record.write(after.clone());
 //!         Ok(Changed { object: after, deed })
 //!     });
 //!     renamed.because(Reason::parse("The company was renamed.")?).enter(ledger, org).await

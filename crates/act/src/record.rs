@@ -2,7 +2,7 @@
 //! name.
 
 use deed::{AdminContent, Commitment, Content, Disclosure, Draft, Path, Subject};
-use ledger::{Change, DeedEntry, Entry};
+use ledger::{Changes, DeedEntry, Entry};
 use model::{DeedId, EventId, EventType, LogId, Mint, Timestamp};
 use serde_json::Value;
 
@@ -76,9 +76,9 @@ impl<'a> Record<'a> {
         self.reason.as_ref().map_or("", Reason::as_str)
     }
 
-    /// Adds a row in its new form.
-    pub fn write(&mut self, change: Change) {
-        self.entry.changes.push(change);
+    /// Adds a row in its new form, of whichever family.
+    pub fn write(&mut self, row: impl Into<Changes>) {
+        self.entry.changes.extend(row.into());
     }
 
     /// Makes the turn open a new log, with the entry's deeds as its first ones, and returns its id.

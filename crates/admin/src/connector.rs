@@ -6,14 +6,14 @@ use act::{ActError, Changed, Fact, Reason, Record};
 use async_trait::async_trait;
 use deed::Subject;
 use ledger::{
-    Change, Needs, Snapshot,
+    Needs, Snapshot,
     record::{Connector, ConnectorStatus},
 };
 use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
-    ChangeError, ConnectorError, Credential, InOrg, Unfit,
+    ChangeError, ConnectorError, Credential, OrgChange, Unfit,
     credential::{self, Envelope},
 };
 
@@ -57,7 +57,7 @@ pub trait ConnectorCheck: Send + Sync {
     async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit>;
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes an enabled connector.
     pub async fn create_connector(
         &self,
@@ -262,7 +262,7 @@ pub(crate) fn changed(
         ],
         object: json!({ "object": "connector", "id": after.id, "name": after.name }),
     });
-    record.write(Change::Connector(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }
 

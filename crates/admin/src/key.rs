@@ -3,13 +3,13 @@
 use act::{ActError, By, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{
-    Change, Needs,
+    Needs,
     record::{ApiKey, Holder},
 };
 use model::{AgentId, EventType, KeyId, Scope, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{ChangeError, InOrg, KeyMode, KeyText, agent, input};
+use crate::{ChangeError, KeyMode, KeyText, OrgChange, agent, input};
 
 /// What a key is made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct ShownKey {
     pub text: KeyText,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes a key for an agent.
     pub async fn create_agent_key(
         &self,
@@ -153,7 +153,7 @@ pub(crate) fn changed(
         data,
         object: json!({ "object": noun, "id": after.id, "status": status }),
     });
-    record.write(Change::ApiKey(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use act::{ActError, By, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{
-    Change, Entry, Needs, Request, Snapshot,
+    Entry, Needs, Request, Snapshot,
     record::{ActivePolicy, Agent, Org, Policy, PolicyMode, PolicyVersion, RETENTION_DAYS},
 };
 use model::{AgentId, DeedId, EventType, IntentMode, Mint, OrgId, PolicyId, PolicyVersionId};
@@ -209,6 +209,6 @@ pub(crate) fn changed(
         after: Some(json!(after)),
         ..fact(event, after.id)
     });
-    record.write(Change::Org(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }

@@ -4,17 +4,17 @@
 //! the actions are marked, the org remembers how far it came, and an admin deed tells which part
 //! of the log that was. The deeds themselves stay and still verify.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use act::{ActError, By, Changed, Fact, Record};
 use ledger::{
-    Change, LogNo, Needs, Place, Snapshot, StoreDown,
+    LogNo, Needs, Place, Snapshot, StoreDown,
     record::{Action, Org, Pruned},
 };
 use model::{ActionId, EventType, OrgId, Timestamp};
 use serde_json::json;
 
-use crate::{Admin, ChangeError, InOrg, Logged, org};
+use crate::{Admin, ChangeError, Logged, OrgChange, org};
 
 /// How many deeds one batch looks at, and how many rows of a kind one sweep removes at once.
 const BATCH: usize = 256;
@@ -32,7 +32,7 @@ enum Step {
     Done,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Sets how many days payloads are kept once their action is sealed. What a longer time would
     /// have kept and was removed already does not come back.
     pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<Org>, ChangeError> {
@@ -96,7 +96,7 @@ impl Admin {
         }
         let actions = ripe.iter().filter_map(|deed| deed.action).collect();
         let needs = Needs { actions, ..Needs::default() };
-        let pruning = self.in_org(org, By::Service);
+        let pruning = self.as_actor(org, By::Service);
         let _ = failpoint::hit("retention.chosen");
         let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
         pruned.await.map(Step::Removed)
@@ -121,18 +121,18 @@ fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
     let actions: BTreeSet<ActionId> = about.iter().filter_map(|deed| deed.action).collect();
     for action in actions.iter().filter_map(|id| at.action(*id)) {
         if action.payload_pruned_at.is_none() {
-            let pruned = Action { payload_pruned_at: Some(record.now()), ..action.clone() };
-            record.write(Change::ActionMoved(Box::new(pruned)));
+            let pruned = Action { payload_pruned_at: Some(record.now()), ..Action::clone(action) };
+            record.write(Arc::new(pruned));
         }
     }
     let count = actions.len();
     let present = at.base().map(|base| base.head.log_no);
     pruned(record, org.id, present, (first.place, end.place, count));
-    record.write(Change::PayloadsPruned(Pruned {
+    record.write(Pruned {
         actions: actions.into_iter().collect(),
         deeds: about.iter().map(|deed| deed.deed).collect(),
-    }));
-    record.write(Change::Org(Org { pruned_to: last.place.after().as_u64(), ..org.clone() }));
+    });
+    record.write(Org { pruned_to: last.place.after().as_u64(), ..org.clone() });
     count
 }
 

@@ -10,8 +10,10 @@ use crypto::json::Canonical;
 use deed::{Path, commit_canonical};
 use event::thin_action;
 use ledger::{
-    Change, DeedEntry, Entry, Needs, Request, Snapshot,
-    record::{Action, AgentRef, Approval, Client, DecisionInputs, Execution, Known, Lease},
+    DeedEntry, Entry, Needs, Request, Snapshot,
+    record::{
+        Action, AgentRef, Approval, Client, DecisionInputs, Execution, IdempotencyKey, Lease,
+    },
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, DecisionOutcome, Digest, EventId,
@@ -61,14 +63,14 @@ pub(crate) enum Begun {
     /// A person must look at the call, who shall know what it would do; nothing was recorded.
     ToEstimate(Box<Begin>),
     /// Refused, waiting for a person, or authorised for the agent's edge.
-    Decided(Box<Action>),
+    Decided(Arc<Action>),
     /// The tool may run now.
     Permitted(Box<Permitted>),
 }
 
 /// A run that a turn permitted and recorded. Nothing else can be carried out.
 pub(crate) struct Permitted {
-    pub(crate) action: Box<Action>,
+    pub(crate) action: Arc<Action>,
     pub(crate) tool: Arc<dyn Tool>,
     pub(crate) args: Arc<Value>,
 }
@@ -148,7 +150,7 @@ impl Request for Begin {
         needs.agents.insert(self.agent());
         needs.keys.insert(self.key);
         if let Some(key) = &self.idempotency_key {
-            needs.known.insert((self.agent(), key.clone()));
+            needs.idempotency_keys.insert((self.agent(), key.clone()));
         }
         needs.budgets.extend(decide::budgets(&self.case, snapshot));
         needs
@@ -159,7 +161,7 @@ impl Request for Begin {
     /// then is there a decision, which is recorded whatever it is.
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Begun) {
         let key = self.idempotency_key.as_ref();
-        let known = key.and_then(|key| snapshot.known(self.agent(), key));
+        let known = key.and_then(|key| snapshot.idempotency_key(self.agent(), key));
         if let Some(known) = known {
             let same = known.fingerprint == self.fingerprint;
             let different = || Begun::Rejected(Rejection::DifferentRequest(known.action));
@@ -207,15 +209,18 @@ impl Begin {
             }
         };
         entry.deeds.append(&mut deeds);
-        entry.changes.extend(verdict.budgets.into_iter().map(Change::Budget));
-        entry.changes.extend(self.known_as(&action).map(Change::Known));
+        entry.changes.budgets.extend(verdict.budgets);
+        entry.changes.idempotency_keys.extend(self.known_as(&action));
         entry.events.push(event_of(&action, kind, mint));
-        entry.changes.push(Change::ActionBegun(Box::new(action.clone()), disclosures));
+        let action = Arc::new(action);
+        entry
+            .changes
+            .begun
+            .push(ledger::record::Begun { action: Arc::clone(&action), disclosures });
         (entry, self.begun(action))
     }
 
-    fn begun(&self, action: Action) -> Begun {
-        let action = Box::new(action);
+    fn begun(&self, action: Arc<Action>) -> Begun {
         match self.case.resolved() {
             Resolved::Served(served)
                 if action.state == State::Executing && action.mode == Mode::Gateway =>
@@ -342,8 +347,8 @@ impl Begin {
         (approval, disclosure)
     }
 
-    fn known_as(&self, action: &Action) -> Option<Known> {
-        self.idempotency_key.clone().map(|key| Known {
+    fn known_as(&self, action: &Action) -> Option<IdempotencyKey> {
+        self.idempotency_key.clone().map(|key| IdempotencyKey {
             agent: self.agent(),
             key,
             action: action.id,

@@ -27,7 +27,7 @@ const RETRIES: u32 = 240;
 #[derive(Debug)]
 pub struct Done {
     /// The action, sealed.
-    pub action: Box<Action>,
+    pub action: Arc<Action>,
     /// The tool's result, for the answering response only.
     pub result: Option<Arc<Value>>,
 }
@@ -64,18 +64,22 @@ impl Gate {
         let footprint = tool.definition().footprint.as_ref();
         let limit = self.parts.limits.max_result_bytes;
         let witnessed = Arc::new(executed.witnessed(&action, footprint, limit));
-        let sealed = self.seal(*action, &witnessed).await?;
+        let sealed = self.seal(&action, &witnessed).await?;
         pass("gate.sealed");
         // Whoever took the action over may have sealed another end than this one.
         let ours = sealed.result_digest == witnessed.result_digest();
         let result = witnessed.result().filter(|_| ours).cloned();
-        Some(Done { action: Box::new(sealed), result })
+        Some(Done { action: sealed, result })
     }
 
     /// Seals a witnessed run that this instance holds the lease of. A record that cannot be
     /// reached is tried again for a minute, as long as the lease lasts.
-    pub(crate) async fn seal(&self, action: Action, witnessed: &Arc<Witnessed>) -> Option<Action> {
-        let (org, id, lease) = (action.org, action.id, action.lease?);
+    pub(crate) async fn seal(
+        &self,
+        action: &Action,
+        witnessed: &Arc<Witnessed>,
+    ) -> Option<Arc<Action>> {
+        let (org, id, lease) = (action.org, action.id, action.lease.as_ref()?);
         let mut sealed = None;
         for _ in 0..RETRIES {
             let end = End { action: id, lease: lease.clone(), witnessed: Arc::clone(witnessed) };
@@ -105,7 +109,7 @@ struct End {
 
 impl Request for End {
     /// The sealed action; nothing when somebody else has taken it over.
-    type Answer = Option<Action>;
+    type Answer = Option<Arc<Action>>;
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         needs_of_end(self.action, snapshot)
@@ -115,12 +119,12 @@ impl Request for End {
         let Some(action) = snapshot.action(self.action) else { return (Entry::nothing(), None) };
         if action.state == State::Sealed {
             // An earlier try was durable although its answer was lost, or somebody took over.
-            return (Entry::nothing(), Some(action.clone()));
+            return (Entry::nothing(), Some(Arc::clone(action)));
         }
         if action.lease.as_ref() != Some(&self.lease) {
             return (Entry::nothing(), None);
         }
-        let (entry, sealed) = self.witnessed.seal(action.clone(), snapshot, mint);
+        let (entry, sealed) = self.witnessed.seal(action, snapshot, mint);
         (entry, Some(sealed))
     }
 }

@@ -67,9 +67,9 @@ impl fmt::Debug for Gate {
 #[derive(Debug)]
 pub enum Submitted {
     /// The same call was sent before; this is its action as it stands now.
-    Replayed(Box<Action>),
+    Replayed(Arc<Action>),
     /// Refused, waiting for a person, or authorised for the agent's edge.
-    Decided(Box<Action>),
+    Decided(Arc<Action>),
     /// The tool runs now.
     Running(Running),
 }
@@ -78,7 +78,7 @@ pub enum Submitted {
 #[derive(Debug)]
 pub struct Running {
     /// The action as it began.
-    pub action: Box<Action>,
+    pub action: Arc<Action>,
     /// Where its end is told.
     pub done: oneshot::Receiver<Done>,
 }
@@ -105,7 +105,7 @@ impl Gate {
         let args = self.admissible(&sent)?;
         let request_digest = request_digest(&sent.call.tool, &args);
         if let Some(earlier) = self.repeated(&sent, request_digest).await? {
-            return Ok(Submitted::Replayed(Box::new(earlier)));
+            return Ok(Submitted::Replayed(Arc::new(earlier)));
         }
         let resolved = self.resolve(&sent).await?;
         let begin = Begin::new(sent, (resolved, args, request_digest), &self.parts);
@@ -157,7 +157,9 @@ impl Gate {
         request: model::Digest,
     ) -> Result<Option<Action>, SubmitError> {
         let Some(key) = &call.idempotency_key else { return Ok(None) };
-        let Some(known) = self.parts.store.known(call.org, call.call.agent.id, key).await? else {
+        let Some(known) =
+            self.parts.store.idempotency_key(call.org, call.call.agent.id, key).await?
+        else {
             return Ok(None);
         };
         if known.fingerprint != call.fingerprint(request) {
@@ -168,7 +170,7 @@ impl Gate {
 
     async fn replay(&self, org: OrgId, id: ActionId) -> Result<Submitted, SubmitError> {
         match self.parts.store.action(org, id).await? {
-            Some(action) => Ok(Submitted::Replayed(Box::new(action))),
+            Some(action) => Ok(Submitted::Replayed(Arc::new(action))),
             // The key's row and the action's are one transaction, so this cannot be.
             None => Err(ledger::LedgerError::Fault.into()),
         }
@@ -177,7 +179,7 @@ impl Gate {
     /// Runs a permitted action in a task of its own.
     pub(crate) fn start(&self, permitted: Permitted) -> Running {
         let (told, done) = oneshot::channel();
-        let action = permitted.action.clone();
+        let action = Arc::clone(&permitted.action);
         let gate = self.clone();
         let task = async move {
             if let Some(end) = gate.carry_out(permitted).await {

@@ -3,7 +3,7 @@
 //! Counters and charges are written by the same turns, so they agree; a counter that does not is
 //! the trace of a fault, is told in the log, and is set right.
 
-use ledger::{Change, Entry, LedgerError, Needs, Request, Snapshot};
+use ledger::{Changes, Entry, LedgerError, Needs, Request, Snapshot};
 use model::{Mint, OrgId};
 
 use crate::{gate::Gate, recover::SweepError, store::Drift};
@@ -46,7 +46,7 @@ impl Request for SetRight {
         if snapshot.base().is_none_or(|base| base.head.version != *version) {
             return (Entry::nothing(), false);
         }
-        let changes = counters.iter().cloned().map(Change::Budget).collect();
+        let changes = Changes { budgets: counters.clone(), ..Changes::default() };
         (Entry { changes, ..Entry::default() }, true)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use ledger::{
-    Change, Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
+    Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
     record::{Action, Lease},
 };
 use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, Outcome, State, ToolName};
@@ -82,7 +82,7 @@ impl Gate {
 
     /// Ends an action that this instance took over, by what the governed system knows. Where that
     /// cannot be asked now, the lease runs out once more.
-    async fn end_taken(&self, action: Action, settling: &Semaphore) -> Result<(), SweepError> {
+    async fn end_taken(&self, action: Arc<Action>, settling: &Semaphore) -> Result<(), SweepError> {
         self.hold(&action);
         pass("recover.taken");
         let settled = {
@@ -105,7 +105,7 @@ impl Gate {
         let witnessed = executed.witnessed(&action, None, self.parts.limits.max_result_bytes);
         tracing::info!(action = %action.id, "an action was taken over and ended");
         pass("recover.settled");
-        self.seal(action, &Arc::new(witnessed)).await;
+        self.seal(&action, &Arc::new(witnessed)).await;
         Ok(())
     }
 
@@ -151,23 +151,22 @@ struct TakeOver {
 
 impl Request for TakeOver {
     /// The action under its new lease; nothing when it is somebody else's or has ended.
-    type Answer = Option<Action>;
+    type Answer = Option<Arc<Action>>;
 
     fn needs(&self, _: &Snapshot) -> Needs {
         Needs { actions: [self.action].into(), ..Needs::default() }
     }
 
     fn decide(&self, snapshot: &Snapshot, _: &Mint<'_>) -> (Entry, Self::Answer) {
-        let held = |action: &&Action| {
+        let held = |action: &&Arc<Action>| {
             action.state == State::Executing && action.lease.as_ref() == Some(&self.from)
         };
         let Some(action) = snapshot.action(self.action).filter(held) else {
             return (Entry::nothing(), None);
         };
-        let mut taken = action.clone();
-        taken.lease = Some(Lease { holder: self.to.clone(), token: self.from.token + 1 });
-        let change = Change::ActionMoved(Box::new(taken.clone()));
-        (Entry { changes: vec![change], ..Entry::default() }, Some(taken))
+        let lease = Some(Lease { holder: self.to.clone(), token: self.from.token + 1 });
+        let taken = Arc::new(Action { lease, ..Action::clone(action) });
+        (Entry { changes: Arc::clone(&taken).into(), ..Entry::default() }, Some(taken))
     }
 }
 
@@ -185,7 +184,7 @@ impl Request for EdgeLost {
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
-        let overdue = |action: &&Action| {
+        let overdue = |action: &&Arc<Action>| {
             action.mode == Mode::Proxy
                 && action.state == State::Executing
                 && action.deadline.is_some_and(|deadline| deadline <= snapshot.now())
@@ -201,6 +200,6 @@ impl Request for EdgeLost {
             times: Times::Unseen,
         };
         let witnessed = executed.witnessed(action, None, self.max_result_bytes);
-        (witnessed.seal(action.clone(), snapshot, mint).0, ())
+        (witnessed.seal(action, snapshot, mint).0, ())
     }
 }

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ledger::{Change, Snapshot, record::Known};
+use ledger::{Snapshot, record::IdempotencyKey};
 use model::{ActionId, AgentId, Digest, KeyId, Mint};
 use uuid::Uuid;
 
@@ -63,7 +63,7 @@ impl Named {
 
     /// Returns what the snapshot knows of the name.
     pub(crate) fn seen(&self, snapshot: &Snapshot) -> Seen {
-        match snapshot.known(self.agent, &self.key) {
+        match snapshot.idempotency_key(self.agent, &self.key) {
             None => Seen::Never,
             Some(known) if known.fingerprint == self.fingerprint => Seen::Before,
             Some(_) => Seen::Otherwise,
@@ -71,13 +71,13 @@ impl Named {
     }
 
     /// Returns the row that gives the name to this request.
-    pub(crate) fn row(&self, mint: &Mint<'_>) -> Change {
-        Change::Known(Known {
+    pub(crate) fn row(&self, mint: &Mint<'_>) -> IdempotencyKey {
+        IdempotencyKey {
             agent: self.agent,
             key: self.key.clone(),
             action: self.action,
             fingerprint: self.fingerprint,
             expires_at: mint.now() + KNOWN_FOR,
-        })
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What an edge says of the call that it was authorised to run.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use crypto::json::Canonical;
 use ledger::{Entry, LedgerError, Needs, Request, Snapshot, record::Action};
@@ -91,9 +91,9 @@ pub enum ReportError {
 #[derive(Debug)]
 pub enum Ended {
     /// The action was ended now.
-    Now(Box<Action>),
+    Now(Arc<Action>),
     /// The same request ended it before; this is how it stands.
-    Before(Box<Action>),
+    Before(Arc<Action>),
 }
 
 impl Gate {
@@ -117,9 +117,9 @@ impl Gate {
         &self,
         org: OrgId,
         id: ActionId,
-    ) -> Result<Box<Action>, LedgerError> {
+    ) -> Result<Arc<Action>, LedgerError> {
         match self.parts.store.action(org, id).await {
-            Ok(Some(action)) => Ok(Box::new(action)),
+            Ok(Some(action)) => Ok(Arc::new(action)),
             // The request's name and the end of its action are one transaction.
             Ok(None) => Err(LedgerError::Fault),
             Err(_) => Err(LedgerError::Unavailable),
@@ -190,7 +190,7 @@ struct Take {
 
 enum Taken {
     Refused(ReportError),
-    Sealed(Box<Action>),
+    Sealed(Arc<Action>),
     Before,
 }
 
@@ -211,7 +211,7 @@ impl Take {
 
     /// Returns the action if this report may end it.
     fn open<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s Action, ReportError> {
-        let own = |action: &&Action| action.agent.id == self.report.agent;
+        let own = |action: &&Arc<Action>| action.agent.id == self.report.agent;
         let action =
             snapshot.action(self.report.action).filter(own).ok_or(ReportError::NotFound)?;
         match (action.mode, action.state) {
@@ -277,7 +277,7 @@ impl Request for Take {
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = needs_of_end(self.report.action, snapshot);
         needs.keys.insert(self.report.key);
-        needs.known.extend(self.named().map(|named| named.need()));
+        needs.idempotency_keys.extend(self.named().map(|named| named.need()));
         needs
     }
 
@@ -294,12 +294,12 @@ impl Request for Take {
             }
         }
         let action = match self.open(snapshot) {
-            Ok(action) => action.clone(),
+            Ok(action) => action,
             Err(error) => return (Entry::nothing(), Taken::Refused(error)),
         };
-        let witnessed = self.executed().witnessed(&action, None, self.max_result_bytes);
+        let witnessed = self.executed().witnessed(action, None, self.max_result_bytes);
         let (mut entry, sealed) = witnessed.seal(action, snapshot, mint);
-        entry.changes.extend(named.map(|named| named.row(mint)));
-        (entry, Taken::Sealed(Box::new(sealed)))
+        entry.changes.idempotency_keys.extend(named.map(|named| named.row(mint)));
+        (entry, Taken::Sealed(sealed))
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use crypto::json::Canonical;
 use ledger::{
-    Change, Entry, Needs, Snapshot,
+    Entry, Needs, Snapshot,
     record::{Action, Execution, Witness},
 };
 use model::{
@@ -141,10 +141,11 @@ impl Witnessed {
     /// Seals the action with this end.
     pub(crate) fn seal(
         &self,
-        mut action: Action,
+        action: &Action,
         snapshot: &Snapshot,
         mint: &Mint<'_>,
-    ) -> (Entry, Action) {
+    ) -> (Entry, Arc<Action>) {
+        let mut action = action.clone();
         action.execution = Some(self.execution(&action, mint.now()));
         action.witness = Some(self.witness(mint.now()));
         action.result_digest = self.result_digest();
@@ -156,14 +157,14 @@ impl Witnessed {
         (action.state, action.lease) = (State::Sealed, None);
         let mut entry = Entry::nothing();
         if action.status == Status::Failed {
-            let released = release(&action.charged, snapshot);
-            entry.changes.extend(released.into_iter().map(Change::Budget));
+            entry.changes.budgets = release(&action.charged, snapshot);
         }
         let deed = deed_of(&action, self.kept.as_ref(), Some(&self.finding.detail), mint);
         action.deed = Some(deed.draft.id);
         entry.deeds.push(deed);
         entry.events.push(event_of(&action, EventType::ActionWitnessed, mint));
-        entry.changes.push(Change::ActionMoved(Box::new(action.clone())));
+        let action = Arc::new(action);
+        entry.changes.actions.push(Arc::clone(&action));
         (entry, action)
     }
 

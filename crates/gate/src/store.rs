@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use event::Event;
 use ledger::{
     LogNo, StoreDown,
-    record::{Action, BudgetUse, Known, Lease},
+    record::{Action, BudgetUse, IdempotencyKey, Lease},
 };
 use model::{
     ActionId, AgentId, DecisionOutcome, DeedId, DeedKind, Digest, Level, OrgId, State, Timestamp,
@@ -181,12 +181,12 @@ pub trait ActionStore: Send + Sync {
     ) -> Result<Page, StoreDown>;
 
     /// Returns the action that an idempotency key names now.
-    async fn known(
+    async fn idempotency_key(
         &self,
         org: OrgId,
         agent: AgentId,
         key: &str,
-    ) -> Result<Option<Known>, StoreDown>;
+    ) -> Result<Option<IdempotencyKey>, StoreDown>;
 
     /// Returns the digest of the tool's definition as this agent's last proxy call of it had it.
     async fn last_tool_digest(

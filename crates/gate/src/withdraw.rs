@@ -1,7 +1,9 @@
 //! Ends an action that waits for a person: it is cancelled, or nobody answered in time.
 
+use std::sync::Arc;
+
 use ledger::{
-    Change, Entry, LedgerError, Needs, Request, Snapshot,
+    Entry, LedgerError, Needs, Request, Snapshot,
     record::{Action, ApiKey, Holder},
 };
 use model::{ActionId, AgentId, ApprovalStatus, EventType, KeyId, Mint, OrgId, State, Status};
@@ -70,7 +72,7 @@ impl Gate {
 struct Cancel(Cancellation);
 
 enum Cancelled {
-    Now(Box<Action>),
+    Now(Arc<Action>),
     Before,
 }
 
@@ -98,7 +100,7 @@ impl Cancel {
     }
 
     fn open<'s>(&self, snapshot: &'s Snapshot, key: &ApiKey) -> Result<&'s Action, CancelError> {
-        let may = |action: &&Action| match key.holder {
+        let may = |action: &&Arc<Action>| match key.holder {
             Holder::Agent(agent) => agent == action.agent.id,
             Holder::Org => true,
         };
@@ -121,7 +123,7 @@ impl Request for Cancel {
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = needs_of_end(self.0.action, snapshot);
         needs.keys.insert(self.key());
-        needs.known.extend(self.named().map(|named| named.need()));
+        needs.idempotency_keys.extend(self.named().map(|named| named.need()));
         needs
     }
 
@@ -139,9 +141,9 @@ impl Request for Cancel {
         match self.open(snapshot, key) {
             Ok(action) => {
                 let (mut entry, ended) =
-                    withdraw(action.clone(), ApprovalStatus::Cancelled, snapshot, mint);
-                entry.changes.extend(named.map(|named| named.row(mint)));
-                (entry, Ok(Cancelled::Now(Box::new(ended))))
+                    withdraw(action, ApprovalStatus::Cancelled, snapshot, mint);
+                entry.changes.idempotency_keys.extend(named.map(|named| named.row(mint)));
+                (entry, Ok(Cancelled::Now(ended)))
             }
             Err(error) => (Entry::nothing(), Err(error)),
         }
@@ -161,7 +163,7 @@ impl Request for Expire {
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
-        let expired = |action: &&Action| {
+        let expired = |action: &&Arc<Action>| {
             let approval = action.approval.as_ref();
             action.state == State::PendingApproval
                 && approval.is_some_and(|approval| approval.expires_at <= snapshot.now())
@@ -169,7 +171,7 @@ impl Request for Expire {
         match snapshot.action(self.action).filter(expired) {
             Some(action) => {
                 let status = ApprovalStatus::Expired;
-                (withdraw(action.clone(), status, snapshot, mint).0, ())
+                (withdraw(action, status, snapshot, mint).0, ())
             }
             None => (Entry::nothing(), ()),
         }
@@ -178,11 +180,12 @@ impl Request for Expire {
 
 /// Seals a waiting action without a run: what it reserved is given back.
 fn withdraw(
-    mut action: Action,
+    action: &Action,
     status: ApprovalStatus,
     snapshot: &Snapshot,
     mint: &Mint<'_>,
-) -> (Entry, Action) {
+) -> (Entry, Arc<Action>) {
+    let mut action = action.clone();
     let (ended, kind) = match status {
         ApprovalStatus::Cancelled => (Status::Cancelled, EventType::ActionCancelled),
         ApprovalStatus::Pending
@@ -196,9 +199,10 @@ fn withdraw(
     }
     (action.state, action.status) = (State::Sealed, ended);
     let mut entry = Entry::nothing();
-    entry.changes.extend(release(&action.charged, snapshot).into_iter().map(Change::Budget));
+    entry.changes.budgets = release(&action.charged, snapshot);
     entry.deeds.push(seal(&mut action, mint));
     entry.events.push(event_of(&action, kind, mint));
-    entry.changes.push(Change::ActionMoved(Box::new(action.clone())));
+    let action = Arc::new(action);
+    entry.changes.actions.push(Arc::clone(&action));
     (entry, action)
 }

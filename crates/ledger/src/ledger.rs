@@ -10,9 +10,14 @@ use futures_util::future::BoxFuture;
 use model::{Clock, Entropy, OrgId, Timestamp};
 
 use crate::{
-    Backlog, Figures, LedgerError, LedgerStore, Needs, Notices, Request, Snapshot, StoreDown,
+    families::Needs,
+    figures::{Backlog, Figures},
+    notice::Notices,
     policies::Policies,
     queue::{Waiting, queued},
+    request::Request,
+    snapshot::Snapshot,
+    store::{LedgerError, LedgerStore, StoreDown},
     turn::Driver,
 };
 

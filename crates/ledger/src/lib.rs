@@ -15,7 +15,8 @@
 //! randomness as `model::Entropy`, and tasks as [`Spawn`].
 
 mod counter;
-mod entry;
+mod data;
+mod families;
 mod figures;
 mod ledger;
 mod notice;
@@ -23,17 +24,18 @@ mod place;
 mod policies;
 mod queue;
 pub mod record;
+mod request;
 mod snapshot;
 mod store;
 mod turn;
 
 pub use counter::CounterScope;
-pub use entry::{Change, DeedEntry, Entry, Request};
+pub use data::{Base, DeedEntry, Entry, Head, LoadedPolicy, PlacedDeed, Turn, TurnId};
+pub use families::{Changes, Loaded, Needs};
 pub use figures::{Backlog, Figures};
 pub use ledger::{Ledger, Parts, Spawn};
 pub use notice::{Notice, Notices};
 pub use place::{LogNo, Place};
-pub use snapshot::{Base, Head, LoadedPolicy, Needs, Snapshot};
-pub use store::{
-    AppendError, EventStore, LedgerError, LedgerStore, Loaded, PlacedDeed, StoreDown, Turn, TurnId,
-};
+pub use request::Request;
+pub use snapshot::Snapshot;
+pub use store::{AppendError, EventStore, LedgerError, LedgerStore, StoreDown};

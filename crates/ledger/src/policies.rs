@@ -7,7 +7,11 @@ use std::{
 
 use model::{OrgId, PolicyVersionId};
 
-use crate::{LedgerStore, LoadedPolicy, StoreDown, record::ActivePolicy};
+use crate::{
+    data::LoadedPolicy,
+    record::ActivePolicy,
+    store::{LedgerStore, StoreDown},
+};
 
 const KEPT: usize = 1_000;
 

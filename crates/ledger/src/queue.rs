@@ -3,7 +3,9 @@
 use model::Mint;
 use tokio::sync::oneshot;
 
-use crate::{Entry, LedgerError, Needs, Request, Snapshot};
+use crate::{
+    data::Entry, families::Needs, request::Request, snapshot::Snapshot, store::LedgerError,
+};
 
 /// A request of any kind, and whoever waits for its answer.
 pub(crate) trait Waiting: Send {

@@ -2,14 +2,30 @@
 //!
 //! They are plain data: what may be changed how is decided by the requests of `gate` and `admin`.
 
+use model::Timestamp;
+
 mod account;
 mod action;
 
 pub use account::{
-    ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyActivation,
-    PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop, Suspension,
+    ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy,
+    PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop, Suspension,
 };
 pub use action::{
-    Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
-    Execution, Known, Lease, Pruned, Shadow, Witness,
+    Action, AgentRef, Approval, Begun, BudgetUse, Client, ConnectorRef, Cost, Decision,
+    DecisionInputs, Execution, IdempotencyKey, Lease, Pruned, Shadow, Witness,
 };
+
+/// A row that turns ask for by its key.
+pub trait Row: Clone {
+    /// What names the row within its org.
+    type Key: Ord + Clone;
+
+    /// The row's own key.
+    fn key(&self) -> Self::Key;
+
+    /// Whether a later turn may still ask for this row, or for what was found to be absent.
+    fn is_worth_keeping(_row: Option<&Self>, _now: Timestamp) -> bool {
+        true
+    }
+}

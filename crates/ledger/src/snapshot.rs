@@ -1,86 +1,16 @@
 //! What a turn knows of its org when it decides.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, PolicyId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, Timestamp};
 
 use crate::{
-    Change, Entry, LogNo,
-    record::{Action, ActivePolicy, Agent, ApiKey, Connector, Known, Org, Policy, PolicyMode},
+    data::{Base, Entry, Head, LoadedPolicy},
+    families::{Loaded, Needs, Shelves},
+    record::{Action, Agent, ApiKey, Connector, IdempotencyKey, Org, PolicyMode},
 };
 
-/// Where an org's truth stands.
-#[derive(Debug, Clone)]
-pub struct Head {
-    /// Counts the turns; the compare-and-set is on this.
-    pub version: u64,
-    /// Which of the org's logs is open.
-    pub log_no: LogNo,
-    /// The chain and tree of its deeds.
-    pub chain: deed::ChainHead,
-    /// The place of the last event.
-    pub event_seq: u64,
-}
-
-/// What every turn needs to know.
-#[derive(Debug, Clone)]
-pub struct Base {
-    /// The head.
-    pub head: Head,
-    /// The org.
-    pub org: Org,
-    /// The active policies, at most one for each mode.
-    pub active: Vec<ActivePolicy>,
-    /// The org's policies that are not archived.
-    pub policies: BTreeMap<PolicyId, Policy>,
-    /// The org's connectors that are not archived.
-    pub connectors: BTreeMap<ConnectorId, Connector>,
-}
-
-/// An active policy as a turn uses it.
-#[derive(Debug, Clone)]
-pub struct LoadedPolicy {
-    /// Which one it is.
-    pub active: ActivePolicy,
-    /// The policy itself; absent when its document cannot be read, which refuses every call.
-    pub policy: Option<Arc<policy::Policy>>,
-}
-
-/// What requests need to have loaded.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// Agents by id.
-    pub agents: BTreeSet<AgentId>,
-    /// API keys by id.
-    pub keys: BTreeSet<KeyId>,
-    /// Actions by id.
-    pub actions: BTreeSet<ActionId>,
-    /// Idempotency keys of agents.
-    pub known: BTreeSet<(AgentId, String)>,
-    /// Budget counters by key and window start.
-    pub budgets: BTreeSet<(String, Timestamp)>,
-}
-
-impl Needs {
-    /// Adds the needs of another request.
-    pub fn extend(&mut self, other: Self) {
-        self.agents.extend(other.agents);
-        self.keys.extend(other.keys);
-        self.actions.extend(other.actions);
-        self.known.extend(other.known);
-        self.budgets.extend(other.budgets);
-    }
-
-    /// Returns whether nothing is needed.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// What a turn knows. What was looked for and is not there is known too, as `None`.
+/// What a turn knows. What was asked for and is not there is known too.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     id: OrgId,
@@ -88,11 +18,7 @@ pub struct Snapshot {
     // Invariant: absent only for an org that does not exist.
     base: Option<Base>,
     policies: Vec<LoadedPolicy>,
-    agents: BTreeMap<AgentId, Option<Agent>>,
-    keys: BTreeMap<KeyId, Option<ApiKey>>,
-    actions: BTreeMap<ActionId, Option<Action>>,
-    known: BTreeMap<(AgentId, String), Option<Known>>,
-    budgets: BTreeMap<(String, Timestamp), policy::Decimal>,
+    asked: Shelves,
 }
 
 /// More loaded rows than this and the memory of the last turn is not kept.
@@ -106,17 +32,7 @@ impl Snapshot {
         base: Option<Base>,
         policies: Vec<LoadedPolicy>,
     ) -> Self {
-        Self {
-            id,
-            now,
-            base,
-            policies,
-            agents: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            actions: BTreeMap::new(),
-            known: BTreeMap::new(),
-            budgets: BTreeMap::new(),
-        }
+        Self { id, now, base, policies, asked: Shelves::default() }
     }
 
     /// Returns the org's id.
@@ -156,106 +72,57 @@ impl Snapshot {
 
     /// Returns an agent that was needed.
     pub fn agent(&self, id: AgentId) -> Option<&Agent> {
-        self.agents.get(&id)?.as_ref()
+        self.asked.agents.get(&id)
     }
 
     /// Returns an API key that was needed.
     pub fn key(&self, id: KeyId) -> Option<&ApiKey> {
-        self.keys.get(&id)?.as_ref()
+        self.asked.keys.get(&id)
     }
 
     /// Returns an action that was needed.
-    pub fn action(&self, id: ActionId) -> Option<&Action> {
-        self.actions.get(&id)?.as_ref()
+    pub fn action(&self, id: ActionId) -> Option<&Arc<Action>> {
+        self.asked.actions.get(&id)
     }
 
-    /// Returns the action that an idempotency key names at this moment.
-    pub fn known(&self, agent: AgentId, key: &str) -> Option<&Known> {
-        let known = self.known.get(&(agent, key.to_owned()))?.as_ref()?;
-        (self.now < known.expires_at).then_some(known)
+    /// Returns the row of an idempotency key that was needed and names an action at this moment.
+    pub fn idempotency_key(&self, agent: AgentId, key: &str) -> Option<&IdempotencyKey> {
+        let row = self.asked.idempotency_keys.get(&(agent, key.to_owned()))?;
+        (self.now < row.expires_at).then_some(row)
     }
 
     /// Returns how much of a budget is used in the window that begins at this moment.
     pub fn used(&self, key: &str, window_start: Timestamp) -> policy::Decimal {
-        let used = self.budgets.get(&(key.to_owned(), window_start)).copied();
-        used.unwrap_or(policy::Decimal::ZERO)
+        let counter = self.asked.budgets.get(&(key.to_owned(), window_start));
+        counter.map_or(policy::Decimal::ZERO, |counter| counter.used)
     }
 
     /// Returns the part of the needs that is not loaded.
     pub(crate) fn missing(&self, needs: Needs) -> Needs {
-        let Needs { mut agents, mut keys, mut actions, mut known, mut budgets } = needs;
-        agents.retain(|id| !self.agents.contains_key(id));
-        keys.retain(|id| !self.keys.contains_key(id));
-        actions.retain(|id| !self.actions.contains_key(id));
-        known.retain(|key| !self.known.contains_key(key));
-        budgets.retain(|key| !self.budgets.contains_key(key));
-        Needs { agents, keys, actions, known, budgets }
+        self.asked.missing(needs)
     }
 
     /// Adds what a store found of these needs; what it did not find is known to be absent.
-    pub(crate) fn learn(&mut self, needs: Needs, found: crate::Loaded) {
-        self.agents.extend(needs.agents.into_iter().map(|id| (id, None)));
-        self.keys.extend(needs.keys.into_iter().map(|id| (id, None)));
-        self.actions.extend(needs.actions.into_iter().map(|id| (id, None)));
-        self.known.extend(needs.known.into_iter().map(|key| (key, None)));
-        self.budgets.extend(needs.budgets.into_iter().map(|key| (key, policy::Decimal::ZERO)));
-        self.agents.extend(found.agents.into_iter().map(|row| (row.id, Some(row))));
-        self.keys.extend(found.keys.into_iter().map(|row| (row.id, Some(row))));
-        self.actions.extend(found.actions.into_iter().map(|row| (row.id, Some(row))));
-        for known in found.known {
-            self.known.insert((known.agent, known.key.clone()), Some(known));
-        }
-        for budget in found.budgets {
-            self.budgets.insert((budget.key, budget.window_start), budget.used);
-        }
+    pub(crate) fn learn(&mut self, needs: Needs, found: Loaded) {
+        self.asked.learn(needs, found);
     }
 
-    /// Makes the next entry of the turn see this one.
+    /// Makes the next entry of the turn see this one. What becomes active it does not see: a turn
+    /// ends where that changes.
     pub(crate) fn apply(&mut self, entry: &Entry) {
-        entry.changes.iter().for_each(|change| self.change(change));
-    }
-
-    fn change(&mut self, change: &Change) {
-        match change {
-            Change::Agent(agent) => {
-                self.agents.insert(agent.id, Some(agent.clone()));
+        let changes = &entry.changes;
+        self.asked.apply(changes);
+        let Some(base) = &mut self.base else { return };
+        if let Some(org) = changes.orgs.last() {
+            base.org = org.clone();
+        }
+        let connectors = changes.connectors.iter().cloned();
+        base.connectors.extend(connectors.map(|connector| (connector.id, connector)));
+        for policy in &changes.policies {
+            match policy.archived_at {
+                Some(_) => drop(base.policies.remove(&policy.id)),
+                None => drop(base.policies.insert(policy.id, policy.clone())),
             }
-            Change::ApiKey(key) => {
-                self.keys.insert(key.id, Some(key.clone()));
-            }
-            Change::ActionBegun(action, _) | Change::ActionMoved(action) => {
-                self.actions.insert(action.id, Some(Action::clone(action)));
-            }
-            Change::Known(known) => {
-                self.known.insert((known.agent, known.key.clone()), Some(known.clone()));
-            }
-            Change::Budget(budget) => {
-                self.budgets.insert((budget.key.clone(), budget.window_start), budget.used);
-            }
-            Change::Org(org) => {
-                if let Some(base) = &mut self.base {
-                    base.org = org.clone();
-                }
-            }
-            Change::Connector(connector) => {
-                if let Some(base) = &mut self.base {
-                    base.connectors.insert(connector.id, connector.clone());
-                }
-            }
-            Change::Policy(policy) => {
-                if let Some(base) = &mut self.base {
-                    base.policies.retain(|id, _| *id != policy.id);
-                    if policy.archived_at.is_none() {
-                        base.policies.insert(policy.id, policy.clone());
-                    }
-                }
-            }
-            Change::PolicyVersion(_)
-            | Change::PolicyTests(_)
-            | Change::PayloadsPruned(_)
-            | Change::PolicyActivation(_)
-            | Change::Activation(_)
-            | Change::ShadowEnded => {}
         }
     }
 
@@ -273,17 +140,6 @@ impl Snapshot {
 
     /// Lets go of what no later turn will ask for, and of everything when it is too much.
     pub(crate) fn forget_settled(&mut self) {
-        self.actions
-            .retain(|_, action| action.as_ref().is_some_and(|action| action.deed.is_none()));
-        let now = self.now;
-        self.known.retain(|_, known| known.as_ref().is_some_and(|known| now < known.expires_at));
-        let rows = self.actions.len() + self.known.len() + self.budgets.len();
-        if rows + self.agents.len() + self.keys.len() > MEMORY_ROWS {
-            self.actions.clear();
-            self.known.clear();
-            self.budgets.clear();
-            self.agents.clear();
-            self.keys.clear();
-        }
+        self.asked.forget_settled(self.now, MEMORY_ROWS);
     }
 }

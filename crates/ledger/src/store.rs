@@ -3,69 +3,12 @@
 
 use async_trait::async_trait;
 use event::Event;
-use model::{ActionId, AgentId, OrgId, PolicyVersionId, Timestamp};
-use uuid::Uuid;
+use model::{OrgId, PolicyVersionId, Timestamp};
 
 use crate::{
-    Base, Change, Head, Needs,
-    record::{Action, Agent, ApiKey, BudgetUse, Known},
+    data::{Base, Turn},
+    families::{Loaded, Needs},
 };
-
-/// The name of one attempt to append; it tells a turn that committed from one that did not when
-/// the answer was lost.
-pub type TurnId = Uuid;
-
-/// Everything that one turn writes, as one transaction.
-#[derive(Debug, Clone)]
-pub struct Turn {
-    /// The turn's name.
-    pub id: TurnId,
-    /// The org.
-    pub org: OrgId,
-    /// The version that the head must still have; absent for an org that must not exist yet.
-    pub expected: Option<u64>,
-    /// The head after the turn.
-    pub head: Head,
-    /// The head before the turn, where the turn closes the log that it is of. All of the turn's
-    /// deeds are then in the new log.
-    pub closes: Option<Head>,
-    /// The moment of the turn.
-    pub at: Timestamp,
-    /// Rows in their new form, in order; a later one of the same row wins.
-    pub changes: Vec<Change>,
-    /// Sealed deeds, in order of the chain.
-    pub deeds: Vec<PlacedDeed>,
-    /// Events, in order.
-    pub events: Vec<Event>,
-}
-
-/// A sealed deed and what stores keep beside it.
-#[derive(Debug, Clone)]
-pub struct PlacedDeed {
-    /// The deed.
-    pub sealed: deed::Sealed,
-    /// What opens its commitments.
-    pub disclosures: Vec<deed::Disclosure>,
-    /// The agent that may read it.
-    pub agent: Option<AgentId>,
-    /// The action that it is about.
-    pub action: Option<ActionId>,
-}
-
-/// Rows that a store found.
-#[derive(Debug, Clone, Default)]
-pub struct Loaded {
-    /// Agents.
-    pub agents: Vec<Agent>,
-    /// API keys.
-    pub keys: Vec<ApiKey>,
-    /// Actions.
-    pub actions: Vec<Action>,
-    /// Idempotency keys, expired ones included.
-    pub known: Vec<Known>,
-    /// Budget counters.
-    pub budgets: Vec<BudgetUse>,
-}
 
 /// The store could not be asked. The source has the cause for the log; callers are told to try
 /// again.

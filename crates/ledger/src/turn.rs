@@ -5,8 +5,14 @@ use model::{EventId, EventType, LogId, Mint, OrgId, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    AppendError, Change, DeedEntry, Entry, Head, LedgerError, LogNo, Needs, Notice, PlacedDeed,
-    Snapshot, StoreDown, Turn, ledger::Shared, queue::Waiting,
+    data::{DeedEntry, Entry, Head, PlacedDeed, Turn},
+    families::{Changes, Needs},
+    ledger::Shared,
+    notice::Notice,
+    place::LogNo,
+    queue::Waiting,
+    snapshot::Snapshot,
+    store::{AppendError, LedgerError, StoreDown},
 };
 
 /// How often a turn that lost the head is decided again before its requests are told to retry.
@@ -170,7 +176,7 @@ impl Driver {
                 break;
             }
             let last =
-                after.base().is_none() || entry.opens.is_some() || changes_policy(&entry.changes);
+                after.base().is_none() || entry.opens.is_some() || !entry.changes.active.is_empty();
             after.apply(&entry);
             entries.push(entry);
             // What follows must decide by the org, the log or the policy that this entry brings,
@@ -255,7 +261,7 @@ impl Driver {
     fn won(&mut self, shared: &Shared, turn: Turn, mut after: Snapshot) {
         shared.figures.won(turn.deeds.len());
         // A new org and a new policy are read back whole; everything else memory has.
-        if turn.expected.is_some() && !changes_policy(&turn.changes) {
+        if turn.expected.is_some() && turn.changes.active.is_empty() {
             after.forget_settled();
             self.memory = Some(after);
         }
@@ -263,14 +269,10 @@ impl Driver {
     }
 }
 
-fn changes_policy(changes: &[Change]) -> bool {
-    changes.iter().any(|change| matches!(change, Change::Activation(_) | Change::ShadowEnded))
-}
-
 /// What a turn's entries want, everything in its place.
 struct Placed {
     head: Head,
-    changes: Vec<Change>,
+    changes: Changes,
     deeds: Vec<PlacedDeed>,
     events: Vec<Event>,
 }
@@ -286,7 +288,7 @@ fn place(
     let drafts = entries.iter().flat_map(|entry| &entry.deeds).map(|deed| deed.draft.clone());
     let signed = seal.seal_all(&mut head.chain, drafts.collect(), org, mint.now())?;
     let mut signed = signed.into_iter();
-    let (mut changes, mut deeds, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut changes, mut deeds, mut events) = (Changes::default(), Vec::new(), Vec::new());
     for entry in entries {
         changes.extend(entry.changes);
         let mut drafts = entry.events;

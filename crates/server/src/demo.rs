@@ -111,13 +111,13 @@ impl Stage {
     }
 
     /// Sends a call as the agent and returns its action once it is sealed.
-    pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Action, Failure> {
+    pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Arc<Action>, Failure> {
         let call = Call::new(tool, Agent::new(self.agent), Timestamp::EPOCH).with_args(args);
         let call = Submission::new(self.org, self.key, call);
         match self.core.gate.submit(call).await.map_err(Failure::internal)? {
-            Submitted::Replayed(action) | Submitted::Decided(action) => Ok(*action),
+            Submitted::Replayed(action) | Submitted::Decided(action) => Ok(action),
             Submitted::Running(running) => {
-                Ok(*running.done.await.map_err(Failure::internal)?.action)
+                Ok(running.done.await.map_err(Failure::internal)?.action)
             }
         }
     }
@@ -215,7 +215,7 @@ struct Told {
 
 impl Told {
     fn of(title: &str, log: &[u8], trust: &Trust, expected: Verdict) -> Self {
-        let report = deed::verify::verify(log, trust);
+        let report = deed::verify::examine(log, trust);
         let as_expected = report.verdict == expected;
         Self { text: format!("{title}\n   {}", verify_verdict(&report)), as_expected }
     }

@@ -34,6 +34,12 @@ impl AccountStore for MemoryStore {
         Ok(kept.orgs.get(&org).and_then(|rows| rows.agents.get(&id)).cloned())
     }
 
+    async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown> {
+        let kept = self.reach("read an agent by its name")?;
+        let mut agents = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.agents.values());
+        Ok(agents.find(|agent| agent.name == name && agent.archived_at.is_none()).cloned())
+    }
+
     async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown> {
         let kept = self.reach("read an org's agents")?;
         let rows = kept.orgs.get(&org);
@@ -96,12 +102,12 @@ impl RetentionStore for MemoryStore {
         let mut kept = self.reach("remove rows that mean nothing any more")?;
         let now = self.clock.now();
         let Some(rows) = kept.orgs.get_mut(&org) else { return Ok(0) };
-        let expired = rows.known.iter().filter(|(_, known)| known.expires_at <= now);
+        let expired = rows.idempotency_keys.iter().filter(|(_, row)| row.expires_at <= now);
         let expired: Vec<_> = expired.map(|(key, _)| key.clone()).take(limit).collect();
         let ended = rows.budgets.iter().filter(|(_, budget)| budget.window_end <= now);
         let ended: Vec<_> = ended.map(|(key, _)| key.clone()).take(limit).collect();
         for key in &expired {
-            rows.known.remove(key);
+            rows.idempotency_keys.remove(key);
         }
         for key in &ended {
             rows.budgets.remove(key);

@@ -8,7 +8,7 @@ use gate::{
 };
 use ledger::{
     StoreDown,
-    record::{Action, BudgetUse, Known},
+    record::{Action, BudgetUse, IdempotencyKey},
 };
 use model::{ActionId, AgentId, Digest, Mode, OrgId, State};
 use policy::Decimal;
@@ -26,7 +26,7 @@ impl ActionStore for MemoryStore {
     async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown> {
         let kept = self.reach("read an action")?;
         let found = kept.orgs.get(&org).and_then(|rows| rows.actions.get(&id));
-        Ok(found.map(|kept| kept.action.clone()))
+        Ok(found.map(|kept| Action::clone(&kept.action)))
     }
 
     async fn detail(&self, org: OrgId, id: ActionId) -> Result<Option<ActionDetail>, StoreDown> {
@@ -48,23 +48,23 @@ impl ActionStore for MemoryStore {
         let shown = |action: &&Action| {
             after.is_none_or(|after| place(action) < after) && passes(filter, action)
         };
-        let all = rows.actions.values().map(|kept| &kept.action);
+        let all = rows.actions.values().map(|kept| &*kept.action);
         let mut actions: Vec<_> = all.filter(shown).collect();
         actions.sort_by_key(|action| std::cmp::Reverse(place(action)));
         let has_more = actions.len() > limit;
         Ok(Page { actions: actions.into_iter().take(limit).cloned().collect(), has_more })
     }
 
-    async fn known(
+    async fn idempotency_key(
         &self,
         org: OrgId,
         agent: AgentId,
         key: &str,
-    ) -> Result<Option<Known>, StoreDown> {
+    ) -> Result<Option<IdempotencyKey>, StoreDown> {
         let kept = self.reach("read an idempotency key")?;
         let rows = kept.orgs.get(&org);
-        let known = rows.and_then(|rows| rows.known.get(&(agent, key.to_owned())));
-        Ok(known.filter(|known| self.clock.now() < known.expires_at).cloned())
+        let named = rows.and_then(|rows| rows.idempotency_keys.get(&(agent, key.to_owned())));
+        Ok(named.filter(|row| self.clock.now() < row.expires_at).cloned())
     }
 
     async fn last_tool_digest(
@@ -108,7 +108,7 @@ impl ActionStore for MemoryStore {
         let counters = rows.budgets.values().filter(runs);
         let mut sums: BTreeMap<_, _> = counters.map(|row| (place(row), nothing(row))).collect();
         let actions = rows.actions.values().map(|kept| &kept.action);
-        for part in actions.flat_map(Action::taken).filter(runs) {
+        for part in actions.flat_map(|action| action.taken()).filter(runs) {
             let sum = sums.entry(place(part)).or_insert_with(|| nothing(part));
             sum.used = sum.used.checked_add(part.used).unwrap_or(sum.used);
         }
@@ -157,7 +157,7 @@ fn detail(rows: &Rows, id: ActionId) -> Option<ActionDetail> {
     let kept = rows.actions.get(&id)?;
     let about = rows.events.iter().filter(|event| event.action == Some(id));
     Some(ActionDetail {
-        action: kept.action.clone(),
+        action: Action::clone(&kept.action),
         disclosures: kept.disclosures.clone(),
         events: about.take(DETAIL_EVENTS).cloned().collect(),
         deeds: rows.deeds.iter().filter(|deed| deed.action == Some(id)).cloned().collect(),

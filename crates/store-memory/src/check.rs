@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{
-    AppendError, Change, Turn,
-    record::{Agent, Holder, Known, Policy},
+    AppendError, Changes, Turn,
+    record::{Agent, ApiKey, Begun, Holder, Policy, Row},
 };
 use model::{ActionId, AgentId, PolicyId, PolicyVersionId};
 
@@ -55,21 +55,23 @@ fn next_seq(rows: &Rows, turn: &Turn) -> u64 {
 
 /// Returns whether the turn gives an idempotency key that still names another action.
 fn takes_a_live_key(rows: &Rows, turn: &Turn) -> bool {
-    let is_taken = |known: &Known| {
-        let held = rows.known.get(&(known.agent, known.key.clone()));
-        held.is_some_and(|held| turn.at < held.expires_at && held.action != known.action)
-    };
-    turn.changes.iter().any(|change| matches!(change, Change::Known(known) if is_taken(known)))
+    turn.changes.idempotency_keys.iter().any(|given| {
+        let held = rows.idempotency_keys.get(&given.key());
+        held.is_some_and(|held| turn.at < held.expires_at && held.action != given.action)
+    })
 }
 
 /// Returns the constraint that a row of the turn breaks.
 fn refusal(rows: &Rows, turn: &Turn) -> Option<String> {
-    let has_org = |change: &Change| matches!(change, Change::Org(_));
-    if rows.org.is_none() && !turn.changes.iter().any(has_org) {
+    let changes = &turn.changes;
+    if rows.org.is_none() && changes.orgs.is_empty() {
         return Some("the org is not there".to_owned());
     }
     let mut made = Made::of(rows);
-    turn.changes.iter().find_map(|change| made.refuse(change)).or_else(|| taken(rows, turn))
+    made.refuse_accounts(changes)
+        .or_else(|| made.refuse_policies(changes))
+        .or_else(|| made.refuse_actions(changes))
+        .or_else(|| taken(rows, changes))
 }
 
 /// What is there: the rows, and what the turn has made so far.
@@ -92,50 +94,50 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// Returns why the change cannot follow on what is there.
-    fn refuse(&mut self, change: &Change) -> Option<String> {
-        match change {
-            Change::Agent(agent) => {
-                self.agents.insert(agent.id);
-                None
+    /// Returns why an agent or a key cannot follow on what is there.
+    fn refuse_accounts(&mut self, changes: &Changes) -> Option<String> {
+        self.agents.extend(changes.agents.iter().map(|agent| agent.id));
+        let nobodys = |key: &&ApiKey| match key.holder {
+            Holder::Agent(id) => !self.has_agent(id),
+            Holder::Org => false,
+        };
+        let key = changes.keys.iter().find(nobodys)?;
+        Some(format!("`{}` is a key of nobody", key.id))
+    }
+
+    /// Returns why a policy, a version of one or what is active cannot follow on what is there.
+    fn refuse_policies(&mut self, changes: &Changes) -> Option<String> {
+        self.policies.extend(changes.policies.iter().map(|policy| policy.id));
+        for version in &changes.versions {
+            let is_new = !self.has_version(version.id) && self.has_policy(version.policy);
+            if !is_new {
+                return Some(format!("`{}` is made twice or of nothing", version.id));
             }
-            Change::Policy(policy) => {
-                self.policies.insert(policy.id);
-                None
-            }
-            Change::ApiKey(key) => match key.holder {
-                Holder::Agent(id) => {
-                    (!self.has_agent(id)).then(|| format!("`{}` is a key of nobody", key.id))
-                }
-                Holder::Org => None,
-            },
-            Change::PolicyVersion(version) => {
-                let is_new = !self.has_version(version.id) && self.has_policy(version.policy);
-                self.versions.insert(version.id);
-                (!is_new).then(|| format!("`{}` is made twice or of nothing", version.id))
-            }
-            Change::Activation(active) => (!self.has_version(active.version))
-                .then(|| format!("`{}` becomes active and is not there", active.version)),
-            Change::PolicyTests(tests) => (!self.has_policy(tests.policy))
-                .then(|| format!("`{}` has tests and is not there", tests.policy)),
-            Change::PolicyActivation(activation) => {
-                let there = activation.active.is_none_or(|(_, version)| self.has_version(version));
-                (!there).then(|| format!("`{}` activated what is not there", activation.deed))
-            }
-            Change::ActionBegun(action, _) => {
-                let is_new = !self.has_action(action.id);
-                self.actions.insert(action.id);
-                (!is_new).then(|| format!("`{}` begins twice", action.id))
-            }
-            Change::ActionMoved(action) => (!self.has_action(action.id))
-                .then(|| format!("`{}` moves and is not there", action.id)),
-            Change::Org(_)
-            | Change::ShadowEnded
-            | Change::Connector(_)
-            | Change::Known(_)
-            | Change::Budget(_)
-            | Change::PayloadsPruned(_) => None,
+            self.versions.insert(version.id);
         }
+        let absent = |version: &PolicyVersionId| !self.has_version(*version);
+        let active = changes.active.iter().filter_map(|change| change.active);
+        if let Some(id) = active.map(|active| active.version).find(absent) {
+            return Some(format!("`{id}` becomes active and is not there"));
+        }
+        let activated = changes.activations.iter().filter_map(|activation| activation.active);
+        if let Some(id) = activated.map(|(_, version)| version).find(absent) {
+            return Some(format!("`{id}` was activated and is not there"));
+        }
+        let tests = changes.policy_tests.iter().find(|tests| !self.has_policy(tests.policy))?;
+        Some(format!("`{}` has tests and is not there", tests.policy))
+    }
+
+    /// Returns why an action cannot begin or move.
+    fn refuse_actions(&mut self, changes: &Changes) -> Option<String> {
+        for Begun { action, .. } in &changes.begun {
+            if self.has_action(action.id) {
+                return Some(format!("`{}` begins twice", action.id));
+            }
+            self.actions.insert(action.id);
+        }
+        let moved = changes.actions.iter().find(|action| !self.has_action(action.id))?;
+        Some(format!("`{}` moves and is not there", moved.id))
     }
 
     fn has_agent(&self, id: AgentId) -> bool {
@@ -156,7 +158,7 @@ impl<'a> Made<'a> {
 }
 
 /// Returns the name or number that two rows would share.
-fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
+fn taken(rows: &Rows, changes: &Changes) -> Option<String> {
     let mut agents: BTreeMap<_, _> =
         rows.agents.values().map(|row| (row.id, live_name(row))).collect();
     let mut policies: BTreeMap<_, _> =
@@ -165,25 +167,10 @@ fn taken(rows: &Rows, turn: &Turn) -> Option<String> {
         rows.connectors.values().map(|row| (row.id, row.name.as_str())).collect();
     let mut numbers: BTreeMap<_, _> =
         rows.versions.values().map(|row| (row.id, (row.policy, row.number))).collect();
-    for change in &turn.changes {
-        match change {
-            Change::Agent(row) => drop(agents.insert(row.id, live_name(row))),
-            Change::Policy(row) => drop(policies.insert(row.id, live_policy(row))),
-            Change::Connector(row) => drop(connectors.insert(row.id, row.name.as_str())),
-            Change::PolicyVersion(row) => drop(numbers.insert(row.id, (row.policy, row.number))),
-            Change::Org(_)
-            | Change::ApiKey(_)
-            | Change::PolicyTests(_)
-            | Change::PolicyActivation(_)
-            | Change::Activation(_)
-            | Change::ShadowEnded
-            | Change::ActionBegun(..)
-            | Change::ActionMoved(_)
-            | Change::Known(_)
-            | Change::Budget(_)
-            | Change::PayloadsPruned(_) => {}
-        }
-    }
+    agents.extend(changes.agents.iter().map(|row| (row.id, live_name(row))));
+    policies.extend(changes.policies.iter().map(|row| (row.id, live_policy(row))));
+    connectors.extend(changes.connectors.iter().map(|row| (row.id, row.name.as_str())));
+    numbers.extend(changes.versions.iter().map(|row| (row.id, (row.policy, row.number))));
     let clash = twice(agents.into_values().flatten())
         || twice(policies.into_values().flatten())
         || twice(connectors.into_values())

@@ -1,5 +1,10 @@
 //! The ledger's store: turns are appended under the lock, if the head has not moved.
 
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
 use async_trait::async_trait;
 use event::Event;
 use ledger::{AppendError, Base, EventStore, LedgerStore, Loaded, Needs, StoreDown, Turn};
@@ -106,15 +111,20 @@ fn base(rows: &Rows) -> Option<Base> {
 
 fn load(rows: &Rows, needs: &Needs) -> Loaded {
     Loaded {
-        agents: needs.agents.iter().filter_map(|id| rows.agents.get(id)).cloned().collect(),
-        keys: needs.keys.iter().filter_map(|id| rows.keys.get(id)).cloned().collect(),
+        agents: held(&rows.agents, &needs.agents),
+        keys: held(&rows.keys, &needs.keys),
         actions: needs
             .actions
             .iter()
             .filter_map(|id| rows.actions.get(id))
-            .map(|kept| kept.action.clone())
+            .map(|kept| Arc::clone(&kept.action))
             .collect(),
-        known: needs.known.iter().filter_map(|key| rows.known.get(key)).cloned().collect(),
-        budgets: needs.budgets.iter().filter_map(|key| rows.budgets.get(key)).cloned().collect(),
+        idempotency_keys: held(&rows.idempotency_keys, &needs.idempotency_keys),
+        budgets: held(&rows.budgets, &needs.budgets),
     }
+}
+
+/// Returns the rows that are there of those that are wanted.
+fn held<K: Ord, V: Clone>(rows: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> Vec<V> {
+    wanted.iter().filter_map(|key| rows.get(key)).cloned().collect()
 }

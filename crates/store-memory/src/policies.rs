@@ -4,7 +4,7 @@ use admin::{DECISION_EVENTS, DecisionEvent, PolicyStore, VersionSummary};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
+    record::{Action, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
 };
 use model::{OrgId, PolicyId, PolicyVersionId, Timestamp};
 
@@ -112,7 +112,7 @@ impl PolicyStore for MemoryStore {
             Some(DecisionEvent {
                 seq: event.seq,
                 kind: event.kind,
-                action: kept.action.clone(),
+                action: Action::clone(&kept.action),
                 args: request.and_then(|it| serde_json::from_str(it.value()).ok()),
             })
         });

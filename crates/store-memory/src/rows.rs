@@ -2,16 +2,17 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
 use event::Event;
 use gate::StoredDeed;
 use ledger::{
-    Change, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
+    Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
-        Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, Known, Org, Policy,
-        PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
+        Action, ActivePolicy, Agent, ApiKey, Begun, BudgetUse, Connector, IdempotencyKey, Org,
+        Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Row,
     },
 };
 use model::{
@@ -39,7 +40,7 @@ pub(crate) struct Rows {
     pub(crate) activations: Vec<PolicyActivation>,
     pub(crate) connectors: BTreeMap<ConnectorId, Connector>,
     pub(crate) actions: BTreeMap<ActionId, KeptAction>,
-    pub(crate) known: BTreeMap<(AgentId, String), Known>,
+    pub(crate) idempotency_keys: BTreeMap<(AgentId, String), IdempotencyKey>,
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
     pub(crate) deeds: Vec<StoredDeed>,
     /// The stored nodes of the trees over the deeds, by log, level and place.
@@ -53,7 +54,7 @@ pub(crate) struct Rows {
 
 /// An action and what the store keeps beside it.
 pub(crate) struct KeptAction {
-    pub(crate) action: Action,
+    pub(crate) action: Arc<Action>,
     pub(crate) lease_until: Option<Timestamp>,
     pub(crate) disclosures: Vec<deed::Disclosure>,
 }
@@ -67,7 +68,7 @@ impl Rows {
     /// Makes the turn part of the record. It was checked before, so nothing can go wrong.
     pub(crate) fn append(&mut self, turn: &Turn, lease: Duration) {
         let lease_until = turn.at + lease;
-        turn.changes.iter().for_each(|change| self.change(change, lease_until));
+        self.change(&turn.changes, lease_until);
         let log_no = turn.head.log_no;
         turn.deeds.iter().for_each(|deed| self.deed(log_no, deed));
         self.closed.extend(turn.closes.iter().map(|head| (head.clone(), turn.at)));
@@ -76,63 +77,62 @@ impl Rows {
         self.head = Some(turn.head.clone());
     }
 
-    fn change(&mut self, change: &Change, lease_until: Timestamp) {
-        match change {
-            Change::Org(org) => self.org = Some(org.clone()),
-            Change::Agent(agent) => {
-                self.agents.insert(agent.id, agent.clone());
+    fn change(&mut self, changes: &Changes, lease_until: Timestamp) {
+        // Every family is named here, so that a new one does not compile until it is kept.
+        let Changes {
+            orgs,
+            agents,
+            keys,
+            policies,
+            versions,
+            active,
+            activations,
+            policy_tests,
+            connectors,
+            begun,
+            actions,
+            idempotency_keys,
+            budgets,
+            pruned,
+        } = changes;
+        if let Some(org) = orgs.last() {
+            self.org = Some(org.clone());
+        }
+        self.agents.extend(agents.iter().map(|row| (row.id, row.clone())));
+        self.keys.extend(keys.iter().map(|row| (row.id, row.clone())));
+        self.policies.extend(policies.iter().map(|row| (row.id, row.clone())));
+        self.versions.extend(versions.iter().map(|row| (row.id, row.clone())));
+        for change in active {
+            match change.active {
+                Some(active) => drop(self.active.insert(change.mode, active)),
+                None => drop(self.active.remove(&change.mode)),
             }
-            Change::ApiKey(key) => {
-                self.keys.insert(key.id, key.clone());
-            }
-            Change::Policy(policy) => {
-                self.policies.insert(policy.id, policy.clone());
-            }
-            Change::PolicyVersion(version) => {
-                self.versions.insert(version.id, version.clone());
-            }
-            Change::Activation(active) => {
-                self.active.insert(active.mode, *active);
-            }
-            Change::ShadowEnded => {
-                self.active.remove(&PolicyMode::Shadow);
-            }
-            Change::PolicyTests(tests) => {
-                self.policy_tests.insert(tests.policy, tests.clone());
-            }
-            Change::PolicyActivation(activation) => self.activations.push(activation.clone()),
-            Change::Connector(connector) => {
-                self.connectors.insert(connector.id, connector.clone());
-            }
-            Change::ActionBegun(action, disclosures) => {
-                self.action(action, lease_until).disclosures.clone_from(disclosures);
-            }
-            Change::ActionMoved(action) => {
-                self.action(action, lease_until);
-            }
-            Change::Known(known) => {
-                self.known.insert((known.agent, known.key.clone()), known.clone());
-            }
-            Change::PayloadsPruned(pruned) => {
-                for action in &pruned.actions {
-                    self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
-                }
-            }
-            Change::Budget(budget) => {
-                self.budgets.insert((budget.key.clone(), budget.window_start), budget.clone());
-            }
+        }
+        self.activations.extend(activations.iter().cloned());
+        self.policy_tests.extend(policy_tests.iter().map(|row| (row.policy, row.clone())));
+        self.connectors.extend(connectors.iter().map(|row| (row.id, row.clone())));
+        for Begun { action, disclosures } in begun {
+            self.action(action, lease_until).disclosures.clone_from(disclosures);
+        }
+        for action in actions {
+            self.action(action, lease_until);
+        }
+        self.idempotency_keys.extend(idempotency_keys.iter().map(|row| (row.key(), row.clone())));
+        self.budgets.extend(budgets.iter().map(|row| (row.key(), row.clone())));
+        for action in pruned.iter().flat_map(|pruned| &pruned.actions) {
+            self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
         }
     }
 
     /// Sets the action's row, and the end of its lease when it has one.
-    fn action(&mut self, action: &Action, lease_until: Timestamp) -> &mut KeptAction {
+    fn action(&mut self, action: &Arc<Action>, lease_until: Timestamp) -> &mut KeptAction {
         let kept = self.actions.entry(action.id).or_insert_with(|| KeptAction {
-            action: action.clone(),
+            action: Arc::clone(action),
             lease_until: None,
             disclosures: Vec::new(),
         });
         kept.lease_until = action.lease.is_some().then_some(lease_until);
-        kept.action.clone_from(action);
+        kept.action = Arc::clone(action);
         kept
     }
 

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use gate::ActionStore;
-use ledger::{AppendError, Change, EventStore, LedgerStore};
+use ledger::{AppendError, Changes, EventStore, LedgerStore};
 use model::Timestamp;
 use testkit::{ManualClock, Scribe, contract, sample};
 
@@ -46,7 +46,7 @@ async fn appends_are_lost_as_often_as_ordered() {
     let (_, store) = store();
     let mut scribe = Scribe::founded(1, &*store).await;
     store.lose_next(2);
-    let turn = scribe.turn(vec![Change::Agent(scribe.agent("one"))]);
+    let turn = scribe.turn(vec![Changes::from(scribe.agent("one"))]);
     for _ in 0..2 {
         assert!(matches!(store.append(&turn).await, Err(AppendError::Lost)));
     }
@@ -60,11 +60,11 @@ async fn an_ordered_doubt_is_settled_as_it_was() {
     for (doubt, committed) in [(Doubt::Committed, true), (Doubt::Dropped, false)] {
         let mut scribe = Scribe::founded(10 + u64::from(committed), &*store).await;
         store.doubt_next(doubt);
-        let turn = scribe.turn(vec![Change::Agent(scribe.agent("one"))]);
+        let turn = scribe.turn(vec![Changes::from(scribe.agent("one"))]);
         assert!(matches!(store.append(&turn).await, Err(AppendError::InDoubt(_))));
         assert_eq!(store.settle(&turn).await.unwrap(), committed);
         scribe.reread(&*store).await;
-        scribe.append(&*store, vec![Change::Agent(scribe.agent("two"))]).await.unwrap();
+        scribe.append(&*store, vec![Changes::from(scribe.agent("two"))]).await.unwrap();
     }
 }
 
@@ -72,7 +72,7 @@ async fn an_ordered_doubt_is_settled_as_it_was() {
 async fn nothing_is_answered_or_written_while_it_is_down() {
     let (_, store) = store();
     let mut scribe = Scribe::founded(20, &*store).await;
-    let turn = scribe.turn(vec![Change::Agent(scribe.agent("one"))]);
+    let turn = scribe.turn(vec![Changes::from(scribe.agent("one"))]);
     store.go_down();
     assert!(matches!(store.append(&turn).await, Err(AppendError::Down(_))));
     assert!(store.base(scribe.org).await.is_err());
@@ -89,7 +89,7 @@ async fn a_renewed_lease_lasts_as_long_as_a_new_one() {
     let mint = scribe.mint();
     let (request, _) = sample::request(&serde_json::json!({}), &mint);
     let action = sample::action(&scribe.agent("one"), request, &mint);
-    let change = Change::ActionBegun(Box::new(action.clone()), Vec::new());
+    let change = sample::begun(action.clone(), Vec::new());
     scribe.append(&*store, vec![change]).await.unwrap();
     let lease = action.lease.unwrap();
     let held = [gate::HeldLease { org: scribe.org, action: action.id, lease }];

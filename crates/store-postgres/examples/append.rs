@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use crypto::Secret;
-use ledger::{Change, LedgerStore, Turn, record::Action};
+use ledger::{Changes, LedgerStore, Turn, record::Action};
 use model::DeedId;
 use serde_json::json;
 use store_postgres::{PostgresStore, Settings};
@@ -76,8 +76,8 @@ fn begin(
         let action = sample::action(agent, request, &mint);
         let key = format!("{turn}/{number}");
         let until = scribe.now + Duration::from_hours(24);
-        draft.changes.push(Change::Known(sample::known(&action, &key, until)));
-        draft.changes.push(Change::ActionBegun(Box::new(action.clone()), vec![disclosure]));
+        draft.changes.extend(Changes::from(sample::idempotency_key(&action, &key, until)));
+        draft.changes.extend(sample::begun(action.clone(), vec![disclosure]));
         draft.events.push(scribe.event(Some(action.id)));
         actions.push(action);
     }
@@ -88,7 +88,7 @@ fn end(scribe: &Scribe, actions: &[Action]) -> Draft {
     let mut draft = Draft::default();
     for action in actions {
         let ended = sample::sealed(action, scribe.mint().id(DeedId::from_uuid));
-        draft.changes.push(Change::ActionMoved(Box::new(ended)));
+        draft.changes.extend(sample::moved(ended));
         draft.deeds.push(scribe.deed(Some(action.id)));
         draft.events.extend([scribe.event(Some(action.id)), scribe.event(Some(action.id))]);
     }

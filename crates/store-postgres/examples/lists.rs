@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crypto::Secret;
 use gate::{ActionStore, Filter, ShadowDiffers};
-use ledger::Change;
+use ledger::Changes;
 use model::{ActionId, AgentId, DecisionOutcome, DeedId, Level, OrgId, State, Timestamp, Verdict};
 use serde_json::json;
 use store_postgres::{PostgresStore, Settings};
@@ -38,7 +38,7 @@ async fn main() {
     let action = sample::action(agents.first().unwrap(), request, &scribe.mint());
     let action = sample::sealed(&action, scribe.mint().id(DeedId::from_uuid));
     let record = serde_json::to_string(&action).unwrap();
-    scribe.append(&store, agents.into_iter().map(Change::Agent).collect::<Vec<_>>()).await.unwrap();
+    scribe.append(&store, agents.into_iter().map(Changes::from).collect::<Vec<_>>()).await.unwrap();
     let filters = filters(&ids);
     // Every statement is prepared on the empty table, as it is in an org's first hour.
     for (_, filter) in &filters {

@@ -10,7 +10,7 @@ use gate::{
 };
 use ledger::{
     StoreDown,
-    record::{Action, Known, Lease},
+    record::{Action, IdempotencyKey, Lease},
 };
 use model::{ActionId, AgentId, DeedId, Digest, OrgId};
 use tokio_postgres::Row;
@@ -19,7 +19,7 @@ use crate::{
     PostgresStore,
     database::Call,
     fault::Fault,
-    ledger_store::{event, known},
+    ledger_store::{event, idempotency_key},
     list::page,
     pipeline::Answers,
     rows::{Cells, bigint, system_time},
@@ -55,19 +55,19 @@ impl ActionStore for PostgresStore {
         page(&self.database, org, filter, after, limit).await
     }
 
-    async fn known(
+    async fn idempotency_key(
         &self,
         org: OrgId,
         agent: AgentId,
         key: &str,
-    ) -> Result<Option<Known>, StoreDown> {
+    ) -> Result<Option<IdempotencyKey>, StoreDown> {
         let attempt = "read an idempotency key";
         let sql = "
             select agent_id, key, action_id, fingerprint, expires_at from idempotency
             where org_id = $1 and agent_id = $2 and key = $3 and expires_at > now()";
         let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid()).with(key);
         let rows = self.database.ask_one(attempt, call).await?;
-        rows.first().map(known).transpose().map_err(|fault| fault.down(attempt))
+        rows.first().map(idempotency_key).transpose().map_err(|fault| fault.down(attempt))
     }
 
     async fn last_tool_digest(

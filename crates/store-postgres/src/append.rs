@@ -13,7 +13,7 @@ mod policies;
 mod pruned;
 mod small;
 
-use ledger::{AppendError, StoreDown, Turn};
+use ledger::{AppendError, Changes, StoreDown, Turn};
 use model::Timestamp;
 use tokio_postgres::{Row, error::SqlState};
 
@@ -74,23 +74,43 @@ impl PostgresStore {
     /// is left out.
     fn steps<'a>(&self, turn: &'a Turn) -> Result<Vec<Step<'a>>, Fault> {
         let mut steps = vec![Step::rows(Call::new("begin isolation level read committed"))];
-        let small = small::steps(turn)?;
+        // Every family is named here, so that a new one does not compile until it is kept.
+        let Changes {
+            orgs,
+            agents,
+            keys,
+            policies,
+            versions,
+            active,
+            activations,
+            policy_tests,
+            connectors,
+            begun,
+            actions,
+            idempotency_keys,
+            budgets,
+            pruned,
+        } = &turn.changes;
+        // What other rows point at comes before them.
+        let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
+        rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
+        rows.extend(policies::activations(turn.org, (active, activations)));
         // The org must be there before its head, and the head moves before everything else.
         match turn.expected {
             None => {
-                steps.extend(small);
+                steps.extend(rows);
                 steps.push(head::made(turn));
             }
             Some(expected) => {
                 steps.push(head::moved(turn, expected));
                 steps.extend(turn.closes.iter().map(|closed| head::closed(turn, closed)));
-                steps.extend(small);
+                steps.extend(rows);
             }
         }
-        steps.extend(actions::steps(turn, self.lease)?);
-        steps.extend(counters::steps(turn));
-        steps.extend(pruned::steps(turn));
-        steps.extend(evidence::steps(turn));
+        steps.extend(actions::steps(turn, (begun, actions), self.lease)?);
+        steps.extend(counters::steps(turn, (idempotency_keys, budgets)));
+        steps.extend(pruned::steps(turn.org, pruned));
+        steps.extend(evidence::steps(turn, begun));
         steps.push(head::turn(turn));
         steps.push(Step { call: Call::new("commit"), guards: Guards::Commit });
         Ok(steps)

@@ -1,11 +1,13 @@
 //! The ledger's store and the streams': bases, rows for a turn, settled doubts, events.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
     AppendError, Base, EventStore, Head, LedgerStore, Loaded, LogNo, Needs, StoreDown, Turn,
-    record::{ActivePolicy, BudgetUse, Connector, Known, Policy},
+    record::{ActivePolicy, BudgetUse, Connector, IdempotencyKey, Policy},
 };
 use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
 use serde::de::DeserializeOwned;
@@ -142,15 +144,15 @@ const ACTIONS: &str = "
     select action.record
     from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as wanted
     join action on action.org_id = wanted.org_id and action.id = wanted.id";
-const KNOWN: &str = "
-    select known.agent_id, known.key, known.action_id, known.fingerprint, known.expires_at
+const IDEMPOTENCY_KEYS: &str = "
+    select named.agent_id, named.key, named.action_id, named.fingerprint, named.expires_at
     from (
         select $1::uuid as org_id, wanted.*
         from unnest($2::uuid[], $3::text[]) as wanted (agent_id, key)
         offset 0
     ) as wanted
-    join idempotency as known on known.org_id = wanted.org_id
-        and known.agent_id = wanted.agent_id and known.key = wanted.key";
+    join idempotency as named on named.org_id = wanted.org_id
+        and named.agent_id = wanted.agent_id and named.key = wanted.key";
 const BUDGETS: &str = "
     select used.key, used.window_start, used.window_end, used.used::text as used
     from (
@@ -232,10 +234,11 @@ fn loads(org: Uuid, needs: &Needs) -> [Call<'_>; 5] {
     let agents: Vec<_> = needs.agents.iter().map(|id| *id.as_uuid()).collect();
     let keys: Vec<_> = needs.keys.iter().map(|id| *id.as_uuid()).collect();
     let actions: Vec<_> = needs.actions.iter().map(|id| *id.as_uuid()).collect();
-    let known = Call::new(KNOWN)
+    let named = &needs.idempotency_keys;
+    let idempotency_keys = Call::new(IDEMPOTENCY_KEYS)
         .with(org)
-        .with(needs.known.iter().map(|(agent, _)| *agent.as_uuid()).collect::<Vec<_>>())
-        .with(needs.known.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>());
+        .with(named.iter().map(|(agent, _)| *agent.as_uuid()).collect::<Vec<_>>())
+        .with(named.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>());
     let budgets = Call::new(BUDGETS)
         .with(org)
         .with(needs.budgets.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
@@ -244,20 +247,20 @@ fn loads(org: Uuid, needs: &Needs) -> [Call<'_>; 5] {
         Call::new(AGENTS).with(org).with(agents),
         Call::new(KEYS).with(org).with(keys),
         Call::new(ACTIONS).with(org).with(actions),
-        known,
+        idempotency_keys,
         budgets,
     ]
 }
 
 fn loaded(answers: &Answers) -> Result<Loaded, Fault> {
-    let [agents, keys, actions, found, budgets] = answers.as_slice() else {
+    let [agents, keys, actions, idempotency_keys, budgets] = answers.as_slice() else {
         return Err(Fault::Broken("a statement was not answered".to_owned()));
     };
     Ok(Loaded {
         agents: records("agent", agents)?,
         keys: records("api_key", keys)?,
-        actions: records("action", actions)?,
-        known: found.iter().map(known).collect::<Result<_, _>>()?,
+        actions: records("action", actions)?.into_iter().map(Arc::new).collect(),
+        idempotency_keys: idempotency_keys.iter().map(idempotency_key).collect::<Result<_, _>>()?,
         budgets: budgets.iter().map(budget).collect::<Result<_, _>>()?,
     })
 }
@@ -267,9 +270,9 @@ fn records<T: DeserializeOwned>(table: &'static str, rows: &[Row]) -> Result<Vec
 }
 
 /// Returns the idempotency key that a row is.
-pub(crate) fn known(row: &Row) -> Result<Known, Fault> {
+pub(crate) fn idempotency_key(row: &Row) -> Result<IdempotencyKey, Fault> {
     let cells = Cells::of("idempotency", row);
-    Ok(Known {
+    Ok(IdempotencyKey {
         agent: cells.id("agent_id", AgentId::from_uuid)?,
         key: cells.get("key")?,
         action: cells.id("action_id", ActionId::from_uuid)?,

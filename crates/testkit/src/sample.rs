@@ -1,11 +1,14 @@
 //! Rows made up for tests. Each is valid in itself; tests change what they care about.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use ledger::record::{
-    Action, ActivePolicy, Agent, AgentRef, ApiKey, Approval, BudgetUse, Connector, ConnectorStatus,
-    Decision, DecisionInputs, Execution, Holder, Known, Lease, Org, Policy, PolicyMode,
-    PolicyVersion, RETENTION_DAYS, Witness,
+use ledger::{
+    Changes,
+    record::{
+        Action, ActivePolicy, Agent, AgentRef, ApiKey, Approval, Begun, BudgetUse, Connector,
+        ConnectorStatus, Decision, DecisionInputs, Execution, Holder, IdempotencyKey, Lease, Org,
+        Policy, PolicyMode, PolicyVersion, RETENTION_DAYS, Witness,
+    },
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, ConnectorId, DecisionOutcome,
@@ -269,8 +272,8 @@ pub fn witness(verdict: Verdict, level: Level, now: Timestamp) -> Witness {
 }
 
 /// Returns an idempotency key that names the action until then.
-pub fn known(action: &Action, key: &str, expires_at: Timestamp) -> Known {
-    Known {
+pub fn idempotency_key(action: &Action, key: &str, expires_at: Timestamp) -> IdempotencyKey {
+    IdempotencyKey {
         agent: action.agent.id,
         key: key.to_owned(),
         action: action.id,
@@ -287,4 +290,14 @@ pub fn budget(key: &str, window_start: Timestamp, used: &str) -> BudgetUse {
         window_end: window_start + std::time::Duration::from_hours(24),
         used: used.parse().unwrap(),
     }
+}
+
+/// Returns the change that begins an action with these disclosures.
+pub fn begun(action: Action, disclosures: Vec<deed::Disclosure>) -> Changes {
+    Changes::from(Begun { action: Arc::new(action), disclosures })
+}
+
+/// Returns the change that moves an action to this form.
+pub fn moved(action: Action) -> Changes {
+    Changes::from(Arc::new(action))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deed::{Actor, AdminContent, ChainHead, Content, KeySet, SealKey, SealKeys, Sealer, Subject};
 use event::Event;
 use ledger::{
-    AppendError, Change, DeedEntry, Head, LedgerStore, LogNo, PlacedDeed, Turn,
+    AppendError, Changes, DeedEntry, Head, LedgerStore, LogNo, PlacedDeed, Turn,
     record::{Agent, Org},
 };
 use model::{
@@ -36,16 +36,16 @@ pub struct Scribe {
 #[derive(Debug, Default)]
 pub struct Draft {
     /// Its rows.
-    pub changes: Vec<Change>,
+    pub changes: Changes,
     /// Its deeds: each an admin deed about this action, or about the org.
     pub deeds: Vec<DeedEntry>,
     /// Its events.
     pub events: Vec<event::Draft>,
 }
 
-impl From<Vec<Change>> for Draft {
-    fn from(changes: Vec<Change>) -> Self {
-        Self { changes, ..Self::default() }
+impl From<Vec<Changes>> for Draft {
+    fn from(changes: Vec<Changes>) -> Self {
+        Self { changes: changes.into_iter().collect(), ..Self::default() }
     }
 }
 
@@ -77,7 +77,7 @@ impl Scribe {
         // The store's time is asked with an org that nobody has.
         let (_, now) = store.base(OrgId::from_uuid(Uuid::nil())).await.unwrap();
         let mut scribe = Self::new(seed, now);
-        let changes = vec![Change::Org(scribe.org_row())];
+        let changes = vec![Changes::from(scribe.org_row())];
         scribe.append(store, changes).await.unwrap();
         scribe
     }

@@ -33,7 +33,7 @@ fn a_scribe_numbers_versions_deeds_and_events_without_gaps() {
     for version in 1..=3_u64 {
         let deeds = vec![scribe.deed(None), scribe.deed(None)];
         let events = vec![scribe.event(None)];
-        let turn = scribe.turn(Draft { changes: vec![], deeds, events });
+        let turn = scribe.turn(Draft { changes: ledger::Changes::default(), deeds, events });
         assert_eq!(turn.head.version, version);
         assert_eq!(turn.deeds[0].sealed.seq, (version - 1) * 2);
         assert_eq!(turn.events[0].seq, version);

@@ -10,7 +10,7 @@ use deed::{KeySet, SealKey, SealKeys, Sealer, Subject};
 use event::Event;
 use futures_util::future::BoxFuture;
 use ledger::{
-    Change, Entry, EventStore, Ledger, Needs, Request, Snapshot, Spawn,
+    Entry, EventStore, Ledger, Needs, Request, Snapshot, Spawn,
     record::{ApiKey, Holder, Org, RETENTION_DAYS},
 };
 use model::{Clock, Entropy, EventType, KeyId, Mint, OrgId, Scope, Timestamp};
@@ -93,7 +93,7 @@ pub(crate) fn renamed(record: &mut Record<'_>, before: Option<&Org>, after: Org)
         data: vec![("renamed", json!(before.is_some()))],
         ..fact(EventType::OrgUpdated)
     });
-    record.write(Change::Org(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }
 
@@ -164,7 +164,7 @@ impl World {
     /// Keeps this key for the org.
     pub(crate) async fn keep(&self, key: ApiKey) {
         let kept = Act::new(By::Operator, move |_: &Snapshot, record: &mut Record<'_>| {
-            record.write(Change::ApiKey(key.clone()));
+            record.write(key.clone());
             Ok::<_, ActError>(())
         });
         kept.enter(&self.ledger, ORG).await.unwrap();

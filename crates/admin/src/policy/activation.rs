@@ -3,14 +3,14 @@
 use act::{ActError, Changed, Fact, Reason, Record};
 use deed::Subject;
 use ledger::{
-    Change, Needs, Snapshot,
-    record::{ActivePolicy, PolicyActivation, PolicyMode},
+    Needs, Snapshot,
+    record::{ActiveChange, ActivePolicy, PolicyActivation, PolicyMode},
 };
 use model::EventType;
 use serde_json::{Value, json};
 
 use super::{ExpectedVersion, manage::live, suites::Tested, thin};
-use crate::{InOrg, PolicyError};
+use crate::{OrgChange, PolicyError};
 
 /// Which version decides from now on.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Activation {
     pub expected_active: ExpectedVersion,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes a version the enforced or the shadow one.
     pub async fn activate_policy(
         &self,
@@ -98,7 +98,7 @@ pub(crate) fn activated(
         ],
         object: thin(after.policy, json!(after.version), json!(after.mode)),
     });
-    record.write(Change::Activation(after));
+    record.write(after);
     let happened = PolicyActivation {
         turn,
         deed,
@@ -109,7 +109,7 @@ pub(crate) fn activated(
         by: record.by().to_string(),
         reason: record.reason().to_owned(),
     };
-    record.write(Change::PolicyActivation(happened.clone()));
+    record.write(happened.clone());
     Changed { object: happened, deed }
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn shadow_ended(
         data: vec![("previous", json!(before.version))],
         object: thin(before.policy, json!(before.version), Value::Null),
     });
-    record.write(Change::ShadowEnded);
+    record.write(ActiveChange { mode: before.mode, active: None });
     let happened = PolicyActivation {
         turn,
         deed,
@@ -138,6 +138,6 @@ pub(crate) fn shadow_ended(
         by: record.by().to_string(),
         reason: record.reason().to_owned(),
     };
-    record.write(Change::PolicyActivation(happened.clone()));
+    record.write(happened.clone());
     Changed { object: happened, deed }
 }

@@ -14,7 +14,7 @@ use model::{
 use policy::{Call, Charge, Decimal, Decision, Explanation, Policy, Show};
 
 use super::Text;
-use crate::{InOrg, PolicyError};
+use crate::{OrgView, PolicyError};
 
 /// A call that nobody makes.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ pub struct BudgetState {
     pub would_admit: bool,
 }
 
-impl InOrg<'_> {
+impl OrgView<'_> {
     /// Returns what would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;

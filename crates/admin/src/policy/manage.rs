@@ -2,12 +2,12 @@
 
 use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
-use ledger::{Change, Needs, Snapshot, record::Policy};
+use ledger::{Needs, Snapshot, record::Policy};
 use model::{EventType, PolicyId, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Expected, thin};
-use crate::{ChangeError, InOrg, PolicyError, input};
+use crate::{ChangeError, OrgChange, PolicyError, input};
 
 /// The most policies of an org that are not archived; every turn may look at them.
 const MOST: usize = 200;
@@ -39,7 +39,7 @@ pub struct PolicyEdit {
     pub expected_revision: Expected<u32>,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes a policy without versions.
     pub async fn create_policy(&self, new: NewPolicy) -> Result<Changed<Policy>, PolicyError> {
         let name = input::title(&new.name)?;
@@ -141,6 +141,6 @@ pub(crate) fn changed(
         data: vec![],
         object: thin(after.id, Value::Null, Value::Null),
     });
-    record.write(Change::Policy(after.clone()));
+    record.write(after.clone());
     Changed { object: after, deed }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gate::{ActionStore, Submission};
 use ledger::{
-    Change, LedgerStore, Needs,
+    Changes, LedgerStore, Needs,
     record::{Action, ActivePolicy, BudgetUse, Org, PolicyMode},
 };
 use model::{DecisionCode, DecisionOutcome, ExecutionErrorCode, Fault, Outcome, Status, Timestamp};
@@ -45,7 +45,7 @@ fn at(text: &str) -> Timestamp {
 async fn moved(house: &House, zone: &str, moment: &str) {
     let org = house.gate.ledger().look(house.org).await.unwrap().org().cloned().unwrap();
     house.pass(at(moment).since(house.now()));
-    house.write(vec![Change::Org(Org { time_zone: zone.to_owned(), ..org })]).await;
+    house.write(vec![Changes::from(Org { time_zone: zone.to_owned(), ..org })]).await;
 }
 
 /// Spends the day's three refunds and returns when the next one is admitted again.
@@ -182,7 +182,7 @@ async fn counters_that_drifted_are_made_anew_from_the_charges() {
     house.refund(500).await;
     assert_eq!(house.gate.rebuild_budgets(house.org).await.unwrap(), 0, "they agree");
     let leaked = BudgetUse { used: decimal("3"), ..first.charged[0].clone() };
-    house.write(vec![Change::Budget(leaked)]).await;
+    house.write(vec![Changes::from(leaked)]).await;
     assert_eq!(house.refund(1).await.status, Status::Denied);
     assert_eq!(house.gate.rebuild_budgets(house.org).await.unwrap(), 1);
     assert_eq!(used(&house, &first).await, [decimal("2")]);
@@ -224,6 +224,6 @@ impl House {
         let version = self.version(document);
         let (policy, id, digest) = (version.policy, version.id, version.digest);
         let active = ActivePolicy { mode, policy, version: id, digest };
-        self.write(vec![Change::PolicyVersion(version), Change::Activation(active)]).await;
+        self.write(vec![Changes::from(version), Changes::from(active)]).await;
     }
 }

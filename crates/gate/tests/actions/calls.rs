@@ -220,7 +220,7 @@ async fn of_a_result_over_the_limit_only_the_digest_is_kept() {
     };
     let done = running.done.await.unwrap();
     assert_eq!(done.result.as_deref(), Some(&result), "the answer has it whole");
-    let action = *done.action;
+    let action = done.action;
     let digest = crypto::sha256(crypto::json::canonical(&result));
     assert_eq!(action.result_digest, Some(digest));
     let detail = house.gate.detail(house.org, action.id).await.unwrap().unwrap();

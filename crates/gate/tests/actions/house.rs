@@ -18,7 +18,7 @@ use gate::{
     Limits, Parts, Pause, Served, Submission, SubmitError, Submitted, Toolbox,
 };
 use ledger::{
-    Change, Entry, Ledger, Needs, Request, Snapshot, Spawn, StoreDown,
+    Changes, Entry, Ledger, Needs, Request, Snapshot, Spawn, StoreDown,
     record::{
         Action, ActivePolicy, Agent, ApiKey, Connector, ConnectorRef, ConnectorStatus, Holder, Org,
         Policy, PolicyMode, PolicyVersion, RETENTION_DAYS, Stop,
@@ -175,7 +175,7 @@ impl Toolbox for Box_ {
 }
 
 /// Writes rows as they are given.
-struct Write(Vec<Change>);
+struct Write(Vec<Changes>);
 
 impl Request for Write {
     type Answer = ();
@@ -185,7 +185,7 @@ impl Request for Write {
     }
 
     fn decide(&self, _: &Snapshot, _: &Mint<'_>) -> (Entry, ()) {
-        (Entry { changes: self.0.clone(), ..Entry::default() }, ())
+        (Entry { changes: self.0.clone().into_iter().collect(), ..Entry::default() }, ())
     }
 }
 
@@ -287,20 +287,20 @@ impl House {
         house
     }
 
-    fn seed(&self, at: Timestamp) -> Vec<Change> {
+    fn seed(&self, at: Timestamp) -> Vec<Changes> {
         let Rows { org, agent, key, connector } = &self.rows;
         let (policy, version) = (id::<PolicyId>("pol", '1'), id::<PolicyVersionId>("pv", '1'));
         let digest = policy::Policy::compile(POLICY).unwrap().digest();
         let (second, second_key) = self.other;
         vec![
-            Change::Org(org.clone()),
-            Change::Agent(agent.clone()),
-            Change::Agent(Agent { id: second, name: "other".to_owned(), ..agent.clone() }),
-            Change::ApiKey(key.clone()),
-            Change::ApiKey(ApiKey { id: second_key, holder: Holder::Agent(second), ..key.clone() }),
-            Change::ApiKey(ApiKey { id: self.org_key, holder: Holder::Org, ..key.clone() }),
-            Change::Connector(connector.clone()),
-            Change::Policy(Policy {
+            Changes::from(org.clone()),
+            Changes::from(agent.clone()),
+            Changes::from(Agent { id: second, name: "other".to_owned(), ..agent.clone() }),
+            Changes::from(key.clone()),
+            Changes::from(ApiKey { id: second_key, holder: Holder::Agent(second), ..key.clone() }),
+            Changes::from(ApiKey { id: self.org_key, holder: Holder::Org, ..key.clone() }),
+            Changes::from(connector.clone()),
+            Changes::from(Policy {
                 id: policy,
                 org: org.id,
                 name: "test".to_owned(),
@@ -309,8 +309,8 @@ impl House {
                 created_at: at,
                 archived_at: None,
             }),
-            Change::PolicyVersion(PolicyVersion { id: version, number: 1, ..self.version(POLICY) }),
-            Change::Activation(ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest }),
+            Changes::from(PolicyVersion { id: version, number: 1, ..self.version(POLICY) }),
+            Changes::from(ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest }),
         ]
     }
 
@@ -333,7 +333,7 @@ impl House {
         self.clock.now()
     }
 
-    pub(crate) async fn write(&self, changes: Vec<Change>) {
+    pub(crate) async fn write(&self, changes: Vec<Changes>) {
         self.gate.ledger().enter(self.org, Write(changes)).await.unwrap();
     }
 
@@ -344,18 +344,18 @@ impl House {
             reason: "test".to_owned(),
         };
         let agent = Agent { stop: Some(stop), ..self.rows.agent.clone() };
-        self.write(vec![Change::Agent(agent)]).await;
+        self.write(vec![Changes::from(agent)]).await;
     }
 
     pub(crate) async fn revoke_key(&self) {
         let key = ApiKey { revoked_at: Some(self.clock.now()), ..self.rows.key.clone() };
-        self.write(vec![Change::ApiKey(key)]).await;
+        self.write(vec![Changes::from(key)]).await;
     }
 
     pub(crate) async fn disable_connector(&self) {
         let connector =
             Connector { status: ConnectorStatus::Disabled, ..self.rows.connector.clone() };
-        self.write(vec![Change::Connector(connector)]).await;
+        self.write(vec![Changes::from(connector)]).await;
     }
 
     pub(crate) fn pass(&self, span: Duration) {
@@ -407,8 +407,8 @@ impl House {
     /// Submits a call and waits for its end if it runs.
     pub(crate) async fn submit(&self, call: Submission) -> Result<Action, SubmitError> {
         Ok(match self.gate.submit(call).await? {
-            Submitted::Replayed(action) | Submitted::Decided(action) => *action,
-            Submitted::Running(running) => *running.done.await.unwrap().action,
+            Submitted::Replayed(action) | Submitted::Decided(action) => Action::clone(&action),
+            Submitted::Running(running) => Action::clone(&running.done.await.unwrap().action),
         })
     }
 

@@ -22,7 +22,7 @@ async fn abandoned(house: &House) -> Action {
         tokio::task::yield_now().await;
     }
     house.pass(Duration::from_mins(1));
-    *running.action
+    Action::clone(&running.action)
 }
 
 async fn recovered(house: &House, settled: Settled) -> Action {

@@ -80,7 +80,7 @@ pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Result<Reply,
         ApiError::unavailable_because("the seal keys cannot be read now", &error)
     })?;
     let trust = Trust { keys: Some(keys), ..Trust::default() };
-    Reply::ok(&verification(&verify(&call.body, &trust)))
+    Reply::ok(&verification(verify(&call.body, &trust)))
 }
 
 /// Returns whether the `Accept` header names the deed's own type.

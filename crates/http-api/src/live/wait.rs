@@ -1,5 +1,7 @@
 //! A wait for one action's next step.
 
+use std::sync::Arc;
+
 use event::Event;
 use gate::Gate;
 use ledger::{StoreDown, record::Action};
@@ -23,7 +25,7 @@ pub(crate) struct Wait {
 /// Why a wait ended.
 pub(crate) enum Ended {
     /// The action is not as it was, or the time is up.
-    Action(Option<Box<Action>>),
+    Action(Option<Arc<Action>>),
     /// The waiting agent, or its org, was stopped.
     Stopped(EventType),
 }
@@ -52,7 +54,7 @@ impl Wait {
             let moved =
                 now.as_ref().is_none_or(|now| (now.state, now.status) != (was.state, was.status));
             if moved || Instant::now() >= deadline {
-                return Ok(Ended::Action(now.map(Box::new)));
+                return Ok(Ended::Action(now.map(Arc::new)));
             }
             tokio::select! {
                 touched = self.touched(agent) => match touched {
@@ -60,7 +62,7 @@ impl Wait {
                     Touched::Stop(kind) => return Ok(Ended::Stopped(kind)),
                 },
                 () = tokio::time::sleep_until(deadline) => {}
-                () = lifecycle.closing() => return Ok(Ended::Action(now.map(Box::new))),
+                () = lifecycle.closing() => return Ok(Ended::Action(now.map(Arc::new))),
             }
         }
     }

@@ -8,6 +8,8 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::Row;
+
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Org {
@@ -104,6 +106,14 @@ impl Agent {
     }
 }
 
+impl Row for Agent {
+    type Key = AgentId;
+
+    fn key(&self) -> AgentId {
+        self.id
+    }
+}
+
 /// Whose an API key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "id", rename_all = "snake_case")]
@@ -145,6 +155,14 @@ impl ApiKey {
     /// Returns whether the key opens anything at this moment.
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+impl Row for ApiKey {
+    type Key = KeyId;
+
+    fn key(&self) -> KeyId {
+        self.id
     }
 }
 
@@ -260,6 +278,21 @@ pub struct ActivePolicy {
     pub version: PolicyVersionId,
     /// The digest of its document.
     pub digest: Digest,
+}
+
+/// What is active from now on in one mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ActiveChange {
+    /// The mode.
+    pub mode: PolicyMode,
+    /// The version that is active; absent when none is.
+    pub active: Option<ActivePolicy>,
+}
+
+impl From<ActivePolicy> for ActiveChange {
+    fn from(active: ActivePolicy) -> Self {
+        Self { mode: active.mode, active: Some(active) }
+    }
 }
 
 /// Whether a connector runs calls.

@@ -12,6 +12,8 @@ use policy::{Agent, Call, CallFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Row;
+
 /// One action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Action {
@@ -126,6 +128,28 @@ impl Action {
             zone: zone.to_owned(),
         }
     }
+}
+
+impl Row for Arc<Action> {
+    type Key = ActionId;
+
+    fn key(&self) -> ActionId {
+        self.id
+    }
+
+    fn is_worth_keeping(row: Option<&Self>, _: Timestamp) -> bool {
+        // A sealed action never moves again, and one that is absent may begin elsewhere.
+        row.is_some_and(|action| action.deed.is_none())
+    }
+}
+
+/// An action that begins, and what opens the commitments that it holds already.
+#[derive(Debug, Clone)]
+pub struct Begun {
+    /// The action.
+    pub action: Arc<Action>,
+    /// What opens its commitments.
+    pub disclosures: Vec<deed::Disclosure>,
 }
 
 /// The agent as an action names it.
@@ -295,12 +319,12 @@ pub struct Lease {
     pub token: u64,
 }
 
-/// The action that an idempotency key names.
+/// An idempotency key and the action that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Known {
+pub struct IdempotencyKey {
     /// The agent whose key it is.
     pub agent: AgentId,
-    /// The idempotency key.
+    /// The key as it was sent.
     pub key: String,
     /// The action.
     pub action: ActionId,
@@ -308,6 +332,18 @@ pub struct Known {
     pub fingerprint: Digest,
     /// When the key is free again.
     pub expires_at: Timestamp,
+}
+
+impl Row for IdempotencyKey {
+    type Key = (AgentId, String);
+
+    fn key(&self) -> Self::Key {
+        (self.agent, self.key.clone())
+    }
+
+    fn is_worth_keeping(row: Option<&Self>, now: Timestamp) -> bool {
+        row.is_some_and(|row| now < row.expires_at)
+    }
 }
 
 /// Payloads that retention removes: of these actions, and of these deeds about them.
@@ -331,6 +367,14 @@ pub struct BudgetUse {
     /// How much is used: of a counter all of it, of an action its own part.
     #[serde(with = "decimal")]
     pub used: policy::Decimal,
+}
+
+impl Row for BudgetUse {
+    type Key = (String, Timestamp);
+
+    fn key(&self) -> Self::Key {
+        (self.key.clone(), self.window_start)
+    }
 }
 
 /// Decimal numbers as text, so that no double comes in between.

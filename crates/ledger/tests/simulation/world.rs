@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 use store_memory::MemoryStore;
 
 use ledger::{
-    AppendError, Base, Change, DeedEntry, Entry, EventStore, Ledger, LedgerError, LedgerStore,
+    AppendError, Base, Changes, DeedEntry, Entry, EventStore, Ledger, LedgerError, LedgerStore,
     Loaded, Needs, Parts, Request, Snapshot, Spawn, StoreDown, Turn,
     record::{BudgetUse, Org, RETENTION_DAYS},
 };
@@ -234,7 +234,7 @@ impl Request for Bump {
         };
         let deed = DeedEntry { draft, disclosures: Vec::new(), agent: None, action: None };
         let entry =
-            Entry { changes: vec![Change::Budget(counter)], deeds: vec![deed], ..Entry::default() };
+            Entry { changes: Changes::from(counter), deeds: vec![deed], ..Entry::default() };
         (entry, used.to_string().parse().unwrap())
     }
 }
@@ -259,7 +259,7 @@ impl Request for Found {
             pruned_to: 0,
             created_at: mint.now(),
         };
-        (Entry { changes: vec![Change::Org(org)], ..Entry::default() }, ())
+        (Entry { changes: Changes::from(org), ..Entry::default() }, ())
     }
 }
 

@@ -1,11 +1,15 @@
 //! The turn's actions: those that began and those that moved, one statement each.
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::BTreeMap,
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use ledger::{Change, Turn, record::Action};
+use ledger::{
+    Turn,
+    record::{Action, Begun},
+};
 use model::{ActionId, Timestamp};
 use uuid::Uuid;
 
@@ -17,9 +21,13 @@ use crate::{
     rows::{bigint, system_time, to_json},
 };
 
-/// Returns the statements that write the turn's actions.
-pub(crate) fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
-    let (begun, moved) = last_forms(turn);
+/// Returns the statements that write the actions that the turn begins and those that it moves.
+pub(crate) fn steps<'a>(
+    turn: &'a Turn,
+    (begun, moved): (&'a [Begun], &'a [Arc<Action>]),
+    lease: Duration,
+) -> Result<Vec<Step<'a>>, Fault> {
+    let (begun, moved) = last_forms(begun, moved);
     let lease_until = turn.at + lease;
     let mut steps = Vec::new();
     if let Some(odd) = begun.iter().find(|action| !is_of(*action.id.as_uuid(), action.created_at)) {
@@ -84,52 +92,21 @@ const MOVED: &str = "
     select 1 / (count(*) = cardinality($2::uuid[]))::integer from moved";
 
 /// Returns the actions that the turn begins and those that it moves, each in its last form.
-fn last_forms(turn: &Turn) -> (Vec<&Action>, Vec<&Action>) {
-    let (mut begun, mut moved) = (Vec::new(), Vec::new());
-    let mut begun_at: HashMap<ActionId, usize> = HashMap::new();
-    let mut moved_at: HashMap<ActionId, usize> = HashMap::new();
-    for change in &turn.changes {
-        match change {
-            Change::ActionBegun(action, _) => {
-                // One that begins twice stays twice here, for the primary key to refuse.
-                begun_at.insert(action.id, begun.len());
-                begun.push(&**action);
-            }
-            Change::ActionMoved(action) => match begun_at.get(&action.id) {
-                Some(at) => replace(&mut begun, *at, action),
-                None => match moved_at.entry(action.id) {
-                    Entry::Occupied(at) => replace(&mut moved, *at.get(), action),
-                    Entry::Vacant(at) => {
-                        at.insert(moved.len());
-                        moved.push(&**action);
-                    }
-                },
-            },
-            Change::Org(_)
-            | Change::Agent(_)
-            | Change::ApiKey(_)
-            | Change::Policy(_)
-            | Change::PolicyVersion(_)
-            | Change::Activation(_)
-            | Change::PolicyTests(_)
-            | Change::PayloadsPruned(_)
-            | Change::PolicyActivation(_)
-            | Change::ShadowEnded
-            | Change::Connector(_)
-            | Change::Known(_)
-            | Change::Budget(_) => {}
-        }
+fn last_forms<'a>(
+    begun: &'a [Begun],
+    moved: &'a [Arc<Action>],
+) -> (Vec<&'a Action>, Vec<&'a Action>) {
+    let mut last: BTreeMap<ActionId, &Action> =
+        moved.iter().map(|action| (action.id, &**action)).collect();
+    // One that begins twice stays twice here, for the primary key to refuse.
+    let last_form = |begun: &'a Begun| last.get(&begun.action.id).copied().unwrap_or(&begun.action);
+    let begun: Vec<&Action> = begun.iter().map(last_form).collect();
+    for action in &begun {
+        last.remove(&action.id);
     }
     // Renewals of leases lock the same rows without the head. Both take them in the order of their
     // ids, so that neither waits for the other in a circle.
-    moved.sort_by_key(|action| action.id);
-    (begun, moved)
-}
-
-fn replace<'a>(actions: &mut [&'a Action], at: usize, with: &'a Action) {
-    if let Some(place) = actions.get_mut(at) {
-        *place = with;
-    }
+    (begun, last.into_values().collect())
 }
 
 /// The actions column by column, as `unnest` takes them.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ledger::{
-    Change, Turn,
-    record::{BudgetUse, Known},
+    Turn,
+    record::{BudgetUse, IdempotencyKey},
 };
 
 use super::Step;
@@ -12,42 +12,23 @@ use crate::{database::Call, rows::system_time};
 
 /// Returns the statements that write the turn's keys and counters. A later one of the same row
 /// wins.
-pub(crate) fn steps(turn: &Turn) -> Vec<Step<'_>> {
-    let mut known = BTreeMap::new();
-    let mut budgets = BTreeMap::new();
-    for change in &turn.changes {
-        match change {
-            Change::Known(row) => {
-                known.insert((row.agent, &row.key), row);
-            }
-            Change::Budget(row) => {
-                budgets.insert((&row.key, row.window_start), row);
-            }
-            Change::Org(_)
-            | Change::Agent(_)
-            | Change::ApiKey(_)
-            | Change::Policy(_)
-            | Change::PolicyVersion(_)
-            | Change::Activation(_)
-            | Change::PolicyTests(_)
-            | Change::PayloadsPruned(_)
-            | Change::PolicyActivation(_)
-            | Change::ShadowEnded
-            | Change::Connector(_)
-            | Change::ActionBegun(..)
-            | Change::ActionMoved(_) => {}
-        }
-    }
-    let known: Vec<&Known> = known.into_values().collect();
+pub(crate) fn steps<'a>(
+    turn: &'a Turn,
+    (keys, budgets): (&'a [IdempotencyKey], &'a [BudgetUse]),
+) -> Vec<Step<'a>> {
+    let keys: BTreeMap<_, _> = keys.iter().map(|row| ((row.agent, &row.key), row)).collect();
+    let budgets: BTreeMap<_, _> =
+        budgets.iter().map(|row| ((&row.key, row.window_start), row)).collect();
+    let keys: Vec<&IdempotencyKey> = keys.into_values().collect();
     let budgets: Vec<&BudgetUse> = budgets.into_values().collect();
-    let known = (!known.is_empty()).then(|| Step::race(name_actions(turn, &known)));
+    let keys = (!keys.is_empty()).then(|| Step::race(name_actions(turn, &keys)));
     let budgets = (!budgets.is_empty()).then(|| Step::rows(count(turn, &budgets)));
-    known.into_iter().chain(budgets).collect()
+    keys.into_iter().chain(budgets).collect()
 }
 
 /// Returns the statement that gives the keys to their actions, and fails when one of them still
 /// names another.
-fn name_actions<'a>(turn: &'a Turn, rows: &[&'a Known]) -> Call<'a> {
+fn name_actions<'a>(turn: &'a Turn, rows: &[&'a IdempotencyKey]) -> Call<'a> {
     let sql = "
         with given as (
             insert into idempotency (org_id, agent_id, key, action_id, fingerprint, expires_at)

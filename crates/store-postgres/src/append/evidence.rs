@@ -4,7 +4,7 @@ use std::error::Error;
 
 use bytes::BytesMut;
 use deed::{Disclosure, tree::Node};
-use ledger::{Change, Place, Turn};
+use ledger::{Place, Turn, record::Begun};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
@@ -15,8 +15,8 @@ use crate::{
 };
 
 /// Returns the statements that write the turn's evidence.
-pub(crate) fn steps(turn: &Turn) -> Vec<Step<'_>> {
-    let opened = opened(turn);
+pub(crate) fn steps<'a>(turn: &'a Turn, begun: &'a [Begun]) -> Vec<Step<'a>> {
+    let opened = opened(turn, begun);
     let has_nodes = turn.deeds.iter().any(|deed| !deed.sealed.new_nodes.is_empty());
     let steps = [
         (!opened.is_empty()).then(|| Step::rows(disclosures(turn, &opened))),
@@ -29,24 +29,8 @@ pub(crate) fn steps(turn: &Turn) -> Vec<Step<'_>> {
 
 /// Returns each disclosure with whoever it belongs to: the action for what was disclosed when it
 /// began, the deed for the rest.
-fn opened(turn: &Turn) -> Vec<(Uuid, &Disclosure)> {
-    let begun = turn.changes.iter().filter_map(|change| match change {
-        Change::ActionBegun(action, disclosures) => Some((*action.id.as_uuid(), disclosures)),
-        Change::Org(_)
-        | Change::Agent(_)
-        | Change::ApiKey(_)
-        | Change::Policy(_)
-        | Change::PolicyVersion(_)
-        | Change::Activation(_)
-        | Change::PolicyTests(_)
-        | Change::PayloadsPruned(_)
-        | Change::PolicyActivation(_)
-        | Change::ShadowEnded
-        | Change::Connector(_)
-        | Change::ActionMoved(_)
-        | Change::Known(_)
-        | Change::Budget(_) => None,
-    });
+fn opened<'a>(turn: &'a Turn, begun: &'a [Begun]) -> Vec<(Uuid, &'a Disclosure)> {
+    let begun = begun.iter().map(|begun| (*begun.action.id.as_uuid(), &begun.disclosures));
     let sealed = turn.deeds.iter().map(|deed| (*deed.sealed.id.as_uuid(), &deed.disclosures));
     begun
         .chain(sealed)

@@ -1,14 +1,40 @@
 //! The rows of policies: versions are only ever added, so is the history of what was active.
 
-use ledger::record::{ActivePolicy, Policy, PolicyActivation, PolicyTests, PolicyVersion};
+use ledger::record::{
+    ActiveChange, ActivePolicy, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
+};
 use model::OrgId;
 
+use super::Step;
 use crate::{
     database::Call,
     rows::{bigint, system_time},
 };
 
-pub(super) fn policy(org: OrgId, row: &Policy) -> Call<'_> {
+/// Returns the statements that write policies, their versions and their tests.
+pub(super) fn steps<'a>(
+    org: OrgId,
+    (policies, versions, suites): (&'a [Policy], &'a [PolicyVersion], &'a [PolicyTests]),
+) -> impl Iterator<Item = Step<'a>> {
+    let policies = policies.iter().map(move |row| policy(org, row));
+    let versions = versions.iter().map(move |row| version(org, row));
+    let suites = suites.iter().map(move |row| tests(org, row));
+    policies.chain(versions).chain(suites).map(Step::rows)
+}
+
+/// Returns the statements that write what is active, and what its history gets longer by.
+pub(super) fn activations<'a>(
+    org: OrgId,
+    (changes, entries): (&'a [ActiveChange], &'a [PolicyActivation]),
+) -> impl Iterator<Item = Step<'a>> {
+    let active = changes.iter().map(move |change| match &change.active {
+        Some(row) => active(org, row),
+        None => ended(org, change.mode),
+    });
+    active.chain(entries.iter().map(move |row| history(org, row))).map(Step::rows)
+}
+
+fn policy(org: OrgId, row: &Policy) -> Call<'_> {
     let sql = "
         insert into policy (org_id, id, name, description, revision, created_at, archived_at)
         values ($1, $2, $3, $4, $5, $6, $7)
@@ -25,7 +51,7 @@ pub(super) fn policy(org: OrgId, row: &Policy) -> Call<'_> {
         .with(row.archived_at.map(system_time))
 }
 
-pub(super) fn version(org: OrgId, row: &PolicyVersion) -> Call<'_> {
+fn version(org: OrgId, row: &PolicyVersion) -> Call<'_> {
     let sql = "
         insert into policy_version
             (org_id, id, policy_id, number, document, digest, note, author, created_at)
@@ -42,7 +68,7 @@ pub(super) fn version(org: OrgId, row: &PolicyVersion) -> Call<'_> {
         .with(system_time(row.created_at))
 }
 
-pub(super) fn tests(org: OrgId, row: &PolicyTests) -> Call<'_> {
+fn tests(org: OrgId, row: &PolicyTests) -> Call<'_> {
     let sql = "
         insert into policy_tests (org_id, policy_id, suite, cases, revision, updated_at)
         values ($1, $2, $3, $4, $5, $6)
@@ -58,7 +84,7 @@ pub(super) fn tests(org: OrgId, row: &PolicyTests) -> Call<'_> {
         .with(system_time(row.updated_at))
 }
 
-pub(super) fn active(org: OrgId, row: &ActivePolicy) -> Call<'_> {
+fn active(org: OrgId, row: &ActivePolicy) -> Call<'_> {
     let sql = "
         insert into policy_active (org_id, mode, policy_id, version_id, digest)
         values ($1, $2, $3, $4, $5)
@@ -73,12 +99,12 @@ pub(super) fn active(org: OrgId, row: &ActivePolicy) -> Call<'_> {
         .with(&row.digest.as_bytes()[..])
 }
 
-pub(super) fn shadow_ended(org: OrgId) -> Call<'static> {
-    let sql = "delete from policy_active where org_id = $1 and mode = 'shadow'";
-    Call::new(sql).with(*org.as_uuid())
+fn ended(org: OrgId, mode: PolicyMode) -> Call<'static> {
+    let sql = "delete from policy_active where org_id = $1 and mode = $2";
+    Call::new(sql).with(*org.as_uuid()).with(mode.as_str())
 }
 
-pub(super) fn history(org: OrgId, row: &PolicyActivation) -> Call<'_> {
+fn history(org: OrgId, row: &PolicyActivation) -> Call<'_> {
     let sql = "
         insert into policy_activation
             (org_id, turn, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason)

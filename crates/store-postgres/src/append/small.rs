@@ -1,39 +1,32 @@
-//! The rows that change seldom: orgs, agents, keys, policies and connectors, one statement each.
+//! The rows of orgs, agents, keys and connectors, which change seldom: one statement each.
 
-use ledger::{
-    Change, Turn,
-    record::{Agent, ApiKey, Connector, Holder, Org},
-};
+use ledger::record::{Agent, ApiKey, Connector, Holder, Org};
 use model::OrgId;
 
-use super::{Step, policies};
+use super::Step;
 use crate::{
     database::Call,
     fault::Fault,
     rows::{system_time, to_json},
 };
 
-/// Returns the statements of the turn's small rows, in the order of its changes.
-pub(crate) fn steps(turn: &Turn) -> Result<Vec<Step<'_>>, Fault> {
+/// Returns the statements that write these rows, those of agents before those of their keys.
+pub(super) fn accounts<'a>(
+    id: OrgId,
+    (orgs, agents, keys, connectors): (&'a [Org], &'a [Agent], &'a [ApiKey], &'a [Connector]),
+) -> Result<Vec<Step<'a>>, Fault> {
     let mut calls = Vec::new();
-    for change in &turn.changes {
-        match change {
-            Change::Org(row) => calls.push(org(row)?),
-            Change::Agent(row) => calls.push(agent(turn.org, row)?),
-            Change::ApiKey(row) => calls.extend([api_key(turn.org, row)?, key_org(turn.org, row)]),
-            Change::Policy(row) => calls.push(policies::policy(turn.org, row)),
-            Change::PolicyVersion(row) => calls.push(policies::version(turn.org, row)),
-            Change::PolicyTests(row) => calls.push(policies::tests(turn.org, row)),
-            Change::PolicyActivation(row) => calls.push(policies::history(turn.org, row)),
-            Change::Activation(row) => calls.push(policies::active(turn.org, row)),
-            Change::ShadowEnded => calls.push(policies::shadow_ended(turn.org)),
-            Change::Connector(row) => calls.push(connector(turn.org, row)?),
-            Change::ActionBegun(..)
-            | Change::ActionMoved(_)
-            | Change::Known(_)
-            | Change::Budget(_)
-            | Change::PayloadsPruned(_) => {}
-        }
+    for row in orgs {
+        calls.push(org(row)?);
+    }
+    for row in agents {
+        calls.push(agent(id, row)?);
+    }
+    for row in keys {
+        calls.extend([api_key(id, row)?, key_org(id, row)]);
+    }
+    for row in connectors {
+        calls.push(connector(id, row)?);
     }
     Ok(calls.into_iter().map(Step::rows).collect())
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deed::tree::{Nodes, Tree};
-use ledger::{AppendError, Change, LedgerStore};
+use ledger::{AppendError, Changes, LedgerStore};
 use model::{DeedId, Digest, Level, Verdict};
 use store_postgres::PostgresStore;
 use testkit::{Draft, Scribe, sample};
@@ -78,12 +78,12 @@ async fn states_that_contradict_their_fields_are_refused() {
         ("ended under a lease", ledger::record::Action { lease: running.lease.clone(), ..sealed }),
     ];
     for (lie, action) in lies {
-        let change = Change::ActionBegun(Box::new(action), Vec::new());
+        let change = sample::begun(action, Vec::new());
         let refused = store.append(&scribe.turn(vec![change])).await;
         assert!(matches!(refused, Err(AppendError::Refused(_))), "{lie}: {refused:?}");
     }
     let honest = ledger::record::Action { witness: Some(witness), ..unknown };
-    let change = Change::ActionBegun(Box::new(honest), Vec::new());
+    let change = sample::begun(honest, Vec::new());
     scribe.append(&*store, vec![change]).await.unwrap();
 }
 
@@ -96,7 +96,7 @@ async fn an_error_of_the_store_repeats_nothing_of_the_row() {
     let mut action =
         sample::sealed(&sample::action(&agent, request, &mint), mint.id(DeedId::from_uuid));
     (action.deed, action.on_behalf_of) = (None, Some("canary-person".to_owned()));
-    let change = Change::ActionBegun(Box::new(action), vec![disclosure]);
+    let change = sample::begun(action, vec![disclosure]);
     let error = store.append(&scribe.turn(vec![change])).await.unwrap_err();
     let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
     let told: Vec<_> = causes.map(|cause| format!("{cause:?} {cause}")).collect();
@@ -113,9 +113,9 @@ async fn a_nul_that_got_this_far_is_refused_and_does_not_break_the_connection() 
     let store = PostgresStore::new(&one).unwrap();
     let mut scribe = Scribe::founded(4, &store).await;
     let agent = scribe.agent("nul \0 inside");
-    let refused = store.append(&scribe.turn(vec![Change::Agent(agent)])).await;
+    let refused = store.append(&scribe.turn(vec![Changes::from(agent)])).await;
     assert!(matches!(refused, Err(AppendError::Refused(_))), "{refused:?}");
-    scribe.append(&store, vec![Change::Agent(scribe.agent("fine"))]).await.unwrap();
+    scribe.append(&store, vec![Changes::from(scribe.agent("fine"))]).await.unwrap();
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_lease_ends_when_the_settings_say() {
     let (request, _) = sample::request(&serde_json::json!({}), &mint);
     let action = sample::action(&scribe.agent("one"), request, &mint);
     scribe.now = store.base(scribe.org).await.unwrap().1;
-    let change = Change::ActionBegun(Box::new(action), Vec::new());
+    let change = sample::begun(action, Vec::new());
     scribe.append(&store, vec![change]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(400)).await;
     let due = gate::ActionStore::due(&store, None, 10).await.unwrap();
@@ -147,7 +147,7 @@ async fn renewals_and_turns_over_the_same_actions_do_not_wait_for_each_other_in_
         (scribe.agent("one"), sample::request(&serde_json::json!({}), &mint));
     let mut actions: Vec<_> = (0..200).map(|_| sample::action(&agent, request, &mint)).collect();
     actions.sort_by_key(|action| action.id);
-    let begin = actions.iter().map(|a| Change::ActionBegun(Box::new(a.clone()), Vec::new()));
+    let begin = actions.iter().map(|a| sample::begun(a.clone(), Vec::new()));
     scribe.append(&*store, begin.collect::<Vec<_>>()).await.unwrap();
     let held: Vec<_> = actions
         .iter()
@@ -169,7 +169,7 @@ async fn renewals_and_turns_over_the_same_actions_do_not_wait_for_each_other_in_
     // Each turn names the actions the other way round.
     for _ in 0..40 {
         actions.reverse();
-        let moves = actions.iter().map(|a| Change::ActionMoved(Box::new(a.clone())));
+        let moves = actions.iter().map(|a| sample::moved(a.clone()));
         scribe.append(&*store, moves.collect::<Vec<_>>()).await.unwrap();
     }
     renewing.await.unwrap();
@@ -194,12 +194,12 @@ async fn statements_planned_on_empty_tables_find_single_rows_in_large_ones() {
             let mut action = sample::action(&agent, request, &mint);
             action.mode = model::Mode::Proxy;
             let until = scribe.now + Duration::from_hours(1);
-            let known = sample::known(&action, &format!("{round}/{number}"), until);
+            let known = sample::idempotency_key(&action, &format!("{round}/{number}"), until);
             draft.deeds.push(scribe.deed(Some(action.id)));
             draft.events.push(scribe.event(Some(action.id)));
             first.get_or_insert_with(|| (action.clone(), known.clone()));
-            draft.changes.push(Change::Known(known));
-            draft.changes.push(Change::ActionBegun(Box::new(action), vec![disclosure]));
+            draft.changes.extend(Changes::from(known));
+            draft.changes.extend(sample::begun(action, vec![disclosure]));
         }
         scribe.append(&*store, draft).await.unwrap();
         let (action, known) = first.as_ref().unwrap();
@@ -232,17 +232,17 @@ async fn touch(
     store: &PostgresStore,
     scribe: &mut Scribe,
     action: &ledger::record::Action,
-    known: &ledger::record::Known,
+    named: &ledger::record::IdempotencyKey,
 ) {
     use gate::ActionStore;
     let needs = ledger::Needs {
         actions: [action.id].into(),
-        known: [(known.agent, known.key.clone())].into(),
+        idempotency_keys: [(named.agent, named.key.clone())].into(),
         ..ledger::Needs::default()
     };
     assert_eq!(store.load(scribe.org, &needs).await.unwrap().actions.len(), 1);
     assert!(store.action(scribe.org, action.id).await.unwrap().is_some());
-    assert!(store.known(scribe.org, known.agent, &known.key).await.unwrap().is_some());
+    assert!(store.idempotency_key(scribe.org, named.agent, &named.key).await.unwrap().is_some());
     let detail = store.detail(scribe.org, action.id).await.unwrap().unwrap();
     assert_eq!((detail.deeds.len(), detail.disclosures.len()), (1, 2));
     let lease = action.lease.clone().unwrap();
@@ -250,8 +250,8 @@ async fn touch(
     assert_eq!(store.renew(&[held]).await.unwrap().len(), 1);
     let digest = store.last_tool_digest(scribe.org, action.agent.id, &action.tool).await.unwrap();
     assert_eq!(digest, action.tool_digest);
-    let moved = Change::ActionMoved(Box::new(action.clone()));
-    scribe.append(store, vec![moved, Change::Known(known.clone())]).await.unwrap();
+    let moved = sample::moved(action.clone());
+    scribe.append(store, vec![moved, Changes::from(named.clone())]).await.unwrap();
     for filter in filters_for_nothing() {
         let page = store.list(scribe.org, &filter, None, 1).await.unwrap();
         assert!(page.actions.is_empty(), "{filter:?}");

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crypto::Secret;
-use ledger::{AppendError, Change, LedgerStore};
+use ledger::{AppendError, Changes, LedgerStore};
 use store_postgres::{PostgresStore, Settings};
 use testkit::{Draft, Scribe, TestDatabase};
 
@@ -36,7 +36,7 @@ async fn a_server_that_is_not_there_is_told_in_time() {
     for url in [silent, closed] {
         let (store, begun) = (impatient(url), now());
         let scribe = Scribe::new(1, model::Timestamp::EPOCH);
-        let turn = scribe.turn(vec![Change::Org(scribe.org_row())]);
+        let turn = scribe.turn(vec![Changes::from(scribe.org_row())]);
         assert!(matches!(store.append(&turn).await, Err(AppendError::Down(_))));
         assert!(store.base(scribe.org).await.is_err());
         assert!(store.ping().await.is_err());
@@ -59,9 +59,9 @@ async fn a_lost_answer_is_in_doubt_and_settles_as_committed() {
     let proxy = Proxy::before(&database.url()).await;
     let store = impatient(proxy.url());
     let mut scribe = Scribe::founded(2, &*direct).await;
-    scribe.append(&store, vec![Change::Agent(scribe.agent("before"))]).await.unwrap();
+    scribe.append(&store, vec![Changes::from(scribe.agent("before"))]).await.unwrap();
     let agent = scribe.agent("in doubt");
-    let turn = scribe.turn(vec![Change::Agent(agent.clone())]);
+    let turn = scribe.turn(vec![Changes::from(agent.clone())]);
     proxy.set(Wire::Deaf);
     let doubt = store.append(&turn).await;
     assert!(matches!(doubt, Err(AppendError::InDoubt(_))), "{doubt:?}");
@@ -80,7 +80,7 @@ async fn a_turn_that_arrives_after_it_was_given_up_changes_nothing() {
     let mut scribe = Scribe::founded(3, &*direct).await;
     let ghost = scribe.agent("ghost");
     let draft = |scribe: &Scribe, agent| Draft {
-        changes: vec![Change::Agent(agent)],
+        changes: Changes::from(agent),
         deeds: vec![scribe.deed(None)],
         events: vec![scribe.event(None)],
     };
@@ -117,19 +117,19 @@ async fn a_head_that_somebody_holds_is_answered_in_time_and_harms_nobody() {
     holder.batch_execute("begin").await.unwrap();
     let sql = "select from org_head where org_id = $1 for update";
     holder.query(sql, &[scribe.org.as_uuid()]).await.unwrap();
-    let turn = scribe.turn(vec![Change::Agent(scribe.agent("blocked"))]);
+    let turn = scribe.turn(vec![Changes::from(scribe.agent("blocked"))]);
     let begun = now();
     let blocked = store.append(&turn).await;
     assert!(matches!(blocked, Err(AppendError::InDoubt(_) | AppendError::Down(_))), "{blocked:?}");
     assert!(begun.elapsed() < DEADLINE + GRACE);
-    other.append(&store, vec![Change::Agent(other.agent("free"))]).await.unwrap();
+    other.append(&store, vec![Changes::from(other.agent("free"))]).await.unwrap();
     holder.batch_execute("rollback").await.unwrap();
     // Settled either way, the org goes on.
     let committed = direct.settle(&turn).await.unwrap();
     let agents = admin::AccountStore::agents(&*direct, scribe.org).await.unwrap();
     assert_eq!(agents.len(), usize::from(committed));
     scribe.reread(&*direct).await;
-    scribe.append(&store, vec![Change::Agent(scribe.agent("next"))]).await.unwrap();
+    scribe.append(&store, vec![Changes::from(scribe.agent("next"))]).await.unwrap();
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn connections_that_the_server_ended_are_replaced() {
         // The driver learns of it when it reads; until then one call may fail, and says so.
         tokio::time::sleep(Duration::from_millis(100)).await;
         let agent = scribe.agent(&format!("round {round}"));
-        scribe.append(&*store, vec![Change::Agent(agent)]).await.unwrap();
+        scribe.append(&*store, vec![Changes::from(agent)]).await.unwrap();
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use deed::{Actor, Amended, Content, Disclosure, KeySet, LogOrigin, specimen};
-use ledger::{Change, DeedEntry, Ledger, LogNo, Parts};
+use ledger::{Changes, DeedEntry, Ledger, LogNo, Parts};
 use model::{CheckId, OrgId};
 use records::{ChainCheck, CheckStatus, CheckStore, LogStore, OrgLog, Problem, Records};
 use store_postgres::PostgresStore;
@@ -104,7 +104,7 @@ struct Stored {
 }
 
 /// Returns an action's deed as an entry of a turn, and the rows that it needs.
-fn acted(scribe: &Scribe) -> (Vec<Change>, DeedEntry) {
+fn acted(scribe: &Scribe) -> (Changes, DeedEntry) {
     let mint = scribe.mint();
     let (draft, disclosures) = specimen::action(&mint).unwrap();
     let (Content::Action(content), Actor::Agent(acting)) = (&draft.content, &draft.actor) else {
@@ -115,7 +115,7 @@ fn acted(scribe: &Scribe) -> (Vec<Change>, DeedEntry) {
         ledger::record::Action { id: content.id, ..sample::action(&agent, content.request, &mint) };
     let (agent_id, action) = (Some(agent.id), Some(content.id));
     let changes =
-        vec![Change::Agent(agent), Change::ActionBegun(Box::new(begun), Vec::<Disclosure>::new())];
+        Changes::from_iter([Changes::from(agent), sample::begun(begun, Vec::<Disclosure>::new())]);
     (changes, DeedEntry { draft, disclosures, agent: agent_id, action })
 }
 

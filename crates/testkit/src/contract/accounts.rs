@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deed::{Purpose, SealKey, SealKeys};
 use ledger::{
-    Change,
+    Changes,
     record::{Holder, Suspension},
 };
 use model::{AgentId, ConnectorId, KeyId};
@@ -28,7 +28,7 @@ async fn orgs_are_listed_oldest_first(store: &dyn Store) {
         // An org's age is set when it is made and stays.
         let late = Scribe::new(seed + 50, row.created_at);
         let row = ledger::record::Org { id: late.org, ..row };
-        let turn = late.turn(vec![Change::Org(row.clone())]);
+        let turn = late.turn(vec![Changes::from(row.clone())]);
         store.append(&turn).await.unwrap();
         scribe.append(store, Vec::new()).await.unwrap();
         seeded.push(row);
@@ -52,14 +52,17 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     scribe.now = start;
     let agent_key = sample::api_key(scribe.org, Holder::Agent(agents[0].id), &scribe.mint());
     let org_key = sample::api_key(scribe.org, Holder::Org, &scribe.mint());
-    let mut changes: Vec<_> = agents.iter().cloned().map(Change::Agent).collect();
-    changes.extend(connectors.iter().cloned().map(Change::Connector));
-    changes.extend([agent_key.clone(), org_key.clone()].map(Change::ApiKey));
+    let mut changes: Vec<_> = agents.iter().cloned().map(Changes::from).collect();
+    changes.extend(connectors.iter().cloned().map(Changes::from));
+    changes.extend([agent_key.clone(), org_key.clone()].map(Changes::from));
     scribe.append(store, changes).await.unwrap();
     let oldest_first = |one: &model::Timestamp, other: &model::Timestamp| one.cmp(other);
     agents.sort_by(|a, b| oldest_first(&a.created_at, &b.created_at));
     connectors.sort_by(|a, b| oldest_first(&a.created_at, &b.created_at));
     assert_eq!(store.agents(scribe.org).await.unwrap(), agents);
+    let named = store.agent_named(scribe.org, "old").await.unwrap();
+    assert_eq!(named.as_ref(), agents.iter().find(|agent| agent.name == "old"));
+    assert!(store.agent_named(scribe.org, "ol").await.unwrap().is_none());
     assert_eq!(store.connectors(scribe.org).await.unwrap(), connectors);
     assert_eq!(store.api_key(agent_key.id).await.unwrap(), Some(agent_key.clone()));
     assert_eq!(store.api_key(org_key.id).await.unwrap(), Some(org_key));
@@ -74,7 +77,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     let (by, reason) = ("operator".to_owned(), "too fast".to_owned());
     suspended.suspension =
         Some(Suspension { suspended_at: scribe.now, by, reason, until: Some(scribe.now) });
-    let changes = vec![Change::ApiKey(revoked.clone()), Change::Agent(suspended.clone())];
+    let changes = vec![Changes::from(revoked.clone()), Changes::from(suspended.clone())];
     scribe.append(store, changes).await.unwrap();
     assert_eq!(store.api_key(revoked.id).await.unwrap(), Some(revoked));
     assert_eq!(store.agent(scribe.org, agent).await.unwrap(), Some(suspended));
@@ -83,6 +86,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     assert!(store.agent(other.org, agent).await.unwrap().is_none());
     assert!(store.connector(other.org, connector).await.unwrap().is_none());
     assert!(store.agents(other.org).await.unwrap().is_empty());
+    assert!(store.agent_named(other.org, "old").await.unwrap().is_none());
     assert!(store.connectors(other.org).await.unwrap().is_empty());
     let mint = other.mint();
     assert!(store.api_key(mint.id(KeyId::from_uuid)).await.unwrap().is_none());

@@ -1,7 +1,7 @@
 //! What becomes of a turn: appended whole, lost, refused, or settled after a doubt.
 
 use ledger::{
-    AppendError, Change, LedgerStore, Needs, Turn,
+    AppendError, Changes, LedgerStore, Needs, Turn,
     record::{Holder, PolicyMode},
 };
 
@@ -25,7 +25,7 @@ async fn an_org_begins_with_its_first_turn(store: &dyn Store) {
     let mut scribe = Scribe::new(100, now(store).await);
     assert!(store.base(scribe.org).await.unwrap().0.is_none());
     let draft = Draft {
-        changes: vec![Change::Org(scribe.org_row())],
+        changes: Changes::from(scribe.org_row()),
         deeds: vec![scribe.deed(None)],
         events: vec![scribe.event(None), scribe.event(None)],
     };
@@ -46,18 +46,18 @@ async fn a_turn_on_an_older_head_is_lost_and_leaves_nothing(store: &dyn Store) {
     let mut scribe = Scribe::founded(101, store).await;
     let (late, early) = (scribe.agent("late"), scribe.agent("early"));
     let stale = scribe.turn(Draft {
-        changes: vec![Change::Agent(late.clone())],
+        changes: Changes::from(late.clone()),
         deeds: vec![scribe.deed(None)],
         events: vec![scribe.event(None)],
     });
-    scribe.append(store, vec![Change::Agent(early)]).await.unwrap();
+    scribe.append(store, vec![Changes::from(early)]).await.unwrap();
     assert_lost(store, &stale).await;
     assert!(store.agent(scribe.org, late.id).await.unwrap().is_none());
     assert_eq!(store.last_event(scribe.org).await.unwrap(), 0);
     let ahead = Turn { expected: Some(7), ..stale };
     assert_lost(store, &ahead).await;
     // What was lost decides anew and gets its place.
-    scribe.append(store, vec![Change::Agent(late.clone())]).await.unwrap();
+    scribe.append(store, vec![Changes::from(late.clone())]).await.unwrap();
     assert_eq!(store.agent(scribe.org, late.id).await.unwrap(), Some(late));
 }
 
@@ -65,11 +65,11 @@ async fn an_org_is_founded_once(store: &dyn Store) {
     let scribe = Scribe::founded(102, store).await;
     let mut renamed = scribe.org_row();
     "another".clone_into(&mut renamed.name);
-    let again = Turn { expected: None, ..scribe.turn(vec![Change::Org(renamed)]) };
+    let again = Turn { expected: None, ..scribe.turn(vec![Changes::from(renamed)]) };
     assert_lost(store, &again).await;
     assert_eq!(store.org(scribe.org).await.unwrap(), Some(scribe.org_row()));
     let nobody = Scribe::new(103, scribe.now);
-    let headless = nobody.turn(vec![Change::Agent(nobody.agent("first"))]);
+    let headless = nobody.turn(vec![Changes::from(nobody.agent("first"))]);
     assert_refused(store, &headless).await;
     assert!(store.base(nobody.org).await.unwrap().0.is_none());
     assert!(store.agents(nobody.org).await.unwrap().is_empty());
@@ -77,7 +77,7 @@ async fn an_org_is_founded_once(store: &dyn Store) {
 
 async fn a_turn_is_appended_once(store: &dyn Store) {
     let mut scribe = Scribe::founded(104, store).await;
-    let turn = scribe.append(store, vec![Change::Agent(scribe.agent("once"))]).await.unwrap();
+    let turn = scribe.append(store, vec![Changes::from(scribe.agent("once"))]).await.unwrap();
     assert_lost(store, &turn).await;
     let renamed = Turn { expected: Some(turn.head.version), ..turn };
     assert_lost(store, &renamed).await;
@@ -95,33 +95,33 @@ async fn the_last_form_of_a_row_in_a_turn_wins(store: &dyn Store) {
     let (taken, ended) = (sample::sealed(&begun, mint.id(model::DeedId::from_uuid)), begun.clone());
     let window = scribe.now;
     let known = |action, hours| {
-        sample::known(action, "key", scribe.now + std::time::Duration::from_hours(hours))
+        sample::idempotency_key(action, "key", scribe.now + std::time::Duration::from_hours(hours))
     };
     let changes = vec![
-        Change::Agent(first),
-        Change::Agent(second.clone()),
-        Change::Agent(renamed.clone()),
-        Change::ActionBegun(Box::new(older.clone()), Vec::new()),
-        Change::ActionBegun(Box::new(begun.clone()), Vec::new()),
-        Change::ActionMoved(Box::new(ended)),
-        Change::ActionMoved(Box::new(taken.clone())),
-        Change::Known(known(&older, 1)),
-        Change::Known(known(&begun, 2)),
-        Change::Budget(sample::budget("day", window, "1")),
-        Change::Budget(sample::budget("day", window, "2.5")),
+        Changes::from(first),
+        Changes::from(second.clone()),
+        Changes::from(renamed.clone()),
+        sample::begun(older.clone(), Vec::new()),
+        sample::begun(begun.clone(), Vec::new()),
+        sample::moved(ended),
+        sample::moved(taken.clone()),
+        Changes::from(known(&older, 1)),
+        Changes::from(known(&begun, 2)),
+        Changes::from(sample::budget("day", window, "1")),
+        Changes::from(sample::budget("day", window, "2.5")),
     ];
     let expected = known(&begun, 2);
     scribe.append(store, changes).await.unwrap();
     assert_eq!(store.agents(scribe.org).await.unwrap(), sorted(vec![renamed, second.clone()]));
     assert_eq!(store.action(scribe.org, begun.id).await.unwrap(), Some(taken.clone()));
-    let found = store.known(scribe.org, expected.agent, "key").await.unwrap();
+    let found = store.idempotency_key(scribe.org, expected.agent, "key").await.unwrap();
     assert_eq!(found, Some(expected));
     let needs = Needs { budgets: [("day".to_owned(), window)].into(), ..Needs::default() };
     let budgets = store.load(scribe.org, &needs).await.unwrap().budgets;
     assert_eq!(budgets, [sample::budget("day", window, "2.5")]);
     // Of two moves of an action that was there, the last one holds.
     let seen = sample::sealed(&older, scribe.mint().id(model::DeedId::from_uuid));
-    let moves = [older.clone(), seen.clone()].map(|action| Change::ActionMoved(Box::new(action)));
+    let moves = [older.clone(), seen.clone()].map(sample::moved);
     scribe.append(store, moves.to_vec()).await.unwrap();
     assert_eq!(store.action(scribe.org, older.id).await.unwrap(), Some(seen));
 }
@@ -140,7 +140,7 @@ async fn a_turn_that_breaks_a_constraint_is_refused_whole(store: &dyn Store) {
     let policy = sample::policy(scribe.org, "taken", &mint);
     let version = sample::policy_version(&policy, 1, &mint);
     let connector = sample::connector(scribe.org, "taken", &mint);
-    let begun = |action| Change::ActionBegun(Box::new(action), vec![disclosure.clone()]);
+    let begun = |action| sample::begun(action, vec![disclosure.clone()]);
     let (elsewhere, fresh) = (scribe.agent("elsewhere"), sample::action(&agent, request, &mint));
     let nobodys = sample::api_key(scribe.org, Holder::Agent(elsewhere.id), &mint);
     let unmade = sample::policy_version(&policy, 2, &mint);
@@ -148,39 +148,39 @@ async fn a_turn_that_breaks_a_constraint_is_refused_whole(store: &dyn Store) {
     let breaches = [
         ("an action begins that is there", vec![begun(there.clone())]),
         ("an action begins twice", vec![begun(fresh.clone()), begun(fresh.clone())]),
-        ("an action moves that is not there", vec![Change::ActionMoved(Box::new(fresh))]),
-        ("an agent's name is taken", vec![Change::Agent(scribe.agent("taken"))]),
+        ("an action moves that is not there", vec![sample::moved(fresh)]),
+        ("an agent's name is taken", vec![Changes::from(scribe.agent("taken"))]),
         (
             "a policy's name is taken",
-            vec![Change::Policy(sample::policy(scribe.org, "taken", &mint))],
+            vec![Changes::from(sample::policy(scribe.org, "taken", &mint))],
         ),
         (
             "a connector's name is taken",
-            vec![Change::Connector(sample::connector(scribe.org, "taken", &mint))],
+            vec![Changes::from(sample::connector(scribe.org, "taken", &mint))],
         ),
-        ("a version is made again", vec![Change::PolicyVersion(version.clone())]),
+        ("a version is made again", vec![Changes::from(version.clone())]),
         (
             "a version's number is taken",
-            vec![Change::PolicyVersion(sample::policy_version(&policy, 1, &mint))],
+            vec![Changes::from(sample::policy_version(&policy, 1, &mint))],
         ),
-        ("a version of no policy", vec![Change::PolicyVersion(orphan)]),
+        ("a version of no policy", vec![Changes::from(orphan)]),
         (
             "a version becomes active that is not there",
-            vec![Change::Activation(sample::active(&unmade, PolicyMode::Enforce))],
+            vec![Changes::from(sample::active(&unmade, PolicyMode::Enforce))],
         ),
-        ("a key of nobody", vec![Change::ApiKey(nobodys)]),
+        ("a key of nobody", vec![Changes::from(nobodys)]),
     ];
     let seed = vec![
-        Change::Agent(agent),
+        Changes::from(agent),
         begun(there.clone()),
-        Change::Policy(policy.clone()),
-        Change::PolicyVersion(version.clone()),
-        Change::Connector(connector.clone()),
+        Changes::from(policy.clone()),
+        Changes::from(version.clone()),
+        Changes::from(connector.clone()),
     ];
     scribe.append(store, seed).await.unwrap();
     for (breach, mut changes) in breaches {
         let witness = scribe.agent(&format!("beside: {breach}"));
-        changes.insert(0, Change::Agent(witness.clone()));
+        changes.insert(0, Changes::from(witness.clone()));
         let refused = store.append(&scribe.turn(changes)).await;
         assert!(matches!(refused, Err(AppendError::Refused(_))), "{breach}: {refused:?}");
         assert!(store.agent(scribe.org, witness.id).await.unwrap().is_none(), "{breach}");
@@ -188,8 +188,10 @@ async fn a_turn_that_breaks_a_constraint_is_refused_whole(store: &dyn Store) {
     // The name of an archived agent is free.
     let mut archived = store.agents(scribe.org).await.unwrap().remove(0);
     archived.archived_at = Some(scribe.now);
-    let changes = vec![Change::Agent(archived), Change::Agent(scribe.agent("taken"))];
+    let taken = scribe.agent("taken");
+    let changes = vec![Changes::from(archived), Changes::from(taken.clone())];
     scribe.append(store, changes).await.unwrap();
+    assert_eq!(store.agent_named(scribe.org, "taken").await.unwrap(), Some(taken));
     assert_eq!(store.agents(scribe.org).await.unwrap().len(), 2);
 }
 
@@ -200,53 +202,53 @@ async fn a_live_idempotency_key_is_not_given_away(store: &dyn Store) {
     let (request, _) = sample::request(&serde_json::json!({}), &mint);
     let agent = scribe.agent("one");
     let [first, second] = [(); 2].map(|()| sample::action(&agent, request, &mint));
-    let live = sample::known(&first, "live", scribe.now + hour);
-    let expired = sample::known(&first, "expired", scribe.now);
-    let changes = vec![Change::Known(live.clone()), Change::Known(expired)];
+    let live = sample::idempotency_key(&first, "live", scribe.now + hour);
+    let expired = sample::idempotency_key(&first, "expired", scribe.now);
+    let changes = vec![Changes::from(live.clone()), Changes::from(expired)];
     scribe.append(store, changes).await.unwrap();
-    let stolen = sample::known(&second, "live", scribe.now + hour);
-    assert_lost(store, &scribe.turn(vec![Change::Known(stolen)])).await;
-    let renewed = sample::known(&second, "expired", scribe.now + hour);
-    let longer = sample::known(&first, "live", scribe.now + hour * 2);
-    let changes = vec![Change::Known(renewed.clone()), Change::Known(longer.clone())];
+    let stolen = sample::idempotency_key(&second, "live", scribe.now + hour);
+    assert_lost(store, &scribe.turn(vec![Changes::from(stolen)])).await;
+    let renewed = sample::idempotency_key(&second, "expired", scribe.now + hour);
+    let longer = sample::idempotency_key(&first, "live", scribe.now + hour * 2);
+    let changes = vec![Changes::from(renewed.clone()), Changes::from(longer.clone())];
     scribe.append(store, changes).await.unwrap();
-    let known = async |key| store.known(scribe.org, agent.id, key).await.unwrap();
+    let known = async |key| store.idempotency_key(scribe.org, agent.id, key).await.unwrap();
     assert_eq!(known("live").await, Some(longer));
     assert_eq!(known("expired").await, Some(renewed));
 }
 
 async fn a_committed_turn_settles_as_committed(store: &dyn Store) {
     let mut scribe = Scribe::founded(108, store).await;
-    let turn = scribe.append(store, vec![Change::Agent(scribe.agent("one"))]).await.unwrap();
+    let turn = scribe.append(store, vec![Changes::from(scribe.agent("one"))]).await.unwrap();
     assert!(store.settle(&turn).await.unwrap());
-    scribe.append(store, vec![Change::Agent(scribe.agent("two"))]).await.unwrap();
+    scribe.append(store, vec![Changes::from(scribe.agent("two"))]).await.unwrap();
     assert!(store.settle(&turn).await.unwrap(), "later turns change nothing about it");
 }
 
 async fn a_turn_that_was_not_committed_never_will_be_once_settled(store: &dyn Store) {
     let mut scribe = Scribe::founded(109, store).await;
     let ghost = scribe.agent("ghost");
-    let late = scribe.turn(vec![Change::Agent(ghost.clone())]);
+    let late = scribe.turn(vec![Changes::from(ghost.clone())]);
     assert!(!store.settle(&late).await.unwrap());
     assert!(!store.settle(&late).await.unwrap(), "the answer stays the same");
     assert_lost(store, &late).await;
     assert!(store.agent(scribe.org, ghost.id).await.unwrap().is_none());
     // The org goes on from wherever the store says that it stands.
     scribe.reread(store).await;
-    scribe.append(store, vec![Change::Agent(scribe.agent("alive"))]).await.unwrap();
+    scribe.append(store, vec![Changes::from(scribe.agent("alive"))]).await.unwrap();
     assert_lost(store, &late).await;
     assert!(!store.settle(&late).await.unwrap());
 }
 
 async fn a_founding_that_was_not_committed_never_will_be_once_settled(store: &dyn Store) {
     let mut scribe = Scribe::new(110, now(store).await);
-    let late = scribe.turn(vec![Change::Org(scribe.org_row())]);
+    let late = scribe.turn(vec![Changes::from(scribe.org_row())]);
     assert!(!store.settle(&late).await.unwrap());
     assert_lost(store, &late).await;
     assert!(store.base(scribe.org).await.unwrap().0.is_none());
     assert!(store.org(scribe.org).await.unwrap().is_none());
     // The same org may still be founded by another turn.
-    scribe.append(store, vec![Change::Org(scribe.org_row())]).await.unwrap();
+    scribe.append(store, vec![Changes::from(scribe.org_row())]).await.unwrap();
     assert!(store.base(scribe.org).await.unwrap().0.is_some());
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gate::Drift;
 use ledger::{
-    Change,
+    Changes,
     record::{Action, BudgetUse},
 };
 use model::{DeedId, Status};
@@ -31,8 +31,8 @@ fn charged(scribe: &Scribe, parts: &[BudgetUse]) -> Action {
     Action { charged: parts.to_vec(), ..action }
 }
 
-fn begun(action: &Action) -> Change {
-    Change::ActionBegun(Box::new(action.clone()), Vec::new())
+fn begun(action: &Action) -> Changes {
+    sample::begun(action.clone(), Vec::new())
 }
 
 async fn counters_that_agree_show_no_drift(store: &dyn Store) {
@@ -48,9 +48,9 @@ async fn counters_that_agree_show_no_drift(store: &dyn Store) {
     let changes = vec![
         begun(&running),
         begun(&expired),
-        Change::Budget(part("2.5")),
+        Changes::from(part("2.5")),
         // A window that ended is asked for by nobody any more.
-        Change::Budget(old),
+        Changes::from(old),
     ];
     scribe.append(store, changes).await.unwrap();
     assert_eq!(version(&store.drift(scribe.org).await.unwrap()), (2, 0));
@@ -68,9 +68,9 @@ async fn counters_that_do_not_are_found_as_they_should_be(store: &dyn Store) {
         begun(&first),
         begun(&second),
         begun(&failed),
-        Change::Budget(part("leaked", "5")),
-        Change::Budget(part("right", "1")),
-        Change::Budget(part("idle", "2")),
+        Changes::from(part("leaked", "5")),
+        Changes::from(part("right", "1")),
+        Changes::from(part("idle", "2")),
     ];
     let expected = [part("idle", "0"), part("leaked", "2"), part("lost", "3")];
     scribe.append(store, changes).await.unwrap();

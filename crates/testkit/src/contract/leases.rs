@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use gate::{Due, DueFor, HeldLease};
 use ledger::{
-    Change,
+    Changes,
     record::{Action, Lease},
 };
 use model::{ActionId, DeedId, OrgId};
@@ -35,12 +35,12 @@ async fn due(store: &dyn Store, org: OrgId) -> Vec<(ActionId, DueFor)> {
         .collect()
 }
 
-fn begun(action: &Action) -> Change {
-    Change::ActionBegun(Box::new(action.clone()), Vec::new())
+fn begun(action: &Action) -> Changes {
+    sample::begun(action.clone(), Vec::new())
 }
 
-fn moved(action: &Action) -> Change {
-    Change::ActionMoved(Box::new(action.clone()))
+fn moved(action: &Action) -> Changes {
+    sample::moved(action.clone())
 }
 
 fn takeover(holder: &str, token: u64) -> DueFor {
@@ -182,17 +182,17 @@ async fn a_takeover_gives_a_new_lease(store: &dyn Store) {
 async fn an_idempotency_key_names_its_action_until_it_expires(store: &dyn Store) {
     let mut scribe = Scribe::founded(704, store).await;
     let action = fresh(&scribe);
-    let live = sample::known(&action, "live", scribe.now + DAY);
-    let expired = sample::known(&action, "expired", scribe.now.before(MINUTE));
-    let changes = vec![Change::Known(live.clone()), Change::Known(expired)];
+    let live = sample::idempotency_key(&action, "live", scribe.now + DAY);
+    let expired = sample::idempotency_key(&action, "expired", scribe.now.before(MINUTE));
+    let changes = vec![Changes::from(live.clone()), Changes::from(expired)];
     scribe.append(store, changes).await.unwrap();
     let agent = action.agent.id;
-    assert_eq!(store.known(scribe.org, agent, "live").await.unwrap(), Some(live));
-    assert!(store.known(scribe.org, agent, "expired").await.unwrap().is_none());
-    assert!(store.known(scribe.org, agent, "Live").await.unwrap().is_none());
+    assert_eq!(store.idempotency_key(scribe.org, agent, "live").await.unwrap(), Some(live));
+    assert!(store.idempotency_key(scribe.org, agent, "expired").await.unwrap().is_none());
+    assert!(store.idempotency_key(scribe.org, agent, "Live").await.unwrap().is_none());
     let (other, nobody) = (Scribe::founded(705, store).await, fresh(&scribe).agent.id);
-    assert!(store.known(scribe.org, nobody, "live").await.unwrap().is_none());
-    assert!(store.known(other.org, agent, "live").await.unwrap().is_none());
+    assert!(store.idempotency_key(scribe.org, nobody, "live").await.unwrap().is_none());
+    assert!(store.idempotency_key(other.org, agent, "live").await.unwrap().is_none());
 }
 
 async fn the_last_digest_of_a_tool_is_the_agents_own(store: &dyn Store) {

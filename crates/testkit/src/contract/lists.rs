@@ -4,7 +4,7 @@ use std::{cmp::Reverse, time::Duration};
 
 use gate::{Filter, Page, Place, ShadowDiffers};
 use ledger::{
-    Change,
+    Changes,
     record::{Action, Agent, Shadow},
 };
 use model::{
@@ -89,10 +89,8 @@ async fn seed(store: &dyn Store) -> (OrgId, Vec<Action>) {
         actions.push(odd_action(&scribe, &agents, number));
     }
     scribe.now = start;
-    let mut changes: Vec<_> = agents.into_iter().map(Change::Agent).collect();
-    changes.extend(
-        actions.iter().map(|action| Change::ActionBegun(Box::new(action.clone()), Vec::new())),
-    );
+    let mut changes: Vec<_> = agents.into_iter().map(Changes::from).collect();
+    changes.extend(actions.iter().map(|action| sample::begun(action.clone(), Vec::new())));
     scribe.append(store, changes).await.unwrap();
     actions.sort_by_key(|action| Reverse(place(action)));
     (scribe.org, actions)

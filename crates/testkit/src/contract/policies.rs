@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use admin::VersionSummary;
 use ledger::{
-    AppendError, Change,
+    AppendError, Changes,
     record::{Policy, PolicyActivation, PolicyMode, PolicyTests},
 };
 use model::{DeedId, PolicyVersionId};
@@ -27,8 +27,8 @@ async fn policies_are_found_with_their_versions(store: &dyn Store) {
     let versions = [1, 2, 10].map(|number| sample::policy_version(&house, number, &mint));
     let mut policies = vec![house.clone(), shop.clone()];
     policies.sort_by_key(|policy| (policy.created_at, policy.id));
-    let mut changes: Vec<_> = policies.iter().cloned().map(Change::Policy).collect();
-    changes.extend(versions.iter().rev().cloned().map(Change::PolicyVersion));
+    let mut changes: Vec<_> = policies.iter().cloned().map(Changes::from).collect();
+    changes.extend(versions.iter().rev().cloned().map(Changes::from));
     scribe.append(store, changes).await.unwrap();
     assert_eq!(store.policies(scribe.org).await.unwrap(), policies);
     let latest = store.latest_policy_version(scribe.org, house.id).await.unwrap();
@@ -51,9 +51,9 @@ async fn versions_are_listed_newest_first_by_pages(store: &dyn Store) {
     let mint = scribe.mint();
     let [house, shop] = ["house", "shop"].map(|name| sample::policy(scribe.org, name, &mint));
     let versions = [1, 2, 3].map(|number| sample::policy_version(&house, number, &mint));
-    let mut changes = vec![Change::Policy(house.clone()), Change::Policy(shop.clone())];
-    changes.extend(versions.iter().cloned().map(Change::PolicyVersion));
-    changes.push(Change::PolicyVersion(sample::policy_version(&shop, 1, &mint)));
+    let mut changes = vec![Changes::from(house.clone()), Changes::from(shop.clone())];
+    changes.extend(versions.iter().cloned().map(Changes::from));
+    changes.push(Changes::from(sample::policy_version(&shop, 1, &mint)));
     scribe.append(store, changes).await.unwrap();
     let [first, second, third] = versions.each_ref().map(VersionSummary::from);
     let page = |below, limit| store.policy_versions(scribe.org, house.id, below, limit);
@@ -70,14 +70,14 @@ async fn an_archived_policy_is_kept_and_its_name_is_free(store: &dyn Store) {
     let mint = scribe.mint();
     let old = sample::policy(scribe.org, "house", &mint);
     let new = Policy { description: String::new(), ..sample::policy(scribe.org, "house", &mint) };
-    scribe.append(store, vec![Change::Policy(old.clone())]).await.unwrap();
-    let taken = scribe.append(store, vec![Change::Policy(new.clone())]).await;
+    scribe.append(store, vec![Changes::from(old.clone())]).await.unwrap();
+    let taken = scribe.append(store, vec![Changes::from(new.clone())]).await;
     assert!(matches!(taken, Err(AppendError::Refused(_))), "{taken:?}");
     let known = |base: Option<ledger::Base>| base.unwrap().policies;
     assert_eq!(known(store.base(scribe.org).await.unwrap().0), [(old.id, old.clone())].into());
     let archived = Policy { archived_at: Some(scribe.now), revision: 2, ..old };
-    scribe.append(store, vec![Change::Policy(archived.clone())]).await.unwrap();
-    scribe.append(store, vec![Change::Policy(new.clone())]).await.unwrap();
+    scribe.append(store, vec![Changes::from(archived.clone())]).await.unwrap();
+    scribe.append(store, vec![Changes::from(new.clone())]).await.unwrap();
     assert_eq!(known(store.base(scribe.org).await.unwrap().0), [(new.id, new.clone())].into());
     let mut both = vec![archived, new];
     both.sort_by_key(|policy| (policy.created_at, policy.id));
@@ -94,10 +94,10 @@ async fn tests_are_kept_as_they_were_put_last(store: &dyn Store) {
         revision,
         updated_at: house.created_at + Duration::from_secs(revision.into()),
     };
-    scribe.append(store, vec![Change::Policy(house.clone())]).await.unwrap();
+    scribe.append(store, vec![Changes::from(house.clone())]).await.unwrap();
     assert_eq!(store.policy_tests(scribe.org, house.id).await.unwrap(), None);
     for revision in [2, 3] {
-        scribe.append(store, vec![Change::PolicyTests(tests(revision))]).await.unwrap();
+        scribe.append(store, vec![Changes::from(tests(revision))]).await.unwrap();
         let kept = store.policy_tests(scribe.org, house.id).await.unwrap();
         assert_eq!(kept, Some(tests(revision)));
     }
@@ -110,7 +110,7 @@ async fn what_was_active_is_told_newest_first_by_pages(store: &dyn Store) {
     let mint = scribe.mint();
     let house = sample::policy(scribe.org, "house", &mint);
     let version = sample::policy_version(&house, 1, &mint);
-    let made = vec![Change::Policy(house.clone()), Change::PolicyVersion(version.clone())];
+    let made = vec![Changes::from(house.clone()), Changes::from(version.clone())];
     scribe.append(store, made).await.unwrap();
     let mut history = Vec::new();
     for (turn, mode, active) in [
@@ -128,7 +128,7 @@ async fn what_was_active_is_told_newest_first_by_pages(store: &dyn Store) {
             by: "operator".to_owned(),
             reason: "a look \u{1f600}".to_owned(),
         };
-        scribe.append(store, vec![Change::PolicyActivation(activation.clone())]).await.unwrap();
+        scribe.append(store, vec![Changes::from(activation.clone())]).await.unwrap();
         history.push(activation);
     }
     history.reverse();

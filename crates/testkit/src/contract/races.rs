@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ledger::{AppendError, Change};
+use ledger::{AppendError, Changes};
 
 use super::Store;
 use crate::{Draft, Scribe};
@@ -47,7 +47,7 @@ async fn write_once(store: &dyn Store, org: model::OrgId, number: u64) -> u64 {
         scribe.now = store.base(org).await.unwrap().1;
         scribe.reread(store).await;
         let draft = Draft {
-            changes: vec![Change::Agent(scribe.agent(&format!("writer {number}")))],
+            changes: Changes::from(scribe.agent(&format!("writer {number}"))),
             deeds: vec![scribe.deed(None)],
             events: vec![scribe.event(None)],
         };
@@ -70,7 +70,7 @@ async fn one_of_many_founders_founds_the_org(store: Arc<dyn Store>) {
         founders.spawn(async move {
             let mut scribe = Scribe::new(403 + number, at);
             scribe.org = org;
-            let turn = scribe.turn(vec![Change::Org(scribe.org_row())]);
+            let turn = scribe.turn(vec![Changes::from(scribe.org_row())]);
             match store.append(&turn).await {
                 Ok(_) => 1,
                 Err(AppendError::Lost) => 0,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ledger::{Change, record::Agent};
+use ledger::{Changes, record::Agent};
 use model::{ActionId, CheckId, EventType, OrgId, Timestamp, Verdict};
 use records::{
     Asked, By, CallFilter, ChainCheck, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
@@ -34,7 +34,7 @@ async fn seed(store: &dyn Store) -> Seeded {
     let mut scribe = Scribe::founded(800, store).await;
     let began = scribe.now;
     let agents = [scribe.agent("first"), scribe.agent("second")];
-    let made = agents.iter().cloned().map(Change::Agent).collect::<Vec<_>>();
+    let made = agents.iter().cloned().map(Changes::from).collect::<Vec<_>>();
     scribe.append(store, made).await.unwrap();
     let mut actions = Vec::new();
     for number in 0..5 {
@@ -63,7 +63,7 @@ async fn acted(store: &dyn Store, scribe: &mut Scribe, agent: &Agent, number: u6
     event.kind = EventType::ActionCreated;
     event.agent = Some(agent.id);
     let id = action.id;
-    let changes = vec![Change::ActionBegun(Box::new(action), vec![disclosure])];
+    let changes = sample::begun(action, vec![disclosure]);
     let draft = Draft { changes, deeds: vec![deed], events: vec![event] };
     scribe.append(store, draft).await.unwrap();
     id

@@ -1,10 +1,10 @@
 //! What a turn loads: bases, rows that are there, rows that are not.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use deed::Path;
 use ledger::{
-    Change, Needs,
+    Changes, Needs,
     record::{Holder, PolicyMode, Stop},
 };
 use model::{ActionId, AgentId, DeedId, KeyId, PolicyVersionId};
@@ -28,13 +28,13 @@ async fn a_base_has_the_active_policies_and_the_connectors(store: &dyn Store) {
     let enforced = sample::active(&one, PolicyMode::Enforce);
     let shadow = sample::active(&two, PolicyMode::Shadow);
     let changes = vec![
-        Change::Policy(policy),
-        Change::PolicyVersion(one.clone()),
-        Change::PolicyVersion(two.clone()),
-        Change::Activation(shadow),
-        Change::Activation(enforced),
-        Change::Connector(shop.clone()),
-        Change::Connector(mail.clone()),
+        Changes::from(policy),
+        Changes::from(one.clone()),
+        Changes::from(two.clone()),
+        Changes::from(shadow),
+        Changes::from(enforced),
+        Changes::from(shop.clone()),
+        Changes::from(mail.clone()),
     ];
     scribe.append(store, changes).await.unwrap();
     let base = store.base(scribe.org).await.unwrap().0.unwrap();
@@ -50,10 +50,10 @@ async fn a_base_has_the_active_policies_and_the_connectors(store: &dyn Store) {
     let (by, reason) = ("operator".to_owned(), "drill".to_owned());
     stopped.stop = Some(Stop { stopped_at: scribe.now, by, reason });
     let changes = vec![
-        Change::Activation(promoted),
-        Change::ShadowEnded,
-        Change::Connector(moved.clone()),
-        Change::Org(stopped.clone()),
+        Changes::from(promoted),
+        Changes::from(ledger::record::ActiveChange { mode: PolicyMode::Shadow, active: None }),
+        Changes::from(moved.clone()),
+        Changes::from(stopped.clone()),
     ];
     scribe.append(store, changes).await.unwrap();
     let base = store.base(scribe.org).await.unwrap().0.unwrap();
@@ -80,25 +80,25 @@ async fn what_is_needed_is_found_and_what_is_absent_is_not(store: &dyn Store) {
     let (request, _) = sample::request(&json!({}), &mint);
     let action = sample::action(&agent, request, &mint);
     // An expired key is loaded too: who asks compares the times.
-    let known = sample::known(&action, "old", scribe.now.before(Duration::from_hours(1)));
+    let known = sample::idempotency_key(&action, "old", scribe.now.before(Duration::from_hours(1)));
     let windows = [scribe.now, scribe.now + Duration::from_hours(24)];
     let budgets = windows.map(|start| sample::budget("day", start, "12.000000000000000001"));
     let absent =
         (mint.id(AgentId::from_uuid), mint.id(KeyId::from_uuid), mint.id(ActionId::from_uuid));
     let changes = vec![
-        Change::Agent(agent.clone()),
-        Change::Agent(unneeded),
-        Change::ApiKey(key.clone()),
-        Change::ActionBegun(Box::new(action.clone()), Vec::new()),
-        Change::Known(known.clone()),
-        Change::Budget(budgets[0].clone()),
-        Change::Budget(budgets[1].clone()),
+        Changes::from(agent.clone()),
+        Changes::from(unneeded),
+        Changes::from(key.clone()),
+        sample::begun(action.clone(), Vec::new()),
+        Changes::from(known.clone()),
+        Changes::from(budgets[0].clone()),
+        Changes::from(budgets[1].clone()),
     ];
     let needs = Needs {
         agents: BTreeSet::from([agent.id, absent.0]),
         keys: BTreeSet::from([key.id, absent.1]),
         actions: BTreeSet::from([action.id, absent.2]),
-        known: BTreeSet::from([
+        idempotency_keys: BTreeSet::from([
             (agent.id, "old".to_owned()),
             (agent.id, "OLD".to_owned()),
             (absent.0, "old".to_owned()),
@@ -113,16 +113,20 @@ async fn what_is_needed_is_found_and_what_is_absent_is_not(store: &dyn Store) {
     let found = store.load(scribe.org, &needs).await.unwrap();
     assert_eq!(found.agents, [agent]);
     assert_eq!(found.keys, [key]);
-    assert_eq!(found.actions, [action]);
-    assert_eq!(found.known, [known]);
+    assert_eq!(found.actions, [Arc::new(action)]);
+    assert_eq!(found.idempotency_keys, [known]);
     assert_eq!(found.budgets, [budgets[1].clone()]);
 
     let nothing = store.load(scribe.org, &Needs::default()).await.unwrap();
-    assert!(nothing.agents.is_empty() && nothing.actions.is_empty() && nothing.known.is_empty());
+    assert!(
+        nothing.agents.is_empty()
+            && nothing.actions.is_empty()
+            && nothing.idempotency_keys.is_empty()
+    );
     let other = Scribe::founded(203, store).await;
     let foreign = store.load(other.org, &needs).await.unwrap();
     assert!(foreign.agents.is_empty() && foreign.keys.is_empty() && foreign.actions.is_empty());
-    assert!(foreign.known.is_empty() && foreign.budgets.is_empty());
+    assert!(foreign.idempotency_keys.is_empty() && foreign.budgets.is_empty());
 }
 
 async fn an_action_shows_its_disclosures_events_and_deeds(store: &dyn Store) {
@@ -135,20 +139,17 @@ async fn an_action_shows_its_disclosures_events_and_deeds(store: &dyn Store) {
     let beside = sample::action(&agent, request, &mint);
     let id = action.id;
     let begin = Draft {
-        changes: vec![
-            Change::ActionBegun(
-                Box::new(action.clone()),
-                vec![disclosure.clone(), session.clone()],
-            ),
-            Change::ActionBegun(Box::new(beside.clone()), vec![disclosure.clone()]),
-        ],
+        changes: Changes::from_iter([
+            sample::begun(action.clone(), vec![disclosure.clone(), session.clone()]),
+            sample::begun(beside.clone(), vec![disclosure.clone()]),
+        ]),
         deeds: vec![scribe.deed(Some(beside.id)), scribe.deed(None)],
         events: vec![scribe.event(Some(id)), scribe.event(Some(beside.id)), scribe.event(None)],
     };
     let first = scribe.append(store, begin).await.unwrap();
     let ended = sample::sealed(&action, scribe.mint().id(DeedId::from_uuid));
     let end = Draft {
-        changes: vec![Change::ActionMoved(Box::new(ended.clone()))],
+        changes: sample::moved(ended.clone()),
         deeds: vec![scribe.deed(Some(id)), scribe.deed(Some(id))],
         events: (0..203).map(|_| scribe.event(Some(id))).collect(),
     };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ledger::{
-    Change, LogNo, Needs, Place,
+    Changes, LogNo, Needs, Place,
     record::{Action, Pruned},
 };
 use model::{DeedId, Timestamp};
@@ -26,21 +26,21 @@ async fn sealed(store: &dyn Store, scribe: &mut Scribe) -> (Action, DeedId) {
     let mint = scribe.mint();
     let (request, disclosure) = sample::request(&json!({ "amount": 5 }), &mint);
     let begun = sample::action(&scribe.agent("one"), request, &mint);
-    let change = Change::ActionBegun(Box::new(begun.clone()), vec![disclosure]);
+    let change = sample::begun(begun.clone(), vec![disclosure]);
     scribe.append(store, vec![change]).await.unwrap();
     let deed = scribe.deed(Some(begun.id));
     let id = deed.draft.id;
     let ended = sample::sealed(&begun, id);
-    let changes = vec![Change::ActionMoved(Box::new(ended.clone()))];
+    let changes = sample::moved(ended.clone());
     scribe.append(store, Draft { changes, deeds: vec![deed], events: vec![] }).await.unwrap();
     (ended, id)
 }
 
-fn pruning(action: &Action, deed: DeedId, at: Timestamp) -> Vec<Change> {
+fn pruning(action: &Action, deed: DeedId, at: Timestamp) -> Vec<Changes> {
     let pruned = Action { payload_pruned_at: Some(at), ..action.clone() };
     vec![
-        Change::ActionMoved(Box::new(pruned)),
-        Change::PayloadsPruned(Pruned { actions: vec![action.id], deeds: vec![deed] }),
+        sample::moved(pruned),
+        Changes::from(Pruned { actions: vec![action.id], deeds: vec![deed] }),
     ]
 }
 
@@ -84,7 +84,7 @@ async fn a_pruning_that_is_lost_removes_nothing(store: &dyn Store) {
     let mut scribe = Scribe::founded(903, store).await;
     let (action, deed) = sealed(store, &mut scribe).await;
     let stale = scribe.turn(pruning(&action, deed, scribe.now));
-    scribe.append(store, vec![Change::Agent(scribe.agent("first"))]).await.unwrap();
+    scribe.append(store, vec![Changes::from(scribe.agent("first"))]).await.unwrap();
     assert!(store.append(&stale).await.is_err());
     let detail = store.detail(scribe.org, action.id).await.unwrap().unwrap();
     assert_eq!((detail.disclosures.len(), detail.action.payload_pruned_at), (2, None));
@@ -100,25 +100,25 @@ async fn what_means_nothing_any_more_is_swept_out(store: &dyn Store) {
     let mut running = sample::budget("running", long_ago, "1");
     running.window_end = ahead;
     let mut changes: Vec<_> = (0..3)
-        .map(|number| sample::known(&action, &format!("old {number}"), long_ago))
-        .map(Change::Known)
+        .map(|number| sample::idempotency_key(&action, &format!("old {number}"), long_ago))
+        .map(Changes::from)
         .collect();
-    let live = sample::known(&action, "live", ahead);
-    changes.push(Change::Known(live.clone()));
-    changes.extend([ended.clone(), running.clone()].map(Change::Budget));
+    let live = sample::idempotency_key(&action, "live", ahead);
+    changes.push(Changes::from(live.clone()));
+    changes.extend([ended.clone(), running.clone()].map(Changes::from));
     scribe.append(store, changes).await.unwrap();
     assert_eq!(store.sweep_out(scribe.org, 2).await.unwrap(), 2, "no more than it may at once");
     assert_eq!(store.sweep_out(scribe.org, 2).await.unwrap(), 1);
     assert_eq!(store.sweep_out(scribe.org, 2).await.unwrap(), 0);
     let needs = Needs {
-        known: ["old 0", "old 1", "old 2", "live"]
+        idempotency_keys: ["old 0", "old 1", "old 2", "live"]
             .map(|key| (action.agent.id, key.to_owned()))
             .into(),
         budgets: [&ended, &running].map(|row| (row.key.clone(), row.window_start)).into(),
         ..Needs::default()
     };
     let left = store.load(scribe.org, &needs).await.unwrap();
-    assert_eq!((left.known, left.budgets), (vec![live], vec![running]));
+    assert_eq!((left.idempotency_keys, left.budgets), (vec![live], vec![running]));
     // The org goes on.
-    scribe.append(store, vec![Change::Agent(scribe.agent("next"))]).await.unwrap();
+    scribe.append(store, vec![Changes::from(scribe.agent("next"))]).await.unwrap();
 }

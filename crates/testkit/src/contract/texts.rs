@@ -1,9 +1,9 @@
 //! Whatever a caller may write comes back as it was, be it odd or huge.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use ledger::{
-    Change, Needs,
+    Changes, Needs,
     record::{Client, Holder},
 };
 use model::{ActionId, DeedId, Mint, Timestamp};
@@ -45,16 +45,16 @@ async fn odd_texts_come_back_as_they_were(store: &dyn Store) {
         text.clone_into(&mut action.tool);
         (action.on_behalf_of, action.session) = (Some(text.to_owned()), Some(text.to_owned()));
         action.client = Some(Client { name: text.to_owned(), version: text.to_owned() });
-        let known = sample::known(&action, text, scribe.now + Duration::from_hours(1));
+        let known = sample::idempotency_key(&action, text, scribe.now + Duration::from_hours(1));
         let budget = sample::budget(text, scribe.now, "1");
         let draft = Draft {
-            changes: vec![
-                Change::Agent(agent.clone()),
-                Change::ApiKey(key.clone()),
-                Change::ActionBegun(Box::new(action.clone()), vec![disclosure.clone()]),
-                Change::Known(known.clone()),
-                Change::Budget(budget.clone()),
-            ],
+            changes: Changes::from_iter([
+                Changes::from(agent.clone()),
+                Changes::from(key.clone()),
+                sample::begun(action.clone(), vec![disclosure.clone()]),
+                Changes::from(known.clone()),
+                Changes::from(budget.clone()),
+            ]),
             deeds: Vec::new(),
             events: vec![scribe.event(Some(action.id))],
         };
@@ -67,7 +67,7 @@ async fn odd_texts_come_back_as_they_were(store: &dyn Store) {
         let value: Value = serde_json::from_str(detail.disclosures[0].value()).unwrap();
         assert_eq!(value, args);
         assert_eq!(detail.events, turn.events);
-        assert_eq!(store.known(scribe.org, agent.id, text).await.unwrap(), Some(known));
+        assert_eq!(store.idempotency_key(scribe.org, agent.id, text).await.unwrap(), Some(known));
         let needs = Needs { budgets: [(text.to_owned(), scribe.now)].into(), ..Needs::default() };
         assert_eq!(store.load(scribe.org, &needs).await.unwrap().budgets, [budget]);
     }
@@ -91,22 +91,22 @@ async fn odd_moments_come_back_as_they_were(store: &dyn Store) {
         // An action's id is of its moment.
         action.id = Mint::new(moment, &scribe.dice).id(ActionId::from_uuid);
         action.created_at = moment;
-        let known = sample::known(&action, &format!("key {place}"), moment);
+        let known = sample::idempotency_key(&action, &format!("key {place}"), moment);
         let budget = sample::budget("odd", moment, "0");
         let changes = vec![
-            Change::ActionBegun(Box::new(action.clone()), Vec::new()),
-            Change::Known(known.clone()),
-            Change::Budget(budget.clone()),
+            sample::begun(action.clone(), Vec::new()),
+            Changes::from(known.clone()),
+            Changes::from(budget.clone()),
         ];
         scribe.append(store, changes).await.unwrap();
         let needs = Needs {
             actions: [action.id].into(),
-            known: [(agent.id, known.key.clone())].into(),
+            idempotency_keys: [(agent.id, known.key.clone())].into(),
             budgets: [("odd".to_owned(), moment)].into(),
             ..Needs::default()
         };
         let found = store.load(scribe.org, &needs).await.unwrap();
-        assert_eq!((found.actions, found.known), (vec![action], vec![known]));
+        assert_eq!((found.actions, found.idempotency_keys), (vec![Arc::new(action)], vec![known]));
         assert_eq!(found.budgets, [budget]);
     }
 }
@@ -114,20 +114,20 @@ async fn odd_moments_come_back_as_they_were(store: &dyn Store) {
 async fn a_turn_of_256_actions_is_appended_whole(store: &dyn Store) {
     let mut scribe = Scribe::founded(302, store).await;
     let agent = scribe.agent("busy");
-    let mut draft = Draft { changes: vec![Change::Agent(agent.clone())], ..Draft::default() };
+    let mut draft = Draft { changes: Changes::from(agent.clone()), ..Draft::default() };
     let mut actions = Vec::new();
     for number in 0..256 {
         let mint = scribe.mint();
         let (request, disclosure) = sample::request(&json!({ "number": number }), &mint);
         let action = sample::action(&agent, request, &mint);
         let until = scribe.now + Duration::from_hours(24);
-        let known = sample::known(&action, &format!("key {number}"), until);
+        let known = sample::idempotency_key(&action, &format!("key {number}"), until);
         let ended = sample::sealed(&action, mint.id(DeedId::from_uuid));
-        draft.changes.extend([
-            Change::ActionBegun(Box::new(action.clone()), vec![disclosure]),
-            Change::ActionMoved(Box::new(ended.clone())),
-            Change::Known(known),
-        ]);
+        draft.changes.extend(Changes::from_iter([
+            sample::begun(action.clone(), vec![disclosure]),
+            sample::moved(ended.clone()),
+            Changes::from(known),
+        ]));
         draft.deeds.push(scribe.deed(Some(action.id)));
         draft.events.extend([scribe.event(Some(action.id)), scribe.event(Some(action.id))]);
         actions.push(ended);
@@ -135,14 +135,14 @@ async fn a_turn_of_256_actions_is_appended_whole(store: &dyn Store) {
     let turn = scribe.append(store, draft).await.unwrap();
     let needs = Needs {
         actions: actions.iter().map(|action| action.id).collect(),
-        known: (0..256).map(|number| (agent.id, format!("key {number}"))).collect(),
+        idempotency_keys: (0..256).map(|number| (agent.id, format!("key {number}"))).collect(),
         ..Needs::default()
     };
     let mut found = store.load(scribe.org, &needs).await.unwrap();
     found.actions.sort_by_key(|action| action.id);
     actions.sort_by_key(|action| action.id);
-    assert_eq!(found.actions, actions);
-    assert_eq!(found.known.len(), 256);
+    assert!(found.actions.iter().map(|action| &**action).eq(&actions));
+    assert_eq!(found.idempotency_keys.len(), 256);
     let events = store.events_after(scribe.org, 0, 1_000).await.unwrap();
     assert_eq!(events, turn.events);
     let base = store.base(scribe.org).await.unwrap().0.unwrap();

@@ -68,7 +68,7 @@ async fn finished(app: &App, running: Running, deadline: Instant) -> Result<Repl
 /// Answers with the action that the idempotency key names; one that still runs is waited for.
 async fn replayed(
     app: &Arc<App>,
-    action: Box<Action>,
+    action: Arc<Action>,
     deadline: Instant,
 ) -> Result<Reply, ApiError> {
     let action = match action.status {
@@ -88,9 +88,9 @@ async fn replayed(
 
 async fn settled(
     app: &App,
-    action: Box<Action>,
+    action: Arc<Action>,
     deadline: Instant,
-) -> Result<Box<Action>, ApiError> {
+) -> Result<Arc<Action>, ApiError> {
     let wait = Wait::begin(&app.feeds, action.org, action.id).await?;
     let bounds = WaitBounds { deadline, lifecycle: app.lifecycle.clone(), agent: None };
     match wait.change(&app.gate, &action, bounds).await? {
