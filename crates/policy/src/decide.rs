@@ -94,7 +94,7 @@ impl Broken<'_> {
 }
 
 impl Rule {
-    /// Returns the rule when its condition holds, what broke when that has no value.
+    /// The rule when its condition holds, what broke when that has no value.
     fn verdict<'p>(&'p self, machine: &mut Machine<'p>) -> Option<Result<&'p Self, Broken<'p>>> {
         let Some(when) = &self.when else { return Some(Ok(self)) };
         match machine.holds(when.expr()) {
@@ -103,7 +103,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether one of the rule's patterns covers the tool.
+    /// Whether one of the rule's patterns covers the tool.
     pub(crate) fn covers(&self, tool: &str) -> bool {
         self.globs.iter().any(|glob| glob.is_match(tool))
     }

@@ -64,7 +64,7 @@ impl ChangeKind {
     pub const ALL: [Self; 4] =
         [Self::NewlyAllowed, Self::WithoutApproval, Self::WithApproval, Self::NewlyDenied];
 
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NewlyAllowed => "newly_allowed",
@@ -74,7 +74,7 @@ impl ChangeKind {
         }
     }
 
-    /// Returns how the second outcome differs from the first; nothing where it does not.
+    /// How the second outcome differs from the first; nothing where it does not.
     const fn between(before: DecisionOutcome, after: DecisionOutcome) -> Option<Self> {
         match (before, after) {
             (DecisionOutcome::Allow, DecisionOutcome::Allow)
@@ -162,7 +162,7 @@ pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
 }
 
 impl Diff {
-    /// Returns whether a change of this kind between the two ends is told already.
+    /// Whether a change of this kind between the two ends is told already.
     fn has(&self, kind: ChangeKind, one: &End<'_>, other: &End<'_>) -> bool {
         self.changes.iter().any(|change| {
             change.kind == kind

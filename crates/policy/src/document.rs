@@ -118,7 +118,7 @@ impl Excluded {
     /// The values in order.
     pub const ALL: [Self; 3] = [Self::OnBehalfOf, Self::AgentOwner, Self::PolicyAuthor];
 
-    /// Returns the word that documents use.
+    /// The word that documents use.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OnBehalfOf => "on_behalf_of",
@@ -159,7 +159,7 @@ impl Window {
     /// The values in order.
     pub const ALL: [Self; 5] = [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month];
 
-    /// Returns the word that documents use.
+    /// The word that documents use.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Minute => "minute",
@@ -219,7 +219,7 @@ pub(crate) struct Cost {
 }
 
 impl Document {
-    /// Returns all expressions, to change.
+    /// All expressions, to change.
     pub(crate) fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
         let conditions = self.rules.iter_mut().filter_map(|rule| rule.when.as_mut());
         let costs = self.budgets.iter_mut().filter_map(|budget| match &mut budget.measure {
@@ -233,7 +233,7 @@ impl Document {
 }
 
 impl Budget {
-    /// Returns whether one of the budget's patterns covers the tool.
+    /// Whether one of the budget's patterns covers the tool.
     pub(crate) fn covers(&self, tool: &str) -> bool {
         self.globs.iter().any(|glob| glob.is_match(tool))
     }

@@ -19,7 +19,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -42,7 +42,7 @@ macro_rules! codes {
             /// The codes in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Returns the word that answers and reports carry.
+            /// The word that answers and reports carry.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }

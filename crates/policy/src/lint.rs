@@ -130,12 +130,12 @@ impl<'k> Report<'_, 'k> {
         }
     }
 
-    /// Returns the rules above, as they decide.
+    /// The rules above, as they decide.
     fn above(&self) -> &'k [Rule] {
         self.known.policy.document.rules.get(..self.place).unwrap_or_default()
     }
 
-    /// Returns whether the rule's own condition comes to this for the call, which it covers.
+    /// Whether the rule's own condition comes to this for the call, which it covers.
     fn comes_to(&self, sample: &Call, want: prove::Want) -> bool {
         self.own.covers(&sample.tool) && self.own.comes_to(sample) == want
     }

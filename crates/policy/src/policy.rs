@@ -32,7 +32,7 @@ impl Policy {
         document::read::parse(text).map(Self::from)
     }
 
-    /// Returns the SHA-256 of the document's RFC 8785 form: the same for every spelling of the
+    /// The SHA-256 of the document's RFC 8785 form: the same for every spelling of the
     /// same data, YAML or JSON, with or without comments.
     pub fn digest(&self) -> Digest {
         self.digest

@@ -50,7 +50,7 @@ impl NotReplayable {
     /// The values in order.
     pub const ALL: [Self; 3] = [Self::PayloadPruned, Self::AttributesMissing, Self::NotByPolicy];
 
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PayloadPruned => "payload_pruned",
@@ -76,7 +76,7 @@ pub enum ReplayAnswer {
 }
 
 impl ReplayAnswer {
-    /// Returns the word that answers and reports carry; a reason comes with it only for
+    /// The word that answers and reports carry; a reason comes with it only for
     /// `not_replayable`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns how many calls would have been decided differently.
+    /// How many calls would have been decided differently.
     pub fn differences(&self) -> u64 {
         let answers = self.counts.iter();
         let differs = answers.filter(|(answer, _)| match answer {

@@ -29,7 +29,7 @@ impl<'p> From<First<'p>> for End<'p> {
 }
 
 impl<'p> End<'p> {
-    /// Returns what comes of a call that ends here.
+    /// What comes of a call that ends here.
     pub(super) fn outcome(&self, document: &Document) -> DecisionOutcome {
         match self {
             Self::Decides(_, rule) => rule.outcome,
@@ -55,7 +55,7 @@ impl<'p> End<'p> {
         condition.into_iter().chain([Goal::Covered(&rule.globs)]).collect()
     }
 
-    /// Returns the rule above this end that took a call.
+    /// The rule above this end that took a call.
     pub(super) fn taken_by(self, found: First<'p>) -> Option<&'p Rule> {
         let own = match self {
             Self::Decides(place, _) | Self::Fails(place, _) => place,

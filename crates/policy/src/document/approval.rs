@@ -21,7 +21,7 @@ const MOST_PEOPLE: i64 = 5;
 const MOST_ENTRIES: usize = 50;
 
 impl ApprovalClause {
-    /// Returns what the policy asks of people, from what the rule says and what holds for all of
+    /// What the policy asks of people, from what the rule says and what holds for all of
     /// the policy; nothing where the outcome asks nobody.
     pub(crate) fn of(
         outcome: DecisionOutcome,

@@ -18,7 +18,7 @@ use crate::{
 pub(crate) const KEYS: [&str; 6] =
     ["schema", "default", "constants", "rules", "budgets", "approvals"];
 
-/// Returns the document that the text is, YAML 1.2 or JSON, or everything that is wrong with it.
+/// The document that the text is, YAML 1.2 or JSON, or everything that is wrong with it.
 pub fn parse(text: &str) -> Result<Document, DocumentError> {
     if text.len() > MAX_BYTES {
         let message = format!("expected a document of at most {MAX_BYTES} bytes");

@@ -21,7 +21,7 @@ pub(super) enum Operand<'p> {
 
 type Sides<'p> = (Binary, &'p Expr, &'p Expr);
 
-/// Returns the ways in which the comparison comes to this.
+/// The ways in which the comparison comes to this.
 pub(super) fn ways<'p>(
     splitter: &Splitter<'_, 'p>,
     expr: &'p Expr,
@@ -55,7 +55,7 @@ pub(super) fn ways<'p>(
     }
 }
 
-/// Returns what the expression can be, each with what must hold for that.
+/// What the expression can be, each with what must hold for that.
 pub(super) fn operands<'p>(
     splitter: &Splitter<'_, 'p>,
     expr: &'p Expr,

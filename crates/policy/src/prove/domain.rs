@@ -80,7 +80,7 @@ pub(super) struct Domain {
 }
 
 impl Domain {
-    /// Returns a domain of values of these kinds that may be missing.
+    /// A domain of values of these kinds that may be missing.
     pub(super) fn of(sorts: Sorts) -> Self {
         Self {
             presence: Presence::Unknown,
@@ -97,7 +97,7 @@ impl Domain {
         }
     }
 
-    /// Returns the same values, which are there for every call.
+    /// The same values, which are there for every call.
     pub(super) fn always(self) -> Self {
         Self { presence: Presence::Present, ..self }
     }
@@ -142,7 +142,7 @@ impl Domain {
         }
     }
 
-    /// Returns whether the value lies within the limits.
+    /// Whether the value lies within the limits.
     pub(super) fn admits(&self, value: &Value<'_>) -> bool {
         let tested = |test: &Test| matches!(value, Value::Text(text) if test.is_match(text));
         self.sorts.has(value.sort())
@@ -156,7 +156,7 @@ impl Domain {
             && !self.excludes.iter().any(|part| has(value, part) == Some(true))
     }
 
-    /// Returns whether nothing is left, for certain.
+    /// Whether nothing is left, for certain.
     pub(super) fn is_empty(&self) -> bool {
         if self.is_torn {
             return true;
@@ -171,7 +171,7 @@ impl Domain {
             || (self.one_of.is_none() && texts::contradict(&self.passes, &self.fails))
     }
 
-    /// Returns all the values there can be, when they can be counted.
+    /// All the values there can be, when they can be counted.
     fn finite(&self) -> Option<Vec<Scalar>> {
         if let Some(values) = &self.one_of {
             return Some(values.iter().flat_map(forms).collect());
@@ -207,7 +207,7 @@ impl Domain {
     }
 }
 
-/// Returns the values of all kinds that equal the value: numbers do so across kinds.
+/// The values of all kinds that equal the value: numbers do so across kinds.
 pub(super) fn forms(value: &Scalar) -> Vec<Scalar> {
     let mut all = vec![value.clone()];
     let whole = match value {
@@ -229,7 +229,7 @@ pub(super) fn forms(value: &Scalar) -> Vec<Scalar> {
     all
 }
 
-/// Returns the kinds of values that have an order with values of this kind.
+/// The kinds of values that have an order with values of this kind.
 pub(super) fn ordered_with(sort: Sort) -> Sorts {
     let rows = ORDERED.iter().filter(|row| row.1 == sort);
     rows.fold(Sorts::NONE, |all, row| all.or(Sorts::only(row.0)))
@@ -259,7 +259,7 @@ fn within(value: &Value<'_>, bound: Option<&(Scalar, Edge)>, side: Ordering) -> 
     }
 }
 
-/// Returns whether a list has the element; nothing where the value is no list.
+/// Whether a list has the element; nothing where the value is no list.
 fn has(value: &Value<'_>, part: &Scalar) -> Option<bool> {
     match value {
         Value::List(List::Json(items)) => {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl<'p> Splitter<'_, 'p> {
-    /// Returns what must be there for the expression to have a value.
+    /// What must be there for the expression to have a value.
     pub(super) fn reads(&self, expr: &'p Expr) -> Way<'p> {
         let expr = plain(expr);
         match &expr.kind {
@@ -49,7 +49,7 @@ impl<'p> Splitter<'_, 'p> {
         }
     }
 
-    /// Returns the ways in which the expression has no value.
+    /// The ways in which the expression has no value.
     pub(super) fn unread(&self, expr: &'p Expr) -> Vec<Way<'p>> {
         let expr = plain(expr);
         if constant(expr).is_some() {
@@ -92,7 +92,7 @@ impl<'p> Splitter<'_, 'p> {
         }
     }
 
-    /// Returns the ways in which the expression is no map.
+    /// The ways in which the expression is no map.
     pub(super) fn no_map(&self, of: &'p Expr) -> Vec<Way<'p>> {
         let mut ways = self.unread(of);
         let others = Limit::Sorts(Sorts::ALL.without(Sorts::only(Sort::Map)));
@@ -100,7 +100,7 @@ impl<'p> Splitter<'_, 'p> {
         ways
     }
 
-    /// Returns the ways in which a chain with a `.?` is empty without failing.
+    /// The ways in which a chain with a `.?` is empty without failing.
     pub(super) fn missing(&self, chain: &'p Expr) -> Vec<Way<'p>> {
         let chain = plain(chain);
         let (of, gap) = match &chain.kind {
@@ -123,7 +123,7 @@ impl<'p> Splitter<'_, 'p> {
     }
 }
 
-/// Returns the texts that stand in the expression, and the start of each before a `/`.
+/// The texts that stand in the expression, and the start of each before a `/`.
 pub(super) fn texts(expr: &Expr) -> Vec<String> {
     let mut texts: Vec<String> = expr.parts().into_iter().flat_map(texts).collect();
     if let Kind::Literal(value) = &expr.kind {

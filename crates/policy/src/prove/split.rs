@@ -16,7 +16,7 @@ use crate::{
     glob::Glob,
 };
 
-/// Returns the ways in which the goal can be met.
+/// The ways in which the goal can be met.
 pub(super) fn ways<'p>(goal: &Goal<'p>, cube: &Cube<'p>) -> Vec<Way<'p>> {
     match goal {
         Goal::Covered(globs) => {
@@ -244,7 +244,7 @@ impl<'p> Splitter<'_, 'p> {
     }
 }
 
-/// Returns what is needed to tell what a call costs.
+/// What is needed to tell what a call costs.
 fn charged<'p>(cost: &'p Cost, cube: &Cube<'p>) -> Way<'p> {
     let splitter = Splitter { elements: NO_ELEMENTS, cube };
     let mut way = splitter.reads(cost.amount.expr());
@@ -272,7 +272,7 @@ fn has_fact<'p>(fact: Fact, want: Want) -> Vec<Way<'p>> {
     vec![vec![Step::Limit(Term::fact(fact), limit)]]
 }
 
-/// Returns the pattern that says the same as a question about the start, the end or a part.
+/// The pattern that says the same as a question about the start, the end or a part.
 fn affix(function: Function, args: &[Expr]) -> Option<(&Expr, Glob)> {
     let [of, text] = args else { return None };
     let Kind::Literal(text) = &text.kind else { return None };
