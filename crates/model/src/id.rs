@@ -31,17 +31,17 @@ macro_rules! id {
             /// The text before the underscore.
             pub const PREFIX: &'static str = $prefix;
 
-            /// Returns the id that has this body.
+            /// The id that has this body.
             pub const fn from_uuid(body: Uuid) -> Self {
                 Self(body)
             }
 
-            /// Returns the body as stores keep it.
+            /// The body as stores keep it.
             pub const fn as_uuid(&self) -> &Uuid {
                 &self.0
             }
 
-            /// Returns the wire form.
+            /// The wire form.
             fn text(&self) -> [u8; $prefix.len() + 1 + BODY_LEN] {
                 let mut text = [0; $prefix.len() + 1 + BODY_LEN];
                 let (prefix, body) = text.split_at_mut($prefix.len() + 1);
@@ -116,7 +116,7 @@ id!(/// One HTTP request.
     RequestId, "req");
 
 impl KeyId {
-    /// Returns the 26 characters without the prefix, as an API key carries them.
+    /// The 26 characters without the prefix, as an API key carries them.
     pub fn body(&self) -> String {
         body_text(&self.0).map(char::from).iter().collect()
     }
@@ -147,7 +147,7 @@ fn read_body(text: &str) -> Option<Uuid> {
         .map(Uuid::from_u128)
 }
 
-/// Returns the value of a symbol: its place in the alphabet, told by the run that it is in.
+/// The value of a symbol: its place in the alphabet, told by the run that it is in.
 const fn value(symbol: u8) -> Option<u128> {
     let place = match symbol {
         b'0'..=b'9' => symbol - b'0',
