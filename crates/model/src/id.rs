@@ -20,7 +20,12 @@ pub struct IdError {
     prefix: &'static str,
 }
 
-/// Defines one kind of id.
+/// Defines one kind of id: a type of its own over 16 bytes, so that the id of an agent cannot stand
+/// where that of an action is meant.
+///
+/// `id!(AgentId, "agt")` makes the type, its `PREFIX`, the way to and from the bytes that stores
+/// keep, and parsing, printing and serde of the one text form. It is a macro because the prefix is
+/// part of the length of that text, and generics could not print it without allocating.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*

@@ -48,6 +48,7 @@ pub enum Certainty {
 
 /// How a decision differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ChangeKind {
     /// Denied before, allowed without a person now.
     NewlyAllowed,

@@ -34,6 +34,7 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)?) => {
         /// What kind of thing a finding is about.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Code {
             $($(#[$doc])* $variant),+
         }
@@ -109,6 +110,7 @@ codes! {
 
 /// One thing to say about a policy document.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
