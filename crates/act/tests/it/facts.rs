@@ -1,18 +1,16 @@
 //! What a deed and its event say of a fact.
 
-use std::sync::atomic::AtomicU64;
-
 use act::{By, Fact, Reason, Record};
 use deed::{Content, Disclosure};
 use ledger::Entry;
 use model::{EventType, Mint};
 use serde_json::json;
 
-use crate::world::{Counted, NOW, fact, org, renamed};
+use crate::world::{NOW, fact, org, renamed};
 
 /// What a change for this reason adds to its turn.
 fn recorded(reason: Option<&str>, say: impl FnOnce(&mut Record<'_>)) -> Entry {
-    let entropy = Counted(AtomicU64::new(0));
+    let entropy = testkit::SeededEntropy::new(0);
     let mint = Mint::new(NOW, &entropy);
     let reason = reason.map(|words| Reason::parse(words).unwrap());
     let mut record = Record::new(By::Operator, reason, &mint);

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -12,11 +12,11 @@ use async_trait::async_trait;
 use crypto::{Secret, vault::Ring};
 use deed::{KeySet, SealKey, SealKeys, Sealer};
 use event::Event;
-use futures_util::future::BoxFuture;
-use ledger::{EventStore, Ledger, Spawn};
-use model::{Clock, Entropy, OrgId, Timestamp};
+use ledger::{EventStore, Ledger};
+use model::{OrgId, Timestamp};
 use serde_json::Value;
 use store_memory::MemoryStore;
+use testkit::{ManualClock, OnTokio, SeededEntropy};
 
 use act::{By, MayChange, MayView};
 use admin::{
@@ -25,41 +25,6 @@ use admin::{
 };
 
 pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
-
-#[derive(Debug)]
-pub(crate) struct ManualClock(AtomicI64);
-
-impl ManualClock {
-    pub(crate) fn forward(&self, span: Duration) {
-        self.0.fetch_add(i64::try_from(span.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis(self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// Bytes that never repeat and are the same in every run.
-pub(crate) struct Counted(AtomicU64);
-
-impl Entropy for Counted {
-    fn fill(&self, buffer: &mut [u8]) {
-        for chunk in buffer.chunks_mut(32) {
-            let count = self.0.fetch_add(1, Ordering::SeqCst).to_be_bytes();
-            chunk.copy_from_slice(&crypto::sha256(count).as_bytes()[..chunk.len()]);
-        }
-    }
-}
-
-struct Tokio;
-
-impl Spawn for Tokio {
-    fn spawn(&self, task: BoxFuture<'static, ()>) {
-        tokio::spawn(task);
-    }
-}
 
 /// An adapter that wants a host, and knows one password.
 struct Picky;
@@ -105,7 +70,7 @@ pub(crate) struct World {
 impl World {
     /// Returns a deployment whose seal keys count from the start.
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(ManualClock(AtomicI64::new(START.unix_millis())));
+        let clock = Arc::new(ManualClock::at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self::over(store, clock, sealer(START))
     }
@@ -124,13 +89,13 @@ impl World {
     fn over(store: Arc<MemoryStore>, clock: Arc<ManualClock>, sealing: Arc<Sealer>) -> Self {
         static INSTANCES: AtomicU64 = AtomicU64::new(0);
         let instance = INSTANCES.fetch_add(1, Ordering::SeqCst);
-        let entropy = Arc::new(Counted(AtomicU64::new(instance << 32)));
+        let entropy = Arc::new(SeededEntropy::new(instance << 32));
         let ledger = Ledger::new(ledger::Parts {
             store: store.clone(),
             sealer: sealing.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            spawn: Arc::new(Tokio),
+            spawn: Arc::new(OnTokio),
             log_host: "chancery.test".to_owned(),
         });
         let ring = format!("{}=", "A".repeat(43));

@@ -31,10 +31,10 @@ use serde_json::{Value, json};
 use store_memory::MemoryStore;
 use testkit::{ManualClock, OnTokio, SeededEntropy};
 use tool::{Definition, Run, Settled, Tool};
+use web::{Control, Lifecycle, ReplyBody, Router, TrustedProxies};
 
 use crate::{
     description::{Given, Validator},
-    router::Router,
     *,
 };
 

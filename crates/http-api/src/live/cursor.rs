@@ -36,3 +36,14 @@ impl fmt::Display for Cursor {
         write!(f, "{}.{}", self.instance, self.seq)
     }
 }
+
+/// Where a stream begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// With what happens from now on.
+    Live,
+    /// Behind this place.
+    Behind(u64),
+    /// With what happens from now on, the cursor being one that cannot be served.
+    Expired,
+}

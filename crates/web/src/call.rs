@@ -34,7 +34,8 @@ pub struct Call {
     /// The query.
     pub query: Query,
     pub(crate) params: Params,
-    pub(crate) body: Bytes,
+    /// The body, whole and within its bounds.
+    pub body: Bytes,
     pub(crate) connection: Option<StreamSwitch>,
 }
 
@@ -95,7 +96,7 @@ impl Call {
     }
 
     /// Makes the connection one for a live stream.
-    pub(crate) fn will_stream(&self) {
+    pub fn will_stream(&self) {
         if let Some(connection) = &self.connection {
             connection.turn_on();
         }

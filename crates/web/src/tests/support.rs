@@ -13,14 +13,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::{
-    access::{
-        ADMINS, AGENT_EXECUTE, AgentCaller, AgentKey, Anyone, KeyDirectory, OrgKey, PUBLIC,
-        Principal, Unavailable,
-    },
-    router::{Front, Router},
-    *,
-};
+use crate::*;
 
 pub(super) struct FixedClock;
 
@@ -38,33 +31,42 @@ impl Entropy for Sevens {
     }
 }
 
-pub(super) struct Keys;
-
 pub(super) const AGENT: &str = "svc_live_agent";
 pub(super) const READ_ONLY: &str = "svc_live_reader";
 pub(super) const ORG: &str = "svc_live_org";
 
+/// The state of the odd routes.
+pub(super) struct Odd;
+
+/// Who holds a key.
+pub(super) enum Holder {
+    Agent(&'static [Scope]),
+    Org,
+}
+
+/// A caller that an agent's key makes.
+struct Agent;
+
+const PUBLIC: Access<Holder, ()> = Access::anyone("PUBLIC", "anybody", || ());
+const AGENTS: Access<Holder, Agent> = Access::holder("AGENTS", "an agent", |holder| match holder {
+    Holder::Agent(scopes) if scopes.contains(&Scope::ActionsExecute) => Ok(Agent),
+    Holder::Agent(_) | Holder::Org => Err(ApiError::insufficient_scope(Scope::ActionsExecute)),
+});
+const ORGS: Access<Holder, ()> = Access::holder("ORGS", "an org", |holder| match holder {
+    Holder::Org => Ok(()),
+    Holder::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
+});
+
 #[async_trait]
-impl KeyDirectory for Keys {
-    async fn principal(&self, key: &Secret<String>) -> Result<Option<Principal>, Unavailable> {
-        let org = "org_01h455vb4pex5vsknk084sn02q".parse().unwrap();
-        let id = "key_01h455vb4pex5vsknk084sn02q".parse().unwrap();
-        let agent = |scopes| {
-            let agent = "agt_01h455vb4pex5vsknk084sn02q".parse().unwrap();
-            Principal::Agent(AgentKey {
-                org,
-                agent,
-                key: id,
-                livemode: true,
-                scopes,
-                stopped: false,
-            })
-        };
+impl State for Odd {
+    type Holder = Holder;
+
+    async fn holder(&self, key: &Secret<String>) -> Result<Option<Holder>, LookupError> {
         match key.expose().as_str() {
-            AGENT => Ok(Some(agent(vec![Scope::ActionsExecute, Scope::ActionsRead]))),
-            READ_ONLY => Ok(Some(agent(vec![Scope::ActionsRead]))),
-            ORG => Ok(Some(Principal::Org(OrgKey { org, key: id }))),
-            "svc_live_down" => Err(Unavailable("the test says so".into())),
+            AGENT => Ok(Some(Holder::Agent(&[Scope::ActionsExecute, Scope::ActionsRead]))),
+            READ_ONLY => Ok(Some(Holder::Agent(&[Scope::ActionsRead]))),
+            ORG => Ok(Some(Holder::Org)),
+            "svc_live_down" => Err(LookupError("the test says so".into())),
             _ => Ok(None),
         }
     }
@@ -72,72 +74,70 @@ impl KeyDirectory for Keys {
 
 type Answer = Result<Reply, ApiError>;
 
-async fn ping(_: Arc<()>, _: Anyone, call: Call) -> Answer {
-    Reply::ok(&json!({ "pong": call.query.text("n") }))
+async fn ping(_: Arc<Odd>, (): (), call: Call) -> Answer {
+    Ok(Reply::ok(&json!({ "pong": call.query.text("n") })))
 }
 
-async fn echo(_: Arc<()>, _: AgentCaller, call: Call) -> Answer {
+async fn echo(_: Arc<Odd>, _: Agent, call: Call) -> Answer {
     let mut fields = call.fields()?;
     let name: String = fields.required("name")?;
     let args = fields.any("args");
     fields.finish()?;
-    Reply::ok(&json!({ "name": name, "args": args, "key": call.idempotency_key()? }))
+    Ok(Reply::ok(&json!({ "name": name, "args": args, "key": call.idempotency_key()? })))
 }
 
-async fn item(_: Arc<()>, _: Anyone, call: Call) -> Answer {
-    Reply::ok(&json!({ "name": call.param::<String>("name")? }))
+async fn item(_: Arc<Odd>, (): (), call: Call) -> Answer {
+    Ok(Reply::ok(&json!({ "name": call.param::<String>("name")? })))
 }
 
-async fn panics(_: Arc<()>, _: Anyone, _: Call) -> Answer {
+async fn panics(_: Arc<Odd>, (): (), _: Call) -> Answer {
     panic!("as the test asks")
 }
 
-async fn slow(_: Arc<()>, _: Anyone, _: Call) -> Answer {
+async fn slow(_: Arc<Odd>, (): (), _: Call) -> Answer {
     tokio::time::sleep(Duration::from_millis(300)).await;
     Ok(Reply::empty(StatusCode::OK))
 }
 
-async fn never(_: Arc<()>, _: Anyone, _: Call) -> Answer {
+async fn never(_: Arc<Odd>, (): (), _: Call) -> Answer {
     std::future::pending().await
 }
 
-async fn settings(_: Arc<()>, _: access::Admin, _: Call) -> Answer {
-    Reply::ok(&json!({}))
+async fn settings(_: Arc<Odd>, (): (), _: Call) -> Answer {
+    Ok(Reply::ok(&json!({})))
 }
 
-async fn flood(_: Arc<()>, _: Anyone, call: Call) -> Answer {
+async fn flood(_: Arc<Odd>, (): (), call: Call) -> Answer {
     call.will_stream();
     let chunk = bytes::Bytes::from(vec![b'x'; 64 * 1024]);
-    let chunks =
-        futures_util::stream::repeat_with(move || Ok(hyper::body::Frame::data(chunk.clone())));
+    let chunks = futures_util::stream::repeat_with(move || chunk.clone());
     Ok(Reply::stream("text/plain", chunks))
 }
 
 #[rustfmt::skip]
-fn table() -> Table<()> {
+fn table() -> Table<Odd> {
     vec![
         at("GET",  "/v1/ping",        "ping")    .with(PUBLIC,        query(&[Param::One("n")]), Patience::Short, ping),
-        at("POST", "/v1/echo",        "echo")    .with(AGENT_EXECUTE, json(64),                  Patience::Short, echo),
+        at("POST", "/v1/echo",        "echo")    .with(AGENTS,        json(64),                  Patience::Short, echo),
         at("GET",  "/v1/item/{name}", "item")    .with(PUBLIC,        NOTHING,                   Patience::Short, item),
         at("POST", "/v1/panic",       "panic")   .with(PUBLIC,        NOTHING,                   Patience::Short, panics),
         at("GET",  "/v1/slow",        "slow")    .with(PUBLIC,        NOTHING,                   Patience::Short, slow),
         at("GET",  "/v1/never",       "never")   .with(PUBLIC,        NOTHING,                   Patience::Short, never),
-        at("GET",  "/v1/settings",    "settings").with(ADMINS,        NOTHING,                   Patience::Short, settings),
+        at("GET",  "/v1/settings",    "settings").with(ORGS,          NOTHING,                   Patience::Short, settings),
         at("GET",  "/flood",          "flood")   .with(PUBLIC,        NOTHING,                   Patience::Short, flood),
     ]
 }
 
-pub(super) fn router(proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<()> {
-    let front = Front {
+pub(super) fn router(proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<Odd> {
+    let setup = Setup {
         base_url: "http://test".to_owned(),
-        keys: Arc::new(Keys),
         clock: Arc::new(FixedClock),
         entropy: Arc::new(Sevens),
         body_time: Duration::from_millis(200),
         proxies,
         lifecycle,
     };
-    Router::new(front, Arc::new(()), table()).unwrap()
+    Router::new(setup, Arc::new(Odd), table()).unwrap()
 }
 
 pub(super) struct Server {

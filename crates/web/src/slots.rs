@@ -8,7 +8,7 @@ use std::{
 
 /// A bound on how many of a thing each key may hold open at once.
 #[derive(Debug)]
-pub(crate) struct Slots<K> {
+pub struct Slots<K> {
     limit: usize,
     // Invariant: no count is zero.
     open: Arc<Mutex<HashMap<K, usize>>>,
@@ -16,19 +16,19 @@ pub(crate) struct Slots<K> {
 
 /// One open thing; dropping it closes it.
 #[derive(Debug)]
-pub(crate) struct Slot<K: Eq + Hash> {
+pub struct Slot<K: Eq + Hash> {
     key: K,
     open: Arc<Mutex<HashMap<K, usize>>>,
 }
 
 impl<K: Eq + Hash + Copy> Slots<K> {
     /// Returns slots of which each key may hold this many.
-    pub(crate) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self { limit, open: Arc::default() }
     }
 
     /// Returns a slot, unless the key holds all of its own.
-    pub(crate) fn take(&self, key: K) -> Option<Slot<K>> {
+    pub fn take(&self, key: K) -> Option<Slot<K>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(key).or_insert(0);
         if *count >= self.limit {
@@ -41,7 +41,7 @@ impl<K: Eq + Hash + Copy> Slots<K> {
 
 impl<K> Slots<K> {
     /// Returns how many are open, of all keys together.
-    pub(crate) fn open(&self) -> usize {
+    pub fn open(&self) -> usize {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }
 }

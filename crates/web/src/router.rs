@@ -10,7 +10,6 @@ use std::{
     panic::AssertUnwindSafe,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
 use bytes::Bytes;
@@ -21,20 +20,21 @@ use http::{
 };
 use http_body_util::BodyExt;
 use hyper::body::Body;
-use model::{Clock, Entropy, Mint, RequestId};
+use model::{Mint, RequestId};
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::{
-    access::KeyDirectory,
     arrival::{Arrival, BrokenOff, RequestBody},
     call::Params,
     catalogue::Code,
-    client::{Peer, TrustedProxies, counted},
+    client::{Peer, counted},
     error::{ApiError, excerpt},
-    lifecycle::{Lifecycle, Phase},
-    live::{Slot, Slots},
+    lifecycle::Phase,
     reply::{Reply, ReplyBody},
+    setup::Setup,
+    slots::{Slot, Slots},
+    state::State,
     table::{Route, Table},
     traffic::Traffic,
 };
@@ -50,35 +50,11 @@ const REQUESTS_OF_ONE: usize = 1024;
 const REQUEST_ID: HeaderName = HeaderName::from_static("service-request-id");
 const VERSION: HeaderName = HeaderName::from_static("service-version");
 
-/// What the router itself needs of the outside.
-pub struct Front {
-    /// The public address, without a slash at its end.
-    pub base_url: String,
-    /// Where keys are looked up.
-    pub keys: Arc<dyn KeyDirectory>,
-    /// The clock of request ids.
-    pub clock: Arc<dyn Clock>,
-    /// The randomness of request ids.
-    pub entropy: Arc<dyn Entropy>,
-    /// The longest that a whole body may take to arrive.
-    pub body_time: Duration,
-    /// The proxies whose word on who the client is counts.
-    pub proxies: TrustedProxies,
-    /// How far the server is on its way down.
-    pub lifecycle: Lifecycle,
-}
-
-impl std::fmt::Debug for Front {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Front").field("base_url", &self.base_url).finish_non_exhaustive()
-    }
-}
-
 /// A service that answers requests from a table of routes.
 pub struct Router<S>(Arc<Inner<S>>);
 
 struct Inner<S> {
-    front: Arc<Front>,
+    setup: Setup,
     state: Arc<S>,
     // Each route with its place in the table.
     paths: matchit::Router<BTreeMap<&'static str, (usize, Route<S>)>>,
@@ -95,7 +71,7 @@ impl<S> Clone for Router<S> {
 
 impl<S> std::fmt::Debug for Router<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Router").field("front", &self.0.front).finish_non_exhaustive()
+        f.debug_struct("Router").field("setup", &self.0.setup).finish_non_exhaustive()
     }
 }
 
@@ -108,9 +84,9 @@ pub struct BadTable {
     source: matchit::InsertError,
 }
 
-impl<S: Send + Sync + 'static> Router<S> {
+impl<S: State> Router<S> {
     /// Returns the router of a table, or says which path contradicts another.
-    pub fn new(front: Front, state: Arc<S>, table: Table<S>) -> Result<Self, BadTable> {
+    pub fn new(setup: Setup, state: Arc<S>, table: Table<S>) -> Result<Self, BadTable> {
         let traffic = Traffic::new(table.iter().map(|route| (route.method, route.path)));
         let mut by_path: BTreeMap<&'static str, BTreeMap<_, _>> = BTreeMap::new();
         for (place, route) in table.into_iter().enumerate() {
@@ -120,9 +96,9 @@ impl<S: Send + Sync + 'static> Router<S> {
         for (path, methods) in by_path {
             paths.insert(path, methods).map_err(|source| BadTable { path, source })?;
         }
-        let (front, traffic) = (Arc::new(front), Arc::new(traffic));
+        let traffic = Arc::new(traffic);
         let clients = Slots::new(REQUESTS_OF_ONE);
-        Ok(Self(Arc::new(Inner { front, state, paths, traffic, clients })))
+        Ok(Self(Arc::new(Inner { setup, state, paths, traffic, clients })))
     }
 
     /// Returns what was answered so far.
@@ -131,7 +107,7 @@ impl<S: Send + Sync + 'static> Router<S> {
     }
 
     /// Returns the state that handlers share.
-    pub(crate) fn state(&self) -> &S {
+    pub fn state(&self) -> &S {
         &self.0.state
     }
 
@@ -141,18 +117,18 @@ impl<S: Send + Sync + 'static> Router<S> {
         B: Body<Data = Bytes, Error: std::error::Error>,
         B: Send + 'static,
     {
-        let front = &self.0.front;
-        let id = Mint::new(front.clock.now(), &*front.entropy).id(RequestId::from_uuid);
+        let setup = &self.0.setup;
+        let id = Mint::new(setup.clock.now(), &*setup.entropy).id(RequestId::from_uuid);
         let (head, body) = request.into_parts();
-        let marks = Marks { id, versioned: is_versioned(&head), phase: front.lifecycle.phase() };
+        let marks = Marks { id, versioned: is_versioned(&head), phase: setup.lifecycle.phase() };
         let (begun, _under_way) = (Instant::now(), self.0.traffic.in_flight.hold());
-        let place = self.0.place(&head);
+        let (place, pattern) = self.0.row(&head).unzip();
         let client = self.0.client(&head);
-        // The span names the path without its query: nothing of arguments or credentials.
-        let path = excerpt(head.uri.path());
+        // The span names the route's pattern: nothing of ids, arguments or credentials.
+        let route = pattern.unwrap_or("none");
         let from = client.map(tracing::field::display);
         let method = head.method.as_str();
-        let span = tracing::info_span!("request", request = %id, method, path, from);
+        let span = tracing::info_span!("request", request = %id, method, route, from);
         let broken = |error: B::Error| {
             tracing::debug!(%error, "a request body broke off");
             BrokenOff
@@ -174,7 +150,7 @@ impl<S: Send + Sync + 'static> Router<S> {
     }
 }
 
-impl<S: Send + Sync + 'static> Inner<S> {
+impl<S: State> Inner<S> {
     async fn dispatch(
         &self,
         request: RequestId,
@@ -187,15 +163,15 @@ impl<S: Send + Sync + 'static> Inner<S> {
         }
         let _turn = client.map(|client| self.take_turn(client)).transpose()?;
         let (route, params) = self.find(&head)?;
-        let body_time = self.front.body_time;
+        let body_time = self.setup.body_time;
         let arrival = Arrival { request, head, params, body, body_time };
-        route.call(&self.front, &self.state, arrival).await
+        route.call(&self.state, arrival).await
     }
 
     /// Returns the client, where the request came over a socket.
     fn client(&self, head: &Parts) -> Option<IpAddr> {
         let Peer(peer) = head.extensions.get::<Peer>()?;
-        Some(self.front.proxies.client(*peer, &head.headers))
+        Some(self.setup.proxies.client(*peer, &head.headers))
     }
 
     fn take_turn(&self, client: IpAddr) -> Result<Slot<IpAddr>, ApiError> {
@@ -206,10 +182,10 @@ impl<S: Send + Sync + 'static> Inner<S> {
         })
     }
 
-    /// Returns the place in the table of the route that will be found.
-    fn place(&self, head: &Parts) -> Option<usize> {
+    /// Returns the place in the table and the pattern of the route that will be found.
+    fn row(&self, head: &Parts) -> Option<(usize, &'static str)> {
         let methods = self.paths.at(head.uri.path()).ok()?.value;
-        methods.get(method(head)).map(|(place, _)| *place)
+        methods.get(method(head)).map(|(place, route)| (*place, route.path))
     }
 
     fn find(&self, head: &Parts) -> Result<(&Route<S>, Params), ApiError> {
@@ -228,7 +204,7 @@ impl<S: Send + Sync + 'static> Inner<S> {
     fn refuse(&self, id: RequestId, error: ApiError) -> Reply {
         let status = error.status().as_u16();
         tracing::debug!(status, code = %error.code(), "refused");
-        error.into_reply(id, &self.front.base_url)
+        error.into_reply(id, &self.setup.base_url)
     }
 }
 
@@ -286,7 +262,7 @@ fn finish(mut reply: Reply, marks: Marks) -> Response<ReplyBody> {
 
 impl<S, B> tower::Service<Request<B>> for Router<S>
 where
-    S: Send + Sync + 'static,
+    S: State,
     B: Body<Data = Bytes, Error: std::error::Error>,
     B: Send + 'static,
 {

@@ -30,7 +30,7 @@ pub fn page(code: Code) -> String {
 }
 
 /// Returns the policy that admits the page's own style, by its hash, and nothing else.
-pub(crate) fn content_security_policy() -> &'static str {
+pub fn content_security_policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
         let hash = STANDARD.encode(crypto::sha256(STYLE).as_bytes());
         format!(

@@ -5,7 +5,7 @@ use http::{HeaderValue, StatusCode, header::ETAG};
 use crate::{call::Call, reply::Reply};
 
 /// The answer under its entity tag, or 304 where `If-None-Match` names that (weak comparison).
-pub(super) fn unless_known(call: &Call, etag: HeaderValue, whole: Reply) -> Reply {
+pub fn unless_known(call: &Call, etag: HeaderValue, whole: Reply) -> Reply {
     let known = call.header("If-None-Match").is_some_and(|known| names(known, &etag));
     let reply = if known { Reply::empty(StatusCode::NOT_MODIFIED) } else { whole };
     reply.with(ETAG, etag)

@@ -15,9 +15,9 @@ use crate::{
     call::{Call, Params},
     catalogue::Code,
     error::ApiError,
+    input::{BodyRule, Input},
     listener::StreamSwitch,
     query::Query,
-    table::Input,
 };
 
 /// The body of a request, whatever carried it here.
@@ -26,15 +26,6 @@ pub(crate) type RequestBody = UnsyncBoxBody<Bytes, BrokenOff>;
 /// The body's bytes stopped coming before its end.
 #[derive(Debug)]
 pub(crate) struct BrokenOff;
-
-/// What a route does with the body of a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyRule {
-    /// There is none; one that comes is refused.
-    None,
-    /// One JSON object of at most this many bytes.
-    Json(usize),
-}
 
 /// A request that matched a route.
 pub(crate) struct Arrival {

@@ -7,7 +7,7 @@ mod page;
 
 use std::fmt;
 
-pub(crate) use page::content_security_policy;
+pub use page::content_security_policy;
 pub use page::page;
 
 /// The family of an error, the envelope's `type`.

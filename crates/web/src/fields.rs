@@ -3,7 +3,6 @@
 
 use std::{borrow::Cow, str::FromStr};
 
-use deed::LogOrigin;
 use model::Timestamp;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
@@ -173,15 +172,6 @@ impl FromJson for u64 {
     }
 }
 
-impl FromJson for LogOrigin {
-    const EXPECTED: &'static str = "expected a log's name such as `chancery.example/logs/log_…`";
-
-    fn from_json(value: Value) -> Result<Self, String> {
-        let name = value.as_str().and_then(|text| text.parse().ok());
-        name.ok_or_else(|| Self::EXPECTED.to_owned())
-    }
-}
-
 /// A time with any offset, as callers write it.
 impl FromJson for Timestamp {
     const EXPECTED: &'static str = "expected a time such as `2026-10-01T12:00:00Z`";
@@ -203,7 +193,7 @@ impl FromJson for f64 {
 
 /// A word that its own type reads: an id, a digest, a word of a closed list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Word<T>(pub T);
+pub struct Word<T>(pub T);
 
 impl<T: FromStr<Err: std::fmt::Display>> FromJson for Word<T> {
     const EXPECTED: &'static str = "expected a string";

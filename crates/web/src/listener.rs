@@ -30,8 +30,8 @@ use tower::Service;
 use crate::{
     client::{Peer, TrustedProxies, counted},
     lifecycle::Lifecycle,
-    live::{Slot, Slots},
     reply::ReplyBody,
+    slots::{Slot, Slots},
 };
 pub(crate) use heads::BareLineFeed;
 use socket::Socket;

@@ -62,17 +62,6 @@ async fn an_unknown_version_is_refused_and_a_known_one_taken() {
 }
 
 #[tokio::test]
-async fn what_is_not_versioned_looks_at_no_version() {
-    let house = super::house::House::new().await;
-    for path in ["/.well-known/service/keys.json", "/api/openapi.yaml", "/docs/errors/conflict"] {
-        let headers = [("Service-Version", "2020-01-01")];
-        let answer = house.send(super::house::request("GET", path, "", &headers, None)).await;
-        assert_eq!(answer.status, 200, "{path}");
-        assert!(!answer.headers.contains_key("service-version"), "{path}");
-    }
-}
-
-#[tokio::test]
 async fn a_wrong_method_is_told_which_ones_there_are() {
     let server = start(quick()).await;
     let request = "DELETE /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";

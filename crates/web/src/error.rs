@@ -131,13 +131,13 @@ impl ApiError {
     }
 
     /// Returns the error with what is wrong with a policy document.
-    pub(crate) fn with_lint(mut self, findings: Value) -> Self {
+    pub fn with_lint(mut self, findings: Value) -> Self {
         self.0.extras.push(("lint", findings));
         self
     }
 
     /// Returns the error with the tests of a policy that failed.
-    pub(crate) fn with_tests(mut self, failed: Value) -> Self {
+    pub fn with_tests(mut self, failed: Value) -> Self {
         self.0.extras.push(("tests", failed));
         self
     }
@@ -223,7 +223,7 @@ fn chain(error: &dyn std::error::Error) -> String {
 }
 
 /// Returns at most the first 64 bytes of what a caller sent, for a message.
-pub(crate) fn excerpt(text: &str) -> &str {
+pub fn excerpt(text: &str) -> &str {
     let mut end = text.len().min(64);
     while !text.is_char_boundary(end) {
         end -= 1;

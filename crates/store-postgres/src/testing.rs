@@ -2,13 +2,21 @@
 //!
 //! The server is the one that `CHANCERY_TEST_POSTGRES` names, as its superuser. The template is
 //! made once per schema and stays; clones are dropped with their test.
+//!
+//! Only tests use this module; it fails by panicking, as they do.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, and this is the inside of tests"
+)]
 
 use std::sync::Once;
 
 use crypto::{Secret, SystemEntropy};
 use model::Entropy;
-use store_postgres::{GRANTS, MIGRATIONS, Settings, migrate};
 use tokio_postgres::{Client, NoTls};
+
+use crate::{GRANTS, MIGRATIONS, Settings, migrate};
 
 const VARIABLE: &str = "CHANCERY_TEST_POSTGRES";
 /// The role that the service has in tests. It may do what it may do in earnest, and no more.

@@ -5,7 +5,7 @@
 use std::{convert::Infallible, fmt};
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE},
@@ -13,8 +13,6 @@ use http::{
 use http_body_util::{BodyExt, Either, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::Frame;
 use serde::Serialize;
-
-use crate::error::ApiError;
 
 /// The body of every response.
 pub type ReplyBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
@@ -48,8 +46,8 @@ impl Reply {
     }
 
     /// Returns a 200 JSON answer.
-    pub fn ok<T: Serialize>(value: &T) -> Result<Self, ApiError> {
-        Ok(Self::json(StatusCode::OK, value))
+    pub fn ok<T: Serialize>(value: &T) -> Self {
+        Self::json(StatusCode::OK, value)
     }
 
     /// Returns an answer without a body.
@@ -60,11 +58,13 @@ impl Reply {
     /// Returns a 200 answer whose body is written while it is made.
     pub fn stream<S>(media_type: &'static str, chunks: S) -> Self
     where
-        S: Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static,
+        S: Stream<Item = Bytes> + Send + 'static,
     {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        let body = Either::Right(BodyExt::boxed_unsync(StreamBody::new(chunks)));
+        let body = Either::Right(BodyExt::boxed_unsync(StreamBody::new(
+            chunks.map(|chunk| Ok(Frame::data(chunk))),
+        )));
         Self { status: StatusCode::OK, headers, body }
     }
 

@@ -52,6 +52,15 @@ impl Query {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
+    /// Returns a parameter that is `true` or `false`, and `false` where it is absent.
+    pub fn flag(&self, name: &'static str) -> Result<bool, ApiError> {
+        match self.text(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(ApiError::invalid(name, "expected `true` or `false`")),
+        }
+    }
+
     /// Returns every text of a repeatable parameter.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value.as_str())

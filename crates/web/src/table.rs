@@ -6,22 +6,19 @@ use futures_util::future::BoxFuture;
 
 use crate::{
     access::{Access, bearer},
-    arrival::{Arrival, BodyRule},
+    arrival::Arrival,
     call::Call,
     error::ApiError,
-    query::Param,
+    input::Input,
     reply::Reply,
-    router::Front,
+    state::State,
 };
 
 /// Routes in the order of the docs.
 pub type Table<S> = Vec<Route<S>>;
 
-type Endpoint<S> = Box<
-    dyn Fn(Arc<Front>, Arc<S>, Arrival) -> BoxFuture<'static, Result<Reply, ApiError>>
-        + Send
-        + Sync,
->;
+type Endpoint<S> =
+    Box<dyn Fn(Arc<S>, Arrival) -> BoxFuture<'static, Result<Reply, ApiError>> + Send + Sync>;
 
 /// How long a handler may take to begin its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,28 +36,6 @@ impl Patience {
             Self::Waits => Duration::from_secs(35),
         }
     }
-}
-
-/// What a route reads of a request.
-#[derive(Debug, Clone, Copy)]
-pub struct Input {
-    /// The body.
-    pub body: BodyRule,
-    /// The query parameters.
-    pub query: &'static [Param],
-}
-
-/// Reads no body and no query.
-pub const NOTHING: Input = Input { body: BodyRule::None, query: &[] };
-
-/// Reads these query parameters and no body.
-pub const fn query(query: &'static [Param]) -> Input {
-    Input { body: BodyRule::None, query }
-}
-
-/// Reads a JSON object of at most this many bytes and no query.
-pub const fn json(limit: usize) -> Input {
-    Input { body: BodyRule::Json(limit), query: &[] }
 }
 
 /// One row of the table.
@@ -90,63 +65,87 @@ impl<S> std::fmt::Debug for Route<S> {
 
 /// The first half of a row: what the caller names.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct RouteHead {
     method: &'static str,
     path: &'static str,
     operation: &'static str,
 }
 
 /// Begins a row.
-pub const fn at(method: &'static str, path: &'static str, operation: &'static str) -> Place {
-    Place { method, path, operation }
+pub const fn at(method: &'static str, path: &'static str, operation: &'static str) -> RouteHead {
+    RouteHead { method, path, operation }
 }
 
-impl Place {
+impl RouteHead {
     /// Returns the row whose handler takes the caller that the access rule makes.
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use http_api::{*, access::*};
-    /// async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
-    ///     Reply::ok(&caller.0.agent)
+    /// # use web::*;
+    /// # struct App;
+    /// # struct Agent;
+    /// # #[async_trait::async_trait]
+    /// # impl State for App {
+    /// #     type Holder = Agent;
+    /// #     async fn holder(&self, _: &crypto::Secret<String>) -> Result<Option<Agent>, LookupError> {
+    /// #         Ok(None)
+    /// #     }
+    /// # }
+    /// const AGENTS: Access<Agent, Agent> = Access::holder("AGENTS", "agents", Ok);
+    ///
+    /// async fn send(_: Arc<App>, _: Agent, _: Call) -> Result<Reply, ApiError> {
+    ///     Ok(Reply::ok(&"sent"))
     /// }
-    /// at("POST", "/v1/actions", "send").with(AGENT_EXECUTE, NOTHING, Patience::Short, send);
+    /// at("POST", "/v1/actions", "send").with(AGENTS, NOTHING, Patience::Short, send);
     /// ```
     ///
     /// Another rule makes another caller, which this handler does not take:
     ///
     /// ```compile_fail,E0631
     /// # use std::sync::Arc;
-    /// # use http_api::{*, access::*};
-    /// # async fn send(_: Arc<()>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
-    /// #     Reply::ok(&caller.0.agent)
+    /// # use web::*;
+    /// # struct App;
+    /// # struct Agent;
+    /// # #[async_trait::async_trait]
+    /// # impl State for App {
+    /// #     type Holder = Agent;
+    /// #     async fn holder(&self, _: &crypto::Secret<String>) -> Result<Option<Agent>, LookupError> {
+    /// #         Ok(None)
+    /// #     }
     /// # }
+    /// # async fn send(_: Arc<App>, _: Agent, _: Call) -> Result<Reply, ApiError> {
+    /// #     Ok(Reply::ok(&"sent"))
+    /// # }
+    /// const PUBLIC: Access<Agent, ()> = Access::anyone("PUBLIC", "anybody", || ());
+    ///
     /// at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
     /// ```
-    pub fn with<S, C, H, F>(
+    pub fn with<S, C, H, F, E>(
         self,
-        access: Access<C>,
+        access: Access<S::Holder, C>,
         input: Input,
         patience: Patience,
         handler: H,
     ) -> Route<S>
     where
-        S: Send + Sync + 'static,
+        S: State,
         C: Send + 'static,
         H: Fn(Arc<S>, C, Call) -> F + Copy + Send + Sync + 'static,
-        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
+        F: Future<Output = Result<Reply, E>> + Send + 'static,
+        E: Into<ApiError>,
     {
         let Self { method, path, operation } = self;
-        let endpoint: Endpoint<S> = Box::new(move |front, state, arrival| {
+        let endpoint: Endpoint<S> = Box::new(move |state: Arc<S>, arrival| {
             Box::pin(async move {
                 let bearer = bearer(&arrival.head.headers);
-                let caller = access.admit(bearer, Arc::clone(&front.keys)).await?;
+                let caller = access.admit(bearer, &*state).await?;
                 let call = arrival.read(input).await?;
                 let answer = handler(state, caller, call);
-                tokio::time::timeout(patience.limit(), answer).await.unwrap_or_else(|_| {
+                let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {
                     tracing::error!(operation, "a handler ran out of time");
-                    Err(ApiError::unavailable("the answer took too long"))
-                })
+                    return Err(ApiError::unavailable("the answer took too long"));
+                };
+                answer.map_err(Into::into)
             })
         });
         let (name, who) = (access.name, access.who);
@@ -155,12 +154,7 @@ impl Place {
 }
 
 impl<S> Route<S> {
-    pub(crate) async fn call(
-        &self,
-        front: &Arc<Front>,
-        state: &Arc<S>,
-        arrival: Arrival,
-    ) -> Result<Reply, ApiError> {
-        (self.endpoint)(Arc::clone(front), Arc::clone(state), arrival).await
+    pub(crate) async fn call(&self, state: &Arc<S>, arrival: Arrival) -> Result<Reply, ApiError> {
+        (self.endpoint)(Arc::clone(state), arrival).await
     }
 }
