@@ -42,7 +42,7 @@ pub enum Counters {
 /// What would come of a call.
 #[derive(Debug, Clone)]
 pub struct DryRun {
-    /// The version that was asked, nothing for a draft.
+    /// The version that was asked; `None` for a draft.
     pub version: Option<(PolicyId, PolicyVersionId)>,
     /// The digest of its document.
     pub digest: model::Digest,
@@ -70,7 +70,7 @@ pub struct BudgetState {
 }
 
 impl OrgView<'_> {
-    /// Returns what would come of a call.
+    /// What would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
         let zone = snapshot.org().ok_or(ActError::NotFound("org"))?.time_zone.clone();
@@ -97,7 +97,7 @@ impl OrgView<'_> {
         })
     }
 
-    /// Returns the policy that is asked, and which version it is.
+    /// The policy that is asked, and which version it is.
     async fn asked(
         &self,
         text: Option<Text>,
@@ -120,7 +120,7 @@ impl OrgView<'_> {
         Ok((Arc::new(policy), of.zip(id)))
     }
 
-    /// Returns how the budgets stand; without a scope nothing has been charged to them.
+    /// How the budgets stand; without a scope nothing has been charged to them.
     async fn budgets(
         &self,
         charges: &[Charge],
@@ -164,7 +164,7 @@ fn described(agent: Agent) -> policy::Agent {
     policy::Agent { id: agent.id, name: agent.name, labels: agent.labels }
 }
 
-/// Returns the decision, or the refusal of a budget that would not admit the call.
+/// The decision, or the refusal of a budget that would not admit the call.
 fn with_budgets(decision: &Decision, budgets: &[BudgetState]) -> Decision {
     if budgets.iter().all(|budget| budget.would_admit) {
         return decision.clone();
