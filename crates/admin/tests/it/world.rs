@@ -21,7 +21,7 @@ use testkit::{ManualClock, OnTokio, SeededEntropy};
 use act::{By, MayChange, MayView};
 use admin::{
     Admin, Candidate, ConnectorCheck, Founded, KeyMode, NewAgent, NewKey, NewOrg, OrgChange, Parts,
-    Unfit,
+    UnfitError,
 };
 
 pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
@@ -31,15 +31,16 @@ struct Picky;
 
 #[async_trait]
 impl ConnectorCheck for Picky {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
         if candidate.kind != "postgres" {
-            return Err(Unfit::UnknownKind(candidate.kind.to_owned()));
+            return Err(UnfitError::UnknownKind(candidate.kind.to_owned()));
         }
         if candidate.config.get("host").is_none() {
-            return Err(Unfit::Config(vec!["`host`: expected a host name".to_owned()]));
+            return Err(UnfitError::Config(vec!["`host`: expected a host name".to_owned()]));
         }
         let wrong = candidate.credential.get("conn_password").filter(|it| it.expose() != "right");
-        wrong.map_or(Ok(()), |_| Err(Unfit::Unreachable("the password was refused".to_owned())))
+        wrong
+            .map_or(Ok(()), |_| Err(UnfitError::Unreachable("the password was refused".to_owned())))
     }
 }
 
