@@ -7,8 +7,7 @@ mod page;
 
 use std::fmt;
 
-pub use page::content_security_policy;
-pub use page::page;
+pub use page::{STYLE, content_security_policy, index, marked_up, page};
 
 /// The family of an error, the envelope's `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
