@@ -4,6 +4,7 @@
 //! Nothing here does IO, reads a clock or makes randomness: both come in as [`Clock`] and
 //! [`Entropy`]. Shared nouns live here so that the domain crates above never need each other.
 
+mod causes;
 mod digest;
 mod id;
 mod mint;
@@ -13,6 +14,7 @@ mod time;
 mod tool_name;
 mod vocabulary;
 
+pub use causes::causes;
 pub use digest::{Digest, DigestError};
 pub use id::{
     ActionId, AgentId, ApprovalId, CheckId, ConnectorId, DeedId, EventId, IdError, KeyId, LogId,

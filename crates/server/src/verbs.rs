@@ -17,7 +17,7 @@ pub(crate) use verify::told as verify_verdict;
 use std::{io::Read, path::Path};
 
 use ledger::record::Org;
-use model::OrgId;
+use model::{OrgId, causes};
 
 use crate::{
     cli::{self, Cli, Connector, Policy, Verb},
@@ -122,12 +122,8 @@ async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
 
 /// Returns every org but the operator's own.
 async fn orgs(core: &Core) -> Result<Vec<Org>, Failure> {
-    let mut orgs = core
-        .stores
-        .accounts
-        .orgs()
-        .await
-        .map_err(|error| Failure::internal(crate::wire_up::chain(&error)))?;
+    let mut orgs =
+        core.stores.accounts.orgs().await.map_err(|error| Failure::internal(causes(&error)))?;
     orgs.retain(|org| org.id != admin::OPERATOR_ORG);
     Ok(orgs)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use act::ActError;
 use admin::{By, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
-use model::{AgentId, IntentMode, OrgId, Scope};
+use model::{AgentId, IntentMode, OrgId, Scope, causes};
 
 use super::{described, org_of, orgs};
 use crate::{
@@ -12,7 +12,6 @@ use crate::{
     core::Core,
     exit::{Exit, Failure},
     print,
-    wire_up::chain,
 };
 
 const DAY: Duration = Duration::from_hours(24);
@@ -84,7 +83,7 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
     let org = org_of(core, what.org).await?;
     let operator = core.admin.in_org(org, By::Operator);
     let now =
-        core.stores.ledger.base(org).await.map_err(|error| Failure::internal(chain(&error)))?.1;
+        core.stores.ledger.base(org).await.map_err(|error| Failure::internal(causes(&error)))?.1;
     let mut new = NewKey {
         name: what.name,
         scopes: vec![Scope::Admin],
@@ -106,8 +105,12 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
 }
 
 async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failure> {
-    let agents =
-        core.stores.accounts.agents(org).await.map_err(|error| Failure::internal(chain(&error)))?;
+    let agents = core
+        .stores
+        .accounts
+        .agents(org)
+        .await
+        .map_err(|error| Failure::internal(causes(&error)))?;
     let id: Option<AgentId> = named.parse().ok();
     let found = agents.iter().find(|agent| Some(agent.id) == id || agent.name == named);
     found.map(|agent| agent.id).ok_or_else(|| {
@@ -127,7 +130,7 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
         | ChangeError::NameTaken(_)
         | ChangeError::PersonRequired => Failure::usage(error),
         ChangeError::Act(ActError::Ledger(_)) | ChangeError::Store(_) => {
-            Failure::internal(chain(error))
+            Failure::internal(causes(error))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use admin::By;
 use deed::{Checkpoint, LogOrigin};
-use model::OrgId;
+use model::{OrgId, causes};
 use records::{LogHead, OrgLog, Remembered, Standing, judge};
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     core::Core,
     exit::{Exit, Failure},
     print,
-    wire_up::{Wired, chain},
+    wire_up::Wired,
 };
 
 pub(super) async fn run(wired: &Wired, what: Log) -> Result<Exit, Failure> {
@@ -113,5 +113,5 @@ async fn own_checkpoint(
 }
 
 fn unread(error: &ledger::StoreDown) -> Failure {
-    Failure::internal(format!("the logs of deeds could not be read: {}", chain(error)))
+    Failure::internal(format!("the logs of deeds could not be read: {}", causes(error)))
 }
