@@ -34,6 +34,14 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
             let started = operator.start_org(&reason).await.map_err(|error| failure(&error))?;
             print::line(format!("{} is started, deed {}", started.object.id, started.deed));
         }
+        cli::Org::Set { retention_days, org } => {
+            let operator = core.admin.in_org(org_of(core, org).await?, By::Operator);
+            let set = operator.keep_payloads_for(retention_days).await;
+            let set = set.map_err(|error| failure(&error))?;
+            let (settings, deed) = (set.object, set.deed);
+            let days = settings.retention_days;
+            print::line(format!("{} keeps payloads for {days} days, deed {deed}", settings.org));
+        }
     }
     Ok(Exit::Ok)
 }
