@@ -12,8 +12,8 @@ use model::{ActionId, AgentId, Clock, EventType, Mode, OrgId};
 use tokio::sync::oneshot;
 
 use crate::{
-    ActionDetail, ActionStore, Done, Filter, HeldLease, Page, Pause, Place, Rejection, Submission,
-    SubmitError, Toolbox,
+    ActionDetail, ActionPlace, ActionStore, Done, Filter, HeldLease, Page, Pause, Rejection,
+    Submission, SubmitError, Toolbox,
     begin::{Begin, Begun, Permitted},
     resolve::invalid,
 };
@@ -232,7 +232,7 @@ impl Gate {
         &self,
         org: OrgId,
         filter: &Filter,
-        after: Option<Place>,
+        after: Option<ActionPlace>,
         limit: usize,
     ) -> Result<Page, StoreDown> {
         self.parts.store.list(org, filter, after, limit).await

@@ -30,7 +30,7 @@ pub use recover::SweepError;
 pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use store::{
-    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
     ShadowDiffers, StoredDeed,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};

@@ -4,7 +4,7 @@ use std::{fmt::Display, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::Secret;
-use gate::Place;
+use gate::ActionPlace;
 use model::{AgentId, OrgId, Timestamp};
 
 use crate::{error::ApiError, query::Query};
@@ -110,7 +110,7 @@ impl Spot for u64 {
     }
 }
 
-impl Spot for Place {
+impl Spot for ActionPlace {
     fn to_text(&self) -> String {
         (self.created_at, self.id).to_text()
     }

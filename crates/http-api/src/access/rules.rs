@@ -1,6 +1,7 @@
 //! The access rules, one constant each; nothing else makes a caller.
 
-use model::Scope;
+use act::By;
+use model::{OrgId, Scope};
 
 use super::{
     Access, Admin, Admit, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Principal, Reader,
@@ -47,14 +48,14 @@ pub const CANCELLERS: Access<Canceller> = Access {
 pub const VIEWERS: Access<Viewer> = Access {
     name: "VIEWERS",
     who: "org admin key",
-    admit: Admit::Holder(|holder| org(holder).map(Viewer)),
+    admit: Admit::Holder(|holder| org(holder).map(|(org, by)| Viewer { org, by })),
 };
 
 /// Admits those who may change the org's settings.
 pub const ADMINS: Access<Admin> = Access {
     name: "ADMINS",
     who: "org admin key",
-    admit: Admit::Holder(|holder| org(holder).map(Admin)),
+    admit: Admit::Holder(|holder| org(holder).map(|(org, by)| Admin { org, by })),
 };
 
 fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
@@ -64,9 +65,9 @@ fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     }
 }
 
-fn org(holder: Principal) -> Result<OrgKey, ApiError> {
+fn org(holder: Principal) -> Result<(OrgId, By), ApiError> {
     match holder {
-        Principal::Org(key) => Ok(key),
+        Principal::Org(OrgKey { org, key }) => Ok((org, By::OrgKey(key))),
         Principal::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
     }
 }

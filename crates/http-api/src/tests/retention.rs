@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use admin::By;
 use deed::verify::{Trust, Verdict, examine};
 use serde_json::{Value, json};
 
@@ -111,7 +110,7 @@ async fn an_org_keeps_payloads_for_1_to_3650_days() {
         let refused = house.operator().keep_payloads_for(days).await.unwrap_err().to_string();
         assert!(refused.contains("retention_days") && refused.contains("1 to 3650"), "{refused}");
     }
-    let org = house.admin.in_org(house.org, By::Operator);
+    let org = house.operator();
     assert_eq!(org.keep_payloads_for(3650).await.unwrap().object.retention_days, 3650);
     assert!(org.keep_payloads_for(3650).await.is_err(), "they are kept that long already");
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gate::{ActionDetail, Place};
+use gate::{ActionDetail, ActionPlace};
 use ledger::record::Action;
 use model::{ActionId, State};
 use tokio::time::Instant;
@@ -37,7 +37,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
     let page = app.gate.list(caller.org(), &filter, after, limit).await?;
     let last = page.actions.last().filter(|_| page.has_more);
     let cursor = last.map(|action| {
-        let place = Place { created_at: action.created_at, id: action.id };
+        let place = ActionPlace { created_at: action.created_at, id: action.id };
         app.cursors.write(&place, listed, &call.query)
     });
     Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor))
