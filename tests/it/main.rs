@@ -9,6 +9,8 @@ mod bad_input;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod crash;
