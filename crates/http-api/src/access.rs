@@ -52,6 +52,8 @@ pub struct AgentKey {
     pub agent: AgentId,
     /// The key.
     pub key: KeyId,
+    /// Whether what it sends is no test.
+    pub livemode: bool,
     /// What the key may do.
     pub scopes: Vec<Scope>,
     /// Whether the agent was stopped when the key was looked up.

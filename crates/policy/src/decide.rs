@@ -39,11 +39,11 @@ pub struct Decision {
 ///
 /// An error in the condition of a reached rule ends the decision as a denial: stepping over the
 /// rule could step over a denial.
-pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
+pub fn decide(policy: &Policy, call: &Call) -> Decision {
     let document = &policy.document;
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
-    let candidates = policy.tools.candidates(document, call.call.tool);
+    let candidates = policy.tools.candidates(document, &call.tool);
     let matched = policy
         .tools
         .walk(document, (&candidates, &scope), |_, rule| rule.verdict(&mut machine))

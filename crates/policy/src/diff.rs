@@ -12,12 +12,12 @@ use std::sync::Arc;
 use model::{DecisionCode, DecisionOutcome};
 
 use crate::{
+    call::Call,
     catalog::Catalog,
     decide::decide,
     document::{Cost, Document, Measure, Rule},
     policy::Policy,
     prove::{Answer, First, Goal, Judgement, Prover, Want, first},
-    sample::Sample,
 };
 use pairs::pairs;
 
@@ -98,7 +98,7 @@ pub struct Change {
     /// What the second version says of it.
     pub after: Side,
     /// A call that both versions have decided so.
-    pub example: Sample,
+    pub example: Call,
 }
 
 /// What the rules of one version say of a call.
@@ -163,9 +163,9 @@ impl Diff {
     }
 }
 
-fn change(before: &Policy, after: &Policy, example: Sample) -> Change {
+fn change(before: &Policy, after: &Policy, example: Call) -> Change {
     let side = |policy: &Policy| {
-        let end = End::from(first(policy, &example.call()));
+        let end = End::from(first(policy, &example));
         let outcome = end.outcome(&policy.document);
         let code = match (end, outcome) {
             (End::Fails(..), _) => Some(DecisionCode::PolicyUnavailable),
@@ -201,7 +201,7 @@ impl<'p> Question<'p> {
             // An example whose cost can be told is the better one.
             let with_costs = goals.iter().cloned().chain(costs).collect();
             let answer = prover.ask(with_costs, |sample| {
-                let outcome = |policy: &Policy| decide(policy, &sample.call()).outcome;
+                let outcome = |policy: &Policy| decide(policy, sample).outcome;
                 let kind = ChangeKind::between(outcome(self.before), outcome(self.after));
                 if kind == Some(self.kind) { self.judge(sample) } else { Judgement::No }
             });
@@ -212,9 +212,8 @@ impl<'p> Question<'p> {
         prover.ask(goals, |sample| self.judge(sample))
     }
 
-    fn judge(&self, sample: &Sample) -> Judgement<'p> {
-        let call = sample.call();
-        let (one, other) = (first(self.before, &call), first(self.after, &call));
+    fn judge(&self, call: &Call) -> Judgement<'p> {
+        let (one, other) = (first(self.before, call), first(self.after, call));
         let outcomes = (
             End::from(one).outcome(&self.before.document),
             End::from(other).outcome(&self.after.document),

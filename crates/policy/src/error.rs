@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::sample::Sample;
+use crate::call::Call;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -125,7 +125,7 @@ pub struct Finding {
     /// A sentence for the author.
     pub message: String,
     /// A call that shows it, confirmed by the evaluator.
-    pub example: Option<Box<Sample>>,
+    pub example: Option<Box<Call>>,
 }
 
 impl fmt::Display for Finding {

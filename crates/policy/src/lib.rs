@@ -13,7 +13,7 @@
 //! tool) and [`read_suite`] (tests that authors write).
 //!
 //! ```
-//! use policy::{Agent, Call, CallFacts, Policy, decide};
+//! use policy::{Agent, Call, Policy, decide};
 //!
 //! let policy = Policy::compile(
 //!     "{ schema: 1, default: { outcome: deny },
@@ -24,10 +24,9 @@
 //!     name: "support".into(),
 //!     labels: Default::default(),
 //! };
-//! let call = CallFacts::new("pay.refund", model::Mode::Gateway);
-//! let args = serde_json::json!({ "amount": 20 });
-//! let now = model::Timestamp::EPOCH;
-//! let decision = decide(&policy, &Call { args: &args, agent: &agent, call, now, zone: Call::UTC });
+//! let call = Call::new("pay.refund", agent, model::Timestamp::EPOCH)
+//!     .with_args(serde_json::json!({ "amount": 20 }));
+//! let decision = decide(&policy, &call);
 //! assert_eq!(decision.outcome, model::DecisionOutcome::Allow);
 //! assert_eq!(decision.rule_id.as_deref(), Some("small"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -51,7 +50,6 @@ mod policy;
 #[cfg(feature = "prover")]
 mod prove;
 mod replay;
-mod sample;
 mod suite;
 mod tools;
 mod trace;
@@ -75,7 +73,6 @@ pub use glob::{Glob, GlobError};
 pub use lint::lint;
 pub use policy::Policy;
 pub use replay::{Coverage, NotReplayable, Record, Recorded, Replay, ReplayAnswer, replay};
-pub use sample::Sample;
 pub use suite::{CaseResult, Report, Suite, read_suite};
 pub use trace::{Answer, Explanation, Show, Step, explain};
 pub use visibility::visibility;

@@ -16,6 +16,7 @@ mod tests;
 use model::{DecisionOutcome, SideEffect};
 
 use crate::{
+    call::Call,
     catalog::{Catalog, Directory, KnownTool},
     document::{Document, Rule},
     error::{Code, Finding, Severity},
@@ -23,7 +24,6 @@ use crate::{
     glob::Glob,
     policy::Policy,
     prove::{self, First, Prover, first},
-    sample::Sample,
     tree::Mark,
 };
 
@@ -110,7 +110,7 @@ impl<'k> Report<'_, 'k> {
     }
 
     /// Adds a call that shows the last finding.
-    fn show(&mut self, example: Option<Box<Sample>>) {
+    fn show(&mut self, example: Option<Box<Call>>) {
         if let Some(last) = self.findings.last_mut() {
             last.example = example;
         }
@@ -122,8 +122,8 @@ impl<'k> Report<'_, 'k> {
     }
 
     /// Returns whether the rule's own condition comes to this for the call, which it covers.
-    fn comes_to(&self, sample: &Sample, want: prove::Want) -> bool {
-        self.own.covers(&sample.tool) && self.own.comes_to(&sample.call()) == want
+    fn comes_to(&self, sample: &Call, want: prove::Want) -> bool {
+        self.own.covers(&sample.tool) && self.own.comes_to(sample) == want
     }
 }
 
@@ -162,7 +162,7 @@ fn broad_allow(report: &mut Report<'_, '_>) {
         let message = format!("allows `{}` without a condition, and that tool writes", tool.name);
         report.push(Code::BroadAllow, Severity::Warning, message);
         report.show(prove::plain_call(tool).filter(|sample| {
-            matches!(first(report.known.policy, &sample.call()),
+            matches!(first(report.known.policy, &sample),
                 First::Rule(place, _) if place == report.place)
         }));
     }

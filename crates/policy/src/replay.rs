@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use model::{DecisionCode, DecisionOutcome};
 
-use crate::{budget::Charge, counters::Counters, decide::decide, policy::Policy, sample::Sample};
+use crate::{budget::Charge, call::Call, counters::Counters, decide::decide, policy::Policy};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Recorded {
     /// The action's id.
     pub action: String,
     /// The call as it was then, with the agent's labels and the moment of that time.
-    pub call: Result<Sample, NotReplayable>,
+    pub call: Result<Call, NotReplayable>,
     /// What was decided.
     pub outcome: DecisionOutcome,
     /// Why it was not a plain allow.
@@ -138,8 +138,8 @@ pub fn replay(policy: &Policy, records: &[Record]) -> Replay {
             }
         };
         let answer = match &recorded.call {
-            Ok(sample) => {
-                let decision = counters.admit(decide(policy, &sample.call()));
+            Ok(call) => {
+                let decision = counters.admit(decide(policy, call));
                 let answer = compare(recorded.outcome, decision.outcome);
                 if !decision.charges.is_empty() {
                     taken.insert(&recorded.action, decision.charges);

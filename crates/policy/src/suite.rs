@@ -4,13 +4,13 @@
 mod read;
 mod run;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use model::{DecisionCode, DecisionOutcome, Mode, SideEffect, Timestamp};
+use model::{DecisionCode, DecisionOutcome, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    call::Agent,
+    call::{Agent, CallFacts},
     document::{Document, Rule},
     error::{Code, Finding, Severity},
 };
@@ -93,19 +93,12 @@ impl Report {
     }
 }
 
-/// A call that cases name.
+/// A call that cases name; whoever makes it and when, cases say.
 #[derive(Clone)]
 struct Sample {
     tool: String,
-    args: Value,
-    mode: Mode,
-    transport: Option<String>,
-    session: Option<String>,
-    on_behalf_of: Option<String>,
-    side_effect: Option<SideEffect>,
-    intent: Option<String>,
-    livemode: bool,
-    tool_changed: bool,
+    args: Arc<Value>,
+    facts: CallFacts,
 }
 
 impl std::fmt::Debug for Sample {

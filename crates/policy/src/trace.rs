@@ -66,12 +66,12 @@ pub enum Answer {
 }
 
 /// Returns the decision for the call and how it came about.
-pub fn explain(policy: &Policy, call: &Call<'_>, show: Show) -> Explanation {
+pub fn explain(policy: &Policy, call: &Call, show: Show) -> Explanation {
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
     let (mut steps, mut not_covering) = (Vec::new(), 0);
     for rule in &policy.document.rules {
-        if !rule.covers(call.call.tool) {
+        if !rule.covers(&call.tool) {
             not_covering += 1;
             continue;
         }

@@ -73,7 +73,7 @@ fn named(rules: &[&Rule]) -> String {
 /// Asks for a call that the rule decides.
 fn decides<'k>(report: &Report<'_, 'k>, prover: &mut Prover<'k>) -> Answer<'k> {
     let (own, policy) = (report.place, report.known.policy);
-    prover.ask(goals(report.own, Want::True), |sample| match first(policy, &sample.call()) {
+    prover.ask(goals(report.own, Want::True), |sample| match first(policy, sample) {
         First::Rule(place, _) if place == own => Judgement::Yes,
         First::Rule(place, rule) | First::Failed(place, rule) if place < own => {
             Judgement::TakenBy(rule)
@@ -87,7 +87,7 @@ pub(super) fn any_call<'k>(
     report: &Report<'_, 'k>,
     prover: &mut Prover<'k>,
     want: Want,
-) -> Option<Box<crate::Sample>> {
+) -> Option<Box<crate::Call>> {
     let answer = prover.ask(goals(report.own, want), |sample| {
         if report.comes_to(sample, want) { Judgement::Yes } else { Judgement::No }
     });

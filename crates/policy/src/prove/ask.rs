@@ -6,7 +6,7 @@ use super::{
     split::{Goal, Step, Way, ways},
     witness,
 };
-use crate::{catalog::KnownTool, document::Rule, sample::Sample};
+use crate::{call::Call, catalog::KnownTool, document::Rule};
 
 /// The most cubes that one question may look at.
 const MAX_CUBES: usize = 4_096;
@@ -25,7 +25,7 @@ pub(crate) enum Judgement<'p> {
 #[derive(Debug)]
 pub(crate) enum Answer<'p> {
     /// There is such a call.
-    Example(Box<Sample>),
+    Example(Box<Call>),
     /// There is none; these rules took those there would have been.
     Never(Vec<&'p Rule>),
     /// Neither was shown.
@@ -40,7 +40,7 @@ pub(crate) struct Prover<'p> {
 
 /// What came of the calls that a cube led to.
 enum Tried<'p> {
-    Yes(Box<Sample>),
+    Yes(Box<Call>),
     TakenBy(&'p Rule),
     No,
 }
@@ -63,7 +63,7 @@ impl<'p> Prover<'p> {
     pub(crate) fn ask(
         &mut self,
         goals: Vec<Goal<'p>>,
-        judge: impl Fn(&Sample) -> Judgement<'p>,
+        judge: impl Fn(&Call) -> Judgement<'p>,
     ) -> Answer<'p> {
         let mut left = MAX_CUBES.min(self.cubes);
         let mut open = vec![Node { cube: Cube::default(), goals, passed: 0 }];
@@ -98,7 +98,7 @@ impl<'p> Prover<'p> {
         &self,
         cube: &Cube<'p>,
         takers: &[&'p Rule],
-        judge: &impl Fn(&Sample) -> Judgement<'p>,
+        judge: &impl Fn(&Call) -> Judgement<'p>,
     ) -> Tried<'p> {
         let mut taker = None;
         for sample in witness::samples(cube, self.tools) {

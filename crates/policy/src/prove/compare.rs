@@ -14,8 +14,8 @@ use super::{
     witness,
 };
 use crate::{
+    call::Call,
     expr::{Binary, Expr, Kind, Machine, Scope, Sort, Sorts, Value},
-    sample::Sample,
 };
 
 /// One side of a comparison.
@@ -275,8 +275,7 @@ pub(super) fn constant(expr: &Expr) -> Option<Scalar> {
     if !reads_nothing(expr) {
         return None;
     }
-    let sample = Sample::new("", witness::nobody()?, Timestamp::EPOCH);
-    let call = sample.call();
+    let call = Call::new("", witness::nobody()?, Timestamp::EPOCH);
     let scope = Scope::new(&call);
     Machine::new(&scope).value(expr).ok()?.to_scalar()
 }

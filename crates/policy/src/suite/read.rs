@@ -1,12 +1,12 @@
 //! Reads a file of tests.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use model::{DecisionCode, DecisionOutcome, Mode, SideEffect, Timestamp};
 
 use super::{Case, Expected, Sample, Step, Suite};
 use crate::{
-    call::{Agent, Call},
+    call::{Agent, Call, CallFacts},
     document::{
         MAX_BYTES,
         place::Path,
@@ -137,9 +137,9 @@ fn sample(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Sampl
     let effects: Vec<_> = SideEffect::ALL.iter().map(|word| (word.as_str(), *word)).collect();
     let mode = fields.find("mode").and_then(|field| reader.word(&field, &modes));
     let args = fields.find("args").map(|field| field.node.to_json());
-    Some(Sample {
-        tool: tool?,
-        args: args.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new())),
+    let tool = tool?;
+    let facts = CallFacts {
+        connector: tool.split_once('.').map(|(connector, _)| connector.to_owned()),
         mode: mode.unwrap_or(Mode::Gateway),
         transport: text_of(reader, &fields, "transport"),
         session: text_of(reader, &fields, "session"),
@@ -148,7 +148,9 @@ fn sample(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Sampl
         intent: text_of(reader, &fields, "intent"),
         livemode: fields.find("livemode").is_none_or(|field| reader.switch(&field)),
         tool_changed: fields.find("tool_changed").is_some_and(|field| reader.switch(&field)),
-    })
+    };
+    let args = args.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new()));
+    Some(Sample { tool, args: Arc::new(args), facts })
 }
 
 type Known<'k> = (&'k BTreeMap<String, Agent>, &'k BTreeMap<String, Sample>);

@@ -179,6 +179,6 @@ async fn an_action_shows_its_disclosures_events_and_deeds(store: &dyn Store) {
     assert!(store.action(other.org, id).await.unwrap().is_none());
 }
 
-fn texts(disclosures: &[deed::Disclosure]) -> BTreeSet<&str> {
+fn texts(disclosures: &[deed::Disclosure]) -> BTreeSet<String> {
     disclosures.iter().map(deed::Disclosure::text).collect()
 }
