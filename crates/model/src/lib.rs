@@ -23,6 +23,7 @@
 //! # Ok::<(), model::TimestampError>(())
 //! ```
 
+mod causes;
 mod digest;
 mod id;
 mod mint;
@@ -32,6 +33,7 @@ mod time;
 mod tool_name;
 mod vocabulary;
 
+pub use causes::causes;
 pub use digest::{Digest, DigestError};
 pub use id::{
     ActionId, AgentId, ApprovalId, CheckId, ConnectorId, DeedId, EventId, IdError, KeyId, LogId,
