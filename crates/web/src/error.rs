@@ -9,7 +9,7 @@ use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{ALLOW, CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use model::{RequestId, Scope};
+use model::{RequestId, Scope, causes};
 use serde_json::{Value, json};
 
 use crate::{code::Code, codes, reply::Reply};
@@ -102,7 +102,7 @@ impl ApiError {
         message: impl Into<Cow<'static, str>>,
         cause: &dyn std::error::Error,
     ) -> Self {
-        tracing::error!(cause = chain(cause), "a request could not be answered");
+        tracing::error!(cause = causes(cause), "a request could not be answered");
         Self::unavailable(message)
     }
 
@@ -201,14 +201,6 @@ impl fmt::Display for ApiError {
 }
 
 impl std::error::Error for ApiError {}
-
-/// Returns the error and its causes as one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source())
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
-}
 
 /// Returns at most the first 64 bytes of what a caller sent, for a message.
 pub fn excerpt(text: &str) -> &str {
