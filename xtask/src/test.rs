@@ -14,7 +14,8 @@ use crate::workspace::{Build, Workspace};
 pub(crate) const END_TO_END: &str = "tests";
 
 /// What is built as somebody outside builds it: the cases of the workspace `tests/outside`.
-const OUTSIDE: [&str; 3] = ["outside-decide", "outside-model", "outside-policy"];
+const OUTSIDE: [&str; 5] =
+    ["outside-decide", "outside-model", "outside-policy", "outside-deed", "outside-chancery"];
 
 /// The folder of published test data, which is not part of the checkout.
 const TEST_DATA: &str = "../shared/data";

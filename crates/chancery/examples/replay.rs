@@ -3,9 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use chancery::policy::{
-    Agent, Call, Policy, Record, Recorded, Timestamp, decide, json, replay,
-};
+use chancery::policy::{Agent, Call, Policy, Record, Recorded, Timestamp, decide, json, replay};
 
 const BEFORE: &str = "{ schema: 1, default: { outcome: deny }, rules: [
     { id: refunds, match: pay.refund, when: args.amount <= 100, outcome: allow } ] }";

@@ -18,7 +18,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut log = ChainHead::genesis(LogOrigin::new("shop.example", mint.id(LogId::from_uuid))?);
 
     let (reason, opened) = commit(&mint, Path::REASON, &json!("its key was left in a log file"));
-    let change = AdminContent { reason: Some(reason), ..AdminContent::new("agent.stopped".parse()?) };
+    let change =
+        AdminContent { reason: Some(reason), ..AdminContent::new("agent.stopped".parse()?) };
     let (actor, agent) =
         (Actor::System(Word::of("shop")), Subject::agent(mint.id(AgentId::from_uuid)));
     let draft = Draft::admin(mint.id(DeedId::from_uuid), actor, agent, change);

@@ -31,7 +31,7 @@
 //! let agent = office.agent("support").await?;
 //!
 //! let done = office.call(&agent, "shop.refund", json!({ "amount": 25 })).await?;
-//! assert_eq!(done.result, Some(json!({ "refunded": 25 })));
+//! assert_eq!(done.result.as_deref(), Some(&json!({ "refunded": 25 })));
 //! let refused = office.call(&agent, "shop.refund", json!({ "amount": 2_500 })).await?;
 //! assert_eq!(refused.action.status.as_str(), "denied");
 //!

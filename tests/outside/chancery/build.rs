@@ -1,0 +1,5 @@
+//! Everything that `chancery` shows.
+
+fn main() {
+    examples::gather("../../../crates/chancery");
+}
