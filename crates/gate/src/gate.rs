@@ -19,7 +19,7 @@ use crate::{
     points::{injected, pass},
     ports::{Pause, Toolbox},
     resolve::invalid,
-    store::{ActionDetail, ActionStore, Filter, HeldLease, Page, Place},
+    store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, Page},
     submission::{Rejection, Submission, SubmitError},
 };
 
@@ -225,7 +225,7 @@ impl Gate {
         &self,
         org: OrgId,
         filter: &Filter,
-        after: Option<Place>,
+        after: Option<ActionPlace>,
         limit: usize,
     ) -> Result<Page, StoreDown> {
         self.parts.store.list(org, filter, after, limit).await

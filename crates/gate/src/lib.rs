@@ -38,7 +38,7 @@ pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use resolved::Resolved;
 pub use store::{
-    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
     ShadowDiffers, StoredDeed,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};

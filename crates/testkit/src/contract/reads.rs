@@ -108,6 +108,7 @@ async fn what_is_needed_is_found_and_what_is_absent_is_not(store: &dyn Store) {
             ("night".to_owned(), windows[1]),
             ("day".to_owned(), windows[1] + Duration::from_millis(1)),
         ]),
+        ..Needs::default()
     };
     scribe.append(store, changes).await.unwrap();
     let found = store.load(scribe.org, &needs).await.unwrap();

@@ -3,6 +3,7 @@
 use std::{fs::OpenOptions, io::Write, path::Path};
 
 use deed::{Disclosure, Path as Opened};
+use model::causes;
 use policy::{Answer, Call, Explanation, NotReplayable, Policy, Replay, ReplayAnswer, Show};
 use serde_json::{Value, json};
 
@@ -13,7 +14,6 @@ use crate::{
     exit::{Exit, Failure},
     print,
     verbs::{accounts::policy_failure, org_of, read_text},
-    wire_up::chain,
 };
 
 pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Result<Exit, Failure> {
@@ -21,7 +21,7 @@ pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Res
         return Err(Failure::usage("an explanation is printed as `text` or `json`"));
     }
     let org = org_of(core, what.org).await?;
-    let down = |error: &dyn std::error::Error| Failure::internal(chain(error));
+    let down = |error: &dyn std::error::Error| Failure::internal(causes(error));
     let detail = core.gate.detail(org, what.action).await.map_err(|error| down(&error))?;
     let missing = || Failure::usage(format!("the org has no action `{}`", what.action));
     let detail = detail.ok_or_else(missing)?;
