@@ -130,6 +130,3 @@ fn place(turn: &Turn, seq: u64) -> i64 {
 fn column<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Vec<T> {
     rows.iter().map(value).collect()
 }
-
-#[cfg(test)]
-mod tests;
