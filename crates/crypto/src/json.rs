@@ -24,7 +24,7 @@ pub const MAX_INTEGER: i64 = (1 << 53) - 1;
 #[error("{0}")]
 pub struct JsonError(String);
 
-/// Returns the value that the text is, or says why it is refused.
+/// Reads the value that the text is, or says why it is refused.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = Strict { depth: 0 }
@@ -34,7 +34,7 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     Ok(value)
 }
 
-/// Returns the RFC 8785 form of the value.
+/// The RFC 8785 form of the value.
 ///
 /// An integer beyond 2^53 - 1 is rounded to the nearest double, as RFC 8785 defines; only values
 /// that did not come from [`parse`] can hold one, and [`is_lossy`] finds them.
@@ -47,7 +47,7 @@ pub fn canonical(value: &Value) -> Vec<u8> {
     text
 }
 
-/// Returns the RFC 8785 form by the general canonicalizer, however plain the value is: what every
+/// The RFC 8785 form by the general canonicalizer, however plain the value is: what every
 /// faster way is held to.
 pub fn canonical_generally(value: &Value) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(value).unwrap_or_default()
@@ -76,12 +76,12 @@ fn plain_size(value: &Value) -> Option<usize> {
     }
 }
 
-/// Returns whether a character has the same place in UTF-8 and in UTF-16: all below the surrogates.
+/// Whether a character has the same place in UTF-8 and in UTF-16: all below the surrogates.
 fn is_ordered(character: char) -> bool {
     character <= '\u{d7ff}'
 }
 
-/// Returns whether the canonical form rounds a number of this value.
+/// Whether the canonical form rounds a number of this value.
 pub fn is_lossy(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_f64() && normal(number).is_none(),

@@ -42,7 +42,7 @@ pub enum ChargeKind {
     },
 }
 
-/// Returns what the call takes from each of the budgets, which cover it, or why that cannot be told.
+/// What the call takes from each of the budgets, which cover it, or why that cannot be told.
 pub(crate) fn charges<'p>(
     covering: impl Iterator<Item = &'p Budget>,
     call: &Call,
@@ -143,7 +143,7 @@ fn time_zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name).map_err(|_| format!("there is no time zone `{name}`"))
 }
 
-/// Returns when the window that holds `now` began and when the next one begins.
+/// When the window that holds `now` began and when the next one begins.
 fn bounds(window: Window, now: Timestamp, zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
     let local = instant(now).to_zoned(zone.clone());
     let today = local.date();

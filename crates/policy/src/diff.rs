@@ -2,6 +2,7 @@
 //!
 //! Rules, conditions and the default are compared. Budgets, and who must approve, are not.
 
+mod end;
 mod pairs;
 
 #[cfg(test)]
@@ -15,10 +16,11 @@ use crate::{
     call::Call,
     catalog::Catalog,
     decide::decide,
-    document::{Cost, Document, Measure, Rule},
+    document::{Cost, Document, Measure},
     policy::Policy,
-    prove::{Answer, First, Goal, Judgement, Prover, Want, first},
+    prove::{Answer, Goal, Judgement, Prover, first},
 };
+use end::End;
 use pairs::pairs;
 
 /// The work that all questions of one comparison may take, in cubes.
@@ -46,6 +48,7 @@ pub enum Certainty {
 
 /// How a decision differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ChangeKind {
     /// Denied before, allowed without a person now.
     NewlyAllowed,
@@ -62,7 +65,7 @@ impl ChangeKind {
     pub const ALL: [Self; 4] =
         [Self::NewlyAllowed, Self::WithoutApproval, Self::WithApproval, Self::NewlyDenied];
 
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NewlyAllowed => "newly_allowed",
@@ -72,7 +75,7 @@ impl ChangeKind {
         }
     }
 
-    /// Returns how the second outcome differs from the first; nothing where it does not.
+    /// How the second outcome differs from the first; nothing where it does not.
     const fn between(before: DecisionOutcome, after: DecisionOutcome) -> Option<Self> {
         match (before, after) {
             (DecisionOutcome::Allow, DecisionOutcome::Allow)
@@ -112,18 +115,25 @@ pub struct Side {
     pub rule_id: Option<Arc<str>>,
 }
 
-/// Where a walk over the rules can end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum End<'p> {
-    /// The rule at this place decides.
-    Decides(usize, &'p Rule),
-    /// The condition of the rule at this place has no value.
-    Fails(usize, &'p Rule),
-    /// The default decides.
-    Default,
-}
-
-/// Returns what the second version decides differently from the first.
+/// Compares two versions: what the second decides differently from the first.
+///
+/// ```
+/// use policy::{ChangeKind, Policy, Unknown, decide, diff};
+///
+/// let version = |limit: u32| {
+///     Policy::compile(&format!(
+///         "{{ schema: 1, default: {{ outcome: deny }},
+///            rules: [{{ id: small, match: pay.refund, when: args.amount <= {limit}, outcome: allow }}] }}"
+///     ))
+/// };
+/// let (before, after) = (version(50)?, version(60)?);
+/// let diff = diff(&before, &after, &Unknown);
+/// let [change] = &diff.changes[..] else { panic!() };
+/// assert_eq!(change.kind, ChangeKind::NewlyAllowed);
+/// // Both versions have decided the example: an amount above 50 and not above 60.
+/// assert_eq!(decide(&after, &change.example).rule_id.as_deref(), Some("small"));
+/// # Ok::<(), policy::DocumentError>(())
+/// ```
 pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
     let tools = catalog.tools();
     let mut prover = Prover::new(&tools, MAX_CUBES);
@@ -153,7 +163,7 @@ pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
 }
 
 impl Diff {
-    /// Returns whether a change of this kind between the two ends is told already.
+    /// Whether a change of this kind between the two ends is told already.
     fn has(&self, kind: ChangeKind, one: &End<'_>, other: &End<'_>) -> bool {
         self.changes.iter().any(|change| {
             change.kind == kind
@@ -231,54 +241,4 @@ fn costs(document: &Document) -> impl Iterator<Item = &Cost> {
         Measure::Count(_) => None,
         Measure::Cost(cost) => Some(&**cost),
     })
-}
-
-impl<'p> From<First<'p>> for End<'p> {
-    fn from(first: First<'p>) -> Self {
-        match first {
-            First::Rule(place, rule) => Self::Decides(place, rule),
-            First::Failed(place, rule) => Self::Fails(place, rule),
-            First::Default => Self::Default,
-        }
-    }
-}
-
-impl<'p> End<'p> {
-    /// Returns what comes of a call that ends here.
-    fn outcome(&self, document: &Document) -> DecisionOutcome {
-        match self {
-            Self::Decides(_, rule) => rule.outcome,
-            Self::Fails(..) => DecisionOutcome::Deny,
-            Self::Default => document.default.outcome,
-        }
-    }
-
-    fn rule_id(&self) -> Option<&'p str> {
-        match self {
-            Self::Decides(_, rule) | Self::Fails(_, rule) => Some(&rule.id),
-            Self::Default => None,
-        }
-    }
-
-    fn goals(self) -> Vec<Goal<'p>> {
-        let (rule, want) = match self {
-            Self::Decides(_, rule) => (rule, Want::True),
-            Self::Fails(_, rule) => (rule, Want::Fails),
-            Self::Default => return Vec::new(),
-        };
-        let condition = rule.when.as_ref().map(|when| Goal::Comes(when.expr(), want));
-        condition.into_iter().chain([Goal::Covered(&rule.globs)]).collect()
-    }
-
-    /// Returns the rule above this end that took a call.
-    fn taken_by(self, found: First<'p>) -> Option<&'p Rule> {
-        let own = match self {
-            Self::Decides(place, _) | Self::Fails(place, _) => place,
-            Self::Default => usize::MAX,
-        };
-        match found {
-            First::Rule(place, rule) | First::Failed(place, rule) => (place < own).then_some(rule),
-            First::Default => None,
-        }
-    }
 }

@@ -50,7 +50,7 @@ impl NotReplayable {
     /// The values in order.
     pub const ALL: [Self; 3] = [Self::PayloadPruned, Self::AttributesMissing, Self::NotByPolicy];
 
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PayloadPruned => "payload_pruned",
@@ -76,7 +76,7 @@ pub enum ReplayAnswer {
 }
 
 impl ReplayAnswer {
-    /// Returns the word that answers and reports carry; a reason comes with it only for
+    /// The word that answers and reports carry; a reason comes with it only for
     /// `not_replayable`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns how many calls would have been decided differently.
+    /// How many calls would have been decided differently.
     pub fn differences(&self) -> u64 {
         let answers = self.counts.iter();
         let differs = answers.filter(|(answer, _)| match answer {
@@ -123,7 +123,25 @@ impl Replay {
     }
 }
 
-/// Returns what the version would have said of the recorded calls.
+/// Asks the version what it would have said of the recorded calls.
+///
+/// ```
+/// use policy::{
+///     Agent, Call, DecisionOutcome, Policy, Record, Recorded, ReplayAnswer, Timestamp, replay,
+/// };
+///
+/// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+/// let then = Recorded {
+///     action: "act_1".to_owned(),
+///     call: Ok(Call::new("crm.delete", agent, Timestamp::EPOCH)),
+///     outcome: DecisionOutcome::Allow,
+///     code: None,
+/// };
+/// let stricter = Policy::compile("{ schema: 1, default: { outcome: deny } }")?;
+/// let replay = replay(&stricter, &[Record::Decided(Box::new(then))]);
+/// assert_eq!(replay.results, [("act_1".to_owned(), ReplayAnswer::WouldDeny)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn replay(policy: &Policy, records: &[Record]) -> Replay {
     let mut replay = Replay::default();
     let mut counters = Counters::default();

@@ -102,14 +102,14 @@ pub enum Settled {
 /// One tool that the service can run.
 #[async_trait]
 pub trait Tool: Send + Sync + fmt::Debug {
-    /// Returns the definition that calls are decided by.
+    /// The definition that calls are decided by.
     fn definition(&self) -> &Definition;
 
     /// Checks the arguments against the input schema; the error is a sentence that names the
     /// place and what would have been accepted.
     fn check_args(&self, args: &Value) -> Result<(), String>;
 
-    /// Returns what a call would do, without doing it, within the time limit.
+    /// What a call would do, without doing it, within the time limit.
     async fn estimate(&self, _args: &Value, _time_limit: Duration) -> Estimate {
         Estimate::NotOffered
     }

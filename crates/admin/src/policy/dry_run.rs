@@ -139,7 +139,7 @@ impl OrgView<'_> {
         let state = |(charge, used): (&Charge, Decimal)| BudgetState {
             charge: charge.clone(),
             used,
-            would_admit: used.checked_add(charge.amount).is_some_and(|total| total <= charge.limit),
+            would_admit: charge.admitted(used).is_some(),
         };
         Ok(charges.iter().zip(used).map(state).collect())
     }

@@ -35,8 +35,7 @@ pub(super) fn admit(
     let mut exhausted: Option<Timestamp> = None;
     for charge in charges {
         let key = scope.key(charge);
-        let total = snapshot.used(&key, charge.window_start).checked_add(charge.amount);
-        let Some(total) = total.filter(|total| *total <= charge.limit) else {
+        let Some(total) = charge.admitted(snapshot.used(&key, charge.window_start)) else {
             exhausted = exhausted.max(Some(charge.window_end));
             continue;
         };

@@ -40,12 +40,12 @@ impl<'v> Scope<'v> {
         }
     }
 
-    /// Returns the call's arguments.
+    /// The call's arguments.
     pub(crate) fn args(&self) -> Value<'v> {
         Value::of(&self.call.args)
     }
 
-    /// Returns what the numbered path leads to in the arguments, where it leads anywhere.
+    /// What the numbered path leads to in the arguments, where it leads anywhere.
     pub(crate) fn slot(&self, slot: usize, path: &[Box<str>]) -> Option<&'v Json> {
         let Some(place) = self.slots.get(slot) else { return self.walk(path) };
         match place.get() {
@@ -63,12 +63,12 @@ impl<'v> Scope<'v> {
         path.iter().try_fold(&*self.call.args, |of, name| of.as_object()?.get(&**name))
     }
 
-    /// Returns the agent's label of this name.
+    /// The agent's label of this name.
     pub(crate) fn label(&self, name: &str) -> Option<&'v str> {
         self.call.agent.labels.get(name).map(String::as_str)
     }
 
-    /// Returns the fact; one that the call does not have is null.
+    /// The fact; one that the call does not have is null.
     pub(crate) fn fact(&'v self, fact: Fact) -> Value<'v> {
         let facts = &self.call.facts;
         let optional = |text: &'v Option<String>| text.as_deref().map_or(Value::Null, Value::text);
@@ -97,7 +97,7 @@ impl<'v> Scope<'v> {
     }
 }
 
-/// Returns the moment in the type that the arithmetic uses.
+/// The moment in the type that the arithmetic uses.
 pub(crate) fn instant(at: Timestamp) -> jiff::Timestamp {
     // jiff ends 26 hours before the year 9999 does, so that every zone can show every moment.
     jiff::Timestamp::from_millisecond(at.unix_millis()).unwrap_or(jiff::Timestamp::MAX)

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::{Machine, Scope, check, decimal::Decimal, names::nearest, parse, value::Value};
 use crate::call::{Agent, Call, CallFacts};
 
-/// Returns the expression's value over the arguments in a short form, or why it has none.
+/// The expression's value over the arguments in a short form, or why it has none.
 fn run(text: &str, args: &Json) -> String {
     let constants = BTreeMap::from([
         ("eu".to_owned(), Arc::new(json!(["AT", "DE"]))),

@@ -52,7 +52,7 @@ pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>)
     }
 }
 
-/// Returns a call of the tool that fits its schema and for which the condition has no value.
+/// A call of the tool that fits its schema and for which the condition has no value.
 fn fails<'k>(
     report: &Report<'_, 'k>,
     prover: &mut Prover<'k>,

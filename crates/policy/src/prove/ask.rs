@@ -3,7 +3,8 @@
 
 use super::{
     cube::Cube,
-    split::{Goal, Step, Way, ways},
+    goal::{Goal, Step, Way},
+    split::ways,
     witness,
 };
 use crate::{call::Call, catalog::KnownTool, document::Rule};
@@ -54,12 +55,12 @@ struct Node<'p> {
 }
 
 impl<'p> Prover<'p> {
-    /// Returns a prover that looks at so many cubes in all.
+    /// A prover that looks at so many cubes in all.
     pub(crate) fn new(tools: &'p [KnownTool], cubes: usize) -> Self {
         Self { tools, cubes }
     }
 
-    /// Returns a call that meets the goals and that the judge confirms, when there is one.
+    /// A call that meets the goals and that the judge confirms, when there is one.
     pub(crate) fn ask(
         &mut self,
         goals: Vec<Goal<'p>>,
@@ -93,7 +94,7 @@ impl<'p> Prover<'p> {
         if is_certain { Answer::Never(takers) } else { Answer::NotProven }
     }
 
-    /// Returns what comes of the calls that the cube leads to: the best that any of them gives.
+    /// What comes of the calls that the cube leads to: the best that any of them gives.
     fn try_out(
         &self,
         cube: &Cube<'p>,
@@ -150,7 +151,7 @@ fn settle<'p>(node: Node<'p>, open: &mut Vec<Node<'p>>) -> Option<Node<'p>> {
     }
 }
 
-/// Returns the cube with what the way needs, and the goals that are left; nothing when nothing is.
+/// The cube with what the way needs, and the goals that are left; nothing when nothing is.
 fn apply<'p>(cube: &Cube<'p>, way: Way<'p>) -> Option<(Cube<'p>, Vec<Goal<'p>>)> {
     let mut cube = cube.clone();
     let mut goals = Vec::new();

@@ -1,7 +1,7 @@
 //! What the rules alone say of one call, asked of the evaluator itself: which rule ends the walk, or
 //! what one condition comes to. Budgets are not asked.
 
-use super::split::Want;
+use super::goal::Want;
 use crate::{
     call::Call,
     document::Rule,

@@ -28,13 +28,13 @@ const SOMEBODY: &str = "agt_00000000000000000000000001";
 /// A Thursday at noon: the moment of every example that does not ask for another one.
 const NOON: i64 = 1_790_856_000_000;
 
-/// Returns an agent of which nothing is known.
+/// An agent of which nothing is known.
 pub(super) fn nobody() -> Option<Agent> {
     let id = "agt_00000000000000000000000000".parse().ok()?;
     Some(Agent { id, name: "agent".to_owned(), labels: BTreeMap::new() })
 }
 
-/// Returns a call of the tool with no more in its arguments than its schema asks for.
+/// A call of the tool with no more in its arguments than its schema asks for.
 pub(crate) fn plain_call(tool: &KnownTool) -> Option<Box<Call>> {
     let now = Timestamp::from_unix_millis(NOON);
     let mut sample = Call::new(tool.name.as_str(), nobody()?, now);
@@ -45,7 +45,7 @@ pub(crate) fn plain_call(tool: &KnownTool) -> Option<Box<Call>> {
     Some(Box::new(sample))
 }
 
-/// Returns calls that may lie in the cube.
+/// Calls that may lie in the cube.
 pub(super) fn samples<'c, 'p>(
     cube: &'c Cube<'p>,
     tools: &'c [KnownTool],
@@ -156,7 +156,7 @@ impl<'p> Maker<'_, 'p> {
         Some(agent)
     }
 
-    /// Returns the value that the fact must have; nothing where it may be anything.
+    /// The value that the fact must have; nothing where it may be anything.
     fn fact(&self, fact: Fact) -> Option<Scalar> {
         let (term, domain) = self.cube.terms.get(fact.name())?;
         // What a call need not have is left out where it may be.
@@ -258,7 +258,7 @@ impl<'p> Maker<'_, 'p> {
         wishes
     }
 
-    /// Returns the value of a field, made of its own fields where some must be there.
+    /// The value of a field, made of its own fields where some must be there.
     fn value(&self, term: &Term<'p>, wishes: &Wishes) -> Option<Json> {
         let fields = self.cube.terms.values().filter_map(|(field, domain)| {
             let At::Field(_, name) = field.at else { return None };
@@ -303,7 +303,7 @@ impl<'p> Maker<'_, 'p> {
     }
 }
 
-/// Returns a simple value that fits a part of a schema, as far as kind, choices and what must be
+/// A simple value that fits a part of a schema, as far as kind, choices and what must be
 /// there go; parts deeper than this are left empty.
 fn plain_value(root: &Json, schema: &Json, depth: usize) -> Json {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
@@ -334,7 +334,7 @@ fn plain_value(root: &Json, schema: &Json, depth: usize) -> Json {
     }
 }
 
-/// Returns whether the expression reads the moment and nothing else.
+/// Whether the expression reads the moment and nothing else.
 fn reads_now(expr: &Expr) -> bool {
     fn reads(expr: &Expr) -> (bool, bool) {
         match &expr.kind {

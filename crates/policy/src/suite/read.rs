@@ -21,7 +21,22 @@ const MAX_CASES: usize = 5_000;
 const MAX_REPEAT: i64 = 10_000;
 const NOBODY: &str = "agt_00000000000000000000000000";
 
-/// Returns the tests that the text is, YAML 1.2 or JSON, or everything that is wrong with it.
+/// Reads a file of tests, YAML 1.2 or JSON, or says everything that is wrong with it.
+///
+/// ```
+/// use policy::{Policy, read_suite};
+///
+/// let suite = read_suite("
+///     now: 2026-10-01T09:00:00Z
+///     agents: { support: {} }
+///     calls: { small: { tool: pay.refund, args: { amount: 20 } } }
+///     cases:
+///       - { name: small refunds pass, agent: support, call: small, expect: { outcome: allow } }
+/// ")?;
+/// let report = suite.run(&Policy::compile("{ schema: 1, default: { outcome: deny } }")?);
+/// assert_eq!(report.results[0].differences, ["outcome: expected `allow`, found `deny`"]);
+/// # Ok::<(), policy::DocumentError>(())
+/// ```
 pub fn read_suite(text: &str) -> Result<Suite, DocumentError> {
     let mut reader = Reader::new(text);
     if text.len() > MAX_BYTES {

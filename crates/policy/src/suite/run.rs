@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Suite {
-    /// Returns what comes of the tests under this policy.
+    /// What comes of the tests under this policy.
     pub fn run(&self, policy: &Policy) -> Report {
         let mut decided = BTreeSet::new();
         let mut results = Vec::new();

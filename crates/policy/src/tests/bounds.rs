@@ -14,7 +14,7 @@ fn compile(when: &str) -> Result<Policy, crate::DocumentError> {
     Policy::compile(&format!("{{schema: 1, default: {{outcome: allow}}, rules: [{rule}]}}"))
 }
 
-/// Returns how much of the fuel the condition spends, and whether it is out of it.
+/// How much of the fuel the condition spends, and whether it is out of it.
 fn spent(when: &str, args: &Value) -> (usize, bool) {
     let policy = compile(when).unwrap_or_else(|invalid| panic!("{invalid}"));
     let call = call("pay.refund").with_args(args.clone());

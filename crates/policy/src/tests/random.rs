@@ -82,7 +82,7 @@ const ATOMS: [&str; 56] = [
     "call.side_effect != 'read'",
 ];
 
-/// Returns a condition of at most so many levels.
+/// A condition of at most so many levels.
 pub(crate) fn condition(dice: &mut Dice, depth: usize) -> String {
     if depth == 0 || dice.roll(4) == 0 {
         return (*dice.pick(&ATOMS)).to_owned();
@@ -97,7 +97,7 @@ pub(crate) fn condition(dice: &mut Dice, depth: usize) -> String {
     }
 }
 
-/// Returns a rule of this number.
+/// A rule of this number.
 pub(crate) fn rule(dice: &mut Dice, number: usize) -> String {
     let glob = dice.pick(&["'*'", "'a.*'", "'a.b'", "['a.b', 'c.*']", "'*.b'"]);
     let outcome = dice.pick(&["allow", "deny", "require_approval"]);
@@ -108,7 +108,7 @@ pub(crate) fn rule(dice: &mut Dice, number: usize) -> String {
     format!("{{id: r{number}, match: {glob}, when: {when}, outcome: {outcome}}}")
 }
 
-/// Returns so many random calls.
+/// So many random calls.
 pub(crate) fn calls(dice: &mut Dice, count: usize) -> Vec<Call> {
     (0..count).map(|_| call(dice)).collect()
 }

@@ -121,7 +121,7 @@ proptest! {
         calls in prop::collection::vec((arguments(), select(vec!["ann", "eve"]), select(vec!["pay", "x", ""])), 1..12),
     ) {
         let text = document_of(&rules);
-        let document = document::parse(&text).unwrap();
+        let document = document::read::parse(&text).unwrap();
         let policy = Policy::from(document.clone());
         // The first calls go without an index, the last ones with it.
         for (args, name, team) in calls.iter().cycle().take(calls.len().max(8)) {
