@@ -51,6 +51,8 @@ mod reading;
 #[cfg(test)]
 mod restore;
 #[cfg(test)]
+mod retention;
+#[cfg(test)]
 mod rolling;
 #[cfg(test)]
 mod secrets;

@@ -3,9 +3,10 @@
 
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Value, context, syntax::SyntaxConfig};
 
-use web::catalogue::{Code, STYLE, marked_up};
-
-use crate::routes::table;
+use crate::{
+    catalogue::{self, STYLE, marked_up},
+    routes::table,
+};
 
 const TEMPLATE: &str = include_str!("reference.html");
 
@@ -34,8 +35,8 @@ pub(super) fn page(document: Value) -> Result<String, Error> {
             who => row.who,
         }
     });
-    let codes = Code::ALL.iter().map(|code| {
-        let statuses: Vec<_> = code.entry().statuses.iter().map(u16::to_string).collect();
+    let codes = catalogue::ALL.iter().map(|code| {
+        let statuses: Vec<_> = code.row().statuses.iter().map(u16::to_string).collect();
         context! { code => code.as_str(), statuses }
     });
     environment.get_template("reference")?.render(context! {

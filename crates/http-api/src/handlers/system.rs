@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
 use serde_json::json;
-use web::{
-    API_VERSION, API_VERSIONS, ApiError, Call, Reply,
-    catalogue::{self, Code},
-    unless_known,
-};
+use web::{API_VERSION, API_VERSIONS, ApiError, Call, Reply, unless_known};
 
 pub(crate) use super::{health::health, key_set::keys};
 use crate::{
     access::Anyone,
     app::App,
+    catalogue,
     description::{self, Made, Published},
 };
 
@@ -49,13 +46,13 @@ pub(crate) async fn reference(_: Arc<App>, _: Anyone, call: Call) -> Result<Repl
 
 /// `GET /docs/errors`
 pub(crate) async fn error_pages(_: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
-    Ok(as_page(Reply::bytes(StatusCode::OK, HTML, catalogue::index())))
+    Ok(as_page(Reply::bytes(StatusCode::OK, HTML, catalogue::index(catalogue::ALL))))
 }
 
 /// `GET /docs/errors/{code}`
 pub(crate) async fn error_page(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
     let word: String = call.param("code")?;
-    let code = Code::from_word(&word).ok_or_else(ApiError::not_found)?;
+    let code = catalogue::from_word(&word).ok_or_else(ApiError::not_found)?;
     Ok(as_page(Reply::bytes(StatusCode::OK, HTML, catalogue::page(code))))
 }
 

@@ -97,7 +97,7 @@ async fn the_reference_shows_every_operation_and_needs_nothing_from_outside() {
 #[tokio::test]
 async fn every_error_leads_to_a_page() {
     let house = House::new().await;
-    for code in web::catalogue::Code::ALL {
+    for code in crate::catalogue::ALL {
         let answer = house.get(&format!("/docs/errors/{code}"), "").await;
         assert_eq!(answer.status, 200, "{code}");
         let policy = answer.headers["content-security-policy"].to_str().unwrap();
@@ -148,7 +148,7 @@ async fn routes_of_the_roadmap_are_unknown() {
 
 #[test]
 fn codes_of_the_roadmap_are_not_in_the_catalogue() {
-    for code in web::catalogue::Code::ALL {
+    for code in crate::catalogue::ALL {
         assert!(!ROADMAP.contains(&format!("| `{code}` |")), "{code} is raised already");
     }
 }

@@ -4,15 +4,14 @@
 use std::sync::LazyLock;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-
-use super::{Code, Entry};
+use web::{Code, CodeRow};
 
 /// The look of every page of the reference.
-pub const STYLE: &str = include_str!("style.css");
+pub(crate) const STYLE: &str = include_str!("style.css");
 
 /// Returns the HTML page of one code.
-pub fn page(code: Code) -> String {
-    let Entry { statuses, family, title, remedy, .. } = code.entry();
+pub(crate) fn page(code: Code) -> String {
+    let CodeRow { statuses, family, title, remedy, .. } = code.row();
     let body = format!(
         "<h1><code>{code}</code></h1>\n<p>{}</p>\n<dl>\n\
          <dt>What to do</dt><dd>{}</dd>\n<dt>HTTP status</dt><dd>{}</dd>\n\
@@ -26,17 +25,17 @@ pub fn page(code: Code) -> String {
     document(code.as_str(), &body)
 }
 
-/// The HTML page that leads to the page of each code.
-pub fn index() -> String {
+/// The HTML page that leads to the page of each of these codes.
+pub(crate) fn index(codes: &[Code]) -> String {
     let row = |code: &Code| {
-        let Entry { statuses, title, .. } = code.entry();
+        let CodeRow { statuses, title, .. } = code.row();
         let (statuses, title) = (listed(statuses), marked_up(title));
         format!(
             "<tr><th><a href=\"/docs/errors/{code}\"><code>{code}</code></a><br>\
              <small>{statuses}</small></th><td>{title}</td></tr>\n"
         )
     };
-    let rows: String = Code::ALL.iter().map(row).collect();
+    let rows: String = codes.iter().map(row).collect();
     let body = format!(
         "<h1>Errors</h1>\n<p>Every error of <a href=\"/docs\">every operation</a> by its code, \
          with the status that it comes with.</p>\n<table>\n{rows}</table>"
@@ -58,7 +57,7 @@ fn document(title: &str, body: &str) -> String {
 }
 
 /// Returns the policy that admits the pages' own style, by its hash, and nothing else.
-pub fn content_security_policy() -> &'static str {
+pub(crate) fn content_security_policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
         let hash = STANDARD.encode(crypto::sha256(STYLE).as_bytes());
         format!(
@@ -70,7 +69,7 @@ pub fn content_security_policy() -> &'static str {
 }
 
 /// Returns the text as HTML, with what stands in backticks as code.
-pub fn marked_up(text: &str) -> String {
+pub(crate) fn marked_up(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::with_capacity(escaped.len() + 32);
     for (index, part) in escaped.split('`').enumerate() {
