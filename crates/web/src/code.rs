@@ -93,16 +93,16 @@ macro_rules! codes {
     ($($name:ident $word:literal [$($status:literal),+] $family:ident $title:literal $remedy:literal)+) => {
         $(
             #[doc = $title]
-            pub const $name: $crate::Code = $crate::Code::new(&$crate::CodeRow {
+            pub const $name: $crate::code::Code = $crate::code::Code::new(&$crate::code::CodeRow {
                 word: $word,
                 statuses: &[$($status),+],
-                family: $crate::Family::$family,
+                family: $crate::code::Family::$family,
                 title: $title,
                 remedy: $remedy,
             });
         )+
 
         /// Every code of this area.
-        pub const ALL: &[$crate::Code] = &[$($name),+];
+        pub const ALL: &[$crate::code::Code] = &[$($name),+];
     };
 }

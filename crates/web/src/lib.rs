@@ -23,7 +23,7 @@ mod access;
 mod arrival;
 mod call;
 mod client;
-mod code;
+pub mod code;
 pub mod codes;
 mod error;
 mod fields;

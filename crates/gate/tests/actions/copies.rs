@@ -42,7 +42,6 @@ fn copies(with: u64, without: u64) -> u64 {
 #[test]
 fn large_arguments_are_copied_once_after_they_were_parsed() {
     let copies = copies(allocated(&"x".repeat(LARGE), 0), allocated("", 0));
-    println!("copies of the arguments: {copies} hundredths");
     assert!(copies <= 110, "{copies} hundredths");
 }
 
@@ -50,7 +49,6 @@ fn large_arguments_are_copied_once_after_they_were_parsed() {
 fn a_large_result_is_copied_once_after_the_tool_gave_it() {
     // The tool of this test gives a copy of the result that it was told.
     let copies = copies(allocated("", LARGE), allocated("", 0)) - 100;
-    println!("copies of the result: {copies} hundredths");
     assert!(copies <= 110, "{copies} hundredths");
 }
 
