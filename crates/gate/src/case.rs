@@ -81,6 +81,8 @@ pub(crate) fn request_digest(tool: &str, args: &Canonical) -> Digest {
     let tool = crypto::json::canonical(&Value::from(tool));
     let mut digest = Sha256::new();
     let parts: [&[u8]; 5] = [br#"{"args":"#, args.text().as_bytes(), br#","tool":"#, &tool, b"}"];
-    parts.into_iter().for_each(|part| digest.update(part));
+    for part in parts {
+        digest.update(part);
+    }
     digest.finish()
 }
