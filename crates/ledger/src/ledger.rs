@@ -3,19 +3,23 @@
 use std::{
     collections::{BTreeSet, HashMap},
     fmt,
+    panic::AssertUnwindSafe,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use futures_util::future::BoxFuture;
-use model::{Clock, Entropy, OrgId, Timestamp};
+use futures_util::{FutureExt, future::BoxFuture};
+use model::{Clock, Entropy, OrgId};
 
 use crate::{
+    data::Head,
     families::Needs,
     figures::{Backlog, Figures},
     notice::Notices,
     policies::Policies,
-    queue::{Waiting, queued},
+    queue::{Opens, Receiver, Waiting, queued},
     request::Request,
+    seen::Mark,
     snapshot::Snapshot,
     store::{LedgerError, LedgerStore, StoreDown},
     turn::Driver,
@@ -62,6 +66,8 @@ pub(crate) struct Shared {
     queues: Mutex<HashMap<OrgId, Queue>>,
     // Orgs whose log was found not to be the one that was signed for.
     withheld: Mutex<BTreeSet<OrgId>>,
+    // The furthest that each org's log was seen; never dropped with a driver's memory.
+    seen: Mutex<HashMap<OrgId, Mark>>,
 }
 
 /// An org's requests. An entry exists while its driver does, or while memory is kept.
@@ -69,9 +75,9 @@ pub(crate) struct Shared {
 struct Queue {
     waiting: Vec<Box<dyn Waiting>>,
     // When the first of those that wait came.
-    since: Option<Timestamp>,
+    since: Option<Duration>,
     // When the first of those under way came.
-    begun: Option<Timestamp>,
+    begun: Option<Duration>,
     // Absent while the driver has it.
     driver: Option<Box<Driver>>,
     driven: bool,
@@ -93,9 +99,9 @@ impl Ledger {
     /// Returns a ledger over these parts.
     pub fn new(parts: Parts) -> Self {
         let (policies, notices) = (Policies::default(), Notices::new());
-        let (queues, withheld) = (Mutex::default(), Mutex::default());
+        let (queues, withheld, seen) = (Mutex::default(), Mutex::default(), Mutex::default());
         let figures = Figures::new();
-        let shared = Shared { parts, policies, notices, figures, queues, withheld };
+        let shared = Shared { parts, policies, notices, figures, queues, withheld, seen };
         Self { shared: Arc::new(shared) }
     }
 
@@ -123,6 +129,17 @@ impl Ledger {
     /// Takes turns of this org again: its log is one that was told of since.
     pub fn release(&self, org: OrgId) {
         self.shared.withheld().remove(&org);
+    }
+
+    /// Takes note that somebody signed for so many deeds of this log: a record with fewer of them is
+    /// not sealed on.
+    pub fn has_seen(&self, org: OrgId, log: deed::LogOrigin, size: u64) {
+        self.shared.has_seen(org, Mark::of_checkpoint(log, size));
+    }
+
+    /// Whether this process has seen more of the log than these deeds.
+    pub fn has_seen_more(&self, org: OrgId, log: &deed::LogOrigin, size: u64) -> bool {
+        self.shared.seen().get(&org).is_some_and(|mark| mark.has_more_of(log, size))
     }
 
     /// Returns the orgs of which no turn is taken.
@@ -168,7 +185,7 @@ impl Ledger {
         if self.shared.withheld().contains(&org) {
             return Err(LedgerError::Withheld);
         }
-        self.enter_any(org, request).await
+        self.enter_any(org, queued(request, Opens::Nothing)).await
     }
 
     /// Has a request decided that closes the org's log and opens another, even where no turn is
@@ -178,15 +195,14 @@ impl Ledger {
         org: OrgId,
         request: R,
     ) -> Result<R::Answer, LedgerError> {
-        self.enter_any(org, request).await
+        self.enter_any(org, queued(request, Opens::Log)).await
     }
 
-    async fn enter_any<R: Request>(
+    async fn enter_any<A>(
         &self,
         org: OrgId,
-        request: R,
-    ) -> Result<R::Answer, LedgerError> {
-        let (waiting, answer) = queued(request);
+        (waiting, answer): (Box<dyn Waiting>, Receiver<A>),
+    ) -> Result<A, LedgerError> {
         if let Some(driver) = self.shared.push(org, waiting) {
             let shared = Arc::clone(&self.shared);
             self.shared.parts.spawn.spawn(Box::pin(drive(shared, org, driver)));
@@ -200,7 +216,15 @@ async fn drive(shared: Arc<Shared>, org: OrgId, driver: Box<Driver>) {
     let mut working = Some(driver);
     while let Some(mut driver) = working {
         while let Some(batch) = shared.take(org) {
-            driver.turn(&shared, batch).await;
+            // Whoever waits for a request that is dropped in a panic is told that nobody knows what
+            // became of it, and the org's next turn looks afresh: the compare-and-set judges even
+            // a commit that is still on its way.
+            let turned = AssertUnwindSafe(driver.turn(&shared, batch)).catch_unwind().await;
+            if turned.is_err() {
+                tracing::error!(%org, "a turn panicked; its requests are in doubt");
+                shared.figures.failed.one();
+                driver.forget();
+            }
         }
         working = shared.rest(org, driver);
     }
@@ -216,6 +240,38 @@ impl Shared {
         Ok(Snapshot::new(org, now, base, policies))
     }
 
+    /// Whether the record of an org, with its head here, has lost what this process has seen of it;
+    /// then no turn of the org is taken any more.
+    pub(crate) fn is_behind(&self, org: OrgId, head: Option<&Head>) -> bool {
+        let found = head.map(Mark::of_head);
+        let mut seen = self.seen();
+        let behind = match (seen.get(&org), &found) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(mark), Some(found)) => mark.is_ahead_of(found),
+        };
+        if behind {
+            drop(seen);
+            self.withheld().insert(org);
+            tracing::error!(%org, "the record is behind what this process has seen of it; nothing is sealed for this org. The database was put back: restore a newer state, or run `chancery log recover`");
+            return true;
+        }
+        seen.extend(found.map(|found| (org, found)));
+        false
+    }
+
+    /// Takes note of how far an org's log is.
+    pub(crate) fn has_seen(&self, org: OrgId, mark: Mark) {
+        let mut seen = self.seen();
+        if !seen.get(&org).is_some_and(|before| before.is_ahead_of(&mark)) {
+            seen.insert(org, mark);
+        }
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Mark>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn queues(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Queue>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -228,7 +284,7 @@ impl Shared {
     fn push(&self, org: OrgId, waiting: Box<dyn Waiting>) -> Option<Box<Driver>> {
         let mut queues = self.queues();
         let queue = queues.entry(org).or_default();
-        queue.since.get_or_insert_with(|| self.parts.clock.now());
+        queue.since.get_or_insert_with(|| self.parts.clock.elapsed());
         queue.waiting.push(waiting);
         queue.start(org)
     }
@@ -246,10 +302,10 @@ impl Shared {
     }
 
     fn backlog(&self) -> Backlog {
-        let now = self.parts.clock.now();
+        let now = self.parts.clock.elapsed();
         self.queues().values().fold(Backlog::default(), |backlog, queue| {
             let first = queue.begun.into_iter().chain(queue.since).min();
-            let age = first.map(|first| now.since(first)).unwrap_or_default();
+            let age = first.map(|first| now.saturating_sub(first)).unwrap_or_default();
             Backlog {
                 requests: backlog.requests + queue.waiting.len(),
                 oldest: backlog.oldest.max(age),

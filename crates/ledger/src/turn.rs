@@ -11,6 +11,7 @@ use crate::{
     notice::Notice,
     place::LogNo,
     queue::Waiting,
+    seen::{Mark, StoreTime},
     snapshot::Snapshot,
     store::{AppendError, LedgerError, StoreDown},
 };
@@ -26,8 +27,7 @@ pub(crate) struct Driver {
     memory: Option<Snapshot>,
     // A turn whose commit got no answer and could not be settled yet.
     doubt: Option<Turn>,
-    // The store's time less this process's, in milliseconds.
-    offset: i64,
+    time: StoreTime,
 }
 
 /// What a turn would write, before it is appended.
@@ -59,14 +59,19 @@ enum Outcome {
 
 impl Driver {
     pub(crate) fn new(org: OrgId) -> Self {
-        Self { org, memory: None, doubt: None, offset: 0 }
+        Self { org, memory: None, doubt: None, time: StoreTime::default() }
+    }
+
+    /// Forgets what it knows of the org; the next turn looks afresh. A doubt stays one.
+    pub(crate) fn forget(&mut self) {
+        self.memory = None;
     }
 
     /// Decides the whole batch and tells every caller.
     pub(crate) async fn turn(&mut self, shared: &Shared, batch: Vec<Box<dyn Waiting>>) {
         let mut batches = vec![batch];
         while let Some(mut batch) = batches.pop() {
-            let begun = shared.parts.clock.now();
+            let begun = shared.parts.clock.elapsed();
             let outcome = self.settle(shared, &mut batch).await;
             match outcome {
                 Outcome::Refused if batch.len() > 1 => {
@@ -75,7 +80,7 @@ impl Driver {
                     batches.extend([rest, batch]);
                 }
                 Outcome::Done(decided) => {
-                    let took = shared.parts.clock.now().since(begun);
+                    let took = shared.parts.clock.elapsed().saturating_sub(begun);
                     shared.figures.seconds.add(took.as_secs_f64());
                     shared.figures.requests.add(count(decided));
                     let rest = batch.split_off(decided);
@@ -112,8 +117,12 @@ impl Driver {
         batch: &mut [Box<dyn Waiting>],
     ) -> Result<Outcome, StoreDown> {
         self.settle_doubt(shared).await?;
-        let remembered = self.memory.is_some();
-        let snapshot = self.snapshot(shared, batch).await?;
+        let moment = self.time.at(shared.parts.clock.elapsed());
+        let memory = self.memory.take().zip(moment);
+        let remembered = memory.is_some();
+        let Some(snapshot) = self.snapshot(shared, batch, memory).await? else {
+            return Ok(Outcome::Failed(LedgerError::Withheld));
+        };
         let draft = match self.draft(shared, snapshot, batch) {
             Ok(Some(draft)) => draft,
             // Nothing to append means no compare-and-set, and memory alone proves nothing.
@@ -129,22 +138,28 @@ impl Driver {
         Ok(self.append(shared, draft).await)
     }
 
-    /// Loads until the requests need nothing more.
+    /// Loads until the requests need nothing more; nothing comes back of a record that is behind
+    /// what was seen of it, unless the requests open another log.
     async fn snapshot(
         &mut self,
         shared: &Shared,
         batch: &mut [Box<dyn Waiting>],
-    ) -> Result<Snapshot, StoreDown> {
+        memory: Option<(Snapshot, Timestamp)>,
+    ) -> Result<Option<Snapshot>, StoreDown> {
         let store = shared.parts.store.as_ref();
-        let mut snapshot = if let Some(memory) = self.memory.take() {
+        let (mut snapshot, now) = if let Some(memory) = memory {
             memory
         } else {
             let fresh = shared.look(self.org).await?;
-            self.offset = fresh.now().unix_millis() - shared.parts.clock.now().unix_millis();
-            fresh
+            self.time.tell(fresh.now(), shared.parts.clock.elapsed());
+            let head = fresh.base().map(|base| &base.head);
+            if shared.is_behind(self.org, head) && !batch.iter().all(|it| it.opens_log()) {
+                return Ok(None);
+            }
+            let now = fresh.now();
+            (fresh, now)
         };
-        let local = shared.parts.clock.now().unix_millis();
-        snapshot.set_now(Timestamp::from_unix_millis(local.saturating_add(self.offset)));
+        snapshot.set_now(now);
         loop {
             let mut needs = Needs::default();
             for waiting in batch.iter() {
@@ -152,7 +167,7 @@ impl Driver {
             }
             let missing = snapshot.missing(needs);
             if missing.is_empty() {
-                return Ok(snapshot);
+                return Ok(Some(snapshot));
             }
             let found = store.load(self.org, &missing).await?;
             snapshot.learn(missing, found);
@@ -207,7 +222,7 @@ impl Driver {
         let Draft { turn, after, decided } = draft;
         match shared.parts.store.append(&turn).await {
             Ok(now) => {
-                self.offset = now.unix_millis() - shared.parts.clock.now().unix_millis();
+                self.time.tell(now, shared.parts.clock.elapsed());
                 self.won(shared, turn, after);
                 Outcome::Done(decided)
             }
@@ -253,6 +268,7 @@ impl Driver {
         let committed = shared.parts.store.settle(turn).await?;
         if let Some(turn) = self.doubt.take().filter(|_| committed) {
             shared.figures.won(turn.deeds.len());
+            shared.has_seen(turn.org, Mark::of_head(&turn.head));
             shared.notices.tell(Notice { org: turn.org, events: turn.events });
         }
         Ok(())
@@ -260,6 +276,7 @@ impl Driver {
 
     fn won(&mut self, shared: &Shared, turn: Turn, mut after: Snapshot) {
         shared.figures.won(turn.deeds.len());
+        shared.has_seen(self.org, Mark::of_head(&turn.head));
         // A new org and a new policy are read back whole; everything else memory has.
         if turn.expected.is_some() && turn.changes.active.is_empty() {
             after.forget_settled();
