@@ -1,7 +1,7 @@
 // Judges one deed, and several deeds together: the checks that docs/deed-format.md lists first.
 import {
-  DEED, SHAPES, at, digest, fits, isObject, keeps, need, openDisclosure, pae, parseCanonical, signs,
-  spelled, utf8,
+  DEED, RULES, SHAPES, at, digest, fits, isObject, keeps, need, openDisclosure, pae, parseCanonical,
+  signs, spelled, utf8,
 } from "./formats.mjs";
 
 const [OPEN, FAILED] = [1, 2];
@@ -9,23 +9,43 @@ const [OPEN, FAILED] = [1, 2];
 /** The checks that did not pass, each open or failed; and how much was shown, the grade. */
 class Report extends Map {
   grade = 0;
+  ran = new Set();
+  missing = new Set();
 
   open(check) {
     if (!this.has(check)) this.set(check, OPEN);
   }
 
   judge(checks) {
-    for (const [check, holds] of Object.entries(checks)) if (!holds) this.set(check, FAILED);
+    for (const [check, holds] of Object.entries(checks)) {
+      this.ran.add(check);
+      if (!holds) this.set(check, FAILED);
+    }
   }
 
   /** Returns what the work comes to; what is not as it should be fails the check. */
   async check(name, work) {
     try {
-      return await work();
+      const done = await work();
+      this.ran.add(name);
+      return done;
     } catch {
       this.set(name, FAILED);
       return undefined;
     }
+  }
+
+  /** Misses what these rows of the table require and did not run. */
+  require(rows) {
+    const asked = Object.entries(rows).filter(([, holds]) => holds);
+    const names = asked.flatMap(([row]) => RULES.required[row]);
+    for (const name of names) if (!this.ran.has(name)) this.missing.add(name);
+  }
+
+  /** Takes over what was found of one deed; what it ran, it ran for that deed alone. */
+  absorb(own) {
+    for (const name of own.missing) this.missing.add(name);
+    for (const [name, status] of own) this.set(name, Math.max(status, this.get(name) ?? 0));
   }
 }
 
@@ -58,8 +78,23 @@ function isHonest({ kind, subject, actor, seq, ...body }) {
   return own && keeps(kind, content) && keeps("run", content);
 }
 
-/** Judges one deed and returns its body with its digest, or nothing when it cannot be read. */
-async function checkDeed({ kind, payload, kid, signature, form }, keys, report) {
+/**
+ * Judges one deed and returns its body with its digest, or nothing when it cannot be read. What
+ * opens its commitments stands in its API form, or is taken from what is left of a file's.
+ */
+async function checkDeed(framed, keys, report, left = []) {
+  const [own, form] = [new Report(), framed.form];
+  const deed = await checkAlone(framed, keys, own);
+  const place = left.findIndex((entry) => entry.deed === deed?.id);
+  const [entry] = place < 0 ? [] : left.splice(place, 1);
+  const texts = form?.disclosures ?? entry?.disclosures ?? [];
+  if (deed) await checkDisclosures(deed, texts, own);
+  own.require({ deed: true, form, disclosures: texts.length > 0 });
+  report.absorb(own);
+  return deed;
+}
+
+async function checkAlone({ kind, payload, kid, signature, form }, keys, report) {
   report.judge({ type: kind === DEED });
   const body = await readBody(payload, report);
   if (!body) return undefined;
@@ -69,11 +104,11 @@ async function checkDeed({ kind, payload, kid, signature, form }, keys, report) 
     const told = [body.id, body.kind, body, { origin: body.log, index: body.seq }];
     const same = spelled([form.id, form.kind, form.body, form.log]) === spelled(told);
     report.judge({ form: same, digest: form.digest === deed.digest });
-    await checkDisclosures(deed, form.disclosures, report);
   }
   const key = keys?.get(body.key_id);
   if (key) {
     const why = refuses(key, body.issued_at);
+    report.judge({ key: key.kid === body.key_id });
     report.judge({ revoked: why !== "revoked", window: why !== "window" });
     report.judge({ signature: await signs(key, pae(kind, payload), signature) });
   } else {
@@ -128,4 +163,4 @@ async function checkTogether(deeds, report) {
   });
 }
 
-export { Report, checkDeed, checkDisclosures, checkTogether, refuses };
+export { Report, checkDeed, checkTogether, refuses };

@@ -1,6 +1,6 @@
 """Judges one deed, and several deeds together: the checks that docs/deed-format.md lists first."""
 import contextlib
-from formats import (DEED, SHAPES, at, digest, fits, keeps, need, open_disclosure, pae,
+from formats import (DEED, RULES, SHAPES, at, digest, fits, keeps, need, open_disclosure, pae,
                      parse_canonical, signs, spelled)
 
 OPEN, FAILED = 1, 2
@@ -9,7 +9,15 @@ class Report(dict):
     """The checks that did not pass, each open or failed; and how much was shown, the grade."""
     grade = 0
 
+    def __init__(self):
+        super().__init__()
+        self.ran, self.missing = set(), set()
+
+    def open(self, name):
+        self.setdefault(name, OPEN)
+
     def judge(self, **checks):
+        self.ran.update(checks)
         self.update((name, FAILED) for name, holds in checks.items() if not holds)
 
     @contextlib.contextmanager
@@ -17,8 +25,19 @@ class Report(dict):
         """Fails the check, and ends the block, at what is not as it should be."""
         try:
             yield
+            self.ran.add(name)
         except (ValueError, IndexError, RecursionError):
             self[name] = FAILED
+
+    def require(self, rows):
+        """Misses what these rows of the table require and did not run."""
+        for row, holds in rows.items():
+            self.missing.update(set(RULES["required"][row]) - self.ran if holds else ())
+
+    def absorb(self, own):
+        """Takes over what was found of one deed; what it ran, it ran for that deed alone."""
+        self.missing |= own.missing
+        self.update((name, max(status, self.get(name, 0))) for name, status in own.items())
 
 def read_body(payload, report):
     """Returns the body of a deed, or None when it cannot be read."""
@@ -28,7 +47,7 @@ def read_body(payload, report):
         known = body if isinstance(body, dict) else {}
         for name in ("format", "kind"):
             if isinstance(known.get(name), str) and not fits(SHAPES["every"][name], known[name]):
-                report.setdefault("shape", OPEN)
+                report.open("shape")
                 return None
         kind = str(known.get("kind"))
         fit = fits({**SHAPES["every"], kind: f"@{kind}"}, body)
@@ -48,8 +67,24 @@ def is_honest(body):
     return (own and body["actor"]["type"] == "agent" and keeps(kind, content)
             and keeps("run", content))
 
-def check_deed(framed, keys, report):
-    """Judges one deed and returns its body with its digest, or None when it cannot be read."""
+def check_deed(framed, keys, report, left=()):
+    """Judges one deed and returns its body with its digest, or None when it cannot be read.
+
+    What opens its commitments stands in its API form, or is taken from what is left of a file's.
+    """
+    own, form = Report(), framed[-1]
+    deed = check_alone(framed, keys, own)
+    texts = form["disclosures"] if form else ()
+    for entry in [entry for entry in left if deed and entry["deed"] == deed["id"]][:1]:
+        texts = entry["disclosures"]
+        left.remove(entry)
+    if deed:
+        check_disclosures(deed, texts, own)
+    own.require({"deed": True, "form": form, "disclosures": texts})
+    report.absorb(own)
+    return deed
+
+def check_alone(framed, keys, report):
     kind, payload, kid, signature, form = framed
     report.judge(type=kind == DEED)
     body = read_body(payload, report)
@@ -62,14 +97,13 @@ def check_deed(framed, keys, report):
                 "log": {"origin": body["log"], "index": body["seq"]}}
         same = spelled({name: form[name] for name in told}) == spelled(told)
         report.judge(form=same, digest=form["digest"] == deed["digest"])
-        check_disclosures(deed, form["disclosures"], report)
     key = (keys or {}).get(body["key_id"])
     if key is None:
-        report.setdefault("key", OPEN)
+        report.open("key")
     else:
         why = refuses(key, body["issued_at"])
-        report.judge(revoked=why != "revoked", window=why != "window",
-                     signature=signs(key, pae(kind, payload), signature))
+        report.judge(key=key["kid"] == body["key_id"], revoked=why != "revoked",
+                     window=why != "window", signature=signs(key, pae(kind, payload), signature))
     return deed
 
 def refuses(key, at):

@@ -1,5 +1,5 @@
 // Judges logs and files of evidence: the tree of RFC 6962, checkpoints, lists and proofs.
-import { checkDeed, checkDisclosures, checkTogether, refuses } from "./deeds.mjs";
+import { checkDeed, checkTogether, refuses } from "./deeds.mjs";
 import {
   EVIDENCE, MAX, digest, fits, frame, hex, need, pae, parseCanonical, readKeys, sha256, signs,
   spelled, unbase64, unhex, utf8,
@@ -40,13 +40,8 @@ async function checkEvidence(file, frames, trust, report) {
   const keys = trust.keys ?? (await report.check("key", () => readKeys(file.keys)));
   const deeds = [];
   if (!keys) return deeds;
-  for (const each of frames) deeds.push(await checkDeed(each, keys, report));
   const left = [...file.disclosures];
-  for (const deed of deeds.filter(Boolean)) {
-    const place = left.findIndex((entry) => entry.deed === deed.id);
-    const [own] = place < 0 ? [] : left.splice(place, 1);
-    await checkDisclosures(deed, own?.disclosures ?? [], report);
-  }
+  for (const each of frames) deeds.push(await checkDeed(each, keys, report, left));
   report.judge({ disclosures: left.length === 0 });
   if (!deeds.includes(undefined)) {
     report.grade = 1;

@@ -1,6 +1,6 @@
 """Judges logs and files of evidence: the tree of RFC 6962, checkpoints, lists and proofs."""
 import re
-from deeds import OPEN, check_deed, check_disclosures, check_together, refuses
+from deeds import OPEN, check_deed, check_together, refuses
 from formats import (EVIDENCE, MAX, digest, fits, frame, need, pae, parse_canonical, read_keys,
                      sha256, signs, unbase64)
 
@@ -16,7 +16,7 @@ def check_log(deeds, trust, report):
     check_together(deeds, report)
     origin, count, root = open_known(keys, note, report)
     if origin == first["log"] and (first["seq"] > 0 or len(deeds) == 1 != count):
-        report.setdefault("root", OPEN)
+        report.open("root")
     elif origin:
         leaves = [leaf(deed["digest"]) for deed in deeds[:count]]
         report.judge(root=(origin, count, root) == (first["log"], len(leaves), root_of(leaves)))
@@ -39,20 +39,18 @@ def check_evidence(file, frames, trust, report):
         with report.check("key"):
             keys = read_keys(file["keys"])
         if keys is None:
-            return
-    deeds, left = [check_deed(each, keys, report) for each in frames], file["disclosures"]
-    for deed in filter(None, deeds):
-        own = next((entry for entry in left if entry["deed"] == deed["id"]), {"disclosures": []})
-        check_disclosures(deed, own["disclosures"], report)
-        left = [entry for entry in left if entry is not own]
+            return []
+    left = list(file["disclosures"])
+    deeds = [check_deed(each, keys, report, left) for each in frames]
     report.judge(disclosures=not left)
     if None in deeds:
-        return
+        return deeds
     report.grade = 1
     check_together(deeds, report)
     told = check_list(file["manifest"], deeds, keys, report)
     if told:
         check_tree(file, told, deeds, (keys, trusted, note, size), report)
+    return deeds
 
 def check_tree(file, told, deeds, trust, report):
     """Judges the proofs that the deeds, and the known checkpoint, are in the list's tree."""
@@ -72,7 +70,7 @@ def check_tree(file, told, deeds, trust, report):
     origin, old, root = open_known(trusted, note, report)
     paths = [entry["path"] for entry in file["consistency"] if entry["from"] == old]
     if origin and not paths and old != as_of[1]:
-        report.setdefault("root", OPEN)
+        report.open("root")
     elif origin:
         with report.check("root"):
             path = [bytes.fromhex(text[7:]) for text in paths[0]] if paths else []

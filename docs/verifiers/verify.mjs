@@ -10,18 +10,17 @@ import { checkEvidence, checkLog } from "./logs.mjs";
 /** Returns the verdict, the grade, how each check that did not pass came out, and the deeds. */
 async function verify(bytes, { keys = null, note = null, size = null } = {}) {
   const [report, trust, deeds] = [new Report(), { keys, note, size }, []];
-  let input;
-  try {
-    input = readInput(bytes);
-  } catch {
-    return { verdict: "malformed", grade: null, checks: { input: "failed" }, deeds };
-  }
+  const input = await report.check("input", () => readInput(bytes));
+  if (!input) return { verdict: "malformed", grade: null, checks: { input: "failed" }, deeds };
   if (input.file) {
     deeds.push(...(await checkEvidence(input.file, input.frames, trust, report)));
   } else {
     for (const framed of input.frames) deeds.push(await checkDeed(framed, keys, report));
     if (!deeds.includes(undefined)) await checkLog(deeds, trust, report);
   }
+  report.require(required(input.file, deeds.filter(Boolean), trust));
+  // Where something is at fault, what rests on it did not have to run.
+  if (report.size === 0) for (const name of report.missing) report.open(name);
   const names = Object.keys(RULES.checks).filter((name) => report.has(name));
   const status = [null, "undecided", "failed"];
   const worst = Math.max(0, ...report.values());
@@ -30,6 +29,22 @@ async function verify(bytes, { keys = null, note = null, size = null } = {}) {
     grade: [null, "signed", "chained", "checkpointed"][worst === 0 ? report.grade : 0],
     checks: Object.fromEntries(names.map((name) => [name, status[report.get(name)]])),
     deeds: deeds.filter(Boolean),
+  };
+}
+
+/** Returns which rows of the table of required checks are about an input as a whole. */
+function required(file, deeds, { note, size }) {
+  const several = deeds.length > 1;
+  return {
+    input: true,
+    several,
+    chain: several && !file,
+    beginning: !file && deeds[0]?.seq === 0,
+    amendment: deeds.some((deed) => deed.kind === "amendment"),
+    disclosures: file?.disclosures.length > 0,
+    evidence: file,
+    checkpoint: note !== null,
+    size: size !== null,
   };
 }
 

@@ -13,22 +13,36 @@ EXITS = ["valid", "invalid", "usage", "undecidable", "malformed"]
 
 def verify(data, keys=None, note=None, size=None):
     """Returns the verdict, the grade, and how each check that did not pass came out, in order."""
-    report = Report()
-    try:
-        file, frames = read_input(data)
-    except (ValueError, RecursionError):
+    report, read = Report(), None
+    with report.check("input"):
+        read = read_input(data)
+    if read is None:
         return "malformed", None, {"input": "failed"}
+    file, frames = read
     if file:
-        check_evidence(file, frames, (keys, note, size), report)
+        deeds = check_evidence(file, frames, (keys, note, size), report)
     else:
         deeds = [check_deed(framed, keys, report) for framed in frames]
         if None not in deeds:
             check_log(deeds, (keys, note, size), report)
+    report.require(required(file, list(filter(None, deeds)), note, size))
+    # Where something is at fault, what rests on it did not have to run.
+    for name in () if report else report.missing:
+        report.open(name)
     worst = max(report.values(), default=0)
     grade = (None, "signed", "chained", "checkpointed")[0 if worst else report.grade]
     verdict = ("valid", "undecidable", "invalid")[worst]
     status = (None, "undecided", "failed")
     return verdict, grade, {n: status[report[n]] for n in RULES["checks"] if n in report}
+
+def required(file, deeds, note, size):
+    """Returns which rows of the table of required checks are about an input as a whole."""
+    several = len(deeds) > 1
+    return {"input": True, "several": several, "chain": several and not file,
+            "beginning": not file and any(deed["seq"] == 0 for deed in deeds[:1]),
+            "amendment": any(deed["kind"] == "amendment" for deed in deeds),
+            "disclosures": file and file["disclosures"], "evidence": file,
+            "checkpoint": note is not None, "size": size is not None}
 
 def run_vectors(folder):
     published = (folder / "keys.json").read_text()

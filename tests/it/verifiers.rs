@@ -5,6 +5,7 @@
 
 mod agreement;
 mod changes;
+mod left_out;
 mod random;
 
 use std::{

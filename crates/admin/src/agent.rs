@@ -8,7 +8,7 @@ use ledger::{LedgerError, Needs, Snapshot, record::Agent};
 use model::{AgentId, EventType, IntentMode};
 use serde_json::json;
 
-use crate::{ChangeError, InOrg, input};
+use crate::{ChangeError, OrgChange, input};
 
 /// What an agent is made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct NewAgent {
     pub intent_mode: IntentMode,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes an agent.
     pub async fn create_agent(&self, new: NewAgent) -> Result<Changed<Agent>, ChangeError> {
         let name = input::agent_name(&new.name)?;
@@ -56,10 +56,7 @@ impl InOrg<'_> {
     }
 
     async fn has_agent_named(&self, name: &str) -> Result<bool, ChangeError> {
-        let agents = self.admin.parts.store.agents(self.org).await?;
-        // An archived agent's name is free again.
-        let live = |agent: &&Agent| agent.archived_at.is_none();
-        Ok(agents.iter().filter(live).any(|agent| agent.name == name))
+        Ok(self.admin.parts.store.agent_named(self.org, name).await?.is_some())
     }
 }
 

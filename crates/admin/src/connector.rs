@@ -13,7 +13,7 @@ use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
-    ChangeError, ConnectorError, Credential, InOrg, Unfit,
+    ChangeError, ConnectorError, Credential, OrgChange, Unfit,
     credential::{self, Envelope},
 };
 
@@ -57,7 +57,7 @@ pub trait ConnectorCheck: Send + Sync {
     async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit>;
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes an enabled connector.
     pub async fn create_connector(
         &self,

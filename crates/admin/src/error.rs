@@ -30,10 +30,10 @@ pub enum PolicyError {
     Change(#[from] ChangeError),
     /// The document cannot decide, or must not; the findings say where.
     #[error("the policy document cannot be used")]
-    Invalid(#[source] policy::Invalid),
+    Invalid(#[source] policy::DocumentError),
     /// The tests of the policy cannot be read; the findings say where.
     #[error("the file of tests cannot be used")]
-    BadTests(#[source] policy::Invalid),
+    BadTests(#[source] policy::DocumentError),
     /// The policy's own tests fail under the version; these did.
     #[error("{} of the policy's tests fail under this version", .0.len())]
     TestsFailed(Vec<policy::CaseResult>),

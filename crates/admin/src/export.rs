@@ -5,9 +5,9 @@ use ledger::Needs;
 use model::{EventType, Timestamp};
 use serde_json::json;
 
-use crate::{ChangeError, InOrg, org};
+use crate::{ChangeError, OrgChange, org};
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Seals that the history of this time was read out.
     pub async fn ledger_exported(
         &self,

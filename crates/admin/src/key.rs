@@ -9,7 +9,7 @@ use ledger::{
 use model::{AgentId, EventType, KeyId, Scope, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{ChangeError, InOrg, KeyMode, KeyText, agent, input};
+use crate::{ChangeError, KeyMode, KeyText, OrgChange, agent, input};
 
 /// What a key is made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct ShownKey {
     pub text: KeyText,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes a key for an agent.
     pub async fn create_agent_key(
         &self,

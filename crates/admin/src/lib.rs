@@ -1,8 +1,9 @@
 //! The use cases that operator verbs and admin routes share: each one a turn of the ledger with
 //! an admin deed. It serves no routes, prints nothing, and runs no tool.
 //!
-//! [`Admin::create_org`] makes an org with everything that it starts with. All other changes are
-//! made through [`Admin::in_org`], which says in which org and by whom; each answers with an
+//! [`Admin::create_org`] makes an org with everything that it starts with. All other changes of an
+//! org are made through [`Admin::change`], which takes somebody who was admitted to make them;
+//! [`Admin::view`] is for those who may only look. Each change answers with an
 //! [`act::Changed`]: the record as it stands now and the deed that says so. What a deed and its
 //! event say of a change stands beside the change, in one file.
 //!
@@ -10,7 +11,7 @@
 
 use std::sync::Arc;
 
-use act::{Act, ActError, Reason, Record};
+use act::{Act, ActError, By, MayChange, MayView, Reason, Record};
 use crypto::{Secret, vault::Ring};
 use ledger::{Ledger, Needs, Snapshot};
 use model::{Clock, Entropy, Mint, OrgId};
@@ -32,7 +33,6 @@ mod seal_key;
 mod stop;
 mod store;
 
-pub use act::{By, Changed};
 pub use agent::NewAgent;
 pub use api_key::{KeyMode, KeyText, MalformedKey};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
@@ -99,9 +99,19 @@ impl Admin {
         Self { parts, keys: KeyCache::default() }
     }
 
-    /// Returns the use cases of one org, as done by this actor.
-    pub fn in_org(&self, org: OrgId, by: By) -> InOrg<'_> {
-        InOrg { admin: self, org, by }
+    /// What this caller may see of their org.
+    pub fn view(&self, caller: &impl MayView) -> OrgView<'_> {
+        OrgView { admin: self, org: caller.org() }
+    }
+
+    /// What this caller may change of their org.
+    pub fn change(&self, caller: &impl MayChange) -> OrgChange<'_> {
+        self.as_actor(caller.org(), caller.by())
+    }
+
+    /// What the service itself changes, and what it changes of its own org.
+    fn as_actor(&self, org: OrgId, by: By) -> OrgChange<'_> {
+        OrgChange { admin: self, org, by }
     }
 
     fn mint(&self) -> Mint<'_> {
@@ -109,15 +119,27 @@ impl Admin {
     }
 }
 
-/// The use cases of one org, as done by one actor.
+/// What somebody may see of an org: nothing here takes a turn that changes anything.
 #[derive(Debug, Clone, Copy)]
-pub struct InOrg<'a> {
+pub struct OrgView<'a> {
+    admin: &'a Admin,
+    org: OrgId,
+}
+
+/// What somebody may change of an org; each change is a turn.
+#[derive(Debug, Clone, Copy)]
+pub struct OrgChange<'a> {
     admin: &'a Admin,
     org: OrgId,
     by: By,
 }
 
-impl InOrg<'_> {
+impl<'a> OrgChange<'a> {
+    /// What the same caller may see.
+    pub fn view(&self) -> OrgView<'a> {
+        OrgView { admin: self.admin, org: self.org }
+    }
+
     /// Has a change decided in a turn of the org.
     async fn turn<F, T, E>(&self, needs: Needs, reason: Option<Reason>, decide: F) -> Result<T, E>
     where

@@ -6,9 +6,9 @@ use ledger::Snapshot;
 use model::{EventType, LogId};
 use serde_json::json;
 
-use crate::{ChangeError, InOrg};
+use crate::{ChangeError, OrgChange};
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Closes the org's log as it stands and opens another, whose first deed tells of the loss.
     ///
     /// `known` is a checkpoint that the log does not hold. Whether it does is for whoever asks to

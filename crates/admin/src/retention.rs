@@ -14,7 +14,7 @@ use ledger::{
 use model::{ActionId, EventType, OrgId, Timestamp};
 use serde_json::json;
 
-use crate::{Admin, ChangeError, InOrg, Logged, org};
+use crate::{Admin, ChangeError, Logged, OrgChange, org};
 
 /// How many deeds one batch looks at, and how many rows of a kind one sweep removes at once.
 const BATCH: usize = 256;
@@ -32,7 +32,7 @@ enum Step {
     Done,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Sets how many days payloads are kept once their action is sealed. What a longer time would
     /// have kept and was removed already does not come back.
     pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<Org>, ChangeError> {
@@ -96,7 +96,7 @@ impl Admin {
         }
         let actions = ripe.iter().filter_map(|deed| deed.action).collect();
         let needs = Needs { actions, ..Needs::default() };
-        let pruning = self.in_org(org, By::Service);
+        let pruning = self.as_actor(org, By::Service);
         let _ = failpoint::hit("retention.chosen");
         let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
         pruned.await.map(Step::Removed)

@@ -141,7 +141,8 @@ impl Admin {
         if at < earliest && key.retired_at != Some(at) {
             return Err(SealKeyError::TooSoon { earliest, got: at });
         }
-        self.change(EventType::SealKeyRetired, at, SealKey { retired_at: Some(at), ..key }).await
+        self.change_key(EventType::SealKeyRetired, at, SealKey { retired_at: Some(at), ..key })
+            .await
     }
 
     /// Lets a key count for nothing, not even for what it sealed before.
@@ -158,7 +159,7 @@ impl Admin {
             compromised_since: key.compromised_since.or(why.compromised_since),
             ..key
         };
-        self.change(EventType::SealKeyRevoked, now, revoked).await
+        self.change_key(EventType::SealKeyRevoked, now, revoked).await
     }
 
     async fn seal_key(&self, kid: &Thumbprint) -> Result<SealKey, SealKeyError> {
@@ -167,7 +168,7 @@ impl Admin {
     }
 
     /// Changes the set and then tells of it, unless nothing could be sealed without the key.
-    async fn change(
+    async fn change_key(
         &self,
         event: EventType,
         at: Timestamp,
@@ -185,7 +186,7 @@ impl Admin {
 
     async fn tell(&self, event: EventType, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
         self.ensure_operator_org().await?;
-        let operator = self.in_org(OPERATOR_ORG, By::Operator);
+        let operator = self.as_actor(OPERATOR_ORG, By::Operator);
         operator.turn(Needs::default(), None, move |_, record| Ok(told(record, event, &key))).await
     }
 }

@@ -9,9 +9,9 @@ use ledger::{
 };
 use model::{AgentId, EventType};
 
-use crate::{ChangeError, InOrg, agent, org};
+use crate::{ChangeError, OrgChange, agent, org};
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Stops an agent.
     pub async fn stop_agent(
         &self,

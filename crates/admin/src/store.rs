@@ -28,6 +28,9 @@ pub trait AccountStore: Send + Sync {
     /// Returns an agent of the org.
     async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown>;
 
+    /// Returns the agent that goes by this name in the org; an archived one has given its name up.
+    async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown>;
+
     /// Returns every agent of the org, oldest first.
     async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown>;
 

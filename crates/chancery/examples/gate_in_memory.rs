@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use chancery::{
-    deed::verify::{Trust, Verdict, verify},
+    deed::verify::{Trust, verify},
     memory::{FnTool, Office},
     model::SideEffect,
 };
@@ -36,9 +36,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let (log, kept) = (office.log()?, office.checkpoint().await?);
     let trust = Trust { known_checkpoint: Some(kept), ..office.trust() };
-    let report = verify(&log, &trust);
+    let verified = verify(&log, &trust)?;
     let deeds = log.iter().filter(|byte| **byte == b'\n').count();
-    println!("the log of {deeds} deeds is {:?}", report.verdict);
-    assert_eq!(report.verdict, Verdict::Valid);
+    println!("the log of {deeds} deeds is {}", verified.report());
     Ok(())
 }

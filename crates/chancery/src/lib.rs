@@ -36,8 +36,8 @@
 //! assert_eq!(refused.action.status.as_str(), "denied");
 //!
 //! // Both ended as deeds, which anybody checks with the public keys alone.
-//! let report = chancery::deed::verify::verify(&office.log()?, &office.trust());
-//! assert_eq!(report.verdict, chancery::deed::verify::Verdict::Valid);
+//! let verified = chancery::deed::verify::verify(&office.log()?, &office.trust())?;
+//! assert_eq!(verified.report().to_string(), "valid");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```

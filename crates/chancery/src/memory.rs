@@ -7,8 +7,9 @@ mod tools;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use act::{By, MayChange, MayView};
 use admin::{
-    Activation, Admin, By, Expected, KeyMode, NewAgent, NewConnector, NewKey, NewOrg, NewPolicy,
+    Activation, Admin, Expected, KeyMode, NewAgent, NewConnector, NewKey, NewOrg, NewPolicy,
     NewVersion,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -55,6 +56,21 @@ pub struct Called {
     /// What the tool answered, where it ran.
     pub result: Option<Value>,
 }
+
+/// The program that opened the office, in its org.
+struct Operator(OrgId);
+
+impl MayView for Operator {
+    fn org(&self) -> OrgId {
+        self.0
+    }
+
+    fn by(&self) -> By {
+        By::Operator
+    }
+}
+
+impl MayChange for Operator {}
 
 impl Office {
     /// Opens an office with these tools, governed by this policy. It must be called inside a
@@ -106,7 +122,7 @@ impl Office {
 impl Office {
     /// Makes an agent that may call, and a live key for it.
     pub async fn agent(&self, name: &str) -> Result<Agent, OfficeError> {
-        let operator = self.admin.in_org(self.org, By::Operator);
+        let operator = self.admin.change(&Operator(self.org));
         let agent = NewAgent {
             name: name.to_owned(),
             labels: BTreeMap::new(),
@@ -126,7 +142,7 @@ impl Office {
     /// Lets another policy decide from the next call on; it is judged against the office's tools
     /// before.
     pub async fn govern(&self, document: &str) -> Result<(), OfficeError> {
-        let operator = self.admin.in_org(self.org, By::Operator);
+        let operator = self.admin.change(&Operator(self.org));
         let digest = crypto::sha256(document).to_string();
         let policy = operator.create_policy(NewPolicy::named(digest)).await;
         let policy = policy.map_err(OfficeError::of)?.object.id;
@@ -134,7 +150,7 @@ impl Office {
         let linted = admin::lint(document.to_owned(), &tools);
         let version = operator.create_policy_version(NewVersion::of(policy, linted)).await;
         let version = version.map_err(OfficeError::of)?.object.id;
-        let untested = operator.untested(policy, version).await.map_err(OfficeError::of)?;
+        let untested = operator.view().untested(policy, version).await.map_err(OfficeError::of)?;
         let activation = Activation {
             version: untested.pass().map_err(OfficeError::of)?,
             mode: PolicyMode::Enforce,
@@ -223,7 +239,7 @@ impl Office {
             credential: admin::Credential::new(),
             test: false,
         };
-        let operator = self.admin.in_org(self.org, By::Operator);
+        let operator = self.admin.change(&Operator(self.org));
         let made = operator.create_connector(connector).await.map_err(OfficeError::of)?;
         Ok(made.object.id)
     }

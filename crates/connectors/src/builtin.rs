@@ -153,7 +153,7 @@ impl Builtin {
 
 fn asked_action(args: &Value) -> Result<ActionId, Fault> {
     let text = args.get("action").and_then(Value::as_str).unwrap_or_default();
-    text.parse().map_err(|error: model::BadId| {
+    text.parse().map_err(|error: model::IdError| {
         Fault::new(ExecutionErrorCode::ToolError, format!("`/action`: {error}"))
     })
 }

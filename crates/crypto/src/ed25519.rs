@@ -15,7 +15,7 @@ pub const SIGNATURE_LEN: usize = 64;
 
 /// A key that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadKey {
+pub enum KeyError {
     /// The bytes are no PKCS#8 document with an Ed25519 key.
     #[error("expected a PKCS#8 private key of type Ed25519")]
     NotPkcs8,
@@ -41,9 +41,9 @@ impl fmt::Debug for PublicKey {
 
 impl PublicKey {
     /// Returns the key with this encoding.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadKey> {
-        let bytes: [u8; 32] = bytes.try_into().map_err(|_| BadKey::Length)?;
-        if is_small_order(&bytes) { Err(BadKey::Weak) } else { Ok(Self(bytes)) }
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeyError> {
+        let bytes: [u8; 32] = bytes.try_into().map_err(|_| KeyError::Length)?;
+        if is_small_order(&bytes) { Err(KeyError::Weak) } else { Ok(Self(bytes)) }
     }
 
     /// Returns the encoding.
@@ -73,15 +73,16 @@ impl fmt::Debug for SigningKey {
 
 impl SigningKey {
     /// Reads a PKCS#8 document, version 1 (as `openssl genpkey` writes it) or 2.
-    pub fn from_pkcs8(der: &[u8]) -> Result<Self, BadKey> {
+    pub fn from_pkcs8(der: &[u8]) -> Result<Self, KeyError> {
         // The unchecked reader is the one that takes version 1, which has no public key to check.
-        let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(|_| BadKey::NotPkcs8)?;
+        let pair =
+            Ed25519KeyPair::from_pkcs8_maybe_unchecked(der).map_err(|_| KeyError::NotPkcs8)?;
         Self::from_pair(pair)
     }
 
     /// Returns the key that grows from this seed (the private key of RFC 8032).
-    pub fn from_seed(seed: &[u8; 32]) -> Result<Self, BadKey> {
-        Self::from_pair(Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| BadKey::Length)?)
+    pub fn from_seed(seed: &[u8; 32]) -> Result<Self, KeyError> {
+        Self::from_pair(Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::Length)?)
     }
 
     /// Makes a new key and returns its PKCS#8 document (version 1, RFC 8410) to be stored.
@@ -93,7 +94,7 @@ impl SigningKey {
         Secret::new(document)
     }
 
-    fn from_pair(pair: Ed25519KeyPair) -> Result<Self, BadKey> {
+    fn from_pair(pair: Ed25519KeyPair) -> Result<Self, KeyError> {
         let public = PublicKey::from_bytes(pair.public_key().as_ref())?;
         Ok(Self { pair, public })
     }

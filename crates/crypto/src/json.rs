@@ -18,14 +18,15 @@ pub const MAX_INTEGER: i64 = (1 << 53) - 1;
 /// A text that the strict parser refuses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BadJson(String);
+pub struct JsonError(String);
 
 /// Returns the value that the text is, or says why it is refused.
-pub fn parse(text: &[u8]) -> Result<Value, BadJson> {
+pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value =
-        Strict { depth: 0 }.deserialize(&mut reader).map_err(|error| BadJson(error.to_string()))?;
-    reader.end().map_err(|error| BadJson(error.to_string()))?;
+    let value = Strict { depth: 0 }
+        .deserialize(&mut reader)
+        .map_err(|error| JsonError(error.to_string()))?;
+    reader.end().map_err(|error| JsonError(error.to_string()))?;
     Ok(value)
 }
 

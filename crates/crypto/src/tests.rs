@@ -48,7 +48,7 @@ fn a_generated_key_reads_back() {
     let key = ed25519::SigningKey::from_pkcs8(document.expose()).unwrap();
     let same = ed25519::SigningKey::from_seed(&Counting::bytes()).unwrap();
     assert_eq!(key.public(), same.public());
-    assert_eq!(ed25519::SigningKey::from_pkcs8(b"no").unwrap_err(), ed25519::BadKey::NotPkcs8);
+    assert_eq!(ed25519::SigningKey::from_pkcs8(b"no").unwrap_err(), ed25519::KeyError::NotPkcs8);
 }
 
 #[test]
@@ -57,9 +57,9 @@ fn weak_public_keys_are_refused_with_either_sign() {
     let mut signed = identity.clone();
     signed[31] |= 0x80;
     for weak in [identity, signed, hex(&format!("ed{}7f", "ff".repeat(30)))] {
-        assert_eq!(ed25519::PublicKey::from_bytes(&weak), Err(ed25519::BadKey::Weak));
+        assert_eq!(ed25519::PublicKey::from_bytes(&weak), Err(ed25519::KeyError::Weak));
     }
-    assert_eq!(ed25519::PublicKey::from_bytes(&[1; 31]), Err(ed25519::BadKey::Length));
+    assert_eq!(ed25519::PublicKey::from_bytes(&[1; 31]), Err(ed25519::KeyError::Length));
 }
 
 #[test]

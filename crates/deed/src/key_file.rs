@@ -14,7 +14,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use crypto::{
     Secret,
-    ed25519::{BadKey, SigningKey},
+    ed25519::{KeyError, SigningKey},
 };
 use model::Entropy;
 use std::fmt::Write;
@@ -41,7 +41,7 @@ pub enum KeyFileError {
         /// The block's last line.
         line: usize,
         /// What is wrong with it.
-        why: BadKey,
+        why: KeyError,
     },
     /// The file ends inside a block.
     #[error("the seal key file ends inside a block")]
@@ -133,7 +133,7 @@ fn block<'a>(
             continue;
         }
         let bad = |why| KeyFileError::Key { line: number + 1, why };
-        let der = STANDARD.decode(base64.expose()).map_err(|_| bad(BadKey::NotPkcs8))?;
+        let der = STANDARD.decode(base64.expose()).map_err(|_| bad(KeyError::NotPkcs8))?;
         let key = SigningKey::from_pkcs8(Secret::new(der).expose()).map_err(bad)?;
         return Ok(PrivateKey { purpose, kid: thumbprint(key.public()), key });
     }

@@ -7,6 +7,7 @@ mod honesty;
 mod keys;
 mod known_answers;
 mod mutations;
+mod required;
 mod sealing;
 mod support;
 mod tampering;

@@ -13,7 +13,7 @@ pub struct Types {
 
 /// A text that is no filter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadTypes {
+pub enum EventTypesError {
     /// The text is too long.
     #[error("expected at most {MAX_LEN} characters")]
     TooLong,
@@ -29,16 +29,16 @@ impl Types {
     }
 
     /// Reads a comma list of event types and family wildcards.
-    pub fn parse(text: &str) -> Result<Self, BadTypes> {
+    pub fn parse(text: &str) -> Result<Self, EventTypesError> {
         if text.len() > MAX_LEN {
-            return Err(BadTypes::TooLong);
+            return Err(EventTypesError::TooLong);
         }
         let mut wanted = Vec::new();
         for item in text.split(',') {
             let before = wanted.len();
             wanted.extend(EventType::ALL.iter().filter(|kind| covers(item, kind.as_str())));
             if wanted.len() == before {
-                return Err(BadTypes::Unknown(item.chars().take(64).collect()));
+                return Err(EventTypesError::Unknown(item.chars().take(64).collect()));
             }
         }
         Ok(Self { wanted })

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 mod filter;
 
-pub use filter::{BadTypes, Types};
+pub use filter::{EventTypesError, Types};
 
 /// The API version that this build writes into envelopes.
 pub const API_VERSION: &str = "2026-10-01";

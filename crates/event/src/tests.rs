@@ -16,7 +16,7 @@ fn a_filter_that_names_nothing_is_refused() {
     for bad in ["", "action", "action.", "*", "action.*,", "actions.*", "action.denied "] {
         assert!(Types::parse(bad).is_err(), "{bad:?}");
     }
-    assert_eq!(Types::parse(&"a".repeat(1201)), Err(BadTypes::TooLong));
+    assert_eq!(Types::parse(&"a".repeat(1201)), Err(EventTypesError::TooLong));
 }
 
 #[test]

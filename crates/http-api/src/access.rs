@@ -8,12 +8,12 @@ mod rules;
 pub(crate) use bearer::bearer;
 use bearer::holder;
 pub use rules::{
-    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, OWNERS, PUBLIC, SIGNED_IN, STREAM_READERS,
-    VIEWERS,
+    ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, PUBLIC, STREAM_READERS, VIEWERS,
 };
 
 use std::sync::Arc;
 
+use act::{By, MayChange, MayView};
 use async_trait::async_trait;
 use crypto::Secret;
 use model::{AgentId, KeyId, OrgId, Scope};
@@ -93,15 +93,73 @@ pub enum Canceller {
 
 /// A caller that may read the org's settings.
 #[derive(Debug, Clone)]
-pub struct Viewer(pub OrgKey);
+pub struct Viewer {
+    org: OrgId,
+    by: By,
+}
 
-/// A caller that may change the org's settings.
+/// A caller that may change the org's settings, as a [`Viewer`] may not:
+///
+/// ```
+/// use http_api::access::Admin;
+/// async fn stop(app: &admin::Admin, caller: Admin) {
+///     let _ = app.change(&caller).stop_org("It ran wild.").await;
+/// }
+/// ```
+///
+/// A viewer is not taken for somebody who may change the org:
+///
+/// ```compile_fail,E0277
+/// use http_api::access::Viewer;
+/// async fn stop(app: &admin::Admin, caller: Viewer) {
+///     let _ = app.change(&caller).stop_org("It ran wild.").await;
+/// }
+/// ```
+///
+/// What a viewer gets has no use case that changes anything:
+///
+/// ```compile_fail,E0599
+/// use http_api::access::Viewer;
+/// async fn stop(app: &admin::Admin, caller: Viewer) {
+///     let _ = app.view(&caller).stop_org("It ran wild.").await;
+/// }
+/// ```
+///
+/// And nobody but an access rule makes an admin:
+///
+/// ```compile_fail,E0451
+/// use http_api::access::{Admin, Viewer};
+/// fn promoted(caller: &Viewer) -> Admin {
+///     Admin { org: act::MayView::org(caller), by: act::MayView::by(caller) }
+/// }
+/// ```
 #[derive(Debug, Clone)]
-pub struct Admin(pub OrgKey);
+pub struct Admin {
+    org: OrgId,
+    by: By,
+}
 
-/// A signed-in person. No key makes one, so no value exists while keys are the only credentials.
-#[derive(Debug, Clone, Copy)]
-pub enum Person {}
+impl MayView for Viewer {
+    fn org(&self) -> OrgId {
+        self.org
+    }
+
+    fn by(&self) -> By {
+        self.by
+    }
+}
+
+impl MayView for Admin {
+    fn org(&self) -> OrgId {
+        self.org
+    }
+
+    fn by(&self) -> By {
+        self.by
+    }
+}
+
+impl MayChange for Admin {}
 
 /// An access rule that makes callers of type `C`.
 pub struct Access<C> {

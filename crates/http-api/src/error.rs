@@ -130,12 +130,6 @@ impl ApiError {
         self
     }
 
-    /// Returns the error with the safety checks that failed.
-    pub fn with_checks(mut self, checks: Value) -> Self {
-        self.0.extras.push(("checks", checks));
-        self
-    }
-
     /// Returns the error with what is wrong with a policy document.
     pub(crate) fn with_lint(mut self, findings: Value) -> Self {
         self.0.extras.push(("lint", findings));

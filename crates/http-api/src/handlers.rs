@@ -10,6 +10,7 @@ pub(crate) mod log;
 pub(crate) mod policies;
 pub(crate) mod system;
 pub(crate) mod tools;
+mod unchanged;
 
 pub(crate) use health::Health;
 pub(crate) use key_set::KeySetCache;

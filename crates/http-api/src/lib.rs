@@ -40,7 +40,7 @@ pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
 pub use routes::routes_markdown;
-pub use table::{Input, Later, NOTHING, Patience, Place, Route, Table, at, json, later, query};
+pub use table::{Input, NOTHING, Patience, Place, Route, Table, at, json, query};
 pub use traffic::{RouteTraffic, Traffic};
 
 #[cfg(test)]

@@ -1,21 +1,17 @@
-//! The table of the whole interface: what is served, by whom it may be called and what it reads;
-//! and below it what this version does not serve yet.
+//! The table of the whole interface: what is served, by whom it may be called and what it reads.
 //!
 //! The access rule makes the caller that the handler takes, so a row with the wrong rule does not
 //! compile. `docs/routes.md` is generated from here, and a test holds the table against the
 //! interface description in both directions.
 
 use crate::{
-    access::{
-        ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, OWNERS, PUBLIC, SIGNED_IN,
-        STREAM_READERS, VIEWERS,
-    },
+    access::{ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, PUBLIC, STREAM_READERS, VIEWERS},
     app::App,
     handlers::{actions, deeds, events, ledger, log, policies, system, tools},
     table::{
-        Later, NOTHING,
+        NOTHING,
         Patience::{Short, Waits},
-        Route, Table, at, json, later, query,
+        Route, Table, at, json, query,
     },
     wire::{DEEDS, ENTRIES, EXPORT, LIST},
 };
@@ -44,6 +40,7 @@ pub fn table() -> Table<App> {
         at("GET",  "/v1/health",                     "getHealth")     .with(PUBLIC,         NOTHING,                Short, system::health),
         at("GET",  "/v1/version",                    "getVersion")    .with(PUBLIC,         NOTHING,                Short, system::version),
         at("GET",  "/api/openapi.yaml",              "getDescription").with(PUBLIC,         NOTHING,                Short, system::description),
+        at("GET",  "/api/openapi.json",              "getDescriptionAsJson").with(PUBLIC,   NOTHING,                Short, system::description_json),
         at("GET",  "/docs/errors/{code}",            "getErrorPage")  .with(PUBLIC,         NOTHING,                Short, system::error_page),
         at("GET",  "/.well-known/service/keys.json", "getSealKeys")   .with(PUBLIC,         NOTHING,                Short, system::keys),
         // Gate
@@ -92,162 +89,16 @@ pub fn table() -> Table<App> {
     ]
 }
 
-/// Every route of the interface that this version answers with 404 `route_unknown`.
-#[rustfmt::skip]
-pub const LATER: &[Later] = &[
-    // Gate: undo
-    later("POST",            "/v1/actions/{id}/undo/preview",                         &ADMINS),
-    later("POST",            "/v1/actions/{id}/undo",                                 &ADMINS),
-    // Overview
-    later("GET",             "/v1/overview",                                          &VIEWERS),
-    // MCP
-    later("GET",             "/.well-known/oauth-protected-resource",                 &PUBLIC),
-    later("GET",             "/.well-known/oauth-protected-resource/mcp/native",      &PUBLIC),
-    later("GET",             "/.well-known/oauth-protected-resource/mcp/{connector}", &PUBLIC),
-    later("POST",            "/mcp/native",                                           &AGENT_EXECUTE),
-    later("POST",            "/mcp/{connector}",                                      &AGENT_EXECUTE),
-    // Pages
-    later("GET",             "/approve",                                              &PUBLIC),
-    later("GET",             "/approve/assets/{file}",                                &PUBLIC),
-    later("GET",             "/login",                                                &PUBLIC),
-    later("GET",             "/auth/confirm",                                         &PUBLIC),
-    later("GET",             "/auth/assets/{file}",                                   &PUBLIC),
-    later("GET",             "/app",                                                  &SIGNED_IN),
-    later("GET",             "/app/{*path}",                                          &SIGNED_IN),
-    // People
-    later("POST",            "/v1/auth/start",                                        &PUBLIC),
-    later("POST",            "/v1/auth/confirm",                                      &PUBLIC),
-    later("POST",            "/v1/auth/reauth",                                       &SIGNED_IN),
-    later("GET DELETE",      "/v1/session",                                           &SIGNED_IN),
-    later("POST",            "/v1/session/org",                                       &SIGNED_IN),
-    later("GET",             "/v1/sessions",                                          &SIGNED_IN),
-    later("DELETE",          "/v1/sessions/{id}",                                     &SIGNED_IN),
-    later("POST",            "/v1/sessions/revoke_others",                            &SIGNED_IN),
-    later("GET",             "/v1/org",                                               &VIEWERS),
-    later("POST",            "/v1/org",                                               &OWNERS),
-    later("GET",             "/v1/members",                                           &VIEWERS),
-    later("GET",             "/v1/members/{id}",                                      &VIEWERS),
-    later("POST DELETE",     "/v1/members/{id}",                                      &OWNERS),
-    later("GET POST",        "/v1/invites",                                           &ADMINS),
-    later("DELETE",          "/v1/invites/{id}",                                      &ADMINS),
-    later("POST",            "/v1/invites/{id}/resend",                               &ADMINS),
-    later("POST",            "/v1/invites/accept",                                    &SIGNED_IN),
-    later("GET POST",        "/v1/api_keys",                                          &OWNERS),
-    later("POST",            "/v1/api_keys/{id}/roll",                                &OWNERS),
-    later("DELETE",          "/v1/api_keys/{id}",                                     &OWNERS),
-    // Agents
-    later("GET",             "/v1/agents",                                            &VIEWERS),
-    later("POST",            "/v1/agents",                                            &ADMINS),
-    later("GET",             "/v1/agents/{id}",                                       &VIEWERS),
-    later("POST DELETE",     "/v1/agents/{id}",                                       &ADMINS),
-    later("POST",            "/v1/agents/{id}/stop",                                  &ADMINS),
-    later("POST",            "/v1/agents/{id}/start",                                 &ADMINS),
-    later("POST",            "/v1/agents/{id}/suspend",                               &ADMINS),
-    later("POST",            "/v1/agents/{id}/resume",                                &ADMINS),
-    later("POST",            "/v1/org/stop",                                          &ADMINS),
-    later("POST",            "/v1/org/start",                                         &ADMINS),
-    later("GET",             "/v1/agents/{id}/keys",                                  &VIEWERS),
-    later("POST",            "/v1/agents/{id}/keys",                                  &ADMINS),
-    later("POST",            "/v1/agents/{id}/keys/{key}/roll",                       &ADMINS),
-    later("DELETE",          "/v1/agents/{id}/keys/{key}",                            &ADMINS),
-    later("GET POST",        "/v1/agents/{id}/intent_keys",                           &ADMINS),
-    later("DELETE",          "/v1/agents/{id}/intent_keys/{key}",                     &ADMINS),
-    // Intents
-    later("POST",            "/v1/intents/check",                                     &AGENT_EXECUTE),
-    later("GET",             "/v1/intents/vectors",                                   &PUBLIC),
-    later("GET",             "/v1/intents",                                           &VIEWERS),
-    // Policies
-    later("POST",            "/v1/policies/activations/{id}/confirm",                 &ADMINS),
-    later("POST",            "/v1/policies/activations/{id}/reject",                  &ADMINS),
-    // Approvals
-    later("GET",             "/v1/approvals",                                         &ACTION_READERS),
-    later("GET",             "/v1/approvals/{id}",                                    &ACTION_READERS),
-    later("POST",            "/v1/approvals/{id}/approve",                            &SIGNED_IN),
-    later("POST",            "/v1/approvals/{id}/deny",                               &SIGNED_IN),
-    later("POST",            "/v1/approvals/link",                                    &PUBLIC),
-    // Connectors
-    later("GET",             "/v1/connector_types",                                   &VIEWERS),
-    later("GET",             "/v1/connectors",                                        &VIEWERS),
-    later("POST",            "/v1/connectors",                                        &ADMINS),
-    later("GET",             "/v1/connectors/{id}",                                   &VIEWERS),
-    later("POST DELETE",     "/v1/connectors/{id}",                                   &ADMINS),
-    later("PUT DELETE",      "/v1/connectors/{id}/credential",                        &ADMINS),
-    later("POST",            "/v1/connectors/{id}/test",                              &ADMINS),
-    later("POST",            "/v1/connectors/{id}/enable",                            &ADMINS),
-    later("POST",            "/v1/connectors/{id}/disable",                           &ADMINS),
-    later("GET",             "/v1/connectors/{id}/tools",                             &VIEWERS),
-    later("POST",            "/v1/connectors/{id}/tools/refresh",                     &ADMINS),
-    later("POST",            "/v1/connectors/{id}/tools/{tool}",                      &ADMINS),
-    later("POST",            "/v1/connectors/{id}/tools/{tool}/pin",                  &ADMINS),
-    later("GET",             "/v1/connectors/{id}/witness",                           &VIEWERS),
-    later("POST",            "/v1/connectors/{id}/witness/setup",                     &ADMINS),
-    later("POST",            "/v1/connectors/{id}/witness/enable",                    &ADMINS),
-    later("POST",            "/v1/connectors/{id}/witness/disable",                   &ADMINS),
-    later("POST",            "/v1/connectors/{id}/witness/recreate_slot",             &ADMINS),
-    // Insights
-    later("GET",             "/v1/insights/replays",                                  &VIEWERS),
-    later("POST",            "/v1/insights/replays",                                  &ADMINS),
-    later("GET",             "/v1/insights/replays/{id}",                             &VIEWERS),
-    later("GET",             "/v1/insights/replays/{id}/differences",                 &VIEWERS),
-    later("POST",            "/v1/insights/replays/{id}/cancel",                      &ADMINS),
-    later("GET",             "/v1/insights/shadow",                                   &VIEWERS),
-    later("GET",             "/v1/insights/stats",                                    &VIEWERS),
-    later("GET",             "/v1/insights/anomalies",                                &VIEWERS),
-    later("GET",             "/v1/insights/anomalies/{id}",                           &VIEWERS),
-    later("POST",            "/v1/insights/anomalies/{id}/acknowledge",               &ADMINS),
-    later("POST",            "/v1/insights/anomalies/{id}/resolve",                   &ADMINS),
-    // Observe
-    later("GET",             "/v1/observe/sessions",                                  &VIEWERS),
-    later("POST",            "/v1/observe/sessions",                                  &ADMINS),
-    later("GET",             "/v1/observe/sessions/{id}",                             &VIEWERS),
-    later("GET",             "/v1/observe/sessions/{id}/changes",                     &VIEWERS),
-    later("POST",            "/v1/observe/sessions/{id}/end",                         &ADMINS),
-    later("POST",            "/v1/observe/sessions/{id}/seal",                        &ADMINS),
-    later("GET",             "/v1/observe/sessions/{id}/undo.sql",                    &ADMINS),
-    later("POST",            "/v1/observe/sessions/{id}/undo/preview",                &ADMINS),
-    later("POST",            "/v1/observe/sessions/{id}/undo",                        &ADMINS),
-    // Security pack
-    later("GET",             "/v1/security_pack",                                     &VIEWERS),
-    later("GET",             "/v1/security_pack/questions/{n}",                       &VIEWERS),
-    later("POST",            "/v1/security_pack/questions/{n}/attest",                &ADMINS),
-    later("GET",             "/v1/security_pack/documents",                           &VIEWERS),
-    later("POST",            "/v1/security_pack/documents",                           &ADMINS),
-    later("GET",             "/v1/security_pack/documents/{id}",                      &VIEWERS),
-    later("GET",             "/v1/security_pack/documents/{id}/content",              &VIEWERS),
-    later("POST",            "/v1/security_pack/documents/{id}/share",                &ADMINS),
-    later("DELETE",          "/v1/security_pack/documents/{id}",                      &ADMINS),
-    // Webhooks
-    later("GET",             "/v1/webhook_endpoints",                                 &VIEWERS),
-    later("POST",            "/v1/webhook_endpoints",                                 &ADMINS),
-    later("GET",             "/v1/webhook_endpoints/{id}",                            &VIEWERS),
-    later("POST DELETE",     "/v1/webhook_endpoints/{id}",                            &ADMINS),
-    later("POST",            "/v1/webhook_endpoints/{id}/enable",                     &ADMINS),
-    later("POST",            "/v1/webhook_endpoints/{id}/disable",                    &ADMINS),
-    later("POST",            "/v1/webhook_endpoints/{id}/secret/roll",                &ADMINS),
-    later("POST",            "/v1/webhook_endpoints/{id}/ping",                       &ADMINS),
-    later("GET",             "/v1/webhook_endpoints/{id}/deliveries",                 &VIEWERS),
-    later("POST",            "/v1/webhook_endpoints/{id}/recover",                    &ADMINS),
-    later("GET",             "/v1/webhook_deliveries/{id}",                           &VIEWERS),
-    later("POST",            "/v1/webhook_deliveries/{id}/redeliver",                 &ADMINS),
-];
-
-/// Returns the tables of `docs/routes.md`.
+/// Returns the table of `docs/routes.md`.
 pub fn routes_markdown() -> String {
     let mut lines = vec![
-        "# Routes\n\nGenerated from `crates/http-api/src/routes.rs`.\n\n## Served\n".to_owned(),
+        "# Routes\n\nGenerated from `crates/http-api/src/routes.rs`.\n".to_owned(),
         "| Method | Path | Operation | Access | Who |\n|---|---|---|---|---|".to_owned(),
     ];
     lines.extend(table().iter().map(|route| {
         let Route { method, path, operation, access, who, .. } = route;
         format!("| {method} | `{path}` | `{operation}` | `{access}` | {who} |")
     }));
-    lines.push("\n## Not yet served\n\nThese answer 404 `route_unknown`.\n".to_owned());
-    lines.push("| Methods | Path | Access |\n|---|---|---|".to_owned());
-    lines.extend(
-        LATER.iter().map(|Later { methods, path, access }| {
-            format!("| {methods} | `{path}` | `{access}` |")
-        }),
-    );
     lines.push(String::new());
     lines.join("\n")
 }

@@ -164,19 +164,3 @@ impl<S> Route<S> {
         (self.endpoint)(Arc::clone(front), Arc::clone(state), arrival).await
     }
 }
-
-/// A route that the interface will have and this version answers with 404.
-#[derive(Debug, Clone, Copy)]
-pub struct Later {
-    /// The methods, parted by spaces.
-    pub methods: &'static str,
-    /// The path.
-    pub path: &'static str,
-    /// The name of the access rule that it will have.
-    pub access: &'static str,
-}
-
-/// Returns the row of a route that is not yet served.
-pub const fn later<C>(methods: &'static str, path: &'static str, access: &Access<C>) -> Later {
-    Later { methods, path, access: access.name }
-}

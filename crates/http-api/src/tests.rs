@@ -5,6 +5,7 @@ mod actions;
 mod clients;
 mod description;
 mod events;
+mod examples;
 mod framing;
 mod house;
 mod kit;

@@ -53,15 +53,15 @@ impl fmt::Debug for Digest {
 /// A text that is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected `sha256:` and 64 lowercase hex characters")]
-pub struct BadDigest;
+pub struct DigestError;
 
 impl FromStr for Digest {
-    type Err = BadDigest;
+    type Err = DigestError;
 
-    fn from_str(text: &str) -> Result<Self, BadDigest> {
-        let hex = text.strip_prefix(PREFIX).ok_or(BadDigest)?.as_bytes();
-        let (pairs, []) = hex.as_chunks::<2>() else { return Err(BadDigest) };
-        let pairs: &[[u8; 2]; 32] = pairs.try_into().map_err(|_| BadDigest)?;
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let hex = text.strip_prefix(PREFIX).ok_or(DigestError)?.as_bytes();
+        let (pairs, []) = hex.as_chunks::<2>() else { return Err(DigestError) };
+        let pairs: &[[u8; 2]; 32] = pairs.try_into().map_err(|_| DigestError)?;
         let mut bytes = [0; 32];
         for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
             *byte = nibble(*high)? << 4 | nibble(*low)?;
@@ -74,11 +74,11 @@ const fn symbol(nibble: u8) -> u8 {
     if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 }
 }
 
-fn nibble(hex: u8) -> Result<u8, BadDigest> {
+fn nibble(hex: u8) -> Result<u8, DigestError> {
     match hex {
         b'0'..=b'9' => Ok(hex - b'0'),
         b'a'..=b'f' => Ok(hex - b'a' + 10),
-        _ => Err(BadDigest),
+        _ => Err(DigestError),
     }
 }
 

@@ -16,7 +16,7 @@ const BODY_LEN: usize = 26;
 /// A text that is not an id of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected `{prefix}_` and 26 characters of `0-9a-hjkmnp-tv-z`, the first one `0-7`")]
-pub struct BadId {
+pub struct IdError {
     prefix: &'static str,
 }
 
@@ -64,13 +64,13 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = BadId;
+            type Err = IdError;
 
-            fn from_str(text: &str) -> Result<Self, BadId> {
+            fn from_str(text: &str) -> Result<Self, IdError> {
                 text.strip_prefix(concat!($prefix, "_"))
                     .and_then(read_body)
                     .map(Self)
-                    .ok_or(BadId { prefix: $prefix })
+                    .ok_or(IdError { prefix: $prefix })
             }
         }
 

@@ -13,21 +13,21 @@ mod time;
 mod tool_name;
 mod vocabulary;
 
-pub use digest::{BadDigest, Digest};
+pub use digest::{Digest, DigestError};
 pub use id::{
-    ActionId, AgentId, ApprovalId, BadId, CheckId, ConnectorId, DeedId, EventId, KeyId, LogId,
+    ActionId, AgentId, ApprovalId, CheckId, ConnectorId, DeedId, EventId, IdError, KeyId, LogId,
     OrgId, PolicyId, PolicyVersionId, RequestId,
 };
 pub use mint::{Clock, Entropy, Mint};
-pub use outcome::{BadErrorCode, ErrorCode, Fault, Footprint, Outcome, Report, RowOp};
+pub use outcome::{ErrorCode, ErrorCodeError, Fault, Footprint, Outcome, Report, RowOp};
 pub use text::deserialize_text;
-pub use time::{BadTimestamp, Timestamp};
-pub use tool_name::{BadToolName, ConnectorName, ToolName};
+pub use time::{Timestamp, TimestampError};
+pub use tool_name::{ConnectorName, ToolName, ToolNameError};
 pub use vocabulary::{
     AgentStatus, ApprovalStatus, Assurance, Attestation, DecisionCode, DecisionOutcome,
     DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus, IntentMode, Level,
-    List, Mode, Role, Scope, SideEffect, State, Status, UnknownWord, Verdict, Visibility,
-    WitnessMethod, lists,
+    List, Mode, Role, Scope, SideEffect, State, Status, Verdict, Visibility, WitnessMethod,
+    WordError, lists,
 };
 
 #[cfg(test)]

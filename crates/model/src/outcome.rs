@@ -80,7 +80,7 @@ pub struct ErrorCode(Box<str>);
 /// A text that is no error code.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected 1 to 64 characters of `a-z0-9_`")]
-pub struct BadErrorCode;
+pub struct ErrorCodeError;
 
 impl ErrorCode {
     /// Returns the code.
@@ -96,12 +96,12 @@ impl From<ExecutionErrorCode> for ErrorCode {
 }
 
 impl FromStr for ErrorCode {
-    type Err = BadErrorCode;
+    type Err = ErrorCodeError;
 
-    fn from_str(text: &str) -> Result<Self, BadErrorCode> {
+    fn from_str(text: &str) -> Result<Self, ErrorCodeError> {
         let fits = (1..=64).contains(&text.len())
             && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
-        if fits { Ok(Self(text.into())) } else { Err(BadErrorCode) }
+        if fits { Ok(Self(text.into())) } else { Err(ErrorCodeError) }
     }
 }
 

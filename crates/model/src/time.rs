@@ -15,7 +15,7 @@ pub struct Timestamp(i64);
 /// A text that is not a timestamp.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected an RFC 3339 time such as `2026-10-01T12:00:00.000Z`")]
-pub struct BadTimestamp;
+pub struct TimestampError;
 
 /// The range of the fixed-width form: the year 0000 to the last full second that jiff knows.
 const EARLIEST: i64 = -62_167_219_200_000;
@@ -54,14 +54,14 @@ impl Timestamp {
     }
 
     /// Reads an RFC 3339 time with any offset, to the millisecond; further digits are cut.
-    pub fn parse_rfc3339(text: &str) -> Result<Self, BadTimestamp> {
+    pub fn parse_rfc3339(text: &str) -> Result<Self, TimestampError> {
         if !has_rfc3339_shape(text.as_bytes()) {
-            return Err(BadTimestamp);
+            return Err(TimestampError);
         }
-        let moment: jiff::Timestamp = text.parse().map_err(|_| BadTimestamp)?;
+        let moment: jiff::Timestamp = text.parse().map_err(|_| TimestampError)?;
         let floor = moment.as_nanosecond().div_euclid(1_000_000);
-        let millis = i64::try_from(floor).map_err(|_| BadTimestamp)?;
-        if (EARLIEST..=LATEST).contains(&millis) { Ok(Self(millis)) } else { Err(BadTimestamp) }
+        let millis = i64::try_from(floor).map_err(|_| TimestampError)?;
+        if (EARLIEST..=LATEST).contains(&millis) { Ok(Self(millis)) } else { Err(TimestampError) }
     }
 }
 
@@ -135,15 +135,15 @@ impl fmt::Debug for Timestamp {
 }
 
 impl FromStr for Timestamp {
-    type Err = BadTimestamp;
+    type Err = TimestampError;
 
     /// Reads exactly the printed form and nothing else; [`Timestamp::parse_rfc3339`] is for what
     /// callers write.
-    fn from_str(text: &str) -> Result<Self, BadTimestamp> {
-        let text: &[u8; 24] = text.as_bytes().try_into().map_err(|_| BadTimestamp)?;
+    fn from_str(text: &str) -> Result<Self, TimestampError> {
+        let text: &[u8; 24] = text.as_bytes().try_into().map_err(|_| TimestampError)?;
         let fixed = |(byte, form): (&u8, &u8)| *form == b'0' || byte == form;
         if !text.iter().zip(FORM).all(fixed) {
-            return Err(BadTimestamp);
+            return Err(TimestampError);
         }
         let [year, month, day, hour, minute, second, millis] = FIELDS.map(|(from, to)| {
             text.get(from..to).unwrap_or_default().iter().try_fold(0, |number, digit| {
@@ -159,7 +159,7 @@ impl FromStr for Timestamp {
             let moment = jiff::tz::Offset::UTC.to_timestamp(date.to_datetime(time)).ok()?;
             Some(moment.as_millisecond()).filter(|millis| (EARLIEST..=LATEST).contains(millis))
         };
-        civil().map(Self).ok_or(BadTimestamp)
+        civil().map(Self).ok_or(TimestampError)
     }
 }
 

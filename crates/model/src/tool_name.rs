@@ -11,7 +11,7 @@ use crate::deserialize_text;
 #[error(
     "expected `<connector>.<tool>`: 2 to 32 characters of `a-z0-9-`, a dot, and 1 to 64 characters of `A-Za-z0-9_./-`"
 )]
-pub struct BadToolName;
+pub struct ToolNameError;
 
 /// The name of a connector, the part of a tool name before the first dot.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,24 +60,24 @@ impl ToolName {
 }
 
 impl FromStr for ConnectorName {
-    type Err = BadToolName;
+    type Err = ToolNameError;
 
-    fn from_str(text: &str) -> Result<Self, BadToolName> {
+    fn from_str(text: &str) -> Result<Self, ToolNameError> {
         let fits = (2..=32).contains(&text.len())
             && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
-        if fits { Ok(Self(text.into())) } else { Err(BadToolName) }
+        if fits { Ok(Self(text.into())) } else { Err(ToolNameError) }
     }
 }
 
 impl FromStr for ToolName {
-    type Err = BadToolName;
+    type Err = ToolNameError;
 
-    fn from_str(text: &str) -> Result<Self, BadToolName> {
-        let (connector, tool) = text.split_once('.').ok_or(BadToolName)?;
+    fn from_str(text: &str) -> Result<Self, ToolNameError> {
+        let (connector, tool) = text.split_once('.').ok_or(ToolNameError)?;
         let dot = connector.parse::<ConnectorName>()?.as_str().len();
         let fits = (1..=64).contains(&tool.len())
             && tool.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./-".contains(&byte));
-        if fits { Ok(Self { text: text.into(), dot }) } else { Err(BadToolName) }
+        if fits { Ok(Self { text: text.into(), dot }) } else { Err(ToolNameError) }
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A word that the list it was looked up in does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected one of {expected}")]
-pub struct UnknownWord {
+pub struct WordError {
     /// The words of the list, each in backticks.
     pub expected: String,
 }
@@ -52,12 +52,12 @@ macro_rules! list {
         }
 
         impl std::str::FromStr for $name {
-            type Err = UnknownWord;
+            type Err = WordError;
 
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
+            fn from_str(text: &str) -> Result<Self, WordError> {
                 match text {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(UnknownWord { expected: expected(Self::WORDS) }),
+                    _ => Err(WordError { expected: expected(Self::WORDS) }),
                 }
             }
         }

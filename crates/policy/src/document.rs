@@ -14,7 +14,7 @@ use model::{Assurance, DecisionOutcome};
 use serde_json::Value;
 
 use crate::{
-    error::{Code, Finding, Invalid, Severity},
+    error::{Code, DocumentError, Finding, Severity},
     expr::{Constants, Decimal, Expr, Failure, Parsed},
     glob::Glob,
     tree::{self, Data, Mark, Node},
@@ -226,12 +226,12 @@ impl fmt::Debug for Document {
 }
 
 /// Returns the document that the text is, YAML 1.2 or JSON, or everything that is wrong with it.
-pub fn parse(text: &str) -> Result<Document, Invalid> {
+pub fn parse(text: &str) -> Result<Document, DocumentError> {
     if text.len() > MAX_BYTES {
         let message = format!("expected a document of at most {MAX_BYTES} bytes");
         return Err(whole(Code::TooLarge, message));
     }
-    let root = tree::read(text).map_err(|findings| Invalid { findings })?;
+    let root = tree::read(text).map_err(|findings| DocumentError { findings })?;
     let mut reader = Reader::new(text);
     let document = read(&mut reader, &root);
     let mut findings = reader.into_findings();
@@ -239,7 +239,7 @@ pub fn parse(text: &str) -> Result<Document, Invalid> {
         Some(document) if findings.is_empty() => Ok(document),
         Some(_) | None => {
             findings.sort_by_key(|finding| (finding.line, finding.column));
-            Err(Invalid { findings })
+            Err(DocumentError { findings })
         }
     }
 }
@@ -301,7 +301,7 @@ fn read_constants(reader: &mut Reader<'_>, field: Option<reader::Field<'_>>) {
     reader.set_constants(constants);
 }
 
-fn whole(code: Code, message: String) -> Invalid {
+fn whole(code: Code, message: String) -> DocumentError {
     let finding = Finding {
         severity: Severity::Error,
         code,
@@ -312,5 +312,5 @@ fn whole(code: Code, message: String) -> Invalid {
         message,
         example: None,
     };
-    Invalid { findings: vec![finding] }
+    DocumentError { findings: vec![finding] }
 }

@@ -141,12 +141,12 @@ impl fmt::Display for Finding {
 
 /// A document that cannot be used as a policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Invalid {
+pub struct DocumentError {
     /// What is wrong, in the order of the text; never empty, and at most a hundred or so.
     pub findings: Vec<Finding>,
 }
 
-impl fmt::Display for Invalid {
+impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the policy document is not valid")?;
         self.findings.iter().try_for_each(|finding| write!(f, "\n{finding}"))

@@ -24,7 +24,7 @@ mod value;
 
 use std::time::Duration;
 
-pub use decimal::{BadDecimal, Decimal};
+pub use decimal::{Decimal, DecimalError};
 
 pub(crate) use ast::{Expr, Junction, Problem};
 pub(crate) use check::condition;

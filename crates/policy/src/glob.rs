@@ -19,14 +19,14 @@ pub struct Glob {
 /// A text that is not a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected a pattern of 1 to {MAX_BYTES} bytes with at most {MAX_STARS} `*`")]
-pub struct BadGlob;
+pub struct GlobError;
 
 impl Glob {
     /// Reads a pattern.
-    pub fn parse(text: &str) -> Result<Self, BadGlob> {
+    pub fn parse(text: &str) -> Result<Self, GlobError> {
         let stars = text.bytes().filter(|byte| *byte == b'*').count();
         let fits = (1..=MAX_BYTES).contains(&text.len()) && stars <= MAX_STARS;
-        if fits { Ok(Self { text: text.into() }) } else { Err(BadGlob) }
+        if fits { Ok(Self { text: text.into() }) } else { Err(GlobError) }
     }
 
     /// Returns the pattern's text.

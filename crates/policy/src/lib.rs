@@ -68,9 +68,9 @@ pub use diff::{Certainty, Change, ChangeKind, Diff, Side, diff};
 pub use document::{
     ApprovalClause, Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window, parse,
 };
-pub use error::{Code, Finding, Invalid, Severity};
-pub use expr::{BadDecimal, Decimal};
-pub use glob::{BadGlob, Glob};
+pub use error::{Code, DocumentError, Finding, Severity};
+pub use expr::{Decimal, DecimalError};
+pub use glob::{Glob, GlobError};
 #[cfg(feature = "prover")]
 pub use lint::lint;
 pub use policy::Policy;

@@ -4,7 +4,7 @@ use model::Digest;
 
 use crate::{
     document::{self, Document},
-    error::Invalid,
+    error::DocumentError,
     expr::Slots,
     tools::Tools,
 };
@@ -19,7 +19,7 @@ pub struct Policy {
 
 impl Policy {
     /// Returns the policy that the text is, YAML 1.2 or JSON.
-    pub fn compile(text: &str) -> Result<Self, Invalid> {
+    pub fn compile(text: &str) -> Result<Self, DocumentError> {
         document::parse(text).map(Self::from)
     }
 

@@ -4,8 +4,10 @@
 
 use std::{fmt, sync::Arc};
 
+use act::{By, MayChange, MayView};
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use ledger::Ledger;
+use model::OrgId;
 
 use crate::{clock::SystemClock, runtime::Tokio, work::Work};
 
@@ -101,7 +103,27 @@ pub struct Core {
     pub work: Arc<Work>,
 }
 
+/// Whoever runs the deployment, in one org; what its verbs do is done by nobody else.
+struct Operator(OrgId);
+
+impl MayView for Operator {
+    fn org(&self) -> OrgId {
+        self.0
+    }
+
+    fn by(&self) -> By {
+        By::Operator
+    }
+}
+
+impl MayChange for Operator {}
+
 impl Core {
+    /// What the operator may change of an org.
+    pub(crate) fn operator(&self, org: OrgId) -> admin::OrgChange<'_> {
+        self.admin.change(&Operator(org))
+    }
+
     /// Returns the domain over these parts.
     pub fn new(parts: Parts) -> Self {
         let (clock, spawn) = (Arc::new(SystemClock), Arc::new(parts.tasks));

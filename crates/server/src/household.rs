@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use admin::{
-    Activation, By, Expected, KeyMode, KeyText, NewAgent, NewConnector, NewKey, NewOrg, NewPolicy,
+    Activation, Expected, KeyMode, KeyText, NewAgent, NewConnector, NewKey, NewOrg, NewPolicy,
     NewVersion,
 };
 use ledger::record::PolicyMode;
@@ -36,7 +36,7 @@ impl Household {
     ) -> Result<Self, Failure> {
         let new = NewOrg { name: "Demo".to_owned(), time_zone: "UTC".to_owned() };
         let org = core.admin.create_org(new).await.map_err(Failure::internal)?.org.id;
-        let operator = core.admin.in_org(org, By::Operator);
+        let operator = core.operator(org);
         let connector = operator.create_connector(connector).await.map_err(Failure::internal)?;
         let agent = NewAgent {
             name: AGENT.to_owned(),
@@ -58,7 +58,7 @@ impl Household {
             .create_policy_version(NewVersion::of(named, admin::lint(policy.to_owned(), &tools)))
             .await;
         let version = version.map_err(Failure::internal)?.object.id;
-        let untested = operator.untested(named, version).await.map_err(Failure::internal)?;
+        let untested = operator.view().untested(named, version).await.map_err(Failure::internal)?;
         let activation = Activation {
             version: untested.pass().map_err(Failure::internal)?,
             mode: PolicyMode::Enforce,

@@ -24,9 +24,7 @@ pub use self::{
     docs::settings_markdown,
     parse::{Database, HostPort, Origin},
     reader::Problem,
-    sections::{
-        Approvals, Decoder, Gate, Mcp, Running, Transport, Undo, Upstream, Webhooks, Witness,
-    },
+    sections::{Approvals, Gate},
     sources::{SourceError, Sources},
 };
 use self::{
@@ -55,10 +53,6 @@ pub struct Settings {
     pub pepper: Option<Secret<Vec<u8>>>,
     /// The least important event that is logged.
     pub log_level: LogLevel,
-    /// Who may become a member.
-    pub signup: Signup,
-    /// The sender of mails.
-    pub mail_from: Option<String>,
     /// The proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpNet>,
     /// Whether connectors may reach private and loopback addresses.
@@ -67,24 +61,10 @@ pub struct Settings {
     pub egress_allow: Vec<IpNet>,
     /// Where `/metrics` is served.
     pub metrics_listen: Option<HostPort>,
-    /// Megabytes of WAL that a slot may hold back before an alert.
-    pub slot_lag_alert_mb: u32,
-    /// Whether the change decoder is held still.
-    pub decoder_pause: Running,
     /// Section `gate`.
     pub gate: Gate,
-    /// Section `witness`.
-    pub witness: Witness,
-    /// Section `decoder`.
-    pub decoder: Decoder,
     /// Section `approvals`.
     pub approvals: Approvals,
-    /// Section `webhooks`.
-    pub webhooks: Webhooks,
-    /// Section `undo`.
-    pub undo: Undo,
-    /// Section `mcp`.
-    pub mcp: Mcp,
     /// What is odd but no reason to refuse; logged once at start.
     pub warnings: Vec<String>,
 }
@@ -113,16 +93,6 @@ impl LogLevel {
     pub fn level(self) -> tracing::Level {
         self.0.unwrap_or(tracing::Level::INFO)
     }
-}
-
-/// Who may become a member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Signup {
-    /// People with an invitation.
-    #[default]
-    Invite,
-    /// Nobody.
-    Closed,
 }
 
 /// Whether connectors may reach private and loopback addresses.
@@ -156,18 +126,6 @@ impl FromStr for LogLevel {
     }
 }
 
-impl FromStr for Signup {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "invite" => Ok(Self::Invite),
-            "closed" => Ok(Self::Closed),
-            _ => Err(()),
-        }
-    }
-}
-
 /// Settings that are not accepted, with everything that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Refused {
@@ -186,18 +144,17 @@ impl fmt::Display for Refused {
 pub fn load(sources: &Sources) -> Result<Settings, Refused> {
     let layers = layers(sources)?;
     let mut reader = Reader::new(&layers);
-    let mut settings = read(&mut reader, &layers);
+    let mut settings = read(&mut reader);
     let mut problems = reader.problems;
     problems.extend(unknown::in_file(&layers));
     let strangers = unknown::in_environment(&layers);
-    settings.warnings = unknown::without_effect(&layers);
+    settings.warnings = Vec::from_iter(unknown::without_effect(&layers));
     match settings.env {
         Environment::Prod => {
             problems.extend(strangers);
             problems.extend(prod::refusals(&settings, &layers));
         }
         Environment::Dev => {
-            problems.extend(open_upstreams(&settings));
             settings.warnings.extend(strangers.iter().map(Problem::to_string));
         }
     }
@@ -235,8 +192,7 @@ fn layers(sources: &Sources) -> Result<Layers, Refused> {
     Ok(layers)
 }
 
-fn read(reader: &mut Reader<'_>, layers: &Layers) -> Settings {
-    let decoder = Decoder::read(reader);
+fn read(reader: &mut Reader<'_>) -> Settings {
     Settings {
         env: reader.word("SERVICE_ENV"),
         database: reader.optional("SERVICE_DATABASE_URL", Database::parse),
@@ -249,9 +205,6 @@ fn read(reader: &mut Reader<'_>, layers: &Layers) -> Settings {
         }),
         pepper: reader.optional("SERVICE_API_KEY_PEPPER", parse::pepper),
         log_level: reader.word("SERVICE_LOG_LEVEL"),
-        signup: reader.word("SERVICE_SIGNUP"),
-        mail_from: reader
-            .optional("SERVICE_MAIL_FROM", |text| parse::is_mailbox(text).then(|| text.to_owned())),
         trusted_proxies: reader.list("SERVICE_TRUSTED_PROXIES", parse::network),
         private_networks: reader.value_of("SERVICE_ALLOW_PRIVATE_NETWORKS", |text| {
             let allowed = switch(text)?;
@@ -259,27 +212,9 @@ fn read(reader: &mut Reader<'_>, layers: &Layers) -> Settings {
         }),
         egress_allow: reader.list("SERVICE_EGRESS_ALLOW_CIDRS", parse::network),
         metrics_listen: reader.optional("SERVICE_METRICS_LISTEN", HostPort::parse),
-        slot_lag_alert_mb: reader.number("SERVICE_SLOT_LAG_ALERT_MB"),
-        decoder_pause: reader.value_of("SERVICE_DECODER_PAUSE", Running::parse),
         gate: Gate::read(reader),
-        witness: Witness::read(reader),
-        undo: Undo::read(reader, &decoder),
-        decoder,
         approvals: Approvals::read(reader),
-        webhooks: Webhooks::read(reader),
-        mcp: Mcp::read(reader, layers),
         warnings: Vec::new(),
-    }
-}
-
-/// In dev an upstream may be plain http, but only where private networks are open.
-fn open_upstreams(settings: &Settings) -> Vec<Problem> {
-    match settings.private_networks {
-        PrivateNetworks::Allowed => Vec::new(),
-        PrivateNetworks::Refused => prod::plain_http_upstreams(
-            settings,
-            "expected https; http needs `SERVICE_ALLOW_PRIVATE_NETWORKS=true`",
-        ),
     }
 }
 

@@ -106,13 +106,17 @@ fn load(config: Option<&Path>) -> Result<Settings, Failure> {
 
 /// Returns the org that the operator means: the one that is named, or the only one.
 async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
-    let orgs = orgs(core).await?;
-    match (named.org, orgs.as_slice()) {
-        (Some(id), orgs) if orgs.iter().any(|org| org.id == id) => Ok(id),
-        (Some(id), _) => Err(Failure::usage(format!("there is no org `{id}`"))),
-        (None, [only]) => Ok(only.id),
-        (None, []) => Err(Failure::usage("there is no org yet: `chancery org create NAME`")),
-        (None, several) => {
+    if let Some(id) = named.org {
+        let org = core.stores.accounts.org(id).await.map_err(unread)?;
+        let org = org.filter(|org| org.id != admin::OPERATOR_ORG);
+        return org
+            .map(|org| org.id)
+            .ok_or_else(|| Failure::usage(format!("there is no org `{id}`")));
+    }
+    match orgs(core).await?.as_slice() {
+        [only] => Ok(only.id),
+        [] => Err(Failure::usage("there is no org yet: `chancery org create NAME`")),
+        several => {
             let lines: Vec<_> = several.iter().map(described).collect();
             let lines = lines.join("\n  ");
             Err(Failure::usage(format!("say which org with `--org ID`:\n  {lines}")))
@@ -122,14 +126,13 @@ async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
 
 /// Returns every org but the operator's own.
 async fn orgs(core: &Core) -> Result<Vec<Org>, Failure> {
-    let mut orgs = core
-        .stores
-        .accounts
-        .orgs()
-        .await
-        .map_err(|error| Failure::internal(crate::wire_up::chain(&error)))?;
+    let mut orgs = core.stores.accounts.orgs().await.map_err(unread)?;
     orgs.retain(|org| org.id != admin::OPERATOR_ORG);
     Ok(orgs)
+}
+
+fn unread(error: ledger::StoreDown) -> Failure {
+    Failure::internal(crate::wire_up::chain(&error))
 }
 
 fn described(org: &Org) -> String {

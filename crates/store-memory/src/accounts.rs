@@ -34,6 +34,12 @@ impl AccountStore for MemoryStore {
         Ok(kept.orgs.get(&org).and_then(|rows| rows.agents.get(&id)).cloned())
     }
 
+    async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown> {
+        let kept = self.reach("read an agent by its name")?;
+        let mut agents = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.agents.values());
+        Ok(agents.find(|agent| agent.name == name && agent.archived_at.is_none()).cloned())
+    }
+
     async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown> {
         let kept = self.reach("read an org's agents")?;
         let rows = kept.orgs.get(&org);

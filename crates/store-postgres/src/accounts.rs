@@ -36,6 +36,14 @@ impl AccountStore for PostgresStore {
         self.record("read an agent", call).await
     }
 
+    async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown> {
+        let sql = "
+            select record from agent
+            where org_id = $1 and name = $2 and archived_at is null";
+        let call = Call::new(sql).with(*org.as_uuid()).with(name);
+        self.record("read an agent by its name", call).await
+    }
+
     async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown> {
         let sql = "select record from agent where org_id = $1 order by created_at, id";
         self.records("read an org's agents", Call::new(sql).with(*org.as_uuid())).await

@@ -148,7 +148,7 @@ impl Client {
                 Some(caller) => caller.try_send(request.clone()).await.ok(),
                 None => None,
             };
-            if let Some(answer) = answer.filter(|answer| !is_to_be_sent_again(answer)) {
+            if let Some(answer) = answer.filter(|answer| answer.status != 503) {
                 if answer.status == 409 {
                     return None;
                 }
@@ -161,9 +161,4 @@ impl Client {
         }
         None
     }
-}
-
-fn is_to_be_sent_again(answer: &Answer) -> bool {
-    let in_use = || answer.json()["error"]["code"] == "idempotency_key_in_use";
-    answer.status == 503 || answer.status == 409 && in_use()
 }

@@ -12,7 +12,7 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use deed::{
     KeySet,
-    verify::{CheckStatus, Trust, verify},
+    verify::{CheckStatus, Trust, examine},
 };
 use serde_json::{Value, json};
 
@@ -140,7 +140,7 @@ fn judged(case: &Case) -> Value {
         return json!({ "verdict": "keys", "grade": null, "checks": [] });
     };
     let trust = Trust { keys, known_checkpoint: case.note.clone(), expected_size: case.size };
-    let report = verify(&case.input, &trust);
+    let report = examine(&case.input, &trust);
     let failing = report.checks.iter().filter(|check| check.status != CheckStatus::Passed);
     let checks: Vec<_> = failing.map(|check| check.id).collect();
     json!({ "verdict": report.verdict, "grade": report.grade, "checks": checks })

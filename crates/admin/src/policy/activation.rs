@@ -10,7 +10,7 @@ use model::EventType;
 use serde_json::{Value, json};
 
 use super::{ExpectedVersion, manage::live, suites::Tested, thin};
-use crate::{InOrg, PolicyError};
+use crate::{OrgChange, PolicyError};
 
 /// Which version decides from now on.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ pub struct Activation {
     pub expected_active: ExpectedVersion,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes a version the enforced or the shadow one.
     pub async fn activate_policy(
         &self,

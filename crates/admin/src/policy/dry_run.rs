@@ -15,7 +15,7 @@ use policy::{Call, CallFacts, Charge, Decimal, Decision, Explanation, Policy, Sh
 use serde_json::Value;
 
 use super::Text;
-use crate::{InOrg, PolicyError};
+use crate::{OrgView, PolicyError};
 
 /// A call that nobody makes.
 #[derive(Clone)]
@@ -93,7 +93,7 @@ impl std::fmt::Debug for DryCall {
     }
 }
 
-impl InOrg<'_> {
+impl OrgView<'_> {
     /// Returns what would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;

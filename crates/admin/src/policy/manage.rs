@@ -7,7 +7,7 @@ use model::{EventType, PolicyId, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Expected, thin};
-use crate::{ChangeError, InOrg, PolicyError, input};
+use crate::{ChangeError, OrgChange, PolicyError, input};
 
 /// The most policies of an org that are not archived; every turn may look at them.
 const MOST: usize = 200;
@@ -39,7 +39,7 @@ pub struct PolicyEdit {
     pub expected_revision: Expected<u32>,
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes a policy without versions.
     pub async fn create_policy(&self, new: NewPolicy) -> Result<Changed<Policy>, PolicyError> {
         let name = input::title(&new.name)?;

@@ -4,7 +4,7 @@ use act::ActError;
 use ledger::record::{ActivePolicy, Policy, PolicyActivation, PolicyMode};
 use model::PolicyId;
 
-use crate::{InOrg, PolicyError, VersionSummary};
+use crate::{OrgView, PolicyError, VersionSummary};
 
 /// A part of a list, and whether more lies behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct ActivePolicies {
     pub shadow: Option<(ActivePolicy, Option<PolicyActivation>)>,
 }
 
-impl InOrg<'_> {
+impl OrgView<'_> {
     /// Returns a policy of the org; one that is archived too.
     pub async fn policy(&self, id: PolicyId) -> Result<Policy, PolicyError> {
         let policies = self.admin.parts.store.policies(self.org).await?;

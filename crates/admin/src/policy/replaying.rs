@@ -7,7 +7,7 @@ use ledger::record::Action;
 use model::{ActionId, DecisionCode, DecisionSource, EventType, Status, Timestamp};
 use policy::{NotReplayable, Record, Recorded, Sample};
 
-use crate::{DecisionEvent, InOrg, PolicyError};
+use crate::{DecisionEvent, OrgView, PolicyError};
 
 /// How many events are read at once.
 const PAGE: usize = 1_000;
@@ -21,7 +21,7 @@ pub struct History {
     pub has_more: bool,
 }
 
-impl InOrg<'_> {
+impl OrgView<'_> {
     /// Returns up to this many decisions that were made from this moment on, oldest first.
     pub async fn recorded_decisions(
         &self,

@@ -11,7 +11,7 @@ use policy::{Policy, Report, Suite, read_suite};
 use serde_json::{Value, json};
 
 use super::{Expected, Text, manage::live, thin};
-use crate::{InOrg, PolicyError};
+use crate::{OrgChange, OrgView, PolicyError};
 
 /// The most calls that the service decides for one file of tests.
 const MOST_CALLS: u64 = 10_000;
@@ -65,7 +65,7 @@ impl Untested {
     }
 }
 
-impl InOrg<'_> {
+impl OrgChange<'_> {
     /// Makes these the tests that every version of the policy must pass before it is activated.
     pub async fn put_policy_tests(
         &self,
@@ -87,7 +87,9 @@ impl InOrg<'_> {
         });
         Ok(put.await?)
     }
+}
 
+impl OrgView<'_> {
     /// Returns the tests of a policy, nothing when it has none.
     pub async fn policy_tests(&self, id: PolicyId) -> Result<Option<PolicyTests>, PolicyError> {
         self.policy(id).await?;

@@ -4,11 +4,11 @@ use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{LedgerError, Needs, record::PolicyVersion};
 use model::{Digest, EventType, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Catalog, Diff, Finding, Invalid, KnownTool, Policy, Severity};
+use policy::{Catalog, Diff, DocumentError, Finding, KnownTool, Policy, Severity};
 use serde_json::{Value, json};
 
 use super::{ExpectedVersion, manage::live, thin};
-use crate::{InOrg, PolicyError, input};
+use crate::{OrgChange, OrgView, PolicyError, input};
 
 /// How often a version is numbered again when others are made at the same time.
 const NUMBERINGS: u32 = 8;
@@ -85,7 +85,7 @@ pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
             let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
             (Some(Policy::from(parsed).digest()), findings)
         }
-        Err(Invalid { findings }) => (None, findings),
+        Err(DocumentError { findings }) => (None, findings),
     };
     Linted { document, digest, findings }
 }
@@ -97,7 +97,15 @@ pub fn diff(before: &str, after: &str, tools: &[KnownTool]) -> Result<Diff, Poli
     Ok(policy::diff(&compile(before)?, &compile(after)?, &Tools(tools)))
 }
 
-impl InOrg<'_> {
+impl OrgView<'_> {
+    /// Returns a policy version of the org.
+    pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
+        let found = self.admin.parts.store.policy_version(self.org, id).await?;
+        found.ok_or_else(|| ActError::NotFound("policy version").into())
+    }
+}
+
+impl OrgChange<'_> {
     /// Makes a version of a policy from a document that can decide and has no error.
     pub async fn create_policy_version(
         &self,
@@ -105,7 +113,7 @@ impl InOrg<'_> {
     ) -> Result<Changed<PolicyVersion>, PolicyError> {
         let note = new.note.as_deref().map(input::note).transpose()?;
         let Some(digest) = new.document.digest.filter(|_| new.document.is_valid()) else {
-            return Err(PolicyError::Invalid(Invalid { findings: new.document.findings }));
+            return Err(PolicyError::Invalid(DocumentError { findings: new.document.findings }));
         };
         let (parent, number) = self.next_number(new.policy).await?;
         let mut version = PolicyVersion {
@@ -139,12 +147,6 @@ impl InOrg<'_> {
             }
         }
         Ok(self.add_version(version).await?)
-    }
-
-    /// Returns a policy version of the org.
-    pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
-        let found = self.admin.parts.store.policy_version(self.org, id).await?;
-        found.ok_or_else(|| ActError::NotFound("policy version").into())
     }
 
     /// Returns the latest version and the number that comes after it.

@@ -1,16 +1,16 @@
 //! Making, presenting and revoking API keys.
 
-use act::ActError;
+use act::{ActError, By};
 use admin::{
-    AccountStore, AuthenticateError, By, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText,
-    NewKey, ShownKey,
+    AccountStore, AuthenticateError, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText, NewKey,
+    ShownKey,
 };
 use std::time::Duration;
 
 use model::{Clock, Scope};
 use serde_json::json;
 
-use crate::world::{World, agent, agent_key, org_key};
+use crate::world::{Actor, World, agent, agent_key, org_key};
 
 async fn is_refused(world: &World, text: &str) -> bool {
     matches!(world.admin.authenticate(text).await, Err(AuthenticateError::Unauthenticated))
@@ -128,7 +128,7 @@ async fn an_org_key_changes_its_org_until_it_is_revoked() {
     let world = World::new();
     let founded = world.org().await;
     let key = world.operator(&founded).create_org_key(org_key()).await.unwrap().key.object;
-    let by_key = world.admin.in_org(founded.org.id, By::OrgKey(key.id));
+    let by_key = world.admin.change(&Actor(founded.org.id, By::OrgKey(key.id)));
     by_key.create_agent(agent("first")).await.unwrap();
     let actor = json!({ "type": "api_key", "id": key.id });
     assert_eq!(world.last_body(&founded)["actor"], actor);
@@ -149,7 +149,8 @@ async fn an_agent_key_and_another_orgs_key_change_nothing() {
     let foreign = world.operator(&theirs).create_org_key(org_key()).await.unwrap();
     let sealed = world.sealed(ours.org.id);
     for key in [agents.key.object.id, foreign.key.object.id] {
-        let refused = world.admin.in_org(ours.org.id, By::OrgKey(key)).stop_org("why").await;
+        let refused =
+            world.admin.change(&Actor(ours.org.id, By::OrgKey(key))).stop_org("why").await;
         assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
     }
     let foreign = operator.revoke_key(foreign.key.object.id).await;
@@ -162,7 +163,7 @@ async fn no_key_makes_or_revokes_org_keys() {
     let world = World::new();
     let founded = world.org().await;
     let key = world.operator(&founded).create_org_key(org_key()).await.unwrap().key.object;
-    let by_key = world.admin.in_org(founded.org.id, By::OrgKey(key.id));
+    let by_key = world.admin.change(&Actor(founded.org.id, By::OrgKey(key.id)));
     assert!(matches!(by_key.create_org_key(org_key()).await, Err(ChangeError::PersonRequired)));
     assert!(matches!(by_key.revoke_key(key.id).await, Err(ChangeError::PersonRequired)));
     let agent = by_key.create_agent(agent("support")).await.unwrap().object;

@@ -1,11 +1,11 @@
 //! Making orgs and agents.
 
-use act::ActError;
-use admin::{AccountStore, By, ChangeError, NewOrg, PolicyError, PolicyStore};
+use act::{ActError, By};
+use admin::{AccountStore, ChangeError, NewOrg, PolicyError, PolicyStore};
 use model::{EventType, IntentMode};
 use serde_json::json;
 
-use crate::world::{World, agent};
+use crate::world::{Actor, World, agent};
 
 #[tokio::test]
 async fn an_org_starts_with_everything_sealed_in_one_turn() {
@@ -118,7 +118,7 @@ async fn a_name_is_taken_once_however_the_askers_race() {
 async fn an_org_that_is_not_there_has_no_agents() {
     let world = World::new();
     let nowhere =
-        world.admin.in_org("org_00000000000000000000000001".parse().unwrap(), By::Operator);
+        world.admin.change(&Actor("org_00000000000000000000000001".parse().unwrap(), By::Operator));
     let refused = nowhere.create_agent(agent("bot")).await;
     assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("org")))), "{refused:?}");
 }

@@ -2,7 +2,7 @@
 
 use act::ActError;
 use admin::{
-    Activation, ChangeError, Expected, Founded, InOrg, NewPolicy, NewVersion, PolicyError, lint,
+    Activation, ChangeError, Expected, Founded, NewPolicy, NewVersion, OrgChange, PolicyError, lint,
 };
 use ledger::{
     Entry, Needs, Request, Snapshot,
@@ -35,8 +35,8 @@ async fn enforced(world: &World, org: &Founded) -> Option<PolicyVersionId> {
     world.ledger.enter(org.org.id, Enforced).await.unwrap()
 }
 
-async fn enforce(operator: &InOrg<'_>, version: &PolicyVersion) -> Activation {
-    let untested = operator.untested(version.policy, version.id).await.unwrap();
+async fn enforce(operator: &OrgChange<'_>, version: &PolicyVersion) -> Activation {
+    let untested = operator.view().untested(version.policy, version.id).await.unwrap();
     Activation {
         version: untested.pass().unwrap(),
         mode: PolicyMode::Enforce,
@@ -128,12 +128,12 @@ async fn what_is_not_there_or_not_ours_cannot_be_used() {
         foreign,
         Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy"))))
     ));
-    let foreign = operator.untested(theirs.policy.id, theirs.version.id).await;
+    let foreign = operator.view().untested(theirs.policy.id, theirs.version.id).await;
     assert!(matches!(
         foreign,
         Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy"))))
     ));
-    let foreign = operator.untested(ours.policy.id, theirs.version.id).await;
+    let foreign = operator.view().untested(ours.policy.id, theirs.version.id).await;
     assert!(matches!(
         foreign,
         Err(PolicyError::Change(ChangeError::Act(ActError::NotFound("policy version"))))

@@ -1,11 +1,11 @@
 //! Stopping and starting agents and orgs.
 
-use act::ActError;
-use admin::{AccountStore, By, ChangeError};
+use act::{ActError, By};
+use admin::{AccountStore, ChangeError};
 use model::{AgentStatus, Clock};
 use serde_json::json;
 
-use crate::world::{World, agent, org_key};
+use crate::world::{Actor, World, agent, org_key};
 
 #[tokio::test]
 async fn an_agent_is_stopped_and_started_with_a_reason() {
@@ -33,7 +33,7 @@ async fn an_org_is_stopped_and_started_by_its_key() {
     let world = World::new();
     let founded = world.org().await;
     let key = world.operator(&founded).create_org_key(org_key()).await.unwrap().key.object;
-    let by_key = world.admin.in_org(founded.org.id, By::OrgKey(key.id));
+    let by_key = world.admin.change(&Actor(founded.org.id, By::OrgKey(key.id)));
     let stopped = by_key.stop_org("everything looks odd").await.unwrap().object;
     assert_eq!(stopped.stop.unwrap().by, key.id.to_string());
     let subject = json!({ "type": "org", "id": founded.org.id });

@@ -18,8 +18,9 @@ use model::{Clock, Entropy, OrgId, Timestamp};
 use serde_json::Value;
 use store_memory::MemoryStore;
 
+use act::{By, MayChange, MayView};
 use admin::{
-    Admin, By, Candidate, ConnectorCheck, Founded, InOrg, KeyMode, NewAgent, NewKey, NewOrg, Parts,
+    Admin, Candidate, ConnectorCheck, Founded, KeyMode, NewAgent, NewKey, NewOrg, OrgChange, Parts,
     Unfit,
 };
 
@@ -76,6 +77,21 @@ impl ConnectorCheck for Picky {
         wrong.map_or(Ok(()), |_| Err(Unfit::Unreachable("the password was refused".to_owned())))
     }
 }
+
+/// Somebody who was admitted to change an org.
+pub(crate) struct Actor(pub(crate) OrgId, pub(crate) By);
+
+impl MayView for Actor {
+    fn org(&self) -> OrgId {
+        self.0
+    }
+
+    fn by(&self) -> By {
+        self.1
+    }
+}
+
+impl MayChange for Actor {}
 
 pub(crate) struct World {
     pub(crate) admin: Admin,
@@ -136,8 +152,8 @@ impl World {
         self.admin.create_org(new).await.unwrap()
     }
 
-    pub(crate) fn operator(&self, org: &Founded) -> InOrg<'_> {
-        self.admin.in_org(org.org.id, By::Operator)
+    pub(crate) fn operator(&self, org: &Founded) -> OrgChange<'_> {
+        self.admin.change(&Actor(org.org.id, By::Operator))
     }
 
     /// Returns the bodies of the org's deeds, in order.

@@ -39,7 +39,7 @@ async fn a_call_ends_as_a_deed_that_anybody_can_check() {
 }
 
 fn verdict(log: &[u8], trust: &Trust) -> deed::verify::Verdict {
-    deed::verify::verify(log, trust).verdict
+    deed::verify::examine(log, trust).verdict
 }
 
 #[tokio::test]

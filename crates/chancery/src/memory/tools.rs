@@ -49,7 +49,7 @@ impl FnTool {
             SideEffect::Write | SideEffect::Destructive => Some(Footprint::default()),
         };
         let definition = Definition {
-            name: name.parse().map_err(|error: model::BadToolName| OfficeError::of(error))?,
+            name: name.parse().map_err(|error: model::ToolNameError| OfficeError::of(error))?,
             title: name.to_owned(),
             description: String::new(),
             side_effect,

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use model::{BadToolName, ConnectorName, Footprint, Level, SideEffect, ToolName};
+use model::{ConnectorName, Footprint, Level, SideEffect, ToolName, ToolNameError};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -211,7 +211,7 @@ impl Reading {
             self.say("name", "the name `undo` is kept for undoing writes");
         }
         let name = format!("{connector}.{}", entry.name).parse();
-        name.map_err(|error: BadToolName| self.say("name", error.to_string())).ok()
+        name.map_err(|error: ToolNameError| self.say("name", error.to_string())).ok()
     }
 
     fn statement(&mut self, member: &str, sql: &str) -> Option<Statement> {

@@ -9,13 +9,13 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use deed::{
     Envelope,
-    verify::{Grade, Report, Verdict, envelopes, verify},
+    verify::{Grade, Report, Verdict, envelopes, examine},
 };
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
 fuzz_target!(|data: &[u8]| {
-    let report = verify(data, &published::trust());
+    let report = examine(data, &published::trust());
     assert_eq!(report.grade.is_some(), report.verdict == Verdict::Valid);
     let bare = envelopes(data);
     assert!(bare.is_err() || report.verdict != Verdict::Malformed);

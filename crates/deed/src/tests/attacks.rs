@@ -14,11 +14,11 @@ use crate::{
     Checkpoint, DEED_TYPE, EVIDENCE_TYPE, INTRODUCTION_TYPE, KeySet, Path, Purpose, SealKey,
     SealKeys, commit, note, pae, specimen,
     tree::{Tree, TreeHead, inclusion, leaf_hash, verify_inclusion},
-    verify::{CheckId, Grade, Trust, Verdict, verify},
+    verify::{CheckId, Grade, Trust, Verdict, examine},
 };
 
 fn found(input: &str, trust: &Trust) -> (Verdict, Vec<CheckId>) {
-    let report = verify(input.as_bytes(), trust);
+    let report = examine(input.as_bytes(), trust);
     (report.verdict, faults(&report))
 }
 
@@ -160,11 +160,11 @@ fn log_and_checkpoints() -> (Log, Vec<String>) {
 /// Holds a log that was cut behind `cut` deeds against every checkpoint of what it was: those of
 /// deeds that are no more find it, those of deeds that still stand vouch for it.
 fn against_every_checkpoint(shown: &str, cut: usize, notes: &[String]) {
-    let bare = verify(shown.as_bytes(), &trust());
+    let bare = examine(shown.as_bytes(), &trust());
     assert_eq!(bare.verdict, Verdict::Valid, "a chain alone shows nothing: cut behind {cut}");
     for (size, note) in notes.iter().enumerate().skip(1) {
         let kept = Trust { known_checkpoint: Some(note.clone()), ..trust() };
-        let report = verify(shown.as_bytes(), &kept);
+        let report = examine(shown.as_bytes(), &kept);
         if size > cut {
             // One deed alone need not be a log that was cut; nothing vouches for it either.
             let is_log = shown.lines().count() > 1;
@@ -309,7 +309,7 @@ fn of_a_million_candidates_none_opens_a_commitment_whose_salt_is_gone() {
 #[test]
 fn input_that_is_made_to_cost_work_is_refused_at_a_bound_that_is_told() {
     let said = |input: &str| {
-        let report = verify(input.as_bytes(), &trust());
+        let report = examine(input.as_bytes(), &trust());
         assert_ne!(report.verdict, Verdict::Valid);
         report.checks.iter().map(|check| check.detail.as_str()).collect::<String>()
     };

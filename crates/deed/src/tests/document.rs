@@ -15,9 +15,13 @@ use model::{
 use serde_json::{Value, json};
 
 use super::support::{Log, amendment_of, key_set};
-use crate::{honesty_rules, specimen, verify::CheckId};
+use crate::{
+    honesty_rules, specimen,
+    verify::{CheckId, REQUIRED},
+};
 
 const DOCUMENT: &str = include_str!("../../../../docs/deed-format.md");
+const RULES: &str = include_str!("../../../../docs/verifiers/rules.json");
 const SHAPES: &str = include_str!("../../../../docs/verifiers/shapes.json");
 
 #[test]
@@ -30,6 +34,21 @@ fn the_tables_of_checks_and_rules_are_complete() {
         let row = format!("| `{rule}` | {sentence} |");
         assert!(DOCUMENT.contains(&row), "the table of honesty rules lacks\n{row}");
     }
+}
+
+#[test]
+fn what_a_valid_verdict_needs_stands_alike_in_the_code_the_document_and_the_other_verifiers() {
+    let rules: Value = serde_json::from_str(RULES).unwrap();
+    let mut named = serde_json::Map::new();
+    for (of, words, checks) in REQUIRED {
+        let names: Vec<_> = checks.iter().map(|check| check.as_str()).collect();
+        let row = format!("| {words} | `{}` |", names.join("`, `"));
+        assert!(DOCUMENT.contains(&row), "the table of required checks lacks\n{row}");
+        named.insert(format!("{of:?}").to_lowercase(), json!(names));
+    }
+    assert_eq!(rules["required"], Value::Object(named));
+    let used: BTreeSet<_> = REQUIRED.iter().flat_map(|(_, _, checks)| *checks).collect();
+    assert_eq!(used, CheckId::ALL.iter().collect(), "every check is required of something");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::{
     Body, Checkpoint, Disclosure, KeySet, Purpose, SealKeys,
     note::{self, NoteKey},
     tree::TlogProof,
-    verify::{Trust, Verdict, verify},
+    verify::{Trust, Verdict, examine},
 };
 
 /// A small generator (splitmix64): the same mutations in every run.
@@ -89,7 +89,7 @@ fn a_mutated_input_never_makes_a_deed_that_was_not_sealed() {
     let mut verdicts = BTreeSet::new();
     for (input, times) in inputs {
         for_each_mutation(&input, times, |bytes| {
-            let report = verify(bytes, &trust);
+            let report = examine(bytes, &trust);
             verdicts.insert(format!("{:?}", report.verdict));
             let all_sealed = report.deeds.iter().all(|deed| sealed.contains(&deed.digest));
             assert!(report.verdict != Verdict::Valid || all_sealed, "{report:?}");
@@ -129,7 +129,7 @@ fn a_mutated_file_of_evidence_is_never_valid_by_its_own_keys() {
     let log = story();
     let mut found = 0;
     for_each_mutation(&evidence(&log, &[2, 4], &[]).to_string(), 300, |bytes| {
-        let report = verify(bytes, &Trust::default());
+        let report = examine(bytes, &Trust::default());
         assert_ne!(report.verdict, Verdict::Valid);
         found += u32::from(report.verdict == Verdict::Invalid);
     });

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     DEED_TYPE, specimen,
-    verify::{CheckId, Trust, Verdict, verify},
+    verify::{CheckId, Trust, Verdict, examine},
 };
 
 #[test]
@@ -19,12 +19,12 @@ fn a_changed_byte_anywhere_in_a_deed_is_never_valid() {
     // 0x06 turns `+` into `-`, the other base64 alphabet; 0x20 the case of a letter.
     for (form, flips) in log.forms.iter().zip([&[0x01, 0x06, 0x20, 0x80][..], &[0x01][..]]) {
         let text = form.to_string().into_bytes();
-        assert_eq!(verify(&text, &trust()).verdict, Verdict::Valid);
+        assert_eq!(examine(&text, &trust()).verdict, Verdict::Valid);
         for (place, flip) in (0..text.len()).flat_map(|place| flips.iter().map(move |f| (place, f)))
         {
             let mut changed = text.clone();
             changed[place] ^= flip;
-            let report = verify(&changed, &trust());
+            let report = examine(&changed, &trust());
             let shown = String::from_utf8_lossy(&changed[place.saturating_sub(20)..=place]);
             assert_ne!(report.verdict, Verdict::Valid, "byte {place} ^ {flip:#x}: {shown}");
         }
@@ -32,7 +32,7 @@ fn a_changed_byte_anywhere_in_a_deed_is_never_valid() {
 }
 
 fn verdict(forms: &[Value]) -> (Verdict, Vec<CheckId>) {
-    let report = verify(lines(forms).as_bytes(), &trust());
+    let report = examine(lines(forms).as_bytes(), &trust());
     (report.verdict, faults(&report))
 }
 
@@ -77,15 +77,15 @@ fn a_cut_tail_is_only_found_by_who_kept_something() {
     let log = Log::of(6);
     let cut = lines(&log.forms[..4]);
     assert_eq!(
-        verify(cut.as_bytes(), &trust()).verdict,
+        examine(cut.as_bytes(), &trust()).verdict,
         Verdict::Valid,
         "a chain alone shows nothing"
     );
     let kept = Trust { known_checkpoint: Some(log.checkpoint()), ..trust() };
-    let report = verify(cut.as_bytes(), &kept);
+    let report = examine(cut.as_bytes(), &kept);
     assert_eq!((report.verdict, faults(&report)), (Verdict::Invalid, vec![CheckId::Root]));
     let counted = Trust { expected_size: Some(6), ..trust() };
-    let report = verify(cut.as_bytes(), &counted);
+    let report = examine(cut.as_bytes(), &counted);
     assert_eq!((report.verdict, faults(&report)), (Verdict::Invalid, vec![CheckId::Size]));
 }
 
@@ -101,9 +101,9 @@ fn a_tail_that_was_cut_and_grown_again_is_found_by_a_checkpoint() {
     assert_eq!(other.forms[..4], log.forms[..4]);
     assert_ne!(other.forms[4], log.forms[4]);
     let regrown = lines(&other.forms);
-    assert_eq!(verify(regrown.as_bytes(), &trust()).verdict, Verdict::Valid);
+    assert_eq!(examine(regrown.as_bytes(), &trust()).verdict, Verdict::Valid);
     let kept = Trust { known_checkpoint: Some(log.checkpoint()), ..trust() };
-    let report = verify(regrown.as_bytes(), &kept);
+    let report = examine(regrown.as_bytes(), &kept);
     assert_eq!((report.verdict, faults(&report)), (Verdict::Invalid, vec![CheckId::Root]));
 }
 
@@ -113,7 +113,7 @@ fn the_first_deed_cannot_be_another() {
     let body = log.sealed[0].body.clone();
     let prev = crate::genesis_digest(log.head.log()).to_string();
     let other = body.replace(&prev, &crypto::sha256("another past").to_string());
-    let report = verify(forge(&other, DEED_TYPE).as_bytes(), &trust());
+    let report = examine(forge(&other, DEED_TYPE).as_bytes(), &trust());
     assert_eq!((report.verdict, faults(&report)), (Verdict::Invalid, vec![CheckId::Prev]));
 }
 
@@ -121,10 +121,10 @@ fn the_first_deed_cannot_be_another() {
 fn a_signature_counts_for_its_payload_type_only() {
     let body = Log::of(1).sealed[0].body.clone();
     let other = "application/vnd.service.evidence.v1+json";
-    let report = verify(forge(&body, other).as_bytes(), &trust());
+    let report = examine(forge(&body, other).as_bytes(), &trust());
     assert_eq!((report.verdict, faults(&report)), (Verdict::Invalid, vec![CheckId::Type]));
     let relabelled = forge(&body, other).replace(other, DEED_TYPE);
-    let report = verify(relabelled.as_bytes(), &trust());
+    let report = examine(relabelled.as_bytes(), &trust());
     assert_eq!((report.verdict, faults(&report)), (Verdict::Invalid, vec![CheckId::Signature]));
 }
 
@@ -149,7 +149,7 @@ fn a_body_that_we_signed_in_another_spelling_is_refused() {
         (body.replace("12:00:00.000Z", "12:00:00+00:00"), CheckId::Shape),
     ] {
         assert_ne!(spelling, body);
-        let report = verify(forge(&spelling, DEED_TYPE).as_bytes(), &trust());
+        let report = examine(forge(&spelling, DEED_TYPE).as_bytes(), &trust());
         assert_eq!(
             (report.verdict, faults(&report)),
             (Verdict::Invalid, vec![check]),

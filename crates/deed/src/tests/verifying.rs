@@ -10,7 +10,7 @@ use super::support::{
 };
 use crate::{
     DEED_TYPE, Envelope, KeySet, Purpose, Sealer, pae, specimen,
-    verify::{CheckId, Grade, Trust, Verdict, verify},
+    verify::{CheckId, Grade, Trust, Verdict, examine},
 };
 
 /// A log with a deed of each kind.
@@ -41,10 +41,10 @@ pub(super) fn forge(payload: &str, payload_type: &str) -> String {
 fn one_deed_of_each_kind_is_valid_in_both_forms() {
     let log = full_log();
     for (form, sealed) in log.forms.iter().zip(&log.sealed) {
-        let report = verify(form.to_string().as_bytes(), &trust());
+        let report = examine(form.to_string().as_bytes(), &trust());
         assert_eq!((report.verdict, report.grade), (Verdict::Valid, Some(Grade::Signed)));
         assert_eq!(report.deeds[0].id, sealed.id);
-        let report = verify(envelope(sealed).as_bytes(), &trust());
+        let report = examine(envelope(sealed).as_bytes(), &trust());
         assert_eq!(report.verdict, Verdict::Valid, "{report:?}");
     }
 }
@@ -52,14 +52,14 @@ fn one_deed_of_each_kind_is_valid_in_both_forms() {
 #[test]
 fn a_whole_log_is_chained_and_a_checkpoint_raises_its_grade() {
     let log = full_log();
-    let chained = verify(log.lines().as_bytes(), &trust());
+    let chained = examine(log.lines().as_bytes(), &trust());
     assert_eq!((chained.verdict, chained.grade), (Verdict::Valid, Some(Grade::Chained)));
     let known_checkpoint = Some(log.checkpoint());
     let trust = Trust { known_checkpoint, expected_size: Some(3), ..trust() };
-    let report = verify(log.lines().as_bytes(), &trust);
+    let report = examine(log.lines().as_bytes(), &trust);
     assert_eq!((report.verdict, report.grade), (Verdict::Valid, Some(Grade::Checkpointed)));
     let mixed: String = log.sealed.iter().map(|deed| envelope(deed) + "\n").collect();
-    assert_eq!(verify(mixed.as_bytes(), &trust).grade, Some(Grade::Checkpointed));
+    assert_eq!(examine(mixed.as_bytes(), &trust).grade, Some(Grade::Checkpointed));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn an_older_checkpoint_still_vouches_for_the_log_that_grew() {
     for _ in 0..4 {
         log.seal(specimen::admin).unwrap();
     }
-    let report = verify(log.lines().as_bytes(), &Trust { known_checkpoint, ..trust() });
+    let report = examine(log.lines().as_bytes(), &Trust { known_checkpoint, ..trust() });
     assert_eq!(report.grade, Some(Grade::Checkpointed));
 }
 
@@ -77,9 +77,9 @@ fn an_older_checkpoint_still_vouches_for_the_log_that_grew() {
 fn a_part_of_a_log_is_chained_and_a_checkpoint_cannot_be_compared_with_it() {
     let log = Log::of(6);
     let part = lines(&log.forms[2..5]);
-    assert_eq!(verify(part.as_bytes(), &trust()).grade, Some(Grade::Chained));
+    assert_eq!(examine(part.as_bytes(), &trust()).grade, Some(Grade::Chained));
     let with = Trust { known_checkpoint: Some(log.checkpoint()), ..trust() };
-    let report = verify(part.as_bytes(), &with);
+    let report = examine(part.as_bytes(), &with);
     assert_eq!((report.verdict, faults(&report)), (Verdict::Undecidable, vec![CheckId::Root]));
 }
 
@@ -87,10 +87,10 @@ fn a_part_of_a_log_is_chained_and_a_checkpoint_cannot_be_compared_with_it() {
 fn without_the_key_nothing_is_decided() {
     let log = Log::of(1);
     let text = log.lines();
-    let none = verify(text.as_bytes(), &Trust::default());
+    let none = examine(text.as_bytes(), &Trust::default());
     assert_eq!((none.verdict, faults(&none)), (Verdict::Undecidable, vec![CheckId::Key]));
     let other = Trust { keys: Some(KeySet::default()), ..Trust::default() };
-    assert_eq!(verify(text.as_bytes(), &other).verdict, Verdict::Undecidable);
+    assert_eq!(examine(text.as_bytes(), &other).verdict, Verdict::Undecidable);
     assert_eq!(none.deeds.len(), 1, "what was read is still told");
 }
 
@@ -101,7 +101,7 @@ fn a_key_outside_its_time_or_revoked_makes_a_deed_invalid() {
         let mut keys = public_keys();
         change(&mut keys[0]);
         let keys = Some(KeySet::new(keys).unwrap());
-        verify(log.lines().as_bytes(), &Trust { keys, ..Trust::default() })
+        examine(log.lines().as_bytes(), &Trust { keys, ..Trust::default() })
     };
     let tick = Duration::from_millis(1);
     assert_eq!(with(&|key| key.activated_at = moment()).verdict, Verdict::Valid);
@@ -121,10 +121,10 @@ fn pruned_payloads_leave_a_valid_deed() {
     let log = full_log();
     let mut form = log.forms[0].clone();
     form["disclosures"] = json!([]);
-    assert_eq!(verify(form.to_string().as_bytes(), &trust()).verdict, Verdict::Valid);
+    assert_eq!(examine(form.to_string().as_bytes(), &trust()).verdict, Verdict::Valid);
     let mut one = log.forms[0].clone();
     one["disclosures"].as_array_mut().unwrap().truncate(1);
-    assert_eq!(verify(one.to_string().as_bytes(), &trust()).verdict, Verdict::Valid);
+    assert_eq!(examine(one.to_string().as_bytes(), &trust()).verdict, Verdict::Valid);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_disclosure_that_opens_something_else_is_found() {
     let verdict = |change: &dyn Fn(&mut Vec<Value>)| {
         let mut form = log.forms[0].clone();
         change(form["disclosures"].as_array_mut().unwrap());
-        let report = verify(form.to_string().as_bytes(), &trust());
+        let report = examine(form.to_string().as_bytes(), &trust());
         (report.verdict, faults(&report))
     };
     let bad = (Verdict::Invalid, vec![CheckId::Disclosures]);
@@ -158,7 +158,7 @@ fn a_newer_kind_or_format_is_undecidable_and_not_invalid() {
         body.replace("service.deed.v1", "service.deed.v2"),
     ] {
         assert_ne!(newer, body);
-        let report = verify(forge(&newer, DEED_TYPE).as_bytes(), &trust());
+        let report = examine(forge(&newer, DEED_TYPE).as_bytes(), &trust());
         assert_eq!((report.verdict, faults(&report)), (Verdict::Undecidable, vec![CheckId::Shape]));
     }
 }
@@ -172,7 +172,7 @@ fn a_checkpoint_by_a_stranger_or_a_revoked_key_does_not_count() {
             known_checkpoint: Some(known.to_owned()),
             expected_size: None,
         };
-        let report = verify(log.lines().as_bytes(), &trust);
+        let report = examine(log.lines().as_bytes(), &trust);
         (report.verdict, faults(&report))
     };
     let note = log.checkpoint();
@@ -199,7 +199,8 @@ fn a_checkpoint_by_a_stranger_or_a_revoked_key_does_not_count() {
 fn a_checkpoint_of_an_empty_log_raises_no_grade() {
     let note = Log::new().checkpoint();
     let log = Log::of(2);
-    let report = verify(log.lines().as_bytes(), &Trust { known_checkpoint: Some(note), ..trust() });
+    let report =
+        examine(log.lines().as_bytes(), &Trust { known_checkpoint: Some(note), ..trust() });
     assert_eq!((report.verdict, report.grade), (Verdict::Valid, Some(Grade::Chained)));
 }
 
@@ -221,7 +222,7 @@ fn what_amendments_leave_of_an_action_must_be_honest() {
             })
             .unwrap();
         }
-        let report = verify(log.lines().as_bytes(), &trust());
+        let report = examine(log.lines().as_bytes(), &trust());
         (report.verdict, faults(&report))
     };
     let unknown = |changes: &mut crate::Changes| {
@@ -241,7 +242,7 @@ fn a_note_may_carry_signatures_of_strangers() {
     let log = Log::of(2);
     let note = log.checkpoint() + "\u{2014} witness.example AAAAAAAAAAAA\n";
     let trust = Trust { known_checkpoint: Some(note), ..trust() };
-    assert_eq!(verify(log.lines().as_bytes(), &trust).grade, Some(Grade::Checkpointed));
+    assert_eq!(examine(log.lines().as_bytes(), &trust).grade, Some(Grade::Checkpointed));
 }
 
 #[test]
@@ -263,11 +264,11 @@ fn what_is_no_deed_is_malformed() {
         &two,
         "deed",
     ] {
-        assert_eq!(verify(bad.as_bytes(), &trust()).verdict, Verdict::Malformed, "{bad}");
+        assert_eq!(examine(bad.as_bytes(), &trust()).verdict, Verdict::Malformed, "{bad}");
     }
-    assert_eq!(verify(&[0xff, 0xfe], &trust()).verdict, Verdict::Malformed);
+    assert_eq!(examine(&[0xff, 0xfe], &trust()).verdict, Verdict::Malformed);
     let garbage = Log::of(1).lines() + "{}\n";
-    assert_eq!(verify(garbage.as_bytes(), &trust()).verdict, Verdict::Malformed);
+    assert_eq!(examine(garbage.as_bytes(), &trust()).verdict, Verdict::Malformed);
 }
 
 #[test]
@@ -282,6 +283,6 @@ fn a_sealer_of_another_deployment_is_a_stranger() {
         .collect();
     log.sealer = Sealer::new(keys, KeySet::new(public).unwrap());
     log.seal(specimen::admin).unwrap();
-    let report = verify(log.lines().as_bytes(), &trust());
+    let report = examine(log.lines().as_bytes(), &trust());
     assert_eq!((report.verdict, faults(&report)), (Verdict::Undecidable, vec![CheckId::Key]));
 }

@@ -1,16 +1,13 @@
-//! The list of checks, and what each came to over all deeds of an input.
-
-use std::collections::BTreeMap;
+//! The list of checks, and what one check may come to.
 
 use serde::{Serialize, Serializer};
-
-use super::{DeedSummary, Grade, Report, Verdict};
 
 /// Defines the list: each check's name and what it asserts.
 macro_rules! checks {
     ($($variant:ident = $name:literal, $asserts:literal;)+) => {
-        /// One check of the verifier.
+        /// One check of the verifier. A later version may have more of them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum CheckId {
             $(#[doc = $asserts] $variant),+
         }
@@ -86,80 +83,4 @@ pub struct Check {
     pub status: CheckStatus,
     /// Why, the first time that it was worst; empty where it passed.
     pub detail: String,
-}
-
-/// Returns an error with the sentence unless the condition holds.
-pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(why()) }
-}
-
-/// What the checks have come to so far.
-#[derive(Debug, Default)]
-pub(super) struct Checks {
-    found: BTreeMap<CheckId, (CheckStatus, String)>,
-    // How far a log was followed; the grade if everything else holds.
-    shown: Option<Grade>,
-}
-
-impl Checks {
-    pub(super) fn pass(&mut self, id: CheckId) {
-        self.note(id, CheckStatus::Passed, String::new());
-    }
-
-    pub(super) fn fail(&mut self, id: CheckId, why: impl Into<String>) {
-        self.note(id, CheckStatus::Failed, why.into());
-    }
-
-    pub(super) fn undecided(&mut self, id: CheckId, why: impl Into<String>) {
-        self.note(id, CheckStatus::Undecided, why.into());
-    }
-
-    /// Notes the outcome of a check that either holds or fails with a sentence.
-    pub(super) fn outcome(&mut self, id: CheckId, outcome: Result<(), String>) {
-        match outcome {
-            Ok(()) => self.pass(id),
-            Err(why) => self.fail(id, why),
-        }
-    }
-
-    /// Notes how much was shown if everything holds.
-    pub(super) fn shown(&mut self, grade: Grade) {
-        self.shown = self.shown.max(Some(grade));
-    }
-
-    pub(super) fn into_report(self, deeds: Vec<DeedSummary>) -> Report {
-        let worst = self.found.values().map(|(status, _)| *status).max();
-        let verdict = match worst {
-            Some(CheckStatus::Passed) => Verdict::Valid,
-            Some(CheckStatus::Undecided) | None => Verdict::Undecidable,
-            Some(CheckStatus::Failed) => Verdict::Invalid,
-        };
-        let grade = self.shown.filter(|_| verdict == Verdict::Valid);
-        Report { verdict, grade, checks: self.into_list(), deeds }
-    }
-
-    pub(super) fn into_malformed(self) -> Report {
-        let verdict = Verdict::Malformed;
-        Report { verdict, grade: None, checks: self.into_list(), deeds: Vec::new() }
-    }
-
-    fn into_list(self) -> Vec<Check> {
-        let check = |(id, (status, detail))| Check { id, status, detail };
-        self.found.into_iter().map(check).collect()
-    }
-
-    /// Takes over what was found of deeds that come later.
-    pub(super) fn absorb(&mut self, later: Self) {
-        for (id, (status, detail)) in later.found {
-            self.note(id, status, detail);
-        }
-        self.shown = self.shown.max(later.shown);
-    }
-
-    fn note(&mut self, id: CheckId, status: CheckStatus, detail: String) {
-        let found = self.found.entry(id).or_insert((CheckStatus::Passed, String::new()));
-        if status > found.0 {
-            *found = (status, detail);
-        }
-    }
 }

@@ -6,9 +6,11 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use super::{
-    Link,
-    checks::{CheckId, Checks, ensure},
+    checks::CheckId,
+    findings::{Account, Findings, Unmet, ensure},
     input::Item,
+    link::Link,
+    required,
 };
 use crate::{
     body::{Body, BodyError},
@@ -18,66 +20,91 @@ use crate::{
     form::ApiForm,
     honesty,
     keys::{KeyError, KeySet, Purpose, SealKey},
+    parallel,
     text::Thumbprint,
 };
 
-/// Runs every check of one deed but that of its signature, and returns its place in the log if it
-/// could be read.
-pub(super) fn check(item: &Item, checks: &mut Checks) -> Option<Link> {
-    let is_deed = item.payload_type == dsse::DEED_TYPE;
-    checks.outcome(
-        CheckId::Type,
+/// Checks each deed by itself and returns those that could be read.
+pub(super) fn each(items: &[Item], keys: Option<&KeySet>, account: &mut Account) -> Vec<Link> {
+    let parts = parallel::parts(items, |part| {
+        let mut account = Account::default();
+        let read = |item| {
+            let mut found = Findings::default();
+            (item, (check(item, &mut found), found))
+        };
+        let checked: Vec<_> = part.iter().map(read).collect();
+        // Signatures come last and in one go, which keeps the curve's code in the cache.
+        let settle = |(item, (link, mut found)): (&Item, (Option<Link>, Findings))| {
+            if let Some(link) = &link {
+                check_signature(item, &link.body, keys, &mut found);
+            }
+            account.settle(required::of_deed(item), found);
+            link
+        };
+        (checked.into_iter().filter_map(settle).collect::<Vec<_>>(), account)
+    });
+    let mut links = Vec::with_capacity(items.len());
+    for (part, found) in parts {
+        links.extend(part);
+        account.absorb(found);
+    }
+    links
+}
+
+/// Runs every check of one deed but those of its key, and returns its place in the log if it could
+/// be read.
+pub(super) fn check(item: &Item, found: &mut Findings) -> Option<Link> {
+    found.run(CheckId::Type, || {
+        let is_deed = item.payload_type == dsse::DEED_TYPE;
         ensure(is_deed, || {
             format!("expected a payload of type `{}`, got `{}`", dsse::DEED_TYPE, item.payload_type)
-        }),
-    );
-    let body = read_body(item, checks)?;
+        })
+    });
+    let body = read_body(item, found)?;
     let named = format!("deed {}", body.seq);
-    checks.outcome(CheckId::Honesty, honest(&body).map_err(|why| format!("{named}: {why}")));
-    let same_key = item.key_id == body.key_id.as_str();
-    checks.outcome(
-        CheckId::KeyId,
-        ensure(same_key, || {
+    found.run(CheckId::Honesty, || honest(&body).map_err(|why| format!("{named}: {why}")));
+    found.run(CheckId::KeyId, || {
+        ensure(item.key_id == body.key_id.as_str(), || {
             format!("{named}: the frame names `{}`, the body `{}`", item.key_id, body.key_id)
-        }),
-    );
+        })
+    });
     let link = Link { digest: crypto::sha256(&item.payload), body };
     if item.form.is_some() || !item.disclosures.is_empty() {
-        check_shown(item, &link, checks);
+        check_shown(item, &link, found);
     }
     Some(link)
 }
 
 /// Checks what stands beside the payload.
-fn check_shown(item: &Item, link: &Link, checks: &mut Checks) {
+fn check_shown(item: &Item, link: &Link, found: &mut Findings) {
     let shown = serde_json::to_value(&link.body).unwrap_or_default();
     if let Some(form) = &item.form {
-        check_form(form, link, &shown, checks);
+        check_form(form, link, &shown, found);
     }
     if !item.disclosures.is_empty() {
-        let opened = disclosed(&shown, &item.disclosures);
         let named = |why| format!("deed {}: {why}", link.body.seq);
-        checks.outcome(CheckId::Disclosures, opened.map_err(named));
+        found.run(CheckId::Disclosures, || disclosed(&shown, &item.disclosures).map_err(named));
     }
 }
 
-fn read_body(item: &Item, checks: &mut Checks) -> Option<Body> {
-    let fault = match Body::read(&item.payload) {
-        Ok(body) => {
-            checks.pass(CheckId::Canonical);
-            checks.pass(CheckId::Shape);
-            return Some(body);
+/// One reading is both checks: what it stumbles over says which of them does not pass.
+fn read_body(item: &Item, found: &mut Findings) -> Option<Body> {
+    let read = Body::read(&item.payload);
+    found.run(CheckId::Canonical, || match &read {
+        Err(error @ (BodyError::Json(_) | BodyError::NotCanonical | BodyError::Profile(_))) => {
+            Err(error.to_string())
         }
-        Err(fault) => fault,
-    };
-    match &fault {
-        BodyError::Json(_) | BodyError::NotCanonical | BodyError::Profile(_) => {
-            checks.fail(CheckId::Canonical, fault.to_string());
-        }
-        BodyError::Unknown(_) => checks.undecided(CheckId::Shape, fault.to_string()),
-        BodyError::Shape(_) => checks.fail(CheckId::Shape, fault.to_string()),
-    }
-    None
+        Ok(_) | Err(BodyError::Unknown(_) | BodyError::Shape(_)) => Ok(()),
+    })?;
+    found.run(CheckId::Shape, || {
+        read.map_err(|error| match &error {
+            BodyError::Unknown(_) => Unmet::Open(error.to_string()),
+            BodyError::Shape(_)
+            | BodyError::Json(_)
+            | BodyError::NotCanonical
+            | BodyError::Profile(_) => Unmet::Fails(error.to_string()),
+        })
+    })
 }
 
 fn honest(body: &Body) -> Result<(), honesty::HonestyError> {
@@ -89,28 +116,26 @@ fn honest(body: &Body) -> Result<(), honesty::HonestyError> {
 }
 
 /// Everything beside the payload only repeats it; a reader who looks there must not be misled.
-fn check_form(form: &ApiForm, link: &Link, shown: &Value, checks: &mut Checks) {
+fn check_form(form: &ApiForm, link: &Link, shown: &Value, found: &mut Findings) {
     let (body, digest) = (&link.body, link.digest.to_string());
-    checks.outcome(
-        CheckId::Digest,
+    found.run(CheckId::Digest, || {
         ensure(form.digest == digest, || {
             format!("deed {}: `digest` is `{}`, the payload's is `{digest}`", body.seq, form.digest)
-        }),
-    );
-    let repeats = [
-        ("id", form.id == body.id.to_string()),
-        ("kind", form.kind == body.kind.as_str()),
-        ("body", form.body == *shown),
-        ("log.origin", form.log.origin == body.log.as_str()),
-        ("log.index", form.log.index == body.seq),
-    ];
-    let differs = repeats.iter().find(|(_, same)| !same);
-    checks.outcome(
-        CheckId::Form,
+        })
+    });
+    found.run(CheckId::Form, || {
+        let repeats = [
+            ("id", form.id == body.id.to_string()),
+            ("kind", form.kind == body.kind.as_str()),
+            ("body", form.body == *shown),
+            ("log.origin", form.log.origin == body.log.as_str()),
+            ("log.index", form.log.index == body.seq),
+        ];
+        let differs = repeats.iter().find(|(_, same)| !same);
         differs.map_or(Ok(()), |(member, _)| {
             Err(format!("deed {}: `{member}` is not what was signed", body.seq))
-        }),
-    );
+        })
+    });
 }
 
 /// Checks that the deed was signed by a key that counts for it.
@@ -118,32 +143,28 @@ pub(super) fn check_signature(
     item: &Item,
     body: &Body,
     keys: Option<&KeySet>,
-    checks: &mut Checks,
+    found: &mut Findings,
 ) {
     let named = |why: String| format!("deed {}: {why}", body.seq);
-    let key = match known(keys, &body.key_id) {
-        Ok(key) => key,
-        Err(why) => return checks.undecided(CheckId::Key, named(why)),
-    };
-    checks.pass(CheckId::Key);
-    match key.admits(Purpose::Deed, body.issued_at) {
-        Ok(()) => {
-            checks.pass(CheckId::Window);
-            checks.pass(CheckId::Revoked);
-        }
-        Err(fault @ KeyError::Revoked) => {
-            checks.fail(CheckId::Revoked, named(fault.to_string()));
-        }
-        Err(fault @ (KeyError::NotYetActive | KeyError::Retired | KeyError::OtherPurpose)) => {
-            checks.fail(CheckId::Window, named(fault.to_string()));
-        }
+    let key = found
+        .run(CheckId::Key, || known(keys, &body.key_id).map_err(|why| Unmet::Open(named(why))));
+    let Some(key) = key else { return };
+    let admitted = key.admits(Purpose::Deed, body.issued_at);
+    // Of a key's faults the first counts, and then nothing is said of the other check.
+    let is_revoked = admitted == Err(KeyError::Revoked);
+    let outcome = || admitted.map_err(|fault| named(fault.to_string()));
+    if !is_revoked {
+        found.run(CheckId::Window, outcome);
     }
-    let signed = dsse::pae(&item.payload_type, &item.payload);
-    let holds = key.public.verifies(&signed, &item.signature);
-    checks.outcome(
-        CheckId::Signature,
-        ensure(holds, || named(format!("the signature is not that of `{}`", body.key_id))),
-    );
+    if is_revoked || admitted.is_ok() {
+        found.run(CheckId::Revoked, outcome);
+    }
+    found.run(CheckId::Signature, || {
+        let signed = dsse::pae(&item.payload_type, &item.payload);
+        ensure(key.public.verifies(&signed, &item.signature), || {
+            named(format!("the signature is not that of `{}`", body.key_id))
+        })
+    });
 }
 
 /// Returns the key, or says why there is none to check with.

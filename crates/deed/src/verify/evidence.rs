@@ -1,77 +1,79 @@
 //! The checks of a file of evidence: its signed list, its proofs, and a checkpoint from before.
 
+use std::borrow::Cow;
+
 use super::{
-    Grade, Link, Trust, check_each,
-    checks::{CheckId, Checks, ensure},
-    deed, input,
-    input::Item,
+    checks::CheckId,
+    deed,
+    findings::{Account, Findings, Unmet, ensure},
+    input::{self, Item},
+    link::Link,
+    required::CheckSet,
     segment,
+    trust::Trust,
 };
 use crate::{
-    body::Body,
     checkpoint::Checkpoint,
     content::Content,
     dsse,
     evidence::{EVIDENCE_TYPE, EvidenceForm, List, Listed},
-    keys::{KeySet, Purpose},
+    keys::{KeySet, Purpose, SealKey},
     tree::TlogProof,
 };
 
 /// Runs every check of a file of evidence and returns the deeds that could be read.
 pub(super) fn check(
     form: &EvidenceForm,
-    items: Vec<Item>,
+    items: &[Item],
     trust: &Trust,
-    checks: &mut Checks,
+    (account, found): (&mut Account, &mut Findings),
 ) -> Vec<Link> {
-    let keys = match &trust.keys {
-        Some(keys) => keys.clone(),
-        None => match KeySet::parse(form.keys.to_string().as_bytes()) {
-            Ok(keys) => {
-                // They serve to find what is broken; what they vouch for could be anybody's.
-                checks.undecided(
-                    CheckId::Key,
-                    "no keys were given, and the file's own prove nothing",
-                );
-                keys
-            }
-            Err(error) => {
-                checks.fail(CheckId::Key, error.to_string());
-                return Vec::new();
-            }
-        },
-    };
-    let items = with_disclosures(form, items, checks);
-    let links = check_each(&items, Some(&keys), checks);
+    let Some(keys) = keys(form, trust, account) else { return Vec::new() };
+    let links = deed::each(items, Some(&keys), account);
+    if !form.disclosures.is_empty() {
+        found.run(CheckId::Disclosures, || none_left(form, &links));
+    }
     if links.len() == items.len() {
-        checks.shown(Grade::Signed);
-        segment::check_scattered(&links, checks);
+        segment::check_scattered(&links, found);
         let file = File { form, keys: &keys, links: &links, trust };
-        if let Some(list) = file.check_list(checks) {
-            checks.outcome(CheckId::Inclusion, file.included(&list));
-            file.check_known(&list, checks);
+        if let Some(list) = file.check_list(found) {
+            found.run(CheckId::Inclusion, || file.included(&list));
+            file.check_known(&list, found);
         }
     }
     links
 }
 
-/// Gives each deed what opens its commitments.
-fn with_disclosures(form: &EvidenceForm, items: Vec<Item>, checks: &mut Checks) -> Vec<Item> {
-    let mut opened = form.disclosures.clone();
-    let mut take = |item: &Item| {
-        let id = Body::read(&item.payload).ok()?.id;
-        let place = opened.iter().position(|entry| entry.deed == id)?;
-        Some(opened.remove(place).disclosures)
-    };
-    let items = items
-        .into_iter()
-        .map(|item| Item { disclosures: take(&item).unwrap_or_default(), ..item })
-        .collect();
-    if let Some(left) = opened.first() {
-        let why = format!("what opens `{}` is for no deed of the file, or there twice", left.deed);
-        checks.fail(CheckId::Disclosures, why);
+/// Returns the keys to check with: the trusted ones, or the file's own, which leave open whose
+/// they are.
+fn keys<'a>(
+    form: &EvidenceForm,
+    trust: &'a Trust,
+    account: &mut Account,
+) -> Option<Cow<'a, KeySet>> {
+    if let Some(keys) = &trust.keys {
+        return Some(Cow::Borrowed(keys));
     }
-    items
+    let (mut found, own) = (Findings::default(), KeySet::parse(form.keys.to_string().as_bytes()));
+    // They serve to find what is broken; what they vouch for could be anybody's.
+    let why = "no keys were given, and the file's own prove nothing";
+    found.run(CheckId::Key, || match &own {
+        Ok(_) => Err::<(), _>(Unmet::Open(why.to_owned())),
+        Err(error) => Err(Unmet::Fails(error.to_string())),
+    });
+    account.settle(CheckSet::default(), found);
+    own.ok().map(Cow::Owned)
+}
+
+/// Each list of disclosures is for one deed of the file.
+fn none_left(form: &EvidenceForm, links: &[Link]) -> Result<(), String> {
+    let mut deeds: Vec<_> = links.iter().map(|link| link.body.id).collect();
+    form.disclosures.iter().try_for_each(|entry| {
+        let place = deeds.iter().position(|id| *id == entry.deed);
+        place.map(|place| deeds.swap_remove(place)).map(drop).ok_or_else(|| {
+            format!("what opens `{}` is for no deed of the file, or there twice", entry.deed)
+        })
+    })
 }
 
 /// A file of evidence whose deeds could be read.
@@ -84,40 +86,14 @@ struct File<'a> {
 
 impl File<'_> {
     /// Returns the list if it is signed and names exactly the deeds of the file.
-    fn check_list(&self, checks: &mut Checks) -> Option<List> {
-        let read = input::framed(&self.form.manifest)
-            .and_then(|item| Ok((List::read(&item.payload).map_err(|e| e.to_string())?, item)));
-        let (list, item) = match read {
-            Ok(read) => read,
-            Err(why) => {
-                checks.fail(CheckId::Manifest, why);
-                return None;
-            }
-        };
-        let outcome = match deed::known(Some(self.keys), &list.key_id) {
-            Ok(_) => self.signed(&list, &item).and_then(|()| self.complete(&list)),
-            Err(why) => {
-                checks.undecided(CheckId::Manifest, why);
-                return None;
-            }
-        };
-        let holds = outcome.is_ok();
-        checks.outcome(CheckId::Manifest, outcome);
-        holds.then_some(list)
-    }
-
-    fn signed(&self, list: &List, item: &Item) -> Result<(), String> {
-        let key = deed::known(Some(self.keys), &list.key_id)?;
-        ensure(item.payload_type == EVIDENCE_TYPE, || {
-            format!("expected a list of type `{EVIDENCE_TYPE}`, got `{}`", item.payload_type)
-        })?;
-        ensure(item.key_id == list.key_id.as_str(), || {
-            "the frame of the list names another key than the list".to_owned()
-        })?;
-        key.admits(Purpose::Deed, list.issued_at).map_err(|fault| fault.to_string())?;
-        let signed = dsse::pae(&item.payload_type, &item.payload);
-        ensure(key.public.verifies(&signed, &item.signature), || {
-            format!("the list's signature is not that of `{}`", list.key_id)
+    fn check_list(&self, found: &mut Findings) -> Option<List> {
+        found.run(CheckId::Manifest, || {
+            let item = input::framed(&self.form.manifest)?;
+            let list = List::read(&item.payload).map_err(|error| error.to_string())?;
+            let key = deed::known(Some(self.keys), &list.key_id).map_err(Unmet::Open)?;
+            signed(&list, &item, key)?;
+            self.complete(&list)?;
+            Ok::<_, Unmet>(list)
         })
     }
 
@@ -169,27 +145,24 @@ impl File<'_> {
     }
 
     /// The tree of the list begins with the one of the known checkpoint, and has the known size.
-    fn check_known(&self, list: &List, checks: &mut Checks) {
+    fn check_known(&self, list: &List, found: &mut Findings) {
         if let Some(expected) = self.trust.expected_size {
-            checks.outcome(
-                CheckId::Size,
-                ensure(list.as_of.size == expected, || {
-                    format!(
-                        "expected a log of {expected} deeds, the list's has {}",
-                        list.as_of.size
-                    )
-                }),
-            );
+            found.run(CheckId::Size, || {
+                let size = list.as_of.size;
+                ensure(size == expected, || {
+                    format!("expected a log of {expected} deeds, the list's has {size}")
+                })
+            });
         }
         let Some(note) = &self.trust.known_checkpoint else { return };
-        let Some(keys) = &self.trust.keys else {
-            return checks.undecided(CheckId::Checkpoint, "no keys were given");
-        };
-        let known = match Checkpoint::open_with(note, keys) {
-            Ok(known) => known,
-            Err(error) => return checks.fail(CheckId::Checkpoint, error.to_string()),
-        };
-        checks.pass(CheckId::Checkpoint);
+        let known = found.run(CheckId::Checkpoint, || segment::known(note, self.trust));
+        let Some(known) = known else { return };
+        if found.run(CheckId::Root, || self.grew(list, &known)).is_some() {
+            found.vouched();
+        }
+    }
+
+    fn grew(&self, list: &List, known: &Checkpoint) -> Result<(), Unmet> {
         let now = list.checkpoint();
         let proof = self.form.consistency.iter().find(|entry| entry.from == known.tree.size);
         let path = match proof {
@@ -197,16 +170,27 @@ impl File<'_> {
             None if known.tree.size == now.tree.size => &[],
             None => {
                 let why = "the file has no proof from the known checkpoint to its own";
-                return checks.undecided(CheckId::Root, why);
+                return Err(Unmet::Open(why.to_owned()));
             }
         };
-        if now.grew_from(&known, path) {
-            checks.pass(CheckId::Root);
-            checks.shown(Grade::Checkpointed);
-        } else {
-            checks.fail(CheckId::Root, "the log did not grow from the known checkpoint");
-        }
+        Ok(ensure(now.grew_from(known, path), || {
+            "the log did not grow from the known checkpoint".to_owned()
+        })?)
     }
+}
+
+fn signed(list: &List, item: &Item, key: &SealKey) -> Result<(), String> {
+    ensure(item.payload_type == EVIDENCE_TYPE, || {
+        format!("expected a list of type `{EVIDENCE_TYPE}`, got `{}`", item.payload_type)
+    })?;
+    ensure(item.key_id == list.key_id.as_str(), || {
+        "the frame of the list names another key than the list".to_owned()
+    })?;
+    key.admits(Purpose::Deed, list.issued_at).map_err(|fault| fault.to_string())?;
+    let signed = dsse::pae(&item.payload_type, &item.payload);
+    ensure(key.public.verifies(&signed, &item.signature), || {
+        format!("the list's signature is not that of `{}`", list.key_id)
+    })
 }
 
 fn listed(link: &Link) -> Listed {

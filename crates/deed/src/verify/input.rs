@@ -5,6 +5,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use crate::{
+    body::Body,
     dsse::{Envelope, EnvelopeSignature},
     evidence::EvidenceForm,
     exact,
@@ -79,7 +80,20 @@ fn read_evidence(value: Value) -> Result<Input, String> {
     if items.is_empty() {
         return Err("a file of evidence has at least one deed".to_owned());
     }
+    let items = with_disclosures(&form, items);
     Ok(Input::Evidence(Box::new(form), items))
+}
+
+/// Gives each deed what opens its commitments. What is left over is found later.
+fn with_disclosures(form: &EvidenceForm, items: Vec<Item>) -> Vec<Item> {
+    let mut opened = form.disclosures.clone();
+    let mut take = |item: &Item| {
+        let id = Body::read(&item.payload).ok()?.id;
+        let place = opened.iter().position(|entry| entry.deed == id)?;
+        Some(opened.remove(place).disclosures)
+    };
+    let items = items.into_iter();
+    items.map(|item| Item { disclosures: take(&item).unwrap_or_default(), ..item }).collect()
 }
 
 /// Reads one deed of several.

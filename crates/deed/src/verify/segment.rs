@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use model::{Digest, Mode};
 
 use super::{
-    Grade, Link, Trust,
-    checks::{CheckId, Checks, ensure},
+    checks::CheckId,
+    findings::{Findings, Unmet, ensure},
+    link::Link,
+    trust::Trust,
 };
 use crate::{
-    chain::genesis_digest,
     checkpoint::Checkpoint,
     content::{ActionContent, AmendmentContent, Changes, Content, Execution, Run, Witness},
     honesty,
@@ -17,83 +18,53 @@ use crate::{
 };
 
 /// Runs every check that concerns the deeds' places in their log.
-pub(super) fn check(links: &[Link], trust: &Trust, checks: &mut Checks) {
-    checks.shown(Grade::Signed);
-    if let Some(first) = links.first().filter(|first| first.body.seq == 0) {
-        checks.outcome(CheckId::Prev, starts_right(first));
-    }
+pub(super) fn check(links: &[Link], trust: &Trust, found: &mut Findings) {
+    let begins = links.first().filter(|first| first.body.seq == 0);
     if links.len() > 1 {
-        checks.shown(Grade::Chained);
-        checks.outcome(CheckId::Sequence, pairs(links).try_for_each(next_place));
-        checks.outcome(CheckId::Prev, pairs(links).try_for_each(linked));
+        found.run(CheckId::Sequence, || {
+            pairs(links).try_for_each(|[before, after]| after.stands_after(before.body.seq))
+        });
     }
-    check_scattered(links, checks);
+    if links.len() > 1 || begins.is_some() {
+        found.run(CheckId::Prev, || {
+            begins.map_or(Ok(()), Link::starts_right)?;
+            pairs(links).try_for_each(|[before, after]| after.names(&before.digest))
+        });
+    }
+    check_scattered(links, found);
     if let Some(known) = &trust.known_checkpoint {
-        check_checkpoint(links, known, trust, checks);
+        check_checkpoint(links, known, trust, found);
     }
     if let Some(expected) = trust.expected_size {
-        let size = links.last().map_or(0, |last| last.body.seq + 1);
-        checks.outcome(
-            CheckId::Size,
+        found.run(CheckId::Size, || {
+            let size = links.last().map_or(0, |last| last.body.seq + 1);
             ensure(size == expected, || {
                 format!("expected a log of {expected} deeds, the last deed makes it {size}")
-            }),
-        );
+            })
+        });
     }
 }
 
 /// Runs the checks of deeds of one log that need not follow each other.
-pub(super) fn check_scattered(links: &[Link], checks: &mut Checks) {
+pub(super) fn check_scattered(links: &[Link], found: &mut Findings) {
     if links.len() > 1 {
-        checks.outcome(CheckId::Log, pairs(links).try_for_each(one_log));
-        checks.outcome(CheckId::Time, pairs(links).try_for_each(not_earlier));
-        checks.outcome(CheckId::Unique, unique(links));
+        found.run(CheckId::Log, || {
+            pairs(links)
+                .try_for_each(|[before, after]| after.is_of(&before.body.log, before.body.org))
+        });
+        found.run(CheckId::Time, || {
+            pairs(links)
+                .try_for_each(|[before, after]| after.is_issued_since(before.body.issued_at))
+        });
+        found.run(CheckId::Unique, || unique(links));
     }
     if links.iter().any(|link| matches!(link.body.content, Content::Amendment(_))) {
-        checks.outcome(CheckId::Amends, amends(links));
+        found.run(CheckId::Amends, || amends(links));
     }
 }
 
 fn pairs(links: &[Link]) -> impl Iterator<Item = &[Link; 2]> {
     links.windows(2).filter_map(|pair| pair.try_into().ok())
-}
-
-fn starts_right(first: &Link) -> Result<(), String> {
-    let genesis = genesis_digest(&first.body.log);
-    if first.body.prev == genesis {
-        Ok(())
-    } else {
-        Err("deed 0: `prev` is not the genesis digest of its log".to_owned())
-    }
-}
-
-fn one_log([before, after]: &[Link; 2]) -> Result<(), String> {
-    if (&before.body.log, before.body.org) == (&after.body.log, after.body.org) {
-        Ok(())
-    } else {
-        Err(format!("deed {} is of another log or org than the one before", after.body.seq))
-    }
-}
-
-fn next_place([before, after]: &[Link; 2]) -> Result<(), String> {
-    let (last, next) = (before.body.seq, after.body.seq);
-    if next == last + 1 { Ok(()) } else { Err(format!("deed {next} follows deed {last}")) }
-}
-
-fn linked([before, after]: &[Link; 2]) -> Result<(), String> {
-    if after.body.prev == before.digest {
-        Ok(())
-    } else {
-        Err(format!("deed {}: `prev` is not the digest of the deed before", after.body.seq))
-    }
-}
-
-fn not_earlier([before, after]: &[Link; 2]) -> Result<(), String> {
-    if before.body.issued_at <= after.body.issued_at {
-        Ok(())
-    } else {
-        Err(format!("deed {} was issued before the one that it follows", after.body.seq))
-    }
 }
 
 fn unique(links: &[Link]) -> Result<(), String> {
@@ -159,35 +130,30 @@ fn follow(changes: &Changes, view: Option<&mut View>) -> Result<(), String> {
         .map_err(|fault| fault.to_string())
 }
 
-fn check_checkpoint(links: &[Link], signed: &str, trust: &Trust, checks: &mut Checks) {
-    let Some(keys) = &trust.keys else {
-        return checks.undecided(CheckId::Checkpoint, "no keys were given");
-    };
-    let known = match Checkpoint::open_with(signed, keys) {
-        Ok(known) => known,
-        Err(error) => return checks.fail(CheckId::Checkpoint, error.to_string()),
-    };
-    checks.pass(CheckId::Checkpoint);
-    let Some(first) = links.first() else { return };
-    if first.body.log != known.log {
-        let why =
-            format!("the checkpoint is of `{}`, the deeds of `{}`", known.log, first.body.log);
-        return checks.fail(CheckId::Root, why);
-    }
-    if first.body.seq != 0 || links.len() == 1 && known.tree.size != 1 {
-        let why = "the checkpoint can only be compared with a log from its first deed on";
-        return checks.undecided(CheckId::Root, why);
-    }
-    match compare(links.iter().map(|link| link.digest), &known.tree) {
-        Ok(()) => {
-            checks.pass(CheckId::Root);
-            // A checkpoint of an empty log vouches for no deed.
-            if known.tree.size > 0 {
-                checks.shown(Grade::Checkpointed);
-            }
+fn check_checkpoint(links: &[Link], note: &str, trust: &Trust, found: &mut Findings) {
+    let known = found.run(CheckId::Checkpoint, || known(note, trust));
+    let (Some(known), Some(first)) = (known, links.first()) else { return };
+    let held = found.run(CheckId::Root, || {
+        ensure(first.body.log == known.log, || {
+            format!("the checkpoint is of `{}`, the deeds of `{}`", known.log, first.body.log)
+        })?;
+        if first.body.seq != 0 || links.len() == 1 && known.tree.size != 1 {
+            let why = "the checkpoint can only be compared with a log from its first deed on";
+            return Err(Unmet::Open(why.to_owned()));
         }
-        Err(why) => checks.fail(CheckId::Root, why),
+        Ok(compare(links.iter().map(|link| link.digest), &known.tree)?)
+    });
+    // A checkpoint of an empty log vouches for no deed.
+    if held.is_some() && known.tree.size > 0 {
+        found.vouched();
     }
+}
+
+/// Returns the known checkpoint if a trusted key signed it.
+pub(super) fn known(note: &str, trust: &Trust) -> Result<Checkpoint, Unmet> {
+    let without = || Unmet::Open("no keys were given".to_owned());
+    let keys = trust.keys.as_ref().ok_or_else(without)?;
+    Ok(Checkpoint::open_with(note, keys).map_err(|error| error.to_string())?)
 }
 
 fn compare(digests: impl Iterator<Item = Digest>, known: &TreeHead) -> Result<(), String> {

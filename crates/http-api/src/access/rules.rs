@@ -1,12 +1,13 @@
 //! The access rules, one constant each; nothing else makes a caller.
 
-use model::Scope;
+use act::By;
+use model::{OrgId, Scope};
 
 use super::{
-    Access, Admin, Admit, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Person, Principal,
-    Reader, Viewer,
+    Access, Admin, Admit, AgentCaller, AgentKey, Anyone, Canceller, OrgKey, Principal, Reader,
+    Viewer,
 };
-use crate::{catalogue::Code, error::ApiError};
+use crate::error::ApiError;
 
 /// Admits everybody and looks at no credential.
 pub const PUBLIC: Access<Anyone> =
@@ -22,21 +23,21 @@ pub const AGENT_EXECUTE: Access<AgentCaller> = Access {
 /// Admits agents to their own actions and org keys to all.
 pub const ACTION_READERS: Access<Reader> = Access {
     name: "ACTION_READERS",
-    who: "agent key with `actions:read` (its own actions), org admin key, or a session (viewer)",
+    who: "agent key with `actions:read` (its own actions) or org admin key",
     admit: Admit::Holder(reader),
 };
 
 /// Admits the same callers as [`ACTION_READERS`] to the live stream.
 pub const STREAM_READERS: Access<Reader> = Access {
     name: "STREAM_READERS",
-    who: "agent key with `actions:read` (its own events), org admin key, or a session (viewer)",
+    who: "agent key with `actions:read` (its own events) or org admin key",
     admit: Admit::Holder(reader),
 };
 
 /// Admits the acting agent, admins and org keys to cancel.
 pub const CANCELLERS: Access<Canceller> = Access {
     name: "CANCELLERS",
-    who: "agent key with `actions:execute` (its own actions), org admin key, or a session (admin)",
+    who: "agent key with `actions:execute` (its own actions) or org admin key",
     admit: Admit::Holder(|holder| match holder {
         Principal::Org(key) => Ok(Canceller::Org(key)),
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
@@ -46,24 +47,16 @@ pub const CANCELLERS: Access<Canceller> = Access {
 /// Admits those who may read the org's settings.
 pub const VIEWERS: Access<Viewer> = Access {
     name: "VIEWERS",
-    who: "session (viewer) or org admin key",
-    admit: Admit::Holder(|holder| org(holder).map(Viewer)),
+    who: "org admin key",
+    admit: Admit::Holder(|holder| org(holder).map(|(org, by)| Viewer { org, by })),
 };
 
 /// Admits those who may change the org's settings.
 pub const ADMINS: Access<Admin> = Access {
     name: "ADMINS",
-    who: "session (admin) or org admin key",
-    admit: Admit::Holder(|holder| org(holder).map(Admin)),
+    who: "org admin key",
+    admit: Admit::Holder(|holder| org(holder).map(|(org, by)| Admin { org, by })),
 };
-
-/// Admits owners in person.
-pub const OWNERS: Access<Person> =
-    Access { name: "OWNERS", who: "session (owner)", admit: Admit::Holder(person) };
-
-/// Admits people in person.
-pub const SIGNED_IN: Access<Person> =
-    Access { name: "SIGNED_IN", who: "session", admit: Admit::Holder(person) };
 
 fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
@@ -72,9 +65,9 @@ fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     }
 }
 
-fn org(holder: Principal) -> Result<OrgKey, ApiError> {
+fn org(holder: Principal) -> Result<(OrgId, By), ApiError> {
     match holder {
-        Principal::Org(key) => Ok(key),
+        Principal::Org(OrgKey { org, key }) => Ok((org, By::OrgKey(key))),
         Principal::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
     }
 }
@@ -84,8 +77,4 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
         Principal::Org(key) => Ok(Reader::Org(key)),
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
     }
-}
-
-fn person(_: Principal) -> Result<Person, ApiError> {
-    Err(ApiError::new(Code::PersonRequired, "no key can take a signed-in person's place here"))
 }

@@ -9,12 +9,12 @@ use deed::{
 };
 use http::{
     HeaderValue, StatusCode,
-    header::{ACCEPT, ETAG, VARY},
+    header::{ACCEPT, VARY},
 };
 use model::DeedId;
 use records::ReadError;
 
-use super::log::reader;
+use super::{log::reader, unchanged::unless_known};
 use crate::{
     access::Reader,
     app::App,
@@ -58,14 +58,9 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
         return Ok(Reply::ok(&form)?.with(VARY, vary));
     }
     let tag = format!("\"{}\"", found.row.digest);
-    let known = call.header("If-None-Match").is_some_and(|known| names(known, &tag));
-    let reply = if known {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        Reply::bytes(StatusCode::OK, DEED_TYPE, found.row.body)
-    };
     let tag = HeaderValue::from_str(&tag).map_err(|_| ApiError::internal())?;
-    Ok(reply.with(VARY, vary).with(ETAG, tag))
+    let whole = Reply::bytes(StatusCode::OK, DEED_TYPE, found.row.body);
+    Ok(unless_known(&call, tag, whole).with(VARY, vary))
 }
 
 /// `GET /v1/deeds/{id}/bundle`
@@ -85,7 +80,7 @@ pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Result<Reply,
         ApiError::unavailable_because("the seal keys cannot be read now", &error)
     })?;
     let trust = Trust { keys: Some(keys), ..Trust::default() };
-    Reply::ok(&verification(&verify(&call.body, &trust)))
+    Reply::ok(&verification(verify(&call.body, &trust)))
 }
 
 /// Returns whether the `Accept` header names the deed's own type.
@@ -93,10 +88,4 @@ fn wants_exact_bytes(call: &Call) -> bool {
     let named = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut types = named.split(',').filter_map(|range| range.split(';').next());
     types.any(|name| EXACT.iter().any(|exact| name.trim().eq_ignore_ascii_case(exact)))
-}
-
-/// Returns whether an `If-None-Match` header names the tag.
-fn names(known: &str, tag: &str) -> bool {
-    let mut tags = known.split(',').map(str::trim);
-    known.trim() == "*" || tags.any(|known| known.strip_prefix("W/").unwrap_or(known) == tag)
 }

@@ -6,10 +6,11 @@ use bytes::Bytes;
 use deed::KeySet;
 use http::{
     HeaderName, HeaderValue, StatusCode,
-    header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, ETAG},
+    header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL},
 };
 use tokio::{sync::Mutex, time::Instant};
 
+use super::unchanged::unless_known;
 use crate::{access::Anyone, app::App, call::Call, error::ApiError, reply::Reply};
 
 /// How long the set is kept before it is read again.
@@ -60,21 +61,6 @@ impl KeySetCache {
 /// `GET /.well-known/service/keys.json`
 pub(crate) async fn keys(app: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
     let Published { body, etag } = app.key_set.published(&app).await?;
-    let current = call.header("If-None-Match").is_some_and(|known| matches(known, &etag));
-    let reply = if current {
-        Reply::empty(StatusCode::NOT_MODIFIED)
-    } else {
-        Reply::bytes(StatusCode::OK, "application/json", body)
-    };
-    let reply = HEADERS.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value));
-    Ok(reply.with(ETAG, etag))
-}
-
-/// Returns whether an `If-None-Match` header names the tag (weak comparison).
-fn matches(known: &str, etag: &HeaderValue) -> bool {
-    known.trim() == "*"
-        || known
-            .split(',')
-            .map(str::trim)
-            .any(|tag| tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == etag.as_bytes())
+    let reply = unless_known(&call, etag, Reply::bytes(StatusCode::OK, "application/json", body));
+    Ok(HEADERS.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value)))
 }

@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, sync::Arc};
 
-use admin::By;
+use act::MayView;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::StatusCode;
@@ -49,16 +49,15 @@ pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Result<
 /// The last line has the number of entries before it and the digest of all bytes before it; an
 /// answer without it is not whole.
 pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
-    let Admin(key) = caller;
-    let now = app.records.head(key.org).await?.now;
+    let org = caller.org();
+    let now = app.records.head(org).await?.now;
     let (form, filter) = (export_form(&call.query)?, export_filter(&call.query, now)?);
-    let places = app.records.event_places(key.org, &filter).await?;
+    let places = app.records.event_places(org, &filter).await?;
     // That it was read out is sealed before the first line leaves.
-    let editor = app.admin.in_org(key.org, By::OrgKey(key.key));
-    editor.ledger_exported((filter.from, filter.to)).await?;
+    app.admin.change(&caller).ledger_exported((filter.from, filter.to)).await?;
     let mut state = Export {
         app: Arc::clone(&app),
-        org: key.org,
+        org,
         filter,
         form,
         left: Some(places),
@@ -78,32 +77,32 @@ pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<R
 
 /// `GET /v1/ledger/head`
 pub(crate) async fn head(app: Arc<App>, caller: Viewer, _: Call) -> Result<Reply, ApiError> {
-    let Viewer(key) = caller;
-    let head = app.records.head(key.org).await?;
-    let closed = app.records.closed(key.org).await?;
-    let unsealed = app.records.unsealed(key.org).await?;
+    let org = caller.org();
+    let head = app.records.head(org).await?;
+    let closed = app.records.closed(org).await?;
+    let unsealed = app.records.unsealed(org).await?;
     Reply::ok(&chain_head(&head, &closed, unsealed))
 }
 
 /// `POST /v1/ledger/chain_checks`
 pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
-    let Admin(key) = caller;
     let part = chain_part(&call)?;
     let id = Mint::new(app.clock.now(), &*app.entropy).id(CheckId::from_uuid);
-    let check = app.records.ask_check((key.org, id), part).await.map_err(|error| match error {
-        AskError::Read(error) => error.into(),
-        AskError::Busy => ApiError::new(Code::Conflict, error.to_string()),
-        AskError::Places { .. } => ApiError::invalid("to_seq", error.to_string()),
-    })?;
+    let check =
+        app.records.ask_check((caller.org(), id), part).await.map_err(|error| match error {
+            AskError::Read(error) => error.into(),
+            AskError::Busy => ApiError::new(Code::Conflict, error.to_string()),
+            AskError::Places { .. } => ApiError::invalid("to_seq", error.to_string()),
+        })?;
     Ok(Reply::json(StatusCode::ACCEPTED, &chain_check(&check)))
 }
 
 /// `GET /v1/ledger/chain_checks`
 pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let limit = page_limit(&call.query)?;
-    let listed = List { name: "chain_checks", org: caller.0.org, agent: None };
+    let listed = List { name: "chain_checks", org: caller.org(), agent: None };
     let after: Option<(Timestamp, CheckId)> = app.cursors.read(listed, &call.query)?;
-    let checks = app.records.checks(caller.0.org, after, limit + 1).await?;
+    let checks = app.records.checks(caller.org(), after, limit + 1).await?;
     let shown: Vec<_> = checks.iter().take(limit).collect();
     let last = shown.last().filter(|_| checks.len() > limit);
     let cursor =
@@ -113,7 +112,7 @@ pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Result<
 
 /// `GET /v1/ledger/chain_checks/{id}`
 pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
-    let check = app.records.check(caller.0.org, call.param("id")?).await?;
+    let check = app.records.check(caller.org(), call.param("id")?).await?;
     Reply::ok(&chain_check(&check))
 }
 

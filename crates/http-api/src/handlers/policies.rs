@@ -9,7 +9,7 @@ pub(crate) mod versions;
 
 use std::sync::Arc;
 
-use admin::{By, InOrg};
+use act::MayView;
 use http::StatusCode;
 use model::{PolicyId, Timestamp};
 
@@ -36,9 +36,9 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
         Some(_) => return Err(ApiError::invalid("archived", "expected `true` or `false`")),
     };
     let limit = page_limit(&call.query)?;
-    let listed = List { name: "policies", org: caller.0.org, agent: None };
+    let listed = List { name: "policies", org: caller.org(), agent: None };
     let after: Option<(Timestamp, PolicyId)> = app.cursors.read(listed, &call.query)?;
-    let policies = reader(&app, &caller).policies().await?;
+    let policies = app.admin.view(&caller).policies().await?;
     let mut shown = policies
         .iter()
         .filter(|policy| archived_too || policy.archived_at.is_none())
@@ -52,26 +52,26 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
 
 /// `POST /v1/policies`
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
-    let made = editor(&app, &caller).create_policy(policy_new(&call)?).await?;
+    let made = app.admin.change(&caller).create_policy(policy_new(&call)?).await?;
     let view = WithDeed::of(PolicyView::from(&made.object), made.deed);
     Ok(Reply::json(StatusCode::CREATED, &view))
 }
 
 /// `GET /v1/policies/{id}`
 pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
-    Reply::ok(&PolicyView::from(&reader(&app, &caller).policy(call.param("id")?).await?))
+    Reply::ok(&PolicyView::from(&app.admin.view(&caller).policy(call.param("id")?).await?))
 }
 
 /// `POST /v1/policies/{id}`
 pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
     let id = call.param("id")?;
-    let changed = editor(&app, &caller).update_policy(id, policy_edit(&call)?).await?;
+    let changed = app.admin.change(&caller).update_policy(id, policy_edit(&call)?).await?;
     Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed))
 }
 
 /// `DELETE /v1/policies/{id}`
 pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
-    let changed = editor(&app, &caller).archive_policy(call.param("id")?).await?;
+    let changed = app.admin.change(&caller).archive_policy(call.param("id")?).await?;
     Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed))
 }
 
@@ -83,14 +83,4 @@ async fn apart<T: Send + 'static>(
         tracing::error!(%error, "work on a policy was not done");
         ApiError::internal()
     })
-}
-
-/// Returns the use cases that a viewer may read with.
-pub(super) fn reader<'a>(app: &'a App, caller: &Viewer) -> InOrg<'a> {
-    app.admin.in_org(caller.0.org, By::OrgKey(caller.0.key))
-}
-
-/// Returns the use cases of an admin.
-pub(super) fn editor<'a>(app: &'a App, caller: &Admin) -> InOrg<'a> {
-    app.admin.in_org(caller.0.org, By::OrgKey(caller.0.key))
 }

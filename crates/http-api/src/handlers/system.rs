@@ -10,12 +10,13 @@ use crate::{
     app::App,
     call::Call,
     catalogue::{self, Code},
-    description,
+    description::{self, Made, Published},
     error::ApiError,
     reply::Reply,
     router::{API_VERSION, API_VERSIONS},
 };
 
+use super::unchanged::unless_known;
 pub(crate) use super::{health::health, key_set::keys};
 
 /// `GET /v1/version`
@@ -30,8 +31,17 @@ pub(crate) async fn version(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, 
 }
 
 /// `GET /api/openapi.yaml`
-pub(crate) async fn description(_: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
-    Ok(Reply::bytes(StatusCode::OK, "application/yaml", description::TEXT))
+pub(crate) async fn description(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
+    published(&call, &description::YAML, "application/yaml")
+}
+
+/// `GET /api/openapi.json`
+pub(crate) async fn description_json(
+    _: Arc<App>,
+    _: Anyone,
+    call: Call,
+) -> Result<Reply, ApiError> {
+    published(&call, &description::JSON, "application/json")
 }
 
 /// `GET /docs/errors/{code}`
@@ -42,4 +52,16 @@ pub(crate) async fn error_page(_: Arc<App>, _: Anyone, call: Call) -> Result<Rep
     Ok(Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", catalogue::page(code))
         .with(CONTENT_SECURITY_POLICY, policy)
         .with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")))
+}
+
+fn published(
+    call: &Call,
+    made: &Made<Published>,
+    media_type: &'static str,
+) -> Result<Reply, ApiError> {
+    let Published { body, etag } = made.as_ref().map_err(|error| {
+        tracing::error!(%error, "could not show the description of this interface");
+        ApiError::internal()
+    })?;
+    Ok(unless_known(call, etag.clone(), Reply::bytes(StatusCode::OK, media_type, body.clone())))
 }

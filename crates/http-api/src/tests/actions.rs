@@ -40,7 +40,7 @@ async fn a_deed_read_here_passes_the_offline_verifier() {
         keys: Some(deed::KeySet::parse(&keys.bytes).unwrap()),
         ..deed::verify::Trust::default()
     };
-    let report = deed::verify::verify(read.body["deeds"][0].to_string().as_bytes(), &trust);
+    let report = deed::verify::examine(read.body["deeds"][0].to_string().as_bytes(), &trust);
     assert_eq!(report.verdict, deed::verify::Verdict::Valid, "{report:?}");
 }
 

@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
+use act::{By, MayChange, MayView};
 use admin::{
-    Activation, Admin, By, Candidate, ConnectorCheck, Expected, InOrg, KeyMode, NewAgent,
-    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, SealKeyActivation, Unfit,
-    register_seal_keys,
+    Activation, Admin, Candidate, ConnectorCheck, Expected, KeyMode, NewAgent, NewConnector,
+    NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyActivation, Unfit, register_seal_keys,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -288,13 +288,28 @@ impl Foundation {
     }
 }
 
-async fn key(org: &InOrg<'_>, agent: AgentId, scopes: Vec<Scope>) -> (KeyId, String) {
+/// Whoever runs the deployment, in one org.
+pub(super) struct Operator(pub(super) OrgId);
+
+impl MayView for Operator {
+    fn org(&self) -> OrgId {
+        self.0
+    }
+
+    fn by(&self) -> By {
+        By::Operator
+    }
+}
+
+impl MayChange for Operator {}
+
+async fn key(org: &OrgChange<'_>, agent: AgentId, scopes: Vec<Scope>) -> (KeyId, String) {
     let new = NewKey { name: "main".to_owned(), scopes, mode: KeyMode::Live, expires_at: None };
     let shown = org.create_agent_key(agent, new).await.unwrap();
     (shown.key.object.id, shown.text.secret().expose().clone())
 }
 
-pub(super) async fn holder(org: &InOrg<'_>, name: &str) -> Holder {
+pub(super) async fn holder(org: &OrgChange<'_>, name: &str) -> Holder {
     let new = NewAgent {
         name: name.to_owned(),
         labels: std::collections::BTreeMap::new(),
@@ -306,7 +321,7 @@ pub(super) async fn holder(org: &InOrg<'_>, name: &str) -> Holder {
     Holder { agent, id, key }
 }
 
-pub(super) async fn org_key(org: &InOrg<'_>) -> String {
+pub(super) async fn org_key(org: &OrgChange<'_>) -> String {
     let new = NewKey {
         name: "admin".to_owned(),
         scopes: vec![Scope::Admin],
@@ -316,7 +331,7 @@ pub(super) async fn org_key(org: &InOrg<'_>) -> String {
     org.create_org_key(new).await.unwrap().text.secret().expose().clone()
 }
 
-async fn connector(org: &InOrg<'_>) -> ConnectorId {
+async fn connector(org: &OrgChange<'_>) -> ConnectorId {
     let new = NewConnector {
         name: "shop".to_owned(),
         kind: "fake".to_owned(),
@@ -327,13 +342,13 @@ async fn connector(org: &InOrg<'_>) -> ConnectorId {
     org.create_connector(new).await.unwrap().object.id
 }
 
-async fn enforce(org: &InOrg<'_>, document: &str) {
+async fn enforce(org: &OrgChange<'_>, document: &str) {
     let policy = org.create_policy(NewPolicy::named("test")).await.unwrap().object.id;
     let new = NewVersion::of(policy, admin::lint(document.to_owned(), &[]));
     let version = org.create_policy_version(new).await.unwrap().object.id;
     let (mode, reason) = (PolicyMode::Enforce, "for the test".to_owned());
     let expected_active = Expected::Anything;
-    let version = org.untested(policy, version).await.unwrap().pass().unwrap();
+    let version = org.view().untested(policy, version).await.unwrap().pass().unwrap();
     let activation = Activation { version, mode, reason, expected_active };
     org.activate_policy(activation).await.unwrap();
 }
@@ -348,7 +363,7 @@ impl House {
         let tools = Arc::new(Tools { tools, ..Tools::default() });
         let new = NewOrg { name: "Acme".to_owned(), time_zone: "UTC".to_owned() };
         let org = admin.create_org(new).await.unwrap().org.id;
-        let operator = admin.in_org(org, By::Operator);
+        let operator = admin.change(&Operator(org));
         tools.connector.set(connector(&operator).await).unwrap();
         enforce(&operator, POLICY).await;
         let (support, other) =
@@ -396,8 +411,8 @@ impl House {
         &self.foundation.ledger
     }
 
-    pub(super) fn operator(&self) -> InOrg<'_> {
-        self.admin.in_org(self.org, By::Operator)
+    pub(super) fn operator(&self) -> OrgChange<'_> {
+        self.admin.change(&Operator(self.org))
     }
 
     /// Returns another key of the first agent.

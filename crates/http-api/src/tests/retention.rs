@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use admin::By;
-use deed::verify::{Trust, Verdict, verify};
+use deed::verify::{Trust, Verdict, examine};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House};
@@ -20,7 +19,7 @@ async fn verdict(house: &House, action: &Value) -> Verdict {
     let keys = house.get("/.well-known/service/keys.json", "").await;
     let keys = Some(deed::KeySet::parse(&keys.bytes).unwrap());
     let deed = action["deeds"][0].to_string();
-    verify(deed.as_bytes(), &Trust { keys, ..Trust::default() }).verdict
+    examine(deed.as_bytes(), &Trust { keys, ..Trust::default() }).verdict
 }
 
 #[tokio::test]
@@ -107,7 +106,7 @@ async fn an_org_keeps_payloads_for_1_to_3650_days() {
         let refused = house.operator().keep_payloads_for(days).await.unwrap_err().to_string();
         assert!(refused.contains("retention_days") && refused.contains("1 to 3650"), "{refused}");
     }
-    let org = house.admin.in_org(house.org, By::Operator);
+    let org = house.operator();
     assert_eq!(org.keep_payloads_for(3650).await.unwrap().object.retention_days, 3650);
     assert!(org.keep_payloads_for(3650).await.is_err(), "they are kept that long already");
 }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use super::house::{House, request};
-use crate::Condition;
+use crate::{Condition, description::Validator};
+
+/// What the interface does not have yet.
+const ROADMAP: &str = include_str!("../../../../docs/roadmap.md");
 
 #[tokio::test(start_paused = true)]
 async fn health_is_looked_at_once_a_second_and_says_statuses_only() {
@@ -51,6 +54,22 @@ async fn the_description_is_served_as_embedded_and_without_a_version() {
 }
 
 #[tokio::test]
+async fn the_description_is_served_as_json_too_and_not_again_to_who_has_it() {
+    let house = House::new().await;
+    let described = Validator::new().unwrap();
+    let answer = house.get("/api/openapi.json", "").await;
+    assert_eq!(Some(&answer.body), described.part(""));
+    let opening = std::str::from_utf8(&answer.bytes).unwrap().split('\n').nth(1);
+    assert_eq!(opening, Some("  \"openapi\": \"3.1.0\","), "members keep their order");
+    for path in ["/api/openapi.json", "/api/openapi.yaml"] {
+        let etag = house.get(path, "").await.headers["etag"].to_str().unwrap().to_owned();
+        let headers = [("if-none-match", etag.as_str())];
+        let again = house.send(request("GET", path, "", &headers, None)).await;
+        assert_eq!((again.status, again.bytes.len()), (304, 0), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn every_error_leads_to_a_page() {
     let house = House::new().await;
     for code in crate::catalogue::Code::ALL {
@@ -86,14 +105,25 @@ async fn seal_keys_are_public_cached_and_never_partial() {
 }
 
 #[tokio::test]
-async fn routes_of_later_versions_are_unknown() {
+async fn routes_of_the_roadmap_are_unknown() {
     let house = House::new().await;
-    for row in crate::routes::LATER {
-        let path = row.path.replace(['{', '}', '*'], "");
-        for method in row.methods.split(' ') {
+    let mut asked = 0;
+    for line in ROADMAP.lines().filter(|line| line.contains("| `/")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let path = cells[2].replace(['`', '{', '}', '*'], "");
+        for method in cells[1].split(", ") {
             let request = request(method, &path, &house.org_key, &[], None);
             let answer = house.send(request).await;
             assert!(matches!(answer.code(), (404, "route_unknown")), "{method} {path}");
+            asked += 1;
         }
+    }
+    assert!(asked > 0, "the page has no table of routes");
+}
+
+#[test]
+fn codes_of_the_roadmap_are_not_in_the_catalogue() {
+    for code in crate::catalogue::Code::ALL {
+        assert!(!ROADMAP.contains(&format!("| `{code}` |")), "{code} is raised already");
     }
 }

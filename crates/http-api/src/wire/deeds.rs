@@ -1,6 +1,6 @@
 //! Deeds in lists, what a list of them is asked for, and what a check of one came to.
 
-use deed::verify::{CheckStatus, Report, Verdict};
+use deed::verify::{CheckStatus, Report, Verified};
 use model::{ActionId, AgentId, Digest, Timestamp};
 use records::{CallFilter, DeedFilter, DeedRow, Growth, Subject};
 use serde::Serialize;
@@ -96,7 +96,9 @@ impl DeedView {
 }
 
 /// Returns what a check of a deed or a file of evidence came to.
-pub(crate) fn verification(report: &Report) -> Value {
+pub(crate) fn verification(found: Result<Verified, Box<Report>>) -> Value {
+    let valid = found.is_ok();
+    let report = found.map_or_else(|report| *report, Verified::into_report);
     let checks: Vec<Value> = report
         .checks
         .iter()
@@ -111,7 +113,7 @@ pub(crate) fn verification(report: &Report) -> Value {
         .collect();
     json!({
         "object": "verification",
-        "valid": report.verdict == Verdict::Valid,
+        "valid": valid,
         "verdict": report.verdict,
         "grade": report.grade,
         "checks": checks,

@@ -3,7 +3,7 @@
 use std::{fmt, str::FromStr};
 
 use gate::{Filter, ShadowDiffers};
-use model::{AgentId, BadTimestamp, Timestamp};
+use model::{AgentId, Timestamp, TimestampError};
 
 use crate::{
     error::ApiError,
@@ -93,9 +93,9 @@ fn shadow_differs(query: &Query) -> Result<Option<ShadowDiffers>, ApiError> {
 pub(super) struct Moment(pub(super) Timestamp);
 
 impl FromStr for Moment {
-    type Err = BadTimestamp;
+    type Err = TimestampError;
 
-    fn from_str(text: &str) -> Result<Self, BadTimestamp> {
+    fn from_str(text: &str) -> Result<Self, TimestampError> {
         Timestamp::parse_rfc3339(text).map(Self)
     }
 }

@@ -12,7 +12,7 @@ pub struct Decimal(i128);
 /// A text that is not a decimal number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected digits with at most {DIGITS} after a point, such as `1250.00`")]
-pub struct BadDecimal;
+pub struct DecimalError;
 
 impl Decimal {
     /// Nothing.
@@ -53,21 +53,21 @@ impl From<i64> for Decimal {
 }
 
 impl FromStr for Decimal {
-    type Err = BadDecimal;
+    type Err = DecimalError;
 
-    fn from_str(text: &str) -> Result<Self, BadDecimal> {
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
         let unsigned = text.strip_prefix('-').unwrap_or(text);
         let (whole, fraction) = match unsigned.split_once('.') {
-            Some((_, "")) => return Err(BadDecimal),
+            Some((_, "")) => return Err(DecimalError),
             Some(parts) => parts,
             None => (unsigned, ""),
         };
         let all_digits = whole.bytes().chain(fraction.bytes()).all(|byte| byte.is_ascii_digit());
         if whole.is_empty() || fraction.len() > DIGITS || !all_digits {
-            return Err(BadDecimal);
+            return Err(DecimalError);
         }
         let padded = format!("{whole}{fraction:0<DIGITS$}");
-        let value: i128 = padded.parse().map_err(|_| BadDecimal)?;
+        let value: i128 = padded.parse().map_err(|_| DecimalError)?;
         Ok(Self(if unsigned.len() < text.len() { -value } else { value }))
     }
 }

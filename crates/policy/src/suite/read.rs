@@ -12,7 +12,7 @@ use crate::{
         place::Path,
         reader::{Field, Fields, Reader},
     },
-    error::{Code, Invalid},
+    error::{Code, DocumentError},
     expr,
     tree::{self, Data, Node},
 };
@@ -22,20 +22,20 @@ const MAX_REPEAT: i64 = 10_000;
 const NOBODY: &str = "agt_00000000000000000000000000";
 
 /// Returns the tests that the text is, YAML 1.2 or JSON, or everything that is wrong with it.
-pub fn read_suite(text: &str) -> Result<Suite, Invalid> {
+pub fn read_suite(text: &str) -> Result<Suite, DocumentError> {
     let mut reader = Reader::new(text);
     if text.len() > MAX_BYTES {
         let at = tree::Mark { line: 1, column: 1, start: 0, end: 0 };
         let message = format!("expected a file of at most {MAX_BYTES} bytes");
         reader.push(Code::TooLarge, at, &Path::Root, message);
-        return Err(Invalid { findings: reader.into_findings() });
+        return Err(DocumentError { findings: reader.into_findings() });
     }
-    let root = tree::read(text).map_err(|findings| Invalid { findings })?;
+    let root = tree::read(text).map_err(|findings| DocumentError { findings })?;
     let suite = suite(&mut reader, &root);
     let findings = reader.into_findings();
     match suite {
         Some(suite) if findings.is_empty() => Ok(suite),
-        Some(_) | None => Err(Invalid { findings }),
+        Some(_) | None => Err(DocumentError { findings }),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     expr::{FUEL, Machine, Scope},
 };
 
-fn compile(when: &str) -> Result<Policy, crate::Invalid> {
+fn compile(when: &str) -> Result<Policy, crate::DocumentError> {
     let when = serde_json::to_string(when).unwrap();
     let rule = format!("{{id: a, match: '*', when: {when}, outcome: deny}}");
     Policy::compile(&format!("{{schema: 1, default: {{outcome: allow}}, rules: [{rule}]}}"))

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use admin::{By, Candidate, ConnectorCheck, NewConnector, Unfit};
+use admin::{Candidate, ConnectorCheck, NewConnector, Unfit};
 use connectors::BuiltinSource;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use egress::{Egress, PrivateNetworks, Rules};
@@ -126,7 +126,7 @@ async fn connectors_are_read_again_after_a_second_at_the_latest() {
         credential: admin::Credential::new(),
         test: false,
     };
-    let operator = stage.core.admin.in_org(stage.org, By::Operator);
+    let operator = stage.core.operator(stage.org);
     operator.create_connector(new).await.expect("a connector");
     assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)), "still remembered");
     tokio::time::sleep(toolbox::READ_FOR).await;

@@ -1,6 +1,5 @@
 //! What a checkpoint from before says about a database, over stores in memory.
 
-use admin::By;
 use ledger::{Head, LogNo, Turn};
 use model::{Digest, LogId, Timestamp};
 use records::OrgLog;
@@ -173,7 +172,7 @@ async fn a_new_log_that_tells_of_the_loss_is_taken_up_by_everyone_who_remembers_
 
     let missing = remembers.missing(&stage.core).await.expect("a look");
     let known = missing.into_iter().next().expect("something is missing").known;
-    let operator = stage.core.admin.in_org(stage.org, By::Operator);
+    let operator = stage.core.operator(stage.org);
     let old = head(&stage).await;
     operator.recover_log(known.clone(), Some("A disk died.")).await.expect("a new log");
     let again = operator.recover_log(known, None).await;

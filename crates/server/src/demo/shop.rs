@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use gate::{Found, Served, Toolbox};
 use ledger::{StoreDown, record::ConnectorRef};
 use model::{
-    ActionId, BadToolName, ConnectorId, ExecutionErrorCode, Fault, Footprint, Level, OrgId,
-    Outcome, Report, RowOp, SideEffect, ToolName,
+    ActionId, ConnectorId, ExecutionErrorCode, Fault, Footprint, Level, OrgId, Outcome, Report,
+    RowOp, SideEffect, ToolName, ToolNameError,
 };
 use serde_json::{Map, Value, json};
 use tool::{Definition, Run, Settled, Tool};
@@ -34,7 +34,7 @@ pub(super) struct Shop {
 
 impl Shop {
     /// Returns a shop with one paid order.
-    pub(super) fn open() -> Result<Self, BadToolName> {
+    pub(super) fn open() -> Result<Self, ToolNameError> {
         let orders: Orders = Arc::new(Mutex::new([(1001, "paid")].into()));
         let tools = [What::Refund, What::Delete].map(|what| {
             let definition = what.definition()?;
@@ -95,7 +95,7 @@ enum What {
 }
 
 impl What {
-    fn definition(self) -> Result<Definition, BadToolName> {
+    fn definition(self) -> Result<Definition, ToolNameError> {
         let (name, title, side_effect, properties, op) = match self {
             Self::Refund => (
                 "shop.refund",

@@ -1,6 +1,6 @@
 //! The page about settings, made from the table.
 
-use super::table::{self, Accepts, Care, Row, Stage};
+use super::table::{self, Accepts, Care, Row};
 
 /// Returns the page in Markdown.
 pub fn settings_markdown() -> String {
@@ -10,6 +10,10 @@ pub fn settings_markdown() -> String {
     page.extend(server);
     page.push_str(MIDDLE);
     page.extend(file);
+    page.push_str(IDLE);
+    page.extend(
+        table::IDLE.iter().map(|name| format!("| `{name}` | no effect in this version |\n")),
+    );
     page.push_str(PROD);
     page
 }
@@ -30,8 +34,6 @@ The file is one mapping of at most 64 KiB without anchors, aliases, merge keys, 
 document. Unknown keys are refused. Nothing is read again while the service runs. A duration is \
 a whole number with `ms`, `s`, `m` or `h`.
 
-A row marked *Later* is read and checked, and has no effect in this version.
-
 ## Environment
 
 In the file, `SERVICE_LISTEN` is `listen` in the section `server`, and so on.
@@ -49,6 +51,17 @@ const MIDDLE: &str = "
 |---|---|---|---|
 ";
 
+const IDLE: &str = "
+## Known and without effect
+
+A file or an environment written for a version that has these is not refused. Their values are \
+not looked at; a warning at start names those that are set. [roadmap.md](roadmap.md) says what \
+they will do.
+
+| Setting | Effect |
+|---|---|
+";
+
 const PROD: &str = "
 ## What prod refuses
 
@@ -56,11 +69,10 @@ const PROD: &str = "
 
 - a `SERVICE_BASE_URL` that is not https;
 - a missing `SERVICE_VAULT_KEY` or `SERVICE_API_KEY_PEPPER`;
-- `SERVICE_ALLOW_PRIVATE_NETWORKS=true` or any other setting for dev only;
+- `SERVICE_ALLOW_PRIVATE_NETWORKS=true`;
 - a remote database without `sslmode=require` or `sslmode=verify-full`;
 - a secret inside the YAML file;
-- a `SERVICE_` variable that is no setting (dev warns of it);
-- an MCP upstream over http.
+- a `SERVICE_` variable that is no setting (dev warns of it).
 ";
 
 fn line(row: &Row) -> String {
@@ -69,17 +81,13 @@ fn line(row: &Row) -> String {
         Care::Secret => " **Secret.**",
         Care::DevOnly => " **Dev only.**",
     };
-    let stage = match row.stage {
-        Stage::Now => "",
-        Stage::Later => " *Later.*",
-    };
     let default = match row.default {
         Some("") => "empty".to_owned(),
         Some(text) => format!("`{text}`"),
         None => "none".to_owned(),
     };
     let accepted = accepted(row.accepts);
-    format!("| `{}` | {accepted} | {default} | {}{care}{stage} |\n", row.name, row.effect)
+    format!("| `{}` | {accepted} | {default} | {}{care} |\n", row.name, row.effect)
 }
 
 fn accepted(accepts: Accepts) -> String {

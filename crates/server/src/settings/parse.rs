@@ -60,7 +60,7 @@ impl Origin {
 }
 
 /// Returns the address if it is http or https, has a host and carries no user name or fragment.
-pub(super) fn web_address(text: &str) -> Option<Uri> {
+fn web_address(text: &str) -> Option<Uri> {
     let uri: Uri = text.parse().ok()?;
     let web = matches!(uri.scheme_str(), Some("http" | "https"));
     let authority = uri.authority()?.as_str();
@@ -172,20 +172,4 @@ pub(super) fn pepper(text: &str) -> Option<Secret<Vec<u8>>> {
 pub(super) fn network(text: &str) -> Option<IpNet> {
     let network: IpNet = text.parse().ok()?;
     (network.trunc() == network).then_some(network)
-}
-
-/// Returns whether the text has the shape of an e-mail address, without a name or quotes.
-pub(super) fn is_mailbox(text: &str) -> bool {
-    let Some((local, domain)) = text.split_once('@') else { return false };
-    let graphic =
-        local.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>(),;:\\@".contains(&byte));
-    let labels = domain.split('.').all(|label| {
-        let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        !label.is_empty()
-            && label.len() <= 63
-            && inner
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-    });
-    (1..=64).contains(&local.len()) && graphic && labels && text.len() <= 254
 }

@@ -1,7 +1,7 @@
 //! What prod refuses. Each check is one row of a table and returns every problem that it finds.
 
 use super::{
-    Environment, PrivateNetworks, Problem, Running, Settings,
+    Environment, PrivateNetworks, Problem, Settings,
     parse::{Database, Place, Tls},
     sources::Layers,
     table::{self, Care},
@@ -14,11 +14,8 @@ const CHECKS: &[Check] = &[
     base_url_is_https,
     vault_key_and_pepper_are_there,
     private_networks_are_closed,
-    decoder_runs,
     databases_are_encrypted,
     secrets_are_outside_the_file,
-    upstreams_are_https,
-    upstream_headers_are_absent,
 ];
 
 /// Returns everything that prod refuses in these settings.
@@ -59,13 +56,6 @@ fn private_networks_are_closed(settings: &Settings, _: &Layers) -> Vec<Problem> 
     }
 }
 
-fn decoder_runs(settings: &Settings, _: &Layers) -> Vec<Problem> {
-    match settings.decoder_pause {
-        Running::Off => Vec::new(),
-        Running::On => vec![problem("SERVICE_DECODER_PAUSE", "prod accepts `false` alone")],
-    }
-}
-
 fn databases_are_encrypted(settings: &Settings, _: &Layers) -> Vec<Problem> {
     let is_open = |database: &Database| match (database.place, database.tls) {
         (Place::Remote, Tls::Optional) => true,
@@ -90,27 +80,6 @@ fn secrets_are_outside_the_file(_: &Settings, layers: &Layers) -> Vec<Problem> {
             let found = layers.in_file(&row.file_path())?;
             let sentence = "prod takes secrets from the environment, never from the file";
             Some(Problem { origin: Some(found.origin), ..problem(row.name, sentence) })
-        })
-        .collect()
-}
-
-fn upstreams_are_https(settings: &Settings, _: &Layers) -> Vec<Problem> {
-    plain_http_upstreams(settings, "prod needs an https address")
-}
-
-/// Returns a problem for every MCP upstream that is reached without encryption.
-pub(super) fn plain_http_upstreams(settings: &Settings, sentence: &str) -> Vec<Problem> {
-    let plain = settings.mcp.upstreams.iter().filter(|(_, it)| !it.url.starts_with("https:"));
-    plain.map(|(name, _)| problem(&format!("mcp.upstreams.{name}.url"), sentence)).collect()
-}
-
-fn upstream_headers_are_absent(settings: &Settings, _: &Layers) -> Vec<Problem> {
-    let with_headers =
-        settings.mcp.upstreams.iter().filter(|(_, it)| !it.headers_from_env.is_empty());
-    with_headers
-        .map(|(name, _)| {
-            let setting = format!("mcp.upstreams.{name}.headers_from_env");
-            problem(&setting, "headers from the environment are for dev alone")
         })
         .collect()
 }

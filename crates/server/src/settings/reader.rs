@@ -94,16 +94,6 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns a value of `row` that was found under another name of its pattern.
-    pub(super) fn under<T>(
-        &mut self,
-        (row, path): (&'static Row, &[String]),
-        parse: impl Fn(&Row, &str) -> Option<T>,
-    ) -> Option<T> {
-        let found = self.layers.in_file(path);
-        self.value(row, &path.join("."), found.as_ref(), |text| parse(row, text))
-    }
-
     /// Adds a problem.
     pub(super) fn problem(
         &mut self,

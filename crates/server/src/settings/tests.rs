@@ -36,14 +36,8 @@ fn nothing_said_gives_the_defaults() {
     assert_eq!(settings.listen.as_str(), "127.0.0.1:8080");
     assert_eq!(settings.base_url.as_str(), "http://127.0.0.1:8080");
     assert_eq!(settings.gate.wait_timeout.as_secs(), 10);
-    assert_eq!(settings.witness.inline_budget.as_millis(), 1500);
-    assert_eq!(settings.decoder.retention.as_secs(), 168 * 3600);
-    assert_eq!(settings.undo.max_rows, 1000);
-    assert_eq!(settings.decoder.enabled, Running::On);
-    assert_eq!(settings.decoder_pause, Running::Off);
     assert_eq!(settings.private_networks, PrivateNetworks::Refused);
-    assert_eq!(settings.slot_lag_alert_mb, 512);
-    assert!(settings.mcp.upstreams.is_empty() && settings.mcp.allowed_origins.is_empty());
+    assert!(settings.trusted_proxies.is_empty() && settings.warnings.is_empty());
 }
 
 #[test]
@@ -69,11 +63,11 @@ fn every_row_can_be_set_in_the_file_and_names_are_unique() {
     let names: BTreeSet<_> = rows.iter().map(|row| row.name).collect();
     assert_eq!(names.len(), rows.len());
     for row in rows.iter().filter(|row| !matches!(row.name, "SERVICE_ENV")) {
-        let path = row.file_path().join(": {").replace("<name>", "up").replace("<header>", "h");
+        let path = row.file_path().join(": {");
         let text = format!("{path}: [[]]{}", "}".repeat(path.matches('{').count()));
         let text = text.replace("[[]]", "' '");
         let found = load(&file(&text)).err().map_or(Vec::new(), |refused| refused.problems);
-        let name = row.file_path().join(".").replace("<name>", "up").replace("<header>", "h");
+        let name = row.file_path().join(".");
         let is_read =
             found.iter().any(|problem| problem.setting == row.name || problem.setting == name);
         let lenient = matches!(row.accepts, Accepts::Path);
@@ -101,14 +95,15 @@ fn ranges_are_closed_at_both_ends() {
 
 #[test]
 fn the_first_source_that_says_something_wins() {
-    let text = "server:\n  listen: 127.0.0.1:1\n  log_level: debug\n  signup: closed\n";
+    let text =
+        "server:\n  listen: 127.0.0.1:1\n  log_level: debug\n  metrics_listen: 127.0.0.1:4\n";
     let mut sources = file(text).with("SERVICE_LISTEN", "127.0.0.1:3");
     let dotenv = "# comment\nexport SERVICE_LISTEN='127.0.0.1:2'\nSERVICE_LOG_LEVEL = \"warn\"\n";
     sources.dotenv = Some(dotenv.to_owned().into());
     let settings = load(&sources).expect("accepted");
     assert_eq!(settings.listen.as_str(), "127.0.0.1:3");
     assert_eq!(settings.log_level.level(), tracing::Level::WARN);
-    assert_eq!(settings.signup, Signup::Closed);
+    assert_eq!(settings.metrics_listen, HostPort::parse("127.0.0.1:4"));
 }
 
 #[test]
@@ -137,19 +132,21 @@ fn a_line_of_dotenv_that_is_none_is_named_and_not_shown() {
 
 #[test]
 fn every_problem_is_told_at_once_and_says_what_is_accepted() {
-    let text = "gate:\n  wait_timeout: 26s\n  max_args_bytes: 262145\n  worker: {concurrency: many}\n\
-                decoder:\n  enabled: yes\n  transport: poke\nwitnes: {inline_budget: 1s}\n";
-    let sources = file(text).with("SERVICE_LISTEN", "8080").with("SERVICE_SIGNUP", "open");
+    let text = "gate:\n  wait_timeout: 26s\n  max_args_bytes: 262145\nserver:\n  log_level: loud\n\
+                witnes: {inline_budget: 1s}\n";
+    let sources = file(text)
+        .with("SERVICE_LISTEN", "8080")
+        .with("SERVICE_ALLOW_PRIVATE_NETWORKS", "yes")
+        .with("SERVICE_ENV", "test");
     let found = problems(&sources);
     let expected = [
         "`SERVICE_LISTEN` (environment): expected a host and a port, such as `127.0.0.1:8080`",
-        "`SERVICE_SIGNUP` (environment): found `open`, expected one of `invite`, `closed`",
-        "`decoder.enabled` (settings file, line 6, column 12): found `yes`, expected `true` or `false`",
-        "`decoder.transport` (settings file, line 7, column 14): found `poke`, expected one of `peek`",
+        "`SERVICE_ALLOW_PRIVATE_NETWORKS` (environment): found `yes`, expected `true` or `false`",
+        "`SERVICE_ENV` (environment): found `test`, expected one of `dev`, `prod`",
+        "`SERVICE_LOG_LEVEL` (settings file, line 5, column 14): found `loud`, expected one of `error`, `warn`, `info`, `debug`, `trace`",
         "`gate.max_args_bytes` (settings file, line 3, column 19): found `262145`, expected a whole number from 1024 to 262144",
         "`gate.wait_timeout` (settings file, line 2, column 17): found `26s`, expected a duration from `0s` to `25s`, such as `25s`",
-        "`gate.worker.concurrency` (settings file, line 4, column 25): found `many`, expected a whole number from 1 to 64",
-        "`witnes.inline_budget` (settings file, line 8, column 25): there is no such setting; did you mean `witness.inline_budget`?",
+        "`witnes.inline_budget` (settings file, line 6, column 25): there is no such setting; did you mean `witness.inline_budget`?",
     ];
     assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected.map(String::from).into());
 }
@@ -177,14 +174,10 @@ fn a_secret_never_stands_in_a_message_or_in_debug() {
 
 #[test]
 fn prod_tells_all_its_refusals_at_once() {
-    let text = format!(
-        "server:\n  api_key_pepper: {KEY}\nmcp:\n  upstreams:\n    files:\n      url: http://h/mcp\n\
-        \x20     headers_from_env: {{authorization: TOKEN}}\n"
-    );
+    let text = format!("server:\n  api_key_pepper: {KEY}\n");
     let sources = file(&text)
         .with("SERVICE_ENV", "prod")
         .with("SERVICE_ALLOW_PRIVATE_NETWORKS", "true")
-        .with("SERVICE_DECODER_PAUSE", "true")
         .with("SERVICE_DATABASE_URL", "postgres://u:p@db.example/x?sslmode=prefer")
         .with("SERVICE_MIGRATE_DATABASE_URL", "postgres://u:p@10.0.0.7/x")
         .with("SERVICE_LISTN", "127.0.0.1:1");
@@ -195,12 +188,9 @@ fn prod_tells_all_its_refusals_at_once() {
         "SERVICE_API_KEY_PEPPER",
         "SERVICE_BASE_URL",
         "SERVICE_DATABASE_URL",
-        "SERVICE_DECODER_PAUSE",
         "SERVICE_LISTN",
         "SERVICE_MIGRATE_DATABASE_URL",
         "SERVICE_VAULT_KEY",
-        "mcp.upstreams.files.headers_from_env",
-        "mcp.upstreams.files.url",
     ];
     assert_eq!(settings, expected.map(String::from).into());
 }
@@ -232,13 +222,32 @@ fn dev_warns_of_an_unknown_variable() {
 }
 
 #[test]
-fn what_has_no_effect_yet_is_said_and_not_refused() {
-    let sources = file("witness: {inline_budget: 1s}\n").with("SERVICE_SIGNUP", "closed");
-    let warnings = load(&sources).expect("accepted").warnings;
-    assert_eq!(warnings.len(), 2, "{warnings:?}");
-    assert!(warnings[1].starts_with("`witness.inline_budget` has no effect"), "{warnings:?}");
+fn what_has_no_effect_is_told_in_one_sentence_and_not_refused() {
+    let text = "witness: {inline_budget: soon}\nmcp: {upstreams: {files: {url: 'https://h'}}}\n";
+    for sources in [file(text), Sources { file: Some(text.to_owned().into()), ..prod() }] {
+        let sources = sources.with("SERVICE_SIGNUP", "closed");
+        let [warning] = load(&sources).expect("accepted").warnings.try_into().expect("one");
+        assert_eq!(
+            warning,
+            "set and without effect in this version: \
+             `SERVICE_SIGNUP`, `mcp.upstreams.files.url`, `witness.inline_budget`"
+        );
+    }
     let read = file("gate: {wait_timeout: 1s}\n").with("SERVICE_LISTEN", "127.0.0.1:1");
     assert!(load(&read).expect("accepted").warnings.is_empty());
+}
+
+#[test]
+fn every_setting_without_effect_is_known_and_one_like_it_is_not() {
+    for name in table::IDLE {
+        let path =
+            table::file_path(name).join(": {").replace("<name>", "up").replace("<header>", "h");
+        let closing = "}".repeat(path.matches('{').count());
+        let warnings = load(&file(&format!("{path}: x{closing}\n"))).expect(name).warnings;
+        assert_eq!(warnings.len(), 1, "{name}: {warnings:?}");
+        let strange = problems(&file(&format!("{path}s: x{closing}\n"))).concat();
+        assert!(name.contains('<') || strange.contains("did you mean"), "{strange}");
+    }
 }
 
 #[test]
@@ -277,54 +286,16 @@ fn empty_files_and_sections_say_nothing() {
 }
 
 #[test]
-fn upstreams_are_read_by_name() {
-    let text = "mcp:\n  allowed_origins: [https://a.example, 'http://b.example:81/']\n\
-                \x20 passthrough: resources\n  upstreams:\n    files:\n      url: https://h.example/mcp\n\
-                \x20     timeout: 1m\n      headers_from_env: {authorization: TOKEN}\n";
-    let settings = load(&file(text)).expect("accepted");
-    let files = &settings.mcp.upstreams["files"];
-    assert_eq!(files.url, "https://h.example/mcp");
-    assert_eq!((files.timeout.as_secs(), files.tools_ttl.as_secs()), (60, 30));
-    assert_eq!(files.headers_from_env["authorization"], "TOKEN");
-    let origins: Vec<_> = settings.mcp.allowed_origins.iter().map(Origin::as_str).collect();
-    assert_eq!(origins, ["https://a.example", "http://b.example:81"]);
-    assert_eq!(settings.mcp.passthrough, ["resources"]);
-}
-
-#[test]
-fn a_wrong_upstream_is_refused() {
-    let cases = [
-        ("native: {url: 'https://h'}", "expected a name"),
-        ("X: {url: 'https://h'}", "expected a name"),
-        ("files: {timeout: 1s}", "needs its address"),
-        ("files: {url: 'https://u:p@h/'}", "without a user name"),
-        ("files: {url: 'ftp://h/'}", "expected an address"),
-        ("files: {url: 'http://h/'}", "ALLOW_PRIVATE_NETWORKS"),
-        ("files: {url: 'https://h', timeout: 11m}", "`100ms` to `10m`"),
-        ("files: {url: 'https://h', headers_from_env: {'a b': X}}", "request header"),
-        ("files: {url: 'https://h', retries: 3}", "there is no such setting"),
-    ];
-    for (upstream, word) in cases {
-        let text = format!("mcp: {{upstreams: {{{upstream}}}}}\n");
-        let [problem] = problems(&file(&text)).try_into().expect(upstream);
-        assert!(problem.contains(word), "{upstream}: {problem}");
-    }
-}
-
-#[test]
-fn networks_and_mailboxes_are_parsed_strictly() {
+fn networks_and_addresses_are_parsed_strictly() {
     let sources = Sources::default()
         .with("SERVICE_TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8")
-        .with("SERVICE_MAIL_FROM", "chancery@example.com");
+        .with("SERVICE_LISTEN", "[::1]:80");
     let settings = load(&sources).expect("accepted");
     assert_eq!(settings.trusted_proxies.len(), 2);
     for (name, text) in [
         ("SERVICE_TRUSTED_PROXIES", "10.0.0.1/8"),
         ("SERVICE_TRUSTED_PROXIES", "10.0.0.0/8,"),
         ("SERVICE_EGRESS_ALLOW_CIDRS", "10.0.0.1"),
-        ("SERVICE_MAIL_FROM", "Chancery <chancery@example.com>"),
-        ("SERVICE_MAIL_FROM", "a@b@c"),
-        ("SERVICE_MAIL_FROM", "a@-b.example"),
         ("SERVICE_LISTEN", "user@host:80"),
         ("SERVICE_LISTEN", "host:99999"),
         ("SERVICE_BASE_URL", "https://host/path"),
@@ -333,17 +304,11 @@ fn networks_and_mailboxes_are_parsed_strictly() {
         ("SERVICE_VAULT_KEY", "AAAA"),
         ("SERVICE_API_KEY_PEPPER", "AAAA"),
         ("SERVICE_DATABASE_URL", "postgres://u@h"),
-        ("SERVICE_SLOT_LAG_ALERT_MB", "+5"),
+        ("SERVICE_ALLOW_PRIVATE_NETWORKS", "TRUE"),
         ("SERVICE_LOG_LEVEL", "INFO"),
     ] {
         assert_eq!(problems(&Sources::default().with(name, text)).len(), 1, "{name}={text}");
     }
-}
-
-#[test]
-fn undo_restores_no_more_rows_than_have_images() {
-    let settings = load(&file("decoder: {max_images_per_tx: 10}\n")).expect("accepted");
-    assert_eq!(settings.undo.max_rows, 10);
 }
 
 #[test]
@@ -364,6 +329,11 @@ fn the_page_lists_every_setting() {
     let page = settings_markdown();
     for row in table::SERVER.iter().chain(table::FILE) {
         assert!(page.contains(&format!("| `{}` |", row.name)), "{}", row.name);
+    }
+    let roadmap = include_str!("../../../../docs/roadmap.md");
+    for name in table::IDLE {
+        assert!(page.contains(&format!("| `{name}` | no effect in this version |")), "{name}");
+        assert!(roadmap.contains(&format!("| `{name}` |")), "{name}");
     }
     assert!(page.contains("| `gate.wait_timeout` | `0s` to `25s` | `10s` |"), "{page}");
 }

@@ -1,9 +1,12 @@
-//! Finds names that are no settings and says which one was probably meant.
+//! Finds names that are no settings and says which one was probably meant, and those that are
+//! settings without an effect.
+
+use std::collections::BTreeSet;
 
 use super::{
     reader::Problem,
     sources::{Layers, Origin},
-    table::{self, Row, Stage},
+    table,
     yaml::Leaf,
 };
 
@@ -18,48 +21,51 @@ pub(super) fn in_environment(layers: &Layers) -> Vec<Problem> {
     let dotenv = layers.dotenv.keys().map(|name| (name, Origin::Dotenv));
     environment
         .chain(dotenv)
-        .filter(|(name, _)| name.starts_with("SERVICE_") && table::find(name).is_none())
+        .filter(|(name, _)| name.starts_with("SERVICE_") && !names().any(|known| known == *name))
         .map(|(name, origin)| {
-            let known = table::SERVER.iter().map(|row| row.name.to_owned());
+            let known = names().filter(|name| name.starts_with("SERVICE_")).map(str::to_owned);
             let sentence = format!("there is no such setting{}", suggestion(name, known));
             Problem { setting: name.clone(), origin: Some(origin), sentence }
         })
         .collect()
 }
 
-/// Returns a sentence for every setting that was given and does nothing yet.
-pub(super) fn without_effect(layers: &Layers) -> Vec<String> {
-    let given = |row: &&Row| {
-        layers.find(row).is_some() || layers.file.iter().any(|leaf| matches(row, &leaf.path))
-    };
-    table::SERVER
-        .iter()
-        .chain(table::FILE)
-        .filter(|row| row.stage == Stage::Later)
-        .filter(given)
-        .map(|row| format!("`{}` has no effect in this version", row.name))
-        .collect()
+/// Returns a sentence that names the settings that were given and do nothing in this version.
+pub(super) fn without_effect(layers: &Layers) -> Option<String> {
+    let said =
+        |name: &str| layers.environment.contains_key(name) || layers.dotenv.contains_key(name);
+    let variables = table::IDLE.iter().filter(|name| said(name)).map(|name| (*name).to_owned());
+    let is_idle = |leaf: &&Leaf| table::IDLE.iter().any(|name| stands_at(name, &leaf.path));
+    let leaves = layers.file.iter().filter(is_idle).map(|leaf| leaf.path.join("."));
+    let given: BTreeSet<String> = variables.chain(leaves).map(|name| format!("`{name}`")).collect();
+    let given = given.into_iter().collect::<Vec<_>>().join(", ");
+    (!given.is_empty()).then(|| format!("set and without effect in this version: {given}"))
+}
+
+/// Returns every name that is a setting, with or without an effect.
+fn names() -> impl Iterator<Item = &'static str> {
+    let rows = table::SERVER.iter().chain(table::FILE).map(|row| row.name);
+    rows.chain(table::IDLE.iter().copied())
 }
 
 fn problem_of(leaf: &Leaf) -> Option<Problem> {
-    let rows = || table::SERVER.iter().chain(table::FILE);
-    if rows().any(|row| matches(row, &leaf.path)) {
+    if names().any(|known| stands_at(known, &leaf.path)) {
         return None;
     }
     let name = leaf.path.join(".");
-    let is_section = rows().any(|row| row.file_path().starts_with(&leaf.path));
+    let is_section = names().any(|known| table::file_path(known).starts_with(&leaf.path));
     let sentence = if is_section {
         "this is a section, expected a mapping of settings".to_owned()
     } else {
-        let known = rows().map(|row| row.file_path().join("."));
+        let known = names().map(|known| table::file_path(known).join("."));
         format!("there is no such setting{}", suggestion(&name, known))
     };
     Some(Problem { setting: name, origin: Some(Origin::File(leaf.place)), sentence })
 }
 
-/// Returns whether the row stands at this path; a part in angle brackets takes any key.
-pub(super) fn matches(row: &Row, path: &[String]) -> bool {
-    let parts = row.file_path();
+/// Returns whether the setting stands at this path; a part in angle brackets takes any key.
+fn stands_at(name: &str, path: &[String]) -> bool {
+    let parts = table::file_path(name);
     parts.len() == path.len()
         && parts.iter().zip(path).all(|(part, key)| part.starts_with('<') || part == key)
 }

@@ -60,7 +60,7 @@ async fn check(client: &Client, action: &Value, trust: &Trust) -> Result<Told, F
     let id = text(action, "/id");
     let detail = client.get(&format!("/v1/actions/{id}?wait=25")).await?.json()?;
     let deed = detail.pointer("/deeds/0").cloned().unwrap_or_default();
-    let report = deed::verify::verify(deed.to_string().as_bytes(), trust);
+    let report = deed::verify::examine(deed.to_string().as_bytes(), trust);
     let end = match detail.pointer("/witness/verdict").and_then(Value::as_str) {
         Some(verdict) => format!("{verdict} at {}", text(&detail, "/witness/level")),
         None => text(&detail, "/decision/message"),

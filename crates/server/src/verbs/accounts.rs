@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use act::ActError;
-use admin::{By, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
+use admin::{ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
 use model::{AgentId, IntentMode, OrgId, Scope};
 
 use super::{described, org_of, orgs};
@@ -26,12 +26,12 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
         }
         cli::Org::List => orgs(core).await?.iter().for_each(|org| print::line(described(org))),
         cli::Org::Stop(cli::ByReason { reason, org }) => {
-            let operator = core.admin.in_org(org_of(core, org).await?, By::Operator);
+            let operator = core.operator(org_of(core, org).await?);
             let stopped = operator.stop_org(&reason).await.map_err(|error| failure(&error))?;
             print::line(format!("{} is stopped, deed {}", stopped.object.id, stopped.deed));
         }
         cli::Org::Start(cli::ByReason { reason, org }) => {
-            let operator = core.admin.in_org(org_of(core, org).await?, By::Operator);
+            let operator = core.operator(org_of(core, org).await?);
             let started = operator.start_org(&reason).await.map_err(|error| failure(&error))?;
             print::line(format!("{} is started, deed {}", started.object.id, started.deed));
         }
@@ -45,21 +45,21 @@ pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure
             let org = org_of(core, org).await?;
             let labels = label.into_iter().collect();
             let new = NewAgent { name, labels, intent_mode: IntentMode::Off };
-            let made = core.admin.in_org(org, By::Operator).create_agent(new).await;
+            let made = core.operator(org).create_agent(new).await;
             let agent = made.map_err(|error| failure(&error))?.object;
             print::line(format!("{} {}", agent.id, agent.name));
         }
         cli::Agent::Stop(cli::OneAgent { agent, by }) => {
             let org = org_of(core, by.org).await?;
             let id = agent_of(core, org, &agent).await?;
-            let stopped = core.admin.in_org(org, By::Operator).stop_agent(id, &by.reason).await;
+            let stopped = core.operator(org).stop_agent(id, &by.reason).await;
             let stopped = stopped.map_err(|error| failure(&error))?;
             print::line(format!("{id} is stopped, deed {}", stopped.deed));
         }
         cli::Agent::Start(cli::OneAgent { agent, by }) => {
             let org = org_of(core, by.org).await?;
             let id = agent_of(core, org, &agent).await?;
-            let started = core.admin.in_org(org, By::Operator).start_agent(id, &by.reason).await;
+            let started = core.operator(org).start_agent(id, &by.reason).await;
             let started = started.map_err(|error| failure(&error))?;
             print::line(format!("{id} is started, deed {}", started.deed));
         }
@@ -72,7 +72,7 @@ pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
         cli::Key::Create(what) => create_key(core, what).await,
         cli::Key::Revoke { id, org } => {
             let org = org_of(core, org).await?;
-            let revoked = core.admin.in_org(org, By::Operator).revoke_key(id).await;
+            let revoked = core.operator(org).revoke_key(id).await;
             revoked.map_err(|error| failure(&error))?;
             print::line(format!("{id} is revoked"));
             Ok(Exit::Ok)
@@ -82,7 +82,7 @@ pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
 
 async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> {
     let org = org_of(core, what.org).await?;
-    let operator = core.admin.in_org(org, By::Operator);
+    let operator = core.operator(org);
     let now =
         core.stores.ledger.base(org).await.map_err(|error| Failure::internal(chain(&error)))?.1;
     let mut new = NewKey {
@@ -106,10 +106,17 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
 }
 
 async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failure> {
-    let agents =
-        core.stores.accounts.agents(org).await.map_err(|error| Failure::internal(chain(&error)))?;
-    let id: Option<AgentId> = named.parse().ok();
-    let found = agents.iter().find(|agent| Some(agent.id) == id || agent.name == named);
+    let accounts = &core.stores.accounts;
+    let by_id = match named.parse() {
+        Ok(id) => accounts.agent(org, id).await,
+        Err(_) => Ok(None),
+    };
+    let found = match by_id {
+        // A name may look like an id.
+        Ok(None) => accounts.agent_named(org, named).await,
+        found => found,
+    };
+    let found = found.map_err(|error| Failure::internal(chain(&error)))?;
     found.map(|agent| agent.id).ok_or_else(|| {
         Failure::usage(format!("the org has no agent `{named}`: `chancery agent create NAME`"))
     })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use deed::{
     Checkpoint, KeySet,
-    verify::{Comparison, Trust, compare, envelopes},
+    verify::{Comparison, Trust, Verified, compare, envelopes},
 };
 use model::Digest;
 use serde_json::{Value, json};
@@ -61,12 +61,15 @@ pub(super) fn diff(what: &Diff) -> Result<Exit, Failure> {
             ));
         }
     }
-    let trust = Trust { keys: Some(keys), ..Trust::default() };
-    match compare(&left, &right, &trust) {
+    let trust = Trust::from(keys);
+    let verified =
+        |input: &[u8], file| deed::verify::verify(input, &trust).map_err(|report| (file, report));
+    let sides = verified(&left, &what.left).and_then(|left| {
+        verified(&right, &what.right).map(|right: Verified| compare(&left, &right))
+    });
+    match sides {
         Ok(comparison) => Ok(told(&comparison)),
-        Err(report) => {
-            let is_left = deed::verify::verify(&left, &trust) == *report;
-            let file = if is_left { &what.left } else { &what.right };
+        Err((file, report)) => {
             print::line(format!("in `{}`:", file.display()));
             verify::readable(&report).into_iter().for_each(print::line);
             Ok(verify::exit(report.verdict))

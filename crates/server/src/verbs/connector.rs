@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use admin::{By, ConnectorError, NewConnector};
+use admin::{ConnectorError, NewConnector};
 use connectors::{Blueprint, postgres};
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use model::{ConnectorId, ConnectorName, OrgId};
@@ -32,7 +32,7 @@ pub(super) async fn create(core: &Core, what: CreateConnector) -> Result<Exit, F
     let org = org_of(core, what.org).await?;
     let Read { name, kind, config, credential } = described(&what.described)?;
     let new = NewConnector { name, kind, config, credential, test: what.test };
-    let made = core.admin.in_org(org, By::Operator).create_connector(new).await;
+    let made = core.operator(org).create_connector(new).await;
     let connector = made.map_err(|error| failure(&error))?.object;
     print::line(format!("{} {}", connector.id, connector.name));
     Ok(Exit::Ok)

@@ -2,7 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use admin::{Changed, RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError, SealKeyStore};
+use act::Changed;
+use admin::{RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError, SealKeyStore};
 use crypto::SystemEntropy;
 use deed::{KeySet, SealKey, SealKeys, Standing, Thumbprint};
 use model::{Clock, Timestamp};

@@ -1,6 +1,5 @@
 //! `log`: lists logs of deeds, and opens a new one in place of one that lost deeds.
 
-use admin::By;
 use deed::{Checkpoint, LogOrigin};
 use model::OrgId;
 use records::{LogHead, OrgLog, Remembered, Standing, judge};
@@ -57,7 +56,7 @@ async fn recover(wired: &Wired, what: RecoverLog) -> Result<Exit, Failure> {
         return Ok(Exit::Usage);
     };
     let signed = known.tree.size;
-    let operator = core.admin.in_org(org, By::Operator);
+    let operator = core.operator(org);
     let recovered = operator.recover_log(known, reason.as_deref()).await;
     let recovered = recovered.map_err(|error| super::accounts::failure(&error))?;
     let (old, size) = (before.chain.log(), before.chain.size());

@@ -7,7 +7,7 @@ mod report;
 pub(super) use judge::{diff, lint, test};
 pub(super) use recorded::{explain, replay};
 
-use admin::{Activation, By, Expected, NewPolicy, NewVersion, Untested};
+use admin::{Activation, Expected, NewPolicy, NewVersion, Untested};
 use ledger::record::PolicyMode;
 
 use super::{accounts::policy_failure, org_of, stem};
@@ -22,7 +22,7 @@ use crate::{
 pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failure> {
     let document = super::read_text(&what.file)?;
     let org = org_of(core, what.org).await?;
-    let operator = core.admin.in_org(org, By::Operator);
+    let operator = core.operator(org);
     let name = what.policy.unwrap_or_else(|| stem(&what.file));
     let known = core.stores.accounts.policies(org).await;
     let known = known.map_err(|error| Failure::internal(chain(&error)))?;
@@ -41,7 +41,7 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     let version = version.map_err(|error| policy_failure(&error))?.object;
     let mode = if what.shadow { PolicyMode::Shadow } else { PolicyMode::Enforce };
     let expected_active = Expected::Anything;
-    let tested = operator.untested(policy, version.id).await.and_then(Untested::pass);
+    let tested = operator.view().untested(policy, version.id).await.and_then(Untested::pass);
     let tested = tested.map_err(|error| policy_failure(&error))?;
     let reason = what.reason;
     let activation = Activation { version: tested, mode, reason, expected_active };

@@ -253,7 +253,7 @@ fn exported_envelopes_verify_as_the_deeds_do() {
         keys: Some(KeySet::parse(log.keys.as_bytes()).expect("keys")),
         ..deed::verify::Trust::default()
     };
-    let report = deed::verify::verify(lines.join("\n").as_bytes(), &trust);
+    let report = deed::verify::examine(lines.join("\n").as_bytes(), &trust);
     assert_eq!(report.grade, Some(deed::verify::Grade::Chained));
     let folder = Folder::new("export");
     let deeds = folder.put("deeds", log.deeds.join("\n"));
@@ -279,12 +279,12 @@ fn a_report_reads_with_verdict_deeds_and_checks() {
         keys: Some(KeySet::parse(log.keys.as_bytes()).expect("keys")),
         ..deed::verify::Trust::default()
     };
-    let report = deed::verify::verify(log.deeds[1].as_bytes(), &trust);
+    let report = deed::verify::examine(log.deeds[1].as_bytes(), &trust);
     let lines = verify::readable(&report);
     assert_eq!(lines[0], "VALID: signed");
     assert!(lines[1].starts_with("  TEST admin deed_"), "{lines:?}");
     assert!(lines.contains(&"  pass  signature".to_owned()), "{lines:?}");
-    let report = deed::verify::verify(b"{}", &trust);
+    let report = deed::verify::examine(b"{}", &trust);
     let lines = verify::readable(&report);
     assert!(
         lines[0].starts_with("MALFORMED") && lines[1].starts_with("  FAIL  input"),

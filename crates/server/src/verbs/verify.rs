@@ -15,13 +15,16 @@ use crate::{
 
 pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
     let input = super::input(&what.file)?;
-    let report = deed::verify::verify(&input, &trust(what)?);
+    let (exit, report) = match deed::verify::verify(&input, &trust(what)?) {
+        Ok(verified) => (Exit::Ok, verified.into_report()),
+        Err(report) => (exit(report.verdict), *report),
+    };
     if what.json {
         print::line(serde_json::to_string_pretty(&report).map_err(Failure::internal)?);
     } else {
         readable(&report).into_iter().for_each(print::line);
     }
-    Ok(exit(report.verdict))
+    Ok(exit)
 }
 
 fn trust(what: &Verify) -> Result<Trust, Failure> {

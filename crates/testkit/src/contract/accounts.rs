@@ -60,6 +60,9 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     agents.sort_by(|a, b| oldest_first(&a.created_at, &b.created_at));
     connectors.sort_by(|a, b| oldest_first(&a.created_at, &b.created_at));
     assert_eq!(store.agents(scribe.org).await.unwrap(), agents);
+    let named = store.agent_named(scribe.org, "old").await.unwrap();
+    assert_eq!(named.as_ref(), agents.iter().find(|agent| agent.name == "old"));
+    assert!(store.agent_named(scribe.org, "ol").await.unwrap().is_none());
     assert_eq!(store.connectors(scribe.org).await.unwrap(), connectors);
     assert_eq!(store.api_key(agent_key.id).await.unwrap(), Some(agent_key.clone()));
     assert_eq!(store.api_key(org_key.id).await.unwrap(), Some(org_key));
@@ -83,6 +86,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     assert!(store.agent(other.org, agent).await.unwrap().is_none());
     assert!(store.connector(other.org, connector).await.unwrap().is_none());
     assert!(store.agents(other.org).await.unwrap().is_empty());
+    assert!(store.agent_named(other.org, "old").await.unwrap().is_none());
     assert!(store.connectors(other.org).await.unwrap().is_empty());
     let mint = other.mint();
     assert!(store.api_key(mint.id(KeyId::from_uuid)).await.unwrap().is_none());

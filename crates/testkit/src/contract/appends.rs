@@ -188,8 +188,10 @@ async fn a_turn_that_breaks_a_constraint_is_refused_whole(store: &dyn Store) {
     // The name of an archived agent is free.
     let mut archived = store.agents(scribe.org).await.unwrap().remove(0);
     archived.archived_at = Some(scribe.now);
-    let changes = vec![Changes::from(archived), Changes::from(scribe.agent("taken"))];
+    let taken = scribe.agent("taken");
+    let changes = vec![Changes::from(archived), Changes::from(taken.clone())];
     scribe.append(store, changes).await.unwrap();
+    assert_eq!(store.agent_named(scribe.org, "taken").await.unwrap(), Some(taken));
     assert_eq!(store.agents(scribe.org).await.unwrap().len(), 2);
 }
 

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use admin::InOrg;
+use act::MayView;
+use admin::OrgView;
 use model::PolicyVersionId;
 
-use super::{apart, reader};
+use super::apart;
 use crate::{
     access::Viewer,
     app::App,
@@ -23,19 +24,19 @@ pub(crate) const AGAINST: &[Param] = &[Param::One("against")];
 pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let id: PolicyVersionId = call.param("id")?;
     let against = call.query.parse::<PolicyVersionId>("against")?;
-    let reader = reader(&app, &caller);
+    let reader = app.admin.view(&caller);
     let after = reader.policy_version(id).await?;
     let against = match against {
         Some(against) => against,
         None => enforced(&reader).await?,
     };
     let before = reader.policy_version(against).await?;
-    let tools = app.gate.known_tools(caller.0.org).await?;
+    let tools = app.gate.known_tools(caller.org()).await?;
     let diff = apart(move || admin::diff(&before.document, &after.document, &tools)).await??;
     Reply::ok(&DiffView::of(id, against, &diff))
 }
 
-async fn enforced(reader: &InOrg<'_>) -> Result<PolicyVersionId, ApiError> {
+async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, ApiError> {
     let enforced = reader.active_policies().await?.enforce;
     enforced.map(|(active, _)| active.version).ok_or_else(ApiError::not_found)
 }
@@ -43,7 +44,7 @@ async fn enforced(reader: &InOrg<'_>) -> Result<PolicyVersionId, ApiError> {
 /// `POST /v1/policies/lint`
 pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let document = document_alone(&call)?;
-    let tools = app.gate.known_tools(caller.0.org).await?;
+    let tools = app.gate.known_tools(caller.org()).await?;
     let linted = apart(move || admin::lint(document, &tools)).await?;
     Reply::ok(&LintView::from(&linted))
 }
@@ -51,7 +52,7 @@ pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
 /// `POST /v1/policies/test`
 pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let (text, suite) = policy_trial(&call)?;
-    let trial = reader(&app, &caller).policy_trial(text, suite).await?;
+    let trial = app.admin.view(&caller).policy_trial(text, suite).await?;
     let report = apart(move || trial.run()).await??;
     Reply::ok(&TestRunView::from(report))
 }
@@ -59,8 +60,8 @@ pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
 /// `POST /v1/policies/dry_run`
 pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
     let mut dry = dry_call(&call)?;
-    let tools = app.gate.known_tools(caller.0.org).await?;
+    let tools = app.gate.known_tools(caller.org()).await?;
     let served = tools.iter().find(|tool| tool.name == dry.tool);
     dry.side_effect = served.and_then(|tool| tool.side_effect);
-    Reply::ok(&DryRunView::from(&reader(&app, &caller).dry_run(dry).await?))
+    Reply::ok(&DryRunView::from(&app.admin.view(&caller).dry_run(dry).await?))
 }

@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use policy::{CaseResult, Certainty, Finding, Invalid, KnownTool, Policy, Severity};
+use policy::{CaseResult, Certainty, DocumentError, Finding, KnownTool, Policy, Severity};
 use serde_json::{Value, json};
 
 use super::report::{Case, Outcome, Report};
@@ -141,7 +141,7 @@ fn run(file: &Path, policy: Option<&Path>) -> Result<Option<policy::Report>, Fai
     }
 }
 
-fn unusable<T>(file: &Path, invalid: &Invalid) -> Option<T> {
+fn unusable<T>(file: &Path, invalid: &DocumentError) -> Option<T> {
     for finding in &invalid.findings {
         print::complaint(format!("{}:{finding}", file.display()));
     }

@@ -2,7 +2,6 @@
 
 use std::{fs::OpenOptions, io::Write, path::Path};
 
-use admin::By;
 use deed::{Disclosure, Path as Opened};
 use policy::{Answer, Explanation, NotReplayable, Policy, Replay, ReplayAnswer, Sample, Show};
 use serde_json::{Value, json};
@@ -34,7 +33,7 @@ pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Res
         read_text(file)?
     } else {
         let version = detail.action.decision.policy_version;
-        let version = core.admin.in_org(org, By::Operator).policy_version(version).await;
+        let version = core.operator(org).view().policy_version(version).await;
         version.map_err(|error| policy_failure(&error))?.document
     };
     let policy = Policy::compile(&document);
@@ -54,8 +53,8 @@ pub(in crate::verbs) async fn replay(core: &Core, what: ReplayPolicy) -> Result<
     let policy = Policy::compile(&read_text(&what.file)?);
     let policy = policy.map_err(|error| policy_failure(&admin::PolicyError::Invalid(error)))?;
     let org = org_of(core, what.org).await?;
-    let operator = core.admin.in_org(org, By::Operator);
-    let history = operator.recorded_decisions(what.since, what.limit).await;
+    let operator = core.operator(org);
+    let history = operator.view().recorded_decisions(what.since, what.limit).await;
     let history = history.map_err(|error| policy_failure(&error))?;
     let replay = policy::replay(&policy, &history.records);
     let mut report = replayed(&replay, &what.file.display().to_string());

@@ -1,0 +1,100 @@
+//! Joins the areas of the interface description, the files below `api`, into the one document that
+//! is served.
+//!
+//! Text is joined and not values, so that what is served reads as it was written. `openapi.yaml`
+//! comes first and opens the document; the others follow by their names, and each adds its
+//! `paths` and the parts of its `components` to those before it.
+
+use std::{env, error::Error, fs, io, path::Path};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=api");
+    let mut files = Vec::new();
+    for folder in ["api", "api/examples"] {
+        for entry in fs::read_dir(folder)? {
+            files.push(entry?.path());
+        }
+    }
+    files.retain(|file| file.extension().is_some_and(|kind| kind == "yaml"));
+    files.sort_by_key(|file| (!file.ends_with("openapi.yaml"), file.clone()));
+    let mut joined = Joined::default();
+    for file in files {
+        let text = fs::read_to_string(&file)?;
+        joined.add(&text).map_err(|line| {
+            io::Error::other(format!("`{}`: no part has the line `{line}`", file.display()))
+        })?;
+    }
+    let target = Path::new(&env::var("OUT_DIR")?).join("openapi.yaml");
+    Ok(fs::write(target, joined.text())?)
+}
+
+#[derive(Default)]
+struct Joined {
+    opening: String,
+    paths: String,
+    /// The parts of `components`, in the order in which they were met first.
+    parts: Vec<(String, String)>,
+}
+
+enum Place {
+    Opening,
+    Paths,
+    Components,
+    Part(usize),
+}
+
+impl Joined {
+    /// Adds a file, or names the line that belongs nowhere.
+    fn add(&mut self, text: &str) -> Result<(), String> {
+        let mut place = Place::Opening;
+        let opens = self.opening.is_empty();
+        for line in text.lines() {
+            match (line, part(line)) {
+                ("paths:", _) => place = Place::Paths,
+                ("components:", _) => place = Place::Components,
+                (_, Some(name)) if matches!(place, Place::Components | Place::Part(_)) => {
+                    place = Place::Part(self.part(name));
+                }
+                _ => self.line(&place, line, opens)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, place: &Place, line: &str, opens: bool) -> Result<(), String> {
+        let buffer = match place {
+            // What a file says of itself is not served.
+            Place::Opening if line.starts_with('#') => return Ok(()),
+            Place::Opening if opens => &mut self.opening,
+            Place::Paths => &mut self.paths,
+            Place::Part(index) => {
+                let part = self.parts.get_mut(*index);
+                &mut part.ok_or_else(|| line.to_owned())?.1
+            }
+            Place::Opening | Place::Components => return Err(line.to_owned()),
+        };
+        buffer.push_str(line);
+        buffer.push('\n');
+        Ok(())
+    }
+
+    fn part(&mut self, name: &str) -> usize {
+        let known = self.parts.iter().position(|(known, _)| known == name);
+        known.unwrap_or_else(|| {
+            self.parts.push((name.to_owned(), String::new()));
+            self.parts.len() - 1
+        })
+    }
+
+    fn text(&self) -> String {
+        let parts: String =
+            self.parts.iter().map(|(name, text)| format!("  {name}:\n{text}")).collect();
+        format!("{}paths:\n{}components:\n{parts}", self.opening, self.paths)
+    }
+}
+
+/// The name of a part of `components`, where the line begins one.
+fn part(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("  ")?.strip_suffix(':')?;
+    name.starts_with(|first: char| first.is_ascii_alphabetic()).then_some(name)
+}

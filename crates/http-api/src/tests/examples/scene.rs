@@ -1,0 +1,204 @@
+//! A house in which the example of an operation makes sense, and the ids that stand there for those
+//! of the description.
+
+use std::collections::BTreeMap;
+
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+
+use super::Operation;
+use crate::{
+    routes::table,
+    tests::house::{Answer, House, request},
+};
+
+const DOCUMENT: &str = "{ schema: 1, default: { outcome: deny }, rules: [{ id: refunds, match: \
+                        shop.refund, when: \"args.amount <= 100\", outcome: allow }] }";
+const SUITE: &str = "{ now: 2026-10-01T12:00:00Z, agents: { a: {} }, calls: { c: { tool: shop.delete, args: {} } }, cases: [{ \
+                     name: deletes are denied, agent: a, call: c, expect: { outcome: deny } }] }";
+
+/// A house, who calls, and what the ids of the description are called there.
+pub(super) struct Scene {
+    pub(super) house: House,
+    pub(super) key: String,
+    ids: BTreeMap<String, String>,
+}
+
+impl Scene {
+    /// Makes what the operation's example speaks of.
+    pub(super) async fn of(operation: &Operation<'_>) -> Self {
+        let house = House::new().await;
+        let agent = house.support.agent.to_string();
+        let mut made = vec![agent, house.org.to_string()];
+        let ask = async |method: &str, path: &str, body: Value| {
+            let answer = house.send(request(method, path, &house.org_key, &[], Some(body))).await;
+            assert!(answer.status < 300, "{path}: {}", answer.body);
+            answer
+        };
+        let policy = ask("POST", "/v1/policies", json!({ "name": "night" })).await.id();
+        let versions = format!("/v1/policies/{policy}/versions");
+        let version = ask("POST", &versions, json!({ "document": DOCUMENT })).await.id();
+        let action = match operation.id {
+            "cancelAction" => house.refund(500).await.body,
+            "reportResult" => house.authorize().await.body,
+            _ => house.refund(20).await.body,
+        };
+        made.push(action["id"].as_str().unwrap().to_owned());
+        made.extend(action["deed"].as_str().map(str::to_owned));
+        match operation.id {
+            "getPolicyTests" => {
+                let path = format!("/v1/policies/{policy}/tests");
+                ask("PUT", &path, json!({ "suite": SUITE })).await;
+            }
+            "deactivateShadow" | "listPolicyActivations" | "getActivePolicies" => {
+                let path = format!("/v1/policies/{policy}/activate");
+                let reason = "To see what it would deny.";
+                let body = json!({ "version": version, "mode": "shadow", "reason": reason });
+                ask("POST", &path, body).await;
+            }
+            "getChainCheck" | "listChainChecks" => {
+                made.push(ask("POST", "/v1/ledger/chain_checks", json!({})).await.id());
+            }
+            _ => {}
+        }
+        let head = house.get("/v1/ledger/head", &house.org_key).await.body;
+        made.extend(head["log"].as_str().unwrap().rsplit('/').next().map(str::to_owned));
+        made.extend([policy, version]);
+        let key = caller(operation.id, &house);
+        let kind = |id: &str| id.split('_').next().unwrap_or_default().to_owned();
+        Self { key, ids: made.into_iter().map(|id| (kind(&id), id)).collect(), house }
+    }
+
+    /// Sends an example of the operation.
+    pub(super) async fn send(
+        &self,
+        operation: &Operation<'_>,
+        headers: &[(&str, &str)],
+        address: &str,
+        body: Option<&Value>,
+    ) -> Answer {
+        let fitting = self.with_ids_of_the_house(&json!(address)).as_str().unwrap().to_owned();
+        let fitting = fitting.replace('[', "%5B").replace(']', "%5D");
+        let body = match operation.id {
+            // Only a deed of this house can be checked here.
+            "verifyDeeds" => Some(self.deed().await),
+            _ => body.map(|body| self.with_ids_of_the_house(body)),
+        };
+        let method = operation.method.to_uppercase();
+        let request = request(&method, &fitting, &self.key, headers, body);
+        if operation.id != "streamEvents" {
+            return self.house.send(request).await;
+        }
+        let response = self.house.router.answer(request).await;
+        let (head, mut body) = response.into_parts();
+        let mut bytes = Vec::new();
+        while head.status == 200 && !bytes.ends_with(b"\n\n") {
+            bytes.extend(body.frame().await.unwrap().unwrap().into_data().unwrap());
+        }
+        if head.status != 200 {
+            bytes = body.collect().await.unwrap().to_bytes().to_vec();
+        }
+        let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Answer { status: head.status.as_u16(), headers: head.headers, bytes: bytes.into(), body }
+    }
+
+    async fn deed(&self) -> Value {
+        let path = format!("/v1/deeds/{}", self.ids["deed"]);
+        self.house.get(&path, &self.house.org_key).await.body
+    }
+
+    /// The text of an answer with the ids that the description gives to what the scene holds.
+    pub(super) fn shown(&self, answer: &Answer) -> String {
+        let mut text = String::from_utf8(answer.bytes.to_vec()).unwrap();
+        for shown in SHOWN {
+            if let Some(id) = shown.split('_').next().and_then(|kind| self.ids.get(kind)) {
+                text = text.replace(id, shown);
+            }
+        }
+        text
+    }
+
+    fn with_ids_of_the_house(&self, value: &Value) -> Value {
+        let mut text = value.to_string();
+        for shown in SHOWN {
+            if let Some(id) = shown.split('_').next().and_then(|kind| self.ids.get(kind)) {
+                text = text.replace(shown, id);
+            }
+        }
+        text.parse().unwrap()
+    }
+}
+
+/// The ids of the description.
+const SHOWN: [&str; 8] = [
+    "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
+    "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
+    "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
+    "deed_01k6ga3wvwgc6d8e0f2g4h6j8k",
+    "log_01k6ga3wvwke9f1g3h5j7k9m1n",
+    "org_01k6ga3wvwaa1b3c5d7e9f1g3h",
+    "pol_01k6ga3wvwbz4m8n2p6r0v5w7x",
+    "pv_01k6ga3wvwfx3tq0s9d8e7b6a5",
+];
+
+/// The key of somebody who may.
+pub(super) fn caller(operation: &str, house: &House) -> String {
+    let table = table();
+    let row = table.iter().find(|row| row.operation == operation).unwrap();
+    match row.access {
+        "PUBLIC" => String::new(),
+        "AGENT_EXECUTE" => house.support.key.clone(),
+        _ => house.org_key.clone(),
+    }
+}
+
+/// One refusal for each code that a shared response shows.
+pub(super) async fn failures() -> Vec<(&'static str, &'static str, Answer)> {
+    let house = House::new().await;
+    let done = house.refund(20).await.id();
+    let (agent, org) = (&*house.support.key, &*house.org_key);
+    let call = |args: Value| Some(json!({ "tool": "shop.refund", "args": args }));
+    let deletes = Some(json!({ "tool": "shop.delete", "args": {} }));
+    let keyed = [("idempotency-key", "order-1044")];
+    let send = async |method: &str, path: &str, key: &str, headers: &[(&str, &str)], body| {
+        house.send(request(method, path, key, headers, body)).await
+    };
+    let get = async |path: &str, key: &str| send("GET", path, key, &[], None).await;
+    let act = "/v1/actions";
+    let mut found = vec![
+        ("BadRequest", "validation_failed", get("/v1/health?colour=red", "").await),
+        ("Unauthenticated", "unauthenticated", get(act, "").await),
+        ("Forbidden", "insufficient_scope", get("/v1/ledger/head", agent).await),
+        ("Forbidden", "policy_denied", send("POST", act, agent, &[], deletes).await),
+        ("NotFound", "not_found", get(&format!("{act}/none"), org).await),
+        ("UriTooLong", "uri_too_long", get(&format!("{act}?q={}", "x".repeat(9_000)), org).await),
+    ];
+    let cancel = format!("{act}/{done}/cancel");
+    found.push(("Conflict", "conflict", send("POST", &cancel, agent, &[], None).await));
+    let xml = house.router.answer(
+        http::Request::post(act)
+            .header("host", "test")
+            .header("authorization", format!("Bearer {agent}"))
+            .header("content-type", "application/xml")
+            .header("content-length", "4")
+            .body(http_body_util::Full::from("<a/>"))
+            .unwrap(),
+    );
+    let (head, body) = xml.await.into_parts();
+    let bytes = body.collect().await.unwrap().to_bytes();
+    let body = serde_json::from_slice(&bytes).unwrap();
+    let (status, headers) = (head.status.as_u16(), head.headers);
+    let answer = Answer { status, headers, bytes, body };
+    found.push(("MediaTypeUnsupported", "media_type_unsupported", answer));
+    let large = json!({ "note": "x".repeat(3_000_000) });
+    let answer = send("POST", act, agent, &[], call(large)).await;
+    found.push(("BodyTooLarge", "body_too_large", answer));
+    send("POST", act, agent, &keyed, call(json!({ "amount": 1 }))).await;
+    let other = send("POST", act, agent, &keyed, call(json!({ "amount": 2 }))).await;
+    found.push(("Unprocessable", "idempotency_conflict", other));
+    house.refund(1).await;
+    found.push(("TooMany", "budget_exceeded", house.refund(1).await));
+    house.store.go_down();
+    found.push(("Unavailable", "service_unavailable", get(act, org).await));
+    found
+}
