@@ -19,8 +19,7 @@ use model::{
     ActionId, AgentId, Clock, DecisionOutcome, DeedId, IntentMode, Level, Mint, OrgId, Timestamp,
     WitnessMethod,
 };
-use store_postgres::{PostgresStore, Settings};
-use testkit::TestDatabase;
+use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, types::ToSql};
 

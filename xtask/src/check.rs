@@ -3,12 +3,13 @@
 
 use std::process::Command;
 
+use crate::cli::Publish;
 use crate::docs::{self, Pages};
 use crate::failure::{Failure, Result};
 use crate::pg::Consent;
 use crate::process;
 use crate::workspace::Workspace;
-use crate::{layers, test, tidy};
+use crate::{layers, publish, test, tidy};
 
 /// The version of `cargo-deny` whose configuration `deny.toml` is written in.
 const CARGO_DENY: &str = "0.20.2";
@@ -34,11 +35,12 @@ struct Step {
 
 const ALWAYS: &[Depth] = &[Depth::Fast, Depth::Full, Depth::Ci];
 const THOROUGH: &[Depth] = &[Depth::Full, Depth::Ci];
+const IN_CI: &[Depth] = &[Depth::Ci];
 const BY_HAND: &[Depth] = &[Depth::Fast, Depth::Full];
 
 /// The checks, the quick ones first.
 #[rustfmt::skip]
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     Step { name: "fmt",     depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step { name: "layers",  depths: ALWAYS,   run: |workspace, _| layers::run(workspace) },
     Step { name: "tidy",    depths: ALWAYS,   run: |workspace, _| tidy::run(workspace) },
@@ -47,6 +49,7 @@ const STEPS: [Step; 9] = [
     Step { name: "alone",   depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["clippy", "--package", "policy", "--no-default-features", "--all-targets", "--", "-D", "warnings"]) },
     Step { name: "rustdoc", depths: THOROUGH, run: |workspace, _| rustdoc(workspace) },
     Step { name: "docs",    depths: ALWAYS,   run: |workspace, _| docs::run(workspace, Pages::Compare) },
+    Step { name: "publish", depths: IN_CI,    run: |workspace, _| publish::run(workspace, &Publish { dry_run: true, crates: Vec::new() }) },
     Step { name: "test",    depths: BY_HAND,  run: |workspace, _| test::run(workspace, Consent::Ask, &[]) },
 ];
 

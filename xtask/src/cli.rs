@@ -59,6 +59,8 @@ pub(crate) enum Verb {
         #[arg(long)]
         yes: bool,
     },
+    /// Pack the crates for programs of others as they would be published, and build the packages.
+    Publish(Publish),
     /// Install what the tests of the verifiers run: Python's libraries, Node and Chromium.
     Tools,
     /// Print the folder of PostgreSQL's binaries, installing them when there are none.
@@ -109,6 +111,16 @@ pub(crate) struct Fuzz {
     /// How long each target runs.
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) seconds: u32,
+}
+
+/// What is published, and how far.
+#[derive(Debug, Args)]
+pub(crate) struct Publish {
+    /// Upload nothing. There is no other way yet.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// The crates, each with all that it is built from; without one, every crate for others.
+    pub(crate) crates: Vec<String>,
 }
 
 /// How thoroughly to check.

@@ -1,11 +1,12 @@
-//! `cargo xtask docs`: the pages of docs/ that the code itself tells. The binary prints each; this
-//! writes or compares them.
+//! `cargo xtask docs`: the pages of docs/ that the code itself tells. The binary prints each, and the
+//! picture of the crates is made from the table of layers; this writes or compares them.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use crate::failure::{Failure, Result};
+use crate::layers;
 use crate::process;
 use crate::workspace::{Build, Workspace};
 
@@ -17,6 +18,11 @@ const PAGES: [(&str, &str); 5] = [
     ("settings", "docs/settings.md"),
     ("vocabulary", "docs/vocabulary.md"),
 ];
+
+/// The page with the picture of the crates, which stands between these two lines.
+const PICTURED: &str = "docs/architecture.md";
+const BEGIN: &str = "<!-- the crates by layer, written by `cargo xtask docs` -->\n";
+const END: &str = "<!-- end of the crates by layer -->\n";
 
 /// What is done with a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +41,11 @@ impl From<bool> for Pages {
 
 /// Writes every page, or fails when a file differs from its page.
 pub(crate) fn run(workspace: &Workspace, pages: Pages) -> Result<()> {
-    let binary = workspace.build_service(Build::Plain)?;
     let mut stale = 0;
-    for (name, file) in PAGES {
-        let page = print_page(&binary, name)?;
-        let path = workspace.root().join(file);
+    let binary = workspace.build_service(Build::Plain)?;
+    let printed = PAGES.into_iter().map(|(name, file)| (file, print_page(&binary, name)));
+    for (file, page) in printed.chain([(PICTURED, with_picture(workspace))]) {
+        let (page, path) = (page?, workspace.root().join(file));
         match pages {
             Pages::Write => fs::write(&path, page).map_err(Failure::on("write", &path))?,
             Pages::Compare if fs::read_to_string(&path).is_ok_and(|text| text == page) => {}
@@ -50,6 +56,19 @@ pub(crate) fn run(workspace: &Workspace, pages: Pages) -> Result<()> {
         }
     }
     if stale == 0 { Ok(()) } else { Err(Failure::Findings { check: "docs", count: stale }) }
+}
+
+/// Returns the page about the architecture with the picture as it is now.
+fn with_picture(workspace: &Workspace) -> Result<String> {
+    let path = workspace.root().join(PICTURED);
+    let page = fs::read_to_string(&path).map_err(Failure::on("read", &path))?;
+    let parts = page
+        .split_once(BEGIN)
+        .and_then(|(before, rest)| rest.split_once(END).map(|(_, after)| (before, after)));
+    let (before, after) = parts.ok_or_else(|| {
+        Failure::because(format!("`{PICTURED}` has no place for the picture of the crates"))
+    })?;
+    Ok(format!("{before}{BEGIN}```text\n{}```\n{END}{after}", layers::drawn()))
 }
 
 fn print_page(binary: &Path, name: &str) -> Result<String> {

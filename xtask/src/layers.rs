@@ -1,6 +1,7 @@
-//! `cargo xtask layers`: who uses whom among the crates, checked against the table. Looks at what
-//! the product is built from; what tests alone use is free.
+//! `cargo xtask layers`: who uses whom among the crates, checked against the table in both
+//! directions. Looks at what the product is built from; what tests alone use is free.
 
+mod picture;
 mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use cargo_metadata::{
 use crate::check::nothing_found;
 use crate::failure::{Failure, Result};
 use crate::workspace::Workspace;
+pub(crate) use picture::drawn;
 use table::{OF_VERIFIER, OUTSIDE, ROWS, Row, VERIFIER, World};
 
 /// Prints every dependency that the table forbids, and fails when there is one.
@@ -43,6 +45,7 @@ fn violations(metadata: &Metadata) -> Vec<String> {
             None => found.push(format!("{}: has a row in the table and no crate", row.name)),
             Some(package) => {
                 found.extend(forbidden_uses(row, package));
+                found.extend(unused_permissions(row, package));
                 found.extend(outside_reached(row, package, &graph));
             }
         }
@@ -67,6 +70,15 @@ fn forbidden_uses(row: &Row, package: &Package) -> Vec<String> {
                 row.uses_shown()
             )
         })
+        .collect()
+}
+
+/// Returns a sentence for each crate that the row names and the package does not use.
+fn unused_permissions(row: &Row, package: &Package) -> Vec<String> {
+    let uses: BTreeSet<&str> = normal(package).map(|dependency| dependency.name.as_str()).collect();
+    let unused = row.uses.iter().filter(|name| !uses.contains(**name));
+    unused
+        .map(|name| format!("{}: may use `{name}` and does not; take it out of its row", row.name))
         .collect()
 }
 

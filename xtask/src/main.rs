@@ -18,6 +18,7 @@ mod fuzz;
 mod layers;
 mod pg;
 mod process;
+mod publish;
 mod test;
 mod tidy;
 mod tools;
@@ -56,6 +57,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Crash(faults) => crash::run(&workspace, &faults),
         Verb::Fuzz(request) => fuzz::run(&workspace, &request),
         Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
+        Verb::Publish(request) => publish::run(&workspace, &request),
         Verb::Tools => tools::install(&workspace),
         Verb::Postgres { yes } => {
             println!("{}", Launcher::find(yes.into())?.folder().display());

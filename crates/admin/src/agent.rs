@@ -60,12 +60,12 @@ impl OrgChange<'_> {
     }
 }
 
-/// Returns the agent that a turn loaded.
+/// The agent that a turn loaded.
 pub(crate) fn loaded(at: &Snapshot, id: AgentId) -> Result<&Agent, ActError> {
     at.agent(id).ok_or(ActError::NotFound("agent"))
 }
 
-/// Returns what a turn needs that changes this agent.
+/// What a turn needs that changes this agent.
 pub(crate) fn needed(id: AgentId) -> Needs {
     Needs { agents: [id].into(), ..Needs::default() }
 }

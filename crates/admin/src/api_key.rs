@@ -31,7 +31,7 @@ pub enum KeyMode {
 }
 
 impl KeyMode {
-    /// Returns whether actions are no tests.
+    /// Whether actions are no tests.
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Live)
     }
@@ -49,7 +49,7 @@ impl KeyMode {
 #[error(
     "expected `svc_live_` or `svc_test_`, a key id of 26 characters, `_`, and 49 letters and digits that fit together"
 )]
-pub struct MalformedKey;
+pub struct KeyTextError;
 
 /// The text of an API key; whoever has it holds the key.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ pub struct KeyText {
 }
 
 impl KeyText {
-    /// Returns the text of a new key with this id.
+    /// The text of a new key with this id.
     pub fn generate(mint: &Mint<'_>, id: KeyId, mode: KeyMode) -> Self {
         let prefix = mode.prefix();
         // The whole length at once, so that no part of the secret is left in a grown buffer.
@@ -76,42 +76,42 @@ impl KeyText {
     }
 
     /// Reads a key's text; says so offline when it was mistyped or cut.
-    pub fn parse(text: &str) -> Result<Self, MalformedKey> {
+    pub fn parse(text: &str) -> Result<Self, KeyTextError> {
         let (mode, rest) = [KeyMode::Live, KeyMode::Test]
             .into_iter()
             .find_map(|mode| Some((mode, text.strip_prefix(mode.prefix())?)))
-            .ok_or(MalformedKey)?;
-        let (id, secret) = rest.split_once('_').ok_or(MalformedKey)?;
-        let id = KeyId::from_body(id).ok_or(MalformedKey)?;
+            .ok_or(KeyTextError)?;
+        let (id, secret) = rest.split_once('_').ok_or(KeyTextError)?;
+        let id = KeyId::from_body(id).ok_or(KeyTextError)?;
         let digits = secret.bytes().all(|byte| DIGITS.contains(&byte));
         if !digits || secret.len() != SECRET_LEN + SUM_LEN {
-            return Err(MalformedKey);
+            return Err(KeyTextError);
         }
-        let (head, sum) = text.split_at_checked(text.len() - SUM_LEN).ok_or(MalformedKey)?;
+        let (head, sum) = text.split_at_checked(text.len() - SUM_LEN).ok_or(KeyTextError)?;
         let mut expected = String::with_capacity(SUM_LEN);
         push_base62(&mut expected, crc32fast::hash(head.as_bytes()).to_be_bytes(), SUM_LEN);
         if sum != expected {
-            return Err(MalformedKey);
+            return Err(KeyTextError);
         }
         Ok(Self { text: Secret::new(text.to_owned()), id, mode })
     }
 
-    /// Returns the key's id.
+    /// The key's id.
     pub fn id(&self) -> KeyId {
         self.id
     }
 
-    /// Returns whether the key's actions are tests.
+    /// Whether the key's actions are tests.
     pub fn mode(&self) -> KeyMode {
         self.mode
     }
 
-    /// Returns the text itself, to be shown once to whoever asked for the key.
+    /// The text itself, to be shown once to whoever asked for the key.
     pub fn secret(&self) -> &Secret<String> {
         &self.text
     }
 
-    /// Returns what a store keeps: HMAC-SHA-256 of the text under the pepper, in hex.
+    /// What a store keeps: HMAC-SHA-256 of the text under the pepper, in hex.
     pub fn mac(&self, pepper: &Secret<Vec<u8>>) -> String {
         let mac = crypto::hmac_sha256(pepper.expose(), self.text.expose().as_bytes());
         mac.iter().fold(String::with_capacity(64), |mut hex, byte| {
@@ -121,7 +121,7 @@ impl KeyText {
         })
     }
 
-    /// Returns the last four characters, by which people recognise the key.
+    /// The last four characters, by which people recognise the key.
     pub fn hint(&self) -> String {
         let text = self.text.expose();
         text.get(text.len().saturating_sub(HINT_LEN)..).unwrap_or_default().to_owned()

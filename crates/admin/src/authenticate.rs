@@ -46,7 +46,7 @@ pub enum KeyHolder {
 }
 
 impl Caller {
-    /// Returns the agent, nothing for an org key.
+    /// The agent; `None` for an org key.
     pub fn agent(&self) -> Option<&Agent> {
         match &self.holder {
             KeyHolder::Agent(agent) => Some(agent),
@@ -54,7 +54,7 @@ impl Caller {
         }
     }
 
-    /// Returns whether the key has this scope.
+    /// Whether the key has this scope.
     pub fn has(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
     }

@@ -13,7 +13,7 @@ use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
-    ChangeError, ConnectorError, Credential, OrgChange, Unfit,
+    ChangeError, ConnectorError, Credential, OrgChange, UnfitError,
     credential::{self, Envelope},
 };
 
@@ -53,8 +53,8 @@ pub struct Candidate<'a> {
 /// Knows the adapters.
 #[async_trait]
 pub trait ConnectorCheck: Send + Sync {
-    /// Returns what is wrong with a connector, nothing when it can be used.
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit>;
+    /// Fails with what is wrong with a connector.
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError>;
 }
 
 impl OrgChange<'_> {
@@ -202,7 +202,7 @@ impl OrgChange<'_> {
         Ok(stored.ok_or(ActError::NotFound("connector"))?)
     }
 
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
         self.admin.parts.connectors.check(candidate).await
     }
 
@@ -238,7 +238,7 @@ fn connector_name(text: &str) -> Result<ConnectorName, ActError> {
 fn kind_fits(kind: &str) -> Result<(), ConnectorError> {
     match kind.parse::<deed::Word>() {
         Ok(_) => Ok(()),
-        Err(_) => Err(Unfit::UnknownKind(kind.chars().take(64).collect()).into()),
+        Err(_) => Err(UnfitError::UnknownKind(kind.chars().take(64).collect()).into()),
     }
 }
 

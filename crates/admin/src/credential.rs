@@ -18,7 +18,7 @@ pub type Credential = BTreeMap<String, Secret<String>>;
 const MAX_FIELDS: usize = 16;
 const MAX_VALUE: usize = 8 * 1024;
 
-/// Returns the credential of a connector, for the adapter that uses it.
+/// The credential of a connector, for the adapter that uses it.
 pub fn open_credential(vault: &Ring, connector: &Connector) -> Result<Credential, VaultError> {
     let open = |(field, sealed): (&String, &String)| {
         let context = context(connector.org, connector.id, field);
@@ -39,7 +39,7 @@ pub(crate) struct Envelope<'a> {
 }
 
 impl Envelope<'_> {
-    /// Returns the credential as stores keep it.
+    /// The credential as stores keep it.
     pub(crate) fn seal(
         &self,
         credential: &Credential,

@@ -65,7 +65,7 @@ pub enum ConnectorError {
     Change(#[from] ChangeError),
     /// The connector's adapter does not take the config or the credential.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    Unfit(#[from] UnfitError),
     /// The credential could not be encrypted.
     #[error("could not encrypt the credential")]
     Vault(#[from] VaultError),
@@ -85,7 +85,7 @@ impl From<StoreDown> for ConnectorError {
 
 /// Why a connector's adapter does not take what it is given; none of it repeats a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum UnfitError {
     /// No adapter has this type.
     #[error("there is no connector type `{0}`")]
     UnknownKind(String),
@@ -142,5 +142,5 @@ pub enum SealKeyError {
     Store(#[from] StoreDown),
     /// The deed about the act could not be sealed; the act itself stands.
     #[error("the key set is changed, and the deed about it is not sealed; ask again for the same")]
-    NotTold(#[source] ChangeError),
+    NotSealed(#[source] ChangeError),
 }

@@ -13,13 +13,13 @@ const MAX_LABEL_VALUE: usize = 256;
 /// The longest life of an org key that ends by itself.
 const MAX_ORG_KEY_LIFE: Duration = Duration::from_hours(366 * 24);
 
-/// Returns the name of an agent.
+/// The name of an agent.
 pub(crate) fn agent_name(text: &str) -> Result<String, ActError> {
     let fits = is_word(text, |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-'));
     if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input("name", AGENT_NAME)) }
 }
 
-/// Returns the free name of an org, a key or a policy.
+/// The free name of an org, a key or a policy.
 pub(crate) fn title(text: &str) -> Result<String, ActError> {
     let fits = (1..=80).contains(&text.chars().count())
         && text.trim() == text
@@ -27,12 +27,12 @@ pub(crate) fn title(text: &str) -> Result<String, ActError> {
     if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input("name", TITLE)) }
 }
 
-/// Returns what a policy is for, in its author's words.
+/// What a policy is for, in its author's words.
 pub(crate) fn description(text: &str) -> Result<String, ActError> {
     words("description", text, 0)
 }
 
-/// Returns what the author of a policy version says about it.
+/// What the author of a policy version says about it.
 pub(crate) fn note(text: &str) -> Result<String, ActError> {
     words("note", text, 1)
 }
@@ -44,7 +44,7 @@ fn words(param: &'static str, text: &str, least: usize) -> Result<String, ActErr
     if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input(param, expected())) }
 }
 
-/// Returns the labels of an agent.
+/// The labels of an agent.
 pub(crate) fn labels(
     labels: BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, ActError> {
@@ -58,7 +58,7 @@ pub(crate) fn labels(
     if fits { Ok(labels) } else { Err(ActError::bad_input("labels", LABELS)) }
 }
 
-/// Returns the IANA name of a time zone, in its own spelling.
+/// The IANA name of a time zone, in its own spelling.
 pub(crate) fn time_zone(text: &str) -> Result<String, ActError> {
     jiff::tz::TimeZone::get(text)
         .ok()
@@ -69,7 +69,7 @@ pub(crate) fn time_zone(text: &str) -> Result<String, ActError> {
         })
 }
 
-/// Returns what a key of this holder may do, each scope once.
+/// What a key of this holder may do, each scope once.
 pub(crate) fn scopes(holder: Holder, scopes: &[Scope]) -> Result<Vec<Scope>, ActError> {
     let (allowed, expected): (&[Scope], _) = match holder {
         Holder::Agent(_) => {
@@ -85,7 +85,7 @@ pub(crate) fn scopes(holder: Holder, scopes: &[Scope]) -> Result<Vec<Scope>, Act
     Ok(given)
 }
 
-/// Returns when a key of this holder ends by itself.
+/// When a key of this holder ends by itself.
 pub(crate) fn expiry(
     holder: Holder,
     expires_at: Option<Timestamp>,

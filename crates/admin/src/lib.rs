@@ -34,11 +34,13 @@ mod stop;
 mod store;
 
 pub use agent::NewAgent;
-pub use api_key::{KeyMode, KeyText, MalformedKey};
+pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
 pub use connector::{Candidate, ConnectorCheck, NewConnector};
 pub use credential::{Credential, open_credential};
-pub use error::{AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, Unfit};
+pub use error::{
+    AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
+};
 pub use key::{NewKey, ShownKey};
 pub use org::{Founded, NewOrg, OPERATOR_ORG};
 pub use policy::{
@@ -94,7 +96,7 @@ impl std::fmt::Debug for Admin {
 }
 
 impl Admin {
-    /// Returns the administration over these parts.
+    /// The administration over these parts.
     pub fn new(parts: Parts) -> Self {
         Self { parts, keys: KeyCache::default() }
     }

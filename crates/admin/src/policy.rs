@@ -32,7 +32,7 @@ pub enum Expected<T> {
 }
 
 impl<T: PartialEq> Expected<T> {
-    /// Returns whether what stands there is not what was expected.
+    /// Whether what stands there is not what was expected.
     fn is_not(&self, found: &T) -> bool {
         match self {
             Self::Anything => false,

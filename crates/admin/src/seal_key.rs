@@ -47,7 +47,7 @@ pub struct Revocation {
 pub struct Registered {
     /// Every key.
     pub set: KeySet,
-    /// The keys that were not registered before, or not for this time, to be told by [`Admin::seal_key_registered`].
+    /// The keys that were not registered before, or not for this time, to be sealed by [`Admin::seal_key_registered`].
     pub new: Vec<SealKey>,
 }
 
@@ -89,7 +89,7 @@ pub async fn register_seal_keys(
     Ok(Registered { set: KeySet::new(store.seal_keys().await?)?, new })
 }
 
-/// Returns the key as it is to be registered beside those that are known.
+/// The key as it is to be registered beside those that are known.
 fn unregistered(
     known: &KeySet,
     loaded: &SealKeys,
@@ -114,7 +114,7 @@ fn unregistered(
 }
 
 impl Admin {
-    /// Returns every registered seal key, or an error when any of them cannot be used: a part of
+    /// Every registered seal key, or an error when any of them cannot be used: a part of
     /// the set is never given out.
     pub async fn key_set(&self) -> Result<KeySet, SealKeyError> {
         Ok(KeySet::new(self.parts.store.seal_keys().await?)?)
@@ -122,7 +122,7 @@ impl Admin {
 
     /// Seals in the operator's own log that a key was registered.
     pub async fn seal_key_registered(&self, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
-        self.tell(EventType::SealKeyRegistered, key).await
+        self.seal_change(EventType::SealKeyRegistered, key).await
     }
 
     /// Lets a key count for nothing that is sealed from `at` on; what it sealed before stays
@@ -167,7 +167,7 @@ impl Admin {
         set.find(kid).cloned().ok_or_else(|| SealKeyError::Unknown(kid.clone()))
     }
 
-    /// Changes the set and then tells of it, unless nothing could be sealed without the key.
+    /// Changes the set and then seals that, unless nothing could be sealed without the key.
     async fn change_key(
         &self,
         event: EventType,
@@ -181,18 +181,28 @@ impl Admin {
         self.parts.store.put_seal_key(&key).await?;
         // The deed about a revocation must not be sealed with the revoked key.
         sealer.register(self.key_set().await?);
-        self.tell(event, key).await.map_err(SealKeyError::NotTold)
+        self.seal_change(event, key).await.map_err(SealKeyError::NotSealed)
     }
 
-    async fn tell(&self, event: EventType, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
+    async fn seal_change(
+        &self,
+        event: EventType,
+        key: SealKey,
+    ) -> Result<Changed<SealKey>, ChangeError> {
         self.ensure_operator_org().await?;
         let operator = self.as_actor(OPERATOR_ORG, By::Operator);
-        operator.turn(Needs::default(), None, move |_, record| Ok(told(record, event, &key))).await
+        operator
+            .turn(Needs::default(), None, move |_, record| Ok(changed(record, event, &key)))
+            .await
     }
 }
 
 /// Adds the deed about a seal key, which is kept where it belongs to no org.
-pub(crate) fn told(record: &mut Record<'_>, event: EventType, key: &SealKey) -> Changed<SealKey> {
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: EventType,
+    key: &SealKey,
+) -> Changed<SealKey> {
     let kid = key.kid();
     let deed = record.seal(Fact {
         event,

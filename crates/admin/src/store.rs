@@ -16,45 +16,45 @@ use model::{
 /// Where accounts are read.
 #[async_trait]
 pub trait AccountStore: Send + Sync {
-    /// Returns an API key of any org; the key's id is part of its text.
+    /// An API key of any org; the key's id is part of its text.
     async fn api_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreDown>;
 
-    /// Returns an org.
+    /// An org.
     async fn org(&self, id: OrgId) -> Result<Option<Org>, StoreDown>;
 
-    /// Returns every org, oldest first.
+    /// Every org, oldest first.
     async fn orgs(&self) -> Result<Vec<Org>, StoreDown>;
 
-    /// Returns an agent of the org.
+    /// An agent of the org.
     async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown>;
 
-    /// Returns the agent that goes by this name in the org; an archived one has given its name up.
+    /// The agent that goes by this name in the org; an archived one has given its name up.
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown>;
 
-    /// Returns every agent of the org, oldest first.
+    /// Every agent of the org, oldest first.
     async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown>;
 
-    /// Returns every connector of the org, oldest first.
+    /// Every connector of the org, oldest first.
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown>;
 
-    /// Returns a connector of the org.
+    /// A connector of the org.
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown>;
 }
 
 /// Where policies are read.
 #[async_trait]
 pub trait PolicyStore: Send + Sync {
-    /// Returns every policy of the org, archived ones too, oldest first.
+    /// Every policy of the org, archived ones too, oldest first.
     async fn policies(&self, org: OrgId) -> Result<Vec<Policy>, StoreDown>;
 
-    /// Returns a policy version of the org.
+    /// A policy version of the org.
     async fn policy_version(
         &self,
         org: OrgId,
         id: PolicyVersionId,
     ) -> Result<Option<PolicyVersion>, StoreDown>;
 
-    /// Returns the version of the policy with the highest number.
+    /// The version of the policy with the highest number.
     async fn latest_policy_version(
         &self,
         org: OrgId,
@@ -80,7 +80,7 @@ pub trait PolicyStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<PolicyActivation>, StoreDown>;
 
-    /// Returns the tests of the policy.
+    /// The tests of the policy.
     async fn policy_tests(
         &self,
         org: OrgId,
@@ -149,7 +149,7 @@ impl From<&PolicyVersion> for VersionSummary {
 /// Where the seal keys of this deployment are kept. They are public and belong to no org.
 #[async_trait]
 pub trait SealKeyStore: Send + Sync {
-    /// Returns every seal key ever registered, oldest first.
+    /// Every seal key ever registered, oldest first.
     async fn seal_keys(&self) -> Result<Vec<deed::SealKey>, StoreDown>;
 
     /// Adds a key, or replaces the row of the key with this thumbprint.

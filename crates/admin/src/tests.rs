@@ -139,7 +139,7 @@ fn everything(record: &mut Record<'_>) {
     activation::activated(record, 1, Some(&active), active);
     activation::shadow_ended(record, 2, &active);
     connector::changed(record, EventType::ConnectorCredentialSet, Some(&connector()), connector());
-    seal_key::told(
+    seal_key::changed(
         record,
         EventType::SealKeyRegistered,
         sealer().registered().keys().first().unwrap(),

@@ -3,9 +3,14 @@
 //! A body is read as a deed only if writing it again gives the very same bytes, so no member can be
 //! missing, unknown or spelled in a second way.
 
+pub(crate) mod error;
+
 use model::{DeedId, DeedKind, Digest, OrgId, Timestamp};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 use serde_json::Value;
+
+pub use error::BodyError;
+use error::MAX_DEPTH;
 
 use crate::{
     canonical::{self, is_written_as},
@@ -15,8 +20,6 @@ use crate::{
 
 /// The most bytes that a body has.
 pub const MAX_BODY: usize = 16 * 1024;
-/// The deepest nesting in a body.
-pub(crate) const MAX_DEPTH: usize = 8;
 
 /// What the first deed format is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,26 +139,6 @@ impl TryFrom<BodyForm> for Body {
             content,
         })
     }
-}
-
-/// A body that is not one of ours.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BodyError {
-    /// The bytes are no JSON that the strict parser takes.
-    #[error("the body is no strict JSON: {0}")]
-    Json(String),
-    /// The bytes are not the canonical form of what they say.
-    #[error("the body is not in its RFC 8785 form")]
-    NotCanonical,
-    /// A value is outside the profile.
-    #[error("the body is outside the profile: {0}")]
-    Profile(String),
-    /// The format or kind is one that this version does not know.
-    #[error("the body's {0} is not known to this version")]
-    Unknown(&'static str),
-    /// A member is missing, unknown or malformed.
-    #[error("the body has not the shape of its kind: {0}")]
-    Shape(String),
 }
 
 impl Body {

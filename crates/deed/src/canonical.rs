@@ -14,7 +14,7 @@ use std::{
 use serde::{Serialize, ser};
 
 use crate::{
-    body::{BodyError, MAX_DEPTH},
+    body::error::{BodyError, MAX_DEPTH},
     text::is_word_byte,
 };
 

@@ -42,6 +42,16 @@ impl std::fmt::Debug for Disclosure {
 pub struct DisclosureError;
 
 /// Returns a commitment to the value at this place of a deed, and what opens it.
+///
+/// ```
+#[doc = include_str!("doc/shop.md")]
+/// let (commitment, opened) = commit(&mint, Path::REASON, &json!("left in a log file"));
+/// assert_eq!(opened.commitment(), commitment);
+/// assert_eq!(opened.value(), r#""left in a log file""#);
+/// // Whoever has the text can show it; once it is deleted, nobody can guess it back.
+/// assert_eq!(Disclosure::from_text(opened.text().to_owned())?, opened);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn commit(mint: &Mint<'_>, path: Path, value: &Value) -> (Commitment, Disclosure) {
     let canonical = crypto::json::canonical(value);
     // Canonical JSON is UTF-8, so nothing is lost.

@@ -49,6 +49,22 @@ pub struct Exhibits {
 
 impl Sealer {
     /// Returns the text of a file of evidence, its list signed with the key of this moment.
+    ///
+    /// ```
+    #[doc = include_str!("doc/shop.md")]
+    /// let deeds = sealer.seal_all(&mut log, vec![stopped(), stopped(), stopped()], org, at)?;
+    /// let tree = Tree::of(deeds.iter().map(|deed| deed.digest));
+    /// let exhibit = Exhibit {
+    ///     body: deeds[1].body.clone(),
+    ///     signature: deeds[1].signature,
+    ///     path: inclusion(&tree, 1, 3).ok_or("no such place")?,
+    ///     disclosures: Vec::new(),
+    /// };
+    /// let (deeds, checkpoint) = (vec![exhibit], sealer.checkpoint(&log, at)?);
+    /// let file = sealer.evidence(&Exhibits { deeds, checkpoint, consistency: Vec::new() }, at)?;
+    /// assert_eq!(verify(file.as_bytes(), &trust)?.deeds().len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn evidence(&self, exhibits: &Exhibits, at: Timestamp) -> Result<String, SealError> {
         let registered = self.registered();
         let checkpoint = Checkpoint::open_with(&exhibits.checkpoint, &registered)?;

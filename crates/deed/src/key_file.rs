@@ -16,11 +16,11 @@ use crypto::{
     Secret,
     ed25519::{KeyError, SigningKey},
 };
-use model::Entropy;
+use model::{Entropy, Timestamp};
 use std::fmt::Write;
 
 use crate::{
-    keys::{Purpose, thumbprint},
+    keys::{KeySet, KeySetError, Purpose, SealKey, thumbprint},
     text::Thumbprint,
 };
 
@@ -67,6 +67,45 @@ pub struct SealKeys {
 }
 
 impl SealKeys {
+    /// Returns these keys, one for deeds and one for checkpoints.
+    pub fn new(deeds: SigningKey, checkpoints: SigningKey) -> Self {
+        let pair = [(Purpose::Deed, deeds), (Purpose::Checkpoint, checkpoints)];
+        let private = |(purpose, key): (_, SigningKey)| PrivateKey {
+            purpose,
+            kid: thumbprint(key.public()),
+            key,
+        };
+        Self { keys: pair.into_iter().map(private).collect() }
+    }
+
+    /// Returns the keys that grow from two seeds, the private keys of RFC 8032.
+    pub fn from_seeds(deeds: &[u8; 32], checkpoints: &[u8; 32]) -> Result<Self, KeyError> {
+        Ok(Self::new(SigningKey::from_seed(deeds)?, SigningKey::from_seed(checkpoints)?))
+    }
+
+    /// Reads two PKCS#8 documents in DER, as `openssl genpkey -algorithm ed25519` writes them.
+    ///
+    /// ```
+    #[doc = include_str!("doc/shop.md")]
+    /// # use deed::model::Entropy;
+    /// let documents = [SigningKey::generate(&entropy), SigningKey::generate(&entropy)];
+    /// let keys = SealKeys::from_pkcs8(documents[0].expose(), documents[1].expose())?;
+    /// let published = keys.key_set(at)?;
+    /// assert_eq!(published.keys().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn from_pkcs8(deeds: &[u8], checkpoints: &[u8]) -> Result<Self, KeyError> {
+        Ok(Self::new(SigningKey::from_pkcs8(deeds)?, SigningKey::from_pkcs8(checkpoints)?))
+    }
+
+    /// Returns what is published of these keys where there are no others, from this moment on. One
+    /// key for both purposes is refused.
+    pub fn key_set(&self, since: Timestamp) -> Result<KeySet, KeySetError> {
+        let published =
+            |(purpose, key): (_, &SigningKey)| SealKey::new(*key.public(), purpose, since);
+        KeySet::new(self.keys().map(published).collect())
+    }
+
     /// Reads a seal key file.
     pub fn from_pem(text: &str) -> Result<Self, KeyFileError> {
         let mut keys = Vec::new();

@@ -2,8 +2,12 @@
 //!
 //! Pure: no IO, no clock, no randomness of its own. A turn of the ledger makes a [`Draft`], the
 //! [`Sealer`] gives it the next place in its log ([`ChainHead`]) and signs it. A verifier needs the
-//! deed's bytes and the published [`KeySet`], nothing of the service. `docs/deed-format.md`
-//! describes the format for other implementations.
+//! deed's bytes and the published [`KeySet`], nothing of the service: [`verify()`] gives a
+//! [`Verified`] or the report that says why not. `docs/deed-format.md` describes the format for
+//! other implementations, and the README seals a deed in ten lines.
+//!
+//! What this crate's own types are made of is at hand here too: ids, times and words of [`model`],
+//! the keys of `crypto`, and [`serde_json`] for values.
 
 mod body;
 mod canonical;
@@ -23,6 +27,7 @@ mod parallel;
 mod recovered;
 mod seal;
 mod self_test;
+#[cfg(any(test, feature = "specimen"))]
 pub mod specimen;
 mod text;
 pub mod tree;
@@ -34,8 +39,9 @@ pub use checkpoint::Checkpoint;
 pub use commitment::{Commitment, Disclosure, DisclosureError, Path, commit, commit_canonical};
 pub use content::{
     ActionContent, Actor, AdminContent, Amended, AmendmentContent, AmendmentReason, Approval,
-    ApprovalVote, Changes, Connector, Content, Cost, Decision, Draft, Ending, Execution, Intent,
-    IntentStatus, Jws, Run, Shadow, Source, SourceKind, Subject, Tool, Undo, Vote, Witness,
+    ApprovalVote, Call, Changes, Connector, Content, Cost, Decision, Draft, Ending, Execution,
+    InForce, Intent, IntentStatus, Jws, Run, Shadow, Source, SourceKind, Subject, Tool, Undo, Vote,
+    Witness,
 };
 pub use dsse::{DEED_TYPE, Envelope, EnvelopeSignature, pae};
 pub use evidence::{EVIDENCE_TYPE, Exhibit, Exhibits};
@@ -43,7 +49,7 @@ pub use form::api_form;
 pub use honesty::{HonestyError, MAX_DATA, honesty_rules};
 pub use key_file::{KeyFileError, SealKeys};
 pub use keys::{
-    INTRODUCTION_TYPE, Introduction, KeyError, KeySet, KeySetError, Purpose, SealKey, Standing,
+    INTRODUCTION_TYPE, Introduction, KeySet, KeySetError, KeyUseError, Purpose, SealKey, Standing,
     thumbprint,
 };
 pub use recovered::Recovered;
@@ -51,6 +57,23 @@ pub use seal::{SealError, Sealed, Sealer};
 pub use text::{
     Amount, EventName, Ident, LogOrigin, Lsn, TextError, Thumbprint, Unit, UserId, Word,
 };
+pub use verify::{Trust, Verified, verify};
+
+pub use crypto::{
+    SystemEntropy,
+    ed25519::{KeyError, PublicKey, SigningKey},
+};
+pub use model::{
+    ActionId, AgentId, ApprovalId, ApprovalStatus, Assurance, Attestation, ConnectorId,
+    DecisionCode, DecisionOutcome, DecisionSource, DeedId, DeedKind, Digest, Entropy, EventType,
+    ExecutionStatus, IntentMode, KeyId, Level, LogId, Mint, Mode, OrgId, PolicyId, PolicyVersionId,
+    SideEffect, Status, Timestamp, ToolName, WitnessMethod,
+};
+pub use {model, serde_json};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(test)]
 mod tests;

@@ -11,11 +11,13 @@ use crate::{
     body::{Body, BodyError, Format},
     chain::ChainHead,
     checkpoint::Checkpoint,
-    content::{Content, Draft},
+    commitment::Disclosure,
+    content::{Amended, Content, Draft},
     dsse::{self, Envelope},
+    form,
     honesty::{self, HonestyError},
     key_file::{PrivateKey, SealKeys},
-    keys::{KeySet, Purpose, SealKey},
+    keys::{KeySet, KeySetError, Purpose, SealKey},
     note::NoteError,
     parallel,
     text::Thumbprint,
@@ -56,7 +58,7 @@ pub enum SealError {
     /// What was signed does not verify: the machine is broken.
     #[error("the deed that was just signed does not verify: {0}")]
     SelfCheck(&'static str),
-    /// A specimen did not seal and verify as it must.
+    /// A deed of the self-test did not seal and verify as it must.
     #[error("the self-test of sealing failed at {0}")]
     SelfTest(&'static str),
 }
@@ -84,6 +86,24 @@ pub struct Sealed {
     pub new_nodes: Vec<Node>,
 }
 
+impl Sealed {
+    /// The deed in the form in which the API hands it out, with what opens its commitments.
+    pub fn form(&self, disclosures: &[Disclosure]) -> Result<serde_json::Value, BodyError> {
+        form::api_form(&self.body, &self.signature, disclosures)
+    }
+
+    /// The deed as a bare DSSE envelope.
+    pub fn envelope(&self) -> Envelope {
+        Envelope::new(dsse::DEED_TYPE, &self.body, (&self.key_id, &self.signature))
+    }
+}
+
+impl From<&Sealed> for Amended {
+    fn from(deed: &Sealed) -> Self {
+        Self { digest: deed.digest, id: deed.id, seq: deed.seq }
+    }
+}
+
 /// The seal keys at work. They may be exchanged while others seal: each deed is sealed and checked
 /// with one state of them.
 #[derive(Debug)]
@@ -103,6 +123,12 @@ impl Sealer {
     pub fn new(keys: SealKeys, registered: KeySet) -> Self {
         let (keys, registered) = (Arc::new(keys.into_keys()), Arc::new(registered));
         Self { at_work: RwLock::new(Arc::new(AtWork { keys, registered })) }
+    }
+
+    /// Returns the sealer whose own keys are the only registered ones, from this moment on.
+    pub fn alone(keys: SealKeys, since: Timestamp) -> Result<Self, KeySetError> {
+        let registered = keys.key_set(since)?;
+        Ok(Self::new(keys, registered))
     }
 
     /// Puts the keys of another sealer to work in place of these.
@@ -152,6 +178,17 @@ impl Sealer {
     ///
     /// A deed names the body of the one before and not its signature, so that signatures, which
     /// cost the most by far, are made on all cores.
+    ///
+    /// ```
+    #[doc = include_str!("doc/shop.md")]
+    /// let drafts = vec![stopped(), stopped(), stopped()];
+    /// let deeds = sealer.seal_all(&mut log, drafts, org, at)?;
+    /// assert_eq!(verify(&lines(&deeds), &trust)?.grade(), Grade::Chained);
+    /// // One that is missing in the middle is missed.
+    /// let cut = [deeds[0].clone(), deeds[2].clone()];
+    /// assert_eq!(verify(&lines(&cut), &trust).unwrap_err().verdict, Verdict::Invalid);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn seal_all(
         &self,
         head: &mut ChainHead,
@@ -178,6 +215,18 @@ impl Sealer {
     }
 
     /// Returns the head's checkpoint as a note signed with the key of this moment.
+    ///
+    /// ```
+    #[doc = include_str!("doc/shop.md")]
+    /// let mut deeds = sealer.seal_all(&mut log, vec![stopped(), stopped()], org, at)?;
+    /// let kept = sealer.checkpoint(&log, at)?;
+    /// deeds.push(sealer.seal(&mut log, stopped(), org, at)?);
+    /// let trust = Trust { known_checkpoint: Some(kept), ..trust };
+    /// assert_eq!(verify(&lines(&deeds), &trust)?.grade(), Grade::Checkpointed);
+    /// // A chain whose end was cut off is still a chain; the checkpoint tells.
+    /// assert!(verify(&lines(&deeds[..1]), &trust).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn checkpoint(&self, head: &ChainHead, at: Timestamp) -> Result<String, SealError> {
         let at_work = self.now();
         let key = &at_work.signer(Purpose::Checkpoint, at)?.key;

@@ -1,86 +1,88 @@
-//! The self-test that a service runs before it seals anything: one specimen of each kind, sealed
-//! and then checked as a stranger would.
+//! The self-test that a service runs before it seals anything: one deed of each kind with every
+//! member filled, sealed and then checked as a stranger would.
 
-use std::{
-    fmt::Write,
-    sync::atomic::{AtomicU8, Ordering},
-};
+use std::fmt::Write;
 
-use model::{Entropy, Mint, OrgId, Timestamp};
+use model::{OrgId, Timestamp};
+use serde::Deserialize;
 
 use crate::{
-    body::BodyError,
+    body::{Body, error::BodyError},
     chain::ChainHead,
-    content::Amended,
+    commitment::Disclosure,
+    content::{Amended, Content, Draft},
     form,
-    seal::{SealError, Sealed, Sealer},
-    specimen::{self, Specimen},
-    verify::{self, Grade, Trust},
+    seal::{SealError, Sealer},
+    verify::{Grade, Trust, verify},
 };
 
-const NO_SPECIMEN: SealError = SealError::SelfTest("the specimens");
+/// The deeds, one a line; a test writes them.
+const DEEDS: &str = include_str!("self_test/deeds.jsonl");
+
+/// One deed as the list has it.
+#[derive(Deserialize)]
+struct Listed {
+    body: Body,
+    disclosures: Vec<String>,
+}
 
 impl Sealer {
-    /// Seals a specimen of each kind with the keys of this moment and verifies the log that they
-    /// make, and that both ways to the canonical form agree on every body.
+    /// Seals a deed of each kind with the keys of this moment and verifies the log that they make,
+    /// and that both ways to the canonical form agree on every body.
     pub fn self_test(&self, at: Timestamp) -> Result<(), SealError> {
-        let counter = Counter(AtomicU8::new(0));
-        let mint = Mint::new(at, &counter);
-        let log = specimen::log(&mint).ok_or(NO_SPECIMEN)?;
-        let mut desk =
-            Desk { sealer: self, org: specimen::org(&mint), head: ChainHead::genesis(log) };
-        let mut lines = String::new();
-        let action = specimen::action(&mint).ok_or(NO_SPECIMEN)?;
-        let subject = action.0.subject.clone();
-        let first = desk.seal(action, at, &mut lines)?;
-        desk.seal(specimen::admin(&mint), at, &mut lines)?;
-        let amends = Amended { id: first.id, digest: first.digest, seq: first.seq };
-        let amendment = specimen::amendment(&mint, amends, subject).ok_or(NO_SPECIMEN)?;
-        desk.seal(amendment, at, &mut lines)?;
+        let listed = DEEDS.lines().map(serde_json::from_str).collect::<Result<Vec<Listed>, _>>();
+        let listed = listed.map_err(|_| SealError::SelfTest("the list of deeds"))?;
+        let first = listed.first().ok_or(SealError::SelfTest("the list of deeds"))?;
+        let mut desk = Desk {
+            sealer: self,
+            org: first.body.org,
+            head: ChainHead::genesis(first.body.log.clone()),
+            amended: None,
+        };
+        let (mut lines, many) = (String::new(), listed.len() as u64);
+        for deed in listed {
+            let form = desk.seal(deed, at)?;
+            // Writing to a string cannot fail.
+            let _ = writeln!(lines, "{form}");
+        }
         let trust = Trust {
             keys: Some(self.registered().as_ref().clone()),
             known_checkpoint: Some(self.checkpoint(&desk.head, at)?),
-            expected_size: Some(3),
+            expected_size: Some(many),
         };
-        match verify::verify(lines.as_bytes(), &trust) {
+        match verify(lines.as_bytes(), &trust) {
             Ok(verified) if verified.grade() == Grade::Checkpointed => Ok(()),
             Ok(_) | Err(_) => Err(SealError::SelfTest("the verifier")),
         }
     }
 }
 
-/// Seals specimens one after the other.
+/// Seals the deeds one after the other.
 struct Desk<'a> {
     sealer: &'a Sealer,
     org: OrgId,
     head: ChainHead,
+    // The log's first deed, which the amendment amends as it was sealed now.
+    amended: Option<Amended>,
 }
 
 impl Desk<'_> {
-    fn seal(
-        &mut self,
-        (draft, disclosures): Specimen,
-        at: Timestamp,
-        lines: &mut String,
-    ) -> Result<Sealed, SealError> {
+    fn seal(&mut self, deed: Listed, at: Timestamp) -> Result<serde_json::Value, SealError> {
+        let Body { id, livemode, actor, subject, mut content, .. } = deed.body;
+        if let (Content::Amendment(amendment), Some(amended)) = (&mut content, self.amended) {
+            amendment.amends = amended;
+        }
+        let draft = Draft { id, livemode, actor, subject, content };
         let sealed = self.sealer.seal(&mut self.head, draft, self.org, at)?;
+        self.amended.get_or_insert_with(|| Amended::from(&sealed));
         let value = crypto::json::parse(sealed.body.as_bytes())
             .map_err(|error| BodyError::Json(error.to_string()))?;
         if crypto::json::canonical_generally(&value) != sealed.body.as_bytes() {
             return Err(SealError::SelfTest("the canonical form"));
         }
-        let form = form::api_form(&sealed.body, &sealed.signature, &disclosures)?;
-        // Writing to a string cannot fail.
-        let _ = writeln!(lines, "{form}");
-        Ok(sealed)
-    }
-}
-
-/// Distinct bytes without randomness.
-struct Counter(AtomicU8);
-
-impl Entropy for Counter {
-    fn fill(&self, buffer: &mut [u8]) {
-        buffer.fill(self.0.fetch_add(1, Ordering::Relaxed));
+        let opened = deed.disclosures.into_iter().map(Disclosure::from_text);
+        let opened = opened.collect::<Result<Vec<_>, _>>();
+        let opened = opened.map_err(|_| SealError::SelfTest("the list of deeds"))?;
+        Ok(form::api_form(&sealed.body, &sealed.signature, &opened)?)
     }
 }

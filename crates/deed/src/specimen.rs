@@ -1,4 +1,5 @@
-//! A draft of each kind with every member filled: for the self-test, tests and vectors.
+//! A draft of each kind with every member filled, for tests and vectors: no part of the product
+//! has them.
 //!
 //! Nothing here is of any org. With a mint of fixed time and bytes they are always the same.
 

@@ -9,6 +9,7 @@ mod known_answers;
 mod mutations;
 mod required;
 mod sealing;
+mod self_test;
 mod support;
 mod tampering;
 mod transparency;

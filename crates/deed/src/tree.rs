@@ -3,34 +3,17 @@
 //! A leaf is the 32-byte digest of a deed's body, so that the tree can be handed to strangers
 //! without handing them a deed.
 
+mod hash;
 mod proof;
 mod text;
 
 use model::Digest;
 
+pub use hash::{empty_root, leaf_hash, node_hash};
 pub use proof::{
     Nodes, Tree, TreeHead, consistency, inclusion, verify_consistency, verify_inclusion,
 };
 pub use text::{TlogProof, TlogProofError};
-
-/// Returns the hash of a leaf.
-pub fn leaf_hash(entry: &[u8]) -> Digest {
-    crypto::sha256([&[0], entry].concat())
-}
-
-/// Returns the hash of two subtrees under one node.
-pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
-    let mut bytes = [1; 65];
-    for (to, from) in bytes.iter_mut().skip(1).zip(left.as_bytes().iter().chain(right.as_bytes())) {
-        *to = *from;
-    }
-    crypto::sha256(bytes)
-}
-
-/// Returns the root of the tree without leaves.
-pub fn empty_root() -> Digest {
-    crypto::sha256([])
-}
 
 /// The root of a full subtree of `256^level` deeds, which a store keeps once it is known.
 ///

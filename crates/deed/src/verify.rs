@@ -59,6 +59,16 @@ pub fn verify(input: &[u8], trust: &Trust) -> Result<Verified, Box<Report>> {
 
 /// Checks like [`verify`] and returns the report, also of what is valid: for showing, not for
 /// deciding.
+///
+/// ```
+#[doc = include_str!("doc/shop.md")]
+/// let deed = sealer.seal(&mut log, stopped(), org, at)?;
+/// // Nobody knows whose signature it is: nothing failed, and nothing is shown.
+/// let report = examine(&lines(&[deed]), &Trust::default());
+/// assert_eq!(report.verdict, Verdict::Undecidable);
+/// assert!(report.to_string().starts_with("undecidable: `key`: "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn examine(input: &[u8], trust: &Trust) -> Report {
     verify(input, trust).map_or_else(|report| *report, Verified::into_report)
 }

@@ -1,36 +1,38 @@
-//! Who may call what, as types: a rule is the only maker of its caller, and a handler takes the
-//! caller it needs, so that a route with the wrong rule does not compile.
+//! Who may call what: who a key stands for, the callers that handlers take, and the rules that
+//! make them. A rule is the only maker of its caller, so a handler can stand behind no other:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use http_api::{App, access::*};
+//! # use web::*;
+//! async fn send(_: Arc<App>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+//!     Ok(Reply::ok(&caller.0.agent))
+//! }
+//! at("POST", "/v1/actions", "send").with(AGENT_EXECUTE, NOTHING, Patience::Short, send);
+//! ```
+//!
+//! ```compile_fail,E0631
+//! # use std::sync::Arc;
+//! # use http_api::{App, access::*};
+//! # use web::*;
+//! # async fn send(_: Arc<App>, caller: AgentCaller, _: Call) -> Result<Reply, ApiError> {
+//! #     Ok(Reply::ok(&caller.0.agent))
+//! # }
+//! at("POST", "/v1/actions", "send").with(PUBLIC, NOTHING, Patience::Short, send);
+//! ```
 
-mod accounts;
-mod bearer;
+pub(crate) mod accounts;
 mod rules;
 
-pub(crate) use bearer::bearer;
-use bearer::holder;
 pub use rules::{
     ACTION_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, PUBLIC, STREAM_READERS, VIEWERS,
 };
 
-use std::sync::Arc;
-
 use act::{By, MayChange, MayView};
-use async_trait::async_trait;
-use crypto::Secret;
 use model::{AgentId, KeyId, OrgId, Scope};
 
-use crate::error::ApiError;
-
-/// Finds the holder of an API key; `admin` is the one that does outside of tests.
-#[async_trait]
-pub trait KeyDirectory: Send + Sync {
-    /// Returns who holds the key, or `None` for one that is wrong, revoked or expired.
-    async fn principal(&self, key: &Secret<String>) -> Result<Option<Principal>, Unavailable>;
-}
-
-/// The keys could not be looked up.
-#[derive(Debug, thiserror::Error)]
-#[error("could not look the key up")]
-pub struct Unavailable(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+/// A rule over our principals.
+pub type Access<C> = web::Access<Principal, C>;
 
 /// Who a credential stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,58 +162,6 @@ impl MayView for Admin {
 }
 
 impl MayChange for Admin {}
-
-/// An access rule that makes callers of type `C`.
-pub struct Access<C> {
-    /// The rule's name, as tables show it.
-    pub name: &'static str,
-    /// Who passes, in words.
-    pub who: &'static str,
-    admit: Admit<C>,
-}
-
-enum Admit<C> {
-    /// No credential is looked at.
-    Anyone(fn() -> C),
-    /// The credential decides.
-    Holder(fn(Principal) -> Result<C, ApiError>),
-}
-
-impl<C> Clone for Access<C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C> Copy for Access<C> {}
-
-impl<C> Clone for Admit<C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C> Copy for Admit<C> {}
-
-impl<C> std::fmt::Debug for Access<C> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Access").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-impl<C> Access<C> {
-    /// Returns the caller that the request's credential makes under this rule.
-    pub(crate) async fn admit(
-        self,
-        bearer: Option<Secret<String>>,
-        keys: Arc<dyn KeyDirectory>,
-    ) -> Result<C, ApiError> {
-        match self.admit {
-            Admit::Anyone(caller) => Ok(caller()),
-            Admit::Holder(admit) => admit(holder(bearer, keys).await?),
-        }
-    }
-}
 
 impl Reader {
     /// Returns the org whose actions may be read.

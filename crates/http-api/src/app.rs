@@ -1,4 +1,4 @@
-//! What the handlers share, and the service made of it.
+//! What the handlers share.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,64 +6,16 @@ use admin::Admin;
 use async_trait::async_trait;
 use crypto::Secret;
 use gate::Gate;
-use ledger::EventStore;
-use model::{AgentId, Clock, Entropy, KeyId, Mint};
+use model::{AgentId, Clock, Entropy, KeyId};
 use records::Records;
+use web::{Cursors, Lifecycle, LookupError, Slots, State};
 
 use crate::{
-    access::KeyDirectory,
-    client::TrustedProxies,
-    cursor::Cursors,
-    handlers::{Health, KeySetCache},
-    lifecycle::Lifecycle,
-    live::{Feeds, Slots},
-    router::{BadTable, Front, Router},
-    routes,
+    access::{Principal, accounts::principal},
+    health::Health,
+    key_set::KeySetCache,
+    live::feed::Feeds,
 };
-
-/// The most streams that one key holds open.
-const STREAMS: usize = 8;
-/// The most waits that one agent holds open on this instance.
-const WAITS: usize = 20;
-/// The longest that a whole body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(30);
-
-/// What the interface is made of.
-pub struct Parts {
-    /// Decides and carries out actions.
-    pub gate: Gate,
-    /// Authenticates, and knows the seal keys.
-    pub admin: Arc<Admin>,
-    /// Reads the logs of deeds.
-    pub records: Records,
-    /// Where streams read what was committed.
-    pub events: Arc<dyn EventStore>,
-    /// Says how the server's parts are.
-    pub probe: Arc<dyn Probe>,
-    /// How far the server is on its way down.
-    pub lifecycle: Lifecycle,
-    /// The clock of request ids and caches.
-    pub clock: Arc<dyn Clock>,
-    /// The randomness of request ids.
-    pub entropy: Arc<dyn Entropy>,
-    /// What the operator sets.
-    pub settings: Settings,
-}
-
-/// What the operator sets.
-#[derive(Debug)]
-pub struct Settings {
-    /// The public address.
-    pub base_url: String,
-    /// How long a gateway action is waited for when its sender does not say.
-    pub wait_timeout: Duration,
-    /// The key of list cursors, the same on every instance.
-    pub cursor_key: Secret<Vec<u8>>,
-    /// The proxies whose word on who the client is counts.
-    pub proxies: TrustedProxies,
-    /// What is running.
-    pub build: Build,
-}
 
 /// What is running.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,33 +24,6 @@ pub struct Build {
     pub version: String,
     /// The commit that it was built from, where that is known.
     pub commit: Option<String>,
-}
-
-/// How one part of the server is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Condition {
-    /// As it should be.
-    Ok,
-    /// Working, not as it should.
-    Degraded,
-    /// Not working.
-    Down,
-}
-
-/// One part of the server and how it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Check {
-    /// The part's name, such as `database`.
-    pub name: &'static str,
-    /// How it is.
-    pub condition: Condition,
-}
-
-/// Looks at the server's parts.
-#[async_trait]
-pub trait Probe: Send + Sync {
-    /// Returns how each part is now.
-    async fn checks(&self) -> Vec<Check>;
 }
 
 /// The state of every handler.
@@ -128,21 +53,18 @@ pub(crate) enum Waiter {
     Org(KeyId),
 }
 
-impl std::fmt::Debug for Parts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Parts").field("settings", &self.settings).finish_non_exhaustive()
-    }
-}
-
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("App").field("instance", &self.instance).finish_non_exhaustive()
     }
 }
 
-impl App {
-    pub(crate) fn keys(&self) -> Arc<dyn KeyDirectory> {
-        Arc::clone(&self.admin) as Arc<dyn KeyDirectory>
+#[async_trait]
+impl State for App {
+    type Holder = Principal;
+
+    async fn holder(&self, key: &Secret<String>) -> Result<Option<Principal>, LookupError> {
+        principal(&self.admin, key).await
     }
 }
 
@@ -155,43 +77,9 @@ pub struct HeldOpen {
     pub waits: usize,
 }
 
-impl Router<App> {
+impl App {
     /// Returns what clients hold open now.
     pub fn held_open(&self) -> HeldOpen {
-        let app = self.state();
-        HeldOpen { streams: app.streams.open(), waits: app.waits.open() }
+        HeldOpen { streams: self.streams.open(), waits: self.waits.open() }
     }
-}
-
-/// Returns the whole interface as one service, to be given to [`crate::serve`].
-pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
-    let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
-    let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
-    let front = Front {
-        base_url: settings.base_url.trim_end_matches('/').to_owned(),
-        keys: Arc::clone(&admin) as Arc<dyn KeyDirectory>,
-        clock: Arc::clone(&clock),
-        entropy: Arc::clone(&entropy),
-        body_time: BODY_TIME,
-        proxies: settings.proxies,
-        lifecycle: lifecycle.clone(),
-    };
-    let app = App {
-        feeds: Feeds::new(events, gate.ledger().notices().clone()),
-        gate,
-        admin,
-        records,
-        streams: Slots::new(STREAMS),
-        waits: Slots::new(WAITS),
-        cursors: Cursors::new(settings.cursor_key),
-        health: Health::new(probe),
-        key_set: KeySetCache::default(),
-        lifecycle,
-        clock,
-        entropy,
-        wait_timeout: settings.wait_timeout,
-        build: settings.build,
-        instance: format!("{:016x}", u64::from_be_bytes(random)),
-    };
-    Router::new(front, Arc::new(app), routes::table())
 }

@@ -7,167 +7,198 @@ use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
 use records::ReadError;
+use web::{ApiError, Reply, catalogue::Code};
 
-use crate::{
-    catalogue::Code,
-    error::ApiError,
-    wire::{ActionView, case_results, findings},
+use crate::wire::{
+    action::ActionView,
+    policies::{case_results, findings},
 };
 
-impl From<StoreDown> for ApiError {
-    fn from(down: StoreDown) -> Self {
-        Self::unavailable_because("the record cannot be reached now", &down)
+/// An error of a use case that the interface has an error for.
+pub(crate) trait IntoApiError {
+    /// Returns the error as callers see it.
+    fn into_api_error(self) -> ApiError;
+}
+
+/// What a handler gives back.
+pub(crate) type Answer = Result<Reply, CallError>;
+
+/// Why a handler could not do what it was asked: any error of a use case, or one of its own.
+#[derive(Debug)]
+pub(crate) struct CallError(ApiError);
+
+impl<E: IntoApiError> From<E> for CallError {
+    fn from(error: E) -> Self {
+        Self(error.into_api_error())
     }
 }
 
-impl From<LedgerError> for ApiError {
-    fn from(error: LedgerError) -> Self {
-        match error {
+impl From<CallError> for ApiError {
+    fn from(error: CallError) -> Self {
+        error.0
+    }
+}
+
+impl IntoApiError for ApiError {
+    fn into_api_error(self) -> ApiError {
+        self
+    }
+}
+
+impl IntoApiError for StoreDown {
+    fn into_api_error(self) -> ApiError {
+        ApiError::unavailable_because("the record cannot be reached now", &self)
+    }
+}
+
+impl IntoApiError for LedgerError {
+    fn into_api_error(self) -> ApiError {
+        match self {
             LedgerError::Unavailable => {
-                Self::unavailable("the record cannot be reached now; nothing was recorded")
+                ApiError::unavailable("the record cannot be reached now; nothing was recorded")
             }
-            LedgerError::InDoubt => Self::unavailable(
+            LedgerError::InDoubt => ApiError::unavailable(
                 "the record did not confirm the change in time; \
                  ask again with the same `Idempotency-Key`",
             ),
-            LedgerError::Withheld => Self::unavailable(
+            LedgerError::Withheld => ApiError::unavailable(
                 "this org's log does not hold what was signed for; nothing is recorded until its \
                  operator has settled that",
             ),
             // The ledger logged the cause where it met it.
-            LedgerError::Fault => Self::internal(),
+            LedgerError::Fault => ApiError::internal(),
         }
     }
 }
 
-impl From<ReadError> for ApiError {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Down(down) => down.into(),
-            ReadError::NotFound => Self::not_found(),
-            ReadError::NoSuchLog => Self::invalid("log", error.to_string()),
-            ReadError::Sizes { .. } => Self::new(Code::ValidationFailed, error.to_string()),
-            ReadError::Withheld => Self::unavailable(
+impl IntoApiError for ReadError {
+    fn into_api_error(self) -> ApiError {
+        match self {
+            ReadError::Down(down) => down.into_api_error(),
+            ReadError::NotFound => ApiError::not_found(),
+            ReadError::NoSuchLog => ApiError::invalid("log", self.to_string()),
+            ReadError::Sizes { .. } => ApiError::new(Code::ValidationFailed, self.to_string()),
+            ReadError::Withheld => ApiError::unavailable(
                 "this org's log does not hold what was signed for; nothing is signed until its \
                  operator has settled that",
             ),
             ReadError::Seal(cause) => {
-                Self::unavailable_because("the seal keys cannot sign now", &cause)
+                ApiError::unavailable_because("the seal keys cannot sign now", &cause)
             }
             ReadError::Incomplete => {
-                tracing::error!(%error, "a proof cannot be made");
-                Self::internal()
+                tracing::error!(error = %self, "a proof cannot be made");
+                ApiError::internal()
             }
         }
     }
 }
 
-impl From<Rejection> for ApiError {
-    fn from(rejection: Rejection) -> Self {
-        let sentence = rejection.to_string();
-        match rejection {
-            Rejection::Invalid { param, sentence } => Self::invalid(param, sentence),
-            Rejection::Unauthenticated => Self::unauthenticated("the API key is not valid"),
+impl IntoApiError for Rejection {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            Rejection::Invalid { param, sentence } => ApiError::invalid(param, sentence),
+            Rejection::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
             Rejection::DifferentRequest(_) => {
-                Self::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
+                ApiError::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
             }
             Rejection::IntentRequired => {
-                Self::new(Code::IntentRequired, sentence).on("Service-Intent")
+                ApiError::new(Code::IntentRequired, sentence).on("Service-Intent")
             }
             Rejection::IntentInvalid(_) => {
-                Self::new(Code::IntentInvalid, sentence).on("Service-Intent")
+                ApiError::new(Code::IntentInvalid, sentence).on("Service-Intent")
             }
         }
     }
 }
 
-impl From<SubmitError> for ApiError {
-    fn from(error: SubmitError) -> Self {
-        match error {
-            SubmitError::Rejected(rejection) => rejection.into(),
-            SubmitError::Ledger(error) => error.into(),
-            SubmitError::Store(down) => down.into(),
-            SubmitError::ToolUnavailable => {
-                Self::unavailable("the tool's connector cannot be read now; nothing was recorded")
-            }
+impl IntoApiError for SubmitError {
+    fn into_api_error(self) -> ApiError {
+        match self {
+            SubmitError::Rejected(rejection) => rejection.into_api_error(),
+            SubmitError::Ledger(error) => error.into_api_error(),
+            SubmitError::Store(down) => down.into_api_error(),
+            SubmitError::ToolUnavailable => ApiError::unavailable(
+                "the tool's connector cannot be read now; nothing was recorded",
+            ),
         }
     }
 }
 
-impl From<ReportError> for ApiError {
-    fn from(error: ReportError) -> Self {
-        let sentence = error.to_string();
-        match error {
-            ReportError::Invalid { param, sentence } => Self::invalid(param, sentence),
-            ReportError::Unauthenticated => Self::unauthenticated("the API key is not valid"),
-            ReportError::NotFound => Self::not_found(),
-            ReportError::Conflict(sentence) => Self::new(Code::Conflict, sentence),
+impl IntoApiError for ReportError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            ReportError::Invalid { param, sentence } => ApiError::invalid(param, sentence),
+            ReportError::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
+            ReportError::NotFound => ApiError::not_found(),
+            ReportError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
             ReportError::DifferentRequest => {
-                Self::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
+                ApiError::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
             }
-            ReportError::Ledger(error) => error.into(),
+            ReportError::Ledger(error) => error.into_api_error(),
         }
     }
 }
 
-impl From<ActError> for ApiError {
-    fn from(error: ActError) -> Self {
-        match error {
+impl IntoApiError for ActError {
+    fn into_api_error(self) -> ApiError {
+        match self {
             ActError::BadInput { param, expected } => {
-                Self::invalid(param, format!("expected {expected}"))
+                ApiError::invalid(param, format!("expected {expected}"))
             }
-            ActError::NotFound(_) => Self::not_found(),
-            ActError::Conflict(sentence) => Self::new(Code::Conflict, sentence),
+            ActError::NotFound(_) => ApiError::not_found(),
+            ActError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
             // The key was valid when the request came in and is not any more.
-            ActError::NotAllowed => Self::unauthenticated("the API key is not valid"),
-            ActError::Ledger(error) => error.into(),
+            ActError::NotAllowed => ApiError::unauthenticated("the API key is not valid"),
+            ActError::Ledger(error) => error.into_api_error(),
         }
     }
 }
 
-impl From<ChangeError> for ApiError {
-    fn from(error: ChangeError) -> Self {
-        let sentence = error.to_string();
-        match error {
-            ChangeError::Act(error) => error.into(),
-            ChangeError::NameTaken(_) => Self::new(Code::NameTaken, sentence).on("name"),
-            ChangeError::PersonRequired => Self::new(Code::PersonRequired, sentence),
-            ChangeError::Store(down) => down.into(),
+impl IntoApiError for ChangeError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            ChangeError::Act(error) => error.into_api_error(),
+            ChangeError::NameTaken(_) => ApiError::new(Code::NameTaken, sentence).on("name"),
+            ChangeError::PersonRequired => ApiError::new(Code::PersonRequired, sentence),
+            ChangeError::Store(down) => down.into_api_error(),
         }
     }
 }
 
-impl From<PolicyError> for ApiError {
-    fn from(error: PolicyError) -> Self {
-        let sentence = error.to_string();
-        match error {
-            PolicyError::Change(error) => error.into(),
-            PolicyError::Invalid(invalid) => Self::new(Code::PolicyInvalid, sentence)
+impl IntoApiError for PolicyError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            PolicyError::Change(error) => error.into_api_error(),
+            PolicyError::Invalid(invalid) => ApiError::new(Code::PolicyInvalid, sentence)
                 .on("document")
                 .with_lint(findings(&invalid.findings)),
             PolicyError::BadTests(invalid) => {
-                Self::invalid("suite", sentence).with_lint(findings(&invalid.findings))
+                ApiError::invalid("suite", sentence).with_lint(findings(&invalid.findings))
             }
             PolicyError::TestsFailed(failed) => {
-                Self::new(Code::PolicyTestsFailed, sentence).with_tests(case_results(&failed))
+                ApiError::new(Code::PolicyTestsFailed, sentence).with_tests(case_results(&failed))
             }
-            PolicyError::Active => Self::new(Code::PolicyActive, sentence),
-            PolicyError::LimitReached(_) => Self::new(Code::LimitReached, sentence),
+            PolicyError::Active => ApiError::new(Code::PolicyActive, sentence),
+            PolicyError::LimitReached(_) => ApiError::new(Code::LimitReached, sentence),
         }
     }
 }
 
-impl From<CancelError> for ApiError {
-    fn from(error: CancelError) -> Self {
-        let sentence = error.to_string();
-        match error {
-            CancelError::Unauthenticated => Self::unauthenticated("the API key is not valid"),
-            CancelError::NotFound => Self::not_found(),
-            CancelError::Conflict(sentence) => Self::new(Code::Conflict, sentence),
+impl IntoApiError for CancelError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            CancelError::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
+            CancelError::NotFound => ApiError::not_found(),
+            CancelError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
             CancelError::DifferentRequest => {
-                Self::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
+                ApiError::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
             }
-            CancelError::Ledger(error) => error.into(),
+            CancelError::Ledger(error) => error.into_api_error(),
         }
     }
 }

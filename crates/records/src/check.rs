@@ -12,8 +12,10 @@ use model::{CheckId, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Fault, LogHead, LogStore, OrgLog, Problem, ProofError, Span, compare, inclusion,
-    walk::{Before, Judge, Leaves, TILE, fault, node_fault},
+    guard::compare,
+    proof::{ProofError, inclusion},
+    store::{LogHead, LogStore, OrgLog, Span, TILE},
+    walk::{Before, Fault, Judge, Leaves, Problem, fault, node_fault},
 };
 
 /// How a check stands.

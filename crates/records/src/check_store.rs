@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use ledger::StoreDown;
 use model::{CheckId, OrgId, Timestamp};
 
-use crate::ChainCheck;
+use crate::check::ChainCheck;
 
 /// What became of asking for a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

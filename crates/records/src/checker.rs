@@ -12,8 +12,15 @@ use model::{CheckId, EventId, EventType, Mint, OrgId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
-    Asked, ChainCheck, CheckStatus, EntryFilter, Fault, LogHead, LogSize, OrgLog, ReadError,
-    Records, Standing, Window, check::Walk, kept::misfit, recovery,
+    check::{ChainCheck, CheckStatus, Walk},
+    check_store::Asked,
+    deeds::Window,
+    entries::EntryFilter,
+    kept::misfit,
+    records::{ReadError, Records},
+    recovery,
+    store::{LogHead, LogSize, OrgLog, Standing},
+    walk::Fault,
 };
 
 /// How many tellings of faults are looked at before one more is told.

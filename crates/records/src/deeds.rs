@@ -7,7 +7,7 @@ use deed::{Body, BodyError, Disclosure, LogOrigin};
 use ledger::{Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
 
-use crate::DeedRow;
+use crate::store::DeedRow;
 
 /// What a list of deeds shows; every absent filter lets everything through.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,7 +6,7 @@ use event::Event;
 use ledger::StoreDown;
 use model::{AgentId, DeedId, EventType, OrgId, Timestamp};
 
-use crate::{CallFilter, Subject, Window};
+use crate::deeds::{CallFilter, Subject, Window};
 
 /// What an entry is about, in the large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

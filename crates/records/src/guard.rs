@@ -4,7 +4,10 @@ use deed::{Checkpoint, LogOrigin, tree::TreeHead};
 use ledger::StoreDown;
 use model::OrgId;
 
-use crate::{LogHead, LogStore, OrgLog, ProofError, consistency};
+use crate::{
+    proof::{ProofError, consistency},
+    store::{LogHead, LogStore, OrgLog},
+};
 
 /// In what way a log is not the one that was signed for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

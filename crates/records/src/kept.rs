@@ -7,8 +7,10 @@ use deed::{Checkpoint, Purpose, note::NoteKey};
 use ledger::StoreDown;
 
 use crate::{
-    DeedRow, Fault, Misfit, Problem, ProofError, SignedCheckpoint, Stray, check::Walk,
-    proof::roots, walk::fault,
+    check::Walk,
+    proof::{ProofError, roots},
+    store::{DeedRow, Misfit, SignedCheckpoint, Stray},
+    walk::{Fault, Problem, fault},
 };
 
 /// How far the clock of a store may have been set back before a checkpoint is one of the future.

@@ -27,11 +27,10 @@ pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
 pub use entries::{By, Entry, EntryFilter, EntryKind, EntryStore};
 pub use guard::{LogError, compare};
 pub use proof::{ProofError, consistency, inclusion};
-pub use records::{Growth, ReadError, Reader, Records};
+pub use records::{Growth, ReadError, Reader, Records, Store};
 pub use recovery::{Remembered, judge};
 pub use store::{
-    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Store,
-    Stray,
+    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Stray,
 };
 pub use walk::{Fault, Problem};
 

@@ -12,7 +12,7 @@ use deed::tree::{self, Frontier, Nodes, Tree, leaf_hash};
 use ledger::StoreDown;
 use model::Digest;
 
-use crate::{LogStore, OrgLog, Span, walk::TILE};
+use crate::store::{LogStore, OrgLog, Span, TILE};
 
 /// The levels of the tree that one level of tiles spans.
 const TILE_HEIGHT: u32 = 8;

@@ -11,9 +11,18 @@ use ledger::{Ledger, LogNo, Place, StoreDown};
 use model::{AgentId, DeedId, DeedKind, Digest, OrgId, Timestamp};
 
 use crate::{
-    By, DeedFilter, DeedRow, Entry, EntryFilter, Fault, LogHead, OpenDeed, OrgLog, ProofError,
-    SignedCheckpoint, Store, Window, consistency, inclusion,
+    check_store::CheckStore,
+    deeds::{DeedFilter, DeedStore, OpenDeed, Window},
+    entries::{By, Entry, EntryFilter, EntryStore},
+    proof::{ProofError, consistency, inclusion},
+    store::{DeedRow, LogHead, LogStore, OrgLog, SignedCheckpoint},
+    walk::Fault,
 };
+
+/// Everything that the reading of logs asks of its store.
+pub trait Store: LogStore + DeedStore + EntryStore + CheckStore {}
+
+impl<S: LogStore + DeedStore + EntryStore + CheckStore> Store for S {}
 
 /// Reads the logs of all orgs.
 #[derive(Clone)]

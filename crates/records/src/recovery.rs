@@ -9,7 +9,8 @@ use ledger::StoreDown;
 use model::OrgId;
 
 use crate::{
-    LogError, LogHead, LogSize, LogStore, OrgLog, Standing, compare,
+    guard::{LogError, compare},
+    store::{LogHead, LogSize, LogStore, OrgLog, Standing},
     walk::{Before, Judge},
 };
 

@@ -7,7 +7,8 @@ use deed::{ChainHead, LogOrigin};
 use ledger::{LogNo, Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
 
-use crate::{CheckStore, DeedStore, EntryStore};
+/// The deeds that one stored node of the first level stands for.
+pub(crate) const TILE: u64 = 256;
 
 /// One of an org's logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -189,8 +190,3 @@ pub trait LogStore: Send + Sync {
     /// Returns the checkpoint of the largest size that is kept.
     async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown>;
 }
-
-/// Everything that the reading of logs asks of its store.
-pub trait Store: LogStore + DeedStore + EntryStore + CheckStore {}
-
-impl<S: LogStore + DeedStore + EntryStore + CheckStore> Store for S {}

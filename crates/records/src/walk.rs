@@ -14,10 +14,7 @@ use deed::{
 use model::{Digest, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::DeedRow;
-
-/// The deeds that one stored node of the first level stands for.
-pub(crate) const TILE: u64 = 256;
+use crate::store::DeedRow;
 
 /// What may be wrong with a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

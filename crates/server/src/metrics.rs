@@ -14,10 +14,11 @@ use std::{
 
 use futures_util::future::{Ready, ready};
 use http::{Method, Request, Response, StatusCode};
-use http_api::{App, HeldOpen, Reply, ReplyBody, router::Router};
+use http_api::{App, HeldOpen};
 use ledger::{Backlog, Ledger};
 use meter::{Gauge, Page};
 use store_postgres::{Pool, PostgresStore};
+use web::{Reply, ReplyBody, Router};
 
 use crate::work::Work;
 use process::Process;
@@ -54,7 +55,7 @@ impl Watched {
             process: Process::read(),
             pool: self.store.pool(),
             backlog: self.ledger.backlog(),
-            held_open: self.router.held_open(),
+            held_open: self.router.state().held_open(),
         };
         let mut page = Page::default();
         for row in table::ROWS {

@@ -5,8 +5,9 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use crypto::SystemEntropy;
 use futures_util::FutureExt;
-use http_api::{Bounds, Build, Control, Door, Lifecycle, TrustedProxies};
+use http_api::Build;
 use tokio::{net::TcpListener, task::JoinHandle};
+use web::{Bounds, Control, Door, Lifecycle, TrustedProxies};
 
 use crate::{
     clock::SystemClock,
@@ -79,7 +80,7 @@ fn serve_metrics(listener: TcpListener, watched: Watched, lifecycle: Lifecycle) 
         Ok(address) => tracing::info!(%address, "metrics are served"),
         Err(error) => tracing::warn!(%error, "the address of the metrics is not known"),
     }
-    tokio::spawn(http_api::serve(Door::new(listener), watched, lifecycle, METRICS));
+    tokio::spawn(web::serve(Door::new(listener), watched, lifecycle, METRICS));
 }
 
 impl Service {
@@ -122,7 +123,7 @@ impl Service {
             let watched = Watched { router, connections, ledger, store, work };
             serve_metrics(listener, watched, lifecycle.clone());
         }
-        let served = http_api::serve(door, router, lifecycle, Bounds::default());
+        let served = web::serve(door, router, lifecycle, Bounds::default());
         let lame_duck = match settings.env {
             Environment::Prod => LAME_DUCK,
             Environment::Dev => Duration::ZERO,

@@ -13,8 +13,8 @@ use crypto::Secret;
 use ledger::{Changes, LedgerStore, Turn, record::Action};
 use model::DeedId;
 use serde_json::json;
-use store_postgres::{PostgresStore, Settings};
-use testkit::{Draft, Scribe, TestDatabase, sample};
+use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
+use testkit::{Draft, Scribe, sample};
 
 const BATCHES: [usize; 3] = [1, 64, 256];
 /// How many actions are measured at each size, at least.

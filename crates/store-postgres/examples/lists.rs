@@ -15,8 +15,8 @@ use gate::{ActionStore, Filter, ShadowDiffers};
 use ledger::Changes;
 use model::{ActionId, AgentId, DecisionOutcome, DeedId, Level, OrgId, State, Timestamp, Verdict};
 use serde_json::json;
-use store_postgres::{PostgresStore, Settings};
-use testkit::{Scribe, TestDatabase, sample};
+use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
+use testkit::{Scribe, sample};
 use uuid::Uuid;
 
 const ACTIONS: i64 = 1_000_000;

@@ -28,6 +28,8 @@ mod rows;
 mod schema;
 mod seal_keys;
 mod settings;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 use std::{fmt, time::Duration};
 

@@ -67,7 +67,7 @@ fn moments_before_and_after_the_epoch_keep_their_milliseconds() {
 
 #[tokio::test]
 async fn a_statement_that_cannot_be_sent_keeps_the_commit_behind_it_from_going_out() {
-    let Some(database) = testkit::TestDatabase::new().await else { return };
+    let Some(database) = crate::testing::TestDatabase::new().await else { return };
     let mut settings = Settings::new(Secret::new(database.url()));
     settings.pool_size = 1;
     let pool = Database::new(&settings).unwrap();

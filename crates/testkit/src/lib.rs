@@ -1,5 +1,5 @@
 //! What tests of the workspace share: clocks and dice that a test controls, tools and rows made
-//! up for it, databases of its own, and the one contract that every store keeps.
+//! up for it, and the one contract that every store keeps.
 //!
 //! Only tests use this crate; it fails by panicking, as they do.
 #![expect(
@@ -12,7 +12,6 @@
 
 mod clock;
 pub mod contract;
-mod database;
 mod entropy;
 pub mod sample;
 mod scribe;
@@ -20,7 +19,6 @@ mod spawn;
 mod tool;
 
 pub use clock::ManualClock;
-pub use database::TestDatabase;
 pub use entropy::SeededEntropy;
 pub use scribe::{Draft, Scribe, sealer};
 pub use spawn::OnTokio;

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::oracle::Oracle;
 use crate::{
-    house::{Answer, Caller, House, Request, call},
+    house::{Caller, House, Request, call},
     proxy::{edge_call, report},
 };
 

@@ -1,54 +1,22 @@
 //! An org in memory and a request that makes it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use act::{Act, ActError, By, Changed, Fact, Record};
-use deed::{KeySet, SealKey, SealKeys, Sealer, Subject};
+use deed::Subject;
 use event::Event;
-use futures_util::future::BoxFuture;
 use ledger::{
-    Entry, EventStore, Ledger, Needs, Request, Snapshot, Spawn,
+    Entry, EventStore, Ledger, Needs, Request, Snapshot,
     record::{ApiKey, Holder, Org, RETENTION_DAYS},
 };
-use model::{Clock, Entropy, EventType, KeyId, Mint, OrgId, Scope, Timestamp};
+use model::{EventType, KeyId, Mint, OrgId, Scope, Timestamp};
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
+use testkit::{ManualClock, OnTokio, SeededEntropy, sealer};
 use uuid::Uuid;
 
 pub(crate) const NOW: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
 pub(crate) const ORG: OrgId = OrgId::from_uuid(Uuid::from_u128(7));
-
-#[derive(Debug)]
-struct Standing;
-
-impl Clock for Standing {
-    fn now(&self) -> Timestamp {
-        NOW
-    }
-}
-
-/// Bytes that never repeat and are the same in every run.
-pub(crate) struct Counted(pub(crate) AtomicU64);
-
-impl Entropy for Counted {
-    fn fill(&self, buffer: &mut [u8]) {
-        for chunk in buffer.chunks_mut(32) {
-            let count = self.0.fetch_add(1, Ordering::SeqCst).to_be_bytes();
-            chunk.copy_from_slice(&crypto::sha256(count).as_bytes()[..chunk.len()]);
-        }
-    }
-}
-
-struct Tokio;
-
-impl Spawn for Tokio {
-    fn spawn(&self, task: BoxFuture<'static, ()>) {
-        tokio::spawn(task);
-    }
-}
 
 /// Makes the org in the first turn of its log.
 struct Founding;
@@ -137,18 +105,14 @@ pub(crate) struct World {
 impl World {
     /// A ledger over an empty store.
     pub(crate) fn new() -> Self {
-        let (clock, entropy) = (Arc::new(Standing), Arc::new(Counted(AtomicU64::new(0))));
+        let (clock, entropy) = (Arc::new(ManualClock::at(NOW)), Arc::new(SeededEntropy::new(0)));
         let store = Arc::new(MemoryStore::new(clock.clone()));
-        let keys = SealKeys::generate_pem(entropy.as_ref());
-        let keys = SealKeys::from_pem(keys.expose()).unwrap();
-        let public = keys.keys().map(|(purpose, key)| SealKey::new(*key.public(), purpose, NOW));
-        let registered = KeySet::new(public.collect()).unwrap();
         let ledger = Ledger::new(ledger::Parts {
             store: store.clone(),
-            sealer: Arc::new(Sealer::new(keys, registered)),
+            sealer: Arc::new(sealer(&*entropy)),
             clock,
             entropy,
-            spawn: Arc::new(Tokio),
+            spawn: Arc::new(OnTokio),
             log_host: "chancery.test".to_owned(),
         });
         Self { ledger, store }

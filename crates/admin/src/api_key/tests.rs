@@ -3,7 +3,7 @@
 use crypto::Secret;
 use model::{Entropy, KeyId, Mint, Timestamp};
 
-use super::{DIGITS, KeyMode, KeyText, MalformedKey, push_base62};
+use super::{DIGITS, KeyMode, KeyText, KeyTextError, push_base62};
 
 /// Made with Python's zlib and hmac from the largest secret.
 const LARGEST: &str =
@@ -71,7 +71,7 @@ fn every_single_wrong_character_is_told_offline() {
             }
             text[place] = digit;
             let text: String = text.into_iter().collect();
-            assert_eq!(KeyText::parse(&text).err(), Some(MalformedKey), "{text}");
+            assert_eq!(KeyText::parse(&text).err(), Some(KeyTextError), "{text}");
         }
     }
 }
@@ -92,7 +92,7 @@ fn cut_long_and_foreign_texts_are_no_keys() {
     let doubled = format!("{LARGEST}{LARGEST}");
     let padded = format!(" {LARGEST}");
     for text in ["", "svc_", "svc_live_", "svc_live__", "sk_live_1", &live, &doubled, &padded] {
-        assert_eq!(KeyText::parse(text).err(), Some(MalformedKey), "{text}");
+        assert_eq!(KeyText::parse(text).err(), Some(KeyTextError), "{text}");
     }
     for length in 0..LARGEST.len() {
         assert!(KeyText::parse(LARGEST.get(..length).unwrap()).is_err());

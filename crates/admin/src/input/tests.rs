@@ -11,7 +11,7 @@ use super::{agent_name, expiry, labels, scopes, time_zone, title};
 
 const AGENT: Holder = Holder::Agent(AgentId::from_uuid(Uuid::nil()));
 
-/// Returns the field that the error blames.
+/// The field that the error blames.
 fn blamed<T>(outcome: Result<T, ActError>) -> Option<&'static str> {
     match outcome {
         Err(ActError::BadInput { param, .. }) => Some(param),

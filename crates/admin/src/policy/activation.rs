@@ -69,7 +69,7 @@ impl OrgChange<'_> {
     }
 }
 
-/// Returns the version of the head that this turn makes.
+/// The version of the head that this turn makes.
 fn turn(at: &Snapshot) -> u64 {
     at.base().map_or(1, |base| base.head.version.saturating_add(1))
 }

@@ -60,7 +60,7 @@ pub enum Counters {
 /// What would come of a call.
 #[derive(Debug, Clone)]
 pub struct DryRun {
-    /// The version that was asked, nothing for a draft.
+    /// The version that was asked; `None` for a draft.
     pub version: Option<(PolicyId, PolicyVersionId)>,
     /// The digest of its document.
     pub digest: model::Digest,
@@ -94,7 +94,7 @@ impl std::fmt::Debug for DryCall {
 }
 
 impl OrgView<'_> {
-    /// Returns what would come of a call.
+    /// What would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
         let zone = &snapshot.org().ok_or(ActError::NotFound("org"))?.time_zone;
@@ -122,7 +122,7 @@ impl OrgView<'_> {
         })
     }
 
-    /// Returns the policy that is asked, and which version it is.
+    /// The policy that is asked, and which version it is.
     async fn asked(
         &self,
         text: Option<Text>,
@@ -145,7 +145,7 @@ impl OrgView<'_> {
         Ok((Arc::new(policy), of.zip(id)))
     }
 
-    /// Returns how the budgets stand; without a scope nothing has been charged to them.
+    /// How the budgets stand; without a scope nothing has been charged to them.
     async fn budgets(
         &self,
         charges: &[Charge],
@@ -208,7 +208,7 @@ fn described(agent: Agent) -> policy::Agent {
     policy::Agent { id: agent.id, name: agent.name, labels: agent.labels }
 }
 
-/// Returns the decision, or the refusal of a budget that would not admit the call.
+/// The decision, or the refusal of a budget that would not admit the call.
 fn with_budgets(decision: &Decision, budgets: &[BudgetState]) -> Decision {
     if budgets.iter().all(|budget| budget.would_admit) {
         return decision.clone();

@@ -22,7 +22,7 @@ pub struct NewPolicy {
 }
 
 impl NewPolicy {
-    /// Returns a policy of this name about which nothing else is said.
+    /// A policy of this name about which nothing else is said.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), description: String::new() }
     }
@@ -112,7 +112,7 @@ impl OrgChange<'_> {
     }
 }
 
-/// Returns the policy, unless it is not there or archived.
+/// The policy, unless it is not there or archived.
 pub(super) fn live(at: &Snapshot, id: PolicyId) -> Result<&Policy, ActError> {
     let found = at.base().and_then(|base| base.policies.get(&id));
     found.ok_or(ActError::NotFound("policy"))

@@ -16,7 +16,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Returns the page of items of which one more than these was asked for.
+    /// The page of items of which one more than these was asked for.
     fn of(mut items: Vec<T>, limit: usize) -> Self {
         let has_more = items.len() > limit;
         items.truncate(limit);
@@ -34,14 +34,14 @@ pub struct ActivePolicies {
 }
 
 impl OrgView<'_> {
-    /// Returns a policy of the org; one that is archived too.
+    /// A policy of the org; one that is archived too.
     pub async fn policy(&self, id: PolicyId) -> Result<Policy, PolicyError> {
         let policies = self.admin.parts.store.policies(self.org).await?;
         let found = policies.into_iter().find(|policy| policy.id == id);
         found.ok_or_else(|| ActError::NotFound("policy").into())
     }
 
-    /// Returns every policy of the org, archived ones too, newest first.
+    /// Every policy of the org, archived ones too, newest first.
     pub async fn policies(&self) -> Result<Vec<Policy>, PolicyError> {
         let mut policies = self.admin.parts.store.policies(self.org).await?;
         policies.reverse();
@@ -61,7 +61,7 @@ impl OrgView<'_> {
         Ok(Page::of(store.policy_versions(self.org, policy, below, more).await?, limit))
     }
 
-    /// Returns the changes of what is active by turns below this one, newest first.
+    /// The changes of what is active by turns below this one, newest first.
     pub async fn policy_activations(
         &self,
         below: Option<u64>,
@@ -72,7 +72,7 @@ impl OrgView<'_> {
         Ok(Page::of(store.policy_activations(self.org, None, below, more).await?, limit))
     }
 
-    /// Returns what is active now.
+    /// What is active now.
     pub async fn active_policies(&self) -> Result<ActivePolicies, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
         let base = snapshot.base().ok_or(ActError::NotFound("org"))?;

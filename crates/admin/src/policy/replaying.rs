@@ -22,7 +22,7 @@ pub struct History {
 }
 
 impl OrgView<'_> {
-    /// Returns up to this many decisions that were made from this moment on, oldest first.
+    /// Up to this many decisions that were made from this moment on, oldest first.
     pub async fn recorded_decisions(
         &self,
         since: Option<Timestamp>,
@@ -47,7 +47,7 @@ impl OrgView<'_> {
     }
 }
 
-/// Returns what an event means to a replay: a decision the first time that its action is told of,
+/// What an event means to a replay: a decision the first time that its action is told of,
 /// what is given back when the action then ends without having run.
 fn record(event: DecisionEvent, seen: &mut HashSet<ActionId>, zone: &str) -> Option<Record> {
     let DecisionEvent { kind, action, args, .. } = event;
@@ -65,7 +65,7 @@ fn record(event: DecisionEvent, seen: &mut HashSet<ActionId>, zone: &str) -> Opt
     (!ran).then(|| Record::Released { action: action.id.to_string() })
 }
 
-/// Returns the call of an action as the policy saw it, with the arguments that were kept of it.
+/// The call of an action as the policy saw it, with the arguments that were kept of it.
 pub fn sample(
     action: &Action,
     args: Option<serde_json::Value>,

@@ -24,7 +24,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns what comes of the tests. It takes its time.
+    /// What comes of the tests. It takes its time.
     pub fn run(&self) -> Result<Report, PolicyError> {
         let policy = Policy::compile(&self.document).map_err(PolicyError::Invalid)?;
         Ok(read(&self.suite)?.run(&policy))
@@ -48,7 +48,7 @@ pub struct Tested {
 }
 
 impl Untested {
-    /// Returns the version as one that passed. It takes its time.
+    /// The version as one that passed. It takes its time.
     pub fn pass(self) -> Result<Tested, PolicyError> {
         let Self { version, suite, revision } = self;
         // An older build may have taken what this one cannot read; enforcing that would refuse
@@ -90,7 +90,7 @@ impl OrgChange<'_> {
 }
 
 impl OrgView<'_> {
-    /// Returns the tests of a policy, nothing when it has none.
+    /// The tests of a policy; `None` when it has none.
     pub async fn policy_tests(&self, id: PolicyId) -> Result<Option<PolicyTests>, PolicyError> {
         self.policy(id).await?;
         Ok(self.admin.parts.store.policy_tests(self.org, id).await?)
@@ -118,7 +118,7 @@ impl OrgView<'_> {
         Ok(Trial { document, suite })
     }
 
-    /// Returns a version of the policy with the tests that it must pass.
+    /// A version of the policy with the tests that it must pass.
     pub async fn untested(
         &self,
         policy: PolicyId,
@@ -134,7 +134,7 @@ impl OrgView<'_> {
         Ok(Untested { version, suite: suite.map(|tests| tests.suite), revision })
     }
 
-    /// Returns the document that a text is, and the policy that it is a version of.
+    /// The document that a text is, and the policy that it is a version of.
     pub(super) async fn text(&self, text: Text) -> Result<(String, Option<PolicyId>), PolicyError> {
         match text {
             Text::Draft(document) => Ok((document, None)),

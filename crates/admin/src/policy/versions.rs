@@ -27,7 +27,7 @@ pub struct NewVersion {
 }
 
 impl NewVersion {
-    /// Returns a version of the policy with nothing said about it.
+    /// A version of the policy with nothing said about it.
     pub fn of(policy: PolicyId, document: Linted) -> Self {
         Self { policy, document, note: None, expected_parent: ExpectedVersion::Anything }
     }
@@ -51,17 +51,17 @@ pub struct Linted {
 }
 
 impl Linted {
-    /// Returns the document's digest, when it can decide at all.
+    /// The document's digest, when it can decide at all.
     pub fn digest(&self) -> Option<Digest> {
         self.digest
     }
 
-    /// Returns the findings, in the order of the text.
+    /// The findings, in the order of the text.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Returns whether the document may become a version.
+    /// Whether the document may become a version.
     pub fn is_valid(&self) -> bool {
         self.digest.is_some()
             && self.findings.iter().all(|finding| finding.severity != Severity::Error)
@@ -77,7 +77,7 @@ impl Catalog for Tools<'_> {
     }
 }
 
-/// Returns a document with what is to be said of it, judged against these tools. It takes its
+/// A document with what is to be said of it, judged against these tools. It takes its
 /// time: up to two seconds for a large document.
 pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
     let (digest, findings) = match policy::parse(&document) {
@@ -90,7 +90,7 @@ pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
     Linted { document, digest, findings }
 }
 
-/// Returns what the second document decides differently from the first, judged against these
+/// What the second document decides differently from the first, judged against these
 /// tools. It takes its time.
 pub fn diff(before: &str, after: &str, tools: &[KnownTool]) -> Result<Diff, PolicyError> {
     let compile = |document| Policy::compile(document).map_err(PolicyError::Invalid);
@@ -98,7 +98,7 @@ pub fn diff(before: &str, after: &str, tools: &[KnownTool]) -> Result<Diff, Poli
 }
 
 impl OrgView<'_> {
-    /// Returns a policy version of the org.
+    /// A policy version of the org.
     pub async fn policy_version(&self, id: PolicyVersionId) -> Result<PolicyVersion, PolicyError> {
         let found = self.admin.parts.store.policy_version(self.org, id).await?;
         found.ok_or_else(|| ActError::NotFound("policy version").into())
@@ -149,7 +149,7 @@ impl OrgChange<'_> {
         Ok(self.add_version(version).await?)
     }
 
-    /// Returns the latest version and the number that comes after it.
+    /// The latest version and the number that comes after it.
     async fn next_number(
         &self,
         policy: PolicyId,

@@ -2,7 +2,8 @@
 
 use act::ActError;
 use admin::{
-    AccountStore, ChangeError, ConnectorError, Credential, NewConnector, Unfit, open_credential,
+    AccountStore, ChangeError, ConnectorError, Credential, NewConnector, UnfitError,
+    open_credential,
 };
 use crypto::Secret;
 use ledger::record::ConnectorStatus;
@@ -73,10 +74,10 @@ async fn what_the_adapter_refuses_is_not_made() {
         Err(ConnectorError::Unfit(unfit)) => unfit,
         other => panic!("{other:?}"),
     };
-    assert!(matches!(unfit(unknown).await, Unfit::UnknownKind(kind) if kind == "oracle"));
-    assert!(matches!(unfit(no_word).await, Unfit::UnknownKind(_)));
-    assert!(matches!(unfit(hostless).await, Unfit::Config(findings) if findings.len() == 1));
-    assert!(matches!(unfit(wrong).await, Unfit::Unreachable(_)));
+    assert!(matches!(unfit(unknown).await, UnfitError::UnknownKind(kind) if kind == "oracle"));
+    assert!(matches!(unfit(no_word).await, UnfitError::UnknownKind(_)));
+    assert!(matches!(unfit(hostless).await, UnfitError::Config(findings) if findings.len() == 1));
+    assert!(matches!(unfit(wrong).await, UnfitError::Unreachable(_)));
     assert_eq!(world.sealed(founded.org.id).len(), 6);
 }
 
@@ -91,7 +92,7 @@ async fn a_credential_is_replaced_as_a_whole_and_makes_a_new_revision() {
     assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
     assert_eq!(world.last_body(&founded)["admin"]["event"], "connector.credential_set");
     let refused = operator.set_credential(made.id, password("wrong")).await;
-    assert!(matches!(refused, Err(ConnectorError::Unfit(Unfit::Unreachable(_)))));
+    assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Unreachable(_)))));
     let stored = world.store.connector(founded.org.id, made.id).await.unwrap();
     assert_eq!(stored, Some(set));
 }
@@ -106,7 +107,7 @@ async fn a_new_config_is_checked_and_makes_a_new_revision() {
     let updated = operator.update_connector(made.id, config.clone()).await.unwrap().object;
     assert_eq!((updated.revision, updated.config), (2, config));
     let refused = operator.update_connector(made.id, json!({})).await;
-    assert!(matches!(refused, Err(ConnectorError::Unfit(Unfit::Config(_)))));
+    assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Config(_)))));
 }
 
 #[tokio::test]

@@ -91,7 +91,7 @@ async fn a_revoked_key_opens_nothing_at_once_here_and_a_second_later_elsewhere()
     assert_eq!(world.last_body(&founded)["admin"]["event"], "api_key.revoked");
     assert!(is_refused(&world, shown(&key)).await);
     assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
-    world.clock.forward(CACHED_FOR);
+    world.clock.pass(CACHED_FOR);
     assert!(is_refused(&elsewhere, shown(&key)).await);
 
     let again = world.operator(&founded).revoke_key(key.key.object.id).await;
@@ -106,7 +106,7 @@ async fn a_key_ends_when_it_says_even_while_it_is_remembered() {
     let short = NewKey { expires_at: Some(world.clock.now() + span), ..org_key() };
     let key = world.operator(&founded).create_org_key(short).await.unwrap();
     assert!(world.admin.authenticate(shown(&key)).await.is_ok());
-    world.clock.forward(span);
+    world.clock.pass(span);
     assert!(is_refused(&world, shown(&key)).await);
 }
 

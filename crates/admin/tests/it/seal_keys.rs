@@ -151,7 +151,7 @@ async fn a_retired_key_signs_nothing_new_and_its_deeds_stay_valid() {
     assert_eq!(retired.standing(at), Standing::Retired);
     assert_eq!(*world.sealing.registered(), world.admin.key_set().await.unwrap());
     assert_eq!(world.sealed(OPERATOR_ORG).last().unwrap(), "seal_key.retired");
-    world.clock.forward(RETIRED_AFTER);
+    world.clock.pass(RETIRED_AFTER);
     let acme = world.org().await;
     assert_eq!(world.last_body(&acme)["key_id"], json!(new));
     let again = world.admin.retire_seal_key(&old, at + RETIRED_AFTER).await.unwrap_err();
@@ -182,7 +182,7 @@ async fn a_revoked_key_counts_for_nothing_and_does_not_seal_the_deed_about_it() 
     assert_eq!(told["admin"]["data"]["revocation_reason"], "key_compromise");
     assert_eq!((&told["subject"]["id"], &told["key_id"]), (&json!(new), &json!(old)));
     // Whoever was cut off asks again: the set stays, and the deed follows.
-    world.clock.forward(Duration::from_secs(5));
+    world.clock.pass(Duration::from_secs(5));
     let again = world.admin.revoke_seal_key(&new, why()).await.unwrap().object;
     assert_eq!(again, revoked);
     let retired = world.admin.retire_seal_key(&new, START + Duration::from_hours(1)).await;
@@ -197,7 +197,7 @@ async fn the_last_key_of_a_purpose_can_be_neither_retired_nor_revoked() {
     let later = START + Duration::from_mins(1);
     let error = world.admin.retire_seal_key(&new, later).await.unwrap_err();
     assert!(matches!(error, SealKeyError::Last(_)), "{error}");
-    world.clock.forward(RETIRED_AFTER);
+    world.clock.pass(RETIRED_AFTER);
     let error = world.admin.revoke_seal_key(&new, why.clone()).await.unwrap_err();
     assert!(matches!(error, SealKeyError::Last(_)), "{error}");
     let stranger = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k".parse().unwrap();
@@ -211,7 +211,7 @@ async fn a_retirement_that_was_cut_off_is_told_when_it_is_asked_for_again() {
     let at = START + RETIRED_AFTER;
     world.admin.retire_seal_key(&old, at).await.unwrap();
     let sealed = world.sealed(OPERATOR_ORG).len();
-    world.clock.forward(RETIRED_AFTER);
+    world.clock.pass(RETIRED_AFTER);
     world.admin.retire_seal_key(&old, at).await.unwrap();
     assert_eq!(world.sealed(OPERATOR_ORG).len(), sealed + 1);
 }

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -12,69 +12,35 @@ use async_trait::async_trait;
 use crypto::{Secret, vault::Ring};
 use deed::{KeySet, SealKey, SealKeys, Sealer};
 use event::Event;
-use futures_util::future::BoxFuture;
-use ledger::{EventStore, Ledger, Spawn};
-use model::{Clock, Entropy, OrgId, Timestamp};
+use ledger::{EventStore, Ledger};
+use model::{OrgId, Timestamp};
 use serde_json::Value;
 use store_memory::MemoryStore;
+use testkit::{ManualClock, OnTokio, SeededEntropy};
 
 use act::{By, MayChange, MayView};
 use admin::{
     Admin, Candidate, ConnectorCheck, Founded, KeyMode, NewAgent, NewKey, NewOrg, OrgChange, Parts,
-    Unfit,
+    UnfitError,
 };
 
 pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
-
-#[derive(Debug)]
-pub(crate) struct ManualClock(AtomicI64);
-
-impl ManualClock {
-    pub(crate) fn forward(&self, span: Duration) {
-        self.0.fetch_add(i64::try_from(span.as_millis()).unwrap(), Ordering::SeqCst);
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis(self.0.load(Ordering::SeqCst))
-    }
-}
-
-/// Bytes that never repeat and are the same in every run.
-pub(crate) struct Counted(AtomicU64);
-
-impl Entropy for Counted {
-    fn fill(&self, buffer: &mut [u8]) {
-        for chunk in buffer.chunks_mut(32) {
-            let count = self.0.fetch_add(1, Ordering::SeqCst).to_be_bytes();
-            chunk.copy_from_slice(&crypto::sha256(count).as_bytes()[..chunk.len()]);
-        }
-    }
-}
-
-struct Tokio;
-
-impl Spawn for Tokio {
-    fn spawn(&self, task: BoxFuture<'static, ()>) {
-        tokio::spawn(task);
-    }
-}
 
 /// An adapter that wants a host, and knows one password.
 struct Picky;
 
 #[async_trait]
 impl ConnectorCheck for Picky {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
         if candidate.kind != "postgres" {
-            return Err(Unfit::UnknownKind(candidate.kind.to_owned()));
+            return Err(UnfitError::UnknownKind(candidate.kind.to_owned()));
         }
         if candidate.config.get("host").is_none() {
-            return Err(Unfit::Config(vec!["`host`: expected a host name".to_owned()]));
+            return Err(UnfitError::Config(vec!["`host`: expected a host name".to_owned()]));
         }
         let wrong = candidate.credential.get("conn_password").filter(|it| it.expose() != "right");
-        wrong.map_or(Ok(()), |_| Err(Unfit::Unreachable("the password was refused".to_owned())))
+        wrong
+            .map_or(Ok(()), |_| Err(UnfitError::Unreachable("the password was refused".to_owned())))
     }
 }
 
@@ -105,7 +71,7 @@ pub(crate) struct World {
 impl World {
     /// Returns a deployment whose seal keys count from the start.
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(ManualClock(AtomicI64::new(START.unix_millis())));
+        let clock = Arc::new(ManualClock::at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
         Self::over(store, clock, sealer(START))
     }
@@ -124,13 +90,13 @@ impl World {
     fn over(store: Arc<MemoryStore>, clock: Arc<ManualClock>, sealing: Arc<Sealer>) -> Self {
         static INSTANCES: AtomicU64 = AtomicU64::new(0);
         let instance = INSTANCES.fetch_add(1, Ordering::SeqCst);
-        let entropy = Arc::new(Counted(AtomicU64::new(instance << 32)));
+        let entropy = Arc::new(SeededEntropy::new(instance << 32));
         let ledger = Ledger::new(ledger::Parts {
             store: store.clone(),
             sealer: sealing.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            spawn: Arc::new(Tokio),
+            spawn: Arc::new(OnTokio),
             log_host: "chancery.test".to_owned(),
         });
         let ring = format!("{}=", "A".repeat(43));

@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use admin::{Candidate, ConnectorCheck, Unfit};
+use admin::{Candidate, ConnectorCheck, UnfitError};
 use async_trait::async_trait;
 use gate::{Found, Served, Toolbox};
 use ledger::{StoreDown, record::ConnectorRef};
@@ -136,10 +136,10 @@ impl Toolbox for Tools {
 
 #[async_trait]
 impl ConnectorCheck for Tools {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
         match candidate.kind {
             KIND => Ok(()),
-            other => Err(Unfit::UnknownKind(other.to_owned())),
+            other => Err(UnfitError::UnknownKind(other.to_owned())),
         }
     }
 }

@@ -5,7 +5,7 @@ use crypto::ed25519::PublicKey;
 use model::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{Introduction, KeySetError, Purpose, SealKey, thumbprint};
+use super::key::{Introduction, KeySetError, Purpose, SealKey, thumbprint};
 use crate::text::{Thumbprint, Word};
 
 #[derive(Serialize, Deserialize)]

@@ -161,9 +161,9 @@ fn a_proof_has_one_text_and_reads_back() {
         let proof = TlogProof { index, path, checkpoint: log.checkpoint() };
         let text = proof.to_text();
         assert_eq!(TlogProof::parse(&text), Ok(proof.clone()));
-        assert!(proof.shows(&deed.digest, &checkpoint));
+        assert!(proof.shows(&deed.digest, &checkpoint.tree));
         let elsewhere = TlogProof { index: (index + 1) % 5, ..proof };
-        assert!(!elsewhere.shows(&deed.digest, &checkpoint));
+        assert!(!elsewhere.shows(&deed.digest, &checkpoint.tree));
         for bad in [
             text.replace("index ", "index 0"),
             text.replace("index", "extra AA==\nindex"),

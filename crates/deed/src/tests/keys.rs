@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::support::{
     CHECKPOINT_SEED, Counting, DEED_SEED, hex, key_file, key_set, moment, private_keys, public_keys,
 };
-use crate::{KeyError, KeyFileError, KeySet, KeySetError, Purpose, SealKey, SealKeys};
+use crate::{KeyFileError, KeySet, KeySetError, KeyUseError, Purpose, SealKey, SealKeys};
 
 /// A key set of one key as text.
 pub(super) fn published(x: &str, kid: &str) -> String {
@@ -61,13 +61,13 @@ fn a_key_counts_from_its_activation_until_just_before_its_retirement() {
     let (from, until) = (key.activated_at, key.activated_at + Duration::from_mins(1));
     key.retired_at = Some(until);
     let tick = Duration::from_millis(1);
-    assert_eq!(key.admits(Purpose::Deed, from.before(tick)), Err(KeyError::NotYetActive));
+    assert_eq!(key.admits(Purpose::Deed, from.before(tick)), Err(KeyUseError::NotYetActive));
     assert_eq!(key.admits(Purpose::Deed, from), Ok(()));
     assert_eq!(key.admits(Purpose::Deed, until.before(tick)), Ok(()));
-    assert_eq!(key.admits(Purpose::Deed, until), Err(KeyError::Retired));
-    assert_eq!(key.admits(Purpose::Checkpoint, from), Err(KeyError::OtherPurpose));
+    assert_eq!(key.admits(Purpose::Deed, until), Err(KeyUseError::Retired));
+    assert_eq!(key.admits(Purpose::Checkpoint, from), Err(KeyUseError::OtherPurpose));
     key.revoked_at = Some(until);
-    assert_eq!(key.admits(Purpose::Deed, from), Err(KeyError::Revoked));
+    assert_eq!(key.admits(Purpose::Deed, from), Err(KeyUseError::Revoked));
 }
 
 #[test]

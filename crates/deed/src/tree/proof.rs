@@ -2,7 +2,7 @@
 
 use model::Digest;
 
-use super::{empty_root, leaf_hash, node_hash};
+use super::hash::{empty_root, leaf_hash, node_hash};
 
 /// Knows the roots of full subtrees.
 pub trait Nodes {
@@ -106,6 +106,17 @@ pub struct TreeHead {
 
 /// Returns whether the proof shows that the leaf stands at `index` of the tree (RFC 9162,
 /// section 2.1.3.2).
+///
+/// ```
+#[doc = include_str!("../doc/shop.md")]
+/// let deeds = sealer.seal_all(&mut log, vec![stopped(), stopped(), stopped()], org, at)?;
+/// let tree = Tree::of(deeds.iter().map(|deed| deed.digest));
+/// let head = Checkpoint::of(&log).tree;
+/// let proof = inclusion(&tree, 1, 3).ok_or("no such place")?;
+/// assert!(verify_inclusion(leaf_hash(deeds[1].digest.as_bytes()), 1, &proof, &head));
+/// assert!(!verify_inclusion(leaf_hash(deeds[0].digest.as_bytes()), 1, &proof, &head));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify_inclusion(leaf: Digest, index: u64, proof: &[Digest], head: &TreeHead) -> bool {
     if index >= head.size {
         return false;
@@ -132,6 +143,17 @@ pub fn verify_inclusion(leaf: Digest, index: u64, proof: &[Digest], head: &TreeH
 
 /// Returns whether the proof shows that the old tree is the beginning of the new one (RFC 9162,
 /// section 2.1.4.2).
+///
+/// ```
+#[doc = include_str!("../doc/shop.md")]
+/// let deeds = sealer.seal_all(&mut log, vec![stopped(), stopped(), stopped()], org, at)?;
+/// let tree = Tree::of(deeds.iter().map(|deed| deed.digest));
+/// let head = |size| TreeHead { size, root: tree.root_at(size).unwrap() };
+/// let proof = consistency(&tree, 2, 3).ok_or("no such sizes")?;
+/// assert!(verify_consistency(&head(2), &head(3), &proof));
+/// assert!(!verify_consistency(&head(1), &head(3), &proof));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify_consistency(old: &TreeHead, new: &TreeHead, proof: &[Digest]) -> bool {
     if old.size == new.size {
         return proof.is_empty() && old.root == new.root;

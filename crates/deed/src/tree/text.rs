@@ -3,8 +3,10 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use model::Digest;
 
-use super::{leaf_hash, verify_inclusion};
-use crate::checkpoint::Checkpoint;
+use super::{
+    hash::leaf_hash,
+    proof::{TreeHead, verify_inclusion},
+};
 
 const FIRST_LINE: &str = "c2sp.org/tlog-proof@v1";
 /// More hashes than a tree of 2^63 leaves needs.
@@ -51,12 +53,12 @@ impl TlogProof {
         Ok(Self { index, path, checkpoint: checkpoint.to_owned() })
     }
 
-    /// Returns whether the proof shows that this deed is in the checkpoint's log.
+    /// Returns whether the proof shows that this deed is in the tree.
     ///
-    /// The size and the root come from the opened checkpoint alone.
-    pub fn shows(&self, deed: &Digest, checkpoint: &Checkpoint) -> bool {
+    /// The size and the root are those of the opened checkpoint, never of the proof.
+    pub fn shows(&self, deed: &Digest, tree: &TreeHead) -> bool {
         let leaf = leaf_hash(deed.as_bytes());
-        verify_inclusion(leaf, self.index, &self.path, &checkpoint.tree)
+        verify_inclusion(leaf, self.index, &self.path, tree)
     }
 }
 

@@ -84,3 +84,8 @@ pub struct Check {
     /// Why, the first time that it was worst; empty where it passed.
     pub detail: String,
 }
+
+/// Returns an error with the sentence unless the condition holds.
+pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why()) }
+}

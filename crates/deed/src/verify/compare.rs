@@ -34,6 +34,16 @@ pub enum Comparison {
 }
 
 /// Compares two histories, each of which is valid.
+///
+/// ```
+#[doc = include_str!("../doc/shop.md")]
+/// let mut other = log.clone();
+/// let left = verify(&lines(&[sealer.seal(&mut log, stopped(), org, at)?]), &trust)?;
+/// let right = verify(&lines(&[sealer.seal(&mut other, stopped(), org, at)?]), &trust)?;
+/// // Two deeds at one place of one log: whoever holds the key told two stories.
+/// assert!(matches!(compare(&left, &right), Comparison::Forked { seq: 0, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn compare(left: &Verified, right: &Verified) -> Comparison {
     let by_place: BTreeMap<_, _> =
         left.deeds().iter().map(|deed| ((deed.log.as_str(), deed.seq), deed.digest)).collect();

@@ -6,8 +6,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 use super::{
-    checks::CheckId,
-    findings::{Account, Findings, Unmet, ensure},
+    checks::{CheckId, ensure},
+    findings::{Account, Findings, Unmet},
     input::Item,
     link::Link,
     required,
@@ -19,7 +19,7 @@ use crate::{
     dsse, exact,
     form::ApiForm,
     honesty,
-    keys::{KeyError, KeySet, Purpose, SealKey},
+    keys::{KeySet, KeyUseError, Purpose, SealKey},
     parallel,
     text::Thumbprint,
 };
@@ -151,7 +151,7 @@ pub(super) fn check_signature(
     let Some(key) = key else { return };
     let admitted = key.admits(Purpose::Deed, body.issued_at);
     // Of a key's faults the first counts, and then nothing is said of the other check.
-    let is_revoked = admitted == Err(KeyError::Revoked);
+    let is_revoked = admitted == Err(KeyUseError::Revoked);
     let outcome = || admitted.map_err(|fault| named(fault.to_string()));
     if !is_revoked {
         found.run(CheckId::Window, outcome);

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::{
-    checks::CheckId,
+    checks::{CheckId, ensure},
     deed,
-    findings::{Account, Findings, Unmet, ensure},
+    findings::{Account, Findings, Unmet},
     input::{self, Item},
     link::Link,
     required::CheckSet,
@@ -139,7 +139,7 @@ impl File<'_> {
             ensure(checkpoint == as_of, || {
                 named("the proof is of another tree than the list".to_owned())
             })?;
-            let holds = proof.index == link.body.seq && proof.shows(&link.digest, &checkpoint);
+            let holds = proof.index == link.body.seq && proof.shows(&link.digest, &checkpoint.tree);
             ensure(holds, || named("the proof does not lead to the root".to_owned()))
         })
     }

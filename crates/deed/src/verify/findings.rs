@@ -24,11 +24,6 @@ impl From<String> for Unmet {
     }
 }
 
-/// Returns an error with the sentence unless the condition holds.
-pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(why()) }
-}
-
 /// What the checks of one thing came to: of one deed, or of an input as a whole.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
@@ -197,7 +192,7 @@ impl Verified {
 pub(crate) mod left_out {
     use std::cell::Cell;
 
-    use super::CheckId;
+    use crate::verify::checks::CheckId;
 
     thread_local! {
         static LEFT_OUT: Cell<Option<CheckId>> = const { Cell::new(None) };

@@ -2,7 +2,7 @@
 
 use model::{Digest, OrgId, Timestamp};
 
-use super::{findings::ensure, report::DeedSummary};
+use super::{checks::ensure, report::DeedSummary};
 use crate::{body::Body, chain::genesis_digest, text::LogOrigin};
 
 /// A deed that could be read, in its place.

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use model::{Digest, Mode};
 
 use super::{
-    checks::CheckId,
-    findings::{Findings, Unmet, ensure},
+    checks::{CheckId, ensure},
+    findings::{Findings, Unmet},
     link::Link,
     trust::Trust,
 };

@@ -4,9 +4,9 @@
 use model::{Digest, OrgId, Timestamp};
 
 use super::{
-    checks::CheckId,
+    checks::{CheckId, ensure},
     deed,
-    findings::{Findings, ensure},
+    findings::Findings,
     input::Item,
     link::Link,
     required::Of,
@@ -72,6 +72,17 @@ pub struct StoredError {
 ///
 /// It reads no deed but this one. That no id stands twice and that amendments fit what they amend
 /// is for [`verify`](super::verify), which sees a log as a whole.
+///
+/// ```
+#[doc = include_str!("../doc/shop.md")]
+/// let deed = sealer.seal(&mut log, stopped(), org, at)?;
+/// let (body, key_id) = (deed.body.as_str(), deed.key_id.as_str());
+/// let stored = Stored { body, digest: deed.digest, key_id, signature: &deed.signature };
+/// let place = Place { org, log: log.log(), seq: 0, before: None };
+/// let verified = verify_stored(&stored, &place, &sealer.registered())?;
+/// assert_eq!(verified.body().id, deed.id);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn verify_stored(
     stored: &Stored<'_>,
     place: &Place<'_>,

@@ -1,24 +1,24 @@
 //! Keys as the accounts of `admin` know them.
 
 use admin::{Admin, AuthenticateError, Caller, KeyHolder};
-use async_trait::async_trait;
 use crypto::Secret;
 use model::Scope;
+use web::LookupError;
 
-use super::{AgentKey, KeyDirectory, OrgKey, Principal, Unavailable};
-
-#[async_trait]
-impl KeyDirectory for Admin {
-    async fn principal(&self, key: &Secret<String>) -> Result<Option<Principal>, Unavailable> {
-        match self.authenticate(key.expose()).await {
-            Ok(caller) => Ok(principal(caller)),
-            Err(AuthenticateError::Unauthenticated) => Ok(None),
-            Err(AuthenticateError::Unavailable(down)) => Err(Unavailable(down.into())),
-        }
+use super::{AgentKey, OrgKey, Principal};
+/// Returns who holds the key, or `None` for one that opens nothing.
+pub(crate) async fn principal(
+    admin: &Admin,
+    key: &Secret<String>,
+) -> Result<Option<Principal>, LookupError> {
+    match admin.authenticate(key.expose()).await {
+        Ok(caller) => Ok(holder(caller)),
+        Err(AuthenticateError::Unauthenticated) => Ok(None),
+        Err(AuthenticateError::Unavailable(down)) => Err(LookupError(down.into())),
     }
 }
 
-fn principal(caller: Caller) -> Option<Principal> {
+fn holder(caller: Caller) -> Option<Principal> {
     let Caller { org, key, holder, scopes, .. } = caller;
     match holder {
         KeyHolder::Agent(agent) => {

@@ -1,7 +1,7 @@
 //! Actions: sending, reading, listing, reporting, cancelling.
 
-mod read;
-mod send;
+pub(crate) mod read;
+pub(crate) mod send;
 
 use std::sync::Arc;
 
@@ -10,39 +10,27 @@ use http::HeaderName;
 use http::HeaderValue;
 use ledger::record::Action;
 use model::ActionId;
-
-pub(crate) use read::{DETAIL, list, show};
-pub(crate) use send::send;
+use web::{Call, Reply};
 
 use crate::{
     access::{AgentCaller, Canceller},
     app::App,
-    call::Call,
-    error::ApiError,
-    reply::Reply,
-    wire::{ActionView, edge_report},
+    refusal::Answer,
+    wire::{action::ActionView, report::edge_report},
 };
 
 const REPLAYED: HeaderName = HeaderName::from_static("service-idempotent-replayed");
 const YES: HeaderValue = HeaderValue::from_static("true");
 
 /// `POST /v1/actions/{id}/result`
-pub(crate) async fn report(
-    app: Arc<App>,
-    caller: AgentCaller,
-    call: Call,
-) -> Result<Reply, ApiError> {
+pub(crate) async fn report(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
     let AgentCaller(key) = caller;
     let report = edge_report(&call, &key)?;
     ended(app.gate.report(report).await?)
 }
 
 /// `POST /v1/actions/{id}/cancel`
-pub(crate) async fn cancel(
-    app: Arc<App>,
-    caller: Canceller,
-    call: Call,
-) -> Result<Reply, ApiError> {
+pub(crate) async fn cancel(app: Arc<App>, caller: Canceller, call: Call) -> Answer {
     let (action, idempotency_key) = (call.param::<ActionId>("id")?, call.idempotency_key()?);
     let (org, by) = match caller {
         Canceller::Agent(key) => (key.org, gate::Canceller::Agent(key.agent, key.key)),
@@ -51,13 +39,13 @@ pub(crate) async fn cancel(
     ended(app.gate.cancel(Cancellation { org, action, by, idempotency_key }).await?)
 }
 
-fn ended(ended: Ended) -> Result<Reply, ApiError> {
+fn ended(ended: Ended) -> Answer {
     match ended {
         Ended::Now(action) => shown(&action),
         Ended::Before(action) => Ok(shown(&action)?.with(REPLAYED, YES)),
     }
 }
 
-fn shown(action: &Action) -> Result<Reply, ApiError> {
-    Reply::ok(&ActionView::from(action))
+fn shown(action: &Action) -> Answer {
+    Ok(Reply::ok(&ActionView::from(action)))
 }

@@ -13,17 +13,14 @@ use http::{
 };
 use model::DeedId;
 use records::ReadError;
+use web::{ApiError, Call, List, Param, Reply, unless_known};
 
-use super::{log::reader, unchanged::unless_known};
+use super::log::reader;
 use crate::{
     access::Reader,
     app::App,
-    call::Call,
-    cursor::List,
-    error::ApiError,
-    query::Param,
-    reply::Reply,
-    wire::{DeedView, ListView, deed_filter, page_limit, verification},
+    refusal::{Answer, IntoApiError},
+    wire::deeds::{DeedView, deed_filter, verification},
 };
 
 /// The parameters of a file of evidence.
@@ -33,19 +30,16 @@ pub(crate) const BUNDLE: &[Param] = &[Param::One("from")];
 const EXACT: [&str; 2] = [DEED_TYPE, "application/vnd.service.deed+json"];
 
 /// `GET /v1/deeds`
-pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
-    let (filter, limit) = (deed_filter(&call.query)?, page_limit(&call.query)?);
+pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
+    let filter = deed_filter(&call.query)?;
     let listed = List { name: "deeds", org: caller.org(), agent: caller.only_agent() };
-    let before: Option<u64> = app.cursors.read(listed, &call.query)?;
-    let rows = app.records.deeds(reader(&caller), &filter, (before, limit + 1)).await?;
-    let shown: Vec<_> = rows.iter().take(limit).collect();
-    let last = shown.last().filter(|_| rows.len() > limit);
-    let cursor = last.map(|row| app.cursors.write(&row.place().as_u64(), listed, &call.query));
-    Reply::ok(&ListView::page(shown.into_iter().map(DeedView::new).collect(), cursor))
+    let page = app.cursors.page(listed, &call.query)?;
+    let rows = app.records.deeds(reader(&caller), &filter, (page.after, page.limit + 1)).await?;
+    Ok(Reply::ok(&page.of(&rows, |row| row.place().as_u64(), DeedView::new)))
 }
 
 /// `GET /v1/deeds/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let id: DeedId = call.param("id")?;
     let found = app.records.deed(reader(&caller), id).await?;
     let vary = HeaderValue::from_static("accept");
@@ -55,7 +49,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
             tracing::error!(deed = %id, %error, "a stored deed is not what was sealed");
             ApiError::internal()
         })?;
-        return Ok(Reply::ok(&form)?.with(VARY, vary));
+        return Ok(Reply::ok(&form).with(VARY, vary));
     }
     let tag = format!("\"{}\"", found.row.digest);
     let tag = HeaderValue::from_str(&tag).map_err(|_| ApiError::internal())?;
@@ -64,23 +58,23 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Re
 }
 
 /// `GET /v1/deeds/{id}/bundle`
-pub(crate) async fn bundle(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn bundle(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let (id, known) = (call.param("id")?, call.query.parse("from")?);
     let evidence = app.records.evidence(reader(&caller), id, known).await;
     let evidence = evidence.map_err(|error| match error {
         ReadError::Sizes { .. } => ApiError::invalid("from", error.to_string()),
-        other => other.into(),
+        other => other.into_api_error(),
     })?;
     Ok(Reply::bytes(StatusCode::OK, "application/json", evidence))
 }
 
 /// `POST /v1/deeds/verify`
-pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Answer {
     let keys = app.admin.key_set().await.map_err(|error| {
         ApiError::unavailable_because("the seal keys cannot be read now", &error)
     })?;
     let trust = Trust { keys: Some(keys), ..Trust::default() };
-    Reply::ok(&verification(verify(&call.body, &trust)))
+    Ok(Reply::ok(&verification(verify(&call.body, &trust))))
 }
 
 /// Returns whether the `Accept` header names the deed's own type.

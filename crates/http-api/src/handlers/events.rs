@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use event::Types;
 use model::{AgentId, Scope};
+use web::{ApiError, Call, Param, Reply, bearer, excerpt};
 
 use crate::{
-    access::{Reader, bearer},
+    access::Reader,
     app::App,
-    call::Call,
-    error::{ApiError, excerpt},
-    live::{Cursor, EventStream, Opening, Wanted},
-    query::Param,
-    reply::Reply,
+    live::{
+        cursor::Cursor,
+        stream::{EventStream, Opening, Wanted},
+    },
+    refusal::Answer,
 };
 
 /// The parameters of the stream.
@@ -20,7 +21,7 @@ pub(crate) const QUERY: &[Param] =
     &[Param::One("types"), Param::One("agent"), Param::One("last_event_id")];
 
 /// `GET /v1/events`
-pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let wanted = wanted(&call, &caller)?;
     let cursor = cursor(&call)?;
     let bearer = bearer(&call.headers)

@@ -1,50 +1,12 @@
-//! How the server is, looked at no more than once a second.
+//! How the server is.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use http::StatusCode;
 use serde_json::{Map, Value, json};
-use tokio::{sync::Mutex, time::Instant};
+use web::{ApiError, Call, Phase, Reply};
 
-use crate::{
-    access::Anyone,
-    app::{App, Check, Condition, Probe},
-    call::Call,
-    error::ApiError,
-    lifecycle::Phase,
-    reply::Reply,
-};
-
-/// How long a look at the parts holds.
-const CACHED_FOR: Duration = Duration::from_secs(1);
-/// The longest a look may take; a probe that hangs is a part that is down.
-const PROBE_TIME: Duration = Duration::from_secs(2);
-
-/// The last look at the server's parts.
-pub(crate) struct Health {
-    probe: Arc<dyn Probe>,
-    last: Mutex<Option<(Instant, Vec<Check>)>>,
-}
-
-impl Health {
-    pub(crate) fn new(probe: Arc<dyn Probe>) -> Self {
-        Self { probe, last: Mutex::new(None) }
-    }
-
-    /// Returns how each part is; whoever asks while somebody looks gets the same answer.
-    async fn checks(&self) -> Vec<Check> {
-        let mut last = self.last.lock().await;
-        if let Some((at, checks)) = &*last
-            && at.elapsed() < CACHED_FOR
-        {
-            return checks.clone();
-        }
-        let hung = vec![Check { name: "probe", condition: Condition::Down }];
-        let checks = tokio::time::timeout(PROBE_TIME, self.probe.checks()).await.unwrap_or(hung);
-        *last = Some((Instant::now(), checks.clone()));
-        checks
-    }
-}
+use crate::{access::Anyone, app::App, health::Condition};
 
 /// `GET /v1/health`
 pub(crate) async fn health(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {

@@ -1,28 +1,25 @@
 //! The history of an org: search and export, the head of its log, and checks of it.
 
-use std::{convert::Infallible, sync::Arc};
+use std::sync::Arc;
 
 use act::MayView;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::StatusCode;
-use hyper::body::Frame;
-use model::{CheckId, Mint, OrgId, Timestamp};
+use model::{CheckId, Mint, OrgId};
 use records::{AskError, EntryFilter};
+use web::{ApiError, Call, List, Param, Reply, catalogue::Code};
 
 use super::log::reader;
 use crate::{
     access::{Admin, Reader, Viewer},
     app::App,
-    call::Call,
-    catalogue::Code,
-    cursor::List,
-    error::ApiError,
-    query::Param,
-    reply::Reply,
+    refusal::{Answer, IntoApiError},
     wire::{
-        ExportForm, ListView, chain_check, chain_head, chain_part, entry, entry_filter,
-        export_filter, export_form, page_limit,
+        export::ExportForm,
+        ledger::{
+            chain_check, chain_head, chain_part, entry, entry_filter, export_filter, export_form,
+        },
     },
 };
 
@@ -33,22 +30,20 @@ pub(crate) const CHECKS: &[Param] = &[Param::One("limit"), Param::One("cursor")]
 const STEP: u64 = 2_000;
 
 /// `GET /v1/ledger`
-pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
-    let (filter, limit) = (entry_filter(&call.query)?, page_limit(&call.query)?);
+pub(crate) async fn search(app: Arc<App>, caller: Reader, call: Call) -> Answer {
+    let filter = entry_filter(&call.query)?;
     let listed = List { name: "ledger", org: caller.org(), agent: caller.only_agent() };
-    let before: Option<u64> = app.cursors.read(listed, &call.query)?;
-    let entries = app.records.entries(reader(&caller), &filter, (before, limit + 1)).await?;
-    let shown: Vec<_> = entries.iter().take(limit).collect();
-    let last = shown.last().filter(|_| entries.len() > limit);
-    let cursor = last.map(|entry| app.cursors.write(&entry.event.seq, listed, &call.query));
-    Reply::ok(&ListView::page(shown.into_iter().map(entry).collect(), cursor))
+    let page = app.cursors.page(listed, &call.query)?;
+    let bounds = (page.after, page.limit + 1);
+    let entries = app.records.entries(reader(&caller), &filter, bounds).await?;
+    Ok(Reply::ok(&page.of(&entries, |entry| entry.event.seq, entry)))
 }
 
 /// `GET /v1/ledger/export`
 ///
 /// The last line has the number of entries before it and the digest of all bytes before it; an
 /// answer without it is not whole.
-pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let org = caller.org();
     let now = app.records.head(org).await?.now;
     let (form, filter) = (export_form(&call.query)?, export_filter(&call.query, now)?);
@@ -70,27 +65,27 @@ pub(crate) async fn export(app: Arc<App>, caller: Admin, call: Call) -> Result<R
         let line = export.step().await?;
         Some((line, export))
     });
-    let head = (!head.is_empty()).then(|| -> Line { Ok(Frame::data(Bytes::from(head))) });
+    let head = (!head.is_empty()).then(|| Bytes::from(head));
     let lines = stream::iter(head).chain(rest);
     Ok(Reply::stream(form.media_type(), lines))
 }
 
 /// `GET /v1/ledger/head`
-pub(crate) async fn head(app: Arc<App>, caller: Viewer, _: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn head(app: Arc<App>, caller: Viewer, _: Call) -> Answer {
     let org = caller.org();
     let head = app.records.head(org).await?;
     let closed = app.records.closed(org).await?;
     let unsealed = app.records.unsealed(org).await?;
-    Reply::ok(&chain_head(&head, &closed, unsealed))
+    Ok(Reply::ok(&chain_head(&head, &closed, unsealed)))
 }
 
 /// `POST /v1/ledger/chain_checks`
-pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let part = chain_part(&call)?;
     let id = Mint::new(app.clock.now(), &*app.entropy).id(CheckId::from_uuid);
     let check =
         app.records.ask_check((caller.org(), id), part).await.map_err(|error| match error {
-            AskError::Read(error) => error.into(),
+            AskError::Read(error) => error.into_api_error(),
             AskError::Busy => ApiError::new(Code::Conflict, error.to_string()),
             AskError::Places { .. } => ApiError::invalid("to_seq", error.to_string()),
         })?;
@@ -98,26 +93,18 @@ pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Resul
 }
 
 /// `GET /v1/ledger/chain_checks`
-pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
-    let limit = page_limit(&call.query)?;
+pub(crate) async fn checks(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let listed = List { name: "chain_checks", org: caller.org(), agent: None };
-    let after: Option<(Timestamp, CheckId)> = app.cursors.read(listed, &call.query)?;
-    let checks = app.records.checks(caller.org(), after, limit + 1).await?;
-    let shown: Vec<_> = checks.iter().take(limit).collect();
-    let last = shown.last().filter(|_| checks.len() > limit);
-    let cursor =
-        last.map(|check| app.cursors.write(&(check.created_at, check.id), listed, &call.query));
-    Reply::ok(&ListView::page(shown.into_iter().map(chain_check).collect(), cursor))
+    let page = app.cursors.page(listed, &call.query)?;
+    let checks = app.records.checks(caller.org(), page.after, page.limit + 1).await?;
+    Ok(Reply::ok(&page.of(&checks, |check| (check.created_at, check.id), chain_check)))
 }
 
 /// `GET /v1/ledger/chain_checks/{id}`
-pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let check = app.records.check(caller.org(), call.param("id")?).await?;
-    Reply::ok(&chain_check(&check))
+    Ok(Reply::ok(&chain_check(&check)))
 }
-
-/// A part of the answer, which cannot fail to be made.
-type Line = Result<Frame<Bytes>, Infallible>;
 
 /// An export on its way.
 struct Export {
@@ -134,12 +121,12 @@ struct Export {
 impl Export {
     /// Returns the next lines, oldest first; nothing behind the last one, or when the record
     /// cannot be read on.
-    async fn step(&mut self) -> Option<Line> {
+    async fn step(&mut self) -> Option<Bytes> {
         let (first, end) = self.left?;
         if first >= end {
             self.left = None;
             let sum = self.sum.clone().finish();
-            return Some(Ok(Frame::data(Bytes::from(self.form.last(self.count, sum)))));
+            return Some(Bytes::from(self.form.last(self.count, sum)));
         }
         let next = end.min(first + STEP);
         let entries = match self.app.records.stretch(self.org, &self.filter, (first, next)).await {
@@ -153,6 +140,6 @@ impl Export {
         self.count += entries.len() as u64;
         let lines: String = entries.iter().map(|it| self.form.line(&entry(it))).collect();
         self.sum.update(lines.as_bytes());
-        Some(Ok(Frame::data(Bytes::from(lines))))
+        Some(Bytes::from(lines))
     }
 }

@@ -6,9 +6,13 @@ use deed::LogOrigin;
 use http::StatusCode;
 use model::DeedId;
 use records::ReadError;
+use web::{ApiError, Call, Param, Reply};
 
 use crate::{
-    access::Reader, app::App, call::Call, error::ApiError, query::Param, reply::Reply, wire::growth,
+    access::Reader,
+    app::App,
+    refusal::{Answer, IntoApiError},
+    wire::deeds::growth,
 };
 
 /// The parameters of a checkpoint.
@@ -22,18 +26,14 @@ pub(crate) const CONSISTENCY: &[Param] = &[Param::One("log"), Param::One("from")
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
 
 /// `GET /v1/log/checkpoint`
-pub(crate) async fn checkpoint(
-    app: Arc<App>,
-    caller: Reader,
-    call: Call,
-) -> Result<Reply, ApiError> {
+pub(crate) async fn checkpoint(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let log: Option<LogOrigin> = call.query.parse("log")?;
     let checkpoint = app.records.checkpoint(caller.org(), log.as_ref()).await?;
     Ok(Reply::bytes(StatusCode::OK, TEXT, checkpoint.note))
 }
 
 /// `GET /v1/log/proof`
-pub(crate) async fn proof(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn proof(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let deed: Option<DeedId> = call.query.parse("deed")?;
     let deed = deed.ok_or_else(|| required("deed", "the id of a deed"))?;
     let proof = app.records.proof(reader(&caller), deed).await?;
@@ -41,11 +41,7 @@ pub(crate) async fn proof(app: Arc<App>, caller: Reader, call: Call) -> Result<R
 }
 
 /// `GET /v1/log/consistency`
-pub(crate) async fn consistency(
-    app: Arc<App>,
-    caller: Reader,
-    call: Call,
-) -> Result<Reply, ApiError> {
+pub(crate) async fn consistency(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let from: Option<u64> = call.query.parse("from")?;
     let from = from.ok_or_else(|| required("from", "the size of a log that was kept"))?;
     let (log, to): (Option<LogOrigin>, _) = (call.query.parse("log")?, call.query.parse("to")?);
@@ -53,10 +49,10 @@ pub(crate) async fn consistency(
         app.records.growth(caller.org(), log.as_ref(), (from, to)).await.map_err(|error| {
             match error {
                 ReadError::Sizes { .. } => ApiError::invalid("from", error.to_string()),
-                other => other.into(),
+                other => other.into_api_error(),
             }
         })?;
-    Reply::ok(&growth(&grew))
+    Ok(Reply::ok(&growth(&grew)))
 }
 
 fn required(name: &'static str, expected: &str) -> ApiError {

@@ -11,17 +11,13 @@ use std::sync::Arc;
 
 use act::MayView;
 use http::StatusCode;
-use model::{PolicyId, Timestamp};
+use web::{ApiError, Call, List, Param, Reply};
 
 use crate::{
     access::{Admin, Viewer},
     app::App,
-    call::Call,
-    cursor::List,
-    error::ApiError,
-    query::Param,
-    reply::Reply,
-    wire::{ListView, PolicyView, WithDeed, page_limit, policy_edit, policy_new},
+    refusal::Answer,
+    wire::policies::{PolicyView, WithDeed, policy_edit, policy_new},
 };
 
 /// The parameters of the list of policies.
@@ -29,54 +25,45 @@ pub(crate) const LIST: &[Param] =
     &[Param::One("archived"), Param::One("limit"), Param::One("cursor")];
 
 /// `GET /v1/policies`
-pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
-    let archived_too = match call.query.text("archived") {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(_) => return Err(ApiError::invalid("archived", "expected `true` or `false`")),
-    };
-    let limit = page_limit(&call.query)?;
+pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let archived_too = call.query.flag("archived")?;
     let listed = List { name: "policies", org: caller.org(), agent: None };
-    let after: Option<(Timestamp, PolicyId)> = app.cursors.read(listed, &call.query)?;
-    let policies = app.admin.view(&caller).policies().await?;
-    let mut shown = policies
-        .iter()
-        .filter(|policy| archived_too || policy.archived_at.is_none())
-        .filter(|policy| after.is_none_or(|after| (policy.created_at, policy.id) < after));
-    let page: Vec<_> = shown.by_ref().take(limit).collect();
-    let last = page.last().filter(|_| shown.next().is_some());
-    let cursor =
-        last.map(|policy| app.cursors.write(&(policy.created_at, policy.id), listed, &call.query));
-    Reply::ok(&ListView::page(page.into_iter().map(PolicyView::from).collect(), cursor))
+    let page = app.cursors.page(listed, &call.query)?;
+    let mut policies = app.admin.view(&caller).policies().await?;
+    policies.retain(|policy| {
+        let shown = archived_too || policy.archived_at.is_none();
+        shown && page.after.is_none_or(|after| (policy.created_at, policy.id) < after)
+    });
+    Ok(Reply::ok(&page.of(&policies, |it| (it.created_at, it.id), PolicyView::from)))
 }
 
 /// `POST /v1/policies`
-pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let made = app.admin.change(&caller).create_policy(policy_new(&call)?).await?;
     let view = WithDeed::of(PolicyView::from(&made.object), made.deed);
     Ok(Reply::json(StatusCode::CREATED, &view))
 }
 
 /// `GET /v1/policies/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
-    Reply::ok(&PolicyView::from(&app.admin.view(&caller).policy(call.param("id")?).await?))
+pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    Ok(Reply::ok(&PolicyView::from(&app.admin.view(&caller).policy(call.param("id")?).await?)))
 }
 
 /// `POST /v1/policies/{id}`
-pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let id = call.param("id")?;
     let changed = app.admin.change(&caller).update_policy(id, policy_edit(&call)?).await?;
-    Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed))
+    Ok(Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed)))
 }
 
 /// `DELETE /v1/policies/{id}`
-pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let changed = app.admin.change(&caller).archive_policy(call.param("id")?).await?;
-    Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed))
+    Ok(Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed)))
 }
 
-/// Returns what comes of work that takes its time; other requests go on meanwhile.
-async fn apart<T: Send + 'static>(
+/// Does work that takes its time on a thread of its own; other requests go on meanwhile.
+async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {

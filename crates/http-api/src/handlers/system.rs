@@ -4,30 +4,28 @@ use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
 use serde_json::json;
+use web::{
+    API_VERSION, API_VERSIONS, ApiError, Call, Reply,
+    catalogue::{self, Code},
+    unless_known,
+};
 
+pub(crate) use super::{health::health, key_set::keys};
 use crate::{
     access::Anyone,
     app::App,
-    call::Call,
-    catalogue::{self, Code},
     description::{self, Made, Published},
-    error::ApiError,
-    reply::Reply,
-    router::{API_VERSION, API_VERSIONS},
 };
-
-use super::unchanged::unless_known;
-pub(crate) use super::{health::health, key_set::keys};
 
 /// `GET /v1/version`
 pub(crate) async fn version(app: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
-    Reply::ok(&json!({
+    Ok(Reply::ok(&json!({
         "object": "version",
         "build": app.build.version,
         "commit": app.build.commit,
         "api_versions": API_VERSIONS,
         "default_api_version": API_VERSION,
-    }))
+    })))
 }
 
 /// `GET /api/openapi.yaml`

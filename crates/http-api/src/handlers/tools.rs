@@ -5,15 +5,13 @@ use std::sync::Arc;
 use ledger::record::PolicyMode;
 use model::{PolicyVersionId, Visibility};
 use serde::Serialize;
+use web::{Call, ListView, Param, Reply};
 
 use crate::{
     access::AgentCaller,
     app::App,
-    call::Call,
-    error::ApiError,
-    query::Param,
-    reply::Reply,
-    wire::{ListView, ResolveRequest, ToolView, VisibilityView},
+    refusal::Answer,
+    wire::tools::{ResolveRequest, ToolView, VisibilityView},
 };
 
 /// The parameters of the list.
@@ -28,29 +26,17 @@ struct Listed<T> {
 }
 
 /// `GET /v1/tools`
-pub(crate) async fn list(
-    app: Arc<App>,
-    caller: AgentCaller,
-    call: Call,
-) -> Result<Reply, ApiError> {
-    let hidden_too = match call.query.text("include_hidden") {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(_) => return Err(ApiError::invalid("include_hidden", "expected `true` or `false`")),
-    };
+pub(crate) async fn list(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
+    let hidden_too = call.query.flag("include_hidden")?;
     let AgentCaller(key) = caller;
     let (tools, policy_version) = app.gate.tools(key.org, key.agent).await?;
     let shown = tools.iter().filter(|tool| hidden_too || tool.visibility == Visibility::Visible);
     let list = ListView::whole(shown.map(ToolView::from).collect());
-    Reply::ok(&Listed { list, policy_version })
+    Ok(Reply::ok(&Listed { list, policy_version }))
 }
 
 /// `POST /v1/tools/resolve`
-pub(crate) async fn resolve(
-    app: Arc<App>,
-    caller: AgentCaller,
-    call: Call,
-) -> Result<Reply, ApiError> {
+pub(crate) async fn resolve(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
     let request = ResolveRequest::read(&call)?;
     let AgentCaller(key) = caller;
     let snapshot = app.gate.ledger().look(key.org).await?;
@@ -60,5 +46,5 @@ pub(crate) async fn resolve(
     let answers = tools.iter().map(|name| VisibilityView::new(connector, name, policy));
     let list = ListView::whole(answers.collect());
     let policy_version = enforced.map(|loaded| loaded.active.version);
-    Reply::ok(&Listed { list, policy_version })
+    Ok(Reply::ok(&Listed { list, policy_version }))
 }

@@ -3,28 +3,27 @@
 //! The body is made as it is read: a client that reads slowly holds back nothing but its own
 //! place in the feed, and once it is too far behind it is told to fetch its lists again.
 
-mod cursor;
 mod message;
 
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use event::{Event, Types};
 use futures_util::Stream;
-use hyper::body::Frame;
 use ledger::StoreDown;
-use model::{AgentId, KeyId, Timestamp};
+use model::{AgentId, KeyId};
 use tokio::{sync::broadcast, time::Instant};
+use web::{ApiError, Slot};
 
 use super::{
+    cursor::{Cursor, Resume},
     feed::{Batch, CHUNK, Subscription},
-    slots::Slot,
 };
-use crate::{access::Reader, app::App, error::ApiError};
-pub(crate) use cursor::Cursor;
+use crate::{
+    access::{Reader, STREAM_READERS},
+    app::App,
+};
 
-/// A comment is sent when nothing else was for this long.
-pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often the credential is looked at again.
 const RECHECK: Duration = Duration::from_mins(1);
 /// How long a stream lasts.
@@ -44,17 +43,6 @@ impl Wanted {
     fn shows(&self, event: &Event) -> bool {
         self.types.cover(event.kind) && self.agent.is_none_or(|agent| event.agent == Some(agent))
     }
-}
-
-/// Where a stream begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Resume {
-    /// With what happens from now on.
-    Live,
-    /// Behind this place.
-    Behind(u64),
-    /// With what happens from now on, the cursor being one that cannot be served.
-    Expired,
 }
 
 /// An open stream.
@@ -115,7 +103,7 @@ impl EventStream {
             subscription,
             last,
             queue,
-            heartbeat: now + HEARTBEAT,
+            heartbeat: now + message::HEARTBEAT,
             recheck: now + RECHECK,
             end: now + LIFETIME,
             ended: false,
@@ -124,10 +112,10 @@ impl EventStream {
     }
 
     /// Returns the body that the stream is read as.
-    pub(crate) fn into_body(self) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> {
+    pub(crate) fn into_body(self) -> impl Stream<Item = Bytes> {
         futures_util::stream::unfold(self, |mut stream| async move {
             let message = stream.next().await?;
-            Some((Ok(Frame::data(message)), stream))
+            Some((message, stream))
         })
     }
 
@@ -135,7 +123,7 @@ impl EventStream {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.queue.pop_front() {
-                self.heartbeat = Instant::now() + HEARTBEAT;
+                self.heartbeat = Instant::now() + message::HEARTBEAT;
                 return Some(message);
             }
             if self.ended {
@@ -208,8 +196,7 @@ impl EventStream {
     async fn check_credential(&mut self) {
         self.recheck = Instant::now() + RECHECK;
         let bearer = Some(self.bearer.clone());
-        let keys = self.app.keys();
-        let admitted = crate::access::STREAM_READERS.admit(bearer, keys).await;
+        let admitted = STREAM_READERS.admit(bearer, &*self.app).await;
         let lost = match admitted {
             Ok(reader) if reader.is_same_as(&self.caller) => None,
             Ok(_) => Some(ApiError::unauthenticated("the API key is not valid")),
@@ -242,9 +229,4 @@ async fn resume(
     let oldest = app.clock.now().before(RESUME_WINDOW);
     let in_time = |event: &Event| event.seq == seq + 1 && event.created_at >= oldest;
     Ok(if missed.first().is_some_and(in_time) { Resume::Behind(seq) } else { Resume::Expired })
-}
-
-/// Returns the moment that `hello` tells.
-fn server_time(app: &App) -> Timestamp {
-    app.clock.now()
 }

@@ -8,13 +8,9 @@ use ledger::{StoreDown, record::Action};
 use model::{ActionId, AgentId, EventType, OrgId};
 use serde_json::json;
 use tokio::{sync::broadcast, time::Instant};
+use web::Lifecycle;
 
-use super::{
-    Feeds,
-    feed::{Batch, Subscription},
-};
-use crate::lifecycle::Lifecycle;
-
+use super::feed::{Batch, Feeds, Subscription};
 /// A wait that has begun: nothing that is committed from here on is missed.
 pub(crate) struct Wait {
     subscription: Subscription,

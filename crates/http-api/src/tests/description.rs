@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use web::{BodyRule, catalogue::Code};
 
 use crate::{
-    arrival::BodyRule,
-    catalogue::Code,
     description::Validator,
     routes::{routes_markdown, table},
 };

@@ -7,12 +7,14 @@ use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use web::{Bounds, Door, ReplyBody, serve};
 
-use super::{
-    house::{House, Operator, request},
-    support::quick,
-};
-use crate::ReplyBody;
+use super::house::{House, Operator, request};
+
+/// Bounds that a reader which stops reading soon meets.
+fn quick() -> Bounds {
+    Bounds { write_stall: Duration::from_millis(300), ..Bounds::default() }
+}
 
 /// One message of a stream.
 #[derive(Debug, Default)]
@@ -336,9 +338,9 @@ async fn a_reader_that_never_reads_is_closed_and_holds_nothing() {
     let house = House::new().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let door = crate::Door::new(listener);
+    let door = Door::new(listener);
     let open = std::sync::Arc::clone(&door.open);
-    let served = crate::serve(door, house.router.clone(), house.lifecycle.clone(), quick());
+    let served = serve(door, house.router.clone(), house.lifecycle.clone(), quick());
     tokio::spawn(served);
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
@@ -348,14 +350,14 @@ async fn a_reader_that_never_reads_is_closed_and_holds_nothing() {
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut text = String::new();
     read_until(&mut stream, &mut text, "event: hello").await;
-    assert_eq!((open.get(), house.router.held_open().streams), (1, 1));
+    assert_eq!((open.get(), house.router.state().held_open().streams), (1, 1));
     let begun = tokio::time::Instant::now();
     while open.get() == 1 {
         assert!(begun.elapsed() < Duration::from_secs(20), "it is still open");
         house.authorize().await;
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert_eq!(house.router.held_open().streams, 0);
+    assert_eq!(house.router.state().held_open().streams, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -416,8 +418,8 @@ async fn over_a_socket_events_come_at_once_and_closing_ends_the_connection() {
     let house = House::new().await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let door = crate::Door::new(listener);
-    let served = crate::serve(door, house.router.clone(), house.lifecycle.clone(), quick());
+    let door = Door::new(listener);
+    let served = serve(door, house.router.clone(), house.lifecycle.clone(), quick());
     let served = tokio::spawn(served);
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     let key = &house.support.key;

@@ -9,7 +9,8 @@ use std::{
 use act::{By, MayChange, MayView};
 use admin::{
     Activation, Admin, Candidate, ConnectorCheck, Expected, KeyMode, NewAgent, NewConnector,
-    NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyActivation, Unfit, register_seal_keys,
+    NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyActivation, UnfitError,
+    register_seal_keys,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -31,10 +32,10 @@ use serde_json::{Value, json};
 use store_memory::MemoryStore;
 use testkit::{ManualClock, OnTokio, SeededEntropy};
 use tool::{Definition, Run, Settled, Tool};
+use web::{Control, Lifecycle, ReplyBody, Router, TrustedProxies};
 
 use crate::{
     description::{Given, Validator},
-    router::Router,
     *,
 };
 
@@ -141,7 +142,7 @@ struct AnyConnector;
 
 #[async_trait]
 impl ConnectorCheck for AnyConnector {
-    async fn check(&self, _: Candidate<'_>) -> Result<(), Unfit> {
+    async fn check(&self, _: Candidate<'_>) -> Result<(), UnfitError> {
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! The catalogue, its pages and the published lists.
 
-use crate::catalogue::{Code, Family, errors_markdown, page};
+use web::catalogue::{Code, Family, errors_markdown, page};
 
 #[test]
 fn every_code_has_a_row_a_page_and_a_line_in_the_docs() {

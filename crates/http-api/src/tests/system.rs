@@ -72,7 +72,7 @@ async fn the_description_is_served_as_json_too_and_not_again_to_who_has_it() {
 #[tokio::test]
 async fn every_error_leads_to_a_page() {
     let house = House::new().await;
-    for code in crate::catalogue::Code::ALL {
+    for code in web::catalogue::Code::ALL {
         let answer = house.get(&format!("/docs/errors/{code}"), "").await;
         assert_eq!(answer.status, 200, "{code}");
         let policy = answer.headers["content-security-policy"].to_str().unwrap();
@@ -123,7 +123,18 @@ async fn routes_of_the_roadmap_are_unknown() {
 
 #[test]
 fn codes_of_the_roadmap_are_not_in_the_catalogue() {
-    for code in crate::catalogue::Code::ALL {
+    for code in web::catalogue::Code::ALL {
         assert!(!ROADMAP.contains(&format!("| `{code}` |")), "{code} is raised already");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_versioned_looks_at_no_version() {
+    let house = House::new().await;
+    for path in ["/.well-known/service/keys.json", "/api/openapi.yaml", "/docs/errors/conflict"] {
+        let headers = [("Service-Version", "2020-01-01")];
+        let answer = house.send(request("GET", path, "", &headers, None)).await;
+        assert_eq!(answer.status, 200, "{path}");
+        assert!(!answer.headers.contains_key("service-version"), "{path}");
     }
 }

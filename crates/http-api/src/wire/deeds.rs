@@ -5,13 +5,9 @@ use model::{ActionId, AgentId, Digest, Timestamp};
 use records::{CallFilter, DeedFilter, DeedRow, Growth, Subject};
 use serde::Serialize;
 use serde_json::{Value, json};
+use web::{ApiError, Param, Query};
 
 use super::filter::{Moment, tool};
-use crate::{
-    error::ApiError,
-    query::{Param, Query},
-};
-
 /// The parameters of the list of deeds.
 pub(crate) const DEEDS: &[Param] = &[
     Param::One("kind"),

@@ -6,7 +6,7 @@ use gate::{ActionDetail, StoredDeed};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::ActionView;
+use super::action::ActionView;
 
 /// An action with its payloads, events and deeds.
 #[derive(Debug, Serialize)]

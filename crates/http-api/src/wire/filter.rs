@@ -4,11 +4,7 @@ use std::{fmt, str::FromStr};
 
 use gate::{Filter, ShadowDiffers};
 use model::{AgentId, Timestamp, TimestampError};
-
-use crate::{
-    error::ApiError,
-    query::{Param, Query},
-};
+use web::{ApiError, Param, Query};
 
 /// The parameters of the list.
 pub(crate) const LIST: &[Param] = &[
@@ -27,39 +23,22 @@ pub(crate) const LIST: &[Param] = &[
     Param::One("cursor"),
 ];
 
-const MAX_LIMIT: usize = 100;
-const DEFAULT_LIMIT: usize = 20;
-
-/// What a list request asks for, its cursor aside.
-#[derive(Debug)]
-pub(crate) struct ListRequest {
-    pub(crate) filter: Filter,
-    pub(crate) limit: usize,
-}
-
-impl ListRequest {
-    /// Reads the request.
-    pub(crate) fn read(query: &Query) -> Result<Self, ApiError> {
-        let moment = |name| query.parse::<Moment>(name).map(|read| read.map(|Moment(time)| time));
-        let filter = Filter {
-            agent: query.parse::<AgentId>("agent")?,
-            tool: tool(query)?,
-            states: query.list("state")?,
-            decisions: query.list("decision")?,
-            verdicts: query.list("verdict")?,
-            levels: query.list("level")?,
-            on_behalf_of: within(query, "on_behalf_of", 1..=256)?,
-            from: moment("created_at[gte]")?,
-            to: moment("created_at[lt]")?,
-            text: within(query, "q", 2..=64)?,
-            shadow_differs: shadow_differs(query)?,
-        };
-        let limit = query.parse::<usize>("limit")?.unwrap_or(DEFAULT_LIMIT);
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(ApiError::invalid("limit", "expected 1 to 100"));
-        }
-        Ok(Self { filter, limit })
-    }
+/// Returns what the list is asked for, its page aside.
+pub(crate) fn action_filter(query: &Query) -> Result<Filter, ApiError> {
+    let moment = |name| query.parse::<Moment>(name).map(|read| read.map(|Moment(time)| time));
+    Ok(Filter {
+        agent: query.parse::<AgentId>("agent")?,
+        tool: tool(query)?,
+        states: query.list("state")?,
+        decisions: query.list("decision")?,
+        verdicts: query.list("verdict")?,
+        levels: query.list("level")?,
+        on_behalf_of: within(query, "on_behalf_of", 1..=256)?,
+        from: moment("created_at[gte]")?,
+        to: moment("created_at[lt]")?,
+        text: within(query, "q", 2..=64)?,
+        shadow_differs: shadow_differs(query)?,
+    })
 }
 
 pub(super) fn tool(query: &Query) -> Result<Option<policy::Glob>, ApiError> {

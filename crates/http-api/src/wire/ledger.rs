@@ -2,22 +2,17 @@
 
 use std::time::Duration;
 
-use deed::Actor;
+use deed::{Actor, LogOrigin};
 use model::{AgentId, EventType, Timestamp};
 use records::{By, CallFilter, ChainCheck, Entry, EntryFilter, EntryKind, LogHead, Part, Standing};
 use serde_json::{Value, json};
+use web::{ApiError, Call, FromJson, Param, Query};
 
 use super::{
-    ExportForm,
     deeds::{is_id, moment, subject},
+    export::ExportForm,
     filter::{tool, within},
 };
-use crate::{
-    call::Call,
-    error::ApiError,
-    query::{Param, Query},
-};
-
 /// The parameters of the search.
 pub(crate) const ENTRIES: &[Param] = &[
     Param::One("kind"),
@@ -197,7 +192,7 @@ fn closed_log(head: &LogHead) -> Value {
 pub(crate) fn chain_part(call: &Call) -> Result<Part, ApiError> {
     let mut fields = call.fields()?;
     let part = Part {
-        log: fields.optional("log")?,
+        log: fields.optional("log")?.map(|LogName(log)| log),
         from_seq: fields.optional("from_seq")?,
         to_seq: fields.optional("to_seq")?,
         checkpoint: fields.optional("checkpoint")?,
@@ -207,6 +202,18 @@ pub(crate) fn chain_part(call: &Call) -> Result<Part, ApiError> {
         return Err(ApiError::invalid("checkpoint", "expected a signed note of at most 4 KiB"));
     }
     Ok(part)
+}
+
+/// The name of a log.
+struct LogName(LogOrigin);
+
+impl FromJson for LogName {
+    const EXPECTED: &'static str = "expected a log's name such as `chancery.example/logs/log_…`";
+
+    fn from_json(value: Value) -> Result<Self, String> {
+        let name = value.as_str().and_then(|text| text.parse().ok());
+        name.map(Self).ok_or_else(|| Self::EXPECTED.to_owned())
+    }
 }
 
 /// Returns a check of a log.

@@ -2,13 +2,9 @@
 
 use gate::{EdgeReport, EdgeResult};
 use model::{ActionId, Digest, ErrorCode, ExecutionStatus, Timestamp};
+use web::{ApiError, Call, Fields, Word};
 
-use crate::{
-    access::AgentKey,
-    call::Call,
-    error::ApiError,
-    fields::{Fields, Word},
-};
+use crate::access::AgentKey;
 
 /// The most characters of an edge's error message.
 const MAX_MESSAGE: usize = 2000;

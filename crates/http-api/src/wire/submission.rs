@@ -6,13 +6,9 @@ use gate::{EdgeTool, Submission};
 use ledger::record::Client;
 use model::{Digest, Mode};
 use serde_json::{Map, Value};
+use web::{ApiError, Call, Fields, Word};
 
-use crate::{
-    access::AgentKey,
-    call::Call,
-    error::ApiError,
-    fields::{Fields, Word},
-};
+use crate::access::AgentKey;
 
 /// The longest wait that a caller may ask for, in seconds.
 const MAX_WAIT: f64 = 25.0;

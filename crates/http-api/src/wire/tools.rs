@@ -4,12 +4,7 @@ use gate::ToolListing;
 use model::{ConnectorName, Digest, SideEffect, Visibility};
 use serde::Serialize;
 use serde_json::Value;
-
-use crate::{
-    call::Call,
-    error::ApiError,
-    fields::{Fields, Word},
-};
+use web::{ApiError, Call, Fields, Word};
 
 /// The most tools that one request resolves.
 const MAX_TOOLS: usize = 500;

@@ -1,6 +1,6 @@
 //! Whether a connector's config and credential would do, asked of the adapter that would use them.
 
-use admin::{Candidate, ConnectorCheck, Unfit};
+use admin::{Candidate, ConnectorCheck, UnfitError};
 use async_trait::async_trait;
 use connectors::{Blueprint, BuildError, Deps};
 use model::ExecutionErrorCode;
@@ -18,7 +18,7 @@ impl Adapters {
 
 #[async_trait]
 impl ConnectorCheck for Adapters {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), Unfit> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
         let blueprint = Blueprint {
             org: candidate.org,
             id: candidate.id,
@@ -32,23 +32,23 @@ impl ConnectorCheck for Adapters {
             // Nothing can log in yet, so only the config by itself can be looked at.
             let findings = connectors::findings(&blueprint).map_err(unfit)?;
             let sentences: Vec<_> = findings.iter().map(ToString::to_string).collect();
-            return if sentences.is_empty() { Ok(()) } else { Err(Unfit::Config(sentences)) };
+            return if sentences.is_empty() { Ok(()) } else { Err(UnfitError::Config(sentences)) };
         }
         connectors::build(&blueprint, &self.0).await.map(|_| ()).map_err(unfit)
     }
 }
 
-pub(super) fn unfit(error: BuildError) -> Unfit {
+pub(super) fn unfit(error: BuildError) -> UnfitError {
     let sentence = error.to_string();
     match error {
-        BuildError::UnknownKind { kind } => Unfit::UnknownKind(kind),
+        BuildError::UnknownKind { kind } => UnfitError::UnknownKind(kind),
         BuildError::Config { findings } => {
-            Unfit::Config(findings.iter().map(ToString::to_string).collect())
+            UnfitError::Config(findings.iter().map(ToString::to_string).collect())
         }
-        BuildError::Credential { .. } => Unfit::Config(vec![sentence]),
+        BuildError::Credential { .. } => UnfitError::Config(vec![sentence]),
         BuildError::Connect(fault) if fault.code == ExecutionErrorCode::EgressRefused.into() => {
-            Unfit::Egress(fault.message)
+            UnfitError::Egress(fault.message)
         }
-        BuildError::Connect(fault) => Unfit::Unreachable(fault.message),
+        BuildError::Connect(fault) => UnfitError::Unreachable(fault.message),
     }
 }

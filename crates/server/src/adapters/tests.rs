@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use admin::{Candidate, ConnectorCheck, NewConnector, Unfit};
+use admin::{Candidate, ConnectorCheck, NewConnector, UnfitError};
 use connectors::BuiltinSource;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use egress::{Egress, PrivateNetworks, Rules};
@@ -37,7 +37,11 @@ fn credential() -> admin::Credential {
     ])
 }
 
-async fn check(kind: &str, config: &Value, credential: &admin::Credential) -> Result<(), Unfit> {
+async fn check(
+    kind: &str,
+    config: &Value,
+    credential: &admin::Credential,
+) -> Result<(), UnfitError> {
     check_under(PrivateNetworks::Allowed, kind, (config, credential)).await
 }
 
@@ -45,7 +49,7 @@ async fn check_under(
     private_networks: PrivateNetworks,
     kind: &str,
     (config, credential): (&Value, &admin::Credential),
-) -> Result<(), Unfit> {
+) -> Result<(), UnfitError> {
     let entropy = SystemEntropy::new();
     let mint = Mint::new(model::Timestamp::EPOCH, &entropy);
     let candidate = Candidate {
@@ -64,22 +68,22 @@ async fn a_config_without_credential_is_looked_at_by_itself() {
     let empty = admin::Credential::new();
     assert_eq!(check("postgres", &nobody_there(), &empty).await, Ok(()));
     let wrong = check("postgres", &json!({ "host": 7 }), &empty).await;
-    assert!(matches!(wrong, Err(Unfit::Config(sentences)) if !sentences.is_empty()));
+    assert!(matches!(wrong, Err(UnfitError::Config(sentences)) if !sentences.is_empty()));
     let unknown = check("oracle", &json!({}), &empty).await;
-    assert_eq!(unknown, Err(Unfit::UnknownKind("oracle".to_owned())));
+    assert_eq!(unknown, Err(UnfitError::UnknownKind("oracle".to_owned())));
 }
 
 #[tokio::test]
 async fn what_keeps_a_connector_from_being_used_is_told_apart() {
     let (config, full) = (nobody_there(), credential());
     let unreachable = check("postgres", &config, &full).await;
-    assert!(matches!(unreachable, Err(Unfit::Unreachable(_))), "{unreachable:?}");
+    assert!(matches!(unreachable, Err(UnfitError::Unreachable(_))), "{unreachable:?}");
     let refused = check_under(PrivateNetworks::Refused, "postgres", (&config, &full)).await;
-    assert!(matches!(refused, Err(Unfit::Egress(_))), "{refused:?}");
+    assert!(matches!(refused, Err(UnfitError::Egress(_))), "{refused:?}");
     let mut half = full.clone();
     half.remove("conn_password");
     let lacking = check("postgres", &config, &half).await;
-    assert!(matches!(&lacking, Err(Unfit::Config(it)) if it[0].contains("conn_password")));
+    assert!(matches!(&lacking, Err(UnfitError::Config(it)) if it[0].contains("conn_password")));
 }
 
 /// The demo's org with a connector more, to which nobody answers.

@@ -123,7 +123,7 @@ fn failure(error: &SealKeyError) -> Failure {
         | SealKeyError::Ended(_)
         | SealKeyError::Last(_)
         | SealKeyError::TooSoon { .. } => Failure::usage(sentence),
-        SealKeyError::BadSet(_) | SealKeyError::Store(_) | SealKeyError::NotTold(_) => {
+        SealKeyError::BadSet(_) | SealKeyError::Store(_) | SealKeyError::NotSealed(_) => {
             Failure::internal(sentence)
         }
     }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crypto::Secret;
 use ledger::{AppendError, Changes, LedgerStore};
-use store_postgres::{PostgresStore, Settings};
-use testkit::{Draft, Scribe, TestDatabase};
+use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
+use testkit::{Draft, Scribe};
 
 use crate::{
     proxy::{Proxy, Wire},

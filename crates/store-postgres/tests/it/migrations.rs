@@ -5,8 +5,8 @@ use std::error::Error;
 use crypto::Secret;
 use store_postgres::{
     CheckError, Durability, MIGRATIONS, MigrateError, PostgresStore, Settings, migrate,
+    testing::TestDatabase,
 };
-use testkit::TestDatabase;
 
 use crate::world::settings;
 

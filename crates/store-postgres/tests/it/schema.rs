@@ -4,8 +4,8 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use ledger::{EventStore, LedgerStore};
-use store_postgres::GRANTS;
-use testkit::{Draft, Scribe, TestDatabase};
+use store_postgres::{GRANTS, testing::TestDatabase};
+use testkit::{Draft, Scribe};
 use tokio_postgres::Client;
 
 use crate::world::store;

@@ -7,8 +7,8 @@ use deed::{Actor, Amended, Content, Disclosure, KeySet, LogOrigin, specimen};
 use ledger::{Changes, DeedEntry, Ledger, LogNo, Parts};
 use model::{CheckId, OrgId};
 use records::{ChainCheck, CheckStatus, CheckStore, LogStore, OrgLog, Problem, Records};
-use store_postgres::PostgresStore;
-use testkit::{Draft, OnTokio, Scribe, TestDatabase, sample};
+use store_postgres::{PostgresStore, testing::TestDatabase};
+use testkit::{Draft, OnTokio, Scribe, sample};
 use tokio_postgres::Client;
 
 use crate::world::store;

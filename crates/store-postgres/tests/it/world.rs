@@ -3,8 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crypto::Secret;
-use store_postgres::{PostgresStore, Settings};
-use testkit::TestDatabase;
+use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
 
 /// Returns the settings of the service on this database. The machine that runs tests may be busy,
 /// so the deadline is longer than the usual one where a test is not about it.

@@ -4,47 +4,42 @@ use std::{sync::Arc, time::Duration};
 
 use gate::{ActionDetail, Place};
 use ledger::record::Action;
-use model::{ActionId, State};
+use model::{ActionId, State, Timestamp};
 use tokio::time::Instant;
+use web::{ApiError, Call, List, ListView, Param, Query, Reply, excerpt};
 
 use crate::{
     access::Reader,
     app::{App, Waiter},
-    call::Call,
-    cursor::List,
-    error::{ApiError, excerpt},
-    live::{Ended, Wait, WaitBounds},
-    query::{Param, Query},
-    refusal::stopped,
-    reply::Reply,
-    wire::{ActionView, DetailView, ListRequest, ListView, wait_seconds},
+    live::wait::{Ended, Wait, WaitBounds},
+    refusal::{Answer, CallError, stopped},
+    wire::{
+        action::ActionView, detail::DetailView, filter::action_filter, submission::wait_seconds,
+    },
 };
 
 /// The parameters of one action.
 pub(crate) const DETAIL: &[Param] = &[Param::One("wait"), Param::Many("expand[]")];
 
 /// `GET /v1/actions`
-pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
-    let ListRequest { mut filter, limit } = ListRequest::read(&call.query)?;
+pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
+    let mut filter = action_filter(&call.query)?;
     let listed = List { name: "actions", org: caller.org(), agent: caller.only_agent() };
-    let after = app.cursors.read(listed, &call.query)?;
+    let page = app.cursors.page::<(Timestamp, ActionId)>(listed, &call.query)?;
     if let Some(own) = caller.only_agent() {
         if filter.agent.is_some_and(|named| named != own) {
-            return Reply::ok(&ListView::page(Vec::<ActionView<'_>>::new(), None));
+            return Ok(Reply::ok(&ListView::whole(Vec::<ActionView<'_>>::new())));
         }
         filter.agent = Some(own);
     }
-    let page = app.gate.list(caller.org(), &filter, after, limit).await?;
-    let last = page.actions.last().filter(|_| page.has_more);
-    let cursor = last.map(|action| {
-        let place = Place { created_at: action.created_at, id: action.id };
-        app.cursors.write(&place, listed, &call.query)
-    });
-    Reply::ok(&ListView::page(page.actions.iter().map(ActionView::from).collect(), cursor))
+    let after = page.after.map(|(created_at, id)| Place { created_at, id });
+    let found = app.gate.list(caller.org(), &filter, after, page.limit).await?;
+    let part = (&*found.actions, found.has_more);
+    Ok(Reply::ok(&page.of_part(part, |it| (it.created_at, it.id), ActionView::from)))
 }
 
 /// `GET /v1/actions/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let id: ActionId = call.param("id")?;
     let wait = wait(&call.query)?;
     let whole = witness_detail(&call.query)?;
@@ -63,14 +58,14 @@ enum WitnessDetail {
     Digest,
 }
 
-fn shown(detail: &ActionDetail, asked: WitnessDetail) -> Result<Reply, ApiError> {
+fn shown(detail: &ActionDetail, asked: WitnessDetail) -> Answer {
     let view = DetailView::new(detail).map_err(|error| {
         tracing::error!(action = %detail.action.id, %error, "a stored deed is not what was sealed");
         ApiError::internal()
     })?;
     match asked {
-        WitnessDetail::Whole => Reply::ok(&view.with_witness_detail(&detail.disclosures)),
-        WitnessDetail::Digest => Reply::ok(&view),
+        WitnessDetail::Whole => Ok(Reply::ok(&view.with_witness_detail(&detail.disclosures))),
+        WitnessDetail::Digest => Ok(Reply::ok(&view)),
     }
 }
 
@@ -107,7 +102,7 @@ async fn wait_for(
     caller: &Reader,
     id: ActionId,
     wait: Duration,
-) -> Result<(), ApiError> {
+) -> Result<(), CallError> {
     let deadline = Instant::now() + wait;
     let listening = Wait::begin(&app.feeds, caller.org(), id).await?;
     let action = app.gate.action(caller.org(), id).await?.filter(|it| may_read(caller, it));
@@ -125,16 +120,16 @@ async fn wait_for(
     let bounds = WaitBounds { deadline, lifecycle, agent: caller.only_agent() };
     match listening.change(&app.gate, &action, bounds).await? {
         Ended::Action(_) => Ok(()),
-        Ended::Stopped(kind) => Err(stopped(kind)),
+        Ended::Stopped(kind) => Err(stopped(kind).into()),
     }
 }
 
 /// Refuses to begin a wait that a Stop would have ended. What the key was looked up with may be a
 /// moment old, so the record is asked: a Stop that is not there yet is heard by the wait.
-async fn refuse_stopped(app: &App, caller: &Reader) -> Result<(), ApiError> {
+async fn refuse_stopped(app: &App, caller: &Reader) -> Result<(), CallError> {
     let Reader::Agent(key) = caller else { return Ok(()) };
     match app.gate.stop_of(key.org, key.agent).await? {
-        Some(kind) => Err(stopped(kind)),
+        Some(kind) => Err(stopped(kind).into()),
         None => Ok(()),
     }
 }

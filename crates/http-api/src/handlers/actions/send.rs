@@ -7,30 +7,24 @@ use http::StatusCode;
 use ledger::record::Action;
 use model::Status;
 use tokio::time::Instant;
+use web::{ApiError, Call, Reply};
 
 use super::{REPLAYED, YES};
 use crate::{
     access::AgentCaller,
     app::App,
-    call::Call,
-    error::ApiError,
-    live::{Ended, Wait, WaitBounds},
-    refusal::refusal,
-    reply::Reply,
-    wire::{ActionView, SendRequest},
+    live::wait::{Ended, Wait, WaitBounds},
+    refusal::{Answer, CallError, refusal},
+    wire::{action::ActionView, submission::SendRequest},
 };
 
 /// Sends an action and answers with how it stands.
-pub(crate) async fn send(
-    app: Arc<App>,
-    caller: AgentCaller,
-    call: Call,
-) -> Result<Reply, ApiError> {
+pub(crate) async fn send(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
     let AgentCaller(key) = caller;
     let SendRequest { submission, wait } = SendRequest::read(&call, &key)?;
     let deadline = Instant::now() + wait.unwrap_or(app.wait_timeout);
     match submit(&app, submission).await? {
-        Submitted::Decided(action) => answer(&app, &action),
+        Submitted::Decided(action) => Ok(answer(&app, &action)?),
         Submitted::Running(running) => finished(&app, running, deadline).await,
         Submitted::Replayed(action) => replayed(&app, action, deadline).await,
     }
@@ -51,7 +45,7 @@ async fn submit(app: &App, submission: Submission) -> Result<Submitted, SubmitEr
 }
 
 /// Waits for the end of a run as long as its sender wants to.
-async fn finished(app: &App, running: Running, deadline: Instant) -> Result<Reply, ApiError> {
+async fn finished(app: &App, running: Running, deadline: Instant) -> Answer {
     let Running { action, done } = running;
     let mut lifecycle = app.lifecycle.clone();
     let done = tokio::select! {
@@ -60,17 +54,13 @@ async fn finished(app: &App, running: Running, deadline: Instant) -> Result<Repl
         () = lifecycle.closing() => None,
     };
     match done {
-        Some(end) => Reply::ok(&ActionView::from(&*end.action).with_result(end.result)),
-        None => answer(app, &action),
+        Some(end) => Ok(Reply::ok(&ActionView::from(&*end.action).with_result(end.result))),
+        None => Ok(answer(app, &action)?),
     }
 }
 
 /// Answers with the action that the idempotency key names; one that still runs is waited for.
-async fn replayed(
-    app: &Arc<App>,
-    action: Arc<Action>,
-    deadline: Instant,
-) -> Result<Reply, ApiError> {
+async fn replayed(app: &Arc<App>, action: Arc<Action>, deadline: Instant) -> Answer {
     let action = match action.status {
         Status::Processing => settled(app, action, deadline).await?,
         Status::Executed
@@ -82,7 +72,7 @@ async fn replayed(
     };
     match answer(app, &action) {
         Ok(reply) => Ok(reply.with(REPLAYED, YES)),
-        Err(error) => Err(error.with(REPLAYED, YES)),
+        Err(error) => Err(error.with(REPLAYED, YES).into()),
     }
 }
 
@@ -90,7 +80,7 @@ async fn settled(
     app: &App,
     action: Arc<Action>,
     deadline: Instant,
-) -> Result<Arc<Action>, ApiError> {
+) -> Result<Arc<Action>, CallError> {
     let wait = Wait::begin(&app.feeds, action.org, action.id).await?;
     let bounds = WaitBounds { deadline, lifecycle: app.lifecycle.clone(), agent: None };
     match wait.change(&app.gate, &action, bounds).await? {

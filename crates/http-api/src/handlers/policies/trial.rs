@@ -5,23 +5,23 @@ use std::sync::Arc;
 use act::MayView;
 use admin::OrgView;
 use model::PolicyVersionId;
+use web::{ApiError, Call, Param, Reply};
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::Viewer,
     app::App,
-    call::Call,
-    error::ApiError,
-    query::Param,
-    reply::Reply,
-    wire::{DiffView, DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial},
+    refusal::{Answer, CallError},
+    wire::policies::{
+        DiffView, DryRunView, LintView, TestRunView, document_alone, dry_call, policy_trial,
+    },
 };
 
 /// The parameter of a comparison.
 pub(crate) const AGAINST: &[Param] = &[Param::One("against")];
 
 /// `GET /v1/policy_versions/{id}/diff`
-pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let id: PolicyVersionId = call.param("id")?;
     let against = call.query.parse::<PolicyVersionId>("against")?;
     let reader = app.admin.view(&caller);
@@ -32,36 +32,36 @@ pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Result<Re
     };
     let before = reader.policy_version(against).await?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let diff = apart(move || admin::diff(&before.document, &after.document, &tools)).await??;
-    Reply::ok(&DiffView::of(id, against, &diff))
+    let diff = blocking(move || admin::diff(&before.document, &after.document, &tools)).await??;
+    Ok(Reply::ok(&DiffView::of(id, against, &diff)))
 }
 
-async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, ApiError> {
+async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, CallError> {
     let enforced = reader.active_policies().await?.enforce;
-    enforced.map(|(active, _)| active.version).ok_or_else(ApiError::not_found)
+    Ok(enforced.map(|(active, _)| active.version).ok_or_else(ApiError::not_found)?)
 }
 
 /// `POST /v1/policies/lint`
-pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let document = document_alone(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let linted = apart(move || admin::lint(document, &tools)).await?;
-    Reply::ok(&LintView::from(&linted))
+    let linted = blocking(move || admin::lint(document, &tools)).await?;
+    Ok(Reply::ok(&LintView::from(&linted)))
 }
 
 /// `POST /v1/policies/test`
-pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let (text, suite) = policy_trial(&call)?;
     let trial = app.admin.view(&caller).policy_trial(text, suite).await?;
-    let report = apart(move || trial.run()).await??;
-    Reply::ok(&TestRunView::from(report))
+    let report = blocking(move || trial.run()).await??;
+    Ok(Reply::ok(&TestRunView::from(report)))
 }
 
 /// `POST /v1/policies/dry_run`
-pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let mut dry = dry_call(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
     let served = tools.iter().find(|tool| tool.name == dry.tool);
     dry.side_effect = served.and_then(|tool| tool.side_effect);
-    Reply::ok(&DryRunView::from(&app.admin.view(&caller).dry_run(dry).await?))
+    Ok(Reply::ok(&DryRunView::from(&app.admin.view(&caller).dry_run(dry).await?)))
 }

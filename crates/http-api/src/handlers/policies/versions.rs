@@ -3,35 +3,31 @@
 use std::sync::Arc;
 
 use act::MayView;
-use admin::NewVersion;
+use admin::{NewVersion, VersionSummary};
 use http::StatusCode;
 use model::{PolicyId, PolicyVersionId};
+use web::{ApiError, Call, List, Param, Position, Reply};
 
-use super::apart;
+use super::blocking;
 use crate::{
     access::{Admin, Viewer},
     app::App,
-    call::Call,
-    cursor::{List, Spot},
-    error::ApiError,
-    query::Param,
-    reply::Reply,
-    wire::{
-        ListView, MakeVersion, TestsView, VersionView, WithDeed, findings, page_limit,
-        policy_tests, policy_version_new,
+    refusal::Answer,
+    wire::policies::{
+        MakeVersion, TestsView, VersionView, WithDeed, findings, policy_tests, policy_version_new,
     },
 };
 
 /// The parameters of a list that takes no filters.
 pub(crate) const PAGE: &[Param] = &[Param::One("limit"), Param::One("cursor")];
 
-/// The place of a version in its policy's list.
-struct VersionSpot {
+/// The position of a version in its policy's list.
+struct VersionPosition {
     policy: PolicyId,
     number: u32,
 }
 
-impl Spot for VersionSpot {
+impl Position for VersionPosition {
     fn to_text(&self) -> String {
         format!("{} {}", self.policy, self.number)
     }
@@ -43,29 +39,26 @@ impl Spot for VersionSpot {
 }
 
 /// `GET /v1/policies/{id}/versions`
-pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
-    let limit = page_limit(&call.query)?;
     let listed = List { name: "policy_versions", org: caller.org(), agent: None };
-    let after: Option<VersionSpot> = app.cursors.read(listed, &call.query)?;
-    if after.as_ref().is_some_and(|after| after.policy != policy) {
-        return Err(ApiError::invalid("cursor", "expected a cursor of this policy's versions"));
+    let page = app.cursors.page::<VersionPosition>(listed, &call.query)?;
+    if page.after.as_ref().is_some_and(|after| after.policy != policy) {
+        let message = "expected a cursor of this policy's versions";
+        return Err(ApiError::invalid("cursor", message).into());
     }
-    let below = after.map(|after| after.number);
-    let page = app.admin.view(&caller).policy_versions(policy, below, limit).await?;
-    let last = page.items.last().filter(|_| page.has_more);
-    let cursor = last.map(|version| {
-        let spot = VersionSpot { policy, number: version.number };
-        app.cursors.write(&spot, listed, &call.query)
-    });
-    Reply::ok(&ListView::page(page.items.iter().map(VersionView::summary).collect(), cursor))
+    let below = page.after.as_ref().map(|after| after.number);
+    let found = app.admin.view(&caller).policy_versions(policy, below, page.limit).await?;
+    let position = |version: &VersionSummary| VersionPosition { policy, number: version.number };
+    let part = (&*found.items, found.has_more);
+    Ok(Reply::ok(&page.of_part(part, position, VersionView::summary)))
 }
 
 /// `POST /v1/policies/{id}/versions`
-pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let MakeVersion { policy, document, note, expected_parent } = policy_version_new(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let document = apart(move || admin::lint(document, &tools)).await?;
+    let document = blocking(move || admin::lint(document, &tools)).await?;
     let found = findings(document.findings());
     let new = NewVersion { policy, document, note, expected_parent };
     let made = app.admin.change(&caller).create_policy_version(new).await?;
@@ -74,23 +67,23 @@ pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Result<R
 }
 
 /// `GET /v1/policy_versions/{id}`
-pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let id: PolicyVersionId = call.param("id")?;
     let version = app.admin.view(&caller).policy_version(id).await?;
-    Reply::ok(&VersionView::whole(&version))
+    Ok(Reply::ok(&VersionView::whole(&version)))
 }
 
 /// `GET /v1/policies/{id}/tests`
-pub(crate) async fn tests(app: Arc<App>, caller: Viewer, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn tests(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
     let tests = app.admin.view(&caller).policy_tests(policy).await?;
-    Reply::ok(&tests.as_ref().map_or_else(|| TestsView::none(policy), TestsView::from))
+    Ok(Reply::ok(&tests.as_ref().map_or_else(|| TestsView::none(policy), TestsView::from)))
 }
 
 /// `PUT /v1/policies/{id}/tests`
-pub(crate) async fn put_tests(app: Arc<App>, caller: Admin, call: Call) -> Result<Reply, ApiError> {
+pub(crate) async fn put_tests(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let policy: PolicyId = call.param("id")?;
     let (suite, expected) = policy_tests(&call)?;
     let put = app.admin.change(&caller).put_policy_tests(policy, &suite, expected).await?;
-    Reply::ok(&WithDeed::of(TestsView::from(&put.object), put.deed))
+    Ok(Reply::ok(&WithDeed::of(TestsView::from(&put.object), put.deed)))
 }

@@ -1,21 +1,22 @@
 //! The messages of a stream in the form of Server-Sent Events, and the full objects that their
 //! events carry.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use bytes::Bytes;
 use event::Event;
 use model::{ActionId, EventType};
 use serde_json::{Value, json};
+use web::ApiError;
 
-use super::{HEARTBEAT, Resume, server_time};
 use crate::{
     app::App,
-    error::ApiError,
-    live::feed::Batch,
-    wire::{ActionView, deed_summary},
+    live::{cursor::Resume, feed::Batch},
+    wire::{action::ActionView, detail::deed_summary},
 };
 
+/// A comment is sent when nothing else was for this long.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How long a client waits before it connects again, in milliseconds.
 const RETRY: u32 = 3000;
 
@@ -26,7 +27,7 @@ pub(super) fn hello(app: &App, resume: Resume) -> Bytes {
         "instance": app.instance,
         "resumed": matches!(resume, Resume::Behind(_)),
         "heartbeat_s": HEARTBEAT.as_secs(),
-        "server_time": server_time(app),
+        "server_time": app.clock.now(),
     });
     Bytes::from(format!("retry: {RETRY}\n\nevent: hello\ndata: {data}\n\n"))
 }

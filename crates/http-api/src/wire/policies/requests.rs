@@ -4,29 +4,12 @@ use admin::{Counters, DryCall, Expected, ExpectedVersion, NewPolicy, PolicyEdit,
 use ledger::record::PolicyMode;
 use model::{AgentId, Mode, PolicyId, PolicyVersionId, Timestamp};
 use serde_json::{Map, Value};
+use web::{ApiError, Call, Fields, FromJson, Word};
 
-use crate::{
-    call::Call,
-    error::ApiError,
-    fields::{Fields, FromJson, Word},
-    query::Query,
-};
-
-const MAX_LIMIT: usize = 100;
-const DEFAULT_LIMIT: usize = 20;
 /// The most bytes of a tool's name.
 const MAX_TOOL: usize = 200;
 /// The most characters of what a call says of itself.
 const MAX_REFERENCE: usize = 256;
-
-/// Returns how many items a page shall have.
-pub(crate) fn page_limit(query: &Query) -> Result<usize, ApiError> {
-    let limit = query.parse::<usize>("limit")?.unwrap_or(DEFAULT_LIMIT);
-    if (1..=MAX_LIMIT).contains(&limit) {
-        return Ok(limit);
-    }
-    Err(ApiError::invalid("limit", "expected 1 to 100"))
-}
 
 /// Reads the body of `POST /v1/policies`.
 pub(crate) fn policy_new(call: &Call) -> Result<NewPolicy, ApiError> {

@@ -1,0 +1,35 @@
+//! Actions and tools, as agents send, see and report them.
+
+use web::{
+    NOTHING,
+    Patience::{Short, Waits},
+    Table, at, json, query,
+};
+
+use crate::{
+    access::{ACTION_READERS, AGENT_EXECUTE, CANCELLERS},
+    app::App,
+    handlers::{actions, tools},
+    wire::filter::LIST,
+};
+
+/// Room for `args` of the largest permitted size in their least compact spelling.
+const ACTION: usize = 2 * 1024 * 1024;
+/// Room for a result of the largest permitted size.
+const RESULT: usize = 2 * 1024 * 1024;
+/// Room for 500 tools.
+const TOOLS: usize = 256 * 1024;
+
+/// The routes of this area.
+#[rustfmt::skip]
+pub(super) fn routes() -> Table<App> {
+    vec![
+        at("POST", "/v1/actions",                    "sendAction")    .with(AGENT_EXECUTE,  json(ACTION),           Waits, actions::send::send),
+        at("GET",  "/v1/actions",                    "listActions")   .with(ACTION_READERS, query(LIST),            Short, actions::read::list),
+        at("GET",  "/v1/actions/{id}",               "getAction")     .with(ACTION_READERS, query(actions::read::DETAIL), Waits, actions::read::show),
+        at("POST", "/v1/actions/{id}/result",        "reportResult")  .with(AGENT_EXECUTE,  json(RESULT),           Short, actions::report),
+        at("POST", "/v1/actions/{id}/cancel",        "cancelAction")  .with(CANCELLERS,     NOTHING,                Short, actions::cancel),
+        at("GET",  "/v1/tools",                      "listTools")     .with(AGENT_EXECUTE,  query(tools::LIST),     Short, tools::list),
+        at("POST", "/v1/tools/resolve",              "resolveTools")  .with(AGENT_EXECUTE,  json(TOOLS),            Short, tools::resolve),
+    ]
+}

@@ -1,0 +1,101 @@
+//! The whole interface, put together.
+
+use std::{sync::Arc, time::Duration};
+
+use admin::Admin;
+use crypto::Secret;
+use gate::Gate;
+use ledger::EventStore;
+use model::{Clock, Entropy, Mint};
+use records::Records;
+use web::{BadTable, Cursors, Lifecycle, Router, Setup, Slots, TrustedProxies};
+
+use crate::{
+    app::{App, Build},
+    health::{Health, Probe},
+    key_set::KeySetCache,
+    live::feed::Feeds,
+    routes,
+};
+
+/// The most streams that one key holds open.
+const STREAMS: usize = 8;
+/// The most waits that one agent holds open on this instance.
+const WAITS: usize = 20;
+/// The longest that a whole body may take to arrive.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// What the interface is made of.
+pub struct Parts {
+    /// Decides and carries out actions.
+    pub gate: Gate,
+    /// Authenticates, and knows the seal keys.
+    pub admin: Arc<Admin>,
+    /// Reads the logs of deeds.
+    pub records: Records,
+    /// Where streams read what was committed.
+    pub events: Arc<dyn EventStore>,
+    /// Says how the server's parts are.
+    pub probe: Arc<dyn Probe>,
+    /// How far the server is on its way down.
+    pub lifecycle: Lifecycle,
+    /// The clock of request ids and caches.
+    pub clock: Arc<dyn Clock>,
+    /// The randomness of request ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// What the operator sets.
+    pub settings: Settings,
+}
+
+/// What the operator sets.
+#[derive(Debug)]
+pub struct Settings {
+    /// The public address.
+    pub base_url: String,
+    /// How long a gateway action is waited for when its sender does not say.
+    pub wait_timeout: Duration,
+    /// The key of list cursors, the same on every instance.
+    pub cursor_key: Secret<Vec<u8>>,
+    /// The proxies whose word on who the client is counts.
+    pub proxies: TrustedProxies,
+    /// What is running.
+    pub build: Build,
+}
+
+impl std::fmt::Debug for Parts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Parts").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+/// Returns the whole interface as one service, to be given to [`web::serve`].
+pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
+    let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
+    let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
+    let setup = Setup {
+        base_url: settings.base_url.trim_end_matches('/').to_owned(),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        body_time: BODY_TIME,
+        proxies: settings.proxies,
+        lifecycle: lifecycle.clone(),
+    };
+    let app = App {
+        feeds: Feeds::new(events, gate.ledger().notices().clone()),
+        gate,
+        admin,
+        records,
+        streams: Slots::new(STREAMS),
+        waits: Slots::new(WAITS),
+        cursors: Cursors::new(settings.cursor_key),
+        health: Health::new(probe),
+        key_set: KeySetCache::default(),
+        lifecycle,
+        clock,
+        entropy,
+        wait_timeout: settings.wait_timeout,
+        build: settings.build,
+        instance: format!("{:016x}", u64::from_be_bytes(random)),
+    };
+    Router::new(setup, Arc::new(app), routes::table())
+}

@@ -1,0 +1,99 @@
+//! Access rules: a rule is the only maker of its caller, and a handler takes the caller it needs,
+//! so that a route with the wrong rule does not compile. Which rules there are is said by each
+//! face of the service.
+
+use crypto::Secret;
+use http::{HeaderMap, header::AUTHORIZATION};
+
+use crate::{error::ApiError, state::State};
+
+/// Longer than any key this service makes; nothing longer is looked up.
+const MAX_KEY: usize = 128;
+
+/// A rule that makes callers of type `C` from holders of type `H`.
+pub struct Access<H, C> {
+    /// The rule's name, as tables show it.
+    pub name: &'static str,
+    /// Who passes, in words.
+    pub who: &'static str,
+    admit: Admit<H, C>,
+}
+
+enum Admit<H, C> {
+    /// No credential is looked at.
+    Anyone(fn() -> C),
+    /// The credential decides.
+    Holder(fn(H) -> Result<C, ApiError>),
+}
+
+impl<H, C> Clone for Access<H, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H, C> Copy for Access<H, C> {}
+
+impl<H, C> Clone for Admit<H, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<H, C> Copy for Admit<H, C> {}
+
+impl<H, C> std::fmt::Debug for Access<H, C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Access").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<H, C> Access<H, C> {
+    /// A rule that looks at no credential.
+    pub const fn anyone(name: &'static str, who: &'static str, caller: fn() -> C) -> Self {
+        Self { name, who, admit: Admit::Anyone(caller) }
+    }
+
+    /// A rule that the credential's holder decides.
+    pub const fn holder(
+        name: &'static str,
+        who: &'static str,
+        admit: fn(H) -> Result<C, ApiError>,
+    ) -> Self {
+        Self { name, who, admit: Admit::Holder(admit) }
+    }
+
+    /// Returns the caller that the request's credential makes under this rule.
+    pub async fn admit(
+        self,
+        bearer: Option<Secret<String>>,
+        state: &impl State<Holder = H>,
+    ) -> Result<C, ApiError> {
+        match self.admit {
+            Admit::Anyone(caller) => Ok(caller()),
+            Admit::Holder(admit) => admit(holder(bearer, state).await?),
+        }
+    }
+}
+
+/// Returns who sent the request, or the 401 that tells nobody why.
+async fn holder<S: State>(
+    bearer: Option<Secret<String>>,
+    state: &S,
+) -> Result<S::Holder, ApiError> {
+    let Some(key) = bearer else {
+        return Err(ApiError::unauthenticated("send an API key as a bearer token"));
+    };
+    match state.holder(&key).await {
+        Ok(Some(holder)) => Ok(holder),
+        Ok(None) => Err(ApiError::unauthenticated("the API key is not valid")),
+        Err(error) => Err(ApiError::unavailable_because("keys cannot be looked up now", &error)),
+    }
+}
+
+/// Returns the text behind `Authorization: Bearer`.
+pub fn bearer(headers: &HeaderMap) -> Option<Secret<String>> {
+    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    let fits = scheme.eq_ignore_ascii_case("bearer") && key.len() <= MAX_KEY;
+    fits.then(|| Secret::new(key.to_owned()))
+}

@@ -1,0 +1,152 @@
+//! A request before its body is read, and the bounded reading of that body.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::{
+    HeaderMap, HeaderValue,
+    header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT},
+    request::Parts,
+};
+use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
+use model::RequestId;
+
+use crate::{
+    call::{Call, Params},
+    catalogue::Code,
+    error::ApiError,
+    input::{BodyRule, Input},
+    listener::StreamSwitch,
+    query::Query,
+};
+
+/// The body of a request, whatever carried it here.
+pub(crate) type RequestBody = UnsyncBoxBody<Bytes, BrokenOff>;
+
+/// The body's bytes stopped coming before its end.
+#[derive(Debug)]
+pub(crate) struct BrokenOff;
+
+/// A request that matched a route.
+pub(crate) struct Arrival {
+    pub(crate) request: RequestId,
+    pub(crate) head: Parts,
+    pub(crate) params: Params,
+    pub(crate) body: RequestBody,
+    pub(crate) body_time: Duration,
+}
+
+impl Arrival {
+    /// Returns the call once query and body are read within their bounds.
+    pub(crate) async fn read(
+        mut self,
+        Input { body: rule, query }: Input,
+    ) -> Result<Call, ApiError> {
+        let query = Query::read(self.head.uri.query(), query)?;
+        let body = self.bounded(rule).await?;
+        if rule != BodyRule::None && body.is_empty() {
+            return Err(ApiError::new(Code::ValidationFailed, "this route needs a JSON body"));
+        }
+        Ok(Call {
+            request: self.request,
+            connection: self.head.extensions.get::<StreamSwitch>().cloned(),
+            headers: self.head.headers,
+            query,
+            params: self.params,
+            body,
+        })
+    }
+
+    /// Reads the body within its bounds.
+    async fn bounded(&mut self, rule: BodyRule) -> Result<Bytes, ApiError> {
+        let limit = match rule {
+            BodyRule::None => 0,
+            BodyRule::Json(limit) => limit,
+        };
+        let read = async {
+            refuse_by_head(&self.head.headers, rule, limit)?;
+            collect(&mut self.body, limit).await
+        };
+        let Ok(body) = tokio::time::timeout(self.body_time, read).await else {
+            return Err(too_slow(self.body_time));
+        };
+        if body.is_err() {
+            self.let_pass().await;
+        }
+        body
+    }
+
+    /// Lets what is left of a refused body pass by, for a while: a client that is still writing
+    /// when the socket closes would see a broken pipe in place of the answer.
+    async fn let_pass(&mut self) {
+        // Who asks before sending has sent nothing, and must not be told to.
+        if self.head.headers.contains_key(EXPECT) {
+            return;
+        }
+        let passing = async {
+            let mut left = PASSED_BYTES;
+            while let Some(Ok(frame)) = self.body.frame().await {
+                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+                if left == 0 {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(PASSED_FOR, passing).await;
+    }
+}
+
+/// How much of a refused body is let pass by, and for how long.
+const PASSED_BYTES: usize = 8 * 1024 * 1024;
+const PASSED_FOR: Duration = Duration::from_secs(1);
+
+/// Refuses, before a byte is buffered, a body whose head says that it will not be read.
+fn refuse_by_head(headers: &HeaderMap, rule: BodyRule, limit: usize) -> Result<(), ApiError> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if length.is_some_and(|length: u64| length > limit as u64) {
+        return Err(too_large(limit));
+    }
+    let is_json = headers.get(CONTENT_TYPE).is_some_and(is_json);
+    if rule != BodyRule::None && !is_json && length != Some(0) {
+        let message = "expected `Content-Type: application/json`";
+        return Err(ApiError::new(Code::MediaTypeUnsupported, message).on("Content-Type"));
+    }
+    Ok(())
+}
+
+fn is_json(media_type: &HeaderValue) -> bool {
+    let Ok(text) = media_type.to_str() else { return false };
+    let mut parts = text.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default();
+    essence.eq_ignore_ascii_case("application/json")
+        && parts.all(|parameter| parameter.eq_ignore_ascii_case("charset=utf-8"))
+}
+
+async fn collect(body: &mut RequestBody, limit: usize) -> Result<Bytes, ApiError> {
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(frame) = frame else {
+            let message = "the body broke off or is not well framed";
+            return Err(ApiError::new(Code::ValidationFailed, message).closing());
+        };
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > limit {
+            return Err(too_large(limit));
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(bytes.freeze())
+}
+
+fn too_large(limit: usize) -> ApiError {
+    if limit == 0 {
+        return ApiError::new(Code::ValidationFailed, "this route takes no body").closing();
+    }
+    let message = format!("the body is larger than {limit} bytes");
+    ApiError::new(Code::BodyTooLarge, message).closing()
+}
+
+fn too_slow(allowed: Duration) -> ApiError {
+    let message = format!("the body did not arrive within {} ms", allowed.as_millis());
+    ApiError::new(Code::ValidationFailed, message).closing()
+}

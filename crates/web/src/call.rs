@@ -1,0 +1,104 @@
+//! One matched request: what the handlers read of it.
+//!
+//! By the time a handler sees a [`Call`], its caller is admitted, its query known and its body
+//! complete and within the route's bound.
+
+use std::str::FromStr;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use model::RequestId;
+
+use crate::{
+    error::ApiError,
+    fields::Fields,
+    listener::StreamSwitch,
+    query::{Query, decode_path},
+};
+
+/// The most characters of a reference that a `Service-` header carries.
+const MAX_REFERENCE: usize = 256;
+/// The most characters of an idempotency key.
+const MAX_IDEMPOTENCY_KEY: usize = 255;
+
+/// The parameters of a path, by name and undecoded text.
+pub(crate) type Params = Vec<(String, String)>;
+
+/// A request as its handler sees it.
+#[derive(Debug)]
+pub struct Call {
+    /// The request's id.
+    pub request: RequestId,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The query.
+    pub query: Query,
+    pub(crate) params: Params,
+    /// The body, whole and within its bounds.
+    pub body: Bytes,
+    pub(crate) connection: Option<StreamSwitch>,
+}
+
+impl Call {
+    /// Returns a path parameter as a `T`; one that is no `T` names no object, which is a 404.
+    pub fn param<T: FromStr>(&self, name: &str) -> Result<T, ApiError> {
+        self.params
+            .iter()
+            .find(|(known, _)| known == name)
+            .and_then(|(_, raw)| decode_path(raw)?.parse().ok())
+            .ok_or_else(ApiError::not_found)
+    }
+
+    /// Returns the members of the JSON body.
+    pub fn fields(&self) -> Result<Fields, ApiError> {
+        Fields::of_body(&self.body)
+    }
+
+    /// Returns the text of a header that the framing rules let stand once.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Returns the caller's idempotency key.
+    pub fn idempotency_key(&self) -> Result<Option<String>, ApiError> {
+        let Some(key) = self.header("Idempotency-Key") else { return Ok(None) };
+        let fits = (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len())
+            && key.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if fits {
+            return Ok(Some(key.to_owned()));
+        }
+        let message = "expected 1 to 255 printable ASCII characters";
+        Err(ApiError::invalid("Idempotency-Key", message))
+    }
+
+    /// Returns a reference that a `Service-` header carries.
+    pub fn reference(&self, name: &'static str) -> Result<Option<String>, ApiError> {
+        let Some(text) = self.one_service_header(name)? else { return Ok(None) };
+        let fits = (1..=MAX_REFERENCE).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if fits {
+            return Ok(Some(text.to_owned()));
+        }
+        let message = "expected 1 to 256 visible ASCII characters without spaces";
+        Err(ApiError::bad_service_header(name, message))
+    }
+
+    /// Returns a `Service-` header that stands at most once.
+    pub fn one_service_header(&self, name: &'static str) -> Result<Option<&str>, ApiError> {
+        let mut values = self.headers.get_all(name).iter();
+        match (values.next(), values.next()) {
+            (None, _) => Ok(None),
+            (Some(value), None) => Ok(value.to_str().ok()),
+            (Some(_), Some(_)) => {
+                Err(ApiError::bad_service_header(name, "this header may stand once"))
+            }
+        }
+    }
+
+    /// Makes the connection one for a live stream.
+    pub fn will_stream(&self) {
+        if let Some(connection) = &self.connection {
+            connection.turn_on();
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The one error of the HTTP surface and its envelope.
+//!
+//! Everything that goes wrong between the first byte and the handler's answer ends as an
+//! [`ApiError`]; the router alone turns it into a response.
+
+use std::{borrow::Cow, fmt};
+
+use http::{
+    HeaderName, HeaderValue, StatusCode,
+    header::{ALLOW, CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use model::{RequestId, Scope};
+use serde_json::{Value, json};
+
+use crate::{catalogue::Code, reply::Reply};
+
+/// An answer that is an error.
+#[derive(Debug)]
+pub struct ApiError(Box<Problem>);
+
+#[derive(Debug)]
+struct Problem {
+    code: Code,
+    status: StatusCode,
+    message: Cow<'static, str>,
+    param: Option<Cow<'static, str>>,
+    /// What only some errors carry, by name.
+    extras: Vec<(&'static str, Value)>,
+    headers: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl ApiError {
+    /// Returns the error with the code's own status and this sentence.
+    pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        let [status, ..] = code.entry().statuses else {
+            return Self::internal();
+        };
+        Self(Box::new(Problem {
+            code,
+            status: StatusCode::from_u16(*status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            message: message.into(),
+            param: None,
+            extras: Vec::new(),
+            headers: Vec::new(),
+        }))
+    }
+
+    /// Returns a 400 `validation_failed` that names the field, parameter or header at fault.
+    pub fn invalid(
+        param: impl Into<Cow<'static, str>>,
+        message: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self::new(Code::ValidationFailed, message).on(param)
+    }
+
+    /// Returns a 422 `validation_failed` that names a malformed `Service-` header.
+    pub fn bad_service_header(name: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        let mut error = Self::invalid(name, message);
+        error.0.status = StatusCode::UNPROCESSABLE_ENTITY;
+        error
+    }
+
+    /// Returns the 401 that every bad credential gets; `text` is plain ASCII without quotes.
+    pub fn unauthenticated(text: &'static str) -> Self {
+        let challenge = format!(
+            "Bearer realm=\"service\", error=\"invalid_token\", error_description=\"{text}\""
+        );
+        Self::new(Code::Unauthenticated, text).with_text(WWW_AUTHENTICATE, &challenge)
+    }
+
+    /// Returns the 403 of a key that lacks the scope.
+    pub fn insufficient_scope(scope: Scope) -> Self {
+        let challenge =
+            format!("Bearer realm=\"service\", error=\"insufficient_scope\", scope=\"{scope}\"");
+        Self::new(Code::InsufficientScope, format!("this needs a key with the scope `{scope}`"))
+            .with_text(WWW_AUTHENTICATE, &challenge)
+    }
+
+    /// Returns the 404 of an object that the caller's org does not have.
+    pub fn not_found() -> Self {
+        Self::new(Code::NotFound, "there is no such object in this org")
+    }
+
+    /// Returns the 405 that names what the path takes.
+    pub fn method_not_allowed(allow: &str) -> Self {
+        Self::new(Code::MethodNotAllowed, format!("this path takes {allow}"))
+            .with_text(ALLOW, allow)
+    }
+
+    /// Returns the 429 for too much at once.
+    pub fn rate_limited(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::RateLimited, message).retry_after(1)
+    }
+
+    /// Returns the 503 that says why the service cannot answer now.
+    pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Code::ServiceUnavailable, message).retry_after(1)
+    }
+
+    /// Returns the same 503 and logs its cause, which callers are not told.
+    pub fn unavailable_because(
+        message: impl Into<Cow<'static, str>>,
+        cause: &dyn std::error::Error,
+    ) -> Self {
+        tracing::error!(cause = chain(cause), "a request could not be answered");
+        Self::unavailable(message)
+    }
+
+    /// Returns the 500 that tells nothing; the cause was logged where it was met.
+    pub fn internal() -> Self {
+        Self(Box::new(Problem {
+            code: Code::InternalError,
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            message: "the service failed; the request id leads the operator to the cause".into(),
+            param: None,
+            extras: Vec::new(),
+            headers: Vec::new(),
+        }))
+    }
+
+    /// Returns the error with the field, parameter or header at fault.
+    pub fn on(mut self, param: impl Into<Cow<'static, str>>) -> Self {
+        self.0.param = Some(param.into());
+        self
+    }
+
+    /// Returns the error with the sealed action that records it.
+    pub fn with_action(mut self, action: Value) -> Self {
+        self.0.extras.push(("action", action));
+        self
+    }
+
+    /// Returns the error with what is wrong with a policy document.
+    pub fn with_lint(mut self, findings: Value) -> Self {
+        self.0.extras.push(("lint", findings));
+        self
+    }
+
+    /// Returns the error with the tests of a policy that failed.
+    pub fn with_tests(mut self, failed: Value) -> Self {
+        self.0.extras.push(("tests", failed));
+        self
+    }
+
+    /// Returns the error with a `Retry-After` of at least one second.
+    pub fn retry_after(self, seconds: u64) -> Self {
+        self.with(RETRY_AFTER, HeaderValue::from(seconds.max(1)))
+    }
+
+    /// Returns the error with one more response header, once.
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.headers.retain(|(known, _)| *known != name);
+        self.0.headers.push((name, value));
+        self
+    }
+
+    /// Returns the error as the last answer on its connection, for requests whose end nobody
+    /// should trust.
+    pub fn closing(self) -> Self {
+        self.with(CONNECTION, HeaderValue::from_static("close"))
+    }
+
+    fn with_text(self, name: HeaderName, text: &str) -> Self {
+        match HeaderValue::from_str(text) {
+            Ok(value) => self.with(name, value),
+            // Unreachable for the fixed texts above; the error still says what it is.
+            Err(_) => self,
+        }
+    }
+
+    /// Returns the code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    /// Returns the sentence.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// Returns the HTTP status.
+    pub fn status(&self) -> StatusCode {
+        self.0.status
+    }
+
+    /// Returns the envelope as a response.
+    pub(crate) fn into_reply(self, request: RequestId, base_url: &str) -> Reply {
+        let problem = *self.0;
+        let mut error = json!({
+            "type": problem.code.entry().family.as_str(),
+            "code": problem.code.as_str(),
+            "message": problem.message,
+            "param": problem.param,
+            "request_id": request,
+            "doc_url": format!("{base_url}/docs/errors/{}", problem.code),
+        });
+        if let Some(members) = error.as_object_mut() {
+            members
+                .extend(problem.extras.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        }
+        let mut reply = Reply::json(problem.status, &json!({ "error": error }));
+        for (name, value) in problem.headers {
+            reply.headers.insert(name, value);
+        }
+        reply
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.code, self.0.message)
+    }
+}
+
+impl std::error::Error for ApiError {}
+
+/// Returns the error and its causes as one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source())
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
+/// Returns at most the first 64 bytes of what a caller sent, for a message.
+pub fn excerpt(text: &str) -> &str {
+    let mut end = text.len().min(64);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}

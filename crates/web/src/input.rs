@@ -1,0 +1,34 @@
+//! What a route reads of a request: its body, its query.
+
+use crate::query::Param;
+
+/// What a route does with the body of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyRule {
+    /// There is none; one that comes is refused.
+    None,
+    /// One JSON object of at most this many bytes.
+    Json(usize),
+}
+
+/// What a route reads of a request.
+#[derive(Debug, Clone, Copy)]
+pub struct Input {
+    /// The body.
+    pub body: BodyRule,
+    /// The query parameters.
+    pub query: &'static [Param],
+}
+
+/// Reads no body and no query.
+pub const NOTHING: Input = Input { body: BodyRule::None, query: &[] };
+
+/// Reads these query parameters and no body.
+pub const fn query(query: &'static [Param]) -> Input {
+    Input { body: BodyRule::None, query }
+}
+
+/// Reads a JSON object of at most this many bytes and no query.
+pub const fn json(limit: usize) -> Input {
+    Input { body: BodyRule::Json(limit), query: &[] }
+}

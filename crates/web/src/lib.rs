@@ -1,0 +1,64 @@
+//! The HTTP kit: what the interface, the pages and every other face of the service are served with.
+//!
+//! It knows no use case and no route. A face brings a [`Table`] of rows and a [`State`] that its
+//! handlers share; the kit carries each request from the socket to its handler and back.
+//!
+//! A request takes this way through it:
+//!
+//! 1. `listener` accepts the connection, bounds what a client can hold open, and watches the bytes
+//!    (`heads`) for lines that other parsers would read differently.
+//! 2. `router` names the request, counts it (`traffic`) and refuses what two parsers may read in
+//!    two ways (`framing`), then who asks for too much at once (`client`, `slots`).
+//! 3. `table` has the row of the path and method. Its [`Access`] rule (`access`) makes the
+//!    handler's caller of whoever the [`State`] says holds the credential.
+//! 4. `arrival` reads query and body within the bounds of the row's [`Input`]; what comes of it
+//!    is a [`Call`], whose members and parameters `fields` and `query` read strictly.
+//! 5. The handler answers with a [`Reply`] or fails with an [`ApiError`]; `router` turns either
+//!    into the response, and a panic into a 500.
+//!
+//! `list` reads which page of a list is asked for and writes the cursor of the next, `unchanged`
+//! answers who has the whole already, and `lifecycle` says how far the server is on its way down.
+
+mod access;
+mod arrival;
+mod call;
+pub mod catalogue;
+mod client;
+mod error;
+mod fields;
+mod framing;
+mod input;
+mod lifecycle;
+mod list;
+mod listener;
+mod query;
+mod reply;
+mod router;
+mod setup;
+mod slots;
+mod state;
+mod table;
+mod traffic;
+mod unchanged;
+
+pub use access::{Access, bearer};
+pub use call::Call;
+pub use client::TrustedProxies;
+pub use error::{ApiError, excerpt};
+pub use fields::{Fields, FromJson, Word};
+pub use input::{BodyRule, Input, NOTHING, json, query};
+pub use lifecycle::{Control, Lifecycle, Phase};
+pub use list::{Cursors, List, ListView, Page, Position};
+pub use listener::{Bounds, Door, StreamSwitch, serve};
+pub use query::{Param, Query};
+pub use reply::{Reply, ReplyBody};
+pub use router::{API_VERSION, API_VERSIONS, BadTable, Router};
+pub use setup::Setup;
+pub use slots::{Slot, Slots};
+pub use state::{LookupError, State};
+pub use table::{Patience, Route, RouteHead, Table, at};
+pub use traffic::{RouteTraffic, Traffic};
+pub use unchanged::unless_known;
+
+#[cfg(test)]
+mod tests;

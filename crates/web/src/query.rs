@@ -1,0 +1,143 @@
+//! Query strings, read strictly: every parameter is known, decodes to UTF-8 and stands as often
+//! as it may. Values are judged by whoever asks for them.
+
+use std::str::FromStr;
+
+use crate::error::{ApiError, excerpt};
+
+/// A parameter that a route takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Param {
+    /// May stand once.
+    One(&'static str),
+    /// May stand any number of times.
+    Many(&'static str),
+}
+
+impl Param {
+    /// Returns the name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::One(name) | Self::Many(name) => name,
+        }
+    }
+}
+
+/// A query whose every parameter the route knows.
+#[derive(Debug, Default)]
+pub struct Query(Vec<(&'static str, String)>);
+
+impl Query {
+    /// Reads the text behind the `?` under the route's list of parameters.
+    pub fn read(text: Option<&str>, known: &[Param]) -> Result<Self, ApiError> {
+        let mut pairs: Vec<(&'static str, String)> = Vec::new();
+        for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = decode(raw_name).ok_or_else(|| undecodable(excerpt(raw_name).to_owned()))?;
+            let Some(param) = known.iter().find(|param| param.name() == name) else {
+                return Err(unknown(&name, known));
+            };
+            let value = decode(raw_value).ok_or_else(|| undecodable(param.name()))?;
+            let repeated = pairs.iter().any(|(known, _)| *known == param.name());
+            if repeated && matches!(param, Param::One(_)) {
+                return Err(ApiError::invalid(param.name(), "this parameter may stand once"));
+            }
+            pairs.push((param.name(), value));
+        }
+        Ok(Self(pairs))
+    }
+
+    /// Returns the parameter's text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns a parameter that is `true` or `false`, and `false` where it is absent.
+    pub fn flag(&self, name: &'static str) -> Result<bool, ApiError> {
+        match self.text(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(_) => Err(ApiError::invalid(name, "expected `true` or `false`")),
+        }
+    }
+
+    /// Returns every text of a repeatable parameter.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns every parameter that was sent, by name and text.
+    pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// Returns the parameter as a `T`, whose own error says what is accepted.
+    pub fn parse<T>(&self, name: &'static str) -> Result<Option<T>, ApiError>
+    where
+        T: FromStr<Err: std::fmt::Display>,
+    {
+        self.text(name)
+            .map(|text| text.parse().map_err(|error: T::Err| wrong(name, text, &error)))
+            .transpose()
+    }
+
+    /// Returns the items of a comma list, none of which may be empty.
+    pub fn list<T>(&self, name: &'static str) -> Result<Vec<T>, ApiError>
+    where
+        T: FromStr<Err: std::fmt::Display>,
+    {
+        let Some(text) = self.text(name) else { return Ok(Vec::new()) };
+        let item = |item: &str| {
+            if item.is_empty() {
+                return Err(ApiError::invalid(name, "a comma list has no empty items"));
+            }
+            item.parse().map_err(|error: T::Err| wrong(name, item, &error))
+        };
+        text.split(',').map(item).collect()
+    }
+}
+
+fn wrong(name: &'static str, text: &str, error: &impl std::fmt::Display) -> ApiError {
+    ApiError::invalid(name, format!("could not read `{}`: {error}", excerpt(text)))
+}
+
+fn unknown(name: &str, known: &[Param]) -> ApiError {
+    let names: Vec<String> = known.iter().map(|param| format!("`{}`", param.name())).collect();
+    let message = match names.as_slice() {
+        [] => "this route takes no query parameters".to_owned(),
+        names => format!("this route takes {}", names.join(", ")),
+    };
+    ApiError::invalid(excerpt(name).to_owned(), message)
+}
+
+fn undecodable(name: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
+    ApiError::invalid(name, "expected percent-encoded UTF-8")
+}
+
+/// Returns the text with `%XX` decoded once and `+` as a space.
+pub(crate) fn decode(text: &str) -> Option<String> {
+    let plus = text.replace('+', " ");
+    decode_path(&plus)
+}
+
+/// Returns the text with `%XX` decoded once.
+pub(crate) fn decode_path(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        if *first == b'%' {
+            let (pair, after) = tail.split_at_checked(2)?;
+            bytes.push(u8::from_str_radix(hex(pair)?, 16).ok()?);
+            rest = after;
+        } else {
+            bytes.push(*first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn hex(pair: &[u8]) -> Option<&str> {
+    let digits = pair.iter().all(u8::is_ascii_hexdigit);
+    std::str::from_utf8(pair).ok().filter(|_| digits)
+}

@@ -1,0 +1,95 @@
+//! What a handler gives back: status, headers and a body, complete or streamed.
+//!
+//! The router adds what every response carries (request id, version, cache rules).
+
+use std::{convert::Infallible, fmt};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
+    header::{CACHE_CONTROL, CONTENT_TYPE},
+};
+use http_body_util::{BodyExt, Either, Full, StreamBody, combinators::UnsyncBoxBody};
+use hyper::body::Frame;
+use serde::Serialize;
+
+/// The body of every response.
+pub type ReplyBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
+
+/// A handler's answer.
+pub struct Reply {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The headers that are the handler's own.
+    pub headers: HeaderMap,
+    body: ReplyBody,
+}
+
+impl Reply {
+    /// Returns an answer of these bytes.
+    pub fn bytes(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Self {
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        Self { status, headers, body: Either::Left(Full::new(body.into())) }
+    }
+
+    /// Returns a JSON answer; a value that cannot be written becomes a bare 500.
+    pub fn json<T: Serialize>(status: StatusCode, value: &T) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(body) => Self::bytes(status, "application/json", body),
+            Err(error) => {
+                tracing::error!(%error, "could not write a response as JSON");
+                Self::empty(StatusCode::INTERNAL_SERVER_ERROR)
+            }
+        }
+    }
+
+    /// Returns a 200 JSON answer.
+    pub fn ok<T: Serialize>(value: &T) -> Self {
+        Self::json(StatusCode::OK, value)
+    }
+
+    /// Returns an answer without a body.
+    pub fn empty(status: StatusCode) -> Self {
+        Self { status, headers: HeaderMap::new(), body: Either::Left(Full::default()) }
+    }
+
+    /// Returns a 200 answer whose body is written while it is made.
+    pub fn stream<S>(media_type: &'static str, chunks: S) -> Self
+    where
+        S: Stream<Item = Bytes> + Send + 'static,
+    {
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        let body = Either::Right(BodyExt::boxed_unsync(StreamBody::new(
+            chunks.map(|chunk| Ok(Frame::data(chunk))),
+        )));
+        Self { status: StatusCode::OK, headers, body }
+    }
+
+    /// Returns the answer with one more header.
+    pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Returns the finished response; what does not say how long it may be kept is not kept.
+    pub fn into_response(mut self) -> Response<ReplyBody> {
+        self.headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+        self.headers
+            .entry(HeaderName::from_static("x-content-type-options"))
+            .or_insert(HeaderValue::from_static("nosniff"));
+        let mut response = Response::new(self.body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers;
+        response
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The body may hold a tool's result, which no log may show.
+        f.debug_struct("Reply").field("status", &self.status).finish_non_exhaustive()
+    }
+}
