@@ -9,6 +9,8 @@ mod bad_input;
 #[cfg(test)]
 mod check;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod crash;
@@ -48,6 +50,8 @@ mod races;
 mod reading;
 #[cfg(test)]
 mod restore;
+#[cfg(test)]
+mod retention;
 #[cfg(test)]
 mod rolling;
 #[cfg(test)]

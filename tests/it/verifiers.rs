@@ -18,16 +18,16 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use deed::verify::CheckId;
 use serde_json::{Value, json};
 
-/// Returns the program that a variable names, or tells that a test is left out.
-fn program(variable: &str) -> Option<PathBuf> {
+/// The program that a variable names, or tells that a test is left out.
+pub(crate) fn program(variable: &str) -> Option<PathBuf> {
     let named = std::env::var_os(variable).map(PathBuf::from);
     if named.is_none() {
-        eprintln!("`{variable}` is not set: a verifier is left out");
+        eprintln!("`{variable}` is not set: a test is left out");
     }
     named
 }
 
-fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 

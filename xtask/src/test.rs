@@ -13,6 +13,9 @@ use crate::workspace::{Build, Workspace};
 /// The package of the end-to-end tests, which alone needs the service's binaries.
 pub(crate) const END_TO_END: &str = "tests";
 
+/// What is built as somebody outside builds it: the cases of the workspace `tests/outside`.
+const OUTSIDE: [&str; 3] = ["outside-decide", "outside-model", "outside-policy"];
+
 /// The folder of published test data, which is not part of the checkout.
 const TEST_DATA: &str = "../shared/data";
 
@@ -32,7 +35,21 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
         tools::name(workspace, &mut command);
     }
     name_test_data(workspace, &mut command);
-    on_a_cluster(workspace, &launcher, &mut command)
+    on_a_cluster(workspace, &launcher, &mut command)?;
+    if packages.is_empty() && arguments.is_empty() { without_us(workspace) } else { Ok(()) }
+}
+
+/// Tests what depends on the choice of features and on nothing else of this workspace: the evaluator
+/// without the prover, and the examples of each published crate as an outsider builds them.
+fn without_us(workspace: &Workspace) -> Result<()> {
+    process::run(&mut workspace.cargo(["test", "--package", "policy", "--no-default-features"]))?;
+    // One case at a time, since cargo joins the features of all that it builds together.
+    for case in OUTSIDE {
+        let manifest = ["test", "--manifest-path", "tests/outside/Cargo.toml", "--package", case];
+        let mut command = workspace.cargo(manifest);
+        process::run(command.arg("--target-dir").arg(workspace.target().join("outside")))?;
+    }
+    Ok(())
 }
 
 /// Runs the command beside a PostgreSQL cluster of its own, which is gone when the command is.

@@ -1,4 +1,5 @@
-//! What the tests of the verifiers run: Python with a few libraries, Node, and Chromium.
+//! What the tests of the verifiers and of generated clients run: Python and Node, each with a few
+//! libraries, and Chromium.
 //!
 //! They are found on this machine, or installed where that is allowed. What stays missing is left
 //! out of the tests, with one line that says so.
@@ -35,6 +36,9 @@ const OTHERS: [Tool; 2] = [
 
 /// The libraries of the Python environment, from the checkout's root.
 const REQUIREMENTS: &str = "tests/it/verifiers/requirements.txt";
+/// Where the libraries of Node are listed, from the checkout's root, and how tests find them.
+const NODE_LISTS: &str = "tests/it/clients";
+const NODE_LIBRARIES: &str = "CHANCERY_NODE_LIBRARIES";
 
 /// Installs what is missing.
 pub(crate) fn install(workspace: &Workspace) -> Result<()> {
@@ -42,6 +46,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<()> {
         let path = tool.found_or_installed(Consent::Given)?;
         println!("{} is {}", tool.variable, shown(path.as_deref()));
     }
+    println!("{NODE_LIBRARIES} is {}", shown(Some(&node_libraries(workspace)?)));
     let environment = PYTHON.found_or_installed(Consent::Given)?;
     environment.map_or(Ok(()), |python| python_environment(workspace, &python).map(|_| ()))
 }
@@ -52,6 +57,15 @@ pub(crate) fn name(workspace: &Workspace, command: &mut Command) {
         match tool.found() {
             Some(path) => drop(command.env(tool.variable, path)),
             None => left_out(tool.variable),
+        }
+    }
+    if std::env::var_os(NODE_LIBRARIES).is_none() {
+        match node_libraries(workspace) {
+            Ok(folder) => drop(command.env(NODE_LIBRARIES, folder)),
+            Err(failure) => {
+                println!("{failure}");
+                left_out(NODE_LIBRARIES);
+            }
         }
     }
     if std::env::var_os(PYTHON.variable).is_some() {
@@ -110,9 +124,33 @@ fn python_environment(workspace: &Workspace, python: &Path) -> Result<PathBuf> {
     Ok(inner)
 }
 
+/// Returns the folder of the libraries for Node, installing them when their lists change.
+fn node_libraries(workspace: &Workspace) -> Result<PathBuf> {
+    let (lists, folder) =
+        (workspace.root().join(NODE_LISTS), workspace.root().join(".chancery/node"));
+    let libraries = folder.join("node_modules");
+    let names = ["package.json", "package-lock.json"];
+    let read = |folder: &Path| names.map(|name| fs::read(folder.join(name)).ok());
+    if libraries.is_dir() && read(&lists) == read(&folder) {
+        return Ok(libraries);
+    }
+    fs::create_dir_all(&folder).map_err(Failure::on("make", &folder))?;
+    let mut npm = Command::new("npm");
+    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]);
+    for name in names {
+        let (from, to) = (lists.join(name), folder.join(name));
+        fs::copy(&from, &to).map_err(Failure::on("copy", &from))?;
+    }
+    process::run(npm.current_dir(&folder)).inspect_err(|_| {
+        // What is half installed is not taken for whole the next time.
+        drop(fs::remove_dir_all(&folder));
+    })?;
+    Ok(libraries)
+}
+
 fn left_out(variable: &str) {
     println!(
-        "tests of the verifiers that need `{variable}` are left out; `cargo xtask tools` installs \
+        "tests that need `{variable}` are left out; `cargo xtask tools` installs \
          what they run"
     );
 }

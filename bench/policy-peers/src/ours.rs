@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use model::{DecisionOutcome, Mode, SideEffect, Timestamp};
+use model::{DecisionOutcome, SideEffect, Timestamp};
 use policy::{
-    Agent, Call, CallFacts, Catalog, KnownTool, Policy, Record, Recorded, Sample, Unknown, decide,
+    Agent, Call, Catalog, KnownTool, Policy, Record, Recorded, Unknown, decide,
     lint, parse, replay, visibility,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     Engine,
@@ -18,28 +18,23 @@ use crate::{
 
 struct Ours {
     policy: Policy,
-    args: Value,
-    agent: Agent,
+    call: Call,
 }
 
 impl Engine for Ours {
     fn decide(&mut self) -> Option<usize> {
-        let facts = CallFacts::new(TOOL, Mode::Gateway);
-        let call = Call {
-            args: &self.args,
-            agent: &self.agent,
-            call: facts,
-            now: Timestamp::EPOCH,
-            zone: Call::UTC,
-        };
-        let decision = decide(&self.policy, &call);
+        let decision = decide(&self.policy, &self.call);
         decision.rule_id.as_deref().and_then(|id| id.strip_prefix('r')?.parse().ok())
     }
 }
 
 pub(crate) fn whole(workload: &Workload) -> Box<dyn Engine> {
     let policy = Policy::compile(&workload.document()).expect("the workload is a policy");
-    Box::new(Ours { policy, args: workload.args.clone(), agent: agent() })
+    Box::new(Ours { policy, call: call(workload) })
+}
+
+fn call(workload: &Workload) -> Call {
+    Call::new(TOOL, agent(), Timestamp::EPOCH).with_args(workload.args.clone())
 }
 
 fn agent() -> Agent {
@@ -105,14 +100,12 @@ pub(crate) fn print_the_rest() {
 }
 
 fn records(count: usize) -> Vec<Record> {
-    let args = Workload::new(Kind::Mixed, 1).args;
+    let call = call(&Workload::new(Kind::Mixed, 1));
     (0..count)
         .map(|number| {
-            let mut sample = Sample::new(TOOL, agent(), Timestamp::EPOCH);
-            sample.args = args.clone();
             Record::Decided(Box::new(Recorded {
                 action: format!("act_{number}"),
-                call: Ok(sample),
+                call: Ok(call.clone()),
                 outcome: DecisionOutcome::Allow,
                 code: None,
             }))

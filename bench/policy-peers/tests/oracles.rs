@@ -4,12 +4,12 @@
 //! A difference from one of the two is that one's own reading where the other agrees with us. A
 //! difference from both is a failure.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use cel::{Context, Env, Value as Cel, objects::Key};
 use cel_core::{CelType, Env as CoreEnv, MapActivation, Value as Core, ValueMap};
-use model::{Mode, Timestamp};
-use policy::{Agent, Call, CallFacts, Policy, decide};
+use model::Timestamp;
+use policy::{Agent, Call, Policy, decide};
 use serde_json::{Map, Value, json};
 
 /// What a condition comes to.
@@ -102,13 +102,8 @@ fn arguments(dice: &mut Dice) -> Value {
 
 /// Returns what the condition comes to here; nothing where it is refused before any call.
 fn ours(policy: &Policy, args: &Value) -> Truth {
-    let agent = Agent {
-        id: "agt_00000000000000000000000001".parse().unwrap(),
-        name: "agent".to_owned(),
-        labels: BTreeMap::new(),
-    };
-    let facts = CallFacts::new("a.b", Mode::Gateway);
-    let call = Call { args, agent: &agent, call: facts, now: Timestamp::EPOCH, zone: Call::UTC };
+    let agent = Agent::new("agt_00000000000000000000000001".parse().unwrap());
+    let call = Call::new("a.b", agent, Timestamp::EPOCH).with_args(args.clone());
     let decision = decide(policy, &call);
     match (decision.failure, decision.rule_id) {
         (Some(_), _) => Truth::Fails,

@@ -46,7 +46,7 @@ pub use org::{Founded, NewOrg, OPERATOR_ORG};
 pub use policy::{
     Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
     History, Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested, diff,
-    lint, sample,
+    lint, recorded_call,
 };
 pub use seal_key::{
     Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,

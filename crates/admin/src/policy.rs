@@ -15,7 +15,7 @@ pub use activation::Activation;
 pub use dry_run::{BudgetState, Counters, DryCall, DryRun};
 pub use manage::{NewPolicy, PolicyEdit};
 pub use reading::{ActivePolicies, Page};
-pub use replaying::{History, sample};
+pub use replaying::{History, recorded_call};
 pub use suites::{Tested, Trial, Untested};
 pub use versions::{Linted, NewVersion, Text, diff, lint};
 

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use act::{ActError, By, Changed, Fact, Record};
 use ledger::{
     LogNo, Needs, Place, Snapshot, StoreDown,
-    record::{Action, Org, Pruned},
+    record::{Action, Org, OrgSettings, Pruned},
 };
 use model::{ActionId, EventType, OrgId, Timestamp};
 use serde_json::json;
@@ -35,17 +35,25 @@ enum Step {
 impl OrgChange<'_> {
     /// Sets how many days payloads are kept once their action is sealed. What a longer time would
     /// have kept and was removed already does not come back.
-    pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<Org>, ChangeError> {
+    pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<OrgSettings>, ChangeError> {
         if !DAYS.contains(&days) {
             return Err(ActError::bad_input("retention_days", "a number from 1 to 3650").into());
         }
-        let changed = self.turn(Needs::default(), None, move |at, record| {
-            let before = at.org().ok_or(ActError::NotFound("org"))?;
-            if before.retention_days == days {
+        let changed = self.turn(settings_of(self.org), None, move |at, record| {
+            let org = at.org().ok_or(ActError::NotFound("org"))?;
+            let before = days_of(org, at);
+            if before == days {
                 return Err(ActError::Conflict("payloads are kept for that long already"));
             }
-            let after = Org { retention_days: days, ..before.clone() };
-            Ok(org::changed(record, EventType::OrgUpdated, Some(before), after))
+            let updated_at = record.now();
+            let after = OrgSettings { org: org.id, retention_days: days, updated_at };
+            let deed = record.seal(Fact {
+                before: Some(json!({ "retention_days": before })),
+                after: Some(json!(after)),
+                ..org::fact(EventType::OrgUpdated, org.id)
+            });
+            record.write(after.clone());
+            Ok(Changed { object: after, deed })
         });
         Ok(changed.await?)
     }
@@ -79,23 +87,24 @@ impl Admin {
     }
 
     async fn prune_batch(&self, org: OrgId, from: Place) -> Result<Step, ChangeError> {
-        let snapshot =
-            self.parts.ledger.look(org).await.map_err(|down| ActError::Ledger(down.into()))?;
+        let looked = self.parts.ledger.look_at(org, settings_of(org)).await;
+        let snapshot = looked.map_err(|down| ActError::Ledger(down.into()))?;
         let Some(row) = snapshot.org() else { return Ok(Step::Done) };
+        let days = days_of(row, &snapshot);
         let from = from.max(Place::from_u64(row.pruned_to));
         let read = self.parts.store.logged(org, from, BATCH).await;
         let read = read.map_err(|down| ActError::Ledger(down.into()))?;
         // What one deed tells of is a part of one log.
         let log = read.first().map(|first| first.place.log());
         let fits =
-            |deed: &Logged| is_ripe(deed, row, snapshot.now()) && Some(deed.place.log()) == log;
+            |deed: &Logged| is_ripe(deed, days, snapshot.now()) && Some(deed.place.log()) == log;
         let ripe: Vec<Logged> = read.into_iter().take_while(fits).collect();
         let Some(last) = ripe.last() else { return Ok(Step::Done) };
         if ripe.iter().all(|deed| deed.action.is_none()) {
             return Ok(Step::Nothing(last.place.after()));
         }
         let actions = ripe.iter().filter_map(|deed| deed.action).collect();
-        let needs = Needs { actions, ..Needs::default() };
+        let needs = Needs { actions, ..settings_of(org) };
         let pruning = self.as_actor(org, By::Service);
         let _ = failpoint::hit("retention.chosen");
         let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
@@ -103,16 +112,26 @@ impl Admin {
     }
 }
 
-fn is_ripe(deed: &Logged, org: &Org, now: Timestamp) -> bool {
-    deed.issued_at <= now.before(DAY * u32::from(org.retention_days))
+fn settings_of(org: OrgId) -> Needs {
+    Needs { settings: [org].into(), ..Needs::default() }
+}
+
+/// How many days the org keeps payloads: its settings say it, or else the record that it was made
+/// with.
+fn days_of(org: &Org, at: &Snapshot) -> u16 {
+    at.settings().map_or(org.retention_days, |settings| settings.retention_days)
+}
+
+fn is_ripe(deed: &Logged, days: u16, now: Timestamp) -> bool {
+    deed.issued_at <= now.before(DAY * u32::from(days))
 }
 
 /// Removes the payloads that these deeds commit to, as far as the org at this turn wants it and
 /// nobody else did meanwhile; returns of how many actions.
 fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
     let Some(org) = at.org() else { return 0 };
-    let pruned_to = Place::from_u64(org.pruned_to);
-    let fits = |deed: &&Logged| deed.place >= pruned_to && is_ripe(deed, org, at.now());
+    let (pruned_to, days) = (Place::from_u64(org.pruned_to), days_of(org, at));
+    let fits = |deed: &&Logged| deed.place >= pruned_to && is_ripe(deed, days, at.now());
     let ripe: Vec<&Logged> = ripe.iter().filter(fits).collect();
     let about: Vec<&Logged> = ripe.iter().copied().filter(|deed| deed.action.is_some()).collect();
     let (Some(last), Some(first), Some(end)) = (ripe.last(), about.first(), about.last()) else {

@@ -20,7 +20,7 @@ use ledger::{
     Ledger,
     record::{Action, PolicyMode},
 };
-use model::{AgentId, Clock, Entropy, IntentMode, KeyId, Mode, OrgId, Scope};
+use model::{AgentId, Clock, Entropy, IntentMode, KeyId, OrgId, Scope, Timestamp};
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 
@@ -54,7 +54,7 @@ pub struct Called {
     /// The action as it stands; sealed unless it waits for a person.
     pub action: Arc<Action>,
     /// What the tool answered, where it ran.
-    pub result: Option<Value>,
+    pub result: Option<Arc<Value>>,
 }
 
 /// The program that opened the office, in its org.
@@ -168,21 +168,9 @@ impl Office {
         tool: &str,
         args: Value,
     ) -> Result<Called, OfficeError> {
-        let call = Submission {
-            org: self.org,
-            agent: agent.id,
-            key: agent.key,
-            tool: tool.to_owned(),
-            args,
-            mode: Mode::Gateway,
-            edge: None,
-            client: None,
-            transport: None,
-            on_behalf_of: None,
-            session: None,
-            idempotency_key: None,
-            intent: None,
-        };
+        let sender = policy::Agent::new(agent.id);
+        let call = policy::Call::new(tool, sender, Timestamp::EPOCH).with_args(args);
+        let call = Submission::new(self.org, agent.key, call);
         match self.gate.submit(call).await.map_err(OfficeError::of)? {
             Submitted::Replayed(action) | Submitted::Decided(action) => {
                 Ok(Called { action, result: None })

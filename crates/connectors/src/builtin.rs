@@ -72,7 +72,7 @@ pub trait BuiltinSource: Send + Sync + fmt::Debug {
 pub fn builtin_tools(source: Arc<dyn BuiltinSource>) -> Result<Vec<Arc<dyn Tool>>, BadSchema> {
     let build = |kind: Kind| {
         let definition = kind.definition()?;
-        let schema = ArgsSchema::compile(&definition.input_schema)?;
+        let schema = ArgsSchema::compile(definition.input_schema.value())?;
         Ok(Arc::new(Builtin { kind, definition, schema, source: source.clone() }) as Arc<dyn Tool>)
     };
     [Kind::Whoami, Kind::ActionStatus].into_iter().map(build).collect()
@@ -121,7 +121,7 @@ impl Kind {
             title: title.to_owned(),
             description: description.to_owned(),
             side_effect: SideEffect::Read,
-            input_schema,
+            input_schema: input_schema.into(),
             footprint: None,
             required_level: Level::L0,
             digest: sha256(json::canonical(&whole)),

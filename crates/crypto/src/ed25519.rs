@@ -40,18 +40,18 @@ impl fmt::Debug for PublicKey {
 }
 
 impl PublicKey {
-    /// Returns the key with this encoding.
+    /// The key with this encoding.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, KeyError> {
         let bytes: [u8; 32] = bytes.try_into().map_err(|_| KeyError::Length)?;
         if is_small_order(&bytes) { Err(KeyError::Weak) } else { Ok(Self(bytes)) }
     }
 
-    /// Returns the encoding.
+    /// The encoding.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Returns whether the signature over the message was made by this key's owner.
+    /// Whether the signature over the message was made by this key's owner.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         signature::UnparsedPublicKey::new(&signature::ED25519, &self.0)
             .verify(message, signature)
@@ -80,7 +80,7 @@ impl SigningKey {
         Self::from_pair(pair)
     }
 
-    /// Returns the key that grows from this seed (the private key of RFC 8032).
+    /// The key that grows from this seed (the private key of RFC 8032).
     pub fn from_seed(seed: &[u8; 32]) -> Result<Self, KeyError> {
         Self::from_pair(Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| KeyError::Length)?)
     }
@@ -99,12 +99,12 @@ impl SigningKey {
         Ok(Self { pair, public })
     }
 
-    /// Returns the public half.
+    /// The public half.
     pub const fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Returns the signature over the message.
+    /// The signature over the message.
     pub fn sign(&self, message: &[u8]) -> [u8; SIGNATURE_LEN] {
         let mut out = [0; SIGNATURE_LEN];
         for (target, byte) in out.iter_mut().zip(self.pair.sign(message).as_ref()) {

@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 pub struct SystemEntropy(SystemRandom);
 
 impl SystemEntropy {
-    /// Returns the operating system's source.
+    /// The operating system's source.
     pub fn new() -> Self {
         Self(SystemRandom::new())
     }

@@ -4,7 +4,7 @@ use model::Digest;
 use ring::{digest, hmac};
 use subtle::ConstantTimeEq;
 
-/// Returns the SHA-256 digest of the bytes.
+/// The SHA-256 digest of the bytes.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
     let mut out = [0; 32];
     copy(digest::digest(&digest::SHA256, bytes.as_ref()).as_ref(), &mut out);
@@ -16,7 +16,7 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
 pub struct Sha256(digest::Context);
 
 impl Sha256 {
-    /// Returns the digest of no bytes yet.
+    /// The digest of no bytes yet.
     pub fn new() -> Self {
         Self(digest::Context::new(&digest::SHA256))
     }
@@ -26,7 +26,7 @@ impl Sha256 {
         self.0.update(bytes);
     }
 
-    /// Returns the digest of all bytes that were added.
+    /// The digest of all bytes that were added.
     pub fn finish(self) -> Digest {
         let mut out = [0; 32];
         copy(self.0.finish().as_ref(), &mut out);
@@ -46,14 +46,14 @@ impl std::fmt::Debug for Sha256 {
     }
 }
 
-/// Returns the HMAC-SHA-256 (RFC 2104) of the bytes under the key.
+/// The HMAC-SHA-256 (RFC 2104) of the bytes under the key.
 pub fn hmac_sha256(key: &[u8], bytes: &[u8]) -> [u8; 32] {
     let mut out = [0; 32];
     copy(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), bytes).as_ref(), &mut out);
     out
 }
 
-/// Returns whether both are the same bytes, in a time that depends on their lengths alone.
+/// Whether both are the same bytes, in a time that depends on their lengths alone.
 pub fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
     left.ct_eq(right).into()
 }

@@ -5,10 +5,14 @@
 //! nesting, NUL and lone surrogates are refused, and numbers are normalised so that
 //! `parse(canonical(v)) == v`.
 
+mod canonical;
+
 use std::fmt;
 
 use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+
+pub use canonical::Canonical;
 
 /// The deepest nesting of arrays and objects that is read.
 pub const MAX_DEPTH: usize = 32;
@@ -20,7 +24,7 @@ pub const MAX_INTEGER: i64 = (1 << 53) - 1;
 #[error("{0}")]
 pub struct JsonError(String);
 
-/// Returns the value that the text is, or says why it is refused.
+/// Reads the value that the text is, or says why it is refused.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = Strict { depth: 0 }
@@ -30,44 +34,54 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     Ok(value)
 }
 
-/// Returns the RFC 8785 form of the value.
+/// The RFC 8785 form of the value.
 ///
 /// An integer beyond 2^53 - 1 is rounded to the nearest double, as RFC 8785 defines; only values
 /// that did not come from [`parse`] can hold one, and [`is_lossy`] finds them.
 pub fn canonical(value: &Value) -> Vec<u8> {
+    let Some(size) = plain_size(value) else { return canonical_generally(value) };
+    // Memory that grows while it is written would be copied each time.
+    let mut text = Vec::with_capacity(size);
     // Writing a `Value` to memory cannot fail: its keys are strings and its numbers finite.
-    if is_plain(value) {
-        serde_json::to_vec(value).unwrap_or_default()
-    } else {
-        canonical_generally(value)
-    }
+    let _ = serde_json::to_writer(&mut text, value);
+    text
 }
 
-/// Returns the RFC 8785 form by the general canonicalizer, however plain the value is: what every
+/// The RFC 8785 form by the general canonicalizer, however plain the value is: what every
 /// faster way is held to.
 pub fn canonical_generally(value: &Value) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(value).unwrap_or_default()
 }
 
-/// Returns whether sorted `serde_json` output is the canonical form already, which costs a third
-/// of sorting anew: numbers are integers, and the order of bytes in the keys is that of UTF-16.
-fn is_plain(value: &Value) -> bool {
+/// The size of sorted `serde_json` output, escapes not counted, where that is the canonical form
+/// already: numbers are integers, and the order of bytes in the keys is that of UTF-16. It costs a
+/// third of sorting anew.
+fn plain_size(value: &Value) -> Option<usize> {
+    // Two brackets, and a comma behind each part; a member has a colon too.
+    const FRAME: usize = 2;
     match value {
-        Value::Null | Value::Bool(_) | Value::String(_) => true,
-        Value::Number(number) => normal(number).is_some(),
-        Value::Array(items) => items.iter().all(is_plain),
-        Value::Object(members) => {
-            members.iter().all(|(key, member)| key.chars().all(is_ordered) && is_plain(member))
+        Value::Null | Value::Bool(_) => Some("false".len()),
+        Value::String(text) => Some(text.len() + FRAME),
+        Value::Number(number) => {
+            let digits = normal(number)?.as_i64()?.unsigned_abs().checked_ilog10();
+            Some(digits.map_or(1, |digits| digits as usize + FRAME))
         }
+        Value::Array(items) => {
+            items.iter().try_fold(FRAME, |size, item| Some(size + plain_size(item)? + 1))
+        }
+        Value::Object(members) => members.iter().try_fold(FRAME, |size, (key, member)| {
+            let ordered = key.chars().all(is_ordered);
+            Some(size + key.len() + FRAME + plain_size(member).filter(|_| ordered)? + FRAME)
+        }),
     }
 }
 
-/// Returns whether a character has the same place in UTF-8 and in UTF-16: all below the surrogates.
+/// Whether a character has the same place in UTF-8 and in UTF-16: all below the surrogates.
 fn is_ordered(character: char) -> bool {
     character <= '\u{d7ff}'
 }
 
-/// Returns whether the canonical form rounds a number of this value.
+/// Whether the canonical form rounds a number of this value.
 pub fn is_lossy(value: &Value) -> bool {
     match value {
         Value::Number(number) => !number.is_f64() && normal(number).is_none(),

@@ -9,12 +9,12 @@ use zeroize::Zeroize;
 pub struct Secret<T: Zeroize>(T);
 
 impl<T: Zeroize> Secret<T> {
-    /// Returns the value as a secret.
+    /// The value as a secret.
     pub fn new(value: T) -> Self {
         Self(value)
     }
 
-    /// Returns the value itself; the caller answers for where it goes.
+    /// The value itself; the caller answers for where it goes.
     pub fn expose(&self) -> &T {
         &self.0
     }

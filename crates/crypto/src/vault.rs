@@ -59,7 +59,7 @@ impl Ring {
         keys.map(|keys| Self { keys }).ok_or(VaultError::BadRing)
     }
 
-    /// Returns the ciphertext of `plain` for the place that `context` names.
+    /// The ciphertext of `plain` for the place that `context` names.
     pub fn seal(
         &self,
         context: &[u8],
@@ -80,7 +80,7 @@ impl Ring {
         Ok([&[FORMAT][..], &key.id, &nonce, &body].concat())
     }
 
-    /// Returns what was sealed for the place that `context` names.
+    /// What was sealed for the place that `context` names.
     pub fn open(&self, context: &[u8], sealed: &[u8]) -> Result<Secret<Vec<u8>>, VaultError> {
         let (head, body) =
             sealed.split_at_checked(1 + KEY_ID_LEN + NONCE_LEN).ok_or(VaultError::Refused)?;
@@ -100,12 +100,12 @@ impl Ring {
         Ok(Secret::new(body))
     }
 
-    /// Returns the ids of the keys, which every ciphertext names in its bytes 1 to 8.
+    /// The ids of the keys, which every ciphertext names in its bytes 1 to 8.
     pub fn key_ids(&self) -> Vec<Vec<u8>> {
         self.keys.iter().map(|key| key.id.to_vec()).collect()
     }
 
-    /// Returns a key for another purpose, derived from the ring's first key by HMAC-SHA-256.
+    /// A key for another purpose, derived from the ring's first key by HMAC-SHA-256.
     pub fn derive(&self, purpose: &str) -> Result<Secret<Vec<u8>>, VaultError> {
         let key = self.keys.first().ok_or(VaultError::BadRing)?;
         Ok(Secret::new(hmac_sha256(key.derive.expose(), purpose.as_bytes()).to_vec()))

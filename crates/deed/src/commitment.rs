@@ -4,7 +4,7 @@
 //! [`Disclosure`]: whoever has it can show that the value stood there; once it is deleted, the
 //! salt is gone and nobody can guess the value back, and the deed still checks.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{Digest, Mint};
@@ -23,11 +23,13 @@ pub struct Commitment {
 
 /// The text that opens a commitment.
 ///
-/// Pruning a payload is deleting this.
+/// Pruning a payload is deleting this. The value's text is shared with whoever else holds it, since
+/// it may be large: the whole text is put together only where it leaves the process.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Disclosure {
     path: Path,
-    text: String,
+    salt: String,
+    value: Arc<String>,
 }
 
 impl std::fmt::Debug for Disclosure {
@@ -53,29 +55,35 @@ pub struct DisclosureError;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn commit(mint: &Mint<'_>, path: Path, value: &Value) -> (Commitment, Disclosure) {
-    let canonical = crypto::json::canonical(value);
     // Canonical JSON is UTF-8, so nothing is lost.
-    commit_canonical(mint, path, &String::from_utf8_lossy(&canonical))
+    let text = String::from_utf8(crypto::json::canonical(value)).unwrap_or_default();
+    commit_canonical(mint, path, text)
 }
 
 /// Returns a commitment to a value that is already in its RFC 8785 form.
-pub fn commit_canonical(mint: &Mint<'_>, path: Path, canonical: &str) -> (Commitment, Disclosure) {
+pub fn commit_canonical(
+    mint: &Mint<'_>,
+    path: Path,
+    canonical: impl Into<Arc<String>>,
+) -> (Commitment, Disclosure) {
     let salt = URL_SAFE_NO_PAD.encode(mint.bytes::<32>());
-    // Salt and path need no escapes, so this is the RFC 8785 form of the array.
-    let text = format!("[\"{salt}\",\"{}\",{canonical}]", path.as_str());
-    let size = canonical.len() as u64;
-    (Commitment { commit: crypto::sha256(&text), size }, Disclosure { path, text })
+    let disclosure = Disclosure { path, salt, value: canonical.into() };
+    (disclosure.commitment(), disclosure)
 }
 
 impl Disclosure {
     /// Reads the exact text that was given out.
-    pub fn from_text(text: String) -> Result<Self, DisclosureError> {
-        let (path, value) = split(&text).ok_or(DisclosureError)?;
+    pub fn from_text(mut text: String) -> Result<Self, DisclosureError> {
+        let (salt, path, value) = split(&text).ok_or(DisclosureError)?;
         if !is_one_value(value) {
             return Err(DisclosureError);
         }
-        let path = Path(Cow::Owned(path.to_owned()));
-        Ok(Self { path, text })
+        let (salt, path) = (salt.to_owned(), Path(Cow::Owned(path.to_owned())));
+        // What is left is the value, without a second copy of it.
+        let (start, end) = (text.len() - value.len() - 1, text.len() - 1);
+        text.truncate(end);
+        text.drain(..start);
+        Ok(Self { path, salt, value: Arc::new(text) })
     }
 
     /// Returns the place in the deed.
@@ -83,29 +91,38 @@ impl Disclosure {
         &self.path
     }
 
-    /// Returns the exact text, to be stored and given out.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// The exact text, to be stored and given out.
+    pub fn text(&self) -> String {
+        self.parts().concat()
+    }
+
+    /// The exact text in parts, for whoever writes it somewhere else anyway.
+    pub fn parts(&self) -> [&str; 7] {
+        // Salt and path need no escapes, so this is the RFC 8785 form of the array.
+        ["[\"", &self.salt, "\",\"", self.path.as_str(), "\",", &self.value, "]"]
     }
 
     /// Returns the RFC 8785 form of the value.
     pub fn value(&self) -> &str {
-        split(&self.text).map_or("", |(_path, value)| value)
+        &self.value
     }
 
     /// Returns the commitment that this opens.
     pub fn commitment(&self) -> Commitment {
-        Commitment { commit: crypto::sha256(&self.text), size: self.value().len() as u64 }
+        let mut commit = crypto::Sha256::new();
+        self.parts().iter().for_each(|part| commit.update(part.as_bytes()));
+        Commitment { commit: commit.finish(), size: self.value.len() as u64 }
     }
 }
 
-fn split(text: &str) -> Option<(&str, &str)> {
+/// The salt, the path and the value of a disclosure's text.
+fn split(text: &str) -> Option<(&str, &str, &str)> {
     let (salt, rest) = text.strip_prefix("[\"")?.split_once("\",\"")?;
     let (path, rest) = rest.split_once("\",")?;
     let salted = URL_SAFE_NO_PAD.decode(salt).is_ok_and(|salt| salt.len() == 32);
     let value = rest.strip_suffix(']')?;
     let path_fits = !path.is_empty() && path.bytes().all(is_path_byte);
-    (salted && path_fits && !value.is_empty()).then_some((path, value))
+    (salted && path_fits && !value.is_empty()).then_some((salt, path, value))
 }
 
 /// Returns whether the text is one JSON value, so that no second one can stand beside it.

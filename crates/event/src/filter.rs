@@ -23,7 +23,7 @@ pub enum EventTypesError {
 }
 
 impl Types {
-    /// Returns the filter that lets everything through.
+    /// The filter that lets everything through.
     pub fn every() -> Self {
         Self { wanted: Vec::new() }
     }
@@ -44,7 +44,7 @@ impl Types {
         Ok(Self { wanted })
     }
 
-    /// Returns whether the filter lets this type through.
+    /// Whether the filter lets this type through.
     pub fn cover(&self, kind: EventType) -> bool {
         self.wanted.is_empty() || self.wanted.contains(&kind)
     }

@@ -58,7 +58,7 @@ pub struct Event {
 }
 
 impl Draft {
-    /// Returns the event at its place.
+    /// The event at its place.
     pub fn placed(self, org: OrgId, seq: u64, created_at: Timestamp) -> Event {
         let Self { id, kind, livemode, agent, action, object } = self;
         Event { org, seq, id, kind, created_at, livemode, agent, action, object }
@@ -66,12 +66,12 @@ impl Draft {
 }
 
 impl Event {
-    /// Returns the envelope (spec, Event envelope) with the thin object.
+    /// The envelope (spec, Event envelope) with the thin object.
     pub fn envelope(&self) -> Value {
         self.envelope_with(&self.object)
     }
 
-    /// Returns the envelope with this object in place of the thin one.
+    /// The envelope with this object in place of the thin one.
     pub fn envelope_with(&self, object: &Value) -> Value {
         json!({
             "object": "event",
@@ -86,12 +86,12 @@ impl Event {
     }
 }
 
-/// Returns the thin object of an action.
+/// The thin object of an action.
 pub fn thin_action(id: ActionId, state: State, status: Status) -> Value {
     json!({ "object": "action", "id": id, "state": state, "status": status })
 }
 
-/// Returns the thin object of a deed; `subject` is `{type, id}`.
+/// The thin object of a deed; `subject` is `{type, id}`.
 pub fn thin_deed(id: DeedId, seq: u64, kind: DeedKind, subject: &Value, digest: Digest) -> Value {
     json!({
         "object": "deed",

@@ -6,35 +6,49 @@ mod decide;
 
 use std::sync::Arc;
 
-use deed::{Path, commit};
+use crypto::json::Canonical;
+use deed::{Path, commit_canonical};
 use event::thin_action;
 use ledger::{
     DeedEntry, Entry, Needs, Request, Snapshot,
-    record::{Action, AgentRef, Approval, DecisionInputs, Execution, IdempotencyKey, Lease},
+    record::{
+        Action, AgentRef, Approval, Client, DecisionInputs, Execution, IdempotencyKey, Lease,
+    },
 };
 use model::{
-    ActionId, ApprovalId, ApprovalStatus, Attestation, DecisionOutcome, Digest, EventId, EventType,
-    ExecutionStatus, IntentMode, Mint, Mode, OrgId, State, Status,
+    ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, DecisionOutcome, Digest, EventId,
+    EventType, ExecutionStatus, IntentMode, KeyId, Mint, Mode, OrgId, State, Status,
 };
 use serde_json::Value;
 use tool::{Estimate, Tool};
 
 use crate::{
-    Rejection, Submission, deed_of::deed_of, gate::Parts, repeat::KNOWN_FOR, resolve::Resolved,
+    case::Case,
+    deed_of::deed_of,
+    gate::Parts,
+    limits::Limits,
+    repeat::KNOWN_FOR,
+    resolved::Resolved,
+    submission::{Rejection, Submission},
 };
 use context::{Shown, context};
-use decide::{Verdict, decide};
 
 pub(crate) use budget::release;
+pub use decide::Verdict;
+pub(crate) use decide::decide;
 
 /// A call that shall be decided.
 #[derive(Clone)]
 pub(crate) struct Begin {
-    call: Submission,
-    resolved: Resolved,
+    org: OrgId,
+    key: KeyId,
+    client: Option<Client>,
+    idempotency_key: Option<String>,
+    intent: Option<String>,
+    case: Case,
     request_digest: Digest,
     fingerprint: Digest,
-    limits: crate::Limits,
+    limits: Limits,
     instance: String,
     // Asked for only once it is clear that a person will look at it.
     estimate: Option<Estimate>,
@@ -58,26 +72,38 @@ pub(crate) enum Begun {
 pub(crate) struct Permitted {
     pub(crate) action: Arc<Action>,
     pub(crate) tool: Arc<dyn Tool>,
-    pub(crate) args: Value,
+    pub(crate) args: Arc<Value>,
 }
 
 impl Begin {
     pub(crate) fn new(
-        call: Submission,
-        resolved: Resolved,
-        request_digest: Digest,
+        sent: Submission,
+        (resolved, args, request_digest): (Resolved, Canonical, Digest),
         parts: &Parts,
     ) -> Self {
-        let fingerprint = call.fingerprint(request_digest);
-        let (limits, instance) = (parts.limits, parts.instance.clone());
-        Self { call, resolved, request_digest, fingerprint, limits, instance, estimate: None }
+        let fingerprint = sent.fingerprint(request_digest);
+        let Submission { org, key, call, edge: _, client, idempotency_key, intent } = sent;
+        Self {
+            org,
+            key,
+            client,
+            idempotency_key,
+            intent,
+            case: Case::new(call, resolved, args),
+            request_digest,
+            fingerprint,
+            limits: parts.limits,
+            instance: parts.instance.clone(),
+            estimate: None,
+        }
     }
 
     /// Returns the call with what its tool says that it would do.
     pub(crate) async fn estimated(self) -> Self {
-        let estimate = match &self.resolved {
+        let estimate = match self.case.resolved() {
             Resolved::Served(served) => {
-                served.tool.estimate(&self.call.args, self.limits.estimate_timeout).await
+                let args = self.case.args().value();
+                served.tool.estimate(args, self.limits.estimate_timeout).await
             }
             Resolved::AtEdge { .. } | Resolved::Unknown => Estimate::NotOffered,
         };
@@ -92,17 +118,21 @@ impl Begin {
     }
 
     pub(crate) fn org(&self) -> OrgId {
-        self.call.org
+        self.org
+    }
+
+    fn agent(&self) -> AgentId {
+        self.case.call().agent.id
     }
 
     /// Returns what keeps the call from being recorded at all.
     fn rejection(&self, snapshot: &Snapshot) -> Option<Rejection> {
-        let key_holds = snapshot.key(self.call.key).is_some_and(|key| key.is_valid(snapshot.now()));
-        let agent = snapshot.agent(self.call.agent).filter(|agent| agent.archived_at.is_none());
+        let key_holds = snapshot.key(self.key).is_some_and(|key| key.is_valid(snapshot.now()));
+        let agent = snapshot.agent(self.agent()).filter(|agent| agent.archived_at.is_none());
         let Some(agent) = agent.filter(|_| key_holds) else {
             return Some(Rejection::Unauthenticated);
         };
-        match (agent.intent_mode, &self.call.intent) {
+        match (agent.intent_mode, &self.intent) {
             (IntentMode::Off, _) | (IntentMode::Optional, None) => None,
             (IntentMode::Required, None) => Some(Rejection::IntentRequired),
             (IntentMode::Optional | IntentMode::Required, Some(_)) => {
@@ -117,18 +147,21 @@ impl Request for Begin {
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = Needs::default();
-        needs.agents.insert(self.call.agent);
-        needs.keys.insert(self.call.key);
-        if let Some(key) = &self.call.idempotency_key {
-            needs.idempotency_keys.insert((self.call.agent, key.clone()));
+        needs.agents.insert(self.agent());
+        needs.keys.insert(self.key);
+        if let Some(key) = &self.idempotency_key {
+            needs.idempotency_keys.insert((self.agent(), key.clone()));
         }
-        needs.budgets.extend(decide::budgets(&self.call, &self.resolved, snapshot));
+        needs.budgets.extend(decide::budgets(&self.case, snapshot));
         needs
     }
 
+    /// Decides in an order that a caller cannot use: a repeat is told its action before anything
+    /// else, since it changes nothing; a key that does not hold learns nothing of the org; only
+    /// then is there a decision, which is recorded whatever it is.
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Begun) {
-        let key = self.call.idempotency_key.as_ref();
-        let known = key.and_then(|key| snapshot.idempotency_key(self.call.agent, key));
+        let key = self.idempotency_key.as_ref();
+        let known = key.and_then(|key| snapshot.idempotency_key(self.agent(), key));
         if let Some(known) = known {
             let same = known.fingerprint == self.fingerprint;
             let different = || Begun::Rejected(Rejection::DifferentRequest(known.action));
@@ -138,11 +171,13 @@ impl Request for Begin {
         if let Some(rejection) = self.rejection(snapshot) {
             return (Entry::nothing(), Begun::Rejected(rejection));
         }
-        let Some(verdict) = decide(&self.call, &self.resolved, snapshot) else {
+        let Some(verdict) = self.case.decide(snapshot) else {
             // An org without an active policy cannot even name what refused the call.
             return (Entry::nothing(), Begun::Rejected(Rejection::Unauthenticated));
         };
         if self.lacks_estimate(&verdict) {
+            // The org's other calls would wait for the tool's answer inside this turn. Nothing is
+            // recorded, so the call stands as if it had not come yet.
             return (Entry::nothing(), Begun::ToEstimate(Box::new(self.clone())));
         }
         self.record(verdict, snapshot, mint)
@@ -151,7 +186,8 @@ impl Request for Begin {
 
 impl Begin {
     fn record(&self, verdict: Verdict, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Begun) {
-        let (request, disclosure) = commit(mint, Path::REQUEST, &self.call.args);
+        let (request, disclosure) =
+            commit_canonical(mint, Path::REQUEST, Arc::clone(self.case.args().text()));
         let mut disclosures = vec![disclosure];
         let mut action = self.action(&verdict, request, snapshot, mint);
         let mut entry = Entry::nothing();
@@ -185,11 +221,11 @@ impl Begin {
     }
 
     fn begun(&self, action: Arc<Action>) -> Begun {
-        match &self.resolved {
+        match self.case.resolved() {
             Resolved::Served(served)
                 if action.state == State::Executing && action.mode == Mode::Gateway =>
             {
-                let (tool, args) = (Arc::clone(&served.tool), self.call.args.clone());
+                let (tool, args) = (Arc::clone(&served.tool), Arc::clone(self.case.args().value()));
                 Begun::Permitted(Box::new(Permitted { action, tool, args }))
             }
             Resolved::Served(_) | Resolved::AtEdge { .. } | Resolved::Unknown => {
@@ -206,31 +242,31 @@ impl Begin {
         snapshot: &Snapshot,
         mint: &Mint<'_>,
     ) -> Action {
-        let call = &self.call;
-        let agent = snapshot.agent(call.agent);
+        let (call, resolved) = (self.case.call(), self.case.resolved());
+        let agent = snapshot.agent(call.agent.id);
         Action {
             id: mint.id(ActionId::from_uuid),
-            org: call.org,
+            org: self.org,
             agent: AgentRef {
-                id: call.agent,
+                id: call.agent.id,
                 name: agent.map(|agent| agent.name.clone()).unwrap_or_default(),
             },
-            key: call.key,
-            livemode: snapshot.key(call.key).is_some_and(|key| key.livemode),
+            key: self.key,
+            livemode: call.facts.livemode,
             created_at: mint.now(),
             tool: call.tool.clone(),
-            tool_digest: self.resolved.digest(),
-            side_effect: self.resolved.side_effect(),
-            connector: self.resolved.connector().cloned(),
-            mode: call.mode,
+            tool_digest: resolved.digest(),
+            side_effect: resolved.side_effect(),
+            connector: resolved.connector().cloned(),
+            mode: call.facts.mode,
             state: State::Executing,
             status: Status::Processing,
-            on_behalf_of: call.on_behalf_of.clone(),
-            session: call.session.clone(),
-            client: call.client.clone(),
-            transport: call.transport.clone(),
+            on_behalf_of: call.facts.on_behalf_of.clone(),
+            session: call.facts.session.clone(),
+            client: self.client.clone(),
+            transport: call.facts.transport.clone(),
             intent_mode: agent.map_or(IntentMode::Required, |agent| agent.intent_mode),
-            intent: match self.call.intent {
+            intent: match self.intent {
                 // Only the mode `off` lets a call with an intent come this far.
                 Some(_) => deed::IntentStatus::Ignored,
                 None => deed::IntentStatus::Absent,
@@ -239,13 +275,13 @@ impl Begin {
             inputs: DecisionInputs {
                 now: mint.now(),
                 agent_labels: agent.map(|agent| agent.labels.clone()).unwrap_or_default(),
-                schema_digest: self.resolved.schema_digest(),
-                tool_changed: self.resolved.changed(),
+                schema_digest: resolved.schema_digest(),
+                tool_changed: resolved.changed(),
             },
             approval: None,
             execution: None,
             witness: None,
-            required_level: self.resolved.required_level(),
+            required_level: resolved.required_level(),
             cost: verdict.cost.clone(),
             charged: verdict.charged.clone(),
             request_digest: self.request_digest,
@@ -260,7 +296,7 @@ impl Begin {
 
     fn allow(&self, action: &mut Action, mint: &Mint<'_>) {
         action.state = State::Executing;
-        let (status, attestation) = match self.call.mode {
+        let (status, attestation) = match self.case.call().facts.mode {
             Mode::Gateway => (Status::Processing, Some(Attestation::GatewayExecuted)),
             Mode::Proxy => (Status::Authorized, None),
         };
@@ -268,13 +304,13 @@ impl Begin {
         action.execution = Some(Execution {
             status: ExecutionStatus::Running,
             attestation,
-            started_at: (self.call.mode == Mode::Gateway).then(|| mint.now()),
+            started_at: (self.case.call().facts.mode == Mode::Gateway).then(|| mint.now()),
             finished_at: None,
             error_code: None,
             error_message: None,
             lossy_numbers: false,
         });
-        match self.call.mode {
+        match self.case.call().facts.mode {
             Mode::Gateway => {
                 action.lease = Some(Lease { holder: self.instance.clone(), token: 1 });
             }
@@ -291,12 +327,12 @@ impl Begin {
         mint: &Mint<'_>,
     ) -> (Approval, deed::Disclosure) {
         let clause = verdict.approval.as_deref();
-        let (call, resolved) = (&self.call, &self.resolved);
-        let estimate = self.estimate.as_ref();
-        let shown =
-            Shown { call, agent, request_digest: self.request_digest, resolved, verdict, estimate };
-        let snapshot = context(&shown, self.limits.context_max_bytes);
-        let (context, disclosure) = commit(mint, Path::APPROVAL_CONTEXT, &snapshot);
+        let (case, request_digest, estimate) =
+            (&self.case, self.request_digest, self.estimate.as_ref());
+        let shown = Shown { case, agent, request_digest, verdict, estimate };
+        let snapshot = Canonical::new(context(&shown, self.limits.context_max_bytes));
+        let (context, disclosure) =
+            commit_canonical(mint, Path::APPROVAL_CONTEXT, Arc::clone(snapshot.text()));
         let expires_in = clause.and_then(|clause| clause.expires_in);
         let approval = Approval {
             id: mint.id(ApprovalId::from_uuid),
@@ -305,15 +341,15 @@ impl Begin {
             from: clause.map(|clause| clause.from.clone()).unwrap_or_default(),
             count: clause.map_or(1, |clause| clause.count),
             context,
-            context_digest: Some(crypto::sha256(crypto::json::canonical(&snapshot))),
+            context_digest: Some(snapshot.digest()),
             decisions: Vec::new(),
         };
         (approval, disclosure)
     }
 
     fn known_as(&self, action: &Action) -> Option<IdempotencyKey> {
-        self.call.idempotency_key.clone().map(|key| IdempotencyKey {
-            agent: self.call.agent,
+        self.idempotency_key.clone().map(|key| IdempotencyKey {
+            agent: self.agent(),
             key,
             action: action.id,
             fingerprint: self.fingerprint,

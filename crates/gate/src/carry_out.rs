@@ -13,10 +13,10 @@ use tool::Run;
 use witness::Reporter;
 
 use crate::{
-    Gate,
     begin::Permitted,
-    gate::pass,
-    settle::{Executed, Times, Witnessed, needs_of_end},
+    gate::Gate,
+    points::pass,
+    settle::{Executed, RunResult, Times, Witnessed, needs_of_end},
 };
 
 /// How long to wait before a seal is tried again, and how often.
@@ -29,7 +29,7 @@ pub struct Done {
     /// The action, sealed.
     pub action: Arc<Action>,
     /// The tool's result, for the answering response only.
-    pub result: Option<Value>,
+    pub result: Option<Arc<Value>>,
 }
 
 impl Gate {
@@ -49,22 +49,22 @@ impl Gate {
             time_limit: self.parts.limits.execute_timeout,
         };
         let ran = AssertUnwindSafe(tool.run(run)).catch_unwind().await;
-        let outcome = ran.unwrap_or_else(|_panic| {
+        let mut outcome = ran.unwrap_or_else(|_panic| {
             let message = "The service failed while the tool ran.";
             Outcome::Unknown(Fault::new(ExecutionErrorCode::ToolError, message))
         });
         pass("gate.answered");
         let took = self.parts.clock.now().since(started);
         let executed = Executed {
+            result: RunResult::taken_from(&mut outcome),
             outcome,
             reporter: Reporter::Connector,
             times: Times::Took(took),
-            result_digest: None,
         };
         let footprint = tool.definition().footprint.as_ref();
         let limit = self.parts.limits.max_result_bytes;
-        let witnessed = executed.witnessed(&action, footprint, limit);
-        let sealed = self.seal(&action, witnessed.clone()).await?;
+        let witnessed = Arc::new(executed.witnessed(&action, footprint, limit));
+        let sealed = self.seal(&action, &witnessed).await?;
         pass("gate.sealed");
         // Whoever took the action over may have sealed another end than this one.
         let ours = sealed.result_digest == witnessed.result_digest();
@@ -74,11 +74,15 @@ impl Gate {
 
     /// Seals a witnessed run that this instance holds the lease of. A record that cannot be
     /// reached is tried again for a minute, as long as the lease lasts.
-    pub(crate) async fn seal(&self, action: &Action, witnessed: Witnessed) -> Option<Arc<Action>> {
+    pub(crate) async fn seal(
+        &self,
+        action: &Action,
+        witnessed: &Arc<Witnessed>,
+    ) -> Option<Arc<Action>> {
         let (org, id, lease) = (action.org, action.id, action.lease.as_ref()?);
         let mut sealed = None;
         for _ in 0..RETRIES {
-            let end = End { action: id, lease: lease.clone(), witnessed: witnessed.clone() };
+            let end = End { action: id, lease: lease.clone(), witnessed: Arc::clone(witnessed) };
             pass("gate.witnessed");
             match self.parts.ledger.enter(org, end).await {
                 Ok(done) => {
@@ -100,7 +104,7 @@ impl Gate {
 struct End {
     action: ActionId,
     lease: Lease,
-    witnessed: Witnessed,
+    witnessed: Arc<Witnessed>,
 }
 
 impl Request for End {

@@ -1,8 +1,11 @@
 //! Turns an action that has ended into the deed that says so.
 
+use std::sync::Arc;
+
+use crypto::json::Canonical;
 use deed::{
     ActionContent, Actor, Content, Disclosure, Draft, Ending, Ident, Path, Run, Subject, Word,
-    commit,
+    commit, commit_canonical,
 };
 use ledger::{DeedEntry, record::Action};
 use model::{DeedId, Mint, Status};
@@ -11,7 +14,7 @@ use serde_json::{Value, json};
 /// What a result leaves in the deed: itself, or its digest where only that is kept.
 #[derive(Debug, Clone)]
 pub(crate) enum KeptResult {
-    Whole(Value),
+    Whole(Canonical),
     DigestOnly(model::Digest),
 }
 
@@ -24,6 +27,12 @@ struct Commitments<'m> {
 impl Commitments<'_> {
     fn of(&mut self, path: Path, value: &Value) -> deed::Commitment {
         let (commitment, disclosure) = commit(self.mint, path, value);
+        self.disclosures.push(disclosure);
+        commitment
+    }
+
+    fn of_canonical(&mut self, path: Path, value: &Canonical) -> deed::Commitment {
+        let (commitment, disclosure) = commit_canonical(self.mint, path, Arc::clone(value.text()));
         self.disclosures.push(disclosure);
         commitment
     }
@@ -151,7 +160,7 @@ fn ending(
             finished_at: execution.finished_at,
             error_code: execution.error_code.as_ref().and_then(word),
             error_message: commitments.of_text(Path::ERROR_MESSAGE, error),
-            result: whole.map(|value| commitments.of(Path::RESULT, value)),
+            result: whole.map(|value| commitments.of_canonical(Path::RESULT, value)),
             result_digest: digest.map(|value| commitments.of(Path::RESULT_DIGEST, &value)),
             lossy_numbers: execution.lossy_numbers,
         },

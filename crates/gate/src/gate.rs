@@ -4,18 +4,23 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
+use crypto::json::Canonical;
 use ledger::{Ledger, Needs, Spawn, StoreDown, record::Action};
 use model::{ActionId, AgentId, Clock, EventType, Mode, OrgId};
 use tokio::sync::oneshot;
 
 use crate::{
-    ActionDetail, ActionStore, Done, Filter, HeldLease, Page, Pause, Place, Rejection, Submission,
-    SubmitError, Toolbox,
     begin::{Begin, Begun, Permitted},
+    carry_out::Done,
+    case::request_digest,
+    limits::Limits,
+    points::{injected, pass},
+    ports::{Pause, Toolbox},
     resolve::invalid,
+    store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, Page},
+    submission::{Rejection, Submission, SubmitError},
 };
 
 /// What a Gate is made of.
@@ -36,25 +41,6 @@ pub struct Parts {
     pub instance: String,
     /// The bounds that settings give.
     pub limits: Limits,
-}
-
-/// The bounds that settings give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// The largest `args`, in bytes of their canonical form.
-    pub max_args_bytes: usize,
-    /// The largest result that is stored, in bytes of its canonical form.
-    pub max_result_bytes: usize,
-    /// The longest a tool may run.
-    pub execute_timeout: Duration,
-    /// The longest an edge may take to report.
-    pub edge_result_timeout: Duration,
-    /// How long a person has when neither rule nor policy says.
-    pub approval_expires_in: Duration,
-    /// The longest that a tool may take to say what a call would do.
-    pub estimate_timeout: Duration,
-    /// The largest snapshot that a person is shown of a call, in bytes of its canonical form.
-    pub context_max_bytes: usize,
 }
 
 /// Decides actions and carries them out.
@@ -115,19 +101,21 @@ impl Gate {
 
     /// Takes a call through its stages up to the turn that decides it, and starts the run if one
     /// was permitted.
-    pub async fn submit(&self, call: Submission) -> Result<Submitted, SubmitError> {
-        self.check_size(&call)?;
-        let request_digest = call.request_digest();
-        if let Some(known) = self.known(&call, request_digest).await? {
-            return Ok(Submitted::Replayed(Arc::new(known)));
+    pub async fn submit(&self, sent: Submission) -> Result<Submitted, SubmitError> {
+        let args = self.admissible(&sent)?;
+        let request_digest = request_digest(&sent.call.tool, &args);
+        if let Some(earlier) = self.repeated(&sent, request_digest).await? {
+            return Ok(Submitted::Replayed(Arc::new(earlier)));
         }
-        let resolved = self.resolve(&call).await?;
-        let begin = Begin::new(call, resolved, request_digest, &self.parts);
+        let resolved = self.resolve(&sent).await?;
+        let begin = Begin::new(sent, (resolved, args, request_digest), &self.parts);
         injected("gate.parsed")?;
         let org = begin.org();
         let mut outcome = self.parts.ledger.enter(org, begin).await?;
-        if let Begun::ToEstimate(call) = outcome {
-            outcome = self.parts.ledger.enter(org, call.estimated().await).await?;
+        if let Begun::ToEstimate(begin) = outcome {
+            // A turn waits for nobody outside the record, so the tool is asked between two of
+            // them; the second decides anew, on what holds by then.
+            outcome = self.parts.ledger.enter(org, begin.estimated().await).await?;
         }
         match outcome {
             Begun::Rejected(rejection) => Err(rejection.into()),
@@ -142,31 +130,36 @@ impl Gate {
         }
     }
 
-    fn check_size(&self, call: &Submission) -> Result<(), SubmitError> {
+    /// Checks what needs neither tool nor snapshot, and returns the arguments in the one form that
+    /// is digested, recorded and run.
+    fn admissible(&self, sent: &Submission) -> Result<Canonical, SubmitError> {
         let limit = self.parts.limits.max_args_bytes;
-        if !call.args.is_object() {
+        if !sent.call.args.is_object() {
             return Err(invalid("args", "expected a JSON object"));
         }
-        let size = crypto::json::canonical(&call.args).len();
+        let args = Canonical::new(Arc::clone(&sent.call.args));
+        let size = args.text().len();
         if size > limit {
             let sentence = format!("expected at most {limit} bytes, got {size}");
             return Err(invalid("args", sentence));
         }
-        if call.mode == Mode::Gateway && call.edge.is_some() {
+        if sent.call.facts.mode == Mode::Gateway && sent.edge.is_some() {
             let sentence = "only proxy mode takes `connector_type` and `tool_digest`";
             return Err(invalid("connector_type", sentence));
         }
-        Ok(())
+        Ok(args)
     }
 
     /// Returns the action that the call's idempotency key names already.
-    async fn known(
+    async fn repeated(
         &self,
         call: &Submission,
         request: model::Digest,
     ) -> Result<Option<Action>, SubmitError> {
         let Some(key) = &call.idempotency_key else { return Ok(None) };
-        let Some(known) = self.parts.store.idempotency_key(call.org, call.agent, key).await? else {
+        let Some(known) =
+            self.parts.store.idempotency_key(call.org, call.call.agent.id, key).await?
+        else {
             return Ok(None);
         };
         if known.fingerprint != call.fingerprint(request) {
@@ -232,7 +225,7 @@ impl Gate {
         &self,
         org: OrgId,
         filter: &Filter,
-        after: Option<Place>,
+        after: Option<ActionPlace>,
         limit: usize,
     ) -> Result<Page, StoreDown> {
         self.parts.store.list(org, filter, after, limit).await
@@ -280,13 +273,4 @@ impl Gate {
     fn held(&self) -> std::sync::MutexGuard<'_, HashMap<ActionId, HeldLease>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-pub(crate) fn injected(point: &str) -> Result<(), ledger::LedgerError> {
-    failpoint::hit(point).map_err(|_| ledger::LedgerError::Fault)
-}
-
-/// Passes a point at which a test may end or pause the process; nothing else can fail here.
-pub(crate) fn pass(point: &str) {
-    let _ = failpoint::hit(point);
 }

@@ -10,27 +10,35 @@
 
 mod begin;
 mod carry_out;
+mod case;
 mod deed_of;
 mod gate;
+mod limits;
+mod points;
 mod ports;
 mod rebuild;
 mod recover;
 mod repeat;
 mod report;
 mod resolve;
+mod resolved;
 mod settle;
 mod store;
 mod submission;
 mod withdraw;
 
+pub use begin::Verdict;
 pub use carry_out::Done;
-pub use gate::{Gate, Limits, Parts, Running, Submitted};
+pub use case::Case;
+pub use gate::{Gate, Parts, Running, Submitted};
+pub use limits::Limits;
 pub use ports::{Found, Pause, Served, Toolbox};
 pub use recover::SweepError;
 pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
+pub use resolved::Resolved;
 pub use store::{
-    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
     ShadowDiffers, StoredDeed,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};

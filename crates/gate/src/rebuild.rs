@@ -6,7 +6,7 @@
 use ledger::{Changes, Entry, LedgerError, Needs, Request, Snapshot};
 use model::{Mint, OrgId};
 
-use crate::{Drift, Gate, SweepError};
+use crate::{gate::Gate, recover::SweepError, store::Drift};
 
 /// How often an org that moves meanwhile is looked at before it is left to the next time.
 const TRIES: usize = 8;

@@ -14,9 +14,11 @@ use tool::Settled;
 use witness::Reporter;
 
 use crate::{
-    Due, DueFor, Found, Gate,
-    gate::pass,
-    settle::{Executed, Times, needs_of_end},
+    gate::Gate,
+    points::pass,
+    ports::Found,
+    settle::{Executed, RunResult, Times, needs_of_end},
+    store::{Due, DueFor},
     withdraw::Expire,
 };
 
@@ -98,11 +100,12 @@ impl Gate {
                 Reporter::Connector
             }
         };
-        let executed = Executed { outcome, reporter, times: Times::Unseen, result_digest: None };
+        let result = RunResult::Nothing;
+        let executed = Executed { outcome, result, reporter, times: Times::Unseen };
         let witnessed = executed.witnessed(&action, None, self.parts.limits.max_result_bytes);
         tracing::info!(action = %action.id, "an action was taken over and ended");
         pass("recover.settled");
-        self.seal(&action, witnessed).await;
+        self.seal(&action, &Arc::new(witnessed)).await;
         Ok(())
     }
 
@@ -193,8 +196,8 @@ impl Request for EdgeLost {
         let executed = Executed {
             outcome: Outcome::Unknown(Fault::new(ExecutionErrorCode::EdgeLost, message)),
             reporter: Reporter::Nobody,
+            result: RunResult::Nothing,
             times: Times::Unseen,
-            result_digest: None,
         };
         let witnessed = executed.witnessed(action, None, self.max_result_bytes);
         (witnessed.seal(action, snapshot, mint).0, ())

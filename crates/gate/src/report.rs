@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crypto::json::Canonical;
 use ledger::{Entry, LedgerError, Needs, Request, Snapshot, record::Action};
 use model::{
     ActionId, AgentId, Digest, ErrorCode, ExecutionErrorCode, ExecutionStatus, Fault, KeyId, Mint,
@@ -11,10 +12,10 @@ use serde_json::{Value, json};
 use witness::Reporter;
 
 use crate::{
-    Gate,
-    gate::pass,
+    gate::Gate,
+    points::pass,
     repeat::{Named, Seen, Sender},
-    settle::{Executed, Times, needs_of_end},
+    settle::{Executed, RunResult, Times, needs_of_end},
 };
 
 /// How far an edge's clock may be off.
@@ -51,7 +52,7 @@ pub struct EdgeReport {
 #[derive(Debug, Clone, PartialEq)]
 pub enum EdgeResult {
     /// The result itself, and the digest that the edge computed, if it did.
-    Whole(Value, Option<Digest>),
+    Whole(Canonical, Option<Digest>),
     /// The digest of a result that is too large to send.
     Digest(Digest),
     /// Nothing; only for a run that did not succeed.
@@ -102,7 +103,9 @@ impl Gate {
         pass("edge.report_parsed");
         let (org, id) = (report.org, report.action);
         let max_result_bytes = self.parts.limits.max_result_bytes;
-        match self.parts.ledger.enter(org, Take { report, max_result_bytes }).await? {
+        let fingerprint = fingerprint(&report);
+        let take = Take { report, fingerprint, max_result_bytes };
+        match self.parts.ledger.enter(org, take).await? {
             Taken::Refused(error) => Err(error),
             Taken::Sealed(action) => Ok(Ended::Now(action)),
             Taken::Before => Ok(Ended::Before(self.as_it_stands(org, id).await?)),
@@ -140,14 +143,13 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
             invalid("result", "a success needs `result` or `result_digest`".to_owned())
         }
         EdgeResult::Whole(value, told) => {
-            let canonical = crypto::json::canonical(value);
-            if canonical.len() > max_result_bytes {
+            if value.text().len() > max_result_bytes {
                 let sentence = format!(
                     "expected at most {max_result_bytes} bytes; send `result_digest` alone for a larger result"
                 );
                 return invalid("result", sentence);
             }
-            let digest = crypto::sha256(&canonical);
+            let digest = value.digest();
             if told.is_some_and(|told| told != digest) {
                 let sentence = format!("the result's canonical form has the digest {digest}");
                 return invalid("result_digest", sentence);
@@ -161,8 +163,28 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
     }
 }
 
+/// What a repeat under the same idempotency key must be equal in.
+fn fingerprint(report: &EdgeReport) -> Digest {
+    let result = match &report.result {
+        EdgeResult::Whole(value, _) => json!(value.digest()),
+        EdgeResult::Digest(digest) => json!(digest),
+        EdgeResult::Nothing => Value::Null,
+    };
+    let whole = json!([
+        report.action,
+        report.status,
+        report.started_at,
+        report.finished_at,
+        result,
+        report.error_code,
+        report.error_message,
+    ]);
+    crypto::sha256(crypto::json::canonical(&whole))
+}
+
 struct Take {
     report: EdgeReport,
+    fingerprint: Digest,
     max_result_bytes: usize,
 }
 
@@ -177,26 +199,7 @@ impl Take {
     fn named(&self) -> Option<Named> {
         let key = self.report.idempotency_key.as_ref()?;
         let sender = Sender::Agent(self.report.agent);
-        Some(Named::new("result", sender, key, (self.report.action, self.fingerprint())))
-    }
-
-    fn fingerprint(&self) -> Digest {
-        let report = &self.report;
-        let result = match &report.result {
-            EdgeResult::Whole(value, _) => json!(crypto::sha256(crypto::json::canonical(value))),
-            EdgeResult::Digest(digest) => json!(digest),
-            EdgeResult::Nothing => Value::Null,
-        };
-        let whole = json!([
-            report.action,
-            report.status,
-            report.started_at,
-            report.finished_at,
-            result,
-            report.error_code,
-            report.error_message,
-        ]);
-        crypto::sha256(crypto::json::canonical(&whole))
+        Some(Named::new("result", sender, key, (self.report.action, self.fingerprint)))
     }
 
     /// Refuses a key that is not valid any more. A stopped agent's report is still taken:
@@ -247,19 +250,24 @@ impl Take {
             let message = report.error_message.clone().unwrap_or_default();
             Fault { code: report.error_code.clone().unwrap_or(code), message }
         };
-        let (result, result_digest) = match &report.result {
-            EdgeResult::Whole(value, _) => (value.clone(), None),
-            EdgeResult::Digest(digest) => (Value::Null, Some(*digest)),
-            EdgeResult::Nothing => (Value::Null, None),
+        let result = match (&report.result, report.status) {
+            (EdgeResult::Whole(value, _), ExecutionStatus::Succeeded) => {
+                RunResult::Whole(value.clone())
+            }
+            (EdgeResult::Digest(digest), _) => RunResult::Digest(*digest),
+            // What comes with a run that did not succeed is no result.
+            (EdgeResult::Whole(..) | EdgeResult::Nothing, _) => RunResult::Nothing,
         };
         let outcome = match report.status {
-            ExecutionStatus::Succeeded => Outcome::Succeeded { result, report: Report::default() },
+            ExecutionStatus::Succeeded => {
+                Outcome::Succeeded { result: Value::Null, report: Report::default() }
+            }
             ExecutionStatus::Failed => Outcome::Failed(fault()),
             ExecutionStatus::Unknown | ExecutionStatus::Running => Outcome::Unknown(fault()),
         };
         let (started_at, finished_at) = (report.started_at, report.finished_at);
         let times = Times::Told { started_at, finished_at };
-        Executed { outcome, reporter: Reporter::Edge, times, result_digest }
+        Executed { outcome, result, reporter: Reporter::Edge, times }
     }
 }
 

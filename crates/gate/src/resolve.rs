@@ -6,76 +6,14 @@ use ledger::{
     StoreDown,
     record::{ConnectorRef, PolicyMode},
 };
-use model::{AgentId, Digest, Footprint, Level, Mode, OrgId, SideEffect, ToolName, Visibility};
+use model::{AgentId, Digest, Mode, OrgId, ToolName, Visibility};
 
-use crate::{Found, Gate, Rejection, Served, Submission, SubmitError};
-
-/// The tool that a call means, as far as it is known before the turn.
-#[derive(Debug, Clone)]
-pub(crate) enum Resolved {
-    /// A connector serves it and the arguments fit its schema.
-    Served(Served),
-    /// The agent's edge says that it has it.
-    AtEdge { connector: ConnectorRef, digest: Option<Digest>, changed: bool },
-    /// Nobody serves it, or the name is no tool name.
-    Unknown,
-}
-
-impl Resolved {
-    pub(crate) fn connector(&self) -> Option<&ConnectorRef> {
-        match self {
-            Self::Served(served) => Some(&served.connector),
-            Self::AtEdge { connector, .. } => Some(connector),
-            Self::Unknown => None,
-        }
-    }
-
-    pub(crate) fn digest(&self) -> Option<Digest> {
-        match self {
-            Self::Served(served) => Some(served.tool.definition().digest),
-            Self::AtEdge { digest, .. } => *digest,
-            Self::Unknown => None,
-        }
-    }
-
-    pub(crate) fn side_effect(&self) -> Option<SideEffect> {
-        match self {
-            Self::Served(served) => Some(served.tool.definition().side_effect),
-            Self::AtEdge { .. } | Self::Unknown => None,
-        }
-    }
-
-    pub(crate) fn footprint(&self) -> Option<&Footprint> {
-        match self {
-            Self::Served(served) => served.tool.definition().footprint.as_ref(),
-            Self::AtEdge { .. } | Self::Unknown => None,
-        }
-    }
-
-    pub(crate) fn required_level(&self) -> Level {
-        match self {
-            Self::Served(served) => served.tool.definition().required_level,
-            Self::AtEdge { .. } | Self::Unknown => Level::L0,
-        }
-    }
-
-    pub(crate) fn schema_digest(&self) -> Option<Digest> {
-        match self {
-            Self::Served(served) => {
-                let schema = &served.tool.definition().input_schema;
-                Some(crypto::sha256(crypto::json::canonical(schema)))
-            }
-            Self::AtEdge { .. } | Self::Unknown => None,
-        }
-    }
-
-    pub(crate) fn changed(&self) -> bool {
-        match self {
-            Self::AtEdge { changed, .. } => *changed,
-            Self::Served(_) | Self::Unknown => false,
-        }
-    }
-}
+use crate::{
+    gate::Gate,
+    ports::{Found, Served},
+    resolved::Resolved,
+    submission::{Rejection, Submission, SubmitError},
+};
 
 /// A tool and whether the active policy might ever let this agent call it.
 #[derive(Debug, Clone)]
@@ -89,8 +27,8 @@ pub struct ToolListing {
 impl Gate {
     /// Returns the tool that a submission means; arguments that its schema refuses are rejected.
     pub(crate) async fn resolve(&self, call: &Submission) -> Result<Resolved, SubmitError> {
-        let Ok(name) = call.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
-        match (call.mode, &call.edge) {
+        let Ok(name) = call.call.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
+        match (call.call.facts.mode, &call.edge) {
             (Mode::Gateway, _) => self.resolve_served(call, &name).await,
             (Mode::Proxy, Some(edge)) => {
                 let connector = ConnectorRef {
@@ -116,7 +54,11 @@ impl Gate {
         digest: Option<Digest>,
     ) -> Result<bool, SubmitError> {
         let Some(now) = digest else { return Ok(false) };
-        let last = self.parts.store.last_tool_digest(call.org, call.agent, &call.tool).await?;
+        let last = self
+            .parts
+            .store
+            .last_tool_digest(call.org, call.call.agent.id, &call.call.tool)
+            .await?;
         Ok(last.is_some_and(|last| last != now))
     }
 
@@ -127,7 +69,10 @@ impl Gate {
     ) -> Result<Resolved, SubmitError> {
         match self.parts.toolbox.find(call.org, name).await? {
             Found::Served(served) => {
-                served.tool.check_args(&call.args).map_err(|sentence| invalid("args", sentence))?;
+                served
+                    .tool
+                    .check_args(&call.call.args)
+                    .map_err(|sentence| invalid("args", sentence))?;
                 Ok(Resolved::Served(served))
             }
             Found::Nobody => Ok(Resolved::Unknown),
@@ -143,7 +88,7 @@ impl Gate {
             let definition = served.tool.definition();
             policy::KnownTool {
                 name: definition.name.to_string(),
-                input_schema: Arc::new(definition.input_schema.clone()),
+                input_schema: Arc::clone(definition.input_schema.value()),
                 side_effect: Some(definition.side_effect),
             }
         });

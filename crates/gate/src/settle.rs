@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use crypto::json::Canonical;
 use ledger::{
     Entry, Needs, Snapshot,
     record::{Action, Execution, Witness},
@@ -21,11 +22,52 @@ use crate::{
 /// A run that came to its end, or of which no more will be known.
 #[derive(Debug, Clone)]
 pub(crate) struct Executed {
+    /// How it ended; its result stands beside it.
     pub(crate) outcome: Outcome,
+    pub(crate) result: RunResult,
     pub(crate) reporter: Reporter,
     pub(crate) times: Times,
-    /// The digest of a result that was not sent along.
-    pub(crate) result_digest: Option<Digest>,
+}
+
+/// What is known of a run's result.
+#[derive(Debug, Clone)]
+pub(crate) enum RunResult {
+    /// The result itself.
+    Whole(Canonical),
+    /// The digest of one that was not sent along.
+    Digest(Digest),
+    /// There is none.
+    Nothing,
+}
+
+impl RunResult {
+    /// Takes the result out of an outcome, so that it is held once.
+    pub(crate) fn taken_from(outcome: &mut Outcome) -> Self {
+        match outcome {
+            Outcome::Succeeded { result, .. } => Self::Whole(Canonical::new(result.take())),
+            Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => Self::Nothing,
+        }
+    }
+
+    fn digest(&self) -> Option<Digest> {
+        match self {
+            Self::Whole(result) => Some(result.digest()),
+            Self::Digest(digest) => Some(*digest),
+            Self::Nothing => None,
+        }
+    }
+
+    /// How much of it stands in the record.
+    fn kept(&self, max_bytes: usize) -> Option<KeptResult> {
+        match self {
+            Self::Whole(result) if result.text().len() <= max_bytes => {
+                Some(KeptResult::Whole(result.clone()))
+            }
+            Self::Whole(_) | Self::Digest(_) | Self::Nothing => {
+                self.digest().map(KeptResult::DigestOnly)
+            }
+        }
+    }
 }
 
 /// When a run began and ended.
@@ -45,7 +87,6 @@ pub(crate) struct Witnessed {
     executed: Executed,
     finding: Finding,
     kept: Option<KeptResult>,
-    result_digest: Option<Digest>,
     lossy_numbers: bool,
 }
 
@@ -64,12 +105,12 @@ impl Executed {
             footprint,
             required_level: action.required_level,
         });
-        let (kept, result_digest) = keep(&self, max_result_bytes);
-        let lossy_numbers = match &self.outcome {
-            Outcome::Succeeded { result, .. } => crypto::json::is_lossy(result),
-            Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => false,
+        let kept = self.result.kept(max_result_bytes);
+        let lossy_numbers = match &self.result {
+            RunResult::Whole(result) => crypto::json::is_lossy(result.value()),
+            RunResult::Digest(_) | RunResult::Nothing => false,
         };
-        Witnessed { executed: self, finding, kept, result_digest, lossy_numbers }
+        Witnessed { executed: self, finding, kept, lossy_numbers }
     }
 }
 
@@ -83,36 +124,18 @@ pub(crate) fn needs_of_end(id: ActionId, snapshot: &Snapshot) -> Needs {
     }
 }
 
-fn keep(executed: &Executed, max_bytes: usize) -> (Option<KeptResult>, Option<Digest>) {
-    match &executed.outcome {
-        Outcome::Succeeded { result, .. } if executed.result_digest.is_none() => {
-            let canonical = crypto::json::canonical(result);
-            let digest = crypto::sha256(&canonical);
-            let kept = if canonical.len() > max_bytes {
-                KeptResult::DigestOnly(digest)
-            } else {
-                KeptResult::Whole(result.clone())
-            };
-            (Some(kept), Some(digest))
-        }
-        Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => {
-            (executed.result_digest.map(KeptResult::DigestOnly), executed.result_digest)
-        }
-    }
-}
-
 impl Witnessed {
-    /// Returns the result as the answering response shows it: whole, however much of it is kept.
-    pub(crate) fn result(&self) -> Option<&Value> {
-        match &self.executed.outcome {
-            Outcome::Succeeded { result, .. } => Some(result),
-            Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => None,
+    /// The result as the answering response shows it: whole, however much of it is kept.
+    pub(crate) fn result(&self) -> Option<&Arc<Value>> {
+        match &self.executed.result {
+            RunResult::Whole(result) => Some(result.value()),
+            RunResult::Digest(_) | RunResult::Nothing => None,
         }
     }
 
-    /// Returns the digest of the result, where there was one.
+    /// The digest of the result, where there was one.
     pub(crate) fn result_digest(&self) -> Option<Digest> {
-        self.result_digest
+        self.executed.result.digest()
     }
 
     /// Seals the action with this end.
@@ -125,7 +148,7 @@ impl Witnessed {
         let mut action = action.clone();
         action.execution = Some(self.execution(&action, mint.now()));
         action.witness = Some(self.witness(mint.now()));
-        action.result_digest = self.result_digest;
+        action.result_digest = self.result_digest();
         action.status = match self.executed.outcome {
             Outcome::Failed(_) => Status::Failed,
             // Nobody can say that an unknown run did not apply, so it counts as executed.

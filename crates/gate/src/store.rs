@@ -84,7 +84,7 @@ pub struct ShadowDiffers;
 
 /// The place of an action in the list, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct ActionPlace {
     /// When it was recorded.
     pub created_at: Timestamp,
     /// Its id.
@@ -176,7 +176,7 @@ pub trait ActionStore: Send + Sync {
         &self,
         org: OrgId,
         filter: &Filter,
-        after: Option<Place>,
+        after: Option<ActionPlace>,
         limit: usize,
     ) -> Result<Page, StoreDown>;
 

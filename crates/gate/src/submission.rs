@@ -1,34 +1,25 @@
 //! A call as it was parsed, and why it may be rejected before anything is recorded.
 
 use ledger::{LedgerError, StoreDown, record::Client};
-use model::{ActionId, AgentId, Digest, KeyId, Mode, OrgId};
-use serde_json::{Value, json};
+use model::{ActionId, Digest, KeyId, OrgId};
+use policy::Call;
+use serde_json::json;
 
 /// A call of a tool, parsed and not yet looked at.
 #[derive(Debug, Clone)]
 pub struct Submission {
     /// The org that the key belongs to.
     pub org: OrgId,
-    /// The agent that the key belongs to.
-    pub agent: AgentId,
     /// The key.
     pub key: KeyId,
-    /// The tool's name as sent.
-    pub tool: String,
-    /// The arguments, read by the strict parser.
-    pub args: Value,
-    /// Who shall run the tool.
-    pub mode: Mode,
+    /// The call, its arguments read by the strict parser. Of the agent only the id counts here:
+    /// the turn that decides knows the rest of it, the moment and the zone, and the tool that is
+    /// found says what it does.
+    pub call: Call,
     /// What the edge says of its tool; proxy mode only.
     pub edge: Option<EdgeTool>,
     /// The client's name and version.
     pub client: Option<Client>,
-    /// How the call came in.
-    pub transport: Option<String>,
-    /// On whose behalf the agent acts.
-    pub on_behalf_of: Option<String>,
-    /// The agent's session.
-    pub session: Option<String>,
     /// The key that names this call for 24 hours.
     pub idempotency_key: Option<String>,
     /// The signed intent as sent.
@@ -45,15 +36,14 @@ pub struct EdgeTool {
 }
 
 impl Submission {
-    /// Returns the digest that names the request: of the canonical form of `{args, tool}`.
-    pub fn request_digest(&self) -> Digest {
-        let request = json!({ "args": self.args, "tool": self.tool });
-        crypto::sha256(crypto::json::canonical(&request))
+    /// A submission of this call about which nothing else is said.
+    pub fn new(org: OrgId, key: KeyId, call: Call) -> Self {
+        Self { org, key, call, edge: None, client: None, idempotency_key: None, intent: None }
     }
 
     /// Returns what a repeat under the same idempotency key must be equal in.
     pub(crate) fn fingerprint(&self, request: Digest) -> Digest {
-        let parts = json!([request, self.on_behalf_of, self.session]);
+        let parts = json!([request, self.call.facts.on_behalf_of, self.call.facts.session]);
         crypto::sha256(crypto::json::canonical(&parts))
     }
 }

@@ -9,8 +9,8 @@ use ledger::{
 use model::{ActionId, AgentId, ApprovalStatus, EventType, KeyId, Mint, OrgId, State, Status};
 
 use crate::{
-    Gate,
     begin::{event_of, release, seal},
+    gate::Gate,
     repeat::{Named, Seen, Sender},
     report::Ended,
     settle::needs_of_end,

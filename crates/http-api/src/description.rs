@@ -46,8 +46,11 @@ pub(crate) static JSON: Made<Published> = LazyLock::new(|| {
     Published::new(text + "\n")
 });
 
-/// Reads the description.
-pub(crate) fn document() -> Result<Value, DescriptionError> {
+/// The description as a page for people.
+pub(crate) static REFERENCE: Made<Published> =
+    LazyLock::new(|| Published::new(reference::page(document()?).map_err(unshown)?));
+
+fn document() -> Result<Value, DescriptionError> {
     serde_saphyr::from_str(TEXT).map_err(unshown)
 }
 
@@ -55,6 +58,7 @@ fn unshown(error: impl std::fmt::Display) -> DescriptionError {
     DescriptionError(error.to_string())
 }
 
+mod reference;
 #[cfg(any(test, feature = "validator"))]
 mod validator;
 

@@ -4,10 +4,11 @@
 //! It translates between requests and the use cases of `gate`, `admin` and `records`; it decides
 //! nothing and stores nothing. Start with [`routes`], the table of everything that is served;
 //! [`access`] says who may call what, `handlers` what each route does, `refusal` which error a
-//! refusal becomes, and [`service()`] puts it all together.
+//! refusal becomes, `catalogue` what every code means, and [`service()`] puts it all together.
 
 pub mod access;
 mod app;
+mod catalogue;
 pub mod description;
 mod handlers;
 mod health;
@@ -19,6 +20,7 @@ mod service;
 mod wire;
 
 pub use app::{App, Build, HeldOpen};
+pub use catalogue::errors_markdown;
 pub use health::{Check, Condition, Probe};
 pub use routes::routes_markdown;
 pub use service::{Parts, Settings, service};

@@ -7,11 +7,14 @@ use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
 use records::ReadError;
-use web::{ApiError, Reply, catalogue::Code};
+use web::{ApiError, Code, Reply, codes};
 
-use crate::wire::{
-    action::ActionView,
-    policies::{case_results, findings},
+use crate::{
+    catalogue::{actions, changes},
+    wire::{
+        action::ActionView,
+        policies::{case_results, findings},
+    },
 };
 
 /// An error of a use case that the interface has an error for.
@@ -77,7 +80,7 @@ impl IntoApiError for ReadError {
             ReadError::Down(down) => down.into_api_error(),
             ReadError::NotFound => ApiError::not_found(),
             ReadError::NoSuchLog => ApiError::invalid("log", self.to_string()),
-            ReadError::Sizes { .. } => ApiError::new(Code::ValidationFailed, self.to_string()),
+            ReadError::Sizes { .. } => ApiError::new(codes::VALIDATION_FAILED, self.to_string()),
             ReadError::Withheld => ApiError::unavailable(
                 "this org's log does not hold what was signed for; nothing is signed until its \
                  operator has settled that",
@@ -100,13 +103,13 @@ impl IntoApiError for Rejection {
             Rejection::Invalid { param, sentence } => ApiError::invalid(param, sentence),
             Rejection::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
             Rejection::DifferentRequest(_) => {
-                ApiError::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
+                ApiError::new(actions::IDEMPOTENCY_CONFLICT, sentence).on("Idempotency-Key")
             }
             Rejection::IntentRequired => {
-                ApiError::new(Code::IntentRequired, sentence).on("Service-Intent")
+                ApiError::new(actions::INTENT_REQUIRED, sentence).on("Service-Intent")
             }
             Rejection::IntentInvalid(_) => {
-                ApiError::new(Code::IntentInvalid, sentence).on("Service-Intent")
+                ApiError::new(actions::INTENT_INVALID, sentence).on("Service-Intent")
             }
         }
     }
@@ -132,9 +135,9 @@ impl IntoApiError for ReportError {
             ReportError::Invalid { param, sentence } => ApiError::invalid(param, sentence),
             ReportError::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
             ReportError::NotFound => ApiError::not_found(),
-            ReportError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
+            ReportError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
             ReportError::DifferentRequest => {
-                ApiError::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
+                ApiError::new(actions::IDEMPOTENCY_CONFLICT, sentence).on("Idempotency-Key")
             }
             ReportError::Ledger(error) => error.into_api_error(),
         }
@@ -148,7 +151,7 @@ impl IntoApiError for ActError {
                 ApiError::invalid(param, format!("expected {expected}"))
             }
             ActError::NotFound(_) => ApiError::not_found(),
-            ActError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
+            ActError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
             // The key was valid when the request came in and is not any more.
             ActError::NotAllowed => ApiError::unauthenticated("the API key is not valid"),
             ActError::Ledger(error) => error.into_api_error(),
@@ -161,8 +164,8 @@ impl IntoApiError for ChangeError {
         let sentence = self.to_string();
         match self {
             ChangeError::Act(error) => error.into_api_error(),
-            ChangeError::NameTaken(_) => ApiError::new(Code::NameTaken, sentence).on("name"),
-            ChangeError::PersonRequired => ApiError::new(Code::PersonRequired, sentence),
+            ChangeError::NameTaken(_) => ApiError::new(changes::NAME_TAKEN, sentence).on("name"),
+            ChangeError::PersonRequired => ApiError::new(changes::PERSON_REQUIRED, sentence),
             ChangeError::Store(down) => down.into_api_error(),
         }
     }
@@ -173,17 +176,17 @@ impl IntoApiError for PolicyError {
         let sentence = self.to_string();
         match self {
             PolicyError::Change(error) => error.into_api_error(),
-            PolicyError::Invalid(invalid) => ApiError::new(Code::PolicyInvalid, sentence)
+            PolicyError::Invalid(invalid) => ApiError::new(changes::POLICY_INVALID, sentence)
                 .on("document")
-                .with_lint(findings(&invalid.findings)),
-            PolicyError::BadTests(invalid) => {
-                ApiError::invalid("suite", sentence).with_lint(findings(&invalid.findings))
-            }
+                .with_member("lint", findings(&invalid.findings)),
+            PolicyError::BadTests(invalid) => ApiError::invalid("suite", sentence)
+                .with_member("lint", findings(&invalid.findings)),
             PolicyError::TestsFailed(failed) => {
-                ApiError::new(Code::PolicyTestsFailed, sentence).with_tests(case_results(&failed))
+                ApiError::new(changes::POLICY_TESTS_FAILED, sentence)
+                    .with_member("tests", case_results(&failed))
             }
-            PolicyError::Active => ApiError::new(Code::PolicyActive, sentence),
-            PolicyError::LimitReached(_) => ApiError::new(Code::LimitReached, sentence),
+            PolicyError::Active => ApiError::new(changes::POLICY_ACTIVE, sentence),
+            PolicyError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
         }
     }
 }
@@ -194,9 +197,9 @@ impl IntoApiError for CancelError {
         match self {
             CancelError::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
             CancelError::NotFound => ApiError::not_found(),
-            CancelError::Conflict(sentence) => ApiError::new(Code::Conflict, sentence),
+            CancelError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
             CancelError::DifferentRequest => {
-                ApiError::new(Code::IdempotencyConflict, sentence).on("Idempotency-Key")
+                ApiError::new(actions::IDEMPOTENCY_CONFLICT, sentence).on("Idempotency-Key")
             }
             CancelError::Ledger(error) => error.into_api_error(),
         }
@@ -219,12 +222,12 @@ pub(crate) fn refusal(action: &Action, now: Timestamp) -> Option<ApiError> {
         DecisionOutcome::Deny => action.decision.message.clone(),
         DecisionOutcome::Allow | DecisionOutcome::RequireApproval => None,
     };
-    let sentence = sentence.unwrap_or_else(|| code.entry().title.to_owned());
+    let sentence = sentence.unwrap_or_else(|| code.row().title.to_owned());
     let shown = serde_json::to_value(ActionView::from(action)).unwrap_or_default();
-    let error = ApiError::new(code, sentence).with_action(shown);
+    let error = ApiError::new(code, sentence).with_member("action", shown);
     match action.decision.retry_at {
         Some(at) => Some(error.retry_after(seconds_until(at, now))),
-        None if code == Code::BudgetExceeded => Some(error.retry_after(1)),
+        None if code == actions::BUDGET_EXCEEDED => Some(error.retry_after(1)),
         None => Some(error),
     }
 }
@@ -237,10 +240,10 @@ fn seconds_until(at: Timestamp, now: Timestamp) -> u64 {
 
 fn code_of(action: &Action) -> Code {
     match action.decision.outcome {
-        DecisionOutcome::Deny => action.decision.code.map_or(Code::PolicyDenied, denial),
+        DecisionOutcome::Deny => action.decision.code.map_or(actions::POLICY_DENIED, denial),
         DecisionOutcome::Allow | DecisionOutcome::RequireApproval => {
             let status = action.approval.as_ref().map(|approval| approval.status);
-            status.map_or(Code::PolicyDenied, withheld)
+            status.map_or(actions::POLICY_DENIED, withheld)
         }
     }
 }
@@ -251,28 +254,28 @@ fn denial(code: DecisionCode) -> Code {
         // a person is no denial's.
         DecisionCode::PolicyDenied
         | DecisionCode::DefaultDenied
-        | DecisionCode::ApprovalRequired => Code::PolicyDenied,
-        DecisionCode::BudgetExceeded => Code::BudgetExceeded,
-        DecisionCode::AgentStopped => Code::AgentStopped,
-        DecisionCode::AgentSuspended => Code::AgentSuspended,
-        DecisionCode::OrgStopped => Code::OrgStopped,
-        DecisionCode::ToolUnknown => Code::ToolUnknown,
-        DecisionCode::ToolChanged => Code::ToolChanged,
-        DecisionCode::ConnectorDisabled => Code::ConnectorDisabled,
-        DecisionCode::PolicyUnavailable => Code::PolicyUnavailable,
+        | DecisionCode::ApprovalRequired => actions::POLICY_DENIED,
+        DecisionCode::BudgetExceeded => actions::BUDGET_EXCEEDED,
+        DecisionCode::AgentStopped => actions::AGENT_STOPPED,
+        DecisionCode::AgentSuspended => actions::AGENT_SUSPENDED,
+        DecisionCode::OrgStopped => actions::ORG_STOPPED,
+        DecisionCode::ToolUnknown => actions::TOOL_UNKNOWN,
+        DecisionCode::ToolChanged => actions::TOOL_CHANGED,
+        DecisionCode::ConnectorDisabled => actions::CONNECTOR_DISABLED,
+        DecisionCode::PolicyUnavailable => actions::POLICY_UNAVAILABLE,
     }
 }
 
 /// Returns the code of an action that waited for a person and was not let through.
 fn withheld(status: ApprovalStatus) -> Code {
     match status {
-        ApprovalStatus::Denied => Code::ApprovalDenied,
-        ApprovalStatus::Expired => Code::ApprovalExpired,
-        ApprovalStatus::Voided => Code::ApprovalVoided,
+        ApprovalStatus::Denied => actions::APPROVAL_DENIED,
+        ApprovalStatus::Expired => actions::APPROVAL_EXPIRED,
+        ApprovalStatus::Voided => actions::APPROVAL_VOIDED,
         // Approved, and refused by the policy as it stood at the release; the other two are never
         // the end of a denied action.
         ApprovalStatus::Approved | ApprovalStatus::Pending | ApprovalStatus::Cancelled => {
-            Code::PolicyDenied
+            actions::POLICY_DENIED
         }
     }
 }
@@ -280,7 +283,7 @@ fn withheld(status: ApprovalStatus) -> Code {
 /// Returns the error that a Stop ends a wait with.
 pub(crate) fn stopped(kind: EventType) -> ApiError {
     if kind == EventType::OrgStopped {
-        return ApiError::new(Code::OrgStopped, "every agent of the org is stopped");
+        return ApiError::new(actions::ORG_STOPPED, "every agent of the org is stopped");
     }
-    ApiError::new(Code::AgentStopped, "the agent is stopped")
+    ApiError::new(actions::AGENT_STOPPED, "the agent is stopped")
 }

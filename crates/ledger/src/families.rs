@@ -13,7 +13,7 @@ use model::Timestamp;
 
 use crate::record::{
     Action, ActiveChange, ActivePolicy, Agent, ApiKey, Begun, BudgetUse, Connector, IdempotencyKey,
-    Org, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
+    Org, OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -164,6 +164,8 @@ families! {
         idempotency_keys: IdempotencyKey,
         /// Budget counters, by key and window start.
         budgets: BudgetUse,
+        /// The org's settings, where somebody made some.
+        settings: OrgSettings,
     }
     written {
         /// The org itself.

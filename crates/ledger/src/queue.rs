@@ -1,11 +1,115 @@
-//! Requests that wait for their turn.
+//! Requests that wait for their turn, and what is remembered between an org's turns. It holds data
+//! and decides nothing.
 
-use model::Mint;
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use model::{Mint, OrgId};
 use tokio::sync::oneshot;
 
 use crate::{
-    data::Entry, families::Needs, request::Request, snapshot::Snapshot, store::LedgerError,
+    data::{Entry, Turn},
+    families::Needs,
+    figures::Backlog,
+    request::Request,
+    seen::StoreTime,
+    snapshot::Snapshot,
+    store::LedgerError,
 };
+
+/// The most requests that one turn takes.
+const MAX_TURN: usize = 256;
+
+/// What is remembered of an org from one turn to the next.
+#[derive(Default)]
+pub(crate) struct Memory {
+    /// What the last turn left behind, if it was won.
+    pub(crate) snapshot: Option<Snapshot>,
+    /// A turn whose commit got no answer and could not be settled yet.
+    pub(crate) doubt: Option<Turn>,
+    /// The store's time.
+    pub(crate) time: StoreTime,
+}
+
+/// The requests of each org. An org stands here while its turns are taken, or while something is
+/// remembered of it.
+#[derive(Default)]
+pub(crate) struct Queues(Mutex<HashMap<OrgId, Queue>>);
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Box<dyn Waiting>>,
+    // When the first of those that wait came.
+    since: Option<Duration>,
+    // When the first of those under way came.
+    begun: Option<Duration>,
+    // Absent while somebody takes the org's turns, who has it then.
+    memory: Option<Box<Memory>>,
+    is_driven: bool,
+}
+
+impl Queues {
+    /// Queues a request; returns what is remembered when nobody takes this org's turns yet.
+    pub(crate) fn push(
+        &self,
+        org: OrgId,
+        waiting: Box<dyn Waiting>,
+        now: Duration,
+    ) -> Option<Box<Memory>> {
+        let mut queues = self.locked();
+        let queue = queues.entry(org).or_default();
+        queue.since.get_or_insert(now);
+        queue.waiting.push(waiting);
+        if std::mem::replace(&mut queue.is_driven, true) {
+            return None;
+        }
+        Some(queue.memory.take().unwrap_or_default())
+    }
+
+    /// Takes the requests of one turn, if any wait.
+    pub(crate) fn take(&self, org: OrgId) -> Option<Vec<Box<dyn Waiting>>> {
+        let mut queues = self.locked();
+        let Queue { waiting, since, begun, .. } = queues.get_mut(&org)?;
+        let rest = waiting.split_off(waiting.len().min(MAX_TURN));
+        let batch = std::mem::replace(waiting, rest);
+        *begun = *since;
+        if waiting.is_empty() {
+            *since = None;
+        }
+        (!batch.is_empty()).then_some(batch)
+    }
+
+    /// Puts the memory to rest, or gives it back when requests came since the last look.
+    pub(crate) fn rest(&self, org: OrgId, memory: Box<Memory>) -> Option<Box<Memory>> {
+        let mut queues = self.locked();
+        let queue = queues.entry(org).or_default();
+        if !queue.waiting.is_empty() {
+            return Some(memory);
+        }
+        queue.is_driven = false;
+        queue.memory = Some(memory);
+        None
+    }
+
+    /// What waits at this moment.
+    pub(crate) fn backlog(&self, now: Duration) -> Backlog {
+        self.locked().values().fold(Backlog::default(), |backlog, queue| {
+            let first = queue.begun.into_iter().chain(queue.since).min();
+            let age = first.map(|first| now.saturating_sub(first)).unwrap_or_default();
+            Backlog {
+                requests: backlog.requests + queue.waiting.len(),
+                oldest: backlog.oldest.max(age),
+            }
+        })
+    }
+
+    fn locked(&self) -> MutexGuard<'_, HashMap<OrgId, Queue>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A request of any kind, and whoever waits for its answer.
 pub(crate) trait Waiting: Send {

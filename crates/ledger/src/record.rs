@@ -8,8 +8,9 @@ mod account;
 mod action;
 
 pub use account::{
-    ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy,
-    PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop, Suspension,
+    ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org,
+    OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
+    Stop, Suspension,
 };
 pub use action::{
     Action, AgentRef, Approval, Begun, BudgetUse, Client, ConnectorRef, Cost, Decision,

@@ -1,10 +1,14 @@
 //! What this process has seen of its orgs and of the store's clock. None of it is the record: it is
 //! what the record must not fall behind of.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use deed::LogOrigin;
-use model::Timestamp;
+use model::{OrgId, Timestamp};
 
 use crate::{data::Head, place::LogNo};
 
@@ -64,11 +68,75 @@ impl Mark {
         }
         found.size < self.size || found.version < self.version
     }
+}
 
-    /// Whether the log with this name was seen with more deeds than these.
-    pub(crate) fn has_more_of(&self, log: &LogOrigin, size: u64) -> bool {
-        self.log == *log && size < self.size
+/// What this process has seen of every org, and the orgs of which it takes no turn. No mark is
+/// dropped with what is remembered of an org.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    marks: Mutex<HashMap<OrgId, Mark>>,
+    // Orgs whose log was found not to be the one that was signed for.
+    withheld: Mutex<BTreeSet<OrgId>>,
+}
+
+impl Seen {
+    pub(crate) fn withhold(&self, org: OrgId) {
+        locked(&self.withheld).insert(org);
     }
+
+    pub(crate) fn release(&self, org: OrgId) {
+        locked(&self.withheld).remove(&org);
+    }
+
+    pub(crate) fn withheld(&self) -> BTreeSet<OrgId> {
+        locked(&self.withheld).clone()
+    }
+
+    pub(crate) fn is_withheld(&self, org: OrgId) -> bool {
+        locked(&self.withheld).contains(&org)
+    }
+
+    /// Takes note of how far an org's log is.
+    pub(crate) fn note(&self, org: OrgId, mark: Mark) {
+        let mut marks = locked(&self.marks);
+        if !marks.get(&org).is_some_and(|before| before.is_ahead_of(&mark)) {
+            marks.insert(org, mark);
+        }
+    }
+
+    /// Whether more of the log was seen than these deeds.
+    pub(crate) fn has_more_of(&self, org: OrgId, log: &LogOrigin, size: u64) -> bool {
+        locked(&self.marks).get(&org).is_some_and(|mark| mark.log == *log && size < mark.size)
+    }
+
+    /// Whether the record of an org, with its head here, has lost what was seen of it; then no turn
+    /// of the org is taken any more.
+    pub(crate) fn is_behind(&self, org: OrgId, head: Option<&Head>) -> bool {
+        let found = head.map(Mark::of_head);
+        let behind = match (locked(&self.marks).get(&org), &found) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(mark), Some(found)) => mark.is_ahead_of(found),
+        };
+        match found {
+            _ if behind => {
+                tracing::error!(
+                    %org,
+                    "the database was put back behind what this process has seen of the org's log; \
+                     nothing is sealed for it until a newer state is restored, or `chancery log \
+                     recover` opens another log",
+                );
+                self.withhold(org);
+            }
+            Some(found) => self.note(org, found),
+            None => {}
+        }
+        behind
+    }
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, Timestamp};
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
     families::{Loaded, Needs, Shelves},
-    record::{Action, Agent, ApiKey, Connector, IdempotencyKey, Org, PolicyMode},
+    record::{Action, Agent, ApiKey, Connector, IdempotencyKey, Org, OrgSettings, PolicyMode},
 };
 
 /// What a turn knows. What was asked for and is not there is known too.
@@ -53,6 +53,11 @@ impl Snapshot {
     /// Returns the org; nothing for an org that does not exist.
     pub fn org(&self) -> Option<&Org> {
         self.base.as_ref().map(|base| &base.org)
+    }
+
+    /// Returns the org's settings if they were needed; nothing where it made none.
+    pub fn settings(&self) -> Option<&OrgSettings> {
+        self.asked.settings.get(&self.id)
     }
 
     /// Returns the policy that is active in this mode.

@@ -1,33 +1,31 @@
 //! One turn: load, decide, seal, append, answer.
 
 use event::Event;
-use model::{EventId, EventType, LogId, Mint, OrgId, Timestamp};
+use model::{EventId, EventType, LogId, Mint, OrgId, Timestamp, causes};
 use serde_json::Value;
 
 use crate::{
     data::{DeedEntry, Entry, Head, PlacedDeed, Turn},
     families::{Changes, Needs},
-    ledger::Shared,
+    means::Means,
     notice::Notice,
     place::LogNo,
-    queue::Waiting,
-    seen::{Mark, StoreTime},
+    queue::{Memory, Waiting},
+    seen::Mark,
     snapshot::Snapshot,
     store::{AppendError, LedgerError, StoreDown},
 };
 
 /// How often a turn that lost the head is decided again before its requests are told to retry.
 const MAX_LOST: u32 = 50;
+
 /// Takes an org's turns and remembers the last one.
 ///
 /// A won compare-and-set proves that nobody else wrote, so the memory of the last turn is exact
 /// until somebody does, and then the next compare-and-set is lost.
 pub(crate) struct Driver {
     org: OrgId,
-    memory: Option<Snapshot>,
-    // A turn whose commit got no answer and could not be settled yet.
-    doubt: Option<Turn>,
-    time: StoreTime,
+    memory: Box<Memory>,
 }
 
 /// What a turn would write, before it is appended.
@@ -58,21 +56,25 @@ enum Outcome {
 }
 
 impl Driver {
-    pub(crate) fn new(org: OrgId) -> Self {
-        Self { org, memory: None, doubt: None, time: StoreTime::default() }
+    pub(crate) fn new(org: OrgId, memory: Box<Memory>) -> Self {
+        Self { org, memory }
     }
 
-    /// Forgets what it knows of the org; the next turn looks afresh. A doubt stays one.
+    pub(crate) fn into_memory(self) -> Box<Memory> {
+        self.memory
+    }
+
+    /// Forgets what the last turn left behind, so that the next looks afresh. A doubt stays one.
     pub(crate) fn forget(&mut self) {
-        self.memory = None;
+        self.memory.snapshot = None;
     }
 
     /// Decides the whole batch and tells every caller.
-    pub(crate) async fn turn(&mut self, shared: &Shared, batch: Vec<Box<dyn Waiting>>) {
+    pub(crate) async fn turn(&mut self, means: &Means, batch: Vec<Box<dyn Waiting>>) {
         let mut batches = vec![batch];
         while let Some(mut batch) = batches.pop() {
-            let begun = shared.parts.clock.elapsed();
-            let outcome = self.settle(shared, &mut batch).await;
+            let begun = means.parts.clock.elapsed();
+            let outcome = self.settle(means, &mut batch).await;
             match outcome {
                 Outcome::Refused if batch.len() > 1 => {
                     // One bad request must not fail the others: they are decided by halves.
@@ -80,30 +82,30 @@ impl Driver {
                     batches.extend([rest, batch]);
                 }
                 Outcome::Done(decided) => {
-                    let took = shared.parts.clock.elapsed().saturating_sub(begun);
-                    shared.figures.seconds.add(took.as_secs_f64());
-                    shared.figures.requests.add(count(decided));
+                    let took = means.parts.clock.elapsed().saturating_sub(begun);
+                    means.figures.seconds.add(took.as_secs_f64());
+                    means.figures.requests.add(count(decided));
                     let rest = batch.split_off(decided);
                     tell(batch, Ok(()));
                     if !rest.is_empty() {
                         batches.push(rest);
                     }
                 }
-                Outcome::Failed(error) => fail(shared, batch, error),
-                Outcome::Refused => fail(shared, batch, LedgerError::Fault),
-                Outcome::Again => fail(shared, batch, LedgerError::Unavailable),
+                Outcome::Failed(error) => fail(means, batch, error),
+                Outcome::Refused => fail(means, batch, LedgerError::Fault),
+                Outcome::Again => fail(means, batch, LedgerError::Unavailable),
             }
         }
     }
 
     /// Decides until the head is won.
-    async fn settle(&mut self, shared: &Shared, batch: &mut [Box<dyn Waiting>]) -> Outcome {
+    async fn settle(&mut self, means: &Means, batch: &mut [Box<dyn Waiting>]) -> Outcome {
         for _ in 0..MAX_LOST {
-            match self.attempt(shared, batch).await {
-                Ok(Outcome::Again) => shared.figures.lost_heads.one(),
+            match self.attempt(means, batch).await {
+                Ok(Outcome::Again) => means.figures.lost_heads.one(),
                 Ok(outcome) => return outcome,
                 Err(down) => {
-                    tracing::warn!(org = %self.org, error = %chain(&down), "the store is down");
+                    tracing::warn!(org = %self.org, error = %causes(&down), "the store is down");
                     return Outcome::Failed(LedgerError::Unavailable);
                 }
             }
@@ -113,53 +115,56 @@ impl Driver {
 
     async fn attempt(
         &mut self,
-        shared: &Shared,
+        means: &Means,
         batch: &mut [Box<dyn Waiting>],
     ) -> Result<Outcome, StoreDown> {
-        self.settle_doubt(shared).await?;
-        let moment = self.time.at(shared.parts.clock.elapsed());
-        let memory = self.memory.take().zip(moment);
+        self.settle_doubt(means).await?;
+        let moment = self.memory.time.at(means.parts.clock.elapsed());
+        let memory = self.memory.snapshot.take().zip(moment);
         let remembered = memory.is_some();
-        let Some(snapshot) = self.snapshot(shared, batch, memory).await? else {
+        let Some(snapshot) = self.snapshot(means, batch, memory).await? else {
             return Ok(Outcome::Failed(LedgerError::Withheld));
         };
-        let draft = match self.draft(shared, snapshot, batch) {
+        let draft = match self.draft(means, snapshot, batch) {
             Ok(Some(draft)) => draft,
             // Nothing to append means no compare-and-set, and memory alone proves nothing.
             Ok(None) if remembered => return Ok(Outcome::Again),
             Ok(None) => return Ok(Outcome::Done(batch.len())),
             Err(fault) => {
-                shared.figures.hold_sealing();
-                tracing::error!(org = %self.org, error = %chain(&fault), "a turn was not drafted");
+                means.figures.hold_sealing();
+                tracing::error!(org = %self.org, error = %causes(&fault), "a turn was not drafted");
                 return Ok(Outcome::Failed(LedgerError::Fault));
             }
         };
         failpoint::hit("turn.signed").map_err(injected)?;
-        Ok(self.append(shared, draft).await)
+        Ok(self.append(means, draft).await)
     }
 
-    /// Loads until the requests need nothing more; nothing comes back of a record that is behind
-    /// what was seen of it, unless the requests open another log.
+    /// Loads until the requests need nothing more. Nothing comes back of a record that is behind what
+    /// was seen of it, unless all that is asked for is another log.
     async fn snapshot(
         &mut self,
-        shared: &Shared,
+        means: &Means,
         batch: &mut [Box<dyn Waiting>],
         memory: Option<(Snapshot, Timestamp)>,
     ) -> Result<Option<Snapshot>, StoreDown> {
-        let store = shared.parts.store.as_ref();
+        let store = means.parts.store.as_ref();
         let (mut snapshot, now) = if let Some(memory) = memory {
             memory
         } else {
-            let fresh = shared.look(self.org).await?;
-            self.time.tell(fresh.now(), shared.parts.clock.elapsed());
+            let fresh = means.look(self.org).await?;
+            let now = fresh.now();
+            self.memory.time.tell(now, means.parts.clock.elapsed());
             let head = fresh.base().map(|base| &base.head);
-            if shared.is_behind(self.org, head) && !batch.iter().all(|it| it.opens_log()) {
+            if means.seen.is_behind(self.org, head) && !batch.iter().all(|it| it.opens_log()) {
                 return Ok(None);
             }
-            let now = fresh.now();
             (fresh, now)
         };
         snapshot.set_now(now);
+        // What a request needs may hang on what it gets: which budgets it is counted in says the
+        // policy, and which counters an action holds says the action. So all are asked again until
+        // nobody names anything new. Of what is absent that is known too, so this comes to an end.
         loop {
             let mut needs = Needs::default();
             for waiting in batch.iter() {
@@ -177,16 +182,18 @@ impl Driver {
     /// Lets every request decide, in order, and seals what they want sealed.
     fn draft(
         &self,
-        shared: &Shared,
+        means: &Means,
         mut after: Snapshot,
         batch: &mut [Box<dyn Waiting>],
     ) -> Result<Option<Draft>, DraftFault> {
         let now = after.now();
-        let mint = Mint::new(now, shared.parts.entropy.as_ref());
+        let mint = Mint::new(now, means.parts.entropy.as_ref());
         let mut entries = Vec::with_capacity(batch.len());
         for waiting in batch.iter_mut() {
             let entry = waiting.decide(&after, &mint);
-            // All deeds of a turn are in one log, so nothing is written beside a new one.
+            // All deeds of a turn are in one log, and a log that is closed gets none any more. So
+            // what came before goes into the old one in this turn, and this entry waits for the
+            // next, where it stands first.
             if entry.opens.is_some() && !entries.iter().all(Entry::is_empty) {
                 break;
             }
@@ -195,7 +202,7 @@ impl Driver {
             after.apply(&entry);
             entries.push(entry);
             // What follows must decide by the org, the log or the policy that this entry brings,
-            // which only a later snapshot has.
+            // which only a later snapshot has. It keeps its place and goes into the next turn.
             if last {
                 break;
             }
@@ -207,10 +214,10 @@ impl Driver {
         let expected = after.base().map(|base| base.head.version);
         let present = after.base().map(|base| base.head.clone());
         let opens = entries.iter().find_map(|entry| entry.opens);
-        let head = begin(&shared.parts.log_host, present.as_ref(), (opens, &mint))?;
+        let head = begin(&means.parts.log_host, present.as_ref(), (opens, &mint))?;
         let closes = present.filter(|_| opens.is_some());
         let Placed { head, changes, deeds, events } =
-            place(entries, head, (self.org, &mint), &shared.parts.sealer)?;
+            place(entries, head, (self.org, &mint), &means.parts.sealer)?;
         after.set_head(head.clone());
         let id = mint.id(std::convert::identity);
         let org = self.org;
@@ -218,71 +225,73 @@ impl Driver {
         Ok(Some(Draft { turn, after, decided }))
     }
 
-    async fn append(&mut self, shared: &Shared, draft: Draft) -> Outcome {
+    async fn append(&mut self, means: &Means, draft: Draft) -> Outcome {
         let Draft { turn, after, decided } = draft;
-        match shared.parts.store.append(&turn).await {
+        match means.parts.store.append(&turn).await {
             Ok(now) => {
-                self.time.tell(now, shared.parts.clock.elapsed());
-                self.won(shared, turn, after);
+                self.memory.time.tell(now, means.parts.clock.elapsed());
+                self.won(means, turn, after);
                 Outcome::Done(decided)
             }
             Err(AppendError::Lost) => Outcome::Again,
             Err(AppendError::Down(down)) => {
-                tracing::warn!(org = %self.org, error = %chain(&down), "a turn was not appended");
+                tracing::warn!(org = %self.org, error = %causes(&down), "a turn was not appended");
                 Outcome::Failed(LedgerError::Unavailable)
             }
             Err(AppendError::Refused(down)) => {
-                tracing::error!(org = %self.org, error = %chain(&down), "a turn was refused");
+                tracing::error!(org = %self.org, error = %causes(&down), "a turn was refused");
                 Outcome::Refused
             }
             Err(AppendError::InDoubt(down)) => {
-                shared.figures.doubts.one();
-                tracing::warn!(org = %self.org, error = %chain(&down), "a commit is in doubt");
-                self.resolve(shared, Draft { turn, after, decided }).await
+                means.figures.doubts.one();
+                tracing::warn!(org = %self.org, error = %causes(&down), "a commit is in doubt");
+                self.resolve(means, Draft { turn, after, decided }).await
             }
         }
     }
 
     /// Asks the store what became of a commit whose answer was lost. When it cannot say either,
     /// whoever waits is told so, and the org's next turn begins with this question.
-    async fn resolve(&mut self, shared: &Shared, draft: Draft) -> Outcome {
+    async fn resolve(&mut self, means: &Means, draft: Draft) -> Outcome {
         let Draft { turn, after, decided } = draft;
-        match shared.parts.store.settle(&turn).await {
+        match means.parts.store.settle(&turn).await {
             Ok(true) => {
-                self.won(shared, turn, after);
+                self.won(means, turn, after);
                 Outcome::Done(decided)
             }
             // The store has made sure that a late commit loses.
             Ok(false) => Outcome::Again,
             Err(down) => {
-                tracing::warn!(org = %self.org, error = %chain(&down), "still in doubt");
-                self.doubt = Some(turn);
+                tracing::warn!(org = %self.org, error = %causes(&down), "still in doubt");
+                self.memory.doubt = Some(turn);
                 Outcome::Failed(LedgerError::InDoubt)
             }
         }
     }
 
     /// Settles the last turn if it is in doubt; until then no other turn may be taken.
-    async fn settle_doubt(&mut self, shared: &Shared) -> Result<(), StoreDown> {
-        let Some(turn) = &self.doubt else { return Ok(()) };
-        let committed = shared.parts.store.settle(turn).await?;
-        if let Some(turn) = self.doubt.take().filter(|_| committed) {
-            shared.figures.won(turn.deeds.len());
-            shared.has_seen(turn.org, Mark::of_head(&turn.head));
-            shared.notices.tell(Notice { org: turn.org, events: turn.events });
+    async fn settle_doubt(&mut self, means: &Means) -> Result<(), StoreDown> {
+        let Some(turn) = &self.memory.doubt else { return Ok(()) };
+        let committed = means.parts.store.settle(turn).await?;
+        if let Some(turn) = self.memory.doubt.take().filter(|_| committed) {
+            means.figures.won(turn.deeds.len());
+            means.seen.note(self.org, Mark::of_head(&turn.head));
+            means.notices.tell(Notice { org: turn.org, events: turn.events });
         }
         Ok(())
     }
 
-    fn won(&mut self, shared: &Shared, turn: Turn, mut after: Snapshot) {
-        shared.figures.won(turn.deeds.len());
-        shared.has_seen(self.org, Mark::of_head(&turn.head));
-        // A new org and a new policy are read back whole; everything else memory has.
+    fn won(&mut self, means: &Means, turn: Turn, mut after: Snapshot) {
+        means.figures.won(turn.deeds.len());
+        means.seen.note(self.org, Mark::of_head(&turn.head));
+        // Only a won head proves that nobody else wrote since this was read; what is remembered
+        // after anything less could decide by rows that another instance has changed. A new org
+        // and a new policy are read back whole: entries bring neither a base nor a compiled policy.
         if turn.expected.is_some() && turn.changes.active.is_empty() {
             after.forget_settled();
-            self.memory = Some(after);
+            self.memory.snapshot = Some(after);
         }
-        shared.notices.tell(Notice { org: turn.org, events: turn.events });
+        means.notices.tell(Notice { org: turn.org, events: turn.events });
     }
 }
 
@@ -356,8 +365,8 @@ fn count(requests: usize) -> f64 {
     u32::try_from(requests).map_or(f64::MAX, f64::from)
 }
 
-fn fail(shared: &Shared, batch: Vec<Box<dyn Waiting>>, error: LedgerError) {
-    shared.figures.failed.one();
+fn fail(means: &Means, batch: Vec<Box<dyn Waiting>>, error: LedgerError) {
+    means.figures.failed.one();
     tell(batch, Err(error));
 }
 
@@ -369,16 +378,4 @@ fn tell(batch: Vec<Box<dyn Waiting>>, outcome: Result<(), LedgerError>) {
 
 fn injected(_: failpoint::Injected) -> StoreDown {
     StoreDown { attempt: "pass a failpoint", source: "an error was injected".into() }
-}
-
-/// Returns the error and its causes as one line for the log.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        line.push_str(": ");
-        line.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    line
 }

@@ -15,17 +15,17 @@ const PREFIX: &str = "sha256:";
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Returns the digest that these 32 bytes are.
+    /// The digest that these 32 bytes are.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Returns the 32 bytes.
+    /// The 32 bytes.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Returns the wire form.
+    /// The wire form.
     fn text(&self) -> [u8; PREFIX.len() + 64] {
         let mut text = [0; PREFIX.len() + 64];
         let (prefix, hex) = text.split_at_mut(PREFIX.len());

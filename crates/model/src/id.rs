@@ -20,7 +20,12 @@ pub struct IdError {
     prefix: &'static str,
 }
 
-/// Defines one kind of id.
+/// Defines one kind of id: a type of its own over 16 bytes, so that the id of an agent cannot stand
+/// where that of an action is meant.
+///
+/// `id!(AgentId, "agt")` makes the type, its `PREFIX`, the way to and from the bytes that stores
+/// keep, and parsing, printing and serde of the one text form. It is a macro because the prefix is
+/// part of the length of that text, and generics could not print it without allocating.
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -31,17 +36,17 @@ macro_rules! id {
             /// The text before the underscore.
             pub const PREFIX: &'static str = $prefix;
 
-            /// Returns the id that has this body.
+            /// The id that has this body.
             pub const fn from_uuid(body: Uuid) -> Self {
                 Self(body)
             }
 
-            /// Returns the body as stores keep it.
+            /// The body as stores keep it.
             pub const fn as_uuid(&self) -> &Uuid {
                 &self.0
             }
 
-            /// Returns the wire form.
+            /// The wire form.
             fn text(&self) -> [u8; $prefix.len() + 1 + BODY_LEN] {
                 let mut text = [0; $prefix.len() + 1 + BODY_LEN];
                 let (prefix, body) = text.split_at_mut($prefix.len() + 1);
@@ -116,7 +121,7 @@ id!(/// One HTTP request.
     RequestId, "req");
 
 impl KeyId {
-    /// Returns the 26 characters without the prefix, as an API key carries them.
+    /// The 26 characters without the prefix, as an API key carries them.
     pub fn body(&self) -> String {
         body_text(&self.0).map(char::from).iter().collect()
     }
@@ -147,7 +152,7 @@ fn read_body(text: &str) -> Option<Uuid> {
         .map(Uuid::from_u128)
 }
 
-/// Returns the value of a symbol: its place in the alphabet, told by the run that it is in.
+/// The value of a symbol: its place in the alphabet, told by the run that it is in.
 const fn value(symbol: u8) -> Option<u128> {
     let place = match symbol {
         b'0'..=b'9' => symbol - b'0',

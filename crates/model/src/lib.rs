@@ -3,7 +3,27 @@
 //!
 //! Nothing here does IO, reads a clock or makes randomness: both come in as [`Clock`] and
 //! [`Entropy`]. Shared nouns live here so that the domain crates above never need each other.
+//!
+//! ```
+//! use model::{AgentId, Entropy, Mint, Timestamp, Uuid};
+//!
+//! /// Stands for the operating system's source.
+//! struct Fixed;
+//!
+//! impl Entropy for Fixed {
+//!     fn fill(&self, buffer: &mut [u8]) {
+//!         buffer.fill(7);
+//!     }
+//! }
+//!
+//! let moment = Timestamp::parse_rfc3339("2026-10-01T09:00:00Z")?;
+//! let id = Mint::new(moment, &Fixed).id(AgentId::from_uuid);
+//! assert!(id.to_string().starts_with("agt_"));
+//! assert_ne!(id, AgentId::from_uuid(Uuid::nil()));
+//! # Ok::<(), model::TimestampError>(())
+//! ```
 
+mod causes;
 mod digest;
 mod id;
 mod mint;
@@ -13,6 +33,7 @@ mod time;
 mod tool_name;
 mod vocabulary;
 
+pub use causes::causes;
 pub use digest::{Digest, DigestError};
 pub use id::{
     ActionId, AgentId, ApprovalId, CheckId, ConnectorId, DeedId, EventId, IdError, KeyId, LogId,
@@ -23,6 +44,7 @@ pub use outcome::{ErrorCode, ErrorCodeError, Fault, Footprint, Outcome, Report, 
 pub use text::deserialize_text;
 pub use time::{Timestamp, TimestampError};
 pub use tool_name::{ConnectorName, ToolName, ToolNameError};
+pub use uuid::Uuid;
 pub use vocabulary::{
     AgentStatus, ApprovalStatus, Assurance, Attestation, DecisionCode, DecisionOutcome,
     DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus, IntentMode, Level,

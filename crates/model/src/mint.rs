@@ -11,7 +11,7 @@ use crate::Timestamp;
 /// The service's truth is the database's clock, which a ledger snapshot carries; this trait is
 /// for what has no snapshot at hand.
 pub trait Clock: Send + Sync {
-    /// Returns the present moment.
+    /// The present moment.
     fn now(&self) -> Timestamp;
 
     /// How long it has been since a moment that this clock chose. Only differences count, and no
@@ -41,17 +41,17 @@ impl fmt::Debug for Mint<'_> {
 }
 
 impl<'a> Mint<'a> {
-    /// Returns a mint for this moment.
+    /// A mint for this moment.
     pub fn new(now: Timestamp, entropy: &'a dyn Entropy) -> Self {
         Self { now, entropy }
     }
 
-    /// Returns the moment of everything that this mint makes.
+    /// The moment of everything that this mint makes.
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// Returns a new id: a UUIDv7 (RFC 9562, section 5.7) of this moment.
+    /// A new id: a UUIDv7 (RFC 9562, section 5.7) of this moment.
     pub fn id<T>(&self, make: fn(Uuid) -> T) -> T {
         let mut bytes = self.bytes::<16>();
         let [_, _, millis @ ..] = self.now.unix_millis().max(0).to_be_bytes();
@@ -64,7 +64,7 @@ impl<'a> Mint<'a> {
         make(Uuid::from_bytes(bytes))
     }
 
-    /// Returns random bytes.
+    /// Random bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];
         self.entropy.fill(&mut bytes);

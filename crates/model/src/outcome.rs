@@ -67,7 +67,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Returns the fault with a code of the closed list.
+    /// The fault with a code of the closed list.
     pub fn new(code: ExecutionErrorCode, message: impl Into<String>) -> Self {
         Self { code: code.into(), message: message.into() }
     }
@@ -83,7 +83,7 @@ pub struct ErrorCode(Box<str>);
 pub struct ErrorCodeError;
 
 impl ErrorCode {
-    /// Returns the code.
+    /// The code.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -4,7 +4,7 @@ use std::{fmt, marker::PhantomData, str::FromStr};
 
 use serde::{Deserializer, de};
 
-/// Returns the value that the string stands for; for `Deserialize` of what is written as text.
+/// The value that the string stands for; for `Deserialize` of what is written as text.
 pub fn deserialize_text<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

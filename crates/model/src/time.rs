@@ -25,7 +25,7 @@ impl Timestamp {
     /// The Unix epoch.
     pub const EPOCH: Self = Self(0);
 
-    /// Returns the moment this many milliseconds after the Unix epoch, kept within the years
+    /// The moment this many milliseconds after the Unix epoch, kept within the years
     /// 0000 to 9999.
     pub const fn from_unix_millis(millis: i64) -> Self {
         if millis < EARLIEST {
@@ -37,17 +37,17 @@ impl Timestamp {
         }
     }
 
-    /// Returns the milliseconds since the Unix epoch.
+    /// The milliseconds since the Unix epoch.
     pub const fn unix_millis(self) -> i64 {
         self.0
     }
 
-    /// Returns the time from `earlier` to this moment, zero when it lies ahead.
+    /// The time from `earlier` to this moment, zero when it lies ahead.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0).try_into().unwrap_or(0))
     }
 
-    /// Returns this moment less `span`.
+    /// This moment less `span`.
     pub fn before(self, span: Duration) -> Self {
         let millis = i64::try_from(span.as_millis()).unwrap_or(i64::MAX);
         Self::from_unix_millis(self.0.saturating_sub(millis))
@@ -93,7 +93,7 @@ fn has_rfc3339_shape(text: &[u8]) -> bool {
 }
 
 impl Timestamp {
-    /// Returns the printed form.
+    /// The printed form.
     fn text(self) -> [u8; 24] {
         // Invariant: the constructors keep the value within the years 0000 to 9999.
         let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();

@@ -31,29 +31,29 @@ impl ConnectorName {
     /// Names that no org may give to a connector of its own.
     pub const RESERVED: [&'static str; 5] = ["service", "mcp", "native", "fake", "console"];
 
-    /// Returns the name.
+    /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns whether the name is kept for the service's own use.
+    /// Whether the name is kept for the service's own use.
     pub fn is_reserved(&self) -> bool {
         Self::RESERVED.contains(&self.as_str())
     }
 }
 
 impl ToolName {
-    /// Returns the whole name.
+    /// The whole name.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the part before the first dot.
+    /// The part before the first dot.
     pub fn connector(&self) -> &str {
         self.text.get(..self.dot).unwrap_or_default()
     }
 
-    /// Returns the part after the first dot.
+    /// The part after the first dot.
     pub fn tool(&self) -> &str {
         self.text.get(self.dot + 1..).unwrap_or_default()
     }

@@ -39,7 +39,7 @@ macro_rules! list {
             /// The list's values in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Returns the word.
+            /// The word.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -403,7 +403,7 @@ EventType {
     SealKeyRevoked = "seal_key.revoked",
 });
 
-/// Returns every closed list, for the generated docs.
+/// Every closed list, for the generated docs.
 pub fn lists() -> Vec<List> {
     vec![
         List { name: "action `state`", words: State::WORDS },

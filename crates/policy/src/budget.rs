@@ -42,10 +42,10 @@ pub enum ChargeKind {
     },
 }
 
-/// Returns what the call takes from each of the budgets, which cover it, or why that cannot be told.
+/// What the call takes from each of the budgets, which cover it, or why that cannot be told.
 pub(crate) fn charges<'p>(
     covering: impl Iterator<Item = &'p Budget>,
-    call: &Call<'_>,
+    call: &Call,
     machine: &mut Machine<'p>,
 ) -> Result<Vec<Charge>, String> {
     let mut zone = None;
@@ -53,7 +53,7 @@ pub(crate) fn charges<'p>(
     for budget in covering {
         let zone = match &zone {
             Some(zone) => zone,
-            None => zone.insert(time_zone(call.zone)?),
+            None => zone.insert(time_zone(&call.zone)?),
         };
         let charge = charge(budget, call, zone, machine);
         charges.push(charge.map_err(|why| format!("budget `{}`: {why}", budget.id))?);
@@ -63,7 +63,7 @@ pub(crate) fn charges<'p>(
 
 fn charge<'p>(
     budget: &'p Budget,
-    call: &Call<'_>,
+    call: &Call,
     zone: &TimeZone,
     machine: &mut Machine<'p>,
 ) -> Result<Charge, String> {
@@ -95,16 +95,17 @@ fn charge<'p>(
 }
 
 impl Per {
-    fn value(self, call: &Call<'_>) -> String {
-        let facts = &call.call;
+    fn value(self, call: &Call) -> String {
+        let facts = &call.facts;
+        let text = |fact: &Option<String>| fact.clone().unwrap_or_default();
         match self {
             // The counters are the org's own already.
             Self::Org => String::new(),
             Self::Agent => call.agent.id.to_string(),
-            Self::OnBehalfOf => facts.on_behalf_of.unwrap_or_default().to_owned(),
-            Self::Session => facts.session.unwrap_or_default().to_owned(),
-            Self::Connector => facts.connector.unwrap_or_default().to_owned(),
-            Self::Tool => facts.tool.to_owned(),
+            Self::OnBehalfOf => text(&facts.on_behalf_of),
+            Self::Session => text(&facts.session),
+            Self::Connector => text(&facts.connector),
+            Self::Tool => call.tool.clone(),
         }
     }
 }
@@ -142,7 +143,7 @@ fn time_zone(name: &str) -> Result<TimeZone, String> {
     TimeZone::get(name).map_err(|_| format!("there is no time zone `{name}`"))
 }
 
-/// Returns when the window that holds `now` began and when the next one begins.
+/// When the window that holds `now` began and when the next one begins.
 fn bounds(window: Window, now: Timestamp, zone: &TimeZone) -> Option<(Timestamp, Timestamp)> {
     let local = instant(now).to_zoned(zone.clone());
     let today = local.date();

@@ -1,41 +1,26 @@
-//! What is known of one call when it is decided. Holds nothing that a decision could change.
+//! One call of a tool with everything that a decision about it is made from. It decides nothing
+//! and holds nothing that a decision could change.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use model::{AgentId, Mode, SideEffect, Timestamp};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One call of a tool, as the policy sees it.
-#[derive(Clone, Copy)]
-pub struct Call<'a> {
-    /// The call's arguments.
-    pub args: &'a Value,
+#[derive(Clone, PartialEq, Eq)]
+pub struct Call {
+    /// The tool's name as sent.
+    pub tool: String,
+    /// The call's arguments, shared with whoever records and runs the call.
+    pub args: Arc<Value>,
     /// Who calls.
-    pub agent: &'a Agent,
+    pub agent: Agent,
     /// What else is known.
-    pub call: CallFacts<'a>,
+    pub facts: CallFacts,
     /// The moment of the decision.
     pub now: Timestamp,
     /// The IANA time zone that budget windows are aligned in; [`Call::UTC`] when the org has none.
-    pub zone: &'a str,
-}
-
-impl Call<'_> {
-    /// The zone of an org that has not chosen one.
-    pub const UTC: &'static str = "UTC";
-}
-
-impl fmt::Debug for Call<'_> {
-    /// Leaves the arguments out: they may hold what no log may.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { agent, call, now, zone, args: _ } = self;
-        f.debug_struct("Call")
-            .field("agent", &agent.id)
-            .field("call", call)
-            .field("now", now)
-            .field("zone", zone)
-            .finish_non_exhaustive()
-    }
+    pub zone: String,
 }
 
 /// The agent that calls, as of the moment of the decision.
@@ -49,38 +34,68 @@ pub struct Agent {
     pub labels: BTreeMap<String, String>,
 }
 
-/// What is known of a call besides its arguments and its agent.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct CallFacts<'a> {
-    /// The tool's name as sent.
-    pub tool: &'a str,
+/// What is known of a call besides its tool, its arguments and its agent.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CallFacts {
     /// The connector that serves the tool.
-    pub connector: Option<&'a str>,
+    pub connector: Option<String>,
     /// Who runs the tool.
     pub mode: Mode,
     /// How the call came in.
-    pub transport: Option<&'a str>,
+    pub transport: Option<String>,
     /// The session that the agent names.
-    pub session: Option<&'a str>,
+    pub session: Option<String>,
     /// The person that the agent acts for.
-    pub on_behalf_of: Option<&'a str>,
+    pub on_behalf_of: Option<String>,
     /// Whether this is not a test.
     pub livemode: bool,
     /// What the tool does to the world.
     pub side_effect: Option<SideEffect>,
     /// How the call's signed intent stands, such as `verified`.
-    pub intent: Option<&'a str>,
+    pub intent: Option<String>,
     /// Whether the tool's definition is another than the one last seen.
     pub tool_changed: bool,
 }
 
-impl<'a> CallFacts<'a> {
-    /// Returns a live call of the tool about which nothing else is known.
-    pub const fn new(tool: &'a str, mode: Mode) -> Self {
+impl Agent {
+    /// An agent of which nothing but the id is known.
+    pub const fn new(id: AgentId) -> Self {
+        Self { id, name: String::new(), labels: BTreeMap::new() }
+    }
+}
+
+impl Call {
+    /// The zone of an org that has not chosen one.
+    pub const UTC: &'static str = "UTC";
+
+    /// A live call of the tool without arguments, of which nothing else is known. Its connector is
+    /// the one that the tool's name begins with.
+    pub fn new(tool: impl Into<String>, agent: Agent, now: Timestamp) -> Self {
+        let tool = tool.into();
+        let connector = tool.split_once('.').map(|(connector, _)| connector.to_owned());
         Self {
             tool,
+            args: Arc::new(json!({})),
+            agent,
+            facts: CallFacts { connector, ..CallFacts::default() },
+            now,
+            zone: Self::UTC.to_owned(),
+        }
+    }
+
+    /// The same call with these arguments.
+    #[must_use]
+    pub fn with_args(self, args: impl Into<Arc<Value>>) -> Self {
+        Self { args: args.into(), ..self }
+    }
+}
+
+impl Default for CallFacts {
+    /// A live call through the gateway of which nothing else is known.
+    fn default() -> Self {
+        Self {
             connector: None,
-            mode,
+            mode: Mode::Gateway,
             transport: None,
             session: None,
             on_behalf_of: None,
@@ -92,12 +107,25 @@ impl<'a> CallFacts<'a> {
     }
 }
 
-impl fmt::Debug for CallFacts<'_> {
+impl fmt::Debug for Call {
+    /// Leaves the arguments out: they may hold what no log may.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool, agent, facts, now, zone, args: _ } = self;
+        f.debug_struct("Call")
+            .field("tool", tool)
+            .field("agent", &agent.id)
+            .field("facts", facts)
+            .field("now", now)
+            .field("zone", zone)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for CallFacts {
     /// Leaves out what may name a person.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { tool, mode, livemode, .. } = self;
+        let Self { mode, livemode, .. } = self;
         f.debug_struct("CallFacts")
-            .field("tool", tool)
             .field("mode", mode)
             .field("livemode", livemode)
             .finish_non_exhaustive()

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// The tools that an org has.
 pub trait Catalog {
-    /// Returns the tools in any order.
+    /// The tools in any order.
     fn tools(&self) -> Vec<KnownTool>;
 }
 
@@ -25,7 +25,7 @@ pub struct KnownTool {
 
 /// The people of an org.
 pub trait Directory {
-    /// Returns those who may approve at all; nothing where people are not known.
+    /// Those who may approve at all; none where people are not known.
     fn approvers(&self) -> Option<Vec<Approver>>;
 }
 

@@ -1,7 +1,7 @@
-//! Counters of budgets in memory, for tests of a policy and for replays. What a live call takes is
-//! counted by the ledger.
+//! Counters of budgets in memory: for tests of a policy, for replays, and for programs that decide
+//! in one process. What the service's calls take is counted by its ledger.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use model::{DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
 
@@ -10,44 +10,127 @@ use crate::{budget::Charge, decide::Decision, expr::Decimal};
 /// A budget, what it counts apart, and the start of its window.
 type Key = (String, Vec<(String, String)>, Timestamp);
 
-/// What calls have taken from budgets.
-#[derive(Debug, Default)]
-pub(crate) struct Counters(BTreeMap<Key, Decimal>);
+/// What calls have taken from budgets, in memory.
+///
+/// A decision carries what it takes as [`Charge`]s; [`Counters::admit`] takes them all or refuses
+/// the call. Counters that live elsewhere do the same with [`Charge::admitted`] and
+/// [`Decision::over_budget`], in one transaction for each call.
+///
+/// ```
+/// use policy::{Agent, Call, Counters, DecisionCode, Policy, Timestamp, decide};
+///
+/// let policy = Policy::compile(
+///     "{ schema: 1, default: { outcome: allow },
+///        budgets: [{ id: refunds, match: pay.refund, per: [agent], window: day, count: 100 }] }",
+/// )?;
+/// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+/// let mut counters = Counters::default();
+/// let mut refund = |now| {
+///     let call = Call::new("pay.refund", agent.clone(), now);
+///     counters.admit(decide(&policy, &call)).code
+/// };
+///
+/// let morning = Timestamp::parse_rfc3339("2026-10-01T09:00:00Z")?;
+/// assert!((1..=100).all(|_| refund(morning).is_none()));
+/// // The 101st refund of the day is refused, the first one of the next day is not.
+/// assert_eq!(refund(morning), Some(DecisionCode::BudgetExceeded));
+/// assert_eq!(refund(Timestamp::parse_rfc3339("2026-10-02T09:00:00Z")?), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Counters(HashMap<Key, Counter>);
+
+/// One counter in one window.
+#[derive(Debug, Clone)]
+struct Counter {
+    used: Decimal,
+    ends: Timestamp,
+}
 
 impl Counters {
-    /// Takes the decision's charges, all or none, and returns it; or the refusal of a spent budget.
-    pub(crate) fn admit(&mut self, decision: Decision) -> Decision {
-        let fits = |charge: &Charge| self.with(charge).is_some_and(|sum| sum <= charge.limit);
-        if !decision.charges.iter().all(fits) {
-            return Decision {
-                outcome: DecisionOutcome::Deny,
-                code: Some(DecisionCode::BudgetExceeded),
-                source: DecisionSource::Budget,
-                approval: None,
-                charges: Vec::new(),
-                ..decision
-            };
-        }
-        for charge in &decision.charges {
-            if let Some(sum) = self.with(charge) {
-                self.0.insert(key(charge), sum);
-            }
+    /// Takes the decision's charges, all or none, and gives it back; or the refusal of a spent
+    /// budget. A denial takes nothing.
+    #[must_use = "the call may have been refused"]
+    pub fn admit(&mut self, decision: Decision) -> Decision {
+        let totals = decision.charges.iter().map(|charge| charge.admitted(self.used(charge)));
+        let Some(totals) = totals.collect::<Option<Vec<_>>>() else {
+            return decision.over_budget();
+        };
+        for (charge, used) in decision.charges.iter().zip(totals) {
+            self.0.insert(key(charge), Counter { used, ends: charge.window_end });
         }
         decision
     }
 
-    /// Gives back what the charges took.
-    pub(crate) fn release(&mut self, charges: &[Charge]) {
+    /// Gives back what the charges took, for a call that did not run after all.
+    pub fn release(&mut self, charges: &[Charge]) {
         for charge in charges {
-            let entry = self.0.entry(key(charge)).or_default();
-            *entry = entry.checked_sub(charge.amount).unwrap_or_default();
+            if let Some(counter) = self.0.get_mut(&key(charge)) {
+                counter.used = counter.used.checked_sub(charge.amount).unwrap_or_default();
+            }
         }
     }
 
-    /// Returns what the counter would stand at with the charge.
-    fn with(&self, charge: &Charge) -> Option<Decimal> {
-        let used = self.0.get(&key(charge)).copied().unwrap_or_default();
-        used.checked_add(charge.amount)
+    /// What calls have taken from the charge's budget in its window.
+    pub fn used(&self, charge: &Charge) -> Decimal {
+        self.0.get(&key(charge)).map_or(Decimal::ZERO, |counter| counter.used)
+    }
+
+    /// Forgets the windows that ended by then, which no later call is charged to.
+    pub fn forget(&mut self, now: Timestamp) {
+        self.0.retain(|_, counter| now < counter.ends);
+    }
+}
+
+impl Charge {
+    /// What a counter that stands at `used` stands at with the call in it; nothing where the
+    /// budget does not admit the call.
+    ///
+    /// ```
+    /// use policy::{Agent, Call, Decimal, Decision, Policy, Timestamp, decide};
+    /// use std::collections::HashMap;
+    ///
+    /// /// Stands for the table of somebody's database; the statements of one call are one transaction.
+    /// fn admit(table: &mut HashMap<String, Decimal>, decision: Decision) -> Decision {
+    ///     let mut rows = Vec::new();
+    ///     for charge in &decision.charges {
+    ///         let key = format!("{} {:?} {}", charge.budget, charge.per, charge.window_start);
+    ///         let used = table.get(&key).copied().unwrap_or_default();
+    ///         let Some(total) = charge.admitted(used) else { return decision.over_budget() };
+    ///         rows.push((key, total));
+    ///     }
+    ///     table.extend(rows);
+    ///     decision
+    /// }
+    ///
+    /// let policy = Policy::compile(
+    ///     "{ schema: 1, default: { outcome: allow },
+    ///        budgets: [{ id: once, match: '*', window: hour, count: 1 }] }",
+    /// )?;
+    /// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+    /// let call = Call::new("pay.refund", agent, Timestamp::EPOCH);
+    /// let mut table = HashMap::new();
+    /// assert_eq!(admit(&mut table, decide(&policy, &call)).code, None);
+    /// assert!(admit(&mut table, decide(&policy, &call)).code.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn admitted(&self, used: Decimal) -> Option<Decimal> {
+        used.checked_add(self.amount).filter(|total| *total <= self.limit)
+    }
+}
+
+impl Decision {
+    /// The refusal that the decision becomes where a budget does not admit the call.
+    #[must_use]
+    pub fn over_budget(self) -> Self {
+        Self {
+            outcome: DecisionOutcome::Deny,
+            code: Some(DecisionCode::BudgetExceeded),
+            source: DecisionSource::Budget,
+            approval: None,
+            charges: Vec::new(),
+            ..self
+        }
     }
 }
 

@@ -35,15 +35,32 @@ pub struct Decision {
     pub failure: Option<String>,
 }
 
-/// Returns what the policy says of the call.
+/// Decides the call by the first rule that covers the tool and whose condition holds, else by the
+/// default.
 ///
 /// An error in the condition of a reached rule ends the decision as a denial: stepping over the
 /// rule could step over a denial.
-pub fn decide(policy: &Policy, call: &Call<'_>) -> Decision {
+///
+/// ```
+/// use policy::{Agent, Call, DecisionCode, Policy, Timestamp, decide, json};
+///
+/// let policy = Policy::compile(
+///     "{ schema: 1, default: { outcome: allow },
+///        rules: [{ id: large, match: pay.refund, when: args.amount > 500, outcome: deny }] }",
+/// )?;
+/// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+/// let call = Call::new("pay.refund", agent, Timestamp::EPOCH);
+/// // Without an amount nobody can tell whether the refund is large.
+/// let decision = decide(&policy, &call);
+/// assert_eq!(decision.code, Some(DecisionCode::PolicyUnavailable));
+/// assert_eq!(decision.failure.as_deref(), Some("`args.amount`: no such field `amount`"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn decide(policy: &Policy, call: &Call) -> Decision {
     let document = &policy.document;
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
-    let candidates = policy.tools.candidates(document, call.call.tool);
+    let candidates = policy.tools.candidates(document, &call.tool);
     let matched = policy
         .tools
         .walk(document, (&candidates, &scope), |_, rule| rule.verdict(&mut machine))
@@ -77,7 +94,7 @@ impl Broken<'_> {
 }
 
 impl Rule {
-    /// Returns the rule when its condition holds, what broke when that has no value.
+    /// The rule when its condition holds, what broke when that has no value.
     fn verdict<'p>(&'p self, machine: &mut Machine<'p>) -> Option<Result<&'p Self, Broken<'p>>> {
         let Some(when) = &self.when else { return Some(Ok(self)) };
         match machine.holds(when.expr()) {
@@ -86,7 +103,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether one of the rule's patterns covers the tool.
+    /// Whether one of the rule's patterns covers the tool.
     pub(crate) fn covers(&self, tool: &str) -> bool {
         self.globs.iter().any(|glob| glob.is_match(tool))
     }

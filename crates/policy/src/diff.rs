@@ -2,6 +2,7 @@
 //!
 //! Rules, conditions and the default are compared. Budgets, and who must approve, are not.
 
+mod end;
 mod pairs;
 
 #[cfg(test)]
@@ -12,13 +13,14 @@ use std::sync::Arc;
 use model::{DecisionCode, DecisionOutcome};
 
 use crate::{
+    call::Call,
     catalog::Catalog,
     decide::decide,
-    document::{Cost, Document, Measure, Rule},
+    document::{Cost, Document, Measure},
     policy::Policy,
-    prove::{Answer, First, Goal, Judgement, Prover, Want, first},
-    sample::Sample,
+    prove::{Answer, Goal, Judgement, Prover, first},
 };
+use end::End;
 use pairs::pairs;
 
 /// The work that all questions of one comparison may take, in cubes.
@@ -46,6 +48,7 @@ pub enum Certainty {
 
 /// How a decision differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum ChangeKind {
     /// Denied before, allowed without a person now.
     NewlyAllowed,
@@ -62,7 +65,7 @@ impl ChangeKind {
     pub const ALL: [Self; 4] =
         [Self::NewlyAllowed, Self::WithoutApproval, Self::WithApproval, Self::NewlyDenied];
 
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NewlyAllowed => "newly_allowed",
@@ -72,7 +75,7 @@ impl ChangeKind {
         }
     }
 
-    /// Returns how the second outcome differs from the first; nothing where it does not.
+    /// How the second outcome differs from the first; nothing where it does not.
     const fn between(before: DecisionOutcome, after: DecisionOutcome) -> Option<Self> {
         match (before, after) {
             (DecisionOutcome::Allow, DecisionOutcome::Allow)
@@ -98,7 +101,7 @@ pub struct Change {
     /// What the second version says of it.
     pub after: Side,
     /// A call that both versions have decided so.
-    pub example: Sample,
+    pub example: Call,
 }
 
 /// What the rules of one version say of a call.
@@ -112,18 +115,25 @@ pub struct Side {
     pub rule_id: Option<Arc<str>>,
 }
 
-/// Where a walk over the rules can end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum End<'p> {
-    /// The rule at this place decides.
-    Decides(usize, &'p Rule),
-    /// The condition of the rule at this place has no value.
-    Fails(usize, &'p Rule),
-    /// The default decides.
-    Default,
-}
-
-/// Returns what the second version decides differently from the first.
+/// Compares two versions: what the second decides differently from the first.
+///
+/// ```
+/// use policy::{ChangeKind, Policy, Unknown, decide, diff};
+///
+/// let version = |limit: u32| {
+///     Policy::compile(&format!(
+///         "{{ schema: 1, default: {{ outcome: deny }},
+///            rules: [{{ id: small, match: pay.refund, when: args.amount <= {limit}, outcome: allow }}] }}"
+///     ))
+/// };
+/// let (before, after) = (version(50)?, version(60)?);
+/// let diff = diff(&before, &after, &Unknown);
+/// let [change] = &diff.changes[..] else { panic!() };
+/// assert_eq!(change.kind, ChangeKind::NewlyAllowed);
+/// // Both versions have decided the example: an amount above 50 and not above 60.
+/// assert_eq!(decide(&after, &change.example).rule_id.as_deref(), Some("small"));
+/// # Ok::<(), policy::DocumentError>(())
+/// ```
 pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
     let tools = catalog.tools();
     let mut prover = Prover::new(&tools, MAX_CUBES);
@@ -153,7 +163,7 @@ pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
 }
 
 impl Diff {
-    /// Returns whether a change of this kind between the two ends is told already.
+    /// Whether a change of this kind between the two ends is told already.
     fn has(&self, kind: ChangeKind, one: &End<'_>, other: &End<'_>) -> bool {
         self.changes.iter().any(|change| {
             change.kind == kind
@@ -163,9 +173,9 @@ impl Diff {
     }
 }
 
-fn change(before: &Policy, after: &Policy, example: Sample) -> Change {
+fn change(before: &Policy, after: &Policy, example: Call) -> Change {
     let side = |policy: &Policy| {
-        let end = End::from(first(policy, &example.call()));
+        let end = End::from(first(policy, &example));
         let outcome = end.outcome(&policy.document);
         let code = match (end, outcome) {
             (End::Fails(..), _) => Some(DecisionCode::PolicyUnavailable),
@@ -201,7 +211,7 @@ impl<'p> Question<'p> {
             // An example whose cost can be told is the better one.
             let with_costs = goals.iter().cloned().chain(costs).collect();
             let answer = prover.ask(with_costs, |sample| {
-                let outcome = |policy: &Policy| decide(policy, &sample.call()).outcome;
+                let outcome = |policy: &Policy| decide(policy, sample).outcome;
                 let kind = ChangeKind::between(outcome(self.before), outcome(self.after));
                 if kind == Some(self.kind) { self.judge(sample) } else { Judgement::No }
             });
@@ -212,9 +222,8 @@ impl<'p> Question<'p> {
         prover.ask(goals, |sample| self.judge(sample))
     }
 
-    fn judge(&self, sample: &Sample) -> Judgement<'p> {
-        let call = sample.call();
-        let (one, other) = (first(self.before, &call), first(self.after, &call));
+    fn judge(&self, call: &Call) -> Judgement<'p> {
+        let (one, other) = (first(self.before, call), first(self.after, call));
         let outcomes = (
             End::from(one).outcome(&self.before.document),
             End::from(other).outcome(&self.after.document),
@@ -232,54 +241,4 @@ fn costs(document: &Document) -> impl Iterator<Item = &Cost> {
         Measure::Count(_) => None,
         Measure::Cost(cost) => Some(&**cost),
     })
-}
-
-impl<'p> From<First<'p>> for End<'p> {
-    fn from(first: First<'p>) -> Self {
-        match first {
-            First::Rule(place, rule) => Self::Decides(place, rule),
-            First::Failed(place, rule) => Self::Fails(place, rule),
-            First::Default => Self::Default,
-        }
-    }
-}
-
-impl<'p> End<'p> {
-    /// Returns what comes of a call that ends here.
-    fn outcome(&self, document: &Document) -> DecisionOutcome {
-        match self {
-            Self::Decides(_, rule) => rule.outcome,
-            Self::Fails(..) => DecisionOutcome::Deny,
-            Self::Default => document.default.outcome,
-        }
-    }
-
-    fn rule_id(&self) -> Option<&'p str> {
-        match self {
-            Self::Decides(_, rule) | Self::Fails(_, rule) => Some(&rule.id),
-            Self::Default => None,
-        }
-    }
-
-    fn goals(self) -> Vec<Goal<'p>> {
-        let (rule, want) = match self {
-            Self::Decides(_, rule) => (rule, Want::True),
-            Self::Fails(_, rule) => (rule, Want::Fails),
-            Self::Default => return Vec::new(),
-        };
-        let condition = rule.when.as_ref().map(|when| Goal::Comes(when.expr(), want));
-        condition.into_iter().chain([Goal::Covered(&rule.globs)]).collect()
-    }
-
-    /// Returns the rule above this end that took a call.
-    fn taken_by(self, found: First<'p>) -> Option<&'p Rule> {
-        let own = match self {
-            Self::Decides(place, _) | Self::Fails(place, _) => place,
-            Self::Default => usize::MAX,
-        };
-        match found {
-            First::Rule(place, rule) | First::Failed(place, rule) => (place < own).then_some(rule),
-            First::Default => None,
-        }
-    }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod approval;
 pub(crate) mod budget;
 pub(crate) mod place;
+pub(crate) mod read;
 pub(crate) mod reader;
 pub(crate) mod rules;
 
@@ -14,16 +15,10 @@ use model::{Assurance, DecisionOutcome};
 use serde_json::Value;
 
 use crate::{
-    error::{Code, DocumentError, Finding, Severity},
-    expr::{Constants, Decimal, Expr, Failure, Parsed},
+    expr::{Decimal, Expr, Failure, Parsed},
     glob::Glob,
-    tree::{self, Data, Mark, Node},
+    tree::Mark,
 };
-use place::Path;
-use reader::Reader;
-
-pub use approval::ApprovalClause;
-pub use budget::Window;
 
 /// The longest document, in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
@@ -31,10 +26,6 @@ pub const MAX_BYTES: usize = 1 << 20;
 pub const MAX_RULES: usize = 5_000;
 /// The most nodes of all expressions of a document together.
 pub const MAX_EXPRESSION_NODES: usize = 200_000;
-
-/// The keys of a document.
-pub(crate) const KEYS: [&str; 6] =
-    ["schema", "default", "constants", "rules", "budgets", "approvals"];
 
 /// A policy document that can be used.
 #[derive(Clone)]
@@ -81,6 +72,25 @@ pub(crate) struct Source {
     pub(crate) at: Mark,
 }
 
+/// Who must say yes to a call, and what they are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalClause {
+    /// `role:…` and `member:…`; empty for everyone who may approve at all.
+    pub from: Vec<String>,
+    /// How many different people.
+    pub count: u8,
+    /// How long they have, when the rule or the policy says.
+    pub expires_in: Option<Duration>,
+    /// Who may not although `from` names them.
+    pub exclude: Vec<Excluded>,
+    /// The fields of the arguments that they are shown.
+    pub show: Vec<String>,
+    /// Whether the connector is asked what the call would do.
+    pub estimate: bool,
+    /// How they must show who they are.
+    pub assurance: Option<Assurance>,
+}
+
 /// Who must say yes, as a rule writes it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Clause {
@@ -108,7 +118,7 @@ impl Excluded {
     /// The values in order.
     pub const ALL: [Self; 3] = [Self::OnBehalfOf, Self::AgentOwner, Self::PolicyAuthor];
 
-    /// Returns the word that documents use.
+    /// The word that documents use.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OnBehalfOf => "on_behalf_of",
@@ -128,6 +138,37 @@ pub(crate) struct Budget {
     pub(crate) measure: Measure,
     /// Where the budget stands.
     pub(crate) at: Mark,
+}
+
+/// How long a budget adds up before it starts anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Window {
+    /// A minute of the clock.
+    Minute,
+    /// An hour of the clock.
+    Hour,
+    /// A day of the calendar.
+    Day,
+    /// A week of the calendar, from Monday.
+    Week,
+    /// A month of the calendar.
+    Month,
+}
+
+impl Window {
+    /// The values in order.
+    pub const ALL: [Self; 5] = [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month];
+
+    /// The word that documents use.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
 }
 
 /// What a budget counts apart.
@@ -178,7 +219,7 @@ pub(crate) struct Cost {
 }
 
 impl Document {
-    /// Returns all expressions, to change.
+    /// All expressions, to change.
     pub(crate) fn sources_mut(&mut self) -> impl Iterator<Item = &mut Source> {
         let conditions = self.rules.iter_mut().filter_map(|rule| rule.when.as_mut());
         let costs = self.budgets.iter_mut().filter_map(|budget| match &mut budget.measure {
@@ -192,7 +233,7 @@ impl Document {
 }
 
 impl Budget {
-    /// Returns whether one of the budget's patterns covers the tool.
+    /// Whether one of the budget's patterns covers the tool.
     pub(crate) fn covers(&self, tool: &str) -> bool {
         self.globs.iter().any(|glob| glob.is_match(tool))
     }
@@ -223,94 +264,4 @@ impl fmt::Debug for Document {
             .field("budgets", &self.budgets.len())
             .finish_non_exhaustive()
     }
-}
-
-/// Returns the document that the text is, YAML 1.2 or JSON, or everything that is wrong with it.
-pub fn parse(text: &str) -> Result<Document, DocumentError> {
-    if text.len() > MAX_BYTES {
-        let message = format!("expected a document of at most {MAX_BYTES} bytes");
-        return Err(whole(Code::TooLarge, message));
-    }
-    let root = tree::read(text).map_err(|findings| DocumentError { findings })?;
-    let mut reader = Reader::new(text);
-    let document = read(&mut reader, &root);
-    let mut findings = reader.into_findings();
-    match document {
-        Some(document) if findings.is_empty() => Ok(document),
-        Some(_) | None => {
-            findings.sort_by_key(|finding| (finding.line, finding.column));
-            Err(DocumentError { findings })
-        }
-    }
-}
-
-fn read(reader: &mut Reader<'_>, root: &Node) -> Option<Document> {
-    let path = Path::Root;
-    let fields = reader.map(root, &path, &KEYS)?;
-    let schema = fields.need(reader, "schema");
-    read_schema(reader, schema);
-    read_constants(reader, fields.find("constants"));
-    let default = fields.find("default");
-    if default.is_none() {
-        let message = "expected `default`, such as `default: { outcome: deny }`";
-        reader.push(Code::NoDefault, root.at, &path, message);
-    }
-    let expires_in = approval::policy_wide(reader, fields.find("approvals"));
-    let default = default.and_then(|field| rules::fallback(reader, field, expires_in));
-    let rules = rules::rules(reader, fields.find("rules"), expires_in);
-    let budgets = budget::budgets(reader, fields.find("budgets"));
-    let json = root.to_json();
-    let text = reader.source().to_owned();
-    Some(Document { default: default?, rules, budgets, text, json })
-}
-
-fn read_schema(reader: &mut Reader<'_>, field: Option<reader::Field<'_>>) {
-    let Some(field) = field else { return };
-    if field.node.data != Data::Int(1) {
-        let message = "expected `1`, the only schema there is";
-        reader.push(Code::BadValue, field.node.at, &field.path, message);
-    }
-}
-
-fn read_constants(reader: &mut Reader<'_>, field: Option<reader::Field<'_>>) {
-    let Some(field) = field else { return };
-    let Data::Map(entries) = &field.node.data else {
-        reader.wrong_type(&field, "a mapping of names to values");
-        return;
-    };
-    let mut constants = Constants::new();
-    for entry in entries {
-        let path = Path::Key(&field.path, &entry.key);
-        let mut letters = entry.key.bytes();
-        let is_name = letters.next().is_some_and(|first| first.is_ascii_alphabetic())
-            && letters.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if !is_name {
-            let message = "expected a name of letters, digits and `_`";
-            reader.push(Code::BadValue, entry.at, &path, message);
-        }
-        if matches!(entry.node.data, Data::Map(_)) {
-            reader.push(
-                Code::WrongType,
-                entry.node.at,
-                &path,
-                "expected a value or a list of values",
-            );
-        }
-        constants.insert(entry.key.clone(), Arc::new(entry.node.to_json()));
-    }
-    reader.set_constants(constants);
-}
-
-fn whole(code: Code, message: String) -> DocumentError {
-    let finding = Finding {
-        severity: Severity::Error,
-        code,
-        rule: None,
-        path: String::new(),
-        line: 1,
-        column: 1,
-        message,
-        example: None,
-    };
-    DocumentError { findings: vec![finding] }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::sample::Sample;
+use crate::call::Call;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -34,6 +34,7 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)?) => {
         /// What kind of thing a finding is about.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Code {
             $($(#[$doc])* $variant),+
         }
@@ -42,7 +43,7 @@ macro_rules! codes {
             /// The codes in order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Returns the word that answers and reports carry.
+            /// The word that answers and reports carry.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
@@ -109,6 +110,7 @@ codes! {
 
 /// One thing to say about a policy document.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,
@@ -125,7 +127,7 @@ pub struct Finding {
     /// A sentence for the author.
     pub message: String,
     /// A call that shows it, confirmed by the evaluator.
-    pub example: Option<Box<Sample>>,
+    pub example: Option<Box<Call>>,
 }
 
 impl fmt::Display for Finding {

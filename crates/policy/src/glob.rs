@@ -10,6 +10,15 @@ const MAX_STARS: usize = 3;
 /// A pattern such as `crm.*` or `*.read_*`.
 ///
 /// `*` covers any run of characters, dots and the empty run included; upper and lower case differ.
+///
+/// ```
+/// use policy::Glob;
+///
+/// let reads = Glob::parse("*.read_*")?;
+/// assert!(reads.is_match("crm.read_customer") && !reads.is_match("crm.write"));
+/// assert!(Glob::parse("*")?.covers(&reads) && reads.overlaps(&Glob::parse("crm.*")?));
+/// # Ok::<(), policy::GlobError>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Glob {
     // Invariant: 1 to 200 bytes with at most three stars.
@@ -29,12 +38,12 @@ impl Glob {
         if fits { Ok(Self { text: text.into() }) } else { Err(GlobError) }
     }
 
-    /// Returns the pattern's text.
+    /// The pattern's text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns whether the pattern covers the name.
+    /// Whether the pattern covers the name.
     pub fn is_match(&self, name: &str) -> bool {
         let Some((prefix, rest)) = self.text.split_once('*') else { return *self.text == *name };
         let Some(mut name) = name.strip_prefix(prefix) else { return false };
@@ -48,7 +57,7 @@ impl Glob {
         name.ends_with(suffix)
     }
 
-    /// Returns whether every name that `other` covers is covered by this pattern too.
+    /// Whether every name that `other` covers is covered by this pattern too.
     pub fn covers(&self, other: &Self) -> bool {
         let (start, end) = self.ends();
         other.text.starts_with(start)
@@ -56,7 +65,7 @@ impl Glob {
             && covers(self.text.as_bytes(), other.text.as_bytes())
     }
 
-    /// Returns whether some name is covered by both patterns.
+    /// Whether some name is covered by both patterns.
     pub fn overlaps(&self, other: &Self) -> bool {
         let ((start, end), (other_start, other_end)) = (self.ends(), other.ends());
         (start.starts_with(other_start) || other_start.starts_with(start))
@@ -64,7 +73,7 @@ impl Glob {
             && overlaps(self.text.as_bytes(), other.text.as_bytes())
     }
 
-    /// Returns what stands before the first star and after the last; most pairs of patterns differ
+    /// What stands before the first star and after the last; most pairs of patterns differ
     /// there already.
     fn ends(&self) -> (&str, &str) {
         let start = self.text.split_once('*').map_or(&*self.text, |(start, _)| start);
@@ -72,12 +81,12 @@ impl Glob {
         (start, end)
     }
 
-    /// Returns the name when the pattern covers exactly one.
+    /// The name when the pattern covers exactly one.
     pub fn literal(&self) -> Option<&str> {
         (!self.text.contains('*')).then_some(&*self.text)
     }
 
-    /// Returns the pattern for SQL's `like` with `\` as the escape character.
+    /// The pattern for SQL's `like` with `\` as the escape character.
     pub fn to_like(&self) -> String {
         let mut like = String::with_capacity(self.text.len() + 4);
         for character in self.text.chars() {

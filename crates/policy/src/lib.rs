@@ -1,5 +1,5 @@
 //! Decides what an agent's call may do: a policy document, its expression language and the
-//! evaluation of one call. It does no IO, has no clock, and keeps no counters.
+//! evaluation of one call. It does no IO, has no clock, and keeps no state of its own.
 //!
 //! A [`Policy`] is read from YAML or JSON once and shared between threads; [`decide`] then answers
 //! for one [`Call`]. The first rule that covers the tool and whose condition holds decides, else
@@ -13,25 +13,29 @@
 //! tool) and [`read_suite`] (tests that authors write).
 //!
 //! ```
-//! use policy::{Agent, Call, CallFacts, Policy, decide};
+//! use policy::{Agent, Call, DecisionOutcome, Policy, Timestamp, decide, json};
 //!
 //! let policy = Policy::compile(
 //!     "{ schema: 1, default: { outcome: deny },
 //!        rules: [{ id: small, match: pay.refund, when: args.amount <= 50, outcome: allow }] }",
 //! )?;
-//! let agent = Agent {
-//!     id: "agt_00000000000000000000000001".parse()?,
-//!     name: "support".into(),
-//!     labels: Default::default(),
-//! };
-//! let call = CallFacts::new("pay.refund", model::Mode::Gateway);
-//! let args = serde_json::json!({ "amount": 20 });
-//! let now = model::Timestamp::EPOCH;
-//! let decision = decide(&policy, &Call { args: &args, agent: &agent, call, now, zone: Call::UTC });
-//! assert_eq!(decision.outcome, model::DecisionOutcome::Allow);
+//! let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+//! let call = Call::new("pay.refund", agent, Timestamp::EPOCH).with_args(json!({ "amount": 20 }));
+//! let decision = decide(&policy, &call);
+//! assert_eq!(decision.outcome, DecisionOutcome::Allow);
 //! assert_eq!(decision.rule_id.as_deref(), Some("small"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Words of others
+//!
+//! Ids, times and the closed lists of words come from the crate `model`, JSON from `serde_json`.
+//! What the functions here take and give of them is exported again, so that a program needs to name
+//! no other crate.
+//!
+//! # Features
+//!
+//! `prover`, on by default, is `lint`, `diff` and what proves them. Deciding needs none of it.
 
 mod budget;
 mod call;
@@ -51,7 +55,6 @@ mod policy;
 #[cfg(feature = "prover")]
 mod prove;
 mod replay;
-mod sample;
 mod suite;
 mod tools;
 mod trace;
@@ -62,11 +65,13 @@ pub use budget::{Charge, ChargeKind};
 pub use call::{Agent, Call, CallFacts};
 #[cfg(feature = "prover")]
 pub use catalog::{Approver, Catalog, Directory, KnownTool, Unknown};
+pub use counters::Counters;
 pub use decide::{Decision, decide};
 #[cfg(feature = "prover")]
 pub use diff::{Certainty, Change, ChangeKind, Diff, Side, diff};
 pub use document::{
-    ApprovalClause, Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window, parse,
+    ApprovalClause, Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window,
+    read::parse,
 };
 pub use error::{Code, DocumentError, Finding, Severity};
 pub use expr::{Decimal, DecimalError};
@@ -75,10 +80,15 @@ pub use glob::{Glob, GlobError};
 pub use lint::lint;
 pub use policy::Policy;
 pub use replay::{Coverage, NotReplayable, Record, Recorded, Replay, ReplayAnswer, replay};
-pub use sample::Sample;
-pub use suite::{CaseResult, Report, Suite, read_suite};
+pub use suite::{CaseResult, Report, Suite, read::read_suite};
 pub use trace::{Answer, Explanation, Show, Step, explain};
 pub use visibility::visibility;
+
+pub use model::{
+    AgentId, Assurance, DecisionCode, DecisionOutcome, DecisionSource, Digest, IdError, Mode, Role,
+    SideEffect, Timestamp, TimestampError, Visibility,
+};
+pub use serde_json::{Value, json};
 
 /// The policy that an org starts with.
 pub const STARTER: &str = include_str!("../policies/starter.yaml");

@@ -16,6 +16,7 @@ mod tests;
 use model::{DecisionOutcome, SideEffect};
 
 use crate::{
+    call::Call,
     catalog::{Catalog, Directory, KnownTool},
     document::{Document, Rule},
     error::{Code, Finding, Severity},
@@ -23,17 +24,30 @@ use crate::{
     glob::Glob,
     policy::Policy,
     prove::{self, First, Prover, first},
-    sample::Sample,
     tree::Mark,
 };
 
 /// The work that all proofs of one lint may take, in cubes.
 const MAX_CUBES: usize = 200_000;
 
-/// Returns what is worth saying of the document, in the order of the text.
+/// Judges the document, and gives what is worth saying in the order of the text.
 ///
 /// A finding of severity `error` means that the document should not be activated: a rule that can
 /// never decide, or a condition that fails for calls that a tool's schema allows.
+///
+/// ```
+/// use policy::{Code, Unknown, lint, parse};
+///
+/// let document = parse(
+///     "{ schema: 1, default: { outcome: deny }, rules: [
+///        { id: broad, match: 'pay.*', when: args.amount > 10, outcome: deny },
+///        { id: large, match: pay.refund, when: args.amount > 500, outcome: require_approval }] }",
+/// )?;
+/// let findings = lint(&document, &Unknown, &Unknown);
+/// // Whatever is above 500 is above 10, so the second rule never decides.
+/// assert_eq!((findings[0].code, findings[0].rule.as_deref()), (Code::Shadowed, Some("large")));
+/// # Ok::<(), policy::DocumentError>(())
+/// ```
 pub fn lint(document: &Document, catalog: &dyn Catalog, directory: &dyn Directory) -> Vec<Finding> {
     let mut tools = catalog.tools();
     tools.sort_by(|left, right| left.name.cmp(&right.name));
@@ -110,20 +124,20 @@ impl<'k> Report<'_, 'k> {
     }
 
     /// Adds a call that shows the last finding.
-    fn show(&mut self, example: Option<Box<Sample>>) {
+    fn show(&mut self, example: Option<Box<Call>>) {
         if let Some(last) = self.findings.last_mut() {
             last.example = example;
         }
     }
 
-    /// Returns the rules above, as they decide.
+    /// The rules above, as they decide.
     fn above(&self) -> &'k [Rule] {
         self.known.policy.document.rules.get(..self.place).unwrap_or_default()
     }
 
-    /// Returns whether the rule's own condition comes to this for the call, which it covers.
-    fn comes_to(&self, sample: &Sample, want: prove::Want) -> bool {
-        self.own.covers(&sample.tool) && self.own.comes_to(&sample.call()) == want
+    /// Whether the rule's own condition comes to this for the call, which it covers.
+    fn comes_to(&self, sample: &Call, want: prove::Want) -> bool {
+        self.own.covers(&sample.tool) && self.own.comes_to(sample) == want
     }
 }
 
@@ -162,7 +176,7 @@ fn broad_allow(report: &mut Report<'_, '_>) {
         let message = format!("allows `{}` without a condition, and that tool writes", tool.name);
         report.push(Code::BroadAllow, Severity::Warning, message);
         report.show(prove::plain_call(tool).filter(|sample| {
-            matches!(first(report.known.policy, &sample.call()),
+            matches!(first(report.known.policy, sample),
                 First::Rule(place, _) if place == report.place)
         }));
     }

@@ -18,12 +18,21 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the policy that the text is, YAML 1.2 or JSON.
+    /// Reads the text, YAML 1.2 or JSON, and makes it ready to decide.
+    ///
+    /// ```
+    /// use policy::{Code, Policy};
+    ///
+    /// let error = Policy::compile("{ schema: 1, defualt: { outcome: deny } }").unwrap_err();
+    /// let codes: Vec<Code> = error.findings.iter().map(|finding| finding.code).collect();
+    /// assert_eq!(codes, [Code::NoDefault, Code::UnknownKey]);
+    /// assert!(error.to_string().contains("did you mean `default`"));
+    /// ```
     pub fn compile(text: &str) -> Result<Self, DocumentError> {
-        document::parse(text).map(Self::from)
+        document::read::parse(text).map(Self::from)
     }
 
-    /// Returns the SHA-256 of the document's RFC 8785 form: the same for every spelling of the
+    /// The SHA-256 of the document's RFC 8785 form: the same for every spelling of the
     /// same data, YAML or JSON, with or without comments.
     pub fn digest(&self) -> Digest {
         self.digest

@@ -11,6 +11,7 @@ mod ask;
 mod compare;
 mod cube;
 mod domain;
+mod goal;
 mod reading;
 mod split;
 mod term;
@@ -23,7 +24,7 @@ mod witness;
 mod tests;
 
 pub(crate) use ask::{Answer, Judgement, Prover};
-pub(crate) use split::{Goal, Want};
+pub(crate) use goal::{Goal, Want};
 pub(crate) use term::essence;
 pub(crate) use walk::{First, first};
 pub(crate) use witness::plain_call;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use model::{DecisionCode, DecisionOutcome};
 
-use crate::{budget::Charge, counters::Counters, decide::decide, policy::Policy, sample::Sample};
+use crate::{budget::Charge, call::Call, counters::Counters, decide::decide, policy::Policy};
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub struct Recorded {
     /// The action's id.
     pub action: String,
     /// The call as it was then, with the agent's labels and the moment of that time.
-    pub call: Result<Sample, NotReplayable>,
+    pub call: Result<Call, NotReplayable>,
     /// What was decided.
     pub outcome: DecisionOutcome,
     /// Why it was not a plain allow.
@@ -50,7 +50,7 @@ impl NotReplayable {
     /// The values in order.
     pub const ALL: [Self; 3] = [Self::PayloadPruned, Self::AttributesMissing, Self::NotByPolicy];
 
-    /// Returns the word that answers and reports carry.
+    /// The word that answers and reports carry.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::PayloadPruned => "payload_pruned",
@@ -76,7 +76,7 @@ pub enum ReplayAnswer {
 }
 
 impl ReplayAnswer {
-    /// Returns the word that answers and reports carry; a reason comes with it only for
+    /// The word that answers and reports carry; a reason comes with it only for
     /// `not_replayable`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns how many calls would have been decided differently.
+    /// How many calls would have been decided differently.
     pub fn differences(&self) -> u64 {
         let answers = self.counts.iter();
         let differs = answers.filter(|(answer, _)| match answer {
@@ -123,7 +123,25 @@ impl Replay {
     }
 }
 
-/// Returns what the version would have said of the recorded calls.
+/// Asks the version what it would have said of the recorded calls.
+///
+/// ```
+/// use policy::{
+///     Agent, Call, DecisionOutcome, Policy, Record, Recorded, ReplayAnswer, Timestamp, replay,
+/// };
+///
+/// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+/// let then = Recorded {
+///     action: "act_1".to_owned(),
+///     call: Ok(Call::new("crm.delete", agent, Timestamp::EPOCH)),
+///     outcome: DecisionOutcome::Allow,
+///     code: None,
+/// };
+/// let stricter = Policy::compile("{ schema: 1, default: { outcome: deny } }")?;
+/// let replay = replay(&stricter, &[Record::Decided(Box::new(then))]);
+/// assert_eq!(replay.results, [("act_1".to_owned(), ReplayAnswer::WouldDeny)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn replay(policy: &Policy, records: &[Record]) -> Replay {
     let mut replay = Replay::default();
     let mut counters = Counters::default();
@@ -138,8 +156,8 @@ pub fn replay(policy: &Policy, records: &[Record]) -> Replay {
             }
         };
         let answer = match &recorded.call {
-            Ok(sample) => {
-                let decision = counters.admit(decide(policy, &sample.call()));
+            Ok(call) => {
+                let decision = counters.admit(decide(policy, call));
                 let answer = compare(recorded.outcome, decision.outcome);
                 if !decision.charges.is_empty() {
                     taken.insert(&recorded.action, decision.charges);

@@ -1,21 +1,20 @@
 //! Tests of a policy that its author writes: calls and what must come of them. Reads one text and
 //! runs it over one policy; finding files is the caller's work.
 
-mod read;
+pub(crate) mod read;
 mod run;
+mod write;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use model::{DecisionCode, DecisionOutcome, Mode, SideEffect, Timestamp};
+use model::{DecisionCode, DecisionOutcome, Timestamp};
 use serde_json::Value;
 
 use crate::{
-    call::Agent,
+    call::{Agent, CallFacts},
     document::{Document, Rule},
     error::{Code, Finding, Severity},
 };
-
-pub use read::read_suite;
 
 #[cfg(test)]
 mod tests;
@@ -33,12 +32,12 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// Returns how many cases the file has.
+    /// How many cases the file has.
     pub fn cases(&self) -> usize {
         self.cases.len()
     }
 
-    /// Returns how many calls a run of the file decides.
+    /// How many calls a run of the file decides.
     pub fn calls(&self) -> u64 {
         let calls = self.cases.iter().map(|case| {
             let pairs = case.agents.len() * case.calls.len();
@@ -68,14 +67,14 @@ pub struct CaseResult {
 }
 
 impl Report {
-    /// Returns how many results differ from what was expected.
+    /// How many results differ from what was expected.
     pub fn failed(&self) -> usize {
         self.results.iter().filter(|result| !result.differences.is_empty()).count()
     }
 }
 
 impl Report {
-    /// Returns a finding for each rule of the document that decided no call of the file.
+    /// A finding for each rule of the document that decided no call of the file.
     pub fn findings(&self, document: &Document) -> Vec<Finding> {
         let rules = document.rules.iter().enumerate();
         let untested = rules.filter(|(_, rule)| self.untested.iter().any(|id| **id == *rule.id));
@@ -93,19 +92,12 @@ impl Report {
     }
 }
 
-/// A call that cases name.
+/// A call that cases name; whoever makes it and when, cases say.
 #[derive(Clone)]
 struct Sample {
     tool: String,
-    args: Value,
-    mode: Mode,
-    transport: Option<String>,
-    session: Option<String>,
-    on_behalf_of: Option<String>,
-    side_effect: Option<SideEffect>,
-    intent: Option<String>,
-    livemode: bool,
-    tool_changed: bool,
+    args: Arc<Value>,
+    facts: CallFacts,
 }
 
 impl std::fmt::Debug for Sample {

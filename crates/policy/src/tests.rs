@@ -41,13 +41,18 @@ fn at(text: &str) -> Timestamp {
     Timestamp::parse_rfc3339(text).unwrap()
 }
 
-fn decide_with(policy: &Policy, facts: CallFacts<'_>, args: &Value) -> Decision {
-    let now = at("2026-10-01T12:30:45.250Z");
-    decide(policy, &Call { args, agent: &agent(), call: facts, now, zone: Call::UTC })
+fn call(tool: &str) -> Call {
+    Call::new(tool, agent(), at("2026-10-01T12:30:45.250Z"))
+}
+
+/// The call with this changed in what is known of it.
+fn knowing(mut call: Call, change: impl FnOnce(&mut CallFacts)) -> Call {
+    change(&mut call.facts);
+    call
 }
 
 fn decide_args(text: &str, args: Value) -> Decision {
-    decide_with(&policy(text), CallFacts::new("pay.refund", Mode::Gateway), &args)
+    decide(&policy(text), &call("pay.refund").with_args(args))
 }
 
 fn findings(text: &str, expected: Expect) {
@@ -78,8 +83,7 @@ fn the_first_rule_that_covers_and_holds_decides() {
         (small.code, small.source, small.rule_id.as_deref()),
         (None, DecisionSource::Rule, Some("small"))
     );
-    let delete =
-        decide_with(&policy(REFUNDS), CallFacts::new("crm.delete", Mode::Proxy), &json!({}));
+    let delete = decide(&policy(REFUNDS), &call("crm.delete"));
     assert_eq!(
         (delete.outcome, delete.code),
         (DecisionOutcome::Deny, Some(DecisionCode::PolicyDenied))
@@ -142,11 +146,7 @@ rules:
     assert_eq!(decide_args(guarded, json!({})).outcome, DecisionOutcome::Deny);
     assert_eq!(decide_args(guarded, json!({"target": "test"})).outcome, DecisionOutcome::Allow);
     // A rule that is not reached cannot fail.
-    let other = decide_with(
-        &policy(REFUNDS),
-        CallFacts::new("shop.buy", Mode::Gateway),
-        &json!({"amount": 1}),
-    );
+    let other = decide(&policy(REFUNDS), &call("shop.buy").with_args(json!({"amount": 1})));
     assert_eq!(other.outcome, DecisionOutcome::Allow);
 }
 
@@ -160,23 +160,20 @@ fn a_failure_names_no_value_of_the_call() {
 #[test]
 fn the_starter_policy_lets_reads_run_and_asks_for_the_rest() {
     let starter = policy(STARTER);
-    let facts = CallFacts::new("crm.get", Mode::Gateway);
-    let of = |facts| decide_with(&starter, facts, &json!({}));
-    let read = of(CallFacts { side_effect: Some(SideEffect::Read), ..facts });
+    let of =
+        |tool: &str, change: fn(&mut CallFacts)| decide(&starter, &knowing(call(tool), change));
+    let read = of("crm.get", |facts| facts.side_effect = Some(SideEffect::Read));
     assert_eq!((read.outcome, read.rule_id.as_deref()), (DecisionOutcome::Allow, Some("reads")));
-    let write = of(CallFacts { side_effect: Some(SideEffect::Write), ..facts });
+    let write = of("crm.get", |facts| facts.side_effect = Some(SideEffect::Write));
     assert_eq!(
         (write.outcome, write.source),
         (DecisionOutcome::RequireApproval, DecisionSource::Default)
     );
-    let unknown = of(facts);
+    let unknown = of("crm.get", |_| {});
     assert_eq!(unknown.outcome, DecisionOutcome::RequireApproval);
-    let changed = of(CallFacts { tool_changed: true, ..facts });
+    let changed = of("crm.get", |facts| facts.tool_changed = true);
     assert_eq!(changed.rule_id.as_deref(), Some("tool-changed"));
-    let undo = of(CallFacts {
-        side_effect: Some(SideEffect::Read),
-        ..CallFacts::new("crm.undo", Mode::Gateway)
-    });
+    let undo = of("crm.undo", |facts| facts.side_effect = Some(SideEffect::Read));
     assert_eq!(undo.reason.as_deref(), Some("Undoing a write needs a person's countersign."));
 }
 
@@ -237,7 +234,8 @@ fn every_covering_budget_is_charged() {
     assert_eq!(sum.amount.to_string(), "19.99");
     assert_eq!(sum.kind, ChargeKind::Cost { unit: "EUR".to_owned() });
     assert_eq!(sum.window_end, at("2026-11-01T00:00:00Z"));
-    let denied = decide_with(&policy(BUDGETS), CallFacts::new("pay.drop", Mode::Proxy), &json!({}));
+    let denied =
+        decide(&policy(BUDGETS), &knowing(call("pay.drop"), |facts| facts.mode = Mode::Proxy));
     assert_eq!((denied.outcome, denied.charges.len()), (DecisionOutcome::Deny, 0));
 }
 
@@ -270,9 +268,7 @@ fn window(window: &str, now: &str, zone: &str) -> (String, String) {
     let text = format!(
         "{{schema: 1, default: {{outcome: allow}}, budgets: [{{id: b, match: '*', window: {window}, count: 1}}]}}"
     );
-    let call = CallFacts::new("a1.b", Mode::Gateway);
-    let args = json!({});
-    let call = Call { args: &args, agent: &agent(), call, now: at(now), zone };
+    let call = Call { zone: zone.to_owned(), ..Call::new("a1.b", agent(), at(now)) };
     let decision = decide(&policy(&text), &call);
     let charge = decision.charges.first().unwrap_or_else(|| panic!("{:?}", decision.failure));
     (charge.window_start.to_string(), charge.window_end.to_string())
@@ -341,10 +337,8 @@ fn windows_follow_the_orgs_calendar() {
 #[test]
 fn an_unknown_time_zone_fails_closed() {
     let args = json!({"amount": "1", "currency": "EUR"});
-    let call = CallFacts::new("pay.refund", Mode::Gateway);
-    let now = Timestamp::EPOCH;
-    let call = Call { args: &args, agent: &agent(), call, now, zone: "Moon/Base" };
-    let decision = decide(&policy(BUDGETS), &call);
+    let call = call("pay.refund").with_args(args);
+    let decision = decide(&policy(BUDGETS), &Call { zone: "Moon/Base".to_owned(), ..call });
     assert_eq!(decision.code, Some(DecisionCode::PolicyUnavailable));
 }
 

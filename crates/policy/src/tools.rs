@@ -54,7 +54,7 @@ pub(crate) struct Candidates {
 }
 
 impl Tools {
-    /// Returns the tools of a document, none of them known yet.
+    /// The tools of a document, none of them known yet.
     pub(crate) fn new(document: &Document) -> Self {
         let conditions = document.rules.iter().map(|rule| rule.when.as_ref());
         let guards: Vec<Vec<Guard>> =
@@ -62,7 +62,7 @@ impl Tools {
         Self { guards: rarest(guards), recent: RwLock::default() }
     }
 
-    /// Returns the rules and budgets that cover the tool.
+    /// The rules and budgets that cover the tool.
     pub(crate) fn candidates(&self, document: &Document, tool: &str) -> Arc<Candidates> {
         let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = recent.young.get(tool) {
@@ -123,12 +123,12 @@ impl Candidates {
         }
     }
 
-    /// Returns the place of the first rule that covers the tool.
+    /// The place of the first rule that covers the tool.
     pub(crate) fn first(&self) -> Option<usize> {
         self.rules.first().copied()
     }
 
-    /// Returns the index once the tool has been called often enough to be worth one.
+    /// The index once the tool has been called often enough to be worth one.
     fn index(&self, guards: &[Option<Guard>]) -> Option<&Index> {
         if self.rules.len() <= FEW {
             return None;

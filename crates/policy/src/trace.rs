@@ -65,13 +65,30 @@ pub enum Answer {
     },
 }
 
-/// Returns the decision for the call and how it came about.
-pub fn explain(policy: &Policy, call: &Call<'_>, show: Show) -> Explanation {
+/// Decides the call and says how that came about.
+///
+/// ```
+/// use policy::{Agent, Answer, Call, Policy, Show, Timestamp, explain, json};
+///
+/// let policy = Policy::compile(
+///     "{ schema: 1, default: { outcome: deny },
+///        rules: [{ id: small, match: pay.refund, outcome: allow,
+///                  when: args.currency == 'EUR' && args.amount <= 50 }] }",
+/// )?;
+/// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+/// let call = Call::new("pay.refund", agent, Timestamp::EPOCH)
+///     .with_args(json!({ "currency": "EUR", "amount": 70 }));
+/// let explanation = explain(&policy, &call, Show::Values);
+/// let Answer::False { part, compared } = &explanation.steps[0].answer else { panic!() };
+/// assert_eq!((part.as_str(), compared[0].as_str()), ("args.amount <= 50", "args.amount: 70"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn explain(policy: &Policy, call: &Call, show: Show) -> Explanation {
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
     let (mut steps, mut not_covering) = (Vec::new(), 0);
     for rule in &policy.document.rules {
-        if !rule.covers(call.call.tool) {
+        if !rule.covers(&call.tool) {
             not_covering += 1;
             continue;
         }

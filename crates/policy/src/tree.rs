@@ -54,7 +54,7 @@ pub(crate) struct Entry {
 }
 
 impl Node {
-    /// Returns what the node is, for messages.
+    /// What the node is, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self.data {
             Data::Null => "nothing",
@@ -67,7 +67,7 @@ impl Node {
         }
     }
 
-    /// Returns the same value without places.
+    /// The same value without places.
     pub(crate) fn to_json(&self) -> Value {
         match &self.data {
             Data::Null => Value::Null,

@@ -4,8 +4,8 @@
 mod decisions {
     use std::collections::BTreeMap;
 
-    use model::{DecisionOutcome, Mode, Timestamp};
-    use policy::{Agent, Call, CallFacts, Decision, Policy, decide};
+    use model::{DecisionOutcome, Timestamp};
+    use policy::{Agent, Call, Decision, Policy, decide};
     use serde_json::{Value, json};
 
     const CONDITIONS: [&str; 8] = [
@@ -43,9 +43,8 @@ mod decisions {
             name: "support".to_owned(),
             labels: BTreeMap::from([("team".to_owned(), "pay".to_owned())]),
         };
-        let facts = CallFacts { session: Some("s"), ..CallFacts::new("pay.refund", Mode::Gateway) };
-        let call =
-            Call { args, agent: &agent, call: facts, now: Timestamp::EPOCH, zone: Call::UTC };
+        let mut call = Call::new("pay.refund", agent, Timestamp::EPOCH).with_args(args.clone());
+        call.facts.session = Some("s".to_owned());
         // The first calls of a tool find its rules and build their index.
         for _ in 0..8 {
             let _ = decide(policy, &call);

@@ -13,10 +13,10 @@ use std::{
 
 use admin::OPERATOR_ORG;
 use deed::{ChainHead, Checkpoint, KeySet, LogOrigin, Recovered};
-use model::OrgId;
+use model::{OrgId, causes};
 use records::{LogError, LogHead, LogSize, Remembered, Standing};
 
-use crate::{core::Core, exit::Failure, wire_up::chain};
+use crate::{core::Core, exit::Failure};
 
 /// The folder of checkpoints.
 #[derive(Debug, Clone)]
@@ -113,7 +113,7 @@ impl Checkpoints {
     /// Signs this head and keeps the note.
     pub async fn sign_head(&self, core: &Core, org: OrgId, head: &LogHead) -> Result<(), Failure> {
         let signed = core.records.sign(org, head).await;
-        let note = signed.map_err(|error| Failure::internal(chain(&error)))?.note;
+        let note = signed.map_err(|error| Failure::internal(causes(&error)))?.note;
         self.keep(&head.chain, &note).map_err(|error| {
             let folder = self.folder.display();
             Failure::internal(format!("could not keep a checkpoint in `{folder}`: {error}"))
@@ -228,7 +228,7 @@ fn draft_name() -> String {
 }
 
 fn unread(error: ledger::StoreDown) -> Failure {
-    Failure::internal(format!("the logs of deeds could not be read: {}", chain(&error)))
+    Failure::internal(format!("the logs of deeds could not be read: {}", causes(&error)))
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub enum Verb {
     /// List logs of deeds, and open a new one after deeds were lost.
     #[command(subcommand)]
     Log(Log),
-    /// Make, stop and start orgs.
+    /// Make, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
     /// Make, stop and start agents.
@@ -150,6 +150,15 @@ pub enum Org {
     Stop(ByReason),
     /// Let the org's agents act again.
     Start(ByReason),
+    /// Set how the org is run; payloads that a shorter time removes do not come back.
+    Set {
+        /// For how many days payloads are kept once their action is sealed, from 1 to 3650.
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
+        retention_days: u16,
+        /// Which org.
+        #[command(flatten)]
+        org: InOrg,
+    },
 }
 
 /// What a Stop or a start of an org takes.

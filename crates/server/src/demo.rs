@@ -13,7 +13,8 @@ use crypto::{Secret, SystemEntropy, vault::Ring};
 use deed::verify::{Trust, Verdict};
 use gate::{Submission, Submitted};
 use ledger::record::Action;
-use model::{AgentId, KeyId, Mode, OrgId};
+use model::{AgentId, KeyId, OrgId, Timestamp};
+use policy::{Agent, Call};
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 
@@ -111,21 +112,8 @@ impl Stage {
 
     /// Sends a call as the agent and returns its action once it is sealed.
     pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Arc<Action>, Failure> {
-        let call = Submission {
-            org: self.org,
-            agent: self.agent,
-            key: self.key,
-            tool: tool.to_owned(),
-            args,
-            mode: Mode::Gateway,
-            edge: None,
-            client: None,
-            transport: None,
-            on_behalf_of: None,
-            session: None,
-            idempotency_key: None,
-            intent: None,
-        };
+        let call = Call::new(tool, Agent::new(self.agent), Timestamp::EPOCH).with_args(args);
+        let call = Submission::new(self.org, self.key, call);
         match self.core.gate.submit(call).await.map_err(Failure::internal)? {
             Submitted::Replayed(action) | Submitted::Decided(action) => Ok(action),
             Submitted::Running(running) => {

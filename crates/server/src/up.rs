@@ -18,11 +18,12 @@ use crate::{
     settings::{self, LogLevel, Settings, Sources},
     shutdown::Signals,
     telemetry,
-    wire_up::{chain, store_settings, wire_up},
+    wire_up::{store_settings, wire_up},
 };
 use client::Client;
 use cluster::{APP, CONTROL, Cluster, MIGRATOR};
 use folder::{Cast, Folder, Secrets};
+use model::causes;
 
 const POLICY: &str = include_str!("up/policy.yaml");
 /// The variable that may hold the superuser's address.
@@ -135,7 +136,7 @@ async fn make(
     let database = database.ok_or_else(|| Failure::internal("the demo has no database"))?;
     store_postgres::migrate(&store_settings(database), APP)
         .await
-        .map_err(|error| Failure::internal(chain(&error)))?;
+        .map_err(|error| Failure::internal(causes(&error)))?;
     cluster.fill_shop().await?;
     let wired = wire_up(settings).await?;
     shop::set_up(&wired.deps, cluster, secrets).await?;

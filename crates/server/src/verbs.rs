@@ -17,7 +17,7 @@ pub(crate) use verify::told as verify_verdict;
 use std::{io::Read, path::Path};
 
 use ledger::record::Org;
-use model::OrgId;
+use model::{OrgId, causes};
 
 use crate::{
     cli::{self, Cli, Connector, Policy, Verb},
@@ -132,7 +132,7 @@ async fn orgs(core: &Core) -> Result<Vec<Org>, Failure> {
 }
 
 fn unread(error: ledger::StoreDown) -> Failure {
-    Failure::internal(crate::wire_up::chain(&error))
+    Failure::internal(causes(&error))
 }
 
 fn described(org: &Org) -> String {

@@ -12,7 +12,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
-use model::{Clock, Entropy, LogId, Mint, Timestamp};
+use model::{Clock, Entropy, LogId, Mint, Timestamp, causes};
 use store_postgres::{Durability, PostgresStore};
 use uuid::Uuid;
 
@@ -149,7 +149,7 @@ pub(crate) async fn open_store(
         Environment::Dev => Durability::MayBeLost,
     };
     store.check(durability).await.map_err(|error| {
-        Failure::internal(format!("the control database cannot be used: {}", chain(&error)))
+        Failure::internal(format!("the control database cannot be used: {}", causes(&error)))
     })?;
     Ok(store)
 }
@@ -201,20 +201,6 @@ fn limits(settings: &Settings) -> gate::Limits {
 fn instance_name(now: Timestamp, entropy: &dyn Entropy) -> String {
     let random = u64::from_be_bytes(Mint::new(now, entropy).bytes());
     format!("{}-{random:016x}", std::process::id())
-}
-
-/// Returns an error with everything that it stands on, for an operator.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        source = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

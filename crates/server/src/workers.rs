@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use model::causes;
 use records::{Position, Walked};
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
@@ -14,7 +15,6 @@ use crate::{
     core::Core,
     exit::Failure,
     keyring::Keyring,
-    wire_up::chain,
     work::Worker,
 };
 
@@ -62,7 +62,7 @@ impl Workers {
             Ok(0) => {}
             Ok(leases) => tracing::info!(leases, "handed back, for others to end"),
             Err(error) => {
-                tracing::warn!(error = chain(&error), "leases could not be handed back");
+                tracing::warn!(error = causes(&error), "leases could not be handed back");
             }
         }
     }
@@ -106,7 +106,7 @@ async fn renewal(core: Core, stopped: watch::Receiver<()>) {
     while pulse.next().await.is_some() {
         let round = core.gate.renew_leases().await;
         if let Err(error) = core.work.of(Worker::Renewal).count(&SystemClock, round) {
-            tracing::warn!(error = chain(&error), "leases could not be renewed");
+            tracing::warn!(error = causes(&error), "leases could not be renewed");
         }
     }
 }
@@ -123,7 +123,7 @@ async fn sweep(core: Core, stopped: watch::Receiver<()>) {
             Ok(0) => {}
             Ok(ended) => tracing::debug!(ended, "due actions were looked at"),
             Err(error) => {
-                tracing::warn!(error = chain(&error), "something due could not be ended");
+                tracing::warn!(error = causes(&error), "something due could not be ended");
             }
         }
     }
@@ -152,7 +152,7 @@ async fn pruning(core: Core, stopped: watch::Receiver<()>) {
         match core.work.of(Worker::Pruning).count(&SystemClock, round) {
             Ok(0) => {}
             Ok(actions) => tracing::info!(actions, "payloads were removed"),
-            Err(error) => tracing::warn!(error = chain(&error), "pruning stopped early"),
+            Err(error) => tracing::warn!(error = causes(&error), "pruning stopped early"),
         }
     }
 }
@@ -161,7 +161,7 @@ async fn pruning(core: Core, stopped: watch::Receiver<()>) {
 async fn rebuild(core: &Core) -> Result<(), ledger::StoreDown> {
     for org in core.stores.accounts.orgs().await? {
         if let Err(error) = core.gate.rebuild_budgets(org.id).await {
-            tracing::warn!(org = %org.id, error = chain(&error), "budgets were not compared");
+            tracing::warn!(org = %org.id, error = causes(&error), "budgets were not compared");
         }
     }
     Ok(())

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use gate::{
-    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
 };
 use ledger::{
     StoreDown,
@@ -38,7 +38,7 @@ impl ActionStore for MemoryStore {
         &self,
         org: OrgId,
         filter: &Filter,
-        after: Option<Place>,
+        after: Option<ActionPlace>,
         limit: usize,
     ) -> Result<Page, StoreDown> {
         let kept = self.reach("list actions")?;
@@ -182,8 +182,8 @@ fn due_of(org: OrgId, kept: &KeptAction) -> Option<Due> {
     Some(Due { since, org, action: action.id, what })
 }
 
-fn place(action: &Action) -> Place {
-    Place { created_at: action.created_at, id: action.id }
+fn place(action: &Action) -> ActionPlace {
+    ActionPlace { created_at: action.created_at, id: action.id }
 }
 
 /// Returns whether every filter lets the action through.

@@ -121,6 +121,7 @@ fn load(rows: &Rows, needs: &Needs) -> Loaded {
             .collect(),
         idempotency_keys: held(&rows.idempotency_keys, &needs.idempotency_keys),
         budgets: held(&rows.budgets, &needs.budgets),
+        settings: held(&rows.settings, &needs.settings),
     }
 }
 

@@ -12,11 +12,12 @@ use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
         Action, ActivePolicy, Agent, ApiKey, Begun, BudgetUse, Connector, IdempotencyKey, Org,
-        Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Row,
+        OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Row,
     },
 };
 use model::{
-    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, PolicyId, PolicyVersionId, Timestamp,
+    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId,
+    Timestamp,
 };
 use records::{ChainCheck, SignedCheckpoint};
 
@@ -42,6 +43,7 @@ pub(crate) struct Rows {
     pub(crate) actions: BTreeMap<ActionId, KeptAction>,
     pub(crate) idempotency_keys: BTreeMap<(AgentId, String), IdempotencyKey>,
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
+    pub(crate) settings: BTreeMap<OrgId, OrgSettings>,
     pub(crate) deeds: Vec<StoredDeed>,
     /// The stored nodes of the trees over the deeds, by log, level and place.
     pub(crate) nodes: BTreeMap<(LogNo, u8, u64), Digest>,
@@ -93,6 +95,7 @@ impl Rows {
             actions,
             idempotency_keys,
             budgets,
+            settings,
             pruned,
         } = changes;
         if let Some(org) = orgs.last() {
@@ -119,6 +122,7 @@ impl Rows {
         }
         self.idempotency_keys.extend(idempotency_keys.iter().map(|row| (row.key(), row.clone())));
         self.budgets.extend(budgets.iter().map(|row| (row.key(), row.clone())));
+        self.settings.extend(settings.iter().map(|row| (row.key(), row.clone())));
         for action in pruned.iter().flat_map(|pruned| &pruned.actions) {
             self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use deed::Disclosure;
 use gate::{
-    ActionDetail, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page, Place,
+    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
     StoredDeed,
 };
 use ledger::{
@@ -49,7 +49,7 @@ impl ActionStore for PostgresStore {
         &self,
         org: OrgId,
         filter: &Filter,
-        after: Option<Place>,
+        after: Option<ActionPlace>,
         limit: usize,
     ) -> Result<Page, StoreDown> {
         page(&self.database, org, filter, after, limit).await

@@ -89,10 +89,12 @@ impl PostgresStore {
             actions,
             idempotency_keys,
             budgets,
+            settings,
             pruned,
         } = &turn.changes;
         // What other rows point at comes before them.
         let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
+        rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
         rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
         rows.extend(policies::activations(turn.org, (active, activations)));
         // The org must be there before its head, and the head moves before everything else.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::PoolError;
 use ledger::StoreDown;
+use model::causes;
 use tokio_postgres::error::SqlState;
 
 /// Why the database gave no answer, or not the one that was asked for.
@@ -51,13 +52,5 @@ impl From<PoolError> for Fault {
             | PoolError::NoRuntimeSpecified
             | PoolError::PostCreateHook(_) => Self::Unreachable(error.to_string()),
         }
-    }
-}
-
-/// Returns the error and its causes as one line.
-fn causes(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {}", causes(cause)),
-        None => error.to_string(),
     }
 }

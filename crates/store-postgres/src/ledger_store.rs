@@ -1,13 +1,13 @@
 //! The ledger's store and the streams': bases, rows for a turn, settled doubts, events.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
     AppendError, Base, EventStore, Head, LedgerStore, Loaded, LogNo, Needs, StoreDown, Turn,
-    record::{ActivePolicy, BudgetUse, Connector, IdempotencyKey, Policy},
+    record::{ActivePolicy, BudgetUse, Connector, IdempotencyKey, OrgSettings, Policy},
 };
 use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
 use serde::de::DeserializeOwned;
@@ -49,7 +49,7 @@ impl LedgerStore for PostgresStore {
     async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
         let attempt = "load rows for a turn";
         let answers = self.database.ask(attempt, &loads(*org.as_uuid(), needs)).await?;
-        loaded(&answers).map_err(|fault| fault.down(attempt))
+        loaded(needs, &answers).map_err(|fault| fault.down(attempt))
     }
 
     async fn policy_document(
@@ -163,6 +163,9 @@ const BUDGETS: &str = "
     join budget_window as used on used.org_id = wanted.org_id
         and used.key = wanted.key and used.window_start = wanted.window_start";
 
+const SETTINGS: &str =
+    "select org_id, retention_days, updated_at from org_settings where org_id = $1";
+
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
     on conflict (org_id, id) do nothing";
@@ -228,41 +231,59 @@ fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
     })
 }
 
-/// Returns the five statements that find what is needed. One that looks for nothing costs next to
-/// nothing, and so the answers keep their places.
-fn loads(org: Uuid, needs: &Needs) -> [Call<'_>; 5] {
-    let agents: Vec<_> = needs.agents.iter().map(|id| *id.as_uuid()).collect();
-    let keys: Vec<_> = needs.keys.iter().map(|id| *id.as_uuid()).collect();
-    let actions: Vec<_> = needs.actions.iter().map(|id| *id.as_uuid()).collect();
-    let named = &needs.idempotency_keys;
-    let idempotency_keys = Call::new(IDEMPOTENCY_KEYS)
-        .with(org)
-        .with(named.iter().map(|(agent, _)| *agent.as_uuid()).collect::<Vec<_>>())
-        .with(named.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>());
-    let budgets = Call::new(BUDGETS)
-        .with(org)
-        .with(needs.budgets.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>())
-        .with(needs.budgets.iter().map(|(_, start)| system_time(*start)).collect::<Vec<_>>());
-    [
-        Call::new(AGENTS).with(org).with(agents),
-        Call::new(KEYS).with(org).with(keys),
-        Call::new(ACTIONS).with(org).with(actions),
-        idempotency_keys,
-        budgets,
-    ]
+/// Returns the statements that find what is needed, one for each family that something is needed
+/// of, in the order in which [`loaded`] takes their answers.
+fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
+    let Needs { agents, keys, actions, idempotency_keys, budgets, settings } = needs;
+    let call = |sql| Call::new(sql).with(org);
+    let calls = [
+        (!agents.is_empty()).then(|| call(AGENTS).with(column(agents, |id| *id.as_uuid()))),
+        (!keys.is_empty()).then(|| call(KEYS).with(column(keys, |id| *id.as_uuid()))),
+        (!actions.is_empty()).then(|| call(ACTIONS).with(column(actions, |id| *id.as_uuid()))),
+        (!idempotency_keys.is_empty()).then(|| {
+            call(IDEMPOTENCY_KEYS)
+                .with(column(idempotency_keys, |(agent, _)| *agent.as_uuid()))
+                .with(column(idempotency_keys, |(_, key)| key.as_str()))
+        }),
+        (!budgets.is_empty()).then(|| {
+            call(BUDGETS)
+                .with(column(budgets, |(key, _)| key.as_str()))
+                .with(column(budgets, |(_, start)| system_time(*start)))
+        }),
+        (!settings.is_empty()).then(|| call(SETTINGS)),
+    ];
+    calls.into_iter().flatten().collect()
 }
 
-fn loaded(answers: &Answers) -> Result<Loaded, Fault> {
-    let [agents, keys, actions, idempotency_keys, budgets] = answers.as_slice() else {
-        return Err(Fault::Broken("a statement was not answered".to_owned()));
+fn loaded(needs: &Needs, answers: &Answers) -> Result<Loaded, Fault> {
+    let mut answers = answers.iter();
+    let mut rows = |is_asked: bool| {
+        if !is_asked {
+            return Ok([].as_slice());
+        }
+        let answer = answers.next().map(Vec::as_slice);
+        answer.ok_or_else(|| Fault::Broken("a statement was not answered".to_owned()))
     };
     Ok(Loaded {
-        agents: records("agent", agents)?,
-        keys: records("api_key", keys)?,
-        actions: records("action", actions)?.into_iter().map(Arc::new).collect(),
-        idempotency_keys: idempotency_keys.iter().map(idempotency_key).collect::<Result<_, _>>()?,
-        budgets: budgets.iter().map(budget).collect::<Result<_, _>>()?,
+        agents: records("agent", rows(!needs.agents.is_empty())?)?,
+        keys: records("api_key", rows(!needs.keys.is_empty())?)?,
+        actions: records("action", rows(!needs.actions.is_empty())?)?
+            .into_iter()
+            .map(Arc::new)
+            .collect(),
+        idempotency_keys: each(rows(!needs.idempotency_keys.is_empty())?, idempotency_key)?,
+        budgets: each(rows(!needs.budgets.is_empty())?, budget)?,
+        settings: each(rows(!needs.settings.is_empty())?, settings)?,
     })
+}
+
+/// Returns one column of the wanted keys, as `unnest` takes it.
+fn column<'a, K, T>(keys: &'a BTreeSet<K>, value: impl Fn(&'a K) -> T) -> Vec<T> {
+    keys.iter().map(value).collect()
+}
+
+fn each<T>(rows: &[Row], read: fn(&Row) -> Result<T, Fault>) -> Result<Vec<T>, Fault> {
+    rows.iter().map(read).collect()
 }
 
 fn records<T: DeserializeOwned>(table: &'static str, rows: &[Row]) -> Result<Vec<T>, Fault> {
@@ -288,6 +309,16 @@ fn budget(row: &Row) -> Result<BudgetUse, Fault> {
         window_start: cells.moment("window_start")?,
         window_end: cells.moment("window_end")?,
         used: cells.word("used")?,
+    })
+}
+
+fn settings(row: &Row) -> Result<OrgSettings, Fault> {
+    let cells = Cells::of("org_settings", row);
+    let days: i32 = cells.get("retention_days")?;
+    Ok(OrgSettings {
+        org: cells.id("org_id", OrgId::from_uuid)?,
+        retention_days: u16::try_from(days).map_err(|why| cells.fault("retention_days", why))?,
+        updated_at: cells.moment("updated_at")?,
     })
 }
 

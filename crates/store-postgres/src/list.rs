@@ -9,7 +9,7 @@ mod driver;
 mod names;
 mod sql;
 
-use gate::{Filter, Page, Place};
+use gate::{ActionPlace, Filter, Page};
 use ledger::StoreDown;
 use model::{DecisionOutcome, Level, OrgId, State, Timestamp, Verdict};
 use tokio_postgres::Row;
@@ -39,7 +39,7 @@ pub(crate) async fn page(
     database: &Database,
     org: OrgId,
     filter: &Filter,
-    after: Option<Place>,
+    after: Option<ActionPlace>,
     limit: usize,
 ) -> Result<Page, StoreDown> {
     let below = filter.to.map_or(Uuid::max(), first_id);

@@ -36,6 +36,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 9, name: "policy_history", sql: include_str!("../../../migrations/0009_policy_history.sql") },
     Migration { version: 11, name: "reading", sql: include_str!("../../../migrations/0011_reading.sql") },
     Migration { version: 12, name: "logs",     sql: include_str!("../../../migrations/0012_logs.sql") },
+    Migration { version: 13, name: "org_settings", sql: include_str!("../../../migrations/0013_org_settings.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -53,6 +54,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "org",              privileges: "select, insert, update" },
     Grant { table: "org_head",         privileges: "select, insert, update" },
     Grant { table: "turn",             privileges: "select, insert, delete" },
+    Grant { table: "org_settings",     privileges: "select, insert, update" },
     Grant { table: "agent",            privileges: "select, insert, update" },
     Grant { table: "api_key",          privileges: "select, insert, update" },
     Grant { table: "api_key_org",      privileges: "select, insert" },

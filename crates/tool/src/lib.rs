@@ -3,15 +3,14 @@
 //!
 //! Adapters live in `connectors`; nothing here talks to the world.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use model::{ActionId, Digest, Footprint, Level, OrgId, Outcome, SideEffect};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// What an agent and the policy know of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
     /// The whole name, `<connector>.<tool>`.
     pub name: model::ToolName,
@@ -22,13 +21,41 @@ pub struct Definition {
     /// What it does to the world.
     pub side_effect: SideEffect,
     /// JSON Schema of its arguments.
-    pub input_schema: Value,
+    pub input_schema: Schema,
     /// The most that one run may change; absent for tools that change nothing.
     pub footprint: Option<Footprint>,
     /// The evidence that a call of this tool needs.
     pub required_level: Level,
     /// SHA-256 of everything that defines the tool, its statement included.
     pub digest: Digest,
+}
+
+/// The JSON Schema of a tool's arguments with its digest, which every decision about the tool is
+/// recorded with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schema {
+    // Invariant: `digest` is that of the value's canonical form.
+    value: Arc<Value>,
+    digest: Digest,
+}
+
+impl Schema {
+    /// The schema.
+    pub fn value(&self) -> &Arc<Value> {
+        &self.value
+    }
+
+    /// SHA-256 of its canonical form.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+impl From<Value> for Schema {
+    fn from(value: Value) -> Self {
+        let digest = crypto::sha256(crypto::json::canonical(&value));
+        Self { value: Arc::new(value), digest }
+    }
 }
 
 /// One run of a tool, authorised and recorded.
@@ -75,14 +102,14 @@ pub enum Settled {
 /// One tool that the service can run.
 #[async_trait]
 pub trait Tool: Send + Sync + fmt::Debug {
-    /// Returns the definition that calls are decided by.
+    /// The definition that calls are decided by.
     fn definition(&self) -> &Definition;
 
     /// Checks the arguments against the input schema; the error is a sentence that names the
     /// place and what would have been accepted.
     fn check_args(&self, args: &Value) -> Result<(), String>;
 
-    /// Returns what a call would do, without doing it, within the time limit.
+    /// What a call would do, without doing it, within the time limit.
     async fn estimate(&self, _args: &Value, _time_limit: Duration) -> Estimate {
         Estimate::NotOffered
     }

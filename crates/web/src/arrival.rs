@@ -13,7 +13,7 @@ use model::RequestId;
 
 use crate::{
     call::{Call, Params},
-    catalogue::Code,
+    codes,
     error::ApiError,
     input::{BodyRule, Input},
     listener::StreamSwitch,
@@ -45,7 +45,7 @@ impl Arrival {
         let query = Query::read(self.head.uri.query(), query)?;
         let body = self.bounded(rule).await?;
         if rule != BodyRule::None && body.is_empty() {
-            return Err(ApiError::new(Code::ValidationFailed, "this route needs a JSON body"));
+            return Err(ApiError::new(codes::VALIDATION_FAILED, "this route needs a JSON body"));
         }
         Ok(Call {
             request: self.request,
@@ -109,7 +109,7 @@ fn refuse_by_head(headers: &HeaderMap, rule: BodyRule, limit: usize) -> Result<(
     let is_json = headers.get(CONTENT_TYPE).is_some_and(is_json);
     if rule != BodyRule::None && !is_json && length != Some(0) {
         let message = "expected `Content-Type: application/json`";
-        return Err(ApiError::new(Code::MediaTypeUnsupported, message).on("Content-Type"));
+        return Err(ApiError::new(codes::MEDIA_TYPE_UNSUPPORTED, message).on("Content-Type"));
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ async fn collect(body: &mut RequestBody, limit: usize) -> Result<Bytes, ApiError
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             let message = "the body broke off or is not well framed";
-            return Err(ApiError::new(Code::ValidationFailed, message).closing());
+            return Err(ApiError::new(codes::VALIDATION_FAILED, message).closing());
         };
         let Ok(data) = frame.into_data() else { continue };
         if bytes.len() + data.len() > limit {
@@ -140,13 +140,13 @@ async fn collect(body: &mut RequestBody, limit: usize) -> Result<Bytes, ApiError
 
 fn too_large(limit: usize) -> ApiError {
     if limit == 0 {
-        return ApiError::new(Code::ValidationFailed, "this route takes no body").closing();
+        return ApiError::new(codes::VALIDATION_FAILED, "this route takes no body").closing();
     }
     let message = format!("the body is larger than {limit} bytes");
-    ApiError::new(Code::BodyTooLarge, message).closing()
+    ApiError::new(codes::BODY_TOO_LARGE, message).closing()
 }
 
 fn too_slow(allowed: Duration) -> ApiError {
     let message = format!("the body did not arrive within {} ms", allowed.as_millis());
-    ApiError::new(Code::ValidationFailed, message).closing()
+    ApiError::new(codes::VALIDATION_FAILED, message).closing()
 }

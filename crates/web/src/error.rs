@@ -9,10 +9,10 @@ use http::{
     HeaderName, HeaderValue, StatusCode,
     header::{ALLOW, CONNECTION, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use model::{RequestId, Scope};
+use model::{RequestId, Scope, causes};
 use serde_json::{Value, json};
 
-use crate::{catalogue::Code, reply::Reply};
+use crate::{code::Code, codes, reply::Reply};
 
 /// An answer that is an error.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ struct Problem {
 impl ApiError {
     /// Returns the error with the code's own status and this sentence.
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
-        let [status, ..] = code.entry().statuses else {
+        let [status, ..] = code.row().statuses else {
             return Self::internal();
         };
         Self(Box::new(Problem {
@@ -50,7 +50,7 @@ impl ApiError {
         param: impl Into<Cow<'static, str>>,
         message: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self::new(Code::ValidationFailed, message).on(param)
+        Self::new(codes::VALIDATION_FAILED, message).on(param)
     }
 
     /// Returns a 422 `validation_failed` that names a malformed `Service-` header.
@@ -65,36 +65,36 @@ impl ApiError {
         let challenge = format!(
             "Bearer realm=\"service\", error=\"invalid_token\", error_description=\"{text}\""
         );
-        Self::new(Code::Unauthenticated, text).with_text(WWW_AUTHENTICATE, &challenge)
+        Self::new(codes::UNAUTHENTICATED, text).with_text(WWW_AUTHENTICATE, &challenge)
     }
 
     /// Returns the 403 of a key that lacks the scope.
     pub fn insufficient_scope(scope: Scope) -> Self {
         let challenge =
             format!("Bearer realm=\"service\", error=\"insufficient_scope\", scope=\"{scope}\"");
-        Self::new(Code::InsufficientScope, format!("this needs a key with the scope `{scope}`"))
+        Self::new(codes::INSUFFICIENT_SCOPE, format!("this needs a key with the scope `{scope}`"))
             .with_text(WWW_AUTHENTICATE, &challenge)
     }
 
     /// Returns the 404 of an object that the caller's org does not have.
     pub fn not_found() -> Self {
-        Self::new(Code::NotFound, "there is no such object in this org")
+        Self::new(codes::NOT_FOUND, "there is no such object in this org")
     }
 
     /// Returns the 405 that names what the path takes.
     pub fn method_not_allowed(allow: &str) -> Self {
-        Self::new(Code::MethodNotAllowed, format!("this path takes {allow}"))
+        Self::new(codes::METHOD_NOT_ALLOWED, format!("this path takes {allow}"))
             .with_text(ALLOW, allow)
     }
 
     /// Returns the 429 for too much at once.
     pub fn rate_limited(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(Code::RateLimited, message).retry_after(1)
+        Self::new(codes::RATE_LIMITED, message).retry_after(1)
     }
 
     /// Returns the 503 that says why the service cannot answer now.
     pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(Code::ServiceUnavailable, message).retry_after(1)
+        Self::new(codes::SERVICE_UNAVAILABLE, message).retry_after(1)
     }
 
     /// Returns the same 503 and logs its cause, which callers are not told.
@@ -102,14 +102,14 @@ impl ApiError {
         message: impl Into<Cow<'static, str>>,
         cause: &dyn std::error::Error,
     ) -> Self {
-        tracing::error!(cause = chain(cause), "a request could not be answered");
+        tracing::error!(cause = causes(cause), "a request could not be answered");
         Self::unavailable(message)
     }
 
     /// Returns the 500 that tells nothing; the cause was logged where it was met.
     pub fn internal() -> Self {
         Self(Box::new(Problem {
-            code: Code::InternalError,
+            code: codes::INTERNAL_ERROR,
             status: StatusCode::INTERNAL_SERVER_ERROR,
             message: "the service failed; the request id leads the operator to the cause".into(),
             param: None,
@@ -124,21 +124,9 @@ impl ApiError {
         self
     }
 
-    /// Returns the error with the sealed action that records it.
-    pub fn with_action(mut self, action: Value) -> Self {
-        self.0.extras.push(("action", action));
-        self
-    }
-
-    /// Returns the error with what is wrong with a policy document.
-    pub fn with_lint(mut self, findings: Value) -> Self {
-        self.0.extras.push(("lint", findings));
-        self
-    }
-
-    /// Returns the error with the tests of a policy that failed.
-    pub fn with_tests(mut self, failed: Value) -> Self {
-        self.0.extras.push(("tests", failed));
+    /// Returns the error with one more member beside its sentence.
+    pub fn with_member(mut self, name: &'static str, value: Value) -> Self {
+        self.0.extras.push((name, value));
         self
     }
 
@@ -187,7 +175,7 @@ impl ApiError {
     pub(crate) fn into_reply(self, request: RequestId, base_url: &str) -> Reply {
         let problem = *self.0;
         let mut error = json!({
-            "type": problem.code.entry().family.as_str(),
+            "type": problem.code.row().family.as_str(),
             "code": problem.code.as_str(),
             "message": problem.message,
             "param": problem.param,
@@ -213,14 +201,6 @@ impl fmt::Display for ApiError {
 }
 
 impl std::error::Error for ApiError {}
-
-/// Returns the error and its causes as one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source())
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
-}
 
 /// Returns at most the first 64 bytes of what a caller sent, for a message.
 pub fn excerpt(text: &str) -> &str {

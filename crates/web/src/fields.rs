@@ -8,7 +8,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use crate::{
-    catalogue::Code,
+    codes,
     error::{ApiError, excerpt},
 };
 
@@ -247,5 +247,5 @@ fn after(text: &[u8], mark: u8) -> Option<&[u8]> {
 
 fn not_an_object(place: usize) -> ApiError {
     let message = format!("expected the body to be one JSON object; it is none from byte {place}");
-    ApiError::new(Code::ValidationFailed, message)
+    ApiError::new(codes::VALIDATION_FAILED, message)
 }

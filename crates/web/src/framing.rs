@@ -11,7 +11,7 @@ use http::{
     request::Parts,
 };
 
-use crate::{catalogue::Code, error::ApiError, listener::BareLineFeed};
+use crate::{codes, error::ApiError, listener::BareLineFeed};
 
 /// The longest path and query.
 const MAX_URI: usize = 8 * 1024;
@@ -48,7 +48,7 @@ pub(crate) fn check(head: &Parts) -> Result<(), ApiError> {
 fn line_ends(head: &Parts) -> Result<(), ApiError> {
     if head.extensions.get::<BareLineFeed>().is_some_and(BareLineFeed::was_seen) {
         let message = "a line of the head ends in a bare line feed; lines end in CR LF";
-        return Err(ApiError::new(Code::ValidationFailed, message));
+        return Err(ApiError::new(codes::VALIDATION_FAILED, message));
     }
     Ok(())
 }
@@ -57,13 +57,13 @@ fn sizes(head: &Parts) -> Result<(), ApiError> {
     let uri = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if uri > MAX_URI {
         let message = format!("the address has {uri} bytes, at most {MAX_URI} are read");
-        return Err(ApiError::new(Code::UriTooLong, message));
+        return Err(ApiError::new(codes::URI_TOO_LONG, message));
     }
     let headers = &head.headers;
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if headers.len() > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
         let message = format!("at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES} bytes are read");
-        return Err(ApiError::new(Code::HeadersTooLarge, message));
+        return Err(ApiError::new(codes::HEADERS_TOO_LARGE, message));
     }
     Ok(())
 }
@@ -96,7 +96,7 @@ fn target(uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
     }
     if has_dot_segment(uri.path()) {
         return Err(ApiError::new(
-            Code::ValidationFailed,
+            codes::VALIDATION_FAILED,
             "the path has a `.` or `..` segment; paths match exactly",
         ));
     }
@@ -118,11 +118,11 @@ fn body(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     let has_body =
         text(TRANSFER_ENCODING).is_some() || text(CONTENT_LENGTH).is_some_and(|len| len != "0");
     if has_body && (*method == Method::GET || *method == Method::HEAD) {
-        return Err(ApiError::new(Code::ValidationFailed, "a GET request has no body"));
+        return Err(ApiError::new(codes::VALIDATION_FAILED, "a GET request has no body"));
     }
     if text(CONTENT_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
         let message = "compressed bodies are not read; leave `Content-Encoding` out";
-        return Err(ApiError::new(Code::MediaTypeUnsupported, message).on("Content-Encoding"));
+        return Err(ApiError::new(codes::MEDIA_TYPE_UNSUPPORTED, message).on("Content-Encoding"));
     }
     if text(EXPECT).is_some_and(|expected| !expected.eq_ignore_ascii_case("100-continue")) {
         return Err(ApiError::invalid("Expect", "only `100-continue` is met"));

@@ -14,7 +14,7 @@
 //! 4. `arrival` reads query and body within the bounds of the row's [`Input`]; what comes of it
 //!    is a [`Call`], whose members and parameters `fields` and `query` read strictly.
 //! 5. The handler answers with a [`Reply`] or fails with an [`ApiError`]; `router` turns either
-//!    into the response, and a panic into a 500.
+//!    into the response, and a panic into a 500. `codes` has the error codes that the kit raises.
 //!
 //! `list` reads which page of a list is asked for and writes the cursor of the next, `unchanged`
 //! answers who has the whole already, and `lifecycle` says how far the server is on its way down.
@@ -22,8 +22,9 @@
 mod access;
 mod arrival;
 mod call;
-pub mod catalogue;
 mod client;
+pub mod code;
+pub mod codes;
 mod error;
 mod fields;
 mod framing;
@@ -44,6 +45,7 @@ mod unchanged;
 pub use access::{Access, bearer};
 pub use call::Call;
 pub use client::TrustedProxies;
+pub use code::{Code, CodeRow, Family};
 pub use error::{ApiError, excerpt};
 pub use fields::{Fields, FromJson, Word};
 pub use input::{BodyRule, Input, NOTHING, json, query};

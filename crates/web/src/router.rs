@@ -27,8 +27,8 @@ use tracing::Instrument;
 use crate::{
     arrival::{Arrival, BrokenOff, RequestBody},
     call::Params,
-    catalogue::Code,
     client::{Peer, counted},
+    codes,
     error::{ApiError, excerpt},
     lifecycle::Phase,
     reply::{Reply, ReplyBody},
@@ -191,7 +191,7 @@ impl<S: State> Inner<S> {
     fn find(&self, head: &Parts) -> Result<(&Route<S>, Params), ApiError> {
         let found = self.paths.at(head.uri.path()).map_err(|_| {
             let path = excerpt(head.uri.path());
-            ApiError::new(Code::RouteUnknown, format!("there is nothing at `{path}`"))
+            ApiError::new(codes::ROUTE_UNKNOWN, format!("there is nothing at `{path}`"))
         })?;
         let Some((_, route)) = found.value.get(method(head)) else {
             return Err(ApiError::method_not_allowed(&allowed(found.value.keys())));
@@ -232,7 +232,7 @@ fn check_version(headers: &HeaderMap) -> Result<(), ApiError> {
         (Some(value), None) if API_VERSIONS.iter().any(|known| value == known) => Ok(()),
         _ => {
             let message = format!("this server serves {}", API_VERSIONS.join(", "));
-            Err(ApiError::new(Code::VersionUnsupported, message).on("Service-Version"))
+            Err(ApiError::new(codes::VERSION_UNSUPPORTED, message).on("Service-Version"))
         }
     }
 }

@@ -53,7 +53,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Returns the digest of the detail's canonical form.
+    /// The digest of the detail's canonical form.
     pub fn detail_digest(&self) -> Digest {
         crypto::sha256(crypto::json::canonical(&self.detail))
     }
@@ -72,7 +72,7 @@ struct Problem {
     sentence: &'static str,
 }
 
-/// Returns the verdict on a run. `MISMATCH` beats `UNVERIFIABLE`, which beats `VERIFIED`, and all
+/// The verdict on a run. `MISMATCH` beats `UNVERIFIABLE`, which beats `VERIFIED`, and all
 /// reasons are listed.
 pub fn judge(evidence: &Evidence<'_>) -> Finding {
     let checks = [

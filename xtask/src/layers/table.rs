@@ -49,7 +49,7 @@ pub(crate) const ROWS: [Row; 23] = [
     Row { name: "policy",         layer: "1",     world: World::Closed,   uses: &["model", "crypto"] },
     Row { name: "deed",           layer: "1",     world: World::Closed,   uses: &["model", "crypto"] },
     Row { name: "witness",        layer: "1",     world: World::Closed,   uses: &["model", "crypto"] },
-    Row { name: "tool",           layer: "1",     world: World::Closed,   uses: &["model"] },
+    Row { name: "tool",           layer: "1",     world: World::Closed,   uses: &["model", "crypto"] },
     Row { name: "event",          layer: "1",     world: World::Closed,   uses: &["model"] },
     Row { name: "ledger",         layer: "1½",    world: World::SyncOnly, uses: &["model", "failpoint", "meter", "policy", "deed", "event"] },
     Row { name: "act",            layer: "1¾",    world: World::Closed,   uses: &["model", "deed", "event", "ledger"] },

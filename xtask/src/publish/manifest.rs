@@ -7,6 +7,8 @@ use cargo_metadata::{Dependency, DependencyKind, Package};
 
 /// What the names of packages begin with in a registry, which has one `policy` for everybody.
 const PREFIX: &str = "chancery";
+/// Where all of this is kept: one place for every crate, this one too.
+const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// Returns the name that a crate has in a registry.
 pub(super) fn published(name: &str) -> String {
@@ -32,7 +34,7 @@ pub(super) fn of(package: &Package, library: &str) -> String {
     let readme = package.readme.as_ref().map(ToString::to_string);
     for (key, value) in [
         ("license", package.license.clone()),
-        ("repository", package.repository.clone()),
+        ("repository", Some(REPOSITORY.to_owned())),
         ("rust-version", rust),
         ("readme", readme),
     ] {

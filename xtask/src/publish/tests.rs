@@ -47,12 +47,15 @@ fn a_crate_comes_with_what_it_is_built_from_and_not_with_what_tests_it() {
 fn a_manifest_names_ours_with_the_prefix_and_takes_nothing_from_a_workspace() {
     let metadata = metadata();
     let text = manifest::of(&metadata.packages[0], "");
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    let text = text.replace(&format!("repository = {repository:?}\n"), "repository = here\n");
     let expected = r#"[package]
 name = "chancery-deed"
 version = "0.3.0"
 edition = "2024"
 description = "Seals."
 license = "MIT"
+repository = here
 autobenches = false
 autotests = false
 

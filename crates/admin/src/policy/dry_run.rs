@@ -8,38 +8,20 @@ use ledger::{
     record::{Agent, PolicyMode},
 };
 use model::{
-    AgentId, DecisionCode, DecisionOutcome, DecisionSource, Mint, Mode, PolicyId, PolicyVersionId,
-    SideEffect, Timestamp, ToolName, Visibility,
+    DecisionCode, DecisionOutcome, DecisionSource, Mint, PolicyId, PolicyVersionId, Timestamp,
+    Visibility,
 };
-use policy::{Call, CallFacts, Charge, Decimal, Decision, Explanation, Policy, Show};
-use serde_json::Value;
+use policy::{Call, Charge, Decimal, Decision, Explanation, Policy, Show};
 
 use super::Text;
 use crate::{OrgView, PolicyError};
 
 /// A call that nobody makes.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct DryCall {
-    /// The agent that would call.
-    pub agent: AgentId,
-    /// The tool.
-    pub tool: String,
-    /// The arguments.
-    pub args: Value,
-    /// Who would run the tool.
-    pub mode: Mode,
-    /// How the call would come in.
-    pub transport: Option<String>,
-    /// The session that the agent would name.
-    pub session: Option<String>,
-    /// On whose behalf.
-    pub on_behalf_of: Option<String>,
-    /// Whether it would be no test.
-    pub livemode: bool,
-    /// What the tool does to the world, where that is known.
-    pub side_effect: Option<SideEffect>,
-    /// Whether the tool's definition would differ from the one last seen.
-    pub tool_changed: bool,
+    /// The call. Of its agent only the id counts: the rest, the moment and the zone are what the
+    /// org's record says.
+    pub call: Call,
     /// When; now if absent.
     pub at: Option<Timestamp>,
     /// The policy that is asked; the enforced one if absent.
@@ -87,30 +69,23 @@ pub struct BudgetState {
     pub would_admit: bool,
 }
 
-impl std::fmt::Debug for DryCall {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("DryCall").field("tool", &self.tool).finish_non_exhaustive()
-    }
-}
-
 impl OrgView<'_> {
     /// What would come of a call.
     pub async fn dry_run(&self, dry: DryCall) -> Result<DryRun, PolicyError> {
         let snapshot = self.admin.parts.ledger.look(self.org).await?;
-        let zone = &snapshot.org().ok_or(ActError::NotFound("org"))?.time_zone;
-        let agent = self.admin.parts.store.agent(self.org, dry.agent).await?;
+        let zone = snapshot.org().ok_or(ActError::NotFound("org"))?.time_zone.clone();
+        let agent = self.admin.parts.store.agent(self.org, dry.call.agent.id).await?;
         let agent = agent.ok_or(ActError::NotFound("agent"))?;
         let now = dry.at.unwrap_or_else(|| snapshot.now());
-        let (policy, version) = self.asked(dry.text.clone(), &snapshot).await?;
+        let (policy, version) = self.asked(dry.text, &snapshot).await?;
         let policy = policy.as_ref();
-        let agent = described(agent);
-        let call = dry.call(&agent, now, zone);
+        let call = Call { agent: described(agent), now, zone, ..dry.call };
         let explanation = policy::explain(policy, &call, Show::Values);
         let scope = version.filter(|_| dry.counters == Counters::Live).map(|(policy, _)| {
-            CounterScope { mode: PolicyMode::Enforce, policy, livemode: dry.livemode }
+            CounterScope { mode: PolicyMode::Enforce, policy, livemode: call.facts.livemode }
         });
         let budgets = self.budgets(&explanation.decision.charges, scope).await?;
-        let (visibility, rule) = policy::visibility(policy, &dry.tool);
+        let (visibility, rule) = policy::visibility(policy, &call.tool);
         Ok(DryRun {
             version,
             digest: policy.digest(),
@@ -164,28 +139,9 @@ impl OrgView<'_> {
         let state = |(charge, used): (&Charge, Decimal)| BudgetState {
             charge: charge.clone(),
             used,
-            would_admit: used.checked_add(charge.amount).is_some_and(|total| total <= charge.limit),
+            would_admit: charge.admitted(used).is_some(),
         };
         Ok(charges.iter().zip(used).map(state).collect())
-    }
-}
-
-impl DryCall {
-    fn call<'a>(&'a self, agent: &'a policy::Agent, now: Timestamp, zone: &'a str) -> Call<'a> {
-        let is_tool = self.tool.parse::<ToolName>().is_ok();
-        let connector =
-            self.tool.split_once('.').filter(|_| is_tool).map(|(connector, _)| connector);
-        let call = CallFacts {
-            connector,
-            transport: self.transport.as_deref(),
-            session: self.session.as_deref(),
-            on_behalf_of: self.on_behalf_of.as_deref(),
-            livemode: self.livemode,
-            side_effect: self.side_effect,
-            tool_changed: self.tool_changed,
-            ..CallFacts::new(&self.tool, self.mode)
-        };
-        Call { args: &self.args, agent, call, now, zone }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Recorded decisions, as a policy can make them again.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, sync::Arc};
 
 use act::ActError;
 use ledger::record::Action;
 use model::{ActionId, DecisionCode, DecisionSource, EventType, Status, Timestamp};
-use policy::{NotReplayable, Record, Recorded, Sample};
+use policy::{Call, NotReplayable, Record, Recorded};
 
 use crate::{DecisionEvent, OrgView, PolicyError};
 
@@ -52,7 +52,7 @@ impl OrgView<'_> {
 fn record(event: DecisionEvent, seen: &mut HashSet<ActionId>, zone: &str) -> Option<Record> {
     let DecisionEvent { kind, action, args, .. } = event;
     if seen.insert(action.id) {
-        let call = sample(&action, args, zone);
+        let call = recorded_call(&action, args, zone);
         return Some(Record::Decided(Box::new(Recorded {
             action: action.id.to_string(),
             call,
@@ -66,11 +66,11 @@ fn record(event: DecisionEvent, seen: &mut HashSet<ActionId>, zone: &str) -> Opt
 }
 
 /// The call of an action as the policy saw it, with the arguments that were kept of it.
-pub fn sample(
+pub fn recorded_call(
     action: &Action,
     args: Option<serde_json::Value>,
     zone: &str,
-) -> Result<Sample, NotReplayable> {
+) -> Result<Call, NotReplayable> {
     let decision = &action.decision;
     let by_policy = match decision.source {
         DecisionSource::Stop => false,
@@ -80,25 +80,6 @@ pub fn sample(
     if !by_policy {
         return Err(NotReplayable::NotByPolicy);
     }
-    Ok(Sample {
-        agent: policy::Agent {
-            id: action.agent.id,
-            name: action.agent.name.clone(),
-            labels: action.inputs.agent_labels.clone(),
-        },
-        tool: action.tool.clone(),
-        args: args.ok_or(NotReplayable::PayloadPruned)?,
-        connector: action.connector.as_ref().map(|connector| connector.name.clone()),
-        mode: action.mode,
-        transport: action.transport.clone(),
-        session: action.session.clone(),
-        on_behalf_of: action.on_behalf_of.clone(),
-        side_effect: action.side_effect,
-        // No decision has looked at an intent yet.
-        intent: None,
-        livemode: action.livemode,
-        tool_changed: action.inputs.tool_changed,
-        now: action.inputs.now,
-        zone: zone.to_owned(),
-    })
+    let args = args.ok_or(NotReplayable::PayloadPruned)?;
+    Ok(action.call(Arc::new(args), zone))
 }

@@ -27,7 +27,7 @@ async fn a_call_ends_as_a_deed_that_anybody_can_check() {
     let called = office.call(&agent, "shop.refund", json!({ "order": 1, "amount": 5 })).await;
     let called = called.unwrap();
     assert_eq!(called.action.status, model::Status::Executed);
-    assert_eq!(called.result, Some(json!({ "refunded": 1 })));
+    assert_eq!(called.result.as_deref(), Some(&json!({ "refunded": 1 })));
     let kept = office.checkpoint().await.unwrap();
     let log = office.log().unwrap();
     assert_eq!(verdict(&log, &office.trust()), deed::verify::Verdict::Valid);

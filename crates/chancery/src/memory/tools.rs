@@ -54,7 +54,7 @@ impl FnTool {
             description: String::new(),
             side_effect,
             digest: crypto::sha256(crypto::json::canonical(&json!([name, input_schema]))),
-            input_schema,
+            input_schema: input_schema.into(),
             footprint: changes,
             required_level: Level::L0,
         };

@@ -171,7 +171,7 @@ impl Governed {
                 title: entry.title,
                 description: entry.description,
                 side_effect: entry.side_effect,
-                input_schema: entry.args,
+                input_schema: entry.args.into(),
                 footprint: entry.footprint,
                 required_level: entry.required_level,
                 digest: sha256(json::canonical(&whole)),

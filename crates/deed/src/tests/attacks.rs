@@ -287,7 +287,8 @@ fn of_a_million_candidates_none_opens_a_commitment_whose_salt_is_gone() {
     let (_, beside) = commit(&mint, Path::SESSION, &json!("kept"));
     // What somebody may put in the salt's place: nothing, zeroes, the salt of another value.
     let zeroes = "A".repeat(43);
-    let known = beside.text().split('"').nth(1).unwrap();
+    let beside = beside.text();
+    let known = beside.split('"').nth(1).unwrap();
     let salted = ["", &zeroes, known].map(|salt| format!("[\"{salt}\",\"action.request\","));
     let mut tried = 0;
     for amount in 0..250_000 {
@@ -301,7 +302,8 @@ fn of_a_million_candidates_none_opens_a_commitment_whose_salt_is_gone() {
     }
     assert_eq!(tried, 1_000_000);
     // With its salt the very same candidate opens it.
-    let salt = open.text().split('"').nth(1).unwrap();
+    let text = open.text();
+    let salt = text.split('"').nth(1).unwrap();
     let opened = format!("[\"{salt}\",\"action.request\",{}]", value(123_456));
     assert_eq!(crypto::sha256(opened), commitment.commit);
 }

@@ -175,7 +175,7 @@ fn other_texts_are_refused_or_read_back_the_same() {
             assert_eq!(proof.to_text().as_bytes(), bytes);
         }
     });
-    for_each_mutation(log.opened[2][0].text(), 2000, |bytes| {
+    for_each_mutation(&log.opened[2][0].text(), 2000, |bytes| {
         let text = String::from_utf8_lossy(bytes).into_owned();
         if let Ok(open) = Disclosure::from_text(text.clone()) {
             assert_eq!(open.text(), text);

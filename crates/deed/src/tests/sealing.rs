@@ -144,7 +144,7 @@ fn a_disclosure_opens_its_commitment_and_no_other() {
     let (commitment, open) = commit(&mint, Path::REQUEST, &json!({"b": [1, "\",\""], "a": null}));
     assert_eq!(open.value(), r#"{"a":null,"b":[1,"\",\""]}"#);
     assert_eq!(commitment.size, open.value().len() as u64);
-    assert_eq!(Disclosure::from_text(open.text().to_owned()).unwrap().commitment(), commitment);
+    assert_eq!(Disclosure::from_text(open.text()).unwrap().commitment(), commitment);
     let (again, _) = commit(&mint, Path::REQUEST, &json!({"b": [1, "\",\""], "a": null}));
     assert_ne!(again.commit, commitment.commit, "every commitment has a salt of its own");
     let forged = open.text().replace("action.request", "action.session");

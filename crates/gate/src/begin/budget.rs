@@ -5,9 +5,9 @@ use ledger::{
     record::{ActivePolicy, BudgetUse, Cost},
 };
 use model::Timestamp;
-use policy::{Charge, ChargeKind, Decimal};
+use policy::{Call, Charge, ChargeKind, Decimal};
 
-use crate::{Submission, gate::pass};
+use crate::points::pass;
 
 /// Charges that were admitted.
 #[derive(Default)]
@@ -20,10 +20,9 @@ pub(super) struct Admitted {
     pub(super) cost: Option<Cost>,
 }
 
-/// Returns whose counters the call is counted in.
-pub(super) fn scope(call: &Submission, snapshot: &Snapshot, active: &ActivePolicy) -> CounterScope {
-    let livemode = snapshot.key(call.key).is_some_and(|key| key.livemode);
-    CounterScope { mode: active.mode, policy: active.policy, livemode }
+/// Whose counters the call is counted in.
+pub(super) fn scope(call: &Call, active: &ActivePolicy) -> CounterScope {
+    CounterScope { mode: active.mode, policy: active.policy, livemode: call.facts.livemode }
 }
 
 /// Returns the counters with all charges in them, or when the last of the exhausted windows ends.
@@ -36,8 +35,7 @@ pub(super) fn admit(
     let mut exhausted: Option<Timestamp> = None;
     for charge in charges {
         let key = scope.key(charge);
-        let total = snapshot.used(&key, charge.window_start).checked_add(charge.amount);
-        let Some(total) = total.filter(|total| *total <= charge.limit) else {
+        let Some(total) = charge.admitted(snapshot.used(&key, charge.window_start)) else {
             exhausted = exhausted.max(Some(charge.window_end));
             continue;
         };

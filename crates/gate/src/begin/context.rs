@@ -7,14 +7,13 @@ use serde_json::{Map, Value, json};
 use tool::Estimate;
 
 use super::decide::Verdict;
-use crate::{Submission, resolve::Resolved};
+use crate::case::Case;
 
 /// What a snapshot is made of.
 pub(super) struct Shown<'a> {
-    pub(super) call: &'a Submission,
+    pub(super) case: &'a Case,
     pub(super) agent: &'a ledger::record::AgentRef,
     pub(super) request_digest: model::Digest,
-    pub(super) resolved: &'a Resolved,
     pub(super) verdict: &'a Verdict,
     /// Nothing when the rule asks for none.
     pub(super) estimate: Option<&'a Estimate>,
@@ -38,7 +37,7 @@ pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
     let room = limit.saturating_sub(taken);
     let clause = shown.verdict.approval.as_ref();
     let picked = clause.map(|clause| clause.show.as_slice()).unwrap_or_default();
-    let args = Args::of(&shown.call.args, picked, room);
+    let args = Args::of(shown.case.args().value(), picked, room);
     let warnings = warnings(shown, &args, absent);
     insert(&mut snapshot, "args_shown", Value::Object(args.shown));
     insert(&mut snapshot, "args_not_shown", Value::Array(args.left_out));
@@ -48,19 +47,20 @@ pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
 }
 
 fn facts(shown: &Shown<'_>) -> Map<String, Value> {
-    let Shown { call, agent, request_digest, resolved, verdict, estimate: _ } = shown;
+    let Shown { case, agent, request_digest, verdict, estimate: _ } = shown;
+    let (call, resolved) = (case.call(), case.resolved());
     let decision = &verdict.decision;
     let mut facts = Map::new();
     for (name, value) in [
         ("tool", json!(call.tool)),
         ("tool_digest", json!(resolved.digest())),
         ("connector", json!(resolved.connector().map(|connector| &connector.name))),
-        ("mode", json!(call.mode)),
+        ("mode", json!(call.facts.mode)),
         ("side_effect", json!(resolved.side_effect())),
         ("max_rows_changed", json!(resolved.footprint().map(|footprint| footprint.max_rows))),
         ("agent", json!({ "id": agent.id, "name": agent.name })),
-        ("on_behalf_of", json!(call.on_behalf_of)),
-        ("session", json!(call.session)),
+        ("on_behalf_of", json!(call.facts.on_behalf_of)),
+        ("session", json!(call.facts.session)),
         ("request_digest", json!(request_digest)),
         ("rule_id", json!(decision.rule_id)),
         ("reason", json!(decision.message)),
@@ -159,7 +159,7 @@ fn within(path: &str, member: &str) -> bool {
 
 /// Returns what a person should know before a yes, as words of a closed list.
 fn warnings(shown: &Shown<'_>, args: &Args, estimate_absent: bool) -> Vec<&'static str> {
-    let resolved = shown.resolved;
+    let resolved = shown.case.resolved();
     let destructive = resolved.side_effect() == Some(model::SideEffect::Destructive);
     let undeclared =
         resolved.side_effect() != Some(model::SideEffect::Read) && resolved.footprint().is_none();
@@ -168,7 +168,7 @@ fn warnings(shown: &Shown<'_>, args: &Args, estimate_absent: bool) -> Vec<&'stat
         ("destructive", destructive),
         ("effect_undeclared", undeclared),
         ("estimate_absent", estimate_absent),
-        ("runs_at_the_edge", shown.call.mode == model::Mode::Proxy),
+        ("runs_at_the_edge", shown.case.call().facts.mode == model::Mode::Proxy),
         ("tool_changed", resolved.changed()),
     ]
     .into_iter()

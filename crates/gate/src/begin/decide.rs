@@ -7,35 +7,40 @@ use ledger::{
     record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
 };
 use model::{AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
-use policy::{ApprovalClause, CallFacts};
+use policy::{ApprovalClause, Call};
 
 use super::budget::{self, Admitted};
-use crate::{Submission, resolve::Resolved};
+use crate::{case::Case, resolved::Resolved};
 
-/// What a call's decision came to.
-pub(super) struct Verdict {
-    pub(super) decision: Decision,
-    pub(super) approval: Option<Arc<ApprovalClause>>,
+/// What the decision of a case came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// What was decided.
+    pub decision: Decision,
+    /// Who must say yes, where a person must.
+    pub approval: Option<Arc<ApprovalClause>>,
     /// The counters as they stand with this call in them.
-    pub(super) budgets: Vec<BudgetUse>,
+    pub budgets: Vec<BudgetUse>,
     /// This call's own part of those counters.
-    pub(super) charged: Vec<BudgetUse>,
-    pub(super) cost: Option<Cost>,
+    pub charged: Vec<BudgetUse>,
+    /// What the call is charged.
+    pub cost: Option<Cost>,
 }
 
 /// Returns the decision, nothing when the org has no enforced policy at all.
-pub(super) fn decide(
-    call: &Submission,
-    resolved: &Resolved,
-    snapshot: &Snapshot,
-) -> Option<Verdict> {
+///
+/// What people switched off comes before what a policy says: a Stop must hold whatever the policy
+/// has become, and no rule is asked about a tool that nothing can run. Budgets come last, so that
+/// only a call that would run otherwise is counted.
+pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
     let enforced = snapshot.policy(PolicyMode::Enforce)?;
-    let builtin = builtin(call, resolved, snapshot);
+    let call = case.at(snapshot);
+    let builtin = builtin(case, snapshot);
     let mut decided = match builtin {
         Some((code, source)) => verdict(enforced, refused(code, source)),
-        None => by_policy(enforced, call, resolved, snapshot)?,
+        None => by_policy(enforced, call.as_ref()?, snapshot),
     };
-    if let Some((shadow, mut admitted)) = shadow(call, resolved, snapshot) {
+    if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(&call, snapshot)) {
         decided.decision.shadow = Some(shadow);
         // What no policy was asked about would not have run by any policy.
         if builtin.is_none() {
@@ -47,31 +52,27 @@ pub(super) fn decide(
 }
 
 /// Returns what the enforced policy says, its budgets included.
-fn by_policy(
-    enforced: &LoadedPolicy,
-    call: &Submission,
-    resolved: &Resolved,
-    snapshot: &Snapshot,
-) -> Option<Verdict> {
+fn by_policy(enforced: &LoadedPolicy, call: &Call, snapshot: &Snapshot) -> Verdict {
+    // A policy that cannot be read may hold the rule that denies this call, so nothing is let
+    // through without it.
     let Some(compiled) = enforced.policy.as_deref() else {
         let (code, source) = (DecisionCode::PolicyUnavailable, DecisionSource::Builtin);
-        return Some(verdict(enforced, refused(code, source)));
+        return verdict(enforced, refused(code, source));
     };
-    let decision = ask(compiled, call, resolved, snapshot)?;
-    let scope = budget::scope(call, snapshot, &enforced.active);
+    let decision = policy::decide(compiled, call);
+    let scope = budget::scope(call, &enforced.active);
     match budget::admit(charges(&decision), scope, snapshot) {
-        Ok(admitted) => {
-            let mut verdict = verdict(enforced, decision);
-            verdict.budgets = admitted.counters;
-            verdict.charged = admitted.charged;
-            verdict.cost = admitted.cost;
-            Some(verdict)
-        }
+        Ok(admitted) => Verdict {
+            budgets: admitted.counters,
+            charged: admitted.charged,
+            cost: admitted.cost,
+            ..verdict(enforced, decision)
+        },
         Err(retry_at) => {
             let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
             let mut verdict = verdict(enforced, refused(code, source));
             verdict.decision.retry_at = Some(retry_at);
-            Some(verdict)
+            verdict
         }
     }
 }
@@ -81,18 +82,14 @@ fn charges(decision: &policy::Decision) -> &[policy::Charge] {
     if decision.outcome == DecisionOutcome::Deny { &[] } else { &decision.charges }
 }
 
-/// Returns the counters that the call's decision will look at, those of the shadow version
-/// included.
-pub(super) fn budgets(
-    call: &Submission,
-    resolved: &Resolved,
-    snapshot: &Snapshot,
-) -> Vec<(String, Timestamp)> {
+/// Returns the counters that the decision will look at, those of the shadow version included.
+pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestamp)> {
+    let Some(call) = case.at(snapshot) else { return Vec::new() };
     let mut counters = Vec::new();
     for loaded in PolicyMode::ALL.into_iter().filter_map(|mode| snapshot.policy(mode)) {
-        let scope = budget::scope(call, snapshot, &loaded.active);
-        let compiled = loaded.policy.as_deref();
-        if let Some(decision) = compiled.and_then(|it| ask(it, call, resolved, snapshot)) {
+        let scope = budget::scope(&call, &loaded.active);
+        if let Some(compiled) = &loaded.policy {
+            let decision = policy::decide(compiled, &call);
             let taken = charges(&decision).iter();
             counters.extend(taken.map(|charge| (scope.key(charge), charge.window_start)));
         }
@@ -101,16 +98,13 @@ pub(super) fn budgets(
 }
 
 /// Returns what refuses the call before any policy is asked.
-fn builtin(
-    call: &Submission,
-    resolved: &Resolved,
-    snapshot: &Snapshot,
-) -> Option<(DecisionCode, DecisionSource)> {
+fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSource)> {
+    let call = case.call();
     let org_stopped = snapshot.org().is_some_and(|org| org.stop.is_some());
     if org_stopped {
         return Some((DecisionCode::OrgStopped, DecisionSource::Stop));
     }
-    match snapshot.agent(call.agent).map(|agent| agent.status(snapshot.now())) {
+    match snapshot.agent(call.agent.id).map(|agent| agent.status(snapshot.now())) {
         // An archived agent's key is refused before this; a stop is the stricter reading.
         None | Some(AgentStatus::Archived | AgentStatus::Stopped) => {
             return Some((DecisionCode::AgentStopped, DecisionSource::Stop));
@@ -120,8 +114,8 @@ fn builtin(
         }
         Some(AgentStatus::Active) => {}
     }
-    let livemode = snapshot.key(call.key).is_some_and(|key| key.livemode);
-    match resolved {
+    let livemode = call.facts.livemode;
+    match case.resolved() {
         Resolved::Unknown => Some((DecisionCode::ToolUnknown, DecisionSource::Builtin)),
         // The service's own tools serve both modes; a connector serves the one it was made for.
         Resolved::Served(served) if served.connector.id.is_some() && served.test == livemode => {
@@ -151,49 +145,12 @@ fn refused(code: DecisionCode, source: DecisionSource) -> policy::Decision {
     }
 }
 
-/// Asks one policy; nothing when agent or org are not there.
-fn ask(
-    compiled: &policy::Policy,
-    call: &Submission,
-    resolved: &Resolved,
-    snapshot: &Snapshot,
-) -> Option<policy::Decision> {
-    let agent = snapshot.agent(call.agent)?;
-    let org = snapshot.org()?;
-    let agent =
-        policy::Agent { id: agent.id, name: agent.name.clone(), labels: agent.labels.clone() };
-    let facts = CallFacts {
-        tool: &call.tool,
-        connector: resolved.connector().map(|connector| connector.name.as_str()),
-        mode: call.mode,
-        transport: call.transport.as_deref(),
-        session: call.session.as_deref(),
-        on_behalf_of: call.on_behalf_of.as_deref(),
-        livemode: snapshot.key(call.key).is_some_and(|key| key.livemode),
-        side_effect: resolved.side_effect(),
-        intent: None,
-        tool_changed: resolved.changed(),
-    };
-    let call = policy::Call {
-        args: &call.args,
-        agent: &agent,
-        call: facts,
-        now: snapshot.now(),
-        zone: &org.time_zone,
-    };
-    Some(policy::decide(compiled, &call))
-}
-
 /// Returns what the shadow version would have decided and taken from its own counters; its failures
 /// never touch the call.
-fn shadow(
-    call: &Submission,
-    resolved: &Resolved,
-    snapshot: &Snapshot,
-) -> Option<(Shadow, Admitted)> {
+fn shadow(call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admitted)> {
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
-    let decision = ask(loaded.policy.as_deref()?, call, resolved, snapshot)?;
-    let scope = budget::scope(call, snapshot, &loaded.active);
+    let decision = policy::decide(loaded.policy.as_deref()?, call);
+    let scope = budget::scope(call, &loaded.active);
     let admitted = budget::admit(charges(&decision), scope, snapshot);
     let (decision, admitted) = if let Ok(admitted) = admitted {
         (decision, admitted)

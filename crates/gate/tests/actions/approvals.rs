@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use gate::{CancelError, Canceller, Ended, Submission};
+use gate::{CancelError, Canceller, Ended};
 use ledger::record::Action;
 use model::{ApprovalStatus, DecisionOutcome, State, Status};
 use serde_json::{Value, json};
@@ -85,10 +85,8 @@ async fn an_expired_wait_gives_its_budget_back() {
 #[tokio::test]
 async fn a_person_is_shown_what_was_sent_and_what_decided() {
     let house = House::new().await;
-    let call = Submission {
-        on_behalf_of: Some("ann".to_owned()),
-        ..house.call("shop.refund", json!({ "amount": 500, "note": "late" }))
-    };
+    let mut call = house.call("shop.refund", json!({ "amount": 500, "note": "late" }));
+    call.call.facts.on_behalf_of = Some("ann".to_owned());
     let action = house.submit(call).await.unwrap();
     let shown = context(&house, &action).await;
     assert_eq!(shown["args_shown"], json!({ "args.amount": 500, "args.note": "late" }));

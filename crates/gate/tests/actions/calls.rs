@@ -2,6 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use crypto::json::Canonical;
 use gate::{
     CancelError, Canceller, EdgeReport, EdgeResult, Ended, Rejection, ReportError, Submission,
     SubmitError, Submitted,
@@ -218,7 +219,7 @@ async fn of_a_result_over_the_limit_only_the_digest_is_kept() {
         panic!("the call runs");
     };
     let done = running.done.await.unwrap();
-    assert_eq!(done.result.as_ref(), Some(&result), "the answer has it whole");
+    assert_eq!(done.result.as_deref(), Some(&result), "the answer has it whole");
     let action = done.action;
     let digest = crypto::sha256(crypto::json::canonical(&result));
     assert_eq!(action.result_digest, Some(digest));
@@ -267,11 +268,17 @@ async fn a_bad_report_names_its_field_and_leaves_the_action_open() {
         ("result", EdgeReport { result: EdgeResult::Nothing, ..good.clone() }),
         (
             "result",
-            EdgeReport { result: EdgeResult::Whole(json!("x".repeat(200)), None), ..good.clone() },
+            EdgeReport {
+                result: EdgeResult::Whole(Canonical::new(json!("x".repeat(200))), None),
+                ..good.clone()
+            },
         ),
         (
             "result_digest",
-            EdgeReport { result: EdgeResult::Whole(json!(1), Some(wrong)), ..good.clone() },
+            EdgeReport {
+                result: EdgeResult::Whole(Canonical::new(json!(1)), Some(wrong)),
+                ..good.clone()
+            },
         ),
         ("finished_at", EdgeReport { started_at: late, finished_at: late, ..good.clone() }),
         (

@@ -10,6 +10,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use crypto::json::Canonical;
 use deed::{KeySet, SealKey, SealKeys, Sealer};
 use futures_util::future::BoxFuture;
 use gate::{
@@ -28,6 +29,7 @@ use model::{
     KeyId, Level, Mint, Mode, OrgId, Outcome, PolicyId, PolicyVersionId, Report, Scope, SideEffect,
     Timestamp, ToolName,
 };
+use policy::Call;
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 use tool::{Definition, Estimate, Run, Settled, Tool};
@@ -104,7 +106,7 @@ impl Told {
             title: name.to_owned(),
             description: String::new(),
             side_effect,
-            input_schema: json!({ "type": "object" }),
+            input_schema: json!({ "type": "object" }).into(),
             footprint: Some(Footprint { max_rows: 1, ..Footprint::default() }),
             required_level: Level::L0,
             digest: Digest::from_bytes([7; 32]),
@@ -215,6 +217,11 @@ fn id<T: std::str::FromStr<Err: std::fmt::Debug>>(prefix: &str, last: char) -> T
 
 impl House {
     pub(crate) async fn new() -> Self {
+        Self::with_room(1_000, 100).await
+    }
+
+    /// A house whose calls and results may be so large.
+    pub(crate) async fn with_room(max_args_bytes: usize, max_result_bytes: usize) -> Self {
         let start = Timestamp::parse_rfc3339("2026-10-01T12:00:00Z").unwrap();
         let clock = Arc::new(Moved(AtomicI64::new(start.unix_millis())));
         let entropy: Arc<dyn Entropy> = Arc::new(Counted(AtomicU64::new(1)));
@@ -254,8 +261,8 @@ impl House {
             clock: Arc::clone(&clock) as _,
             instance: "one".to_owned(),
             limits: Limits {
-                max_args_bytes: 1_000,
-                max_result_bytes: 100,
+                max_args_bytes,
+                max_result_bytes,
                 execute_timeout: Duration::from_secs(30),
                 edge_result_timeout: Duration::from_mins(10),
                 approval_expires_in: Duration::from_mins(30),
@@ -357,29 +364,16 @@ impl House {
     }
 
     pub(crate) fn call(&self, tool: &str, args: Value) -> Submission {
-        Submission {
-            org: self.org,
-            agent: self.agent,
-            key: self.key,
-            tool: tool.to_owned(),
-            args,
-            mode: Mode::Gateway,
-            edge: None,
-            client: None,
-            transport: None,
-            on_behalf_of: None,
-            session: None,
-            idempotency_key: None,
-            intent: None,
-        }
+        let agent = policy::Agent::new(self.agent);
+        let call = Call::new(tool, agent, Timestamp::EPOCH).with_args(args);
+        Submission::new(self.org, self.key, call)
     }
 
     pub(crate) fn edge_call(&self) -> Submission {
-        Submission {
-            mode: Mode::Proxy,
-            edge: Some(EdgeTool { connector_type: "mcp".to_owned(), digest: None }),
-            ..self.call("mail.send", json!({ "to": "a" }))
-        }
+        let mut call = self.call("mail.send", json!({ "to": "a" }));
+        call.call.facts.mode = Mode::Proxy;
+        call.edge = Some(EdgeTool { connector_type: "mcp".to_owned(), digest: None });
+        call
     }
 
     pub(crate) fn report(&self, action: &Action) -> EdgeReport {
@@ -391,7 +385,7 @@ impl House {
             status: ExecutionStatus::Succeeded,
             started_at: self.clock.now(),
             finished_at: self.clock.now(),
-            result: EdgeResult::Whole(json!({ "sent": true }), None),
+            result: EdgeResult::Whole(Canonical::new(json!({ "sent": true })), None),
             error_code: None,
             error_message: None,
             idempotency_key: None,

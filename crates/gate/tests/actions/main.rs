@@ -7,6 +7,10 @@ mod budgets;
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod recovery;

@@ -2,6 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use crypto::json::Canonical;
 use gate::{CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, Ended, ReportError};
 use ledger::record::Action;
 use model::Status;
@@ -27,7 +28,8 @@ async fn a_report_with_a_key_is_taken_once_and_replayed() {
         panic!("the second report is a repeat");
     };
     assert_eq!(again.status, Status::Executed);
-    let different = EdgeReport { result: EdgeResult::Whole(json!(2), None), ..report.clone() };
+    let different =
+        EdgeReport { result: EdgeResult::Whole(Canonical::new(json!(2)), None), ..report.clone() };
     let refused = house.gate.report(different).await.unwrap_err();
     assert!(matches!(refused, ReportError::DifferentRequest), "{refused}");
     let second = house.submit(house.edge_call()).await.unwrap();

@@ -19,11 +19,12 @@ pub(crate) async fn principal(
 }
 
 fn holder(caller: Caller) -> Option<Principal> {
-    let Caller { org, key, holder, scopes, .. } = caller;
+    let Caller { org, key, holder, scopes, livemode } = caller;
     match holder {
         KeyHolder::Agent(agent) => {
             let stopped = agent.stop.is_some();
-            Some(Principal::Agent(AgentKey { org, agent: agent.id, key, scopes, stopped }))
+            let agent = agent.id;
+            Some(Principal::Agent(AgentKey { org, agent, key, livemode, scopes, stopped }))
         }
         // An org key without the scope opens nothing at all.
         KeyHolder::Org => {

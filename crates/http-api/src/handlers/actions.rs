@@ -26,7 +26,7 @@ const YES: HeaderValue = HeaderValue::from_static("true");
 pub(crate) async fn report(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
     let AgentCaller(key) = caller;
     let report = edge_report(&call, &key)?;
-    ended(app.gate.report(report).await?)
+    Ok(ended(app.gate.report(report).await?))
 }
 
 /// `POST /v1/actions/{id}/cancel`
@@ -36,16 +36,16 @@ pub(crate) async fn cancel(app: Arc<App>, caller: Canceller, call: Call) -> Answ
         Canceller::Agent(key) => (key.org, gate::Canceller::Agent(key.agent, key.key)),
         Canceller::Org(key) => (key.org, gate::Canceller::OrgKey(key.key)),
     };
-    ended(app.gate.cancel(Cancellation { org, action, by, idempotency_key }).await?)
+    Ok(ended(app.gate.cancel(Cancellation { org, action, by, idempotency_key }).await?))
 }
 
-fn ended(ended: Ended) -> Answer {
+fn ended(ended: Ended) -> Reply {
     match ended {
         Ended::Now(action) => shown(&action),
-        Ended::Before(action) => Ok(shown(&action)?.with(REPLAYED, YES)),
+        Ended::Before(action) => shown(&action).with(REPLAYED, YES),
     }
 }
 
-fn shown(action: &Action) -> Answer {
-    Ok(Reply::ok(&ActionView::from(action)))
+fn shown(action: &Action) -> Reply {
+    Reply::ok(&ActionView::from(action))
 }

@@ -8,12 +8,13 @@ use futures_util::{StreamExt, stream};
 use http::StatusCode;
 use model::{CheckId, Mint, OrgId};
 use records::{AskError, EntryFilter};
-use web::{ApiError, Call, List, Param, Reply, catalogue::Code};
+use web::{ApiError, Call, List, Param, Reply};
 
 use super::log::reader;
 use crate::{
     access::{Admin, Reader, Viewer},
     app::App,
+    catalogue::changes,
     refusal::{Answer, IntoApiError},
     wire::{
         export::ExportForm,
@@ -86,7 +87,7 @@ pub(crate) async fn ask_check(app: Arc<App>, caller: Admin, call: Call) -> Answe
     let check =
         app.records.ask_check((caller.org(), id), part).await.map_err(|error| match error {
             AskError::Read(error) => error.into_api_error(),
-            AskError::Busy => ApiError::new(Code::Conflict, error.to_string()),
+            AskError::Busy => ApiError::new(changes::CONFLICT, error.to_string()),
             AskError::Places { .. } => ApiError::invalid("to_seq", error.to_string()),
         })?;
     Ok(Reply::json(StatusCode::ACCEPTED, &chain_check(&check)))

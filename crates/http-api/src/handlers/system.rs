@@ -1,19 +1,16 @@
-//! The server about itself: health, version, this interface's description, error pages, seal keys.
+//! The server about itself: health, version, this interface's description, its pages, seal keys.
 
 use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY};
 use serde_json::json;
-use web::{
-    API_VERSION, API_VERSIONS, ApiError, Call, Reply,
-    catalogue::{self, Code},
-    unless_known,
-};
+use web::{API_VERSION, API_VERSIONS, ApiError, Call, Reply, unless_known};
 
 pub(crate) use super::{health::health, key_set::keys};
 use crate::{
     access::Anyone,
     app::App,
+    catalogue,
     description::{self, Made, Published},
 };
 
@@ -42,14 +39,30 @@ pub(crate) async fn description_json(
     published(&call, &description::JSON, "application/json")
 }
 
+/// `GET /docs`
+pub(crate) async fn reference(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
+    published(&call, &description::REFERENCE, HTML).map(as_page)
+}
+
+/// `GET /docs/errors`
+pub(crate) async fn error_pages(_: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
+    Ok(as_page(Reply::bytes(StatusCode::OK, HTML, catalogue::index(catalogue::ALL))))
+}
+
 /// `GET /docs/errors/{code}`
 pub(crate) async fn error_page(_: Arc<App>, _: Anyone, call: Call) -> Result<Reply, ApiError> {
     let word: String = call.param("code")?;
-    let code = Code::from_word(&word).ok_or_else(ApiError::not_found)?;
+    let code = catalogue::from_word(&word).ok_or_else(ApiError::not_found)?;
+    Ok(as_page(Reply::bytes(StatusCode::OK, HTML, catalogue::page(code))))
+}
+
+const HTML: &str = "text/html; charset=utf-8";
+
+fn as_page(reply: Reply) -> Reply {
     let policy = HeaderValue::from_static(catalogue::content_security_policy());
-    Ok(Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", catalogue::page(code))
+    reply
         .with(CONTENT_SECURITY_POLICY, policy)
-        .with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")))
+        .with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300"))
 }
 
 fn published(

@@ -65,7 +65,7 @@ impl Held {
             title: "A tool".to_owned(),
             description: "A tool of a test.".to_owned(),
             side_effect,
-            input_schema: json!({ "type": "object" }),
+            input_schema: json!({ "type": "object" }).into(),
             footprint: None,
             required_level: Level::L0,
             digest: crypto::sha256(name),

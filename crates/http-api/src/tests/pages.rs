@@ -1,26 +1,28 @@
 //! The catalogue, its pages and the published lists.
 
-use web::catalogue::{Code, Family, errors_markdown, page};
+use web::{Code, CodeRow, Family, codes};
+
+use crate::catalogue::{ALL, actions, changes, errors_markdown, from_word, page};
 
 #[test]
 fn every_code_has_a_row_a_page_and_a_line_in_the_docs() {
     let docs = errors_markdown();
-    for code in Code::ALL {
-        let entry = code.entry();
-        assert_eq!(Code::from_word(code.as_str()), Some(*code));
+    for code in ALL {
+        let row = code.row();
+        assert_eq!(from_word(code.as_str()), Some(*code));
         assert!(docs.contains(&format!("| `{code}` |")), "{code}");
         let page = page(*code);
         assert!(page.contains(&format!("<h1><code>{code}</code></h1>")), "{code}");
-        assert!(!entry.title.is_empty() && !entry.remedy.is_empty(), "{code}");
+        assert!(!row.title.is_empty() && !row.remedy.is_empty(), "{code}");
         assert_eq!(page.matches('`').count(), 0, "{code} has an odd backtick");
     }
 }
 
 #[test]
 fn statuses_fit_their_families() {
-    for entry in Code::ALL.iter().map(|code| code.entry()) {
-        for status in entry.statuses {
-            let fits = match entry.family {
+    for CodeRow { word, statuses, family, .. } in ALL.iter().map(|code| code.row()) {
+        for status in *statuses {
+            let fits = match family {
                 Family::Authentication => *status == 401,
                 Family::Policy | Family::Permission => *status == 403,
                 Family::RateLimit => *status == 429,
@@ -29,7 +31,17 @@ fn statuses_fit_their_families() {
                     (400..500).contains(status) && ![401, 403, 429].contains(status)
                 }
             };
-            assert!(fits, "{} comes with {status}", entry.code);
+            assert!(fits, "{word} comes with {status}");
         }
     }
+}
+
+#[test]
+fn the_codes_of_every_area_are_joined() {
+    let mut joined: Vec<&str> = ALL.iter().map(|code| code.as_str()).collect();
+    let areas: [&[Code]; 3] = [codes::ALL, actions::ALL, changes::ALL];
+    let mut every: Vec<&str> = areas.concat().into_iter().map(Code::as_str).collect();
+    joined.sort_unstable();
+    every.sort_unstable();
+    assert_eq!(joined, every);
 }

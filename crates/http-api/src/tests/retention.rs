@@ -65,6 +65,10 @@ async fn a_pruning_is_sealed_with_the_part_of_the_log_that_it_touched() {
     let place = |answer: &Answer| answer.body["deeds"][0]["log"]["index"].clone();
     let (first, last) = (place(&read(&house, &first).await), place(&read(&house, &last).await));
     house.operator().keep_payloads_for(1).await.unwrap();
+    let set = house.store.deeds(house.org).pop().unwrap();
+    let set: Value = serde_json::from_str(&set.body).unwrap();
+    assert_eq!(set["admin"]["event"], "org.updated");
+    assert!(set["admin"]["before"].is_object() && set["admin"]["after"].is_object(), "{set}");
     house.clock.pass(DAY);
     assert_eq!(house.admin.prune().await.unwrap(), 2);
     let deed = house.store.deeds(house.org).pop().unwrap();

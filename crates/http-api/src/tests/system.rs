@@ -70,9 +70,34 @@ async fn the_description_is_served_as_json_too_and_not_again_to_who_has_it() {
 }
 
 #[tokio::test]
+async fn the_reference_shows_every_operation_and_needs_nothing_from_outside() {
+    let house = House::new().await;
+    let answer = house.get("/docs", "").await;
+    let page = std::str::from_utf8(&answer.bytes).unwrap();
+    for row in crate::routes::table() {
+        let article = format!("<article id=\"{}\">", row.operation);
+        assert_eq!(page.matches(&article).count(), 1, "{}", row.operation);
+    }
+    for part in ["<script", "src=", "<link", "@import", "url(", "undefined", "`"] {
+        assert!(!page.contains(part), "the page has `{part}`");
+    }
+    let ids: Vec<&str> =
+        page.split(" id=\"").skip(1).map(|it| it.split('"').next().unwrap()).collect();
+    for link in page.split("href=\"").skip(1).map(|it| it.split('"').next().unwrap()) {
+        match link.strip_prefix('#') {
+            Some(anchor) => {
+                let found = ids.iter().filter(|id| **id == anchor).count();
+                assert_eq!(found, 1, "`{link}` leads to {found} places");
+            }
+            None => assert_eq!(house.get(link, "").await.status, 200, "{link}"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_error_leads_to_a_page() {
     let house = House::new().await;
-    for code in web::catalogue::Code::ALL {
+    for code in crate::catalogue::ALL {
         let answer = house.get(&format!("/docs/errors/{code}"), "").await;
         assert_eq!(answer.status, 200, "{code}");
         let policy = answer.headers["content-security-policy"].to_str().unwrap();
@@ -123,7 +148,7 @@ async fn routes_of_the_roadmap_are_unknown() {
 
 #[test]
 fn codes_of_the_roadmap_are_not_in_the_catalogue() {
-    for code in web::catalogue::Code::ALL {
+    for code in crate::catalogue::ALL {
         assert!(!ROADMAP.contains(&format!("| `{code}` |")), "{code} is raised already");
     }
 }

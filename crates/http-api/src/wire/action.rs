@@ -99,7 +99,7 @@ struct ExecutionView<'a> {
     error_code: Option<&'a ErrorCode>,
     error_message: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Value>,
+    result: Option<&'a Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -160,9 +160,9 @@ impl<'a> From<&'a Action> for ActionView<'a> {
     }
 }
 
-impl ActionView<'_> {
+impl<'a> ActionView<'a> {
     /// Returns the view with the tool's result, for the answering response alone.
-    pub(crate) fn with_result(mut self, result: Option<Value>) -> Self {
+    pub(crate) fn with_result(mut self, result: Option<&'a Value>) -> Self {
         if let Some(execution) = &mut self.execution {
             execution.result = result;
         }

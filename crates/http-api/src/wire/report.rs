@@ -1,5 +1,6 @@
 //! The body of `POST /v1/actions/{id}/result`.
 
+use crypto::json::Canonical;
 use gate::{EdgeReport, EdgeResult};
 use model::{ActionId, Digest, ErrorCode, ExecutionStatus, Timestamp};
 use web::{ApiError, Call, Fields, Word};
@@ -25,7 +26,7 @@ pub(crate) fn edge_report(call: &Call, caller: &AgentKey) -> Result<EdgeReport, 
     }
     fields.finish()?;
     let result = match (result, digest) {
-        (Some(value), digest) => EdgeResult::Whole(value, digest),
+        (Some(value), digest) => EdgeResult::Whole(Canonical::new(value), digest),
         (None, Some(digest)) => EdgeResult::Digest(digest),
         (None, None) => EdgeResult::Nothing,
     };

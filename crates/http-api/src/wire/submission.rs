@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use gate::{EdgeTool, Submission};
 use ledger::record::Client;
-use model::{Digest, Mode};
+use model::{Digest, Mode, Timestamp};
+use policy::{Agent, CallFacts};
 use serde_json::{Map, Value};
 use web::{ApiError, Call, Fields, Word};
 
@@ -38,20 +39,22 @@ impl SendRequest {
         let edge = edge(&mut fields)?;
         let context = fields.nested("context", Context::read)?.unwrap_or_default();
         fields.finish()?;
-        let submission = Submission {
-            org: caller.org,
-            agent: caller.agent,
-            key: caller.key,
-            tool,
-            args: Value::Object(args),
+        let facts = CallFacts {
             mode,
-            edge,
-            client: context.client,
             transport: context.transport,
             on_behalf_of: call.reference("Service-On-Behalf-Of")?,
             session: call.reference("Service-Session")?,
+            livemode: caller.livemode,
+            ..CallFacts::default()
+        };
+        let agent = Agent::new(caller.agent);
+        let sent = policy::Call { facts, ..policy::Call::new(tool, agent, Timestamp::EPOCH) };
+        let submission = Submission {
+            edge,
+            client: context.client,
             idempotency_key: call.idempotency_key()?,
             intent: intent(call)?,
+            ..Submission::new(caller.org, caller.key, sent.with_args(Value::Object(args)))
         };
         Ok(Self { submission, wait })
     }

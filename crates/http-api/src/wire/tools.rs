@@ -33,7 +33,7 @@ impl<'a> From<&'a ToolListing> for ToolView<'a> {
             connector: &listing.served.connector.name,
             title: &definition.title,
             description: &definition.description,
-            input_schema: &definition.input_schema,
+            input_schema: definition.input_schema.value(),
             side_effect: definition.side_effect,
             visibility: listing.visibility,
         }

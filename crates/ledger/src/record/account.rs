@@ -23,7 +23,8 @@ pub struct Org {
     pub pro: bool,
     /// Set while every agent is stopped.
     pub stop: Option<Stop>,
-    /// How many days payloads are kept after their action was sealed.
+    /// How many days payloads are kept after their action was sealed, unless the org's settings
+    /// say otherwise.
     #[serde(default = "a_year")]
     pub retention_days: u16,
     /// The place among the org's deeds up to which payloads have been removed.
@@ -31,6 +32,25 @@ pub struct Org {
     pub pruned_to: u64,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// What an org decided of how it is run; an org that decided nothing has none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OrgSettings {
+    /// The org.
+    pub org: OrgId,
+    /// How many days payloads are kept after their action was sealed.
+    pub retention_days: u16,
+    /// When they were last changed.
+    pub updated_at: Timestamp,
+}
+
+impl Row for OrgSettings {
+    type Key = OrgId;
+
+    fn key(&self) -> OrgId {
+        self.org
+    }
 }
 
 /// How long payloads are kept unless the org says otherwise.

@@ -8,7 +8,9 @@ use model::{
     Level, Mode, OrgId, PolicyId, PolicyVersionId, SideEffect, State, Status, Timestamp, Verdict,
     WitnessMethod,
 };
+use policy::{Agent, Call, CallFacts};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Row;
 
@@ -98,6 +100,33 @@ impl Action {
             | Status::PendingApproval => false,
         };
         if given_back { &[] } else { &self.charged }
+    }
+
+    /// The call as the policy saw it, made again from what was recorded of it and its arguments.
+    pub fn call(&self, args: Arc<Value>, zone: &str) -> Call {
+        Call {
+            tool: self.tool.clone(),
+            args,
+            agent: Agent {
+                id: self.agent.id,
+                name: self.agent.name.clone(),
+                labels: self.inputs.agent_labels.clone(),
+            },
+            facts: CallFacts {
+                connector: self.connector.as_ref().map(|connector| connector.name.clone()),
+                mode: self.mode,
+                transport: self.transport.clone(),
+                session: self.session.clone(),
+                on_behalf_of: self.on_behalf_of.clone(),
+                livemode: self.livemode,
+                side_effect: self.side_effect,
+                // No decision has looked at an intent yet.
+                intent: None,
+                tool_changed: self.inputs.tool_changed,
+            },
+            now: self.inputs.now,
+            zone: zone.to_owned(),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::End;
+use super::end::End;
 use crate::{
     document::{Document, Rule},
     glob::Glob,
@@ -17,7 +17,7 @@ use crate::{
 /// in one changed stretch count as changed.
 const MOST_LINED_UP: usize = 2_000;
 
-/// Returns the pairs of ends of which one at least changed and that calls may share.
+/// The pairs of ends of which one at least changed and that calls may share.
 pub(super) fn pairs<'p>(
     before: &'p Document,
     after: &'p Document,
@@ -61,7 +61,7 @@ fn ends<'p>(rules: &'p [Rule], kept: &HashSet<usize>, default: Kept) -> Vec<(End
     ends
 }
 
-/// Returns whether the patterns of both may cover one tool.
+/// Whether the patterns of both may cover one tool.
 fn may_meet(one: &End<'_>, other: &End<'_>) -> bool {
     let (Some(one), Some(other)) = (rule(one), rule(other)) else { return true };
     one.globs.iter().any(|glob| other.globs.iter().any(|another| glob.overlaps(another)))
@@ -74,7 +74,7 @@ fn rule<'p>(end: &End<'p>) -> Option<&'p Rule> {
     }
 }
 
-/// Returns the places of the rules that both versions have in the same order.
+/// The places of the rules that both versions have in the same order.
 fn kept(before: &[Rule], after: &[Rule]) -> (HashSet<usize>, HashSet<usize>) {
     let before: Vec<String> = before.iter().map(saying).collect();
     let after: Vec<String> = after.iter().map(saying).collect();
@@ -99,14 +99,14 @@ fn kept(before: &[Rule], after: &[Rule]) -> (HashSet<usize>, HashSet<usize>) {
     both.into_iter().unzip()
 }
 
-/// Returns what a rule does, without its id, its reason and who approves.
+/// What a rule does, without its id, its reason and who approves.
 fn saying(rule: &Rule) -> String {
     let globs: Vec<&str> = rule.globs.iter().map(Glob::as_str).collect();
     let when = rule.when.as_ref().map(|when| essence(when.expr()));
     format!("{} {globs:?} {when:?}", rule.outcome.as_str())
 }
 
-/// Returns the longest common subsequence, as pairs of places.
+/// The longest common subsequence, as pairs of places.
 fn common(one: &[String], other: &[String]) -> Vec<(usize, usize)> {
     let width = other.len() + 1;
     let mut lengths = vec![0_u16; (one.len() + 1) * width];

@@ -5,7 +5,7 @@ use model::DecisionOutcome;
 
 use super::{Certainty, ChangeKind, Diff, diff};
 use crate::{
-    Policy, STARTER, Sample,
+    Call, Policy, STARTER,
     catalog::Unknown,
     decide,
     tests::{
@@ -100,8 +100,8 @@ fn an_example_can_be_charged_where_budgets_need_it() {
     let after = policy(&format!("{head} rules: [{{id: a, match: pay.refund, outcome: allow}}]}}"));
     let found = diff(&before, &after, &Unknown);
     let [change] = &found.changes[..] else { panic!("{found:?}") };
-    assert_eq!(decide(&after, &change.example.call()).outcome, DecisionOutcome::Allow);
-    assert_eq!(decide(&before, &change.example.call()).outcome, DecisionOutcome::Deny);
+    assert_eq!(decide(&after, &change.example).outcome, DecisionOutcome::Allow);
+    assert_eq!(decide(&before, &change.example).outcome, DecisionOutcome::Deny);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn of(rules: &[String]) -> Policy {
     policy(&format!("{{schema: 1, default: {{outcome: allow}}, rules: [{}]}}", rules.join(",\n")))
 }
 
-fn kind_of(before: &Policy, after: &Policy, sample: &Sample) -> Option<ChangeKind> {
-    let outcome = |policy| decide(policy, &sample.call()).outcome;
+fn kind_of(before: &Policy, after: &Policy, sample: &Call) -> Option<ChangeKind> {
+    let outcome = |policy| decide(policy, sample).outcome;
     ChangeKind::between(outcome(before), outcome(after))
 }

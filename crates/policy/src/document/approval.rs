@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use model::{Assurance, DecisionOutcome, Role};
 
 use super::{
-    Clause, Excluded,
+    ApprovalClause, Clause, Excluded,
     place::Path,
     reader::{Field, Reader},
 };
@@ -20,27 +20,8 @@ pub(crate) const POLICY_KEYS: [&str; 1] = ["expires_in"];
 const MOST_PEOPLE: i64 = 5;
 const MOST_ENTRIES: usize = 50;
 
-/// Who must say yes to a call, and what they are shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ApprovalClause {
-    /// `role:…` and `member:…`; empty for everyone who may approve at all.
-    pub from: Vec<String>,
-    /// How many different people.
-    pub count: u8,
-    /// How long they have, when the rule or the policy says.
-    pub expires_in: Option<Duration>,
-    /// Who may not although `from` names them.
-    pub exclude: Vec<Excluded>,
-    /// The fields of the arguments that they are shown.
-    pub show: Vec<String>,
-    /// Whether the connector is asked what the call would do.
-    pub estimate: bool,
-    /// How they must show who they are.
-    pub assurance: Option<Assurance>,
-}
-
 impl ApprovalClause {
-    /// Returns what the policy asks of people, from what the rule says and what holds for all of
+    /// What the policy asks of people, from what the rule says and what holds for all of
     /// the policy; nothing where the outcome asks nobody.
     pub(crate) fn of(
         outcome: DecisionOutcome,

@@ -1,7 +1,7 @@
 //! Reads `budgets`.
 
 use super::{
-    Budget, Cost, MAX_RULES, Measure, Per,
+    Budget, Cost, MAX_RULES, Measure, Per, Window,
     place::Path,
     reader::{Field, Fields, Reader},
 };
@@ -15,37 +15,6 @@ use crate::{
 pub(crate) const KEYS: [&str; 6] = ["id", "match", "per", "window", "count", "cost"];
 /// The keys of `cost`.
 pub(crate) const COST_KEYS: [&str; 4] = ["amount", "currency", "limit", "unit"];
-
-/// How long a budget adds up before it starts anew.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Window {
-    /// A minute of the clock.
-    Minute,
-    /// An hour of the clock.
-    Hour,
-    /// A day of the calendar.
-    Day,
-    /// A week of the calendar, from Monday.
-    Week,
-    /// A month of the calendar.
-    Month,
-}
-
-impl Window {
-    /// The values in order.
-    pub const ALL: [Self; 5] = [Self::Minute, Self::Hour, Self::Day, Self::Week, Self::Month];
-
-    /// Returns the word that documents use.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Minute => "minute",
-            Self::Hour => "hour",
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-        }
-    }
-}
 
 /// Reads the budgets in the document's order.
 pub(super) fn budgets(reader: &mut Reader<'_>, field: Option<Field<'_>>) -> Vec<Budget> {

@@ -23,7 +23,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Returns where the byte `offset` of a scalar's content stands in the document's text.
+/// Where the byte `offset` of a scalar's content stands in the document's text.
 ///
 /// Content and source are walked side by side. They differ in quotes, escapes, indentation and
 /// folded lines, all of which the source has more of, so a source character that is not the next

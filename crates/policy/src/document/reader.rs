@@ -40,13 +40,13 @@ pub(crate) struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// Returns the value under the key, where there is one.
+    /// The value under the key, where there is one.
     pub(crate) fn find(&self, key: &str) -> Option<Field<'n>> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         Some(Field { node: &entry.node, path: Path::Key(self.path, &entry.key) })
     }
 
-    /// Returns the value under a key that must be there.
+    /// The value under a key that must be there.
     pub(crate) fn need(&self, reader: &mut Reader<'_>, key: &str) -> Option<Field<'n>> {
         let field = self.find(key);
         if field.is_none() {
@@ -67,7 +67,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the document's text.
+    /// The document's text.
     pub(crate) fn source(&self) -> &str {
         self.text
     }
@@ -123,7 +123,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Returns the mapping's values; keys that it does not have are told.
+    /// The mapping's values; keys that it does not have are told.
     pub(crate) fn map<'n>(
         &mut self,
         node: &'n Node,
@@ -160,7 +160,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Returns the value of a closed list that the text names.
+    /// The value of a closed list that the text names.
     pub(crate) fn word<T: Copy>(
         &mut self,
         field: &Field<'_>,
@@ -175,7 +175,7 @@ impl<'t> Reader<'t> {
         self.bad_value(field, format!("expected one of {list}{near}"))
     }
 
-    /// Returns whether the value is `true`.
+    /// Whether the value is `true`.
     pub(crate) fn switch(&mut self, field: &Field<'_>) -> bool {
         let Data::Bool(on) = field.node.data else {
             self.wrong_type(field, "`true` or `false`");
@@ -184,7 +184,7 @@ impl<'t> Reader<'t> {
         on
     }
 
-    /// Returns an id of a rule or budget.
+    /// An id of a rule or budget.
     pub(crate) fn id(&mut self, field: Option<Field<'_>>) -> Option<String> {
         let field = field?;
         let text = self.text(&field, "a text")?;
@@ -205,7 +205,7 @@ impl<'t> Reader<'t> {
         self.bad_value(&field, format!("expected 1 to {MAX_REASON_CHARS} characters on one line"))
     }
 
-    /// Returns the patterns of `match`, one text or a list of them.
+    /// The patterns of `match`, one text or a list of them.
     pub(crate) fn globs(&mut self, field: Option<Field<'_>>) -> Option<Vec<Glob>> {
         let field = field?;
         let Data::List(items) = &field.node.data else {
@@ -239,7 +239,7 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Returns the span of time, when it lies within the bounds.
+    /// The span of time, when it lies within the bounds.
     pub(crate) fn span(&mut self, field: Option<Field<'_>>) -> Option<Duration> {
         let field = field?;
         let text = self.text(&field, "a time such as `30m`")?;
@@ -250,7 +250,7 @@ impl<'t> Reader<'t> {
         })
     }
 
-    /// Returns the expression; what it may evaluate to is checked by `check`.
+    /// The expression; what it may evaluate to is checked by `check`.
     pub(crate) fn expression(
         &mut self,
         field: Option<Field<'_>>,

@@ -5,8 +5,7 @@ use std::{sync::Arc, time::Duration};
 use model::DecisionOutcome;
 
 use super::{
-    Fallback, MAX_RULES, Rule, approval,
-    approval::ApprovalClause,
+    ApprovalClause, Fallback, MAX_RULES, Rule, approval,
     place::Path,
     reader::{Field, Fields, Reader},
 };

@@ -20,7 +20,7 @@ impl Span {
         Self { start, end }
     }
 
-    /// Returns the span from the start of this one to the end of the other.
+    /// The span from the start of this one to the end of the other.
     pub(crate) const fn to(self, other: Self) -> Self {
         Self { start: self.start, end: other.end }
     }
@@ -163,7 +163,7 @@ pub(crate) enum Junction {
 }
 
 impl Expr {
-    /// Returns the conditions that this one asks for together, where it does.
+    /// The conditions that this one asks for together, where it does.
     pub(crate) fn junction(&self) -> Option<(Junction, &[Expr])> {
         match &self.kind {
             Kind::And(parts) => Some((Junction::All, parts)),
@@ -172,7 +172,7 @@ impl Expr {
         }
     }
 
-    /// Returns the sides of a comparison that are not written out.
+    /// The sides of a comparison that are not written out.
     pub(crate) fn compared(&self) -> Vec<&Expr> {
         match &self.kind {
             Kind::Binary { left, right, .. } => {
@@ -183,7 +183,7 @@ impl Expr {
         }
     }
 
-    /// Returns whether this is a chain with a `.?` in it, which only `orValue` and `hasValue` take.
+    /// Whether this is a chain with a `.?` in it, which only `orValue` and `hasValue` take.
     pub(crate) fn is_chain(&self) -> bool {
         match &self.kind {
             Kind::Field { access: Access::May, .. } => true,
@@ -192,7 +192,7 @@ impl Expr {
         }
     }
 
-    /// Returns the direct parts, in the order of the text.
+    /// The direct parts, in the order of the text.
     pub(crate) fn parts(&self) -> Vec<&Expr> {
         match &self.kind {
             Kind::Literal(_)
@@ -218,7 +218,7 @@ impl Expr {
         }
     }
 
-    /// Returns the direct parts to change, in the order of the text.
+    /// The direct parts to change, in the order of the text.
     pub(crate) fn parts_mut(&mut self) -> Vec<&mut Expr> {
         match &mut self.kind {
             Kind::Literal(_)

@@ -44,7 +44,7 @@ pub(crate) fn wanted(expr: &Expr, sorts: &[Sort], what: &str) -> Result<(), Prob
     Err(wrong(expr.span, message))
 }
 
-/// Returns the kinds of value that the expression can have for any call.
+/// The kinds of value that the expression can have for any call.
 #[cfg(feature = "prover")]
 pub(crate) fn sorts(expr: &Expr) -> Sorts {
     Checker::new(None).shape(expr).map_or(Sorts::ALL, |shape| shape.sorts)
@@ -56,7 +56,7 @@ pub(super) fn kinds(expr: &Expr) -> Result<(), Problem> {
     Checker::new(None).shape(expr).map(drop)
 }
 
-/// Returns what may fail for calls whose arguments fit the schema.
+/// What may fail for calls whose arguments fit the schema.
 #[cfg(feature = "prover")]
 pub(crate) fn doubts(expr: &Expr, schema: &Json) -> Result<Vec<Doubt>, Problem> {
     let mut checker = Checker::new(Some(schema));
@@ -80,7 +80,7 @@ impl<'s> Checker<'s> {
         Self { schema, doubts: Vec::new(), present: BTreeSet::new(), loops: Vec::new() }
     }
 
-    /// Returns what the expression can be.
+    /// What the expression can be.
     fn shape(&mut self, expr: &Expr) -> Found<'s> {
         match &expr.kind {
             Kind::Literal(value) => Ok(Shape::literal(value)),

@@ -18,27 +18,27 @@ impl Decimal {
     /// Nothing.
     pub const ZERO: Self = Self(0);
 
-    /// Returns the sum, or nothing past the range.
+    /// The sum, or nothing past the range.
     pub fn checked_add(self, other: Self) -> Option<Self> {
         self.0.checked_add(other.0).map(Self)
     }
 
-    /// Returns the difference, or nothing past the range.
+    /// The difference, or nothing past the range.
     pub fn checked_sub(self, other: Self) -> Option<Self> {
         self.0.checked_sub(other.0).map(Self)
     }
 
-    /// Returns the product with a whole number, or nothing past the range.
+    /// The product with a whole number, or nothing past the range.
     pub fn checked_mul(self, times: i64) -> Option<Self> {
         self.0.checked_mul(i128::from(times)).map(Self)
     }
 
-    /// Returns whether the number is below zero.
+    /// Whether the number is below zero.
     pub fn is_negative(self) -> bool {
         self.0 < 0
     }
 
-    /// Returns the nearest double, for answers that carry plain numbers.
+    /// The nearest double, for answers that carry plain numbers.
     pub fn to_f64(self) -> f64 {
         // Reading the exact text rounds once, where two casts and a division would round thrice.
         self.to_string().parse().unwrap_or(f64::NAN)

@@ -36,13 +36,13 @@ pub(crate) fn parse(text: &str) -> Option<SignedDuration> {
     from_nanos(if unsigned.len() < text.len() { -total } else { total })
 }
 
-/// Returns the span unless it is longer than CEL's range.
+/// The span unless it is longer than CEL's range.
 pub(crate) fn from_nanos(nanos: i128) -> Option<SignedDuration> {
     let span = SignedDuration::try_from_nanos_i128(nanos)?;
     within(span)
 }
 
-/// Returns the span unless it is longer than CEL's range.
+/// The span unless it is longer than CEL's range.
 pub(crate) fn within(span: SignedDuration) -> Option<SignedDuration> {
     (span.as_secs().unsigned_abs() <= MOST_SECONDS.unsigned_abs()).then_some(span)
 }

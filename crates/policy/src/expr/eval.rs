@@ -32,13 +32,13 @@ impl<'v> Machine<'v> {
         Self { scope, fuel: FUEL, variables: [Value::Null, Value::Null] }
     }
 
-    /// Returns how much work is left.
+    /// How much work is left.
     #[cfg(test)]
     pub(crate) fn fuel_left(&self) -> usize {
         self.fuel
     }
 
-    /// Returns whether the condition holds.
+    /// Whether the condition holds.
     pub(crate) fn holds(&mut self, condition: &'v Expr) -> Result<'v, bool> {
         match self.value(condition)? {
             Value::Bool(holds) => Ok(holds),
@@ -46,7 +46,7 @@ impl<'v> Machine<'v> {
         }
     }
 
-    /// Returns the expression's value.
+    /// The expression's value.
     pub(crate) fn value(&mut self, expr: &'v Expr) -> Result<'v> {
         self.burn(1, expr.span)?;
         let span = expr.span;
@@ -170,7 +170,7 @@ impl<'v> Machine<'v> {
         }
     }
 
-    /// Returns the value at the end of a selection, or nothing where a `.?` found nothing.
+    /// The value at the end of a selection, or nothing where a `.?` found nothing.
     fn chain(&mut self, expr: &'v Expr) -> Result<'v, Option<Value<'v>>> {
         let span = expr.span;
         match &expr.kind {

@@ -152,18 +152,18 @@ pub(crate) const SPECIAL: [&str; 8] =
     ["has", "exists", "all", "exists_one", "orValue", "hasValue", "matches", "glob"];
 
 impl Function {
-    /// Returns the function of this name and form.
+    /// The function of this name and form.
     pub(crate) fn named(name: &str, form: Form) -> Option<Self> {
         let mut rows = SIGNATURES.iter().filter(|row| row.name == name && row.form == form);
         rows.next().map(|row| row.function)
     }
 
-    /// Returns the name that the function is written by.
+    /// The name that the function is written by.
     pub(crate) fn name(self) -> &'static str {
         SIGNATURES.iter().find(|row| row.function == self).map_or("", |row| row.name)
     }
 
-    /// Returns the ways to call the function.
+    /// The ways to call the function.
     pub(crate) fn signatures(self) -> impl Iterator<Item = &'static Signature> {
         SIGNATURES.iter().filter(move |row| row.function == self)
     }

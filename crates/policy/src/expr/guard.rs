@@ -69,7 +69,7 @@ pub(crate) struct Branch {
 }
 
 impl Guard {
-    /// Returns whether the condition cannot hold for this call.
+    /// Whether the condition cannot hold for this call.
     pub(crate) fn rules_out<'v>(&self, scope: &'v Scope<'v>) -> bool {
         self.branches.iter().all(|branch| {
             let Some(value) = branch.operand.value(scope) else { return false };
@@ -79,7 +79,7 @@ impl Guard {
 }
 
 impl Operand {
-    /// Returns the value to compare, nothing where it is missing.
+    /// The value to compare, nothing where it is missing.
     pub(crate) fn value<'v>(&self, scope: &'v Scope<'v>) -> Option<Value<'v>> {
         match self {
             Self::Slot(slot, path) => scope.slot(*slot, path).map(Value::of),
@@ -90,7 +90,7 @@ impl Operand {
 }
 
 impl Key {
-    /// Returns whether the comparison is false for the value, and no error.
+    /// Whether the comparison is false for the value, and no error.
     fn differs(&self, value: &Value<'_>) -> bool {
         match (self, value) {
             (Self::Text(key), Value::Text(text)) => **key != **text,
@@ -104,7 +104,7 @@ impl Key {
 }
 
 impl Plain {
-    /// Returns the form of a value that is no text, list or map.
+    /// The form of a value that is no text, list or map.
     pub(crate) fn of(value: &Value<'_>) -> Option<Self> {
         match value {
             Value::Null => Some(Self::Null),
@@ -136,7 +136,7 @@ impl Plain {
     }
 }
 
-/// Returns the guards that the condition has, in the order of the text.
+/// The guards that the condition has, in the order of the text.
 pub(crate) fn guards(condition: &Expr) -> Vec<Guard> {
     match &condition.kind {
         Kind::And(parts) => parts.iter().flat_map(guards).collect(),

@@ -32,7 +32,7 @@ impl<'t> Lexer<'t> {
         Self { text, at: 0 }
     }
 
-    /// Returns the next token and its place; [`Token::End`] for ever after the last.
+    /// The next token and its place; [`Token::End`] for ever after the last.
     pub(crate) fn next(&mut self) -> Result<(Token, Span), Problem> {
         self.skip_blanks();
         let start = self.at;

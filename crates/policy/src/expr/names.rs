@@ -38,13 +38,13 @@ impl Fact {
         ("now", Self::Now),
     ];
 
-    /// Returns the name that expressions use.
+    /// The name that expressions use.
     #[cfg(feature = "prover")]
     pub(crate) fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(_, fact)| *fact == self).map_or("", |(name, _)| name)
     }
 
-    /// Returns the fact of this name.
+    /// The fact of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, fact)| *fact)
     }
@@ -55,7 +55,7 @@ pub(crate) fn hint<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> 
     nearest(word, known).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }
 
-/// Returns the known word that differs from `word` in at most a third of its letters.
+/// The known word that differs from `word` in at most a third of its letters.
 pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     if word.len() > 64 {
         return None;
@@ -67,7 +67,7 @@ pub(crate) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
     measured.filter(|(distance, _)| *distance <= reach).min().map(|(_, candidate)| candidate)
 }
 
-/// Returns how many letters must be put in, taken out, changed or swapped with the next one.
+/// How many letters must be put in, taken out, changed or swapped with the next one.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut before: Vec<usize> = Vec::new();

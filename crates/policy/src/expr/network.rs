@@ -32,7 +32,7 @@ impl Cidr {
         (cidr.bits <= len && masked(value, cidr.bits, len) == value).then_some(cidr)
     }
 
-    /// Returns whether the address lies in the range; one of the other family does not.
+    /// Whether the address lies in the range; one of the other family does not.
     pub(crate) fn contains(self, address: IpAddr) -> bool {
         let ((base, len), (value, other)) = (number(self.base), number(address));
         len == other && masked(value, self.bits, len) == base

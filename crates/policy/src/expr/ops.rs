@@ -18,7 +18,7 @@ pub(crate) enum Binary {
 }
 
 impl Binary {
-    /// Returns the operator as it is written.
+    /// The operator as it is written.
     pub(crate) const fn sign(self) -> &'static str {
         match self {
             Self::Equal => "==",
@@ -34,7 +34,7 @@ impl Binary {
         }
     }
 
-    /// Returns what the operator takes on its two sides and what it gives; equality takes all.
+    /// What the operator takes on its two sides and what it gives; equality takes all.
     pub(crate) const fn signatures(self) -> &'static [(Sort, Sort, Sort)] {
         match self {
             Self::Equal | Self::NotEqual | Self::In => &[],

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::ast::{Access, Expr, Kind};
 
-/// Returns the fields that are there wherever the condition is true.
+/// The fields that are there wherever the condition is true.
 pub(crate) fn when_true(condition: &Expr) -> BTreeSet<String> {
     match &condition.kind {
         Kind::Has { of, name } => field(of, name).into_iter().collect(),
@@ -16,7 +16,7 @@ pub(crate) fn when_true(condition: &Expr) -> BTreeSet<String> {
     }
 }
 
-/// Returns the fields that are there wherever the condition is false.
+/// The fields that are there wherever the condition is false.
 pub(crate) fn when_false(condition: &Expr) -> BTreeSet<String> {
     match &condition.kind {
         Kind::Or(parts) => parts.iter().flat_map(when_false).collect(),
@@ -32,7 +32,7 @@ fn in_each(parts: &[Expr], known: fn(&Expr) -> BTreeSet<String>) -> BTreeSet<Str
     sets.fold(first, |common, next| common.intersection(&next).cloned().collect())
 }
 
-/// Returns the field in the form in which it is remembered and shown.
+/// The field in the form in which it is remembered and shown.
 pub(crate) fn place(expr: &Expr) -> Option<String> {
     match &expr.kind {
         Kind::Args => Some("args".to_owned()),

@@ -17,7 +17,7 @@ use crate::call::Call;
 
 /// One call as expressions see it.
 pub(crate) struct Scope<'v> {
-    call: &'v Call<'v>,
+    call: &'v Call,
     agent_id: OnceCell<IdText>,
     /// What the numbered paths lead to, once looked up.
     slots: [Cell<Slot<'v>>; MAX_SLOTS],
@@ -32,7 +32,7 @@ enum Slot<'v> {
 }
 
 impl<'v> Scope<'v> {
-    pub(crate) fn new(call: &'v Call<'v>) -> Self {
+    pub(crate) fn new(call: &'v Call) -> Self {
         Self {
             call,
             agent_id: OnceCell::new(),
@@ -40,12 +40,12 @@ impl<'v> Scope<'v> {
         }
     }
 
-    /// Returns the call's arguments.
+    /// The call's arguments.
     pub(crate) fn args(&self) -> Value<'v> {
-        Value::of(self.call.args)
+        Value::of(&self.call.args)
     }
 
-    /// Returns what the numbered path leads to in the arguments, where it leads anywhere.
+    /// What the numbered path leads to in the arguments, where it leads anywhere.
     pub(crate) fn slot(&self, slot: usize, path: &[Box<str>]) -> Option<&'v Json> {
         let Some(place) = self.slots.get(slot) else { return self.walk(path) };
         match place.get() {
@@ -60,31 +60,33 @@ impl<'v> Scope<'v> {
     }
 
     fn walk(&self, path: &[Box<str>]) -> Option<&'v Json> {
-        path.iter().try_fold(self.call.args, |of, name| of.as_object()?.get(&**name))
+        path.iter().try_fold(&*self.call.args, |of, name| of.as_object()?.get(&**name))
     }
 
-    /// Returns the agent's label of this name.
+    /// The agent's label of this name.
     pub(crate) fn label(&self, name: &str) -> Option<&'v str> {
         self.call.agent.labels.get(name).map(String::as_str)
     }
 
-    /// Returns the fact; one that the call does not have is null.
+    /// The fact; one that the call does not have is null.
     pub(crate) fn fact(&'v self, fact: Fact) -> Value<'v> {
-        let facts = &self.call.call;
-        let optional = |text: Option<&'v str>| text.map_or(Value::Null, Value::text);
+        let facts = &self.call.facts;
+        let optional = |text: &'v Option<String>| text.as_deref().map_or(Value::Null, Value::text);
         match fact {
             Fact::AgentId => Value::text(self.agent_id()),
             Fact::AgentName => Value::text(&self.call.agent.name),
             Fact::AgentLabels => Value::Map(Map::Labels(&self.call.agent.labels)),
-            Fact::CallTool => Value::text(facts.tool),
-            Fact::CallConnector => optional(facts.connector),
+            Fact::CallTool => Value::text(&self.call.tool),
+            Fact::CallConnector => optional(&facts.connector),
             Fact::CallMode => Value::text(facts.mode.as_str()),
-            Fact::CallTransport => optional(facts.transport),
-            Fact::CallSession => optional(facts.session),
-            Fact::CallOnBehalfOf => optional(facts.on_behalf_of),
+            Fact::CallTransport => optional(&facts.transport),
+            Fact::CallSession => optional(&facts.session),
+            Fact::CallOnBehalfOf => optional(&facts.on_behalf_of),
             Fact::CallLivemode => Value::Bool(facts.livemode),
-            Fact::CallSideEffect => optional(facts.side_effect.map(model::SideEffect::as_str)),
-            Fact::CallIntent => optional(facts.intent),
+            Fact::CallSideEffect => {
+                facts.side_effect.map_or(Value::Null, |effect| Value::text(effect.as_str()))
+            }
+            Fact::CallIntent => optional(&facts.intent),
             Fact::CallToolChanged => Value::Bool(facts.tool_changed),
             Fact::Now => Value::Time(instant(self.call.now)),
         }
@@ -95,7 +97,7 @@ impl<'v> Scope<'v> {
     }
 }
 
-/// Returns the moment in the type that the arithmetic uses.
+/// The moment in the type that the arithmetic uses.
 pub(crate) fn instant(at: Timestamp) -> jiff::Timestamp {
     // jiff ends 26 hours before the year 9999 does, so that every zone can show every moment.
     jiff::Timestamp::from_millisecond(at.unix_millis()).unwrap_or(jiff::Timestamp::MAX)

@@ -22,32 +22,32 @@ impl Sorts {
     const NUMBERS: Self =
         Self(Self::only(Sort::Int).0 | Self::only(Sort::Double).0 | Self::only(Sort::Decimal).0);
 
-    /// Returns the set of one.
+    /// The set of one.
     pub(crate) const fn only(sort: Sort) -> Self {
         Self(1 << sort as u16)
     }
 
-    /// Returns whether the kind is in the set.
+    /// Whether the kind is in the set.
     pub(crate) const fn has(self, sort: Sort) -> bool {
         self.0 & Self::only(sort).0 != 0
     }
 
-    /// Returns both sets together.
+    /// Both sets together.
     pub(crate) const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Returns what is in both sets.
+    /// What is in both sets.
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Returns what is in this set alone.
+    /// What is in this set alone.
     pub(crate) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Returns the set with all kinds of number when it has one: numbers compare across kinds.
+    /// The set with all kinds of number when it has one: numbers compare across kinds.
     pub(crate) const fn comparable(self) -> Self {
         if self.and(Self::NUMBERS).0 == 0 { self } else { self.or(Self::NUMBERS) }
     }
@@ -56,7 +56,7 @@ impl Sorts {
         Sort::ALL.into_iter().filter(move |sort| self.has(*sort))
     }
 
-    /// Returns the kinds in words.
+    /// The kinds in words.
     pub(crate) fn names(self) -> String {
         self.iter().map(Sort::name).collect::<Vec<_>>().join(" or ")
     }
@@ -96,7 +96,7 @@ impl<'s> Shape<'s> {
         Self::only(Value::of(value).sort())
     }
 
-    /// Returns the shape of the arguments, which are always a mapping.
+    /// The shape of the arguments, which are always a mapping.
     pub(crate) fn arguments(schema: Option<&'s Json>) -> Self {
         Self { sorts: Sorts::only(Sort::Map), schema, root: schema }
     }
@@ -105,7 +105,7 @@ impl<'s> Shape<'s> {
         Self::of(self.sorts.or(other.sorts))
     }
 
-    /// Returns what the schema says of a field; nothing where there is no schema.
+    /// What the schema says of a field; nothing where there is no schema.
     pub(crate) fn field(self, name: &str) -> Option<Field<'s>> {
         let schema = self.resolved()?;
         let properties = schema.get("properties").and_then(Json::as_object);
@@ -125,7 +125,7 @@ impl<'s> Shape<'s> {
         (properties.is_some() || is_required).then_some(Field { shape, is_required, unknown })
     }
 
-    /// Returns what the schema says of the elements.
+    /// What the schema says of the elements.
     pub(crate) fn element(self) -> Self {
         let items = self.resolved().and_then(|schema| schema.get("items"));
         items.filter(|items| items.is_object()).map_or(Self::ANY, |items| self.inner(items))

@@ -32,7 +32,7 @@ impl Slots {
     }
 }
 
-/// Returns the names from the arguments to here, when there is nothing else on the way.
+/// The names from the arguments to here, when there is nothing else on the way.
 fn path(expr: &Expr) -> Option<Vec<Box<str>>> {
     match &expr.kind {
         Kind::Args => Some(Vec::new()),

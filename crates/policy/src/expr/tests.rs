@@ -4,13 +4,13 @@ mod cel_spec;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use model::{Mode, SideEffect, Timestamp};
+use model::{SideEffect, Timestamp};
 use serde_json::{Value as Json, json};
 
 use super::{Machine, Scope, check, decimal::Decimal, names::nearest, parse, value::Value};
 use crate::call::{Agent, Call, CallFacts};
 
-/// Returns the expression's value over the arguments in a short form, or why it has none.
+/// The expression's value over the arguments in a short form, or why it has none.
 fn run(text: &str, args: &Json) -> String {
     let constants = BTreeMap::from([
         ("eu".to_owned(), Arc::new(json!(["AT", "DE"]))),
@@ -28,13 +28,13 @@ fn run(text: &str, args: &Json) -> String {
         name: "support".to_owned(),
         labels: BTreeMap::from([("team".to_owned(), "pay".to_owned())]),
     };
-    let call = CallFacts {
-        session: Some("s1"),
-        side_effect: Some(SideEffect::Write),
-        ..CallFacts::new("pay.refund", Mode::Gateway)
-    };
     let now = Timestamp::parse_rfc3339("2026-10-01T12:30:45.250Z").unwrap();
-    let call = Call { args, agent: &agent, call, now, zone: Call::UTC };
+    let mut call = Call::new("pay.refund", agent, now).with_args(args.clone());
+    call.facts = CallFacts {
+        session: Some("s1".to_owned()),
+        side_effect: Some(SideEffect::Write),
+        ..CallFacts::default()
+    };
     let scope = Scope::new(&call);
     match Machine::new(&scope).value(&parsed.expr) {
         Ok(value) => show(&value),

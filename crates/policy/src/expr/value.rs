@@ -40,7 +40,7 @@ impl Sort {
         Self::Cidr,
     ];
 
-    /// Returns the name that messages use.
+    /// The name that messages use.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -95,7 +95,7 @@ pub(crate) enum Map<'v> {
 }
 
 impl<'v> Value<'v> {
-    /// Returns the JSON value as it reads in expressions.
+    /// The JSON value as it reads in expressions.
     pub(crate) fn of(json: &'v Json) -> Self {
         match json {
             Json::Null => Self::Null,
@@ -107,7 +107,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Returns a borrowed text.
+    /// A borrowed text.
     pub(crate) fn text(text: &'v str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
@@ -120,7 +120,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Returns what kind of value this is.
+    /// What kind of value this is.
     pub(crate) const fn sort(&self) -> Sort {
         match self {
             Self::Null => Sort::Null,
@@ -138,7 +138,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Returns how the two values are ordered, nothing where one of two numbers is NaN.
+    /// How the two values are ordered, nothing where one of two numbers is NaN.
     pub(crate) fn order(&self, other: &Self) -> Result<Option<Ordering>, Unordered> {
         Ok(match (self, other) {
             (Self::Int(left), Self::Int(right)) => Some(left.cmp(right)),
@@ -158,7 +158,7 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// Returns whether the two values are equal; values of different kinds are not, numbers of
+    /// Whether the two values are equal; values of different kinds are not, numbers of
     /// different kinds are by their exact value.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
@@ -179,7 +179,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Returns how much work it is to look at the whole value once, for the fuel.
+    /// How much work it is to look at the whole value once, for the fuel.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Text(text) => text.len() / 64,

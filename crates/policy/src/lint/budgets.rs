@@ -52,7 +52,7 @@ fn takes_nothing(budget: &Budget) -> bool {
     }
 }
 
-/// Returns whether `first` always counts at least as much as `second` and takes no more.
+/// Whether `first` always counts at least as much as `second` and takes no more.
 fn is_always_before(first: &Budget, second: &Budget) -> bool {
     let (Measure::Count(one), Measure::Count(other)) = (&first.measure, &second.measure) else {
         return false;
@@ -72,7 +72,7 @@ fn is_always_before(first: &Budget, second: &Budget) -> bool {
         && holds(first.window, second.window)
 }
 
-/// Returns whether every window of the second kind lies in one of the first.
+/// Whether every window of the second kind lies in one of the first.
 const fn holds(outer: Window, inner: Window) -> bool {
     match (outer, inner) {
         (Window::Minute, Window::Minute)

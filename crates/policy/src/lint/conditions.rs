@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use super::{Report, reach, schema};
 use crate::{
+    call::Call,
     catalog::KnownTool,
     document::place::within,
     error::{Code, Severity},
     expr,
     glob::Glob,
     prove::{Answer, Goal, Judgement, Prover, Want},
-    sample::Sample,
 };
 
 /// A rule over more tools is judged by the first so many; the others will mostly be alike.
@@ -52,12 +52,12 @@ pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>)
     }
 }
 
-/// Returns a call of the tool that fits its schema and for which the condition has no value.
+/// A call of the tool that fits its schema and for which the condition has no value.
 fn fails<'k>(
     report: &Report<'_, 'k>,
     prover: &mut Prover<'k>,
     (tool, name): (&KnownTool, &'k Glob),
-) -> Option<Box<Sample>> {
+) -> Option<Box<Call>> {
     let mut goals = reach::goals(report.own, Want::Fails);
     goals.push(Goal::Covered(std::slice::from_ref(name)));
     let answer = prover.ask(goals, |sample| {

@@ -11,7 +11,7 @@ use crate::{
 /// The most rules that a sentence names.
 const MOST_NAMED: usize = 4;
 
-/// Returns whether calls may get to the rule; tells it when it is proved that none can.
+/// Whether calls may get to the rule; tells it when it is proved that none can.
 pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) -> bool {
     if let Some(taken) = taken(report) {
         let message = format!("can never decide: {} above left it no call", named(&taken));
@@ -50,7 +50,7 @@ pub(super) fn is_reachable<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<
     }
 }
 
-/// Returns the rules without conditions that cover everything the rule covers, when they do.
+/// The rules without conditions that cover everything the rule covers, when they do.
 fn taken<'k>(report: &Report<'_, 'k>) -> Option<Vec<&'k Rule>> {
     let above = report.above();
     let takes = |glob: &Glob| {
@@ -73,7 +73,7 @@ fn named(rules: &[&Rule]) -> String {
 /// Asks for a call that the rule decides.
 fn decides<'k>(report: &Report<'_, 'k>, prover: &mut Prover<'k>) -> Answer<'k> {
     let (own, policy) = (report.place, report.known.policy);
-    prover.ask(goals(report.own, Want::True), |sample| match first(policy, &sample.call()) {
+    prover.ask(goals(report.own, Want::True), |sample| match first(policy, sample) {
         First::Rule(place, _) if place == own => Judgement::Yes,
         First::Rule(place, rule) | First::Failed(place, rule) if place < own => {
             Judgement::TakenBy(rule)
@@ -82,12 +82,12 @@ fn decides<'k>(report: &Report<'_, 'k>, prover: &mut Prover<'k>) -> Answer<'k> {
     })
 }
 
-/// Returns a call that the rule covers and for which its condition comes to this.
+/// A call that the rule covers and for which its condition comes to this.
 pub(super) fn any_call<'k>(
     report: &Report<'_, 'k>,
     prover: &mut Prover<'k>,
     want: Want,
-) -> Option<Box<crate::Sample>> {
+) -> Option<Box<crate::Call>> {
     let answer = prover.ask(goals(report.own, want), |sample| {
         if report.comes_to(sample, want) { Judgement::Yes } else { Judgement::No }
     });
@@ -97,7 +97,7 @@ pub(super) fn any_call<'k>(
     }
 }
 
-/// Returns what a call must do for the rule to come to this.
+/// What a call must do for the rule to come to this.
 pub(super) fn goals(rule: &Rule, want: Want) -> Vec<Goal<'_>> {
     let condition = rule.when.as_ref().map(|when| Goal::Comes(when.expr(), want));
     condition.into_iter().chain([Goal::Covered(&rule.globs)]).collect()

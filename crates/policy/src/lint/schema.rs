@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// Returns whether the arguments certainly fit.
+/// Whether the arguments certainly fit.
 pub(super) fn fits(schema: &Value, value: &Value) -> bool {
     let Some(schema) = schema.as_object() else { return *schema == Value::Bool(true) };
     schema.iter().all(|(keyword, wanted)| match keyword.as_str() {

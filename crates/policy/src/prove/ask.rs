@@ -3,10 +3,11 @@
 
 use super::{
     cube::Cube,
-    split::{Goal, Step, Way, ways},
+    goal::{Goal, Step, Way},
+    split::ways,
     witness,
 };
-use crate::{catalog::KnownTool, document::Rule, sample::Sample};
+use crate::{call::Call, catalog::KnownTool, document::Rule};
 
 /// The most cubes that one question may look at.
 const MAX_CUBES: usize = 4_096;
@@ -25,7 +26,7 @@ pub(crate) enum Judgement<'p> {
 #[derive(Debug)]
 pub(crate) enum Answer<'p> {
     /// There is such a call.
-    Example(Box<Sample>),
+    Example(Box<Call>),
     /// There is none; these rules took those there would have been.
     Never(Vec<&'p Rule>),
     /// Neither was shown.
@@ -40,7 +41,7 @@ pub(crate) struct Prover<'p> {
 
 /// What came of the calls that a cube led to.
 enum Tried<'p> {
-    Yes(Box<Sample>),
+    Yes(Box<Call>),
     TakenBy(&'p Rule),
     No,
 }
@@ -54,16 +55,16 @@ struct Node<'p> {
 }
 
 impl<'p> Prover<'p> {
-    /// Returns a prover that looks at so many cubes in all.
+    /// A prover that looks at so many cubes in all.
     pub(crate) fn new(tools: &'p [KnownTool], cubes: usize) -> Self {
         Self { tools, cubes }
     }
 
-    /// Returns a call that meets the goals and that the judge confirms, when there is one.
+    /// A call that meets the goals and that the judge confirms, when there is one.
     pub(crate) fn ask(
         &mut self,
         goals: Vec<Goal<'p>>,
-        judge: impl Fn(&Sample) -> Judgement<'p>,
+        judge: impl Fn(&Call) -> Judgement<'p>,
     ) -> Answer<'p> {
         let mut left = MAX_CUBES.min(self.cubes);
         let mut open = vec![Node { cube: Cube::default(), goals, passed: 0 }];
@@ -93,12 +94,12 @@ impl<'p> Prover<'p> {
         if is_certain { Answer::Never(takers) } else { Answer::NotProven }
     }
 
-    /// Returns what comes of the calls that the cube leads to: the best that any of them gives.
+    /// What comes of the calls that the cube leads to: the best that any of them gives.
     fn try_out(
         &self,
         cube: &Cube<'p>,
         takers: &[&'p Rule],
-        judge: &impl Fn(&Sample) -> Judgement<'p>,
+        judge: &impl Fn(&Call) -> Judgement<'p>,
     ) -> Tried<'p> {
         let mut taker = None;
         for sample in witness::samples(cube, self.tools) {
@@ -150,7 +151,7 @@ fn settle<'p>(node: Node<'p>, open: &mut Vec<Node<'p>>) -> Option<Node<'p>> {
     }
 }
 
-/// Returns the cube with what the way needs, and the goals that are left; nothing when nothing is.
+/// The cube with what the way needs, and the goals that are left; nothing when nothing is.
 fn apply<'p>(cube: &Cube<'p>, way: Way<'p>) -> Option<(Cube<'p>, Vec<Goal<'p>>)> {
     let mut cube = cube.clone();
     let mut goals = Vec::new();

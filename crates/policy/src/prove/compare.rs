@@ -3,20 +3,15 @@
 
 use std::cmp::Ordering;
 
-use model::Timestamp;
 use serde_json::Value as Json;
 
 use super::{
     domain::{Edge, Limit, Scalar, ordered_with},
-    reading::texts,
-    split::{Splitter, Step, Want, Way},
+    goal::{Splitter, Step, Want, Way},
+    reading::{constant, texts},
     term::{Term, key, plain},
-    witness,
 };
-use crate::{
-    expr::{Binary, Expr, Kind, Machine, Scope, Sort, Sorts, Value},
-    sample::Sample,
-};
+use crate::expr::{Binary, Expr, Kind, Sort, Sorts, Value};
 
 /// One side of a comparison.
 pub(super) enum Operand<'p> {
@@ -26,7 +21,7 @@ pub(super) enum Operand<'p> {
 
 type Sides<'p> = (Binary, &'p Expr, &'p Expr);
 
-/// Returns the ways in which the comparison comes to this.
+/// The ways in which the comparison comes to this.
 pub(super) fn ways<'p>(
     splitter: &Splitter<'_, 'p>,
     expr: &'p Expr,
@@ -60,7 +55,7 @@ pub(super) fn ways<'p>(
     }
 }
 
-/// Returns what the expression can be, each with what must hold for that.
+/// What the expression can be, each with what must hold for that.
 pub(super) fn operands<'p>(
     splitter: &Splitter<'_, 'p>,
     expr: &'p Expr,
@@ -264,30 +259,4 @@ const fn opposite(want: Want) -> Want {
 
 fn scalars(values: &[Json]) -> Option<Vec<Scalar>> {
     values.iter().map(|value| Value::of(value).to_scalar()).collect()
-}
-
-/// Returns the value of an expression that reads nothing of the call; lists and maps are no
-/// scalars.
-pub(super) fn constant(expr: &Expr) -> Option<Scalar> {
-    if let Kind::Literal(value) = &expr.kind {
-        return Value::of(value).to_scalar();
-    }
-    if !reads_nothing(expr) {
-        return None;
-    }
-    let sample = Sample::new("", witness::nobody()?, Timestamp::EPOCH);
-    let call = sample.call();
-    let scope = Scope::new(&call);
-    Machine::new(&scope).value(expr).ok()?.to_scalar()
-}
-
-fn reads_nothing(expr: &Expr) -> bool {
-    match &expr.kind {
-        Kind::Args
-        | Kind::Path { .. }
-        | Kind::Fact(_)
-        | Kind::HasFact(_)
-        | Kind::Variable { .. } => false,
-        _ => expr.parts().into_iter().all(reads_nothing),
-    }
 }

@@ -35,7 +35,7 @@ impl<'p> Cube<'p> {
         !domain.is_empty()
     }
 
-    /// Returns whether a call that lies in the cube may still not meet the goals.
+    /// Whether a call that lies in the cube may still not meet the goals.
     pub(super) fn is_vague(&self) -> bool {
         self.terms.values().any(|(term, _)| match term.at {
             At::Worked(_) | At::Opaque => true,
@@ -44,7 +44,7 @@ impl<'p> Cube<'p> {
     }
 }
 
-/// Returns everything that the term can be.
+/// Everything that the term can be.
 fn whole(term: &Term<'_>) -> Domain {
     match term.at {
         At::Fact(fact) => of_fact(fact),

@@ -3,12 +3,9 @@
 
 use std::{borrow::Cow, cmp::Ordering};
 
-use regex::Regex;
-
 use crate::{
     expr::{Decimal, List, ORDERED, Sort, Sorts, Value},
-    glob::Glob,
-    prove::texts,
+    prove::texts::{self, Test},
 };
 
 /// A value that is no list and no map, kept apart from what it was read from.
@@ -57,13 +54,6 @@ pub(super) enum Edge {
     Closed,
 }
 
-/// A question about a text.
-#[derive(Debug, Clone)]
-pub(super) enum Test {
-    Glob(Glob),
-    Regex(Regex),
-}
-
 /// Whether a term has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
@@ -90,7 +80,7 @@ pub(super) struct Domain {
 }
 
 impl Domain {
-    /// Returns a domain of values of these kinds that may be missing.
+    /// A domain of values of these kinds that may be missing.
     pub(super) fn of(sorts: Sorts) -> Self {
         Self {
             presence: Presence::Unknown,
@@ -107,7 +97,7 @@ impl Domain {
         }
     }
 
-    /// Returns the same values, which are there for every call.
+    /// The same values, which are there for every call.
     pub(super) fn always(self) -> Self {
         Self { presence: Presence::Present, ..self }
     }
@@ -152,7 +142,7 @@ impl Domain {
         }
     }
 
-    /// Returns whether the value lies within the limits.
+    /// Whether the value lies within the limits.
     pub(super) fn admits(&self, value: &Value<'_>) -> bool {
         let tested = |test: &Test| matches!(value, Value::Text(text) if test.is_match(text));
         self.sorts.has(value.sort())
@@ -166,7 +156,7 @@ impl Domain {
             && !self.excludes.iter().any(|part| has(value, part) == Some(true))
     }
 
-    /// Returns whether nothing is left, for certain.
+    /// Whether nothing is left, for certain.
     pub(super) fn is_empty(&self) -> bool {
         if self.is_torn {
             return true;
@@ -181,7 +171,7 @@ impl Domain {
             || (self.one_of.is_none() && texts::contradict(&self.passes, &self.fails))
     }
 
-    /// Returns all the values there can be, when they can be counted.
+    /// All the values there can be, when they can be counted.
     fn finite(&self) -> Option<Vec<Scalar>> {
         if let Some(values) = &self.one_of {
             return Some(values.iter().flat_map(forms).collect());
@@ -217,17 +207,7 @@ impl Domain {
     }
 }
 
-impl Test {
-    /// Returns whether the text passes.
-    pub(super) fn is_match(&self, text: &str) -> bool {
-        match self {
-            Self::Glob(glob) => glob.is_match(text),
-            Self::Regex(regex) => regex.is_match(text),
-        }
-    }
-}
-
-/// Returns the values of all kinds that equal the value: numbers do so across kinds.
+/// The values of all kinds that equal the value: numbers do so across kinds.
 pub(super) fn forms(value: &Scalar) -> Vec<Scalar> {
     let mut all = vec![value.clone()];
     let whole = match value {
@@ -249,7 +229,7 @@ pub(super) fn forms(value: &Scalar) -> Vec<Scalar> {
     all
 }
 
-/// Returns the kinds of values that have an order with values of this kind.
+/// The kinds of values that have an order with values of this kind.
 pub(super) fn ordered_with(sort: Sort) -> Sorts {
     let rows = ORDERED.iter().filter(|row| row.1 == sort);
     rows.fold(Sorts::NONE, |all, row| all.or(Sorts::only(row.0)))
@@ -279,7 +259,7 @@ fn within(value: &Value<'_>, bound: Option<&(Scalar, Edge)>, side: Ordering) -> 
     }
 }
 
-/// Returns whether a list has the element; nothing where the value is no list.
+/// Whether a list has the element; nothing where the value is no list.
 fn has(value: &Value<'_>, part: &Scalar) -> Option<bool> {
     match value {
         Value::List(List::Json(items)) => {

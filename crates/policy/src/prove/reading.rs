@@ -1,15 +1,20 @@
 //! What must be there for an expression to have a value, and the ways in which it has none.
 
+use model::Timestamp;
+
 use super::{
-    compare,
-    domain::Limit,
-    split::{Splitter, Step, Way},
+    domain::{Limit, Scalar},
+    goal::{Splitter, Step, Way},
     term::{Term, key, plain},
+    witness,
 };
-use crate::expr::{Access, Expr, Kind, Sort, Sorts};
+use crate::{
+    call::Call,
+    expr::{Access, Expr, Kind, Machine, Scope, Sort, Sorts, Value},
+};
 
 impl<'p> Splitter<'_, 'p> {
-    /// Returns what must be there for the expression to have a value.
+    /// What must be there for the expression to have a value.
     pub(super) fn reads(&self, expr: &'p Expr) -> Way<'p> {
         let expr = plain(expr);
         match &expr.kind {
@@ -44,10 +49,10 @@ impl<'p> Splitter<'_, 'p> {
         }
     }
 
-    /// Returns the ways in which the expression has no value.
+    /// The ways in which the expression has no value.
     pub(super) fn unread(&self, expr: &'p Expr) -> Vec<Way<'p>> {
         let expr = plain(expr);
-        if compare::constant(expr).is_some() {
+        if constant(expr).is_some() {
             return Vec::new();
         }
         match &expr.kind {
@@ -87,7 +92,7 @@ impl<'p> Splitter<'_, 'p> {
         }
     }
 
-    /// Returns the ways in which the expression is no map.
+    /// The ways in which the expression is no map.
     pub(super) fn no_map(&self, of: &'p Expr) -> Vec<Way<'p>> {
         let mut ways = self.unread(of);
         let others = Limit::Sorts(Sorts::ALL.without(Sorts::only(Sort::Map)));
@@ -95,7 +100,7 @@ impl<'p> Splitter<'_, 'p> {
         ways
     }
 
-    /// Returns the ways in which a chain with a `.?` is empty without failing.
+    /// The ways in which a chain with a `.?` is empty without failing.
     pub(super) fn missing(&self, chain: &'p Expr) -> Vec<Way<'p>> {
         let chain = plain(chain);
         let (of, gap) = match &chain.kind {
@@ -118,7 +123,7 @@ impl<'p> Splitter<'_, 'p> {
     }
 }
 
-/// Returns the texts that stand in the expression, and the start of each before a `/`.
+/// The texts that stand in the expression, and the start of each before a `/`.
 pub(super) fn texts(expr: &Expr) -> Vec<String> {
     let mut texts: Vec<String> = expr.parts().into_iter().flat_map(texts).collect();
     if let Kind::Literal(value) = &expr.kind {
@@ -132,4 +137,28 @@ pub(super) fn texts(expr: &Expr) -> Vec<String> {
         }
     }
     texts
+}
+
+/// The value of an expression that reads nothing of the call; nothing for lists and maps.
+pub(super) fn constant(expr: &Expr) -> Option<Scalar> {
+    if let Kind::Literal(value) = &expr.kind {
+        return Value::of(value).to_scalar();
+    }
+    if !reads_nothing(expr) {
+        return None;
+    }
+    let call = Call::new("", witness::nobody()?, Timestamp::EPOCH);
+    let scope = Scope::new(&call);
+    Machine::new(&scope).value(expr).ok()?.to_scalar()
+}
+
+fn reads_nothing(expr: &Expr) -> bool {
+    match &expr.kind {
+        Kind::Args
+        | Kind::Path { .. }
+        | Kind::Fact(_)
+        | Kind::HasFact(_)
+        | Kind::Variable { .. } => false,
+        _ => expr.parts().into_iter().all(reads_nothing),
+    }
 }

@@ -4,57 +4,19 @@
 use super::{
     compare,
     cube::{Cube, NO_ELEMENTS},
-    domain::{Edge, Limit, Test},
-    reading::texts,
-    term::{At, Elements, Term, key, plain},
+    domain::{Edge, Limit},
+    goal::{Goal, Splitter, Step, Want, Way},
+    reading::{constant, texts},
+    term::{At, Term, key, plain},
+    texts::Test,
 };
 use crate::{
-    document::{Cost, Rule},
+    document::Cost,
     expr::{Expr, Fact, Fold, Function, Kind, Sort, Sorts, Value},
     glob::Glob,
 };
 
-/// What a condition is to come to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Want {
-    True,
-    False,
-    /// It has no value.
-    Fails,
-}
-
-/// Something that a call must do.
-#[derive(Debug, Clone)]
-pub(crate) enum Goal<'p> {
-    /// Its tool is covered by one of the patterns.
-    Covered(&'p [Glob]),
-    /// The condition comes to this.
-    Comes(&'p Expr, Want),
-    /// The rule does not decide: it does not cover the tool, or its condition is false.
-    Passes(&'p Rule),
-    /// What it costs can be told.
-    Charged(&'p Cost),
-    /// The same as `Comes` within loops.
-    Within(&'p Expr, Want, Elements),
-    /// The condition comes to this or has no value.
-    ComesOrFails(&'p Expr, Want, Elements),
-}
-
-/// One thing that a way needs.
-#[derive(Debug, Clone)]
-pub(super) enum Step<'p> {
-    Goal(Goal<'p>),
-    Limit(Term<'p>, Limit),
-    /// The list has one more element that is spoken of.
-    Element(Term<'p>),
-    /// A text worth trying where nothing better is known.
-    Hint(String),
-}
-
-/// What must hold together.
-pub(super) type Way<'p> = Vec<Step<'p>>;
-
-/// Returns the ways in which the goal can be met.
+/// The ways in which the goal can be met.
 pub(super) fn ways<'p>(goal: &Goal<'p>, cube: &Cube<'p>) -> Vec<Way<'p>> {
     match goal {
         Goal::Covered(globs) => {
@@ -82,11 +44,6 @@ pub(super) fn ways<'p>(goal: &Goal<'p>, cube: &Cube<'p>) -> Vec<Way<'p>> {
             ways
         }
     }
-}
-
-pub(super) struct Splitter<'c, 'p> {
-    pub(super) elements: Elements,
-    cube: &'c Cube<'p>,
 }
 
 impl<'p> Splitter<'_, 'p> {
@@ -287,18 +244,18 @@ impl<'p> Splitter<'_, 'p> {
     }
 }
 
-/// Returns what is needed to tell what a call costs.
+/// What is needed to tell what a call costs.
 fn charged<'p>(cost: &'p Cost, cube: &Cube<'p>) -> Way<'p> {
     let splitter = Splitter { elements: NO_ELEMENTS, cube };
     let mut way = splitter.reads(cost.amount.expr());
-    if compare::constant(plain(cost.amount.expr())).is_none() {
+    if constant(plain(cost.amount.expr())).is_none() {
         let amount = Term::of(cost.amount.expr(), NO_ELEMENTS);
         way.push(Step::Limit(amount, Limit::AtLeast(Value::Int(0), Edge::Closed)));
     }
     if let Some(currency) = &cost.currency {
         way.extend(splitter.reads(currency.expr()));
         let unit = Limit::OneOf(vec![Value::Text(cost.unit.clone().into())]);
-        if compare::constant(plain(currency.expr())).is_none() {
+        if constant(plain(currency.expr())).is_none() {
             way.push(Step::Limit(Term::of(currency.expr(), NO_ELEMENTS), unit));
         }
     }
@@ -315,7 +272,7 @@ fn has_fact<'p>(fact: Fact, want: Want) -> Vec<Way<'p>> {
     vec![vec![Step::Limit(Term::fact(fact), limit)]]
 }
 
-/// Returns the pattern that says the same as a question about the start, the end or a part.
+/// The pattern that says the same as a question about the start, the end or a part.
 fn affix(function: Function, args: &[Expr]) -> Option<(&Expr, Glob)> {
     let [of, text] = args else { return None };
     let Kind::Literal(text) = &text.kind else { return None };

@@ -34,7 +34,7 @@ pub(super) enum At<'p> {
 }
 
 impl<'p> Term<'p> {
-    /// Returns the term that the expression is.
+    /// The term that the expression is.
     pub(super) fn of(expr: &'p Expr, elements: Elements) -> Self {
         let expr = plain(expr);
         let at = match &expr.kind {
@@ -50,28 +50,28 @@ impl<'p> Term<'p> {
         Self { key: key(expr, elements), at, elements }
     }
 
-    /// Returns the term of a fact.
+    /// The term of a fact.
     pub(super) fn fact(fact: Fact) -> Self {
         Self { key: fact.name().into(), at: At::Fact(fact), elements: [None; 2] }
     }
 
-    /// Returns the field of this name of what the expression is.
+    /// The field of this name of what the expression is.
     pub(super) fn field(of: &'p Expr, name: &'p str, elements: Elements) -> Self {
         let key = format!("{}.{name:?}", key(of, elements)).into();
         Self { key, at: At::Field(of, name), elements }
     }
 
-    /// Returns the element of a list.
+    /// The element of a list.
     pub(super) fn element(number: usize) -> Self {
         Self { key: format!("#{number}").into(), at: At::Element, elements: [None; 2] }
     }
 
-    /// Returns a term of which only the key is known; it is true or false where it has a value.
+    /// A term of which only the key is known; it is true or false where it has a value.
     pub(super) fn opaque(key: String) -> Self {
         Self { key: key.into(), at: At::Opaque, elements: [None; 2] }
     }
 
-    /// Returns what a field lies in.
+    /// What a field lies in.
     pub(super) fn parent(&self) -> Option<Self> {
         match self.at {
             At::Field(of, _) => Some(Self::of(of, self.elements)),
@@ -79,7 +79,7 @@ impl<'p> Term<'p> {
         }
     }
 
-    /// Returns whether the term is read from the call as it is, and not worked out.
+    /// Whether the term is read from the call as it is, and not worked out.
     pub(super) fn is_read(&self) -> bool {
         match self.at {
             At::Fact(_) | At::Args | At::Element => true,
@@ -89,7 +89,7 @@ impl<'p> Term<'p> {
     }
 }
 
-/// Returns the expression that a numbered path stands for.
+/// The expression that a numbered path stands for.
 pub(super) fn plain(expr: &Expr) -> &Expr {
     match &expr.kind {
         Kind::Path { chain, .. } => plain(chain),
@@ -97,13 +97,13 @@ pub(super) fn plain(expr: &Expr) -> &Expr {
     }
 }
 
-/// Returns a text that is the same for conditions which say the same but for spelling and the names
+/// A text that is the same for conditions which say the same but for spelling and the names
 /// of constants.
 pub(crate) fn essence(condition: &Expr) -> Rc<str> {
     key(condition, [None; 2])
 }
 
-/// Returns the expression's text without spelling, constants' names, and the side on which a `>` or
+/// The expression's text without spelling, constants' names, and the side on which a `>` or
 /// a `<` opens.
 pub(super) fn key(expr: &Expr, elements: Elements) -> Rc<str> {
     let mut out = String::new();
@@ -223,7 +223,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns which links of a chain may be missing.
+/// Which links of a chain may be missing.
 fn links(chain: &Expr) -> String {
     match &chain.kind {
         Kind::Field { of, access: Access::May, .. } => links(of) + "?",

@@ -24,7 +24,7 @@ fn ask(policy: &Policy, want: Want) -> Answer<'_> {
     let rule = &policy.document.rules[0];
     let when = rule.when.as_ref().unwrap();
     Prover::new(&[], 100_000).ask(vec![Goal::Comes(when.expr(), want)], |sample| {
-        if rule.comes_to(&sample.call()) == want { Judgement::Yes } else { Judgement::No }
+        if rule.comes_to(sample) == want { Judgement::Yes } else { Judgement::No }
     })
 }
 
@@ -134,7 +134,7 @@ fn no_random_call_contradicts_a_proof() {
                 Answer::NotProven => open += 1,
                 Answer::Never(_) => {
                     never += 1;
-                    let found = calls.iter().find(|call| rule.comes_to(&call.call()) == want);
+                    let found = calls.iter().find(|call| rule.comes_to(call) == want);
                     assert!(found.is_none(), "{when} can be {want:?}: {:?}", found.unwrap().args);
                 }
             }
@@ -158,10 +158,9 @@ fn no_random_call_contradicts_a_finding() {
         for finding in lint(&document, &Unknown, &Unknown) {
             let Some(id) = &finding.rule else { continue };
             let rule = policy.document.rules.iter().find(|rule| *rule.id == **id).unwrap();
-            let decides = |call: &crate::Sample| matches!(first(&policy, &call.call()), First::Rule(_, found) if std::ptr::eq(found, rule));
-            let is_false = |call: &crate::Sample| {
-                rule.covers(&call.tool) && rule.comes_to(&call.call()) == Want::False
-            };
+            let decides = |call: &crate::Call| matches!(first(&policy, call), First::Rule(_, found) if std::ptr::eq(found, rule));
+            let is_false =
+                |call: &crate::Call| rule.covers(&call.tool) && rule.comes_to(call) == Want::False;
             let against = match finding.code.as_str() {
                 "unreachable" | "shadowed" | "always_false" => {
                     calls.iter().find(|call| decides(call))

@@ -1,9 +1,27 @@
 //! Texts that pass patterns: whether there can be one, and one that might.
 
-use super::domain::Test;
+use regex::Regex;
+
 use crate::glob::Glob;
 
-/// Returns whether no text passes all of the first and none of the second, for certain.
+/// A question about a text.
+#[derive(Debug, Clone)]
+pub(super) enum Test {
+    Glob(Glob),
+    Regex(Regex),
+}
+
+impl Test {
+    /// Whether the text passes.
+    pub(super) fn is_match(&self, text: &str) -> bool {
+        match self {
+            Self::Glob(glob) => glob.is_match(text),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+}
+
+/// Whether no text passes all of the first and none of the second, for certain.
 pub(super) fn contradict(passes: &[Test], fails: &[Test]) -> bool {
     let apart = |one: &Test, other: &Test| match (one, other) {
         (Test::Glob(one), Test::Glob(other)) => !one.overlaps(other),
@@ -23,7 +41,7 @@ pub(super) fn contradict(passes: &[Test], fails: &[Test]) -> bool {
     }) || fails.iter().any(|test| matches!(test, Test::Glob(glob) if glob.as_str() == "*"))
 }
 
-/// Returns texts that may pass all of the patterns, the likeliest first.
+/// Texts that may pass all of the patterns, the likeliest first.
 pub(super) fn instances(passes: &[Test]) -> Vec<String> {
     let globs: Vec<&Glob> = passes
         .iter()

@@ -5,13 +5,13 @@ use jiff::SignedDuration;
 use serde_json::{Number, Value as Json};
 
 use super::{
-    domain::{Domain, Scalar, Test, forms},
+    domain::{Domain, Scalar, forms},
     term::plain,
-    texts,
+    texts::{self, Test},
 };
 use crate::expr::{Binary, Decimal, Expr, Function, Kind, List, Value};
 
-/// Returns values that the domain admits, the simplest first.
+/// Values that the domain admits, the simplest first.
 pub(super) fn admitted(domain: &Domain, hints: &[Scalar]) -> Vec<Scalar> {
     let mut found: Vec<Scalar> = Vec::new();
     for value in candidates(domain, hints) {
@@ -59,7 +59,7 @@ fn text(text: String) -> Scalar {
     Value::Text(text.into())
 }
 
-/// Returns the bound and its neighbours.
+/// The bound and its neighbours.
 fn around(bound: &Scalar) -> Vec<Scalar> {
     let whole = |value: i64| {
         let near = [Some(value), value.checked_add(1), value.checked_sub(1)];
@@ -101,7 +101,7 @@ fn around(bound: &Scalar) -> Vec<Scalar> {
     }
 }
 
-/// Returns what the one field that the expression is worked out from may be, and that field, so that
+/// What the one field that the expression is worked out from may be, and that field, so that
 /// the expression comes to the value.
 pub(super) fn invert<'p>(expr: &'p Expr, value: &Scalar) -> Option<(&'p Expr, Vec<Scalar>)> {
     let expr = plain(expr);
@@ -138,7 +138,7 @@ pub(super) fn invert<'p>(expr: &'p Expr, value: &Scalar) -> Option<(&'p Expr, Ve
     }
 }
 
-/// Returns what the operator made the value of, together with what stood on the other side.
+/// What the operator made the value of, together with what stood on the other side.
 fn undo(op: Binary, value: &Scalar, other: &Scalar) -> Option<Scalar> {
     match (op, value, other) {
         (Binary::Add, Value::Int(sum), Value::Int(other)) => {
@@ -161,7 +161,7 @@ fn undo(op: Binary, value: &Scalar, other: &Scalar) -> Option<Scalar> {
     }
 }
 
-/// Returns what the function may have been given when it came to the value.
+/// What the function may have been given when it came to the value.
 fn inputs(function: Function, value: &Scalar) -> Vec<Scalar> {
     match (function, value) {
         (Function::Size, Value::Int(size)) => {
@@ -183,7 +183,7 @@ fn inputs(function: Function, value: &Scalar) -> Vec<Scalar> {
     }
 }
 
-/// Returns the value as arguments carry it; nothing for kinds that JSON does not have.
+/// The value as arguments carry it; nothing for kinds that JSON does not have.
 pub(super) fn to_json(value: &Value<'_>) -> Option<Json> {
     Some(match value {
         Value::Null => Json::Null,
@@ -201,7 +201,7 @@ pub(super) fn to_json(value: &Value<'_>) -> Option<Json> {
     })
 }
 
-/// Returns the texts as values to try.
+/// The texts as values to try.
 pub(super) fn hints(words: &[String], passes: &[Test]) -> Vec<Scalar> {
     let fits = |word: &&String| passes.iter().all(|test| test.is_match(word));
     words.iter().filter(fits).map(|word| text(word.clone())).collect()

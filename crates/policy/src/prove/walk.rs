@@ -1,7 +1,7 @@
 //! What the rules alone say of one call, asked of the evaluator itself: which rule ends the walk, or
 //! what one condition comes to. Budgets are not asked.
 
-use super::split::Want;
+use super::goal::Want;
 use crate::{
     call::Call,
     document::Rule,
@@ -21,11 +21,11 @@ pub(crate) enum First<'p> {
 }
 
 /// Walks over the rules as a decision does, and says what ends the walk.
-pub(crate) fn first<'p>(policy: &'p Policy, call: &Call<'_>) -> First<'p> {
+pub(crate) fn first<'p>(policy: &'p Policy, call: &Call) -> First<'p> {
     let document = &policy.document;
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
-    let candidates = policy.tools.candidates(document, call.call.tool);
+    let candidates = policy.tools.candidates(document, &call.tool);
     let ended = policy.tools.walk(document, (&candidates, &scope), |place, rule| {
         match rule.under(&mut machine) {
             Want::True => Some(First::Rule(place, rule)),
@@ -38,7 +38,7 @@ pub(crate) fn first<'p>(policy: &'p Policy, call: &Call<'_>) -> First<'p> {
 
 impl Rule {
     /// What the rule's condition comes to for the call, covered or not.
-    pub(crate) fn comes_to(&self, call: &Call<'_>) -> Want {
+    pub(crate) fn comes_to(&self, call: &Call) -> Want {
         self.under(&mut Machine::new(&Scope::new(call)))
     }
 

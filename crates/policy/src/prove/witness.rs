@@ -1,6 +1,6 @@
 //! Calls that lie in a cube, as far as that can be told without the evaluator.
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use model::{AgentId, Mode, SideEffect, Timestamp};
 use serde_json::{Map, Value as Json};
@@ -12,10 +12,9 @@ use super::{
     values,
 };
 use crate::{
-    call::Agent,
+    call::{Agent, Call},
     catalog::KnownTool,
     expr::{Expr, Fact, Kind, Machine, Scope, Sort, Value},
-    sample::Sample,
 };
 
 /// How many different calls are tried for a cube of which not everything is understood.
@@ -29,27 +28,28 @@ const SOMEBODY: &str = "agt_00000000000000000000000001";
 /// A Thursday at noon: the moment of every example that does not ask for another one.
 const NOON: i64 = 1_790_856_000_000;
 
-/// Returns an agent of which nothing is known.
+/// An agent of which nothing is known.
 pub(super) fn nobody() -> Option<Agent> {
     let id = "agt_00000000000000000000000000".parse().ok()?;
     Some(Agent { id, name: "agent".to_owned(), labels: BTreeMap::new() })
 }
 
-/// Returns a call of the tool with no more in its arguments than its schema asks for.
-pub(crate) fn plain_call(tool: &KnownTool) -> Option<Box<Sample>> {
+/// A call of the tool with no more in its arguments than its schema asks for.
+pub(crate) fn plain_call(tool: &KnownTool) -> Option<Box<Call>> {
     let now = Timestamp::from_unix_millis(NOON);
-    let mut sample = Sample::new(tool.name.as_str(), nobody()?, now);
-    sample.side_effect = tool.side_effect;
+    let mut sample = Call::new(tool.name.as_str(), nobody()?, now);
+    sample.facts.side_effect = tool.side_effect;
     let cube = Cube::default();
-    Maker { cube: &cube, tools: &[], variant: 0 }.complete(&tool.input_schema, &mut sample.args);
+    Maker { cube: &cube, tools: &[], variant: 0 }
+        .complete(&tool.input_schema, Arc::make_mut(&mut sample.args));
     Some(Box::new(sample))
 }
 
-/// Returns calls that may lie in the cube.
+/// Calls that may lie in the cube.
 pub(super) fn samples<'c, 'p>(
     cube: &'c Cube<'p>,
     tools: &'c [KnownTool],
-) -> impl Iterator<Item = Sample> + use<'c, 'p> {
+) -> impl Iterator<Item = Call> + use<'c, 'p> {
     let variants = if cube.is_vague() { VARIANTS } else { 1 };
     (0..variants).filter_map(move |variant| Maker { cube, tools, variant }.sample())
 }
@@ -64,7 +64,7 @@ struct Maker<'c, 'p> {
 type Wishes = BTreeMap<Rc<str>, Vec<Scalar>>;
 
 impl<'p> Maker<'_, 'p> {
-    fn sample(&self) -> Option<Sample> {
+    fn sample(&self) -> Option<Call> {
         let wishes = self.wishes();
         let text = |fact: Fact| -> Option<Option<String>> {
             match self.fact(fact) {
@@ -75,32 +75,32 @@ impl<'p> Maker<'_, 'p> {
         };
         let tool = self.tool()?;
         let known = self.tools.iter().find(|known| known.name == tool);
-        let mut sample = Sample::new(tool, self.agent(&wishes)?, self.moment()?);
+        let mut sample = Call::new(tool, self.agent(&wishes)?, self.moment()?);
         if self.cube.terms.contains_key(Fact::CallConnector.name()) {
-            sample.connector = text(Fact::CallConnector)?;
+            sample.facts.connector = text(Fact::CallConnector)?;
         }
-        sample.args =
-            self.value(&Term { key: "args".into(), at: At::Args, elements: [None; 2] }, &wishes)?;
-        sample.transport = text(Fact::CallTransport)?;
-        sample.session = text(Fact::CallSession)?;
-        sample.on_behalf_of = text(Fact::CallOnBehalfOf)?;
-        sample.intent = text(Fact::CallIntent)?;
+        let args = Term { key: "args".into(), at: At::Args, elements: [None; 2] };
+        sample.args = Arc::new(self.value(&args, &wishes)?);
+        sample.facts.transport = text(Fact::CallTransport)?;
+        sample.facts.session = text(Fact::CallSession)?;
+        sample.facts.on_behalf_of = text(Fact::CallOnBehalfOf)?;
+        sample.facts.intent = text(Fact::CallIntent)?;
         if let Some(mode) = text(Fact::CallMode)? {
-            sample.mode = *Mode::ALL.iter().find(|word| word.as_str() == mode)?;
+            sample.facts.mode = *Mode::ALL.iter().find(|word| word.as_str() == mode)?;
         }
-        sample.side_effect = match text(Fact::CallSideEffect)? {
+        sample.facts.side_effect = match text(Fact::CallSideEffect)? {
             Some(word) => SideEffect::ALL.iter().find(|effect| effect.as_str() == word).copied(),
             None => None,
         };
         if !self.cube.terms.contains_key(Fact::CallSideEffect.name()) {
-            sample.side_effect = known.and_then(|known| known.side_effect);
+            sample.facts.side_effect = known.and_then(|known| known.side_effect);
         }
-        sample.livemode =
+        sample.facts.livemode =
             self.fact(Fact::CallLivemode).is_none_or(|value| value.equals(&Value::Bool(true)));
-        sample.tool_changed =
+        sample.facts.tool_changed =
             self.fact(Fact::CallToolChanged).is_some_and(|value| value.equals(&Value::Bool(true)));
         if let Some(known) = known {
-            self.complete(&known.input_schema, &mut sample.args);
+            self.complete(&known.input_schema, Arc::make_mut(&mut sample.args));
         }
         Some(self.at_a_fitting_time(sample))
     }
@@ -156,7 +156,7 @@ impl<'p> Maker<'_, 'p> {
         Some(agent)
     }
 
-    /// Returns the value that the fact must have; nothing where it may be anything.
+    /// The value that the fact must have; nothing where it may be anything.
     fn fact(&self, fact: Fact) -> Option<Scalar> {
         let (term, domain) = self.cube.terms.get(fact.name())?;
         // What a call need not have is left out where it may be.
@@ -209,7 +209,7 @@ impl<'p> Maker<'_, 'p> {
 
     /// Moves the call to the first hour nearby at which everything that is worked out from the
     /// moment alone comes to what it must.
-    fn at_a_fitting_time(&self, mut sample: Sample) -> Sample {
+    fn at_a_fitting_time(&self, mut sample: Call) -> Call {
         let timely: Vec<(&'p Expr, &Domain)> = self
             .cube
             .terms
@@ -227,8 +227,7 @@ impl<'p> Maker<'_, 'p> {
         for hour in (0..HOURS).flat_map(|hour| [hour, -hour]) {
             sample.now = Timestamp::from_unix_millis(start.unix_millis() + hour * 3_600_000);
             let moment = crate::expr::instant(sample.now);
-            let call = sample.call();
-            let scope = Scope::new(&call);
+            let scope = Scope::new(&sample);
             let mut machine = Machine::new(&scope);
             let fits = now.is_none_or(|now| now.admits(&Value::Time(moment)))
                 && timely.iter().all(|(expr, domain)| {
@@ -259,7 +258,7 @@ impl<'p> Maker<'_, 'p> {
         wishes
     }
 
-    /// Returns the value of a field, made of its own fields where some must be there.
+    /// The value of a field, made of its own fields where some must be there.
     fn value(&self, term: &Term<'p>, wishes: &Wishes) -> Option<Json> {
         let fields = self.cube.terms.values().filter_map(|(field, domain)| {
             let At::Field(_, name) = field.at else { return None };
@@ -304,7 +303,7 @@ impl<'p> Maker<'_, 'p> {
     }
 }
 
-/// Returns a simple value that fits a part of a schema, as far as kind, choices and what must be
+/// A simple value that fits a part of a schema, as far as kind, choices and what must be
 /// there go; parts deeper than this are left empty.
 fn plain_value(root: &Json, schema: &Json, depth: usize) -> Json {
     if let Some(reference) = schema.get("$ref").and_then(Json::as_str) {
@@ -335,7 +334,7 @@ fn plain_value(root: &Json, schema: &Json, depth: usize) -> Json {
     }
 }
 
-/// Returns whether the expression reads the moment and nothing else.
+/// Whether the expression reads the moment and nothing else.
 fn reads_now(expr: &Expr) -> bool {
     fn reads(expr: &Expr) -> (bool, bool) {
         match &expr.kind {

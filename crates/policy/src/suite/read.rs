@@ -1,12 +1,12 @@
 //! Reads a file of tests.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use model::{DecisionCode, DecisionOutcome, Mode, SideEffect, Timestamp};
 
 use super::{Case, Expected, Sample, Step, Suite};
 use crate::{
-    call::{Agent, Call},
+    call::{Agent, Call, CallFacts},
     document::{
         MAX_BYTES,
         place::Path,
@@ -21,7 +21,22 @@ const MAX_CASES: usize = 5_000;
 const MAX_REPEAT: i64 = 10_000;
 const NOBODY: &str = "agt_00000000000000000000000000";
 
-/// Returns the tests that the text is, YAML 1.2 or JSON, or everything that is wrong with it.
+/// Reads a file of tests, YAML 1.2 or JSON, or says everything that is wrong with it.
+///
+/// ```
+/// use policy::{Policy, read_suite};
+///
+/// let suite = read_suite("
+///     now: 2026-10-01T09:00:00Z
+///     agents: { support: {} }
+///     calls: { small: { tool: pay.refund, args: { amount: 20 } } }
+///     cases:
+///       - { name: small refunds pass, agent: support, call: small, expect: { outcome: allow } }
+/// ")?;
+/// let report = suite.run(&Policy::compile("{ schema: 1, default: { outcome: deny } }")?);
+/// assert_eq!(report.results[0].differences, ["outcome: expected `allow`, found `deny`"]);
+/// # Ok::<(), policy::DocumentError>(())
+/// ```
 pub fn read_suite(text: &str) -> Result<Suite, DocumentError> {
     let mut reader = Reader::new(text);
     if text.len() > MAX_BYTES {
@@ -137,9 +152,9 @@ fn sample(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Sampl
     let effects: Vec<_> = SideEffect::ALL.iter().map(|word| (word.as_str(), *word)).collect();
     let mode = fields.find("mode").and_then(|field| reader.word(&field, &modes));
     let args = fields.find("args").map(|field| field.node.to_json());
-    Some(Sample {
-        tool: tool?,
-        args: args.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new())),
+    let tool = tool?;
+    let facts = CallFacts {
+        connector: tool.split_once('.').map(|(connector, _)| connector.to_owned()),
         mode: mode.unwrap_or(Mode::Gateway),
         transport: text_of(reader, &fields, "transport"),
         session: text_of(reader, &fields, "session"),
@@ -148,7 +163,9 @@ fn sample(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Sampl
         intent: text_of(reader, &fields, "intent"),
         livemode: fields.find("livemode").is_none_or(|field| reader.switch(&field)),
         tool_changed: fields.find("tool_changed").is_some_and(|field| reader.switch(&field)),
-    })
+    };
+    let args = args.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new()));
+    Some(Sample { tool, args: Arc::new(args), facts })
 }
 
 type Known<'k> = (&'k BTreeMap<String, Agent>, &'k BTreeMap<String, Sample>);

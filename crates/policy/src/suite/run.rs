@@ -6,14 +6,14 @@ use model::{DecisionCode, Timestamp};
 
 use super::{Case, CaseResult, Expected, Report, Sample, Suite};
 use crate::{
-    call::{Agent, Call, CallFacts},
+    call::{Agent, Call},
     counters::Counters,
     decide::{Decision, decide},
     policy::Policy,
 };
 
 impl Suite {
-    /// Returns what comes of the tests under this policy.
+    /// What comes of the tests under this policy.
     pub fn run(&self, policy: &Policy) -> Report {
         let mut decided = BTreeSet::new();
         let mut results = Vec::new();
@@ -45,12 +45,11 @@ impl Suite {
         decided: &mut BTreeSet<Arc<str>>,
     ) -> Vec<String> {
         let mut counters = Counters::default();
-        let mut now = self.now;
+        let mut call = sample.call(agent, (self.now, &self.zone));
         let mut differences = Vec::new();
         for (place, step) in case.steps.iter().enumerate() {
-            now = now + step.after;
+            call.now = call.now + step.after;
             for time in 1..=step.repeat {
-                let call = sample.call(agent, now, &self.zone);
                 let decision = counters.admit(decide(policy, &call));
                 decided.extend(decision.rule_id.clone());
                 let found = step.expect.differences(&decision);
@@ -71,19 +70,15 @@ impl Suite {
 }
 
 impl Sample {
-    fn call<'a>(&'a self, agent: &'a Agent, now: Timestamp, zone: &'a str) -> Call<'a> {
-        let facts = CallFacts {
-            connector: self.tool.split_once('.').map(|(connector, _)| connector),
-            transport: self.transport.as_deref(),
-            session: self.session.as_deref(),
-            on_behalf_of: self.on_behalf_of.as_deref(),
-            livemode: self.livemode,
-            side_effect: self.side_effect,
-            intent: self.intent.as_deref(),
-            tool_changed: self.tool_changed,
-            ..CallFacts::new(&self.tool, self.mode)
-        };
-        Call { args: &self.args, agent, call: facts, now, zone }
+    fn call(&self, agent: &Agent, (now, zone): (Timestamp, &str)) -> Call {
+        Call {
+            tool: self.tool.clone(),
+            args: Arc::clone(&self.args),
+            agent: agent.clone(),
+            facts: self.facts.clone(),
+            now,
+            zone: zone.to_owned(),
+        }
     }
 }
 

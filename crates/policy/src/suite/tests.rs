@@ -1,4 +1,4 @@
-use super::read_suite;
+use super::read::read_suite;
 use crate::tests::{BUDGETS, REFUNDS, policy};
 
 #[test]

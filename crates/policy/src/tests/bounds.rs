@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{agent, at, decide_args};
+use super::{call, decide_args};
 use crate::{
-    Call, CallFacts, Policy, document,
+    Policy, document,
     expr::{FUEL, Machine, Scope},
 };
 
@@ -14,13 +14,10 @@ fn compile(when: &str) -> Result<Policy, crate::DocumentError> {
     Policy::compile(&format!("{{schema: 1, default: {{outcome: allow}}, rules: [{rule}]}}"))
 }
 
-/// Returns how much of the fuel the condition spends, and whether it is out of it.
+/// How much of the fuel the condition spends, and whether it is out of it.
 fn spent(when: &str, args: &Value) -> (usize, bool) {
     let policy = compile(when).unwrap_or_else(|invalid| panic!("{invalid}"));
-    let agent = agent();
-    let call = CallFacts::new("pay.refund", model::Mode::Gateway);
-    let now = at("2026-10-01T12:30:45.250Z");
-    let call = Call { args, agent: &agent, call, now, zone: Call::UTC };
+    let call = call("pay.refund").with_args(args.clone());
     let scope = Scope::new(&call);
     let mut machine = Machine::new(&scope);
     let condition = policy.document.rules[0].when.as_ref().unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{agent, at};
-use crate::{Call, CallFacts, Policy, STARTER, decide};
+use crate::{Call, Policy, STARTER, decide};
 
 /// A small generator with a fixed seed, so that a failure is the same everywhere.
 struct Dice(u64);
@@ -95,16 +95,9 @@ fn arguments(dice: &mut Dice) -> Value {
 
 fn try_out(text: &str, dice: &mut Dice) -> bool {
     let Ok(policy) = Policy::compile(text) else { return false };
-    let (args, agent) = (arguments(dice), agent());
+    let args = std::sync::Arc::new(arguments(dice));
     for tool in ["crm.undo", "pay.refund", "a.b"] {
-        let call = CallFacts::new(tool, model::Mode::Gateway);
-        let call = Call {
-            args: &args,
-            agent: &agent,
-            call,
-            now: at("2026-10-01T12:00:00Z"),
-            zone: Call::UTC,
-        };
+        let call = Call::new(tool, agent(), at("2026-10-01T12:00:00Z")).with_args(args.clone());
         let decision = decide(&policy, &call);
         let unavailable = decision.code == Some(model::DecisionCode::PolicyUnavailable);
         assert_eq!(unavailable, decision.failure.is_some(), "{text}");

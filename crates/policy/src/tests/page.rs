@@ -1,10 +1,10 @@
 //! The language's page: its policies are read and its tables of calls are decided.
 
-use model::{DecisionCode, Mode};
+use model::DecisionCode;
 use serde_json::Value;
 
-use super::{decide_with, policy};
-use crate::{CallFacts, Policy, parse, read_suite};
+use super::{call, policy};
+use crate::{Policy, decide, parse, read_suite};
 
 /// One line of a table of calls in the docs.
 fn documented_call(policy: &Policy, line: &str) -> Option<(String, String)> {
@@ -12,7 +12,7 @@ fn documented_call(policy: &Policy, line: &str) -> Option<(String, String)> {
         line.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
     let [tool, args, outcome, by] = cells[..] else { return None };
     let args: Value = serde_json::from_str(args).ok()?;
-    let decision = decide_with(policy, CallFacts::new(tool, Mode::Gateway), &args);
+    let decision = decide(policy, &call(tool).with_args(args));
     let found = match decision.code {
         Some(DecisionCode::PolicyUnavailable) => DecisionCode::PolicyUnavailable.as_str(),
         _ => decision.outcome.as_str(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Mode, SideEffect, Timestamp};
 use serde_json::{Map, Value, json};
 
-use crate::{Agent, Sample};
+use crate::{Agent, Call};
 
 /// A small generator with a fixed seed, so that a failure is the same everywhere.
 pub(crate) struct Dice(pub(crate) u64);
@@ -82,7 +82,7 @@ const ATOMS: [&str; 56] = [
     "call.side_effect != 'read'",
 ];
 
-/// Returns a condition of at most so many levels.
+/// A condition of at most so many levels.
 pub(crate) fn condition(dice: &mut Dice, depth: usize) -> String {
     if depth == 0 || dice.roll(4) == 0 {
         return (*dice.pick(&ATOMS)).to_owned();
@@ -97,7 +97,7 @@ pub(crate) fn condition(dice: &mut Dice, depth: usize) -> String {
     }
 }
 
-/// Returns a rule of this number.
+/// A rule of this number.
 pub(crate) fn rule(dice: &mut Dice, number: usize) -> String {
     let glob = dice.pick(&["'*'", "'a.*'", "'a.b'", "['a.b', 'c.*']", "'*.b'"]);
     let outcome = dice.pick(&["allow", "deny", "require_approval"]);
@@ -108,12 +108,12 @@ pub(crate) fn rule(dice: &mut Dice, number: usize) -> String {
     format!("{{id: r{number}, match: {glob}, when: {when}, outcome: {outcome}}}")
 }
 
-/// Returns so many random calls.
-pub(crate) fn calls(dice: &mut Dice, count: usize) -> Vec<Sample> {
+/// So many random calls.
+pub(crate) fn calls(dice: &mut Dice, count: usize) -> Vec<Call> {
     (0..count).map(|_| call(dice)).collect()
 }
 
-fn call(dice: &mut Dice) -> Sample {
+fn call(dice: &mut Dice) -> Call {
     let name = (*dice.pick(&["ann", "eve"])).to_owned();
     let id = "agt_00000000000000000000000000".parse().unwrap();
     let mut agent = Agent { id, name, labels: BTreeMap::new() };
@@ -122,18 +122,18 @@ fn call(dice: &mut Dice) -> Sample {
         agent.labels.insert("team".to_owned(), (*team).to_owned());
     }
     let tool = *dice.pick(&[&"a.b", &"a.x", &"c.d", &"e.b"]);
-    let mut sample = Sample::new(tool, agent, Timestamp::EPOCH);
-    sample.mode = *dice.pick(&[&Mode::Gateway, &Mode::Proxy]);
-    sample.session = (dice.roll(2) == 0).then(|| "s".to_owned());
-    sample.side_effect = *dice.pick(&[&None, &Some(SideEffect::Read), &Some(SideEffect::Write)]);
+    let mut sample = Call::new(tool, agent, Timestamp::EPOCH);
+    sample.facts.mode = *dice.pick(&[&Mode::Gateway, &Mode::Proxy]);
+    sample.facts.session = (dice.roll(2) == 0).then(|| "s".to_owned());
+    sample.facts.side_effect =
+        *dice.pick(&[&None, &Some(SideEffect::Read), &Some(SideEffect::Write)]);
     let mut args = Map::new();
     for name in ["a", "b", "l", "f"] {
         if dice.roll(5) != 0 {
             args.insert(name.to_owned(), value(dice, name));
         }
     }
-    sample.args = Value::Object(args);
-    sample
+    sample.with_args(Value::Object(args))
 }
 
 fn value(dice: &mut Dice, name: &str) -> Value {

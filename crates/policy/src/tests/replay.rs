@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{BUDGETS, agent, at, policy};
 use crate::{
-    Coverage, NotReplayable, Policy, Record, Recorded, ReplayAnswer, Sample,
+    Call, Coverage, NotReplayable, Policy, Record, Recorded, ReplayAnswer,
     counters::Counters,
     decide, replay,
     tests::random::{Dice, calls},
@@ -15,11 +15,11 @@ use crate::{
 
 /// Decides the calls one after the other, as the Gate does, and writes down what came of them; every
 /// third action that may run gives back what it took.
-fn record(policy: &Policy, samples: Vec<Sample>) -> Vec<Record> {
+fn record(policy: &Policy, samples: Vec<Call>) -> Vec<Record> {
     let mut counters = Counters::default();
     let mut records = Vec::new();
     for (number, sample) in samples.into_iter().enumerate() {
-        let decision = counters.admit(decide(policy, &sample.call()));
+        let decision = counters.admit(decide(policy, &sample));
         let action = format!("act_{number}");
         let recorded = Recorded {
             action: action.clone(),
@@ -36,14 +36,13 @@ fn record(policy: &Policy, samples: Vec<Sample>) -> Vec<Record> {
     records
 }
 
-fn refunds() -> Vec<Sample> {
+fn refunds() -> Vec<Call> {
     let start = at("2026-10-01T12:00:00Z").unix_millis();
     let sample = |number: i64| {
         let now = Timestamp::from_unix_millis(start + number * 60_000);
-        let mut sample = Sample::new("pay.refund", agent(), now);
         let currency = if number % 7 == 0 { "USD" } else { "EUR" };
-        sample.args = json!({ "amount": (number * 3 % 80).to_string(), "currency": currency });
-        sample
+        let args = json!({ "amount": (number * 3 % 80).to_string(), "currency": currency });
+        Call::new("pay.refund", agent(), now).with_args(args)
     };
     (0..400).map(sample).collect()
 }
@@ -66,9 +65,8 @@ fn a_version_over_its_own_decisions_shows_no_difference() {
 fn another_version_shows_what_it_would_have_said() {
     let before = policy(super::REFUNDS);
     let sample = |amount: i64| {
-        let mut sample = Sample::new("pay.refund", agent(), at("2026-10-01T12:00:00Z"));
-        sample.args = json!({ "amount": amount });
-        sample
+        Call::new("pay.refund", agent(), at("2026-10-01T12:00:00Z"))
+            .with_args(json!({ "amount": amount }))
     };
     let mut records = record(&before, [20, 100, 501].map(sample).to_vec());
     for reason in NotReplayable::ALL {

@@ -1,12 +1,11 @@
 use serde_json::json;
 
 use super::{REFUNDS, agent, at, policy};
-use crate::{Answer, Call, CallFacts, Show, decide, explain};
+use crate::{Answer, Call, Show, decide, explain};
 
 fn steps(text: &str, args: &serde_json::Value, show: Show) -> Vec<String> {
-    let (policy, agent) = (policy(text), agent());
-    let call = CallFacts::new("pay.refund", model::Mode::Gateway);
-    let call = Call { args, agent: &agent, call, now: at("2026-10-01T12:00:00Z"), zone: Call::UTC };
+    let policy = policy(text);
+    let call = Call::new("pay.refund", agent(), at("2026-10-01T12:00:00Z")).with_args(args.clone());
     let explanation = explain(&policy, &call, show);
     assert_eq!(explanation.decision, decide(&policy, &call));
     let lines = explanation.steps.iter().map(|step| {

@@ -43,7 +43,7 @@ struct Lists<'i> {
 }
 
 impl Index {
-    /// Returns the index of these rules, which are places in the document in order.
+    /// The index of these rules, which are places in the document in order.
     pub(super) fn new(rules: &[usize], guards: &[Option<Guard>]) -> Self {
         let guard = |place: usize| guards.get(place).and_then(Option::as_ref);
         let mut dropped: Vec<&Operand> = Vec::new();
@@ -107,7 +107,7 @@ impl<'i> Lists<'i> {
         }
     }
 
-    /// Returns the lowest place and takes it from every list that begins with it.
+    /// The lowest place and takes it from every list that begins with it.
     fn next(&mut self) -> Option<usize> {
         let lists = self.lists.get_mut(..self.len)?;
         let next = lists.iter().filter_map(|list| list.first().copied()).min()?;
@@ -153,7 +153,7 @@ impl Postings {
         }
     }
 
-    /// Returns how many lists one look may find.
+    /// How many lists one look may find.
     fn most_lists(&self) -> usize {
         (1 + self.starts.0.len() + self.ends.0.len()).max(2)
     }

@@ -1,20 +1,20 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use model::{Mode, SideEffect, Timestamp};
+use model::{SideEffect, Timestamp};
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
 
 use super::GENERATION;
 use crate::{
-    Agent, Call, CallFacts, Document, Policy, decide, document,
+    Agent, Call, Document, Policy, decide, document,
     expr::{Machine, Scope},
 };
 
 /// What the first rule says when every rule is asked in turn, without guards and numbered paths.
-fn plainly(document: &Document, call: &Call<'_>) -> String {
+fn plainly(document: &Document, call: &Call) -> String {
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
-    for rule in document.rules.iter().filter(|rule| rule.covers(call.call.tool)) {
+    for rule in document.rules.iter().filter(|rule| rule.covers(&call.tool)) {
         match rule.when.as_ref().map(|when| machine.holds(when.expr())) {
             None | Some(Ok(true)) => return format!("{} {:?}", rule.id, None::<String>),
             Some(Ok(false)) => {}
@@ -27,7 +27,7 @@ fn plainly(document: &Document, call: &Call<'_>) -> String {
     format!("default {:?}", None::<String>)
 }
 
-fn indexed(policy: &Policy, call: &Call<'_>) -> String {
+fn indexed(policy: &Policy, call: &Call) -> String {
     let decision = decide(policy, call);
     let rule = decision.rule_id.unwrap_or_else(|| "default".into());
     format!("{rule} {:?}", decision.failure)
@@ -121,14 +121,14 @@ proptest! {
         calls in prop::collection::vec((arguments(), select(vec!["ann", "eve"]), select(vec!["pay", "x", ""])), 1..12),
     ) {
         let text = document_of(&rules);
-        let document = document::parse(&text).unwrap();
+        let document = document::read::parse(&text).unwrap();
         let policy = Policy::from(document.clone());
         // The first calls go without an index, the last ones with it.
         for (args, name, team) in calls.iter().cycle().take(calls.len().max(8)) {
             let labels = if team.is_empty() { BTreeMap::new() } else { BTreeMap::from([("team".to_owned(), (*team).to_owned())]) };
             let agent = Agent { id: "agt_00000000000000000000000001".parse().unwrap(), name: (*name).to_owned(), labels };
-            let facts = CallFacts { side_effect: Some(SideEffect::Write), ..CallFacts::new("a1.b", Mode::Gateway) };
-            let call = Call { args, agent: &agent, call: facts, now: Timestamp::EPOCH, zone: Call::UTC };
+            let mut call = Call::new("a1.b", agent, Timestamp::EPOCH).with_args(args.clone());
+            call.facts.side_effect = Some(SideEffect::Write);
             prop_assert_eq!(indexed(&policy, &call), plainly(&document, &call));
         }
     }

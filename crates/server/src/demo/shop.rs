@@ -122,7 +122,7 @@ impl What {
             description: format!("{title} of the demo's shop."),
             side_effect,
             digest: crypto::sha256(crypto::json::canonical(&json!([name, input_schema]))),
-            input_schema,
+            input_schema: input_schema.into(),
             footprint: Some(Footprint { tables, max_rows: 1, columns: None }),
             required_level: Level::L0,
         })

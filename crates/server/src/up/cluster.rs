@@ -2,11 +2,12 @@
 //! control database and the governed shop, and the roles of the service.
 
 use crypto::Secret;
+use model::causes;
 use postgres_protocol::password::scram_sha_256;
 use tokio_postgres::{Client, Config, NoTls, config::Host};
 
 use super::folder::Secrets;
-use crate::{exit::Failure, wire_up::chain};
+use crate::exit::Failure;
 
 /// The control database.
 pub(super) const CONTROL: &str = "chancery";
@@ -119,7 +120,7 @@ impl Cluster {
                  `--postgres-url` right?",
                 self.host,
                 self.port,
-                chain(&error)
+                causes(&error)
             ))
         })?;
         tokio::spawn(connection);
@@ -138,5 +139,5 @@ impl Cluster {
 }
 
 fn refused(error: &tokio_postgres::Error) -> Failure {
-    Failure::internal(format!("PostgreSQL refused to make the demo's databases: {}", chain(error)))
+    Failure::internal(format!("PostgreSQL refused to make the demo's databases: {}", causes(error)))
 }

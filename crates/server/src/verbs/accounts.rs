@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use act::ActError;
 use admin::{ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
-use model::{AgentId, IntentMode, OrgId, Scope};
+use model::{AgentId, IntentMode, OrgId, Scope, causes};
 
 use super::{described, org_of, orgs};
 use crate::{
@@ -12,7 +12,6 @@ use crate::{
     core::Core,
     exit::{Exit, Failure},
     print,
-    wire_up::chain,
 };
 
 const DAY: Duration = Duration::from_hours(24);
@@ -34,6 +33,14 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
             let operator = core.operator(org_of(core, org).await?);
             let started = operator.start_org(&reason).await.map_err(|error| failure(&error))?;
             print::line(format!("{} is started, deed {}", started.object.id, started.deed));
+        }
+        cli::Org::Set { retention_days, org } => {
+            let operator = core.operator(org_of(core, org).await?);
+            let set = operator.keep_payloads_for(retention_days).await;
+            let set = set.map_err(|error| failure(&error))?;
+            let (settings, deed) = (set.object, set.deed);
+            let days = settings.retention_days;
+            print::line(format!("{} keeps payloads for {days} days, deed {deed}", settings.org));
         }
     }
     Ok(Exit::Ok)
@@ -84,7 +91,7 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
     let org = org_of(core, what.org).await?;
     let operator = core.operator(org);
     let now =
-        core.stores.ledger.base(org).await.map_err(|error| Failure::internal(chain(&error)))?.1;
+        core.stores.ledger.base(org).await.map_err(|error| Failure::internal(causes(&error)))?.1;
     let mut new = NewKey {
         name: what.name,
         scopes: vec![Scope::Admin],
@@ -116,7 +123,7 @@ async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failu
         Ok(None) => accounts.agent_named(org, named).await,
         found => found,
     };
-    let found = found.map_err(|error| Failure::internal(chain(&error)))?;
+    let found = found.map_err(|error| Failure::internal(causes(&error)))?;
     found.map(|agent| agent.id).ok_or_else(|| {
         Failure::usage(format!("the org has no agent `{named}`: `chancery agent create NAME`"))
     })
@@ -134,7 +141,7 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
         | ChangeError::NameTaken(_)
         | ChangeError::PersonRequired => Failure::usage(error),
         ChangeError::Act(ActError::Ledger(_)) | ChangeError::Store(_) => {
-            Failure::internal(chain(error))
+            Failure::internal(causes(error))
         }
     }
 }

@@ -8,6 +8,7 @@ mod report;
 
 use connectors::{Blueprint, CheckLine, CheckState};
 use ledger::record::Connector;
+use model::causes;
 
 use super::{load, orgs};
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
     print,
     settings::{self, Settings},
     telemetry,
-    wire_up::{Wired, chain, is_new_here, open_store, store_settings, wire_up},
+    wire_up::{Wired, is_new_here, open_store, store_settings, wire_up},
 };
 use report::{Report, System};
 
@@ -43,7 +44,7 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     };
     let store = open_store(settings, database).await?;
     let found = store_postgres::look(&store_settings(database), &vault.key_ids()).await;
-    let mut report = Report::of(found.map_err(|error| Failure::internal(chain(&error)))?);
+    let mut report = Report::of(found.map_err(|error| Failure::internal(causes(&error)))?);
     // A start would register a new key; a check leaves that to it.
     if is_new_here(settings, store.as_ref()).await? {
         let sentence = "the seal key file has a key that the next start will register";
@@ -54,7 +55,7 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
         Ok(wired) => {
             for org in orgs(&wired.core).await? {
                 let connectors = wired.core.stores.accounts.connectors(org.id).await;
-                for connector in connectors.map_err(|error| Failure::internal(chain(&error)))? {
+                for connector in connectors.map_err(|error| Failure::internal(causes(&error)))? {
                     report.systems.push(system(&wired, connector).await);
                 }
             }

@@ -8,7 +8,7 @@ pub(super) fn print(page: Page) -> Exit {
     let text = match page {
         Page::Settings => settings::settings_markdown(),
         Page::Routes => http_api::routes_markdown(),
-        Page::Errors => web::catalogue::errors_markdown(),
+        Page::Errors => http_api::errors_markdown(),
         Page::Metrics => metrics::metrics_markdown(),
         Page::Vocabulary => vocabulary_markdown(),
     };

@@ -6,7 +6,7 @@ use act::Changed;
 use admin::{RETIRED_AFTER, Revocation, SealKeyActivation, SealKeyError, SealKeyStore};
 use crypto::SystemEntropy;
 use deed::{KeySet, SealKey, SealKeys, Standing, Thumbprint};
-use model::{Clock, Timestamp};
+use model::{Clock, Timestamp, causes};
 
 use super::load;
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     print, secrets,
     settings::{LogLevel, Settings},
     telemetry,
-    wire_up::{Wired, chain, open_store, seal_keys, wire_up_with},
+    wire_up::{Wired, open_store, seal_keys, wire_up_with},
 };
 
 /// Does what the operator asked of the seal keys.
@@ -80,7 +80,7 @@ async fn list(settings: &Settings) -> Result<Exit, Failure> {
     let database = settings.database.as_ref();
     let database = database.ok_or_else(|| Failure::usage("set `SERVICE_DATABASE_URL`"))?;
     let store = open_store(settings, database).await?;
-    let registered = store.seal_keys().await.map_err(|error| Failure::internal(chain(&error)))?;
+    let registered = store.seal_keys().await.map_err(|error| Failure::internal(causes(&error)))?;
     let set = KeySet::new(registered).map_err(Failure::internal)?;
     let file = settings.seal_key_file.as_deref().map(seal_keys::read).transpose()?;
     let loaded: Vec<Thumbprint> = file
@@ -117,7 +117,7 @@ fn described(key: &SealKey, now: Timestamp) -> String {
 }
 
 fn failure(error: &SealKeyError) -> Failure {
-    let sentence = chain(error);
+    let sentence = causes(error);
     match error {
         SealKeyError::Unknown(_)
         | SealKeyError::Ended(_)

@@ -1,7 +1,7 @@
 //! `log`: lists logs of deeds, and opens a new one in place of one that lost deeds.
 
 use deed::{Checkpoint, LogOrigin};
-use model::OrgId;
+use model::{OrgId, causes};
 use records::{LogHead, OrgLog, Remembered, Standing, judge};
 
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     core::Core,
     exit::{Exit, Failure},
     print,
-    wire_up::{Wired, chain},
+    wire_up::Wired,
 };
 
 pub(super) async fn run(wired: &Wired, what: Log) -> Result<Exit, Failure> {
@@ -112,5 +112,5 @@ async fn own_checkpoint(
 }
 
 fn unread(error: &ledger::StoreDown) -> Failure {
-    Failure::internal(format!("the logs of deeds could not be read: {}", chain(error)))
+    Failure::internal(format!("the logs of deeds could not be read: {}", causes(error)))
 }

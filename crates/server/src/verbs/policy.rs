@@ -9,6 +9,7 @@ pub(super) use recorded::{explain, replay};
 
 use admin::{Activation, Expected, NewPolicy, NewVersion, Untested};
 use ledger::record::PolicyMode;
+use model::causes;
 
 use super::{accounts::policy_failure, org_of, stem};
 use crate::{
@@ -16,7 +17,6 @@ use crate::{
     core::Core,
     exit::{Exit, Failure},
     print,
-    wire_up::chain,
 };
 
 pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failure> {
@@ -25,7 +25,7 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     let operator = core.operator(org);
     let name = what.policy.unwrap_or_else(|| stem(&what.file));
     let known = core.stores.accounts.policies(org).await;
-    let known = known.map_err(|error| Failure::internal(chain(&error)))?;
+    let known = known.map_err(|error| Failure::internal(causes(&error)))?;
     let known =
         known.into_iter().find(|policy| policy.name == name && policy.archived_at.is_none());
     let policy = if let Some(known) = known {
@@ -35,7 +35,7 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
         made.map_err(|error| policy_failure(&error))?.object.id
     };
     let tools = core.gate.known_tools(org).await;
-    let tools = tools.map_err(|error| Failure::internal(chain(&error)))?;
+    let tools = tools.map_err(|error| Failure::internal(causes(&error)))?;
     let version =
         operator.create_policy_version(NewVersion::of(policy, admin::lint(document, &tools))).await;
     let version = version.map_err(|error| policy_failure(&error))?.object;

@@ -1,5 +1,6 @@
 //! `serve` and `migrate`: the service itself, and the schema that it stands on.
 
+use model::causes;
 use store_postgres::MigrateError;
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
     settings::Settings,
     shutdown::Signals,
     telemetry,
-    wire_up::{chain, store_settings, wire_up},
+    wire_up::{store_settings, wire_up},
 };
 
 pub(super) async fn serve(settings: Settings) -> Result<Exit, Failure> {
@@ -42,9 +43,9 @@ pub(super) async fn migrate(settings: Settings, what: Migrate) -> Result<Exit, F
     })?;
     let store = store_settings(database);
     let applied = store_postgres::migrate(&store, role).await.map_err(|error| match error {
-        MigrateError::Settings(_) | MigrateError::NoRole { .. } => Failure::usage(chain(&error)),
+        MigrateError::Settings(_) | MigrateError::NoRole { .. } => Failure::usage(causes(&error)),
         MigrateError::Unknown { .. } | MigrateError::Failed { .. } => {
-            Failure::internal(chain(&error))
+            Failure::internal(causes(&error))
         }
     })?;
     match applied.as_slice() {

@@ -4,10 +4,9 @@ use std::{os::unix::fs::PermissionsExt, path::Path};
 
 use admin::{SealKeyActivation, SealKeyStore};
 use deed::{SealKey, SealKeys, Sealer};
-use model::Timestamp;
+use model::{Timestamp, causes};
 use zeroize::Zeroizing;
 
-use super::chain;
 use crate::{core::Stores, exit::Failure, settings::Settings};
 
 /// Returns the sealer, and the keys that were not registered before.
@@ -19,7 +18,7 @@ pub(crate) async fn load(
     let keys = read(file)?;
     let registered = admin::register_seal_keys(stores.accounts.as_ref(), &keys, (now, activation))
         .await
-        .map_err(|error| Failure::internal(format!("the seal keys: {}", chain(&error))))?;
+        .map_err(|error| Failure::internal(format!("the seal keys: {}", causes(&error))))?;
     let sealer = Sealer::new(keys, registered.set);
     sealer.self_test(now).map_err(|error| {
         Failure::internal(format!("nothing can be sealed with these keys: {error}"))
@@ -34,7 +33,7 @@ pub(crate) async fn is_new_here(
 ) -> Result<bool, Failure> {
     let Some(file) = &settings.seal_key_file else { return Ok(false) };
     let keys = read(file)?;
-    let registered = store.seal_keys().await.map_err(|error| Failure::internal(chain(&error)))?;
+    let registered = store.seal_keys().await.map_err(|error| Failure::internal(causes(&error)))?;
     let mut here = keys.keys().map(|(_, private)| deed::thumbprint(private.public()));
     Ok(here.any(|kid| registered.iter().all(|key| key.kid() != kid)))
 }
@@ -42,7 +41,7 @@ pub(crate) async fn is_new_here(
 /// Returns the database's time.
 pub(crate) async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
     let (_, now) = stores.ledger.base(admin::OPERATOR_ORG).await.map_err(|error| {
-        Failure::internal(format!("the database's time is not known: {}", chain(&error)))
+        Failure::internal(format!("the database's time is not known: {}", causes(&error)))
     })?;
     Ok(now)
 }

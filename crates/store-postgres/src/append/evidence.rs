@@ -1,7 +1,11 @@
 //! What is written once and never again: disclosures, deeds, nodes of their tree, and events.
 
+use std::error::Error;
+
+use bytes::BytesMut;
 use deed::{Disclosure, tree::Node};
 use ledger::{Place, Turn, record::Begun};
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
 use super::Step;
@@ -42,7 +46,24 @@ fn disclosures<'a>(turn: &'a Turn, opened: &[(Uuid, &'a Disclosure)]) -> Call<'a
         .with(*turn.org.as_uuid())
         .with(opened.iter().map(|(owner, _)| *owner).collect::<Vec<_>>())
         .with(opened.iter().map(|(_, opens)| opens.path().as_str()).collect::<Vec<_>>())
-        .with(opened.iter().map(|(_, opens)| opens.text()).collect::<Vec<_>>())
+        .with(opened.iter().map(|(_, opens)| Opening(opens)).collect::<Vec<_>>())
+}
+
+/// A disclosure's text, written to the driver's buffer part by part: the value in it may be large.
+#[derive(Debug)]
+struct Opening<'a>(&'a Disclosure);
+
+impl ToSql for Opening<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        self.0.parts().iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        Ok(IsNull::No)
+    }
+
+    fn accepts(of: &Type) -> bool {
+        <&str as ToSql>::accepts(of)
+    }
+
+    to_sql_checked!();
 }
 
 fn deeds(turn: &Turn) -> Call<'_> {

@@ -1,6 +1,6 @@
 //! The rows of orgs, agents, keys and connectors, which change seldom: one statement each.
 
-use ledger::record::{Agent, ApiKey, Connector, Holder, Org};
+use ledger::record::{Agent, ApiKey, Connector, Holder, Org, OrgSettings};
 use model::OrgId;
 
 use super::Step;
@@ -39,6 +39,18 @@ fn org(row: &Org) -> Result<Call<'_>, Fault> {
         .with(*row.id.as_uuid())
         .with(system_time(row.created_at))
         .with(to_json("record", "org", row)?))
+}
+
+/// Returns the statement that writes the settings of an org.
+pub(super) fn settings(row: &OrgSettings) -> Call<'_> {
+    let sql = "
+        insert into org_settings (org_id, retention_days, updated_at) values ($1, $2, $3)
+        on conflict (org_id) do update
+        set retention_days = excluded.retention_days, updated_at = excluded.updated_at";
+    Call::new(sql)
+        .with(*row.org.as_uuid())
+        .with(i32::from(row.retention_days))
+        .with(system_time(row.updated_at))
 }
 
 fn agent(org: OrgId, row: &Agent) -> Result<Call<'_>, Fault> {

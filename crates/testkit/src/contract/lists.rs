@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, time::Duration};
 
-use gate::{Filter, Page, Place, ShadowDiffers};
+use gate::{ActionPlace, Filter, Page, ShadowDiffers};
 use ledger::{
     Changes,
     record::{Action, Agent, Shadow},
@@ -74,8 +74,8 @@ fn assert_same(found: &[Action], expected: &[Action], filter: &Filter) {
     assert!(found == expected, "the rows differ for {filter:?}");
 }
 
-fn place(action: &Action) -> Place {
-    Place { created_at: action.created_at, id: action.id }
+fn place(action: &Action) -> ActionPlace {
+    ActionPlace { created_at: action.created_at, id: action.id }
 }
 
 /// Writes actions of every kind, many in the same millisecond, and returns them newest first.

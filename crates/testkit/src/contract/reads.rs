@@ -108,6 +108,7 @@ async fn what_is_needed_is_found_and_what_is_absent_is_not(store: &dyn Store) {
             ("night".to_owned(), windows[1]),
             ("day".to_owned(), windows[1] + Duration::from_millis(1)),
         ]),
+        ..Needs::default()
     };
     scribe.append(store, changes).await.unwrap();
     let found = store.load(scribe.org, &needs).await.unwrap();
@@ -178,6 +179,6 @@ async fn an_action_shows_its_disclosures_events_and_deeds(store: &dyn Store) {
     assert!(store.action(other.org, id).await.unwrap().is_none());
 }
 
-fn texts(disclosures: &[deed::Disclosure]) -> BTreeSet<&str> {
+fn texts(disclosures: &[deed::Disclosure]) -> BTreeSet<String> {
     disclosures.iter().map(deed::Disclosure::text).collect()
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ledger::{
     Changes, LogNo, Needs, Place,
-    record::{Action, Pruned},
+    record::{Action, OrgSettings, Pruned},
 };
 use model::{DeedId, Timestamp};
 use serde_json::json;
@@ -19,6 +19,7 @@ pub(super) async fn check(store: &dyn Store) {
     what_is_pruned_is_gone_and_its_deeds_stay(store).await;
     a_pruning_that_is_lost_removes_nothing(store).await;
     what_means_nothing_any_more_is_swept_out(store).await;
+    an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store).await;
 }
 
 /// Writes an action with a deed of its own and returns both.
@@ -121,4 +122,17 @@ async fn what_means_nothing_any_more_is_swept_out(store: &dyn Store) {
     assert_eq!((left.idempotency_keys, left.budgets), (vec![live], vec![running]));
     // The org goes on.
     scribe.append(store, vec![Changes::from(scribe.agent("next"))]).await.unwrap();
+}
+
+async fn an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store: &dyn Store) {
+    let mut scribe = Scribe::founded(935, store).await;
+    let other = Scribe::founded(936, store).await;
+    let needs = |org| Needs { settings: [org].into(), ..Needs::default() };
+    assert!(store.load(scribe.org, &needs(scribe.org)).await.unwrap().settings.is_empty());
+    let days =
+        |retention_days, updated_at| OrgSettings { org: scribe.org, retention_days, updated_at };
+    let (first, last) = (days(30, scribe.now), days(3650, scribe.now + DAY));
+    scribe.append(store, [first, last.clone()].map(Changes::from).to_vec()).await.unwrap();
+    assert_eq!(store.load(scribe.org, &needs(scribe.org)).await.unwrap().settings, [last]);
+    assert!(store.load(other.org, &needs(other.org)).await.unwrap().settings.is_empty());
 }

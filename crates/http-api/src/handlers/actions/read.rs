@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gate::{ActionDetail, Place};
+use gate::{ActionDetail, ActionPlace};
 use ledger::record::Action;
 use model::{ActionId, State, Timestamp};
 use tokio::time::Instant;
@@ -32,7 +32,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Reader, call: Call) -> Answer {
         }
         filter.agent = Some(own);
     }
-    let after = page.after.map(|(created_at, id)| Place { created_at, id });
+    let after = page.after.map(|(created_at, id)| ActionPlace { created_at, id });
     let found = app.gate.list(caller.org(), &filter, after, page.limit).await?;
     let part = (&*found.actions, found.has_more);
     Ok(Reply::ok(&page.of_part(part, |it| (it.created_at, it.id), ActionView::from)))

@@ -54,7 +54,9 @@ async fn finished(app: &App, running: Running, deadline: Instant) -> Answer {
         () = lifecycle.closing() => None,
     };
     match done {
-        Some(end) => Ok(Reply::ok(&ActionView::from(&*end.action).with_result(end.result))),
+        Some(end) => {
+            Ok(Reply::ok(&ActionView::from(&*end.action).with_result(end.result.as_deref())))
+        }
         None => Ok(answer(app, &action)?),
     }
 }

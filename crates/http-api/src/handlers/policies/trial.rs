@@ -61,7 +61,7 @@ pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn dry_run(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let mut dry = dry_call(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let served = tools.iter().find(|tool| tool.name == dry.tool);
-    dry.side_effect = served.and_then(|tool| tool.side_effect);
+    let served = tools.iter().find(|tool| tool.name == dry.call.tool);
+    dry.call.facts.side_effect = served.and_then(|tool| tool.side_effect);
     Ok(Reply::ok(&DryRunView::from(&app.admin.view(&caller).dry_run(dry).await?)))
 }

@@ -2,7 +2,8 @@
 
 use admin::{Counters, DryCall, Expected, ExpectedVersion, NewPolicy, PolicyEdit, Text};
 use ledger::record::PolicyMode;
-use model::{AgentId, Mode, PolicyId, PolicyVersionId, Timestamp};
+use model::{AgentId, Mode, PolicyId, PolicyVersionId, Timestamp, ToolName};
+use policy::{Agent, CallFacts};
 use serde_json::{Map, Value};
 use web::{ApiError, Call, Fields, FromJson, Word};
 
@@ -136,23 +137,29 @@ pub(crate) fn dry_call(call: &Call) -> Result<DryCall, ApiError> {
         Some("empty") => Counters::Empty,
         Some(_) => return Err(fields.error("budgets", "expected `live` or `empty`")),
     };
-    let dry = DryCall {
-        agent,
-        tool,
-        args: Value::Object(args),
+    let facts = CallFacts {
+        connector: connector_of(&tool),
         mode,
         transport: reference(&mut fields, "transport")?,
         session: reference(&mut fields, "session")?,
         on_behalf_of: reference(&mut fields, "on_behalf_of")?,
         livemode: fields.optional("livemode")?.unwrap_or(true),
         side_effect: None,
+        intent: None,
         tool_changed: fields.optional("tool_changed")?.unwrap_or(false),
-        at: fields.optional::<Timestamp>("at")?,
-        text: text(&mut fields)?,
-        counters,
     };
+    let at = fields.optional::<Timestamp>("at")?;
+    let args = Value::Object(args);
+    let call =
+        policy::Call { facts, ..policy::Call::new(tool, Agent::new(agent), Timestamp::EPOCH) };
+    let dry = DryCall { call: call.with_args(args), at, text: text(&mut fields)?, counters };
     fields.finish()?;
     Ok(dry)
+}
+
+/// The connector that the tool's name says, where it is a tool's name at all.
+fn connector_of(tool: &str) -> Option<String> {
+    tool.parse::<ToolName>().ok().map(|name| name.connector().to_owned())
 }
 
 /// Takes `version` or `document`, of which there may be one.

@@ -3,7 +3,7 @@
 use admin::{BudgetState, DryRun, Linted};
 use model::{Digest, PolicyId, PolicyVersionId, Timestamp};
 use policy::{
-    Answer, ApprovalClause, CaseResult, Certainty, ChargeKind, Diff, Finding, Report, Sample, Side,
+    Answer, ApprovalClause, Call, CaseResult, Certainty, ChargeKind, Diff, Finding, Report, Side,
     Step,
 };
 use serde::Serialize;
@@ -47,18 +47,19 @@ pub(crate) fn findings(findings: &[Finding]) -> Value {
 }
 
 /// Returns a call that shows what is meant.
-fn example(call: &Sample) -> Value {
+fn example(call: &Call) -> Value {
+    let facts = &call.facts;
     json!({
         "agent": { "name": call.agent.name, "labels": call.agent.labels },
         "tool": call.tool,
-        "args": call.args,
-        "mode": call.mode,
-        "transport": call.transport,
-        "session": call.session,
-        "on_behalf_of": call.on_behalf_of,
-        "side_effect": call.side_effect,
-        "livemode": call.livemode,
-        "tool_changed": call.tool_changed,
+        "args": *call.args,
+        "mode": facts.mode,
+        "transport": facts.transport,
+        "session": facts.session,
+        "on_behalf_of": facts.on_behalf_of,
+        "side_effect": facts.side_effect,
+        "livemode": facts.livemode,
+        "tool_changed": facts.tool_changed,
         "at": call.now,
     })
 }

@@ -13,7 +13,7 @@ use crate::expr::{
 
 type Result<'v> = std::result::Result<Value<'v>, Cause<'static>>;
 
-/// Returns what the operator makes of its two sides.
+/// What the operator makes of its two sides.
 pub(super) fn binary<'v>(op: Binary, left: Value<'v>, right: Value<'v>) -> Result<'v> {
     let wrong = Cause::NoOperator { sign: op.sign(), left: left.sort(), right: right.sort() };
     let ordered = |accepts: fn(Ordering) -> bool| {
@@ -104,7 +104,7 @@ fn multiply<'v>(left: &Value<'v>, right: &Value<'v>, wrong: Cause<'static>) -> R
     product.ok_or(Cause::Overflow)
 }
 
-/// Returns the value with the other sign.
+/// The value with the other sign.
 pub(super) fn negate<'v>(value: &Value<'v>) -> Result<'v> {
     let negated = match value {
         Value::Int(value) => value.checked_neg().map(Value::Int),
@@ -116,7 +116,7 @@ pub(super) fn negate<'v>(value: &Value<'v>) -> Result<'v> {
     negated.ok_or(Cause::Overflow)
 }
 
-/// Returns the element of a list or mapping, or nothing where there is none.
+/// The element of a list or mapping, or nothing where there is none.
 pub(super) fn element<'v>(
     of: &Value<'v>,
     key: &Value<'v>,
@@ -133,7 +133,7 @@ pub(super) fn element<'v>(
     }
 }
 
-/// Returns the text that the function was given.
+/// The text that the function was given.
 pub(super) fn text<'t>(
     name: &'static str,
     value: &'t Value<'_>,
@@ -144,7 +144,7 @@ pub(super) fn text<'t>(
     }
 }
 
-/// Returns what the function makes of its one or two values.
+/// What the function makes of its one or two values.
 pub(super) fn function<'v>(
     function: Function,
     first: Value<'v>,

@@ -12,7 +12,7 @@ use crate::expr::{
     value::Value,
 };
 
-/// Returns the value in the kind that the function makes.
+/// The value in the kind that the function makes.
 pub(super) fn convert(
     function: Function,
     value: Value<'_>,
@@ -63,7 +63,7 @@ fn print(value: Value<'_>) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Returns the double without its fraction where that is an `int`; the bounds themselves are out,
+/// The double without its fraction where that is an `int`; the bounds themselves are out,
 /// since a double there may stand for a number past the range.
 fn whole(value: f64) -> Option<i64> {
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
@@ -71,7 +71,7 @@ fn whole(value: f64) -> Option<i64> {
     (value > -BOUND && value < BOUND).then_some(value.trunc() as i64)
 }
 
-/// Returns what stands after the one `@`, in lower case.
+/// What stands after the one `@`, in lower case.
 pub(super) fn email_domain(address: &str) -> Option<String> {
     let (name, domain) = address.split_once('@')?;
     let letters = |byte: u8| byte.is_ascii_alphanumeric() || b".-".contains(&byte);

@@ -11,12 +11,12 @@ use crate::expr::{duration, failure::Cause, functions::TimePart, value::Value};
 /// CEL's range begins with the year 1; jiff ends it late in the year 9999.
 const EARLIEST: i64 = -62_135_596_800;
 
-/// Returns the moment so much later, or nothing outside the range.
+/// The moment so much later, or nothing outside the range.
 pub(super) fn shift<'v>(at: Timestamp, span: SignedDuration) -> Option<Value<'v>> {
     at.checked_add(span).ok().and_then(within).map(Value::Time)
 }
 
-/// Returns the span as a value, or nothing outside the range.
+/// The span as a value, or nothing outside the range.
 pub(super) fn span<'v>(span: Option<SignedDuration>) -> Option<Value<'v>> {
     span.and_then(duration::within).map(Value::Span)
 }
@@ -29,12 +29,12 @@ pub(super) fn parse(text: &str) -> Option<Timestamp> {
     text.parse().ok().and_then(within)
 }
 
-/// Returns the moment so many seconds after the Unix epoch.
+/// The moment so many seconds after the Unix epoch.
 pub(super) fn from_seconds(seconds: i64) -> Option<Timestamp> {
     Timestamp::from_second(seconds).ok().and_then(within)
 }
 
-/// Returns the whole seconds since the Unix epoch.
+/// The whole seconds since the Unix epoch.
 pub(super) fn seconds(at: Timestamp) -> i64 {
     at.as_nanosecond().div_euclid(1_000_000_000).try_into().unwrap_or(at.as_second())
 }
@@ -43,7 +43,7 @@ fn within(at: Timestamp) -> Option<Timestamp> {
     (seconds(at) >= EARLIEST).then_some(at)
 }
 
-/// Returns the part of a moment (in the zone, or in UTC) or of a span.
+/// The part of a moment (in the zone, or in UTC) or of a span.
 pub(super) fn part(
     part: TimePart,
     of: &Value<'_>,
@@ -96,7 +96,7 @@ fn span_part(part: TimePart, span: SignedDuration) -> Option<i64> {
     }
 }
 
-/// Returns the zone of an IANA name or of an offset such as `+02:00`.
+/// The zone of an IANA name or of an offset such as `+02:00`.
 fn find_zone(name: &str) -> Option<TimeZone> {
     if name.starts_with(|first: char| first.is_ascii_alphabetic()) {
         return TimeZone::get(name).ok();

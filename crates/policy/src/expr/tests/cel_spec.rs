@@ -158,7 +158,7 @@ fn cases(text: &str) -> Vec<Case> {
     tests.filter_map(case).collect()
 }
 
-/// Returns the case, when its expected answer is of a kind that the language has.
+/// The case, when its expected answer is of a kind that the language has.
 fn case(test: &Field) -> Option<Case> {
     let expr = test.text("expr")?;
     let value = match (test.find("value"), test.find("eval_error")) {

@@ -185,7 +185,7 @@ fn finding_json(finding: &Finding) -> Value {
         "line": finding.line,
         "column": finding.column,
         "message": finding.message,
-        "example": finding.example.as_deref().map(policy::Sample::to_json),
+        "example": finding.example.as_deref().map(policy::Call::to_json),
     })
 }
 

@@ -3,7 +3,8 @@
 use std::{fs::OpenOptions, io::Write, path::Path};
 
 use deed::{Disclosure, Path as Opened};
-use policy::{Answer, Explanation, NotReplayable, Policy, Replay, ReplayAnswer, Sample, Show};
+use model::causes;
+use policy::{Answer, Call, Explanation, NotReplayable, Policy, Replay, ReplayAnswer, Show};
 use serde_json::{Value, json};
 
 use super::report::{Case, Outcome, Report};
@@ -13,7 +14,6 @@ use crate::{
     exit::{Exit, Failure},
     print,
     verbs::{accounts::policy_failure, org_of, read_text},
-    wire_up::chain,
 };
 
 pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Result<Exit, Failure> {
@@ -21,14 +21,14 @@ pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Res
         return Err(Failure::usage("an explanation is printed as `text` or `json`"));
     }
     let org = org_of(core, what.org).await?;
-    let down = |error: &dyn std::error::Error| Failure::internal(chain(error));
+    let down = |error: &dyn std::error::Error| Failure::internal(causes(error));
     let detail = core.gate.detail(org, what.action).await.map_err(|error| down(&error))?;
     let missing = || Failure::usage(format!("the org has no action `{}`", what.action));
     let detail = detail.ok_or_else(missing)?;
     let kept = core.stores.accounts.org(org).await.map_err(|error| down(&error))?;
     let zone = kept.map_or_else(|| "UTC".to_owned(), |org| org.time_zone);
     let args = args(&detail.disclosures);
-    let sample = admin::sample(&detail.action, args, &zone).map_err(not_replayable)?;
+    let call = admin::recorded_call(&detail.action, args, &zone).map_err(not_replayable)?;
     let document = if let Some(file) = &what.policy {
         read_text(file)?
     } else {
@@ -38,13 +38,13 @@ pub(in crate::verbs) async fn explain(core: &Core, what: ExplainDecision) -> Res
     };
     let policy = Policy::compile(&document);
     let policy = policy.map_err(|error| policy_failure(&admin::PolicyError::Invalid(error)))?;
-    let explanation = policy::explain(&policy, &sample.call(), Show::Values);
-    shown(&detail.action, &sample, &explanation).print(what.format);
+    let explanation = policy::explain(&policy, &call, Show::Values);
+    shown(&detail.action, &call, &explanation).print(what.format);
     if let Some(file) = &what.save_case {
         let beside = what.policy.as_deref().and_then(Path::file_name);
         let beside = beside.map(|name| name.to_string_lossy().into_owned());
         let name = format!("as recorded in {}", detail.action.id);
-        save(file, &sample.to_suite(&name, beside.as_deref(), &explanation.decision))?;
+        save(file, &call.to_suite(&name, beside.as_deref(), &explanation.decision))?;
     }
     Ok(Exit::Ok)
 }
@@ -90,7 +90,7 @@ fn not_replayable(why: NotReplayable) -> Failure {
     }
 }
 
-fn shown(action: &ledger::record::Action, sample: &Sample, explanation: &Explanation) -> Report {
+fn shown(action: &ledger::record::Action, call: &Call, explanation: &Explanation) -> Report {
     let decision = &explanation.decision;
     let then = action.decision.outcome;
     let rule = decision.rule_id.as_deref().unwrap_or("the default");
@@ -114,7 +114,7 @@ fn shown(action: &ledger::record::Action, sample: &Sample, explanation: &Explana
     }
     let json = json!({
         "action": action.id,
-        "call": sample.to_json(),
+        "call": call.to_json(),
         "recorded": { "outcome": then, "code": action.decision.code },
         "decision": {
             "outcome": decision.outcome,

@@ -1,0 +1,86 @@
+//! One case: a call, the tool that it means and its arguments in the form that is recorded. The
+//! same case can be made from a submission and from what was recorded of it.
+
+use std::sync::Arc;
+
+use crypto::{Sha256, json::Canonical};
+use ledger::{Snapshot, record::Action};
+use model::Digest;
+use policy::{Agent, Call, CallFacts};
+use serde_json::Value;
+
+use crate::{
+    begin::{Verdict, decide},
+    resolved::Resolved,
+};
+
+/// A call with everything that its decision needs beside a snapshot.
+#[derive(Debug, Clone)]
+pub struct Case {
+    // Invariant: the call's arguments are those of `args`, its facts about the tool are those of
+    // `resolved`.
+    call: Call,
+    resolved: Resolved,
+    args: Canonical,
+}
+
+impl Case {
+    /// The case of a call that means this tool. What the call says of the tool gives way to what
+    /// was found.
+    pub fn new(call: Call, resolved: Resolved, args: Canonical) -> Self {
+        let facts = CallFacts {
+            connector: resolved.connector().map(|connector| connector.name.clone()),
+            side_effect: resolved.side_effect(),
+            tool_changed: resolved.changed(),
+            ..call.facts
+        };
+        let call = Call { args: Arc::clone(args.value()), facts, ..call };
+        Self { call, resolved, args }
+    }
+
+    /// The case of an action that was recorded, with the arguments that its disclosure opens.
+    pub fn of_action(action: &Action, resolved: Resolved, args: Canonical) -> Self {
+        let call = action.call(Arc::clone(args.value()), Call::UTC);
+        Self::new(call, resolved, args)
+    }
+
+    /// The call. Of its agent only the id counts: a decision takes the rest, the moment and the
+    /// zone from its snapshot.
+    pub fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// The tool.
+    pub fn resolved(&self) -> &Resolved {
+        &self.resolved
+    }
+
+    /// The arguments with their canonical form.
+    pub fn args(&self) -> &Canonical {
+        &self.args
+    }
+
+    /// Decides the case on a snapshot, nothing when the org has no enforced policy at all.
+    pub fn decide(&self, snapshot: &Snapshot) -> Option<Verdict> {
+        decide(self, snapshot)
+    }
+
+    /// The call as the policy shall see it now; nothing when agent or org are not there.
+    pub(crate) fn at(&self, snapshot: &Snapshot) -> Option<Call> {
+        let agent = snapshot.agent(self.call.agent.id)?;
+        let agent = Agent { id: agent.id, name: agent.name.clone(), labels: agent.labels.clone() };
+        let (now, zone) = (snapshot.now(), snapshot.org()?.time_zone.clone());
+        let Call { tool, args, facts, .. } = &self.call;
+        let (tool, args, facts) = (tool.clone(), Arc::clone(args), facts.clone());
+        Some(Call { tool, args, agent, facts, now, zone })
+    }
+}
+
+/// The digest that names a request: of the canonical form of `{args, tool}`.
+pub(crate) fn request_digest(tool: &str, args: &Canonical) -> Digest {
+    let tool = crypto::json::canonical(&Value::from(tool));
+    let mut digest = Sha256::new();
+    let parts: [&[u8]; 5] = [br#"{"args":"#, args.text().as_bytes(), br#","tool":"#, &tool, b"}"];
+    parts.into_iter().for_each(|part| digest.update(part));
+    digest.finish()
+}

@@ -1,0 +1,12 @@
+//! Error codes: what keeps an org from being changed.
+
+#[rustfmt::skip]
+web::codes! {
+    PERSON_REQUIRED     "person_required"     [403] Permission "Only a signed-in person may do this." "Sign in; no key can take a person's place here."
+    CONFLICT            "conflict"            [409] InvalidRequest "The object is not in a state that allows this." "Read the object again; `message` says how it stands."
+    NAME_TAKEN          "name_taken"          [409] InvalidRequest "The name is in use." "Choose another name."
+    LIMIT_REACHED       "limit_reached"       [409] InvalidRequest "The org has as many of these as it may have." "Remove one first."
+    POLICY_INVALID      "policy_invalid"      [400] InvalidRequest "The policy document has errors." "Correct the findings in `error.lint`, each of which names its line. Nothing was stored."
+    POLICY_ACTIVE       "policy_active"       [409] InvalidRequest "The policy is active." "Activate another one first."
+    POLICY_TESTS_FAILED "policy_tests_failed" [409] InvalidRequest "The policy's own tests fail under this version." "Read `error.tests` for the cases that failed; correct the version or the tests."
+}

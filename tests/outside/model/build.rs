@@ -1,0 +1,5 @@
+//! Everything that `model` shows.
+
+fn main() {
+    examples::gather("../../../crates/model");
+}

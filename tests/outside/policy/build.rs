@@ -1,0 +1,5 @@
+//! Everything that `policy` shows.
+
+fn main() {
+    examples::gather("../../../crates/policy");
+}
