@@ -1,6 +1,10 @@
 //! Spreads work on many deeds over the cores. What comes out does not depend on how many there are.
 
-use std::{num::NonZero, panic, thread};
+use std::{
+    num::NonZero,
+    panic,
+    thread::{self, Builder, Scope, ScopedJoinHandle},
+};
 
 /// Below this many items for each core, starting a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 32;
@@ -15,12 +19,34 @@ pub(crate) fn parts<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sy
     let part = items.len().div_ceil(cores).max(WORTH_A_THREAD);
     let work = &work;
     thread::scope(|scope| {
-        let threads: Vec<_> =
-            items.chunks(part).map(|part| scope.spawn(move || work(part))).collect();
-        let done = threads.into_iter().map(|thread| {
-            // A panic goes on where it would have gone without threads.
-            thread.join().unwrap_or_else(|why| panic::resume_unwind(why))
-        });
-        done.collect()
+        let done: Vec<_> = items.chunks(part).map(|part| begun(scope, part, work)).collect();
+        done.into_iter().map(Part::end).collect()
     })
+}
+
+/// A part of the work: under way on a thread, or done.
+enum Part<'scope, R> {
+    Running(ScopedJoinHandle<'scope, R>),
+    Done(R),
+}
+
+/// Begins a part on a thread of its own. Where the system gives no thread, as under a limit on
+/// processes, the part is done here: slower, and nothing fails.
+fn begun<'scope, T: Sync, R: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    part: &'scope [T],
+    work: &'scope (impl Fn(&[T]) -> R + Sync),
+) -> Part<'scope, R> {
+    let thread = Builder::new().spawn_scoped(scope, move || work(part));
+    thread.map_or_else(|_| Part::Done(work(part)), Part::Running)
+}
+
+impl<R> Part<'_, R> {
+    fn end(self) -> R {
+        match self {
+            Self::Done(done) => done,
+            // A panic goes on where it would have gone without threads.
+            Self::Running(thread) => thread.join().unwrap_or_else(|why| panic::resume_unwind(why)),
+        }
+    }
 }

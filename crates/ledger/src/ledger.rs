@@ -1,11 +1,8 @@
 //! The door of the ledger: requests come in here, and each org has one task that takes its turns.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::BTreeSet, fmt, panic::AssertUnwindSafe, sync::Arc};
 
+use futures_util::FutureExt;
 use model::OrgId;
 
 use crate::{
@@ -13,8 +10,9 @@ use crate::{
     figures::{Backlog, Figures},
     means::{Means, Parts},
     notice::Notices,
-    queue::{Memory, Queues, queued},
+    queue::{Memory, Opens, Queues, Receiver, Waiting, queued},
     request::Request,
+    seen::Mark,
     snapshot::Snapshot,
     store::{LedgerError, StoreDown},
     turn::Driver,
@@ -32,8 +30,6 @@ pub struct Ledger {
 struct Shared {
     means: Means,
     queues: Queues,
-    // Orgs whose log was found not to be the one that was signed for.
-    withheld: Mutex<BTreeSet<OrgId>>,
 }
 
 impl fmt::Debug for Ledger {
@@ -46,7 +42,7 @@ impl Ledger {
     /// Returns a ledger over these parts.
     pub fn new(parts: Parts) -> Self {
         let (means, queues) = (Means::new(parts), Queues::default());
-        Self { shared: Arc::new(Shared { means, queues, withheld: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { means, queues }) }
     }
 
     /// Returns where committed turns are told.
@@ -67,22 +63,33 @@ impl Ledger {
     /// Takes no turn of this org any more: a deed on a log that is not the one that was signed for
     /// would tell two stories under one name.
     pub fn withhold(&self, org: OrgId) {
-        self.shared.withheld().insert(org);
+        self.shared.means.seen.withhold(org);
     }
 
     /// Takes turns of this org again: its log is one that was told of since.
     pub fn release(&self, org: OrgId) {
-        self.shared.withheld().remove(&org);
+        self.shared.means.seen.release(org);
     }
 
     /// Returns the orgs of which no turn is taken.
     pub fn withheld(&self) -> BTreeSet<OrgId> {
-        self.shared.withheld().clone()
+        self.shared.means.seen.withheld()
+    }
+
+    /// Takes note that somebody signed for so many deeds of this log: a record with fewer of them
+    /// is not sealed on.
+    pub fn has_seen(&self, org: OrgId, log: deed::LogOrigin, size: u64) {
+        self.shared.means.seen.note(org, Mark::of_checkpoint(log, size));
+    }
+
+    /// Whether this process has seen more of the log than these deeds.
+    pub fn has_seen_more(&self, org: OrgId, log: &deed::LogOrigin, size: u64) -> bool {
+        self.shared.means.seen.has_more_of(org, log, size)
     }
 
     /// Returns what waits for its turn now.
     pub fn backlog(&self) -> Backlog {
-        self.shared.queues.backlog(self.shared.means.parts.clock.now())
+        self.shared.queues.backlog(self.shared.means.parts.clock.elapsed())
     }
 
     /// Returns how many of the orgs that were looked at have an active policy that cannot be
@@ -115,10 +122,10 @@ impl Ledger {
         org: OrgId,
         request: R,
     ) -> Result<R::Answer, LedgerError> {
-        if self.shared.withheld().contains(&org) {
+        if self.shared.means.seen.is_withheld(org) {
             return Err(LedgerError::Withheld);
         }
-        self.enter_any(org, request).await
+        self.enter_any(org, queued(request, Opens::Nothing)).await
     }
 
     /// Has a request decided that closes the org's log and opens another, even where no turn is
@@ -128,16 +135,15 @@ impl Ledger {
         org: OrgId,
         request: R,
     ) -> Result<R::Answer, LedgerError> {
-        self.enter_any(org, request).await
+        self.enter_any(org, queued(request, Opens::Log)).await
     }
 
-    async fn enter_any<R: Request>(
+    async fn enter_any<A>(
         &self,
         org: OrgId,
-        request: R,
-    ) -> Result<R::Answer, LedgerError> {
-        let (waiting, answer) = queued(request);
-        let now = self.shared.means.parts.clock.now();
+        (waiting, answer): (Box<dyn Waiting>, Receiver<A>),
+    ) -> Result<A, LedgerError> {
+        let now = self.shared.means.parts.clock.elapsed();
         if let Some(memory) = self.shared.queues.push(org, waiting, now) {
             let shared = Arc::clone(&self.shared);
             self.shared.means.parts.spawn.spawn(Box::pin(drive(shared, org, memory)));
@@ -154,14 +160,16 @@ async fn drive(shared: Arc<Shared>, org: OrgId, memory: Box<Memory>) {
     while let Some(memory) = working {
         let mut driver = Driver::new(org, memory);
         while let Some(batch) = shared.queues.take(org) {
-            driver.turn(&shared.means, batch).await;
+            // Whoever waits for a request that is dropped in a panic is told that nobody knows what
+            // became of it, and the org's next turn looks afresh: the compare-and-set judges even
+            // a commit that is still on its way.
+            let turned = AssertUnwindSafe(driver.turn(&shared.means, batch)).catch_unwind().await;
+            if turned.is_err() {
+                tracing::error!(%org, "a turn panicked; its requests are in doubt");
+                shared.means.figures.failed.one();
+                driver.forget();
+            }
         }
         working = shared.queues.rest(org, driver.into_memory());
-    }
-}
-
-impl Shared {
-    fn withheld(&self) -> MutexGuard<'_, BTreeSet<OrgId>> {
-        self.withheld.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -26,6 +26,7 @@ mod policies;
 mod queue;
 pub mod record;
 mod request;
+mod seen;
 mod snapshot;
 mod store;
 mod turn;

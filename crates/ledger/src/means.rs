@@ -10,6 +10,7 @@ use crate::{
     figures::Figures,
     notice::Notices,
     policies::Policies,
+    seen::Seen,
     snapshot::Snapshot,
     store::{LedgerStore, StoreDown},
 };
@@ -48,12 +49,14 @@ pub(crate) struct Means {
     pub(crate) policies: Policies,
     pub(crate) notices: Notices,
     pub(crate) figures: Figures,
+    pub(crate) seen: Seen,
 }
 
 impl Means {
     pub(crate) fn new(parts: Parts) -> Self {
         let (policies, notices) = (Policies::default(), Notices::new());
-        Self { parts, policies, notices, figures: Figures::new() }
+        let (figures, seen) = (Figures::new(), Seen::default());
+        Self { parts, policies, notices, figures, seen }
     }
 
     /// Returns what every turn of the org needs to know, read just now.

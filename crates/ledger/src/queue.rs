@@ -4,9 +4,10 @@
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use model::{Mint, OrgId, Timestamp};
+use model::{Mint, OrgId};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
     families::Needs,
     figures::Backlog,
     request::Request,
+    seen::StoreTime,
     snapshot::Snapshot,
     store::LedgerError,
 };
@@ -28,8 +30,8 @@ pub(crate) struct Memory {
     pub(crate) snapshot: Option<Snapshot>,
     /// A turn whose commit got no answer and could not be settled yet.
     pub(crate) doubt: Option<Turn>,
-    /// The store's time less this process's, in milliseconds.
-    pub(crate) offset: i64,
+    /// The store's time.
+    pub(crate) time: StoreTime,
 }
 
 /// The requests of each org. An org stands here while its turns are taken, or while something is
@@ -41,9 +43,9 @@ pub(crate) struct Queues(Mutex<HashMap<OrgId, Queue>>);
 struct Queue {
     waiting: Vec<Box<dyn Waiting>>,
     // When the first of those that wait came.
-    since: Option<Timestamp>,
+    since: Option<Duration>,
     // When the first of those under way came.
-    begun: Option<Timestamp>,
+    begun: Option<Duration>,
     // Absent while somebody takes the org's turns, who has it then.
     memory: Option<Box<Memory>>,
     is_driven: bool,
@@ -55,7 +57,7 @@ impl Queues {
         &self,
         org: OrgId,
         waiting: Box<dyn Waiting>,
-        now: Timestamp,
+        now: Duration,
     ) -> Option<Box<Memory>> {
         let mut queues = self.locked();
         let queue = queues.entry(org).or_default();
@@ -93,10 +95,10 @@ impl Queues {
     }
 
     /// What waits at this moment.
-    pub(crate) fn backlog(&self, now: Timestamp) -> Backlog {
+    pub(crate) fn backlog(&self, now: Duration) -> Backlog {
         self.locked().values().fold(Backlog::default(), |backlog, queue| {
             let first = queue.begun.into_iter().chain(queue.since).min();
-            let age = first.map(|first| now.since(first)).unwrap_or_default();
+            let age = first.map(|first| now.saturating_sub(first)).unwrap_or_default();
             Backlog {
                 requests: backlog.requests + queue.waiting.len(),
                 oldest: backlog.oldest.max(age),
@@ -111,14 +113,24 @@ impl Queues {
 
 /// A request of any kind, and whoever waits for its answer.
 pub(crate) trait Waiting: Send {
+    /// Whether it closes the org's log and opens another.
+    fn opens_log(&self) -> bool;
     fn needs(&self, snapshot: &Snapshot) -> Needs;
     /// Decides and keeps the answer until it may be told.
     fn decide(&mut self, snapshot: &Snapshot, mint: &Mint<'_>) -> Entry;
     fn tell(self: Box<Self>, outcome: Result<(), LedgerError>);
 }
 
+/// What a request says that it opens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opens {
+    Nothing,
+    Log,
+}
+
 struct Queued<R: Request> {
     request: R,
+    opens: Opens,
     answer: Option<R::Answer>,
     caller: oneshot::Sender<Result<R::Answer, LedgerError>>,
 }
@@ -126,12 +138,19 @@ struct Queued<R: Request> {
 pub(crate) type Receiver<A> = oneshot::Receiver<Result<A, LedgerError>>;
 
 /// Returns the request as it waits, and where its answer will come.
-pub(crate) fn queued<R: Request>(request: R) -> (Box<dyn Waiting>, Receiver<R::Answer>) {
+pub(crate) fn queued<R: Request>(
+    request: R,
+    opens: Opens,
+) -> (Box<dyn Waiting>, Receiver<R::Answer>) {
     let (caller, receiver) = oneshot::channel();
-    (Box::new(Queued { request, answer: None, caller }), receiver)
+    (Box::new(Queued { request, opens, answer: None, caller }), receiver)
 }
 
 impl<R: Request> Waiting for Queued<R> {
+    fn opens_log(&self) -> bool {
+        self.opens == Opens::Log
+    }
+
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         self.request.needs(snapshot)
     }

@@ -11,6 +11,7 @@ use crate::{
     notice::Notice,
     place::LogNo,
     queue::{Memory, Waiting},
+    seen::Mark,
     snapshot::Snapshot,
     store::{AppendError, LedgerError, StoreDown},
 };
@@ -63,11 +64,16 @@ impl Driver {
         self.memory
     }
 
+    /// Forgets what the last turn left behind, so that the next looks afresh. A doubt stays one.
+    pub(crate) fn forget(&mut self) {
+        self.memory.snapshot = None;
+    }
+
     /// Decides the whole batch and tells every caller.
     pub(crate) async fn turn(&mut self, means: &Means, batch: Vec<Box<dyn Waiting>>) {
         let mut batches = vec![batch];
         while let Some(mut batch) = batches.pop() {
-            let begun = means.parts.clock.now();
+            let begun = means.parts.clock.elapsed();
             let outcome = self.settle(means, &mut batch).await;
             match outcome {
                 Outcome::Refused if batch.len() > 1 => {
@@ -76,7 +82,7 @@ impl Driver {
                     batches.extend([rest, batch]);
                 }
                 Outcome::Done(decided) => {
-                    let took = means.parts.clock.now().since(begun);
+                    let took = means.parts.clock.elapsed().saturating_sub(begun);
                     means.figures.seconds.add(took.as_secs_f64());
                     means.figures.requests.add(count(decided));
                     let rest = batch.split_off(decided);
@@ -113,8 +119,12 @@ impl Driver {
         batch: &mut [Box<dyn Waiting>],
     ) -> Result<Outcome, StoreDown> {
         self.settle_doubt(means).await?;
-        let remembered = self.memory.snapshot.is_some();
-        let snapshot = self.snapshot(means, batch).await?;
+        let moment = self.memory.time.at(means.parts.clock.elapsed());
+        let memory = self.memory.snapshot.take().zip(moment);
+        let remembered = memory.is_some();
+        let Some(snapshot) = self.snapshot(means, batch, memory).await? else {
+            return Ok(Outcome::Failed(LedgerError::Withheld));
+        };
         let draft = match self.draft(means, snapshot, batch) {
             Ok(Some(draft)) => draft,
             // Nothing to append means no compare-and-set, and memory alone proves nothing.
@@ -130,22 +140,28 @@ impl Driver {
         Ok(self.append(means, draft).await)
     }
 
-    /// Loads until the requests need nothing more.
+    /// Loads until the requests need nothing more. Nothing comes back of a record that is behind what
+    /// was seen of it, unless all that is asked for is another log.
     async fn snapshot(
         &mut self,
         means: &Means,
         batch: &mut [Box<dyn Waiting>],
-    ) -> Result<Snapshot, StoreDown> {
+        memory: Option<(Snapshot, Timestamp)>,
+    ) -> Result<Option<Snapshot>, StoreDown> {
         let store = means.parts.store.as_ref();
-        let mut snapshot = if let Some(memory) = self.memory.snapshot.take() {
+        let (mut snapshot, now) = if let Some(memory) = memory {
             memory
         } else {
             let fresh = means.look(self.org).await?;
-            self.memory.offset = fresh.now().unix_millis() - means.parts.clock.now().unix_millis();
-            fresh
+            let now = fresh.now();
+            self.memory.time.tell(now, means.parts.clock.elapsed());
+            let head = fresh.base().map(|base| &base.head);
+            if means.seen.is_behind(self.org, head) && !batch.iter().all(|it| it.opens_log()) {
+                return Ok(None);
+            }
+            (fresh, now)
         };
-        let local = means.parts.clock.now().unix_millis();
-        snapshot.set_now(Timestamp::from_unix_millis(local.saturating_add(self.memory.offset)));
+        snapshot.set_now(now);
         // What a request needs may hang on what it gets: which budgets it is counted in says the
         // policy, and which counters an action holds says the action. So all are asked again until
         // nobody names anything new. Of what is absent that is known too, so this comes to an end.
@@ -156,7 +172,7 @@ impl Driver {
             }
             let missing = snapshot.missing(needs);
             if missing.is_empty() {
-                return Ok(snapshot);
+                return Ok(Some(snapshot));
             }
             let found = store.load(self.org, &missing).await?;
             snapshot.learn(missing, found);
@@ -213,7 +229,7 @@ impl Driver {
         let Draft { turn, after, decided } = draft;
         match means.parts.store.append(&turn).await {
             Ok(now) => {
-                self.memory.offset = now.unix_millis() - means.parts.clock.now().unix_millis();
+                self.memory.time.tell(now, means.parts.clock.elapsed());
                 self.won(means, turn, after);
                 Outcome::Done(decided)
             }
@@ -259,6 +275,7 @@ impl Driver {
         let committed = means.parts.store.settle(turn).await?;
         if let Some(turn) = self.memory.doubt.take().filter(|_| committed) {
             means.figures.won(turn.deeds.len());
+            means.seen.note(self.org, Mark::of_head(&turn.head));
             means.notices.tell(Notice { org: turn.org, events: turn.events });
         }
         Ok(())
@@ -266,6 +283,7 @@ impl Driver {
 
     fn won(&mut self, means: &Means, turn: Turn, mut after: Snapshot) {
         means.figures.won(turn.deeds.len());
+        means.seen.note(self.org, Mark::of_head(&turn.head));
         // Only a won head proves that nobody else wrote since this was read; what is remembered
         // after anything less could decide by rows that another instance has changed. A new org
         // and a new policy are read back whole: entries bring neither a base nor a compiled policy.

@@ -1,6 +1,6 @@
 //! Time and randomness as arguments, and the one place where ids are made of them.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use uuid::Uuid;
 
@@ -13,6 +13,12 @@ use crate::Timestamp;
 pub trait Clock: Send + Sync {
     /// The present moment.
     fn now(&self) -> Timestamp;
+
+    /// How long it has been since a moment that this clock chose. Only differences count, and no
+    /// step of the wall clock is in them; a clock that nobody steps may count by its own moments.
+    fn elapsed(&self) -> Duration {
+        self.now().since(Timestamp::EPOCH)
+    }
 }
 
 /// Makes unpredictable bytes.

@@ -60,7 +60,13 @@ impl Checkpoints {
         let logs = store.logs().await.map_err(unread)?;
         for known in signed {
             match records::judge(store, &keys, &logs, &known).await.map_err(unread)? {
-                Remembered::Held => {}
+                Remembered::Held => {
+                    let held = logs.iter().find(|log| log.log == known.log);
+                    if let Some(held) = held.filter(|log| log.standing == Standing::Open) {
+                        let (org, log) = (held.of.org, known.log.clone());
+                        core.ledger.has_seen(org, log, known.tree.size);
+                    }
+                }
                 Remembered::Told(Recovered { log, size, .. }) => {
                     let signed = known.tree.size;
                     tracing::info!(%log, size, signed, "a sealed deed tells of what this log lost");
@@ -119,6 +125,7 @@ impl Checkpoints {
     async fn released(&self, core: &Core, log: &LogSize, seen: &mut Seen) -> Result<bool, Failure> {
         let org = log.of.org;
         if seen.withheld.insert(org, log.log.clone()).as_ref() == Some(&log.log)
+            || core.ledger.has_seen_more(org, &log.log, log.size)
             || self.missing(core).await?.iter().any(|missing| missing.org == org)
         {
             return Ok(false);

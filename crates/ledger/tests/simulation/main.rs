@@ -5,4 +5,6 @@
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
+mod restored;
+#[cfg(test)]
 mod world;

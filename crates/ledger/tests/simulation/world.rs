@@ -53,7 +53,7 @@ pub(super) struct Seen {
 
 /// Numbers that look random and are the same for the same seed.
 #[derive(Debug)]
-struct Dice(AtomicU64);
+pub(super) struct Dice(pub(super) AtomicU64);
 
 impl Dice {
     fn roll(&self, sides: u64) -> u64 {
@@ -84,12 +84,27 @@ impl Entropy for Dice {
     }
 }
 
-/// A clock that only moves when the world moves it.
-struct Moved(AtomicI64);
+/// A clock that only moves when the world moves it, and whose wall time somebody may step.
+pub(super) struct Moved {
+    start: i64,
+    ran: AtomicI64,
+    stepped: AtomicI64,
+}
+
+impl Moved {
+    pub(super) fn at(start: i64) -> Self {
+        Self { start, ran: AtomicI64::new(0), stepped: AtomicI64::new(0) }
+    }
+}
 
 impl Clock for Moved {
     fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis(self.0.load(Ordering::Relaxed))
+        let since = self.ran.load(Ordering::Relaxed) + self.stepped.load(Ordering::Relaxed);
+        Timestamp::from_unix_millis(self.start + since)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.ran.load(Ordering::Relaxed).try_into().unwrap())
     }
 }
 
@@ -112,6 +127,8 @@ struct Counts {
     lost_heads: AtomicU64,
     doubts: AtomicU64,
     late_commits: AtomicU64,
+    clock_steps: AtomicU64,
+    panics: AtomicU64,
 }
 
 /// The one store, seen through a network that delays, loses answers and delivers late.
@@ -191,10 +208,12 @@ impl LedgerStore for Network {
     }
 }
 
-/// Counts one up and seals a deed that says who did, as long as there is room.
-struct Bump {
-    label: String,
-    limit: u64,
+/// Counts one up and seals a deed that says who did, as long as there is room; one of them has a
+/// fault and panics instead.
+pub(super) struct Bump {
+    pub(super) label: String,
+    pub(super) limit: u64,
+    pub(super) panics: bool,
 }
 
 impl Request for Bump {
@@ -206,6 +225,7 @@ impl Request for Bump {
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, u64) {
+        assert!(!self.panics, "a request has a fault");
         let one = policy::Decimal::from(1);
         let used = snapshot.used(COUNTER, Timestamp::EPOCH);
         if used >= policy::Decimal::from(i64::try_from(self.limit).unwrap()) {
@@ -239,7 +259,7 @@ impl Request for Bump {
     }
 }
 
-struct Found;
+pub(super) struct Found;
 
 impl Request for Found {
     type Answer = ();
@@ -296,7 +316,9 @@ impl World {
         for number in 0..requests {
             let process = world.dice.roll(PROCESSES as u64) as usize;
             let label = format!("{seed}-{number}");
-            world.ask(process, &ledgers[process], Bump { label, limit });
+            let panics = world.dice.roll(60) == 0;
+            world.counts.panics.fetch_add(u64::from(panics), Ordering::Relaxed);
+            world.ask(process, &ledgers[process], Bump { label, limit, panics });
             for _ in 0..world.dice.roll(30) {
                 world.step();
             }
@@ -311,10 +333,9 @@ impl World {
     fn new(seed: u64) -> Self {
         let dice = Arc::new(Dice(AtomicU64::new(seed)));
         let start = Timestamp::parse_rfc3339("2026-10-01T12:00:00Z").unwrap().unix_millis();
-        let store_clock = Arc::new(Moved(AtomicI64::new(start)));
+        let store_clock = Arc::new(Moved::at(start));
         let skew = |dice: &Dice| i64::try_from(dice.roll(600_000)).unwrap() - 300_000;
-        let clocks =
-            (0..=PROCESSES).map(|_| Arc::new(Moved(AtomicI64::new(start + skew(&dice))))).collect();
+        let clocks = (0..=PROCESSES).map(|_| Arc::new(Moved::at(start + skew(&dice)))).collect();
         Self {
             org: world_org(),
             store: Arc::new(MemoryStore::new(Arc::clone(&store_clock) as Arc<dyn Clock>)),
@@ -374,8 +395,9 @@ impl World {
     /// Lets one task go on, and says whether there was one.
     fn step(&self) -> bool {
         for clock in self.clocks.iter().chain([&self.store_clock]) {
-            clock.0.fetch_add(i64::try_from(self.dice.roll(3)).unwrap(), Ordering::Relaxed);
+            clock.ran.fetch_add(i64::try_from(self.dice.roll(3)).unwrap(), Ordering::Relaxed);
         }
+        self.step_a_clock();
         let (process, mut task) = {
             let mut tasks = self.tasks.lock().unwrap();
             if tasks.is_empty() {
@@ -388,6 +410,21 @@ impl World {
             self.tasks.lock().unwrap().push((process, task));
         }
         true
+    }
+
+    /// Now and then the wall clock of one process jumps, by an hour or a year, there or back.
+    fn step_a_clock(&self) {
+        const SPANS: [i64; 4] = [3_600_000, -3_600_000, 31_536_000_000, -31_536_000_000];
+        if self.dice.roll(40) == 0 {
+            let clock = &self.clocks[self.dice.roll(PROCESSES as u64) as usize];
+            clock.stepped.store(SPANS[self.dice.roll(4) as usize], Ordering::Relaxed);
+            self.counts.clock_steps.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What the store's clock says.
+    pub(super) fn now(&self) -> Timestamp {
+        self.store_clock.now()
     }
 
     fn finish(&self, work: impl Future<Output = ()>) {
@@ -449,15 +486,17 @@ impl World {
             ("lost_heads", count(&self.counts.lost_heads)),
             ("doubts", count(&self.counts.doubts)),
             ("late_commits", count(&self.counts.late_commits)),
+            ("clock_steps", count(&self.counts.clock_steps)),
+            ("panics", count(&self.counts.panics)),
         ])
     }
 }
 
-fn world_org() -> OrgId {
+pub(super) fn world_org() -> OrgId {
     "org_01h455vb4pex5vsknk084sn02q".parse().unwrap()
 }
 
-fn sealer(dice: &Dice) -> Sealer {
+pub(super) fn sealer(dice: &Dice) -> Sealer {
     let keys = SealKeys::from_pem(SealKeys::generate_pem(dice).expose()).unwrap();
     let registered = keys
         .keys()

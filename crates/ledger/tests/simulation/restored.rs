@@ -1,0 +1,130 @@
+//! A record that is put back under a running process, as by a restore or by a standby that is
+//! promoted before it has heard of everything.
+
+use std::sync::{Arc, Mutex, atomic::AtomicU64};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use ledger::{
+    AppendError, Base, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, Spawn, StoreDown,
+    Turn,
+};
+use model::{OrgId, PolicyVersionId, Timestamp};
+use store_memory::MemoryStore;
+
+use crate::world::{Bump, Dice, Found, Moved, sealer, world_org};
+
+struct OnTokio;
+
+impl Spawn for OnTokio {
+    fn spawn(&self, task: BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+}
+
+/// A store whose org may be made to look as it did before.
+struct PutBack {
+    store: MemoryStore,
+    base: Mutex<Option<Option<Base>>>,
+}
+
+#[async_trait]
+impl LedgerStore for PutBack {
+    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
+        let (base, now) = self.store.base(org).await?;
+        let put_back = self.base.lock().unwrap().clone();
+        Ok((put_back.unwrap_or(base), now))
+    }
+
+    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
+        self.store.load(org, needs).await
+    }
+
+    async fn policy_document(
+        &self,
+        org: OrgId,
+        version: PolicyVersionId,
+    ) -> Result<Option<String>, StoreDown> {
+        self.store.policy_document(org, version).await
+    }
+
+    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
+        self.store.append(turn).await
+    }
+
+    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
+        self.store.settle(turn).await
+    }
+}
+
+fn ledger(store: &Arc<PutBack>, dice: u64) -> Ledger {
+    let dice = Arc::new(Dice(AtomicU64::new(dice)));
+    Ledger::new(Parts {
+        store: Arc::clone(store) as _,
+        sealer: Arc::new(sealer(&dice)),
+        clock: Arc::new(Moved::at(1_790_000_000_000)),
+        entropy: dice,
+        spawn: Arc::new(OnTokio),
+        log_host: "restored.example".to_owned(),
+    })
+}
+
+fn store() -> Arc<PutBack> {
+    let clock = Arc::new(Moved::at(1_790_000_000_000));
+    Arc::new(PutBack { store: MemoryStore::new(clock), base: Mutex::default() })
+}
+
+async fn bump(ledger: &Ledger, label: &str) -> Result<u64, LedgerError> {
+    let bump = Bump { label: label.to_owned(), limit: 100, panics: false };
+    ledger.enter(world_org(), bump).await
+}
+
+#[tokio::test]
+async fn nothing_is_sealed_on_a_record_that_is_behind_what_was_seen() {
+    for gone in [false, true] {
+        let store = store();
+        let ledger = ledger(&store, 1);
+        ledger.enter(world_org(), Found).await.unwrap();
+        bump(&ledger, "kept").await.unwrap();
+        let before = store.store.base(world_org()).await.unwrap().0;
+        bump(&ledger, "lost").await.unwrap();
+        *store.base.lock().unwrap() = Some(before.filter(|_| !gone));
+        // Memory would not look; whoever loses the head does.
+        store.store.lose_next(1);
+        let refused = bump(&ledger, "never").await;
+        assert!(matches!(refused, Err(LedgerError::Withheld)), "{refused:?}");
+        assert_eq!(ledger.withheld(), [world_org()].into());
+        assert_eq!(store.store.deeds(world_org()).len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_starts_knows_what_was_signed_for() {
+    let store = store();
+    let first = ledger(&store, 1);
+    first.enter(world_org(), Found).await.unwrap();
+    bump(&first, "one").await.unwrap();
+    let head = store.store.base(world_org()).await.unwrap().0.unwrap().head;
+    let log = head.chain.log().clone();
+
+    let started = ledger(&store, 2);
+    started.has_seen(world_org(), log.clone(), 1);
+    assert!(!started.has_seen_more(world_org(), &log, 1));
+    bump(&started, "two").await.unwrap();
+    let behind = ledger(&store, 3);
+    behind.has_seen(world_org(), log.clone(), 3);
+    assert!(behind.has_seen_more(world_org(), &log, 2));
+    assert!(matches!(bump(&behind, "three").await, Err(LedgerError::Withheld)));
+}
+
+#[tokio::test]
+async fn a_request_that_panics_is_in_doubt_and_the_org_goes_on() {
+    let store = store();
+    let ledger = ledger(&store, 1);
+    ledger.enter(world_org(), Found).await.unwrap();
+    let faulty = Bump { label: "faulty".to_owned(), limit: 100, panics: true };
+    let doubt = ledger.enter(world_org(), faulty).await;
+    assert!(matches!(doubt, Err(LedgerError::InDoubt)), "{doubt:?}");
+    assert_eq!(bump(&ledger, "after").await.unwrap(), 1);
+    assert_eq!(ledger.figures().failed.get(), 1);
+}
