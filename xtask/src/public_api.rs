@@ -59,5 +59,6 @@ fn interface(json: &Path) -> Result<String> {
     let listed = listed.map_err(|error| {
         Failure::because(format!("could not read the interface in `{}`: {error}", json.display()))
     })?;
-    Ok(listed.items().map(|item| format!("{item}\n")).collect())
+    let lines: Vec<String> = listed.items().map(ToString::to_string).collect();
+    Ok(lines.join("\n") + "\n")
 }

@@ -189,7 +189,8 @@ fn every_commitment_is_opened_by_its_disclosure() {
 fn no_secret_stands_in_a_deed_a_disclosure_or_an_event() {
     let entry = recorded();
     let deeds = entry.deeds.iter().map(|deed| format!("{:?}", deed.draft));
-    let disclosures = entry.deeds.iter().flat_map(|deed| &deed.disclosures).map(|open| open.text());
+    let disclosures =
+        entry.deeds.iter().flat_map(|deed| &deed.disclosures).map(deed::Disclosure::text);
     let events = entry.events.iter().map(|event| event.object.to_string());
     for text in deeds.chain(disclosures).chain(events) {
         assert!(!SECRETS.iter().any(|secret| text.contains(secret)), "{text}");

@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (log, kept) = (office.log()?, office.checkpoint().await?);
     let trust = Trust { known_checkpoint: Some(kept), ..office.trust() };
     let verified = verify(&log, &trust)?;
-    let deeds = log.iter().filter(|byte| **byte == b'\n').count();
+    let deeds = log.split_inclusive(|byte| *byte == b'\n').count();
     println!("the log of {deeds} deeds is {}", verified.report());
     Ok(())
 }

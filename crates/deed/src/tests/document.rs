@@ -41,10 +41,10 @@ fn what_a_valid_verdict_needs_stands_alike_in_the_code_the_document_and_the_othe
     let rules: Value = serde_json::from_str(RULES).unwrap();
     let mut named = serde_json::Map::new();
     for (of, words, checks) in REQUIRED {
-        let names: Vec<_> = checks.iter().map(|check| check.as_str()).collect();
-        let row = format!("| {words} | `{}` |", names.join("`, `"));
+        let listed: Vec<_> = checks.iter().map(|check| check.as_str()).collect();
+        let row = format!("| {words} | `{}` |", listed.join("`, `"));
         assert!(DOCUMENT.contains(&row), "the table of required checks lacks\n{row}");
-        named.insert(format!("{of:?}").to_lowercase(), json!(names));
+        named.insert(format!("{of:?}").to_lowercase(), json!(listed));
     }
     assert_eq!(rules["required"], Value::Object(named));
     let used: BTreeSet<_> = REQUIRED.iter().flat_map(|(_, _, checks)| *checks).collect();

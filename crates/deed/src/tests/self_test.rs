@@ -14,7 +14,8 @@ fn the_list_of_the_self_test_has_every_member_of_every_kind() {
     log.seal(specimen::admin).unwrap();
     log.seal(amendment_of(&first)).unwrap();
     let line = |place: usize| {
-        let texts: Vec<_> = log.opened[place].iter().map(|open| open.text()).collect();
+        let texts: Vec<_> =
+            log.opened[place].iter().map(super::super::commitment::Disclosure::text).collect();
         json!({ "body": log.forms[place]["body"], "disclosures": texts }).to_string() + "\n"
     };
     expect_file!["../self_test/deeds.jsonl"].assert_eq(&(0..3).map(line).collect::<String>());

@@ -22,18 +22,22 @@ impl Spawn for OnTokio {
     }
 }
 
+/// What a store shows of an org, which may be that it is gone.
+#[derive(Clone)]
+struct Shown(Option<Base>);
+
 /// A store whose org may be made to look as it did before.
 struct PutBack {
     store: MemoryStore,
-    base: Mutex<Option<Option<Base>>>,
+    shows: Mutex<Option<Shown>>,
 }
 
 #[async_trait]
 impl LedgerStore for PutBack {
     async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
         let (base, now) = self.store.base(org).await?;
-        let put_back = self.base.lock().unwrap().clone();
-        Ok((put_back.unwrap_or(base), now))
+        let shown = self.shows.lock().unwrap().clone();
+        Ok((shown.map_or(base, |Shown(base)| base), now))
     }
 
     async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
@@ -71,7 +75,7 @@ fn ledger(store: &Arc<PutBack>, dice: u64) -> Ledger {
 
 fn store() -> Arc<PutBack> {
     let clock = Arc::new(Moved::at(1_790_000_000_000));
-    Arc::new(PutBack { store: MemoryStore::new(clock), base: Mutex::default() })
+    Arc::new(PutBack { store: MemoryStore::new(clock), shows: Mutex::default() })
 }
 
 async fn bump(ledger: &Ledger, label: &str) -> Result<u64, LedgerError> {
@@ -88,7 +92,7 @@ async fn nothing_is_sealed_on_a_record_that_is_behind_what_was_seen() {
         bump(&ledger, "kept").await.unwrap();
         let before = store.store.base(world_org()).await.unwrap().0;
         bump(&ledger, "lost").await.unwrap();
-        *store.base.lock().unwrap() = Some(before.filter(|_| !gone));
+        *store.shows.lock().unwrap() = Some(Shown(before.filter(|_| !gone)));
         // Memory would not look; whoever loses the head does.
         store.store.lose_next(1);
         let refused = bump(&ledger, "never").await;

@@ -17,6 +17,7 @@ pub(super) struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
+    #[expect(clippy::disallowed_methods, reason = "whoever records examples says so from outside")]
     pub(super) fn new(description: &'a Validator) -> Self {
         let writes = env::var_os("CHANCERY_WRITE_EXAMPLES").is_some();
         Self { description, kept: writes.then(BTreeMap::new) }
@@ -41,7 +42,7 @@ impl<'a> Answers<'a> {
                         components:\n  examples:\n"
             .to_owned();
         for (name, answer) in kept {
-            text.push_str(&format!("    {name}:\n      value:"));
+            text.extend([format!("    {name}:\n      value:")]);
             write(&serde_json::from_str(&answer).unwrap_or(answer.into()), 8, &mut text);
         }
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("api/examples");
@@ -59,22 +60,22 @@ fn write(value: &Ordered, indent: usize, text: &mut String) {
         Kind::Map if items.peek().is_some() => {
             text.push('\n');
             for name in items {
-                text.push_str(&format!("{margin}{name}:"));
+                text.extend([format!("{margin}{name}:")]);
                 write(&value.get_item(&name).unwrap(), indent + 2, text);
             }
         }
         Kind::Seq if items.any(|item| has_parts(&item)) => {
             text.push('\n');
             for item in value.try_iter().unwrap() {
-                text.push_str(&format!("{margin}-"));
+                text.extend([format!("{margin}-")]);
                 write(&item, indent + 2, text);
             }
         }
         Kind::String if value.len() > Some(LONG) => {
             let start: String = value.as_str().unwrap().chars().take(LONG / 2).collect();
-            text.push_str(&format!(" {}\n", json!(format!("{start}…"))));
+            text.extend([format!(" {}\n", json!(format!("{start}…")))]);
         }
-        _ => text.push_str(&format!(" {}\n", serde_json::to_string(value).unwrap())),
+        _ => text.extend([format!(" {}\n", serde_json::to_string(value).unwrap())]),
     }
 }
 
@@ -133,7 +134,7 @@ fn kind(part: &str) -> String {
     let body = part.trim_end_matches(['/', '.', '=']);
     match body.split_once('_') {
         Some((prefix, rest)) if rest.len() == 26 && rest.starts_with(|it: char| it <= '7') => {
-            format!("<{prefix}>{}", &part[body.len()..])
+            format!("<{prefix}>{}", part.strip_prefix(body).unwrap_or_default())
         }
         _ => part.to_owned(),
     }
