@@ -245,8 +245,11 @@ fn every_setting_without_effect_is_known_and_one_like_it_is_not() {
         let closing = "}".repeat(path.matches('{').count());
         let warnings = load(&file(&format!("{path}: x{closing}\n"))).expect(name).warnings;
         assert_eq!(warnings.len(), 1, "{name}: {warnings:?}");
-        let strange = problems(&file(&format!("{path}s: x{closing}\n"))).concat();
-        assert!(name.contains('<') || strange.contains("did you mean"), "{strange}");
+        // A name with a part that anybody chooses has none beside it that is unknown.
+        if !name.contains('<') {
+            let strange = problems(&file(&format!("{path}s: x{closing}\n"))).concat();
+            assert!(strange.contains("did you mean"), "{strange}");
+        }
     }
 }
 
