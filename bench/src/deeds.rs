@@ -86,7 +86,7 @@ impl Log {
     }
 }
 
-/// Returns the content of a write that a rule allowed and that ran, as most deeds are: nobody was
+/// The content of a write that a rule allowed and that ran, as most deeds are: nobody was
 /// asked, nothing was charged, and only the report tells of it.
 fn typical(content: Content) -> Content {
     let Content::Action(mut action) = content else { return content };
@@ -103,7 +103,7 @@ fn typical(content: Content) -> Content {
     Content::Action(action)
 }
 
-/// Returns the shortest of several runs, each of so many repetitions, for one repetition.
+/// The shortest of several runs, each of so many repetitions, for one repetition.
 fn best(repetitions: u32, mut work: impl FnMut()) -> Duration {
     let run = |work: &mut dyn FnMut()| {
         let begun = Instant::now();
@@ -264,7 +264,7 @@ fn take(left: &Mutex<usize>) -> bool {
     any
 }
 
-/// Returns the draft of a deed about another action.
+/// The draft of a deed about another action.
 fn another(draft: &Draft, mint: &Mint<'_>) -> Draft {
     let mut draft = Draft { id: mint.id(DeedId::from_uuid), ..draft.clone() };
     if let Content::Action(action) = &mut draft.content {
@@ -319,7 +319,7 @@ fn org(id: OrgId, now: Timestamp) -> Org {
     }
 }
 
-/// Returns the bytes that the database holds for one deed.
+/// The bytes that the database holds for one deed.
 async fn storage(client: &Client, deeds: i64) -> Result<i64, Failure> {
     let sql = "select (pg_total_relation_size('deed') + pg_total_relation_size('event')
         + pg_total_relation_size('log_node'))::bigint";

@@ -141,7 +141,7 @@ async fn two_processes(ground: &Ground, peer: &Peer, options: &Options) -> Resul
 struct Turns(tokio_postgres::Client);
 
 impl Turns {
-    /// Returns the turns so far, of all orgs together; each is one commit.
+    /// The turns so far, of all orgs together; each is one commit.
     async fn committed(&self) -> Result<i64, Failure> {
         let query = "select sum(version)::bigint from org_head";
         Ok(self.0.query_one(query, &[]).await?.get(0))

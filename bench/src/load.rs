@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// Returns the load of this name.
+    /// The load of this name.
     pub(crate) fn named(name: &str) -> Result<Self, Failure> {
         let all = [Self::ProxyPair, Self::GatewayUpdate, Self::Refusal, Self::Mixed];
         let found = all.into_iter().find(|kind| kind.name() == name);
@@ -46,7 +46,7 @@ impl Kind {
         found.ok_or_else(|| format!("`{name}` is no load: expected one of `{names}`").into())
     }
 
-    /// Returns the least share of the peer's rate at 64 connections that is good enough.
+    /// The least share of the peer's rate at 64 connections that is good enough.
     pub(crate) fn aim(self) -> Option<f64> {
         match self {
             Self::ProxyPair => Some(0.5),
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// Returns what a connection does in this round.
+    /// What a connection does in this round.
     fn at(self, round: usize) -> Option<Self> {
         match (self, round % 10) {
             (Self::Mixed, 0) => None,

@@ -31,7 +31,7 @@ impl Peer {
         Ok(Self { pgbench: bin.join("pgbench"), url: url.to_owned(), script })
     }
 
-    /// Returns the transactions per second at this many connections.
+    /// The transactions per second at this many connections.
     pub(crate) async fn rate(&self, connections: usize, span: Duration) -> Result<f64, Failure> {
         let output = Command::new(&self.pgbench)
             .args(["--no-vacuum", "--protocol=prepared", "--jobs=1"])

@@ -92,7 +92,7 @@ impl Demo {
         Ok(client)
     }
 
-    /// Returns the demo agent's key.
+    /// The demo agent's key.
     pub(crate) fn key(&self) -> Result<String, Failure> {
         Ok(self.kept()?["key"].as_str().ok_or("agent.json holds no key")?.to_owned())
     }
@@ -101,7 +101,7 @@ impl Demo {
         Ok(serde_json::from_slice(&std::fs::read(self.folder.join("agent.json"))?)?)
     }
 
-    /// Returns the URL of the control database.
+    /// The URL of the control database.
     fn database(&self) -> Result<String, Failure> {
         let settings = self.settings()?;
         let url = settings.into_iter().find(|(name, _)| name == "SERVICE_MIGRATE_DATABASE_URL");
@@ -157,17 +157,17 @@ impl Service {
         }
     }
 
-    /// Returns the most memory that the process ever held, in MiB.
+    /// The most memory that the process ever held, in MiB.
     pub(crate) fn peak_memory(&self) -> Result<u64, Failure> {
         Ok(self.memory("VmHWM:")? / 1024)
     }
 
-    /// Returns the memory that the process holds now, in KiB.
+    /// The memory that the process holds now, in KiB.
     pub(crate) fn memory_now(&self) -> Result<u64, Failure> {
         self.memory("VmRSS:")
     }
 
-    /// Returns the time that the process has computed so far.
+    /// The time that the process has computed so far.
     pub(crate) fn computed(&self) -> Result<Duration, Failure> {
         let stat = self.told("stat")?;
         // The program's name stands in parentheses and may hold spaces. Times are in hundredths of
@@ -196,7 +196,7 @@ impl Service {
     }
 }
 
-/// Returns whether the service says that it is well.
+/// Whether the service says that it is well.
 async fn healthy(host: &str) -> Result<bool, Failure> {
     let mut stream = TcpStream::connect(host).await?;
     let request = format!("GET /v1/health HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");

@@ -15,7 +15,7 @@ const OF_ONE_KEY: usize = 8;
 pub(crate) struct Streams(JoinSet<()>);
 
 impl Streams {
-    /// Returns how many keys so many streams need.
+    /// How many keys so many streams need.
     pub(crate) fn keys_for(streams: usize) -> usize {
         streams.div_ceil(OF_ONE_KEY)
     }
@@ -46,7 +46,7 @@ impl Streams {
         Ok(Self(open))
     }
 
-    /// Returns how many are open still.
+    /// How many are open still.
     pub(crate) fn count(&mut self) -> usize {
         while self.0.try_join_next().is_some() {}
         self.0.len()

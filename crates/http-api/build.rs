@@ -40,7 +40,7 @@ struct Joined {
     parts: Vec<(String, String)>,
 }
 
-enum Place {
+enum Section {
     Opening,
     Paths,
     Components,
@@ -50,32 +50,32 @@ enum Place {
 impl Joined {
     /// Adds a file, or names the line that belongs nowhere.
     fn add(&mut self, text: &str) -> Result<(), String> {
-        let mut place = Place::Opening;
+        let mut section = Section::Opening;
         let opens = self.opening.is_empty();
         for line in text.lines() {
             match (line, part(line)) {
-                ("paths:", _) => place = Place::Paths,
-                ("components:", _) => place = Place::Components,
-                (_, Some(name)) if matches!(place, Place::Components | Place::Part(_)) => {
-                    place = Place::Part(self.part(name));
+                ("paths:", _) => section = Section::Paths,
+                ("components:", _) => section = Section::Components,
+                (_, Some(name)) if matches!(section, Section::Components | Section::Part(_)) => {
+                    section = Section::Part(self.part(name));
                 }
-                _ => self.line(&place, line, opens)?,
+                _ => self.line(&section, line, opens)?,
             }
         }
         Ok(())
     }
 
-    fn line(&mut self, place: &Place, line: &str, opens: bool) -> Result<(), String> {
-        let buffer = match place {
+    fn line(&mut self, section: &Section, line: &str, opens: bool) -> Result<(), String> {
+        let buffer = match section {
             // What a file says of itself is not served.
-            Place::Opening if line.starts_with('#') => return Ok(()),
-            Place::Opening if opens => &mut self.opening,
-            Place::Paths => &mut self.paths,
-            Place::Part(index) => {
+            Section::Opening if line.starts_with('#') => return Ok(()),
+            Section::Opening if opens => &mut self.opening,
+            Section::Paths => &mut self.paths,
+            Section::Part(index) => {
                 let part = self.parts.get_mut(*index);
                 &mut part.ok_or_else(|| line.to_owned())?.1
             }
-            Place::Opening | Place::Components => return Err(line.to_owned()),
+            Section::Opening | Section::Components => return Err(line.to_owned()),
         };
         buffer.push_str(line);
         buffer.push('\n');

@@ -14,7 +14,7 @@ async fn post(caller: &Caller, body: impl Into<bytes::Bytes>) -> Answer {
     caller.send(request).await
 }
 
-/// Returns the text of a call with these arguments, as written.
+/// The text of a call with these arguments, as written.
 fn with_args(args: &str) -> String {
     format!("{{\"tool\":\"lab.note\",\"args\":{args},\"mode\":\"gateway\"}}")
 }

@@ -70,14 +70,14 @@ async fn check(verbs: &Verbs) -> (i32, Value) {
     (output.status.code().unwrap(), report)
 }
 
-/// Returns the names of what does not hold.
+/// The names of what does not hold.
 fn found(report: &Value) -> BTreeSet<String> {
     let broken = |line: &&Value| line["violations"] != 0;
     let name = |line: &Value| line["name"].as_str().unwrap().to_owned();
     report["record"].as_array().unwrap().iter().filter(broken).map(name).collect()
 }
 
-/// Returns a copy of the record in which these statements were run.
+/// A copy of the record in which these statements were run.
 async fn broken(record: &Database, number: usize, sql: &str) -> Database {
     let Database { cluster, name } = record;
     let copy = cluster.database(&format!("{name}-{number}"));

@@ -40,7 +40,7 @@ async fn a_revoked_key_opens_nothing_within_a_second() {
     opens_nothing(&caller).await;
 }
 
-/// Returns the key with one character exchanged for another.
+/// The key with one character exchanged for another.
 fn changed(key: &str, place: usize) -> String {
     let other = |found| if found == 'a' { 'b' } else { 'a' };
     let swap = |(at, found)| if at == place { other(found) } else { found };
@@ -99,7 +99,7 @@ async fn another_orgs_action_looks_like_one_that_does_not_exist() {
     }
 }
 
-/// Returns the answer's bytes with the request's id blotted out, and its headers' names.
+/// The answer's bytes with the request's id blotted out, and its headers' names.
 fn without_request_id(answer: &Answer) -> (String, Vec<String>) {
     let body = String::from_utf8(answer.body.to_vec()).unwrap();
     let id = answer.json()["error"]["request_id"].as_str().unwrap().to_owned();

@@ -110,7 +110,7 @@ impl House {
         house
     }
 
-    /// Returns the folder that holds the house's files.
+    /// The folder that holds the house's files.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -173,7 +173,7 @@ impl Drop for House {
 }
 
 impl SharedHouse {
-    /// Returns the shared house; nothing when the run has no cluster.
+    /// The shared house; nothing when the run has no cluster.
     pub(crate) async fn get() -> Option<&'static Self> {
         static SHARED: OnceCell<Option<SharedHouse>> = OnceCell::const_new();
         let made = SHARED.get_or_init(|| async {
@@ -191,7 +191,7 @@ impl SharedHouse {
     }
 }
 
-/// Returns a name that nothing else of this run has.
+/// A name that nothing else of this run has.
 pub(crate) fn name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("house-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))

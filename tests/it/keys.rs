@@ -26,7 +26,7 @@ async fn load(caller: Caller, stop: Arc<AtomicBool>) -> usize {
     calls
 }
 
-/// Returns the published keys of this purpose, the oldest first.
+/// The published keys of this purpose, the oldest first.
 async fn published(caller: &Caller, purpose: &str) -> Vec<Value> {
     let set = caller.get("/.well-known/service/keys.json").await.ok();
     let keys = set["keys"].as_array().unwrap();
@@ -62,7 +62,7 @@ async fn sealed_by(house: &House, kid: &str) {
     }
 }
 
-/// Returns the published deed keys once they are as they should be: each instance publishes a change
+/// The published deed keys once they are as they should be: each instance publishes a change
 /// within seconds.
 async fn once_published(caller: &Caller, expected: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     let deadline = Instant::now() + Duration::from_secs(30);

@@ -17,7 +17,7 @@ pub(crate) async fn stop(mut service: Service) {
     assert!(service.ended(Duration::from_secs(10)).await.success());
 }
 
-/// Returns a copy of a database that nobody uses.
+/// A copy of a database that nobody uses.
 pub(crate) async fn copy(record: &Database, name: &str) -> Database {
     let Database { cluster, name: from } = record;
     let copy = cluster.database(&format!("{from}-{name}"));

@@ -7,7 +7,7 @@ use std::{
 
 const PAGE: &str = include_str!("../../docs/promises.md");
 
-/// Returns the tests that the page names, as the folder, the module and the function.
+/// The tests that the page names, as the folder, the module and the function.
 fn named() -> Vec<(PathBuf, &'static str, &'static str)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let quoted = PAGE.split('`').skip(1).step_by(2);
@@ -22,7 +22,7 @@ fn named() -> Vec<(PathBuf, &'static str, &'static str)> {
     quoted.filter_map(test).collect()
 }
 
-/// Returns whether a file of this module, somewhere in the folder, has the test.
+/// Whether a file of this module, somewhere in the folder, has the test.
 fn has_test(folder: &Path, module: &str, function: &str) -> bool {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     entries.into_iter().any(|path| {

@@ -7,7 +7,7 @@ use crate::{
     straight_way::{assert_sealed, caller},
 };
 
-/// Returns the body of a call that an edge will run.
+/// The body of a call that an edge will run.
 pub(crate) fn edge_call(args: &Value) -> Value {
     json!({ "tool": "crm.notes.add", "args": args, "mode": "proxy", "connector_type": "mcp" })
 }
@@ -20,7 +20,7 @@ pub(crate) async fn authorized(caller: &Caller) -> Value {
     action
 }
 
-/// Returns an edge's report of this action.
+/// An edge's report of this action.
 pub(crate) fn report(action: &Value, more: Value) -> Request {
     let mut body = json!({
         "status": "succeeded",

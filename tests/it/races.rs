@@ -114,7 +114,7 @@ async fn around(
     Outcome { statuses, now: sealed(&callers[0], action).await }
 }
 
-/// Returns the action once it is sealed, which the sweep sees to.
+/// The action once it is sealed, which the sweep sees to.
 async fn sealed(caller: &Caller, action: &Value) -> Value {
     let path = format!("/v1/actions/{}", action["id"].as_str().unwrap());
     let patience = Instant::now() + Duration::from_secs(20);

@@ -22,7 +22,7 @@ const SETTINGS: &str = "server: { log_level: trace, metrics_listen: '127.0.0.1:0
 /// Something that must not be told, by name.
 type Canary = (String, String);
 
-/// Returns every form in which the text may stand inside of another.
+/// Every form in which the text may stand inside of another.
 fn forms(text: &str) -> Vec<(&'static str, String)> {
     let bytes = text.as_bytes();
     let hex = |upper: bool| {
@@ -136,7 +136,7 @@ async fn live(house: &House, service: &Service, caller: &Caller) -> Vec<Answer> 
     ]
 }
 
-/// Returns the text of an error, less what a recorded refusal must show of its action.
+/// The text of an error, less what a recorded refusal must show of its action.
 fn shown(answer: &Answer) -> String {
     let mut body = answer.json();
     assert!(answer.status.is_client_error(), "{body}");
@@ -146,7 +146,7 @@ fn shown(answer: &Answer) -> String {
     format!("{:?}\n{body}", answer.headers)
 }
 
-/// Returns the page of metrics of this service.
+/// The page of metrics of this service.
 async fn metrics(service: &Service) -> String {
     let log = service.log();
     let line = log.lines().find(|line| line.contains("metrics are served")).expect("metrics");

@@ -20,7 +20,7 @@ gate:
 approvals: { default_expires_in: 2m }
 ";
 
-/// Returns the milliseconds between two times of an action.
+/// The milliseconds between two times of an action.
 fn between(begin: &Value, end: &Value) -> i64 {
     let millis =
         |time: &Value| time.as_str().unwrap().parse::<model::Timestamp>().unwrap().unix_millis();

@@ -71,7 +71,7 @@ async fn a_second_signal_stops_at_once_and_the_next_start_ends_the_rest() {
     assert_eq!(house.notes("hurried").await, 0);
 }
 
-/// Returns the checkpoint that the service kept of the house's log.
+/// The checkpoint that the service kept of the house's log.
 fn checkpoint(house: &House, origin: &str) -> PathBuf {
     let folder = house.folder().join("seal.pem.checkpoints");
     let notes = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -69,13 +69,13 @@ pub(crate) fn nothing_was_found_or_missed(points: &[Point], tallies: &[Tally]) {
     }
 }
 
-/// Returns how often a fault that is this part of a hundred is struck at each of so many points.
+/// How often a fault that is this part of a hundred is struck at each of so many points.
 pub(crate) fn rounds(part: usize, points: usize) -> usize {
     let kills = env::var("CHANCERY_CRASH_KILLS").map_or(0, |kills| kills.parse().unwrap());
     (kills * part).div_ceil(100 * points).max(1)
 }
 
-/// Returns the table of what was struck and what was found, as Markdown.
+/// The table of what was struck and what was found, as Markdown.
 pub(crate) fn table(points: &[Point], tallies: &[Tally]) -> String {
     let faults: Vec<_> = tallies.iter().map(|tally| tally.fault.heading()).collect();
     let mut lines = vec![

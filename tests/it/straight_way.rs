@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::house::{Caller, Request, SharedHouse, name};
 
-/// Returns the shared house and a caller with an agent of its own.
+/// The shared house and a caller with an agent of its own.
 pub(crate) async fn caller() -> Option<(&'static SharedHouse, Caller)> {
     let shared = SharedHouse::get().await?;
     let caller = shared.caller().await;

@@ -141,7 +141,7 @@ pub(crate) struct Check {
 }
 
 impl Check {
-    /// Returns the depth that the flags ask for.
+    /// The depth that the flags ask for.
     pub(crate) fn depth(&self) -> Depth {
         match (self.fast, self.ci) {
             (true, _) => Depth::Fast,

@@ -58,7 +58,7 @@ pub(crate) fn run(workspace: &Workspace, pages: Pages) -> Result<()> {
     if stale == 0 { Ok(()) } else { Err(Failure::Findings { check: "docs", count: stale }) }
 }
 
-/// Returns the page about the architecture with the picture as it is now.
+/// The page about the architecture with the picture as it is now.
 fn with_picture(workspace: &Workspace) -> Result<String> {
     let path = workspace.root().join(PICTURED);
     let page = fs::read_to_string(&path).map_err(Failure::on("read", &path))?;

@@ -44,18 +44,18 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Returns a failure that reads as the given sentence.
+    /// A failure that reads as the given sentence.
     pub(crate) fn because(sentence: impl Into<String>) -> Self {
         Self::Sentence(sentence.into())
     }
 
-    /// Returns a maker of failures for `map_err`, naming the attempt and the path it was made on.
+    /// A maker of failures for `map_err`, naming the attempt and the path it was made on.
     pub(crate) fn on(attempt: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let attempt = format!("{attempt} `{}`", path.display());
         move |source| Self::Io { attempt, source }
     }
 
-    /// Returns the exit code that the whole of `xtask` ends with.
+    /// The exit code that the whole of `xtask` ends with.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Command { status, .. } => {

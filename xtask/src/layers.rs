@@ -27,7 +27,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     nothing_found("layers", &violations(&metadata))
 }
 
-/// Returns a sentence for each break of a rule.
+/// A sentence for each break of a rule.
 fn violations(metadata: &Metadata) -> Vec<String> {
     let crates: BTreeMap<&str, &Package> = metadata
         .workspace_packages()
@@ -56,7 +56,7 @@ fn violations(metadata: &Metadata) -> Vec<String> {
     found
 }
 
-/// Returns the crates of the workspace that the package uses and the row does not name.
+/// The crates of the workspace that the package uses and the row does not name.
 fn forbidden_uses(row: &Row, package: &Package) -> Vec<String> {
     let uses = normal(package).filter(|dependency| dependency.path.is_some());
     let names: BTreeSet<&str> = uses.map(|dependency| dependency.name.as_str()).collect();
@@ -73,7 +73,7 @@ fn forbidden_uses(row: &Row, package: &Package) -> Vec<String> {
         .collect()
 }
 
-/// Returns a sentence for each crate that the row names and the package does not use.
+/// A sentence for each crate that the row names and the package does not use.
 fn unused_permissions(row: &Row, package: &Package) -> Vec<String> {
     let uses: BTreeSet<&str> = normal(package).map(|dependency| dependency.name.as_str()).collect();
     let unused = row.uses.iter().filter(|name| !uses.contains(**name));
@@ -82,7 +82,7 @@ fn unused_permissions(row: &Row, package: &Package) -> Vec<String> {
         .collect()
 }
 
-/// Returns the ways in which a crate that must not touch the outside world does.
+/// The ways in which a crate that must not touch the outside world does.
 fn outside_reached(row: &Row, package: &Package, graph: &Graph<'_>) -> Vec<String> {
     match row.world {
         World::Open => Vec::new(),
@@ -143,7 +143,7 @@ impl<'a> Graph<'a> {
         Self { names: names.collect(), uses: uses.collect(), ours }
     }
 
-    /// Returns a sentence for each library of the outside world that is built into the package
+    /// A sentence for each library of the outside world that is built into the package
     /// through any chain. Stops at other crates of the table, which answer for themselves, and at
     /// the libraries that are allowed.
     fn reached(&self, row: &Row, from: &PackageId, allowed: &BTreeSet<&str>) -> Vec<String> {
@@ -169,7 +169,7 @@ impl<'a> Graph<'a> {
 }
 
 impl Graph<'_> {
-    /// Returns a sentence for each library that is built into the verifier and not on its list.
+    /// A sentence for each library that is built into the verifier and not on its list.
     fn strangers(&self, verifier: &PackageId) -> Vec<String> {
         let mut seen = BTreeSet::from([verifier]);
         let mut open = vec![(verifier, VERIFIER.to_owned())];

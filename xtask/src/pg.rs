@@ -49,12 +49,12 @@ impl Launcher {
         Ok(Self { binaries, owner })
     }
 
-    /// Returns the folder of the server's binaries.
+    /// The folder of the server's binaries.
     pub(crate) fn folder(&self) -> &Path {
         &self.binaries.folder
     }
 
-    /// Returns the major version of the server.
+    /// The major version of the server.
     pub(crate) fn major(&self) -> u32 {
         self.binaries.major
     }
@@ -104,7 +104,7 @@ impl Launcher {
 }
 
 impl Place {
-    /// Returns the folder under which the cluster's account can keep its data.
+    /// The folder under which the cluster's account can keep its data.
     fn home(&self, owner: &Owner) -> Result<PathBuf> {
         let (Self::Chosen(folder) | Self::Checkout(folder)) = self;
         files::make_folder(folder)?;
@@ -148,7 +148,7 @@ fn open_lock(path: &Path) -> Result<File> {
     options.open(path).map_err(Failure::on("open", path))
 }
 
-/// Returns a folder outside the checkout, the same for the same checkout.
+/// A folder outside the checkout, the same for the same checkout.
 fn outside(folder: &Path) -> PathBuf {
     // FNV-1a: short, and the same in every build of this program.
     let bytes = folder.as_os_str().as_encoded_bytes();

@@ -73,7 +73,7 @@ pub(crate) fn capture(command: &mut Command) -> Result<Output> {
     command.output().map_err(|source| not_run(command, source))
 }
 
-/// Returns the command as a person would type it.
+/// The command as a person would type it.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(program.as_os_str());

@@ -60,7 +60,7 @@ fn pack(workspace: &Workspace, copy: &Path) -> Command {
     command
 }
 
-/// Returns the crates and all crates of the workspace that they are built from, by name.
+/// The crates and all crates of the workspace that they are built from, by name.
 fn built_from<'a>(metadata: &'a Metadata, doors: &[&str]) -> Result<Vec<&'a Package>> {
     let ours: BTreeMap<&str, &Package> =
         metadata.packages.iter().map(|package| (package.name.as_str(), package)).collect();

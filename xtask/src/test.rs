@@ -83,7 +83,7 @@ fn name_test_data(workspace: &Workspace, command: &mut Command) {
     }
 }
 
-/// Returns the packages that the arguments of `cargo test` name.
+/// The packages that the arguments of `cargo test` name.
 fn packages(arguments: &[String]) -> Vec<&str> {
     let mut words = arguments.iter().map(String::as_str).take_while(|word| *word != "--");
     let mut named = Vec::new();

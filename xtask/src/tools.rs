@@ -93,7 +93,7 @@ impl Tool {
         files.into_iter().find(|file| file.is_file())
     }
 
-    /// Returns the program, installing it where we may; none where we may not.
+    /// The program, installing it where we may; none where we may not.
     fn found_or_installed(&self, consent: Consent) -> Result<Option<PathBuf>> {
         let ours = consent == Consent::Given
             && Path::new("/etc/debian_version").exists()
@@ -107,7 +107,7 @@ impl Tool {
     }
 }
 
-/// Returns the Python of an environment that has the libraries, making it when they change.
+/// The Python of an environment that has the libraries, making it when they change.
 fn python_environment(workspace: &Workspace, python: &Path) -> Result<PathBuf> {
     let folder = workspace.root().join(".chancery/python");
     let (wanted, made) = (workspace.root().join(REQUIREMENTS), folder.join("requirements.txt"));
@@ -124,7 +124,7 @@ fn python_environment(workspace: &Workspace, python: &Path) -> Result<PathBuf> {
     Ok(inner)
 }
 
-/// Returns the folder of the libraries for Node, installing them when their lists change.
+/// The folder of the libraries for Node, installing them when their lists change.
 fn node_libraries(workspace: &Workspace) -> Result<PathBuf> {
     let (lists, folder) =
         (workspace.root().join(NODE_LISTS), workspace.root().join(".chancery/node"));

@@ -39,7 +39,7 @@ pub(crate) fn run(workspace: &Workspace, request: Up) -> Result<()> {
     serve(service(&binary, &data, &cluster, &request), &pid_file)
 }
 
-/// Returns the folder that keeps everything, made if need be.
+/// The folder that keeps everything, made if need be.
 fn data_folder(workspace: &Workspace, chosen: Option<&Path>) -> Result<PathBuf> {
     let folder = chosen.map_or_else(|| workspace.root().join(".chancery"), Path::to_owned);
     fs::create_dir_all(&folder).map_err(Failure::on("make the folder", &folder))?;
@@ -112,7 +112,7 @@ fn end_orphan(pid_file: &Path) -> Result<()> {
     fs::remove_file(pid_file).map_err(Failure::on("remove", pid_file))
 }
 
-/// Returns whether the process is a service, and not a stranger that was given its number since.
+/// Whether the process is a service, and not a stranger that was given its number since.
 fn is_service(pid: Pid) -> bool {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).or_else(|_| {
         let output = Command::new("ps").args(["-o", "comm=", "-p", &pid.to_string()]).output()?;

@@ -39,17 +39,17 @@ impl Workspace {
         })
     }
 
-    /// Returns the folder of the checkout.
+    /// The folder of the checkout.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the folder of everything that is built.
+    /// The folder of everything that is built.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Returns a cargo command that works on the checkout.
+    /// A cargo command that works on the checkout.
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         command.args(arguments).current_dir(&self.root);

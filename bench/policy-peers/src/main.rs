@@ -17,7 +17,7 @@ const SIZES: [usize; 4] = [1, 20, 200, 2_000];
 
 /// One engine that has read a workload.
 trait Engine {
-    /// Returns the number of the rule that decides.
+    /// The number of the rule that decides.
     fn decide(&mut self) -> Option<usize>;
 }
 
@@ -50,7 +50,7 @@ fn main() {
     ours::print_the_rest();
 }
 
-/// Returns what one decision costs, or nothing where the engine cannot read the workload.
+/// What one decision costs, or nothing where the engine cannot read the workload.
 fn engine_cost(
     read: fn(&Workload) -> Box<dyn Engine>,
     kind: Kind,

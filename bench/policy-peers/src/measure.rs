@@ -17,7 +17,7 @@ pub(crate) struct Cost {
     pub(crate) allocations: u64,
 }
 
-/// Returns what a call costs once it has been called a few times.
+/// What a call costs once it has been called a few times.
 pub(crate) fn cost<T>(mut call: impl FnMut() -> T) -> Cost {
     for _ in 0..8 {
         black_box(call());

@@ -48,7 +48,7 @@ impl Workload {
         Self { rules, args: args() }
     }
 
-    /// Returns the rules as a policy of ours.
+    /// The rules as a policy of ours.
     pub(crate) fn document(&self) -> String {
         let mut text = "schema: 1\ndefault: { outcome: deny }\nrules:\n".to_owned();
         for (number, rule) in self.rules.iter().enumerate() {
@@ -64,7 +64,7 @@ impl Workload {
 }
 
 impl Rule {
-    /// Returns the comparisons in CEL.
+    /// The comparisons in CEL.
     pub(crate) fn cel(&self) -> String {
         let tests = self.tests.iter().map(|test| match test {
             Test::AmountAbove(bound) => format!("args.amount > {bound}"),
@@ -77,7 +77,7 @@ impl Rule {
         tests.collect::<Vec<_>>().join(" && ")
     }
 
-    /// Returns whether the pattern covers the tool, for engines that have no patterns of their own.
+    /// Whether the pattern covers the tool, for engines that have no patterns of their own.
     pub(crate) fn covers(&self, tool: &str) -> bool {
         let mut parts = self.pattern.split('*');
         let first = parts.next().unwrap_or_default();

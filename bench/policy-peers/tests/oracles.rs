@@ -100,7 +100,7 @@ fn arguments(dice: &mut Dice) -> Value {
     Value::Object(args)
 }
 
-/// Returns what the condition comes to here; nothing where it is refused before any call.
+/// What the condition comes to here; nothing where it is refused before any call.
 fn ours(policy: &Policy, args: &Value) -> Truth {
     let agent = Agent::new("agt_00000000000000000000000001".parse().unwrap());
     let call = Call::new("a.b", agent, Timestamp::EPOCH).with_args(args.clone());

@@ -42,7 +42,7 @@ pub use error::{
     AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
 };
 pub use key::{NewKey, ShownKey};
-pub use org::{Founded, NewOrg, OPERATOR_ORG};
+pub use org::{CreatedOrg, NewOrg, OPERATOR_ORG};
 pub use policy::{
     Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
     History, Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested, diff,

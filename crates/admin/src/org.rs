@@ -35,7 +35,7 @@ pub struct NewOrg {
 
 /// An org and what it starts with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Founded {
+pub struct CreatedOrg {
     /// The org.
     pub org: Org,
     /// The agent that acts for people in the console.
@@ -51,14 +51,14 @@ pub struct Founded {
 impl Admin {
     /// Makes an org: its log, the agent `console`, the enforced starter policy, and a deed for
     /// each.
-    pub async fn create_org(&self, new: NewOrg) -> Result<Founded, PolicyError> {
+    pub async fn create_org(&self, new: NewOrg) -> Result<CreatedOrg, PolicyError> {
         let NewOrg { name, time_zone } = new;
         let (name, time_zone) = (input::title(&name)?, input::time_zone(&time_zone)?);
         let starter = policy::Policy::compile(policy::STARTER).map_err(PolicyError::Invalid)?;
         let id = self.mint().id(OrgId::from_uuid);
         let founding = Founding { name, time_zone, digest: starter.digest() };
-        let founded = self.parts.ledger.enter(id, founding).await;
-        Ok(founded.map_err(ActError::from)??)
+        let created = self.parts.ledger.enter(id, founding).await;
+        Ok(created.map_err(ActError::from)??)
     }
 
     /// Makes the operator's own org unless it is there.
@@ -75,7 +75,7 @@ struct Founding {
 }
 
 impl Request for Founding {
-    type Answer = Result<Founded, ActError>;
+    type Answer = Result<CreatedOrg, ActError>;
 
     fn needs(&self, _: &Snapshot) -> Needs {
         Needs::default()
@@ -129,14 +129,14 @@ impl Request for Founding {
                 digest: self.digest,
             },
         );
-        let founded = Founded {
+        let created = CreatedOrg {
             org: org.object,
             console: console.object,
             policy: policy.object,
             version: version.object,
             deed: org.deed,
         };
-        (record.into_entry(), Ok(founded))
+        (record.into_entry(), Ok(created))
     }
 }
 

@@ -34,7 +34,7 @@ impl BadSchema {
 }
 
 impl ArgsSchema {
-    /// Returns the schema, ready to check values.
+    /// The schema, ready to check values.
     pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
         if depth_exceeds(schema, MAX_DEPTH) {
             return Err(BadSchema(format!("expected a schema of at most {MAX_DEPTH} levels")));
@@ -61,7 +61,7 @@ impl ArgsSchema {
         })
     }
 
-    /// Returns every place that does not fit, as a JSON pointer and a sentence.
+    /// Every place that does not fit, as a JSON pointer and a sentence.
     pub fn findings(&self, value: &Value) -> Vec<(String, String)> {
         self.0.iter_errors(value).map(|error| sentence::of(&error)).collect()
     }

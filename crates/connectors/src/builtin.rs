@@ -56,10 +56,10 @@ pub struct SourceUnavailable;
 /// Reads the service's own records for the built-in tools.
 #[async_trait]
 pub trait BuiltinSource: Send + Sync + fmt::Debug {
-    /// Returns who sent the calling action.
+    /// Who sent the calling action.
     async fn caller(&self, org: OrgId, calling: ActionId) -> Result<Caller, SourceUnavailable>;
 
-    /// Returns how `asked` stands, if the agent that sent `calling` sent it too.
+    /// How `asked` stands, if the agent that sent `calling` sent it too.
     async fn action_status(
         &self,
         org: OrgId,
@@ -68,7 +68,7 @@ pub trait BuiltinSource: Send + Sync + fmt::Debug {
     ) -> Result<Option<ActionStatus>, SourceUnavailable>;
 }
 
-/// Returns the built-in tools.
+/// The built-in tools.
 pub fn builtin_tools(source: Arc<dyn BuiltinSource>) -> Result<Vec<Arc<dyn Tool>>, BadSchema> {
     let build = |kind: Kind| {
         let definition = kind.definition()?;

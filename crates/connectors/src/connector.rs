@@ -41,17 +41,17 @@ pub struct Blueprint {
 pub struct Credential(BTreeMap<String, Secret<String>>);
 
 impl Credential {
-    /// Returns the credential with these fields.
+    /// The credential with these fields.
     pub fn new(fields: BTreeMap<String, Secret<String>>) -> Self {
         Self(fields)
     }
 
-    /// Returns the secret of one field.
+    /// The secret of one field.
     pub fn field(&self, name: &str) -> Option<&Secret<String>> {
         self.0.get(name)
     }
 
-    /// Returns the names of the fields, which are no secrets.
+    /// The names of the fields, which are no secrets.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -77,10 +77,10 @@ impl fmt::Debug for Deps {
 /// A connector, built and able to run calls.
 #[async_trait]
 pub trait Connector: Send + Sync + fmt::Debug {
-    /// Returns its tools.
+    /// Its tools.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
 
-    /// Returns what was looked at in the governed system, and what it lacks.
+    /// What was looked at in the governed system, and what it lacks.
     async fn check(&self) -> Vec<CheckLine>;
 }
 
@@ -154,7 +154,7 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    /// Returns what a call says that needed the connector.
+    /// What a call says that needed the connector.
     pub fn fault(&self) -> Fault {
         match self {
             Self::Connect(fault) => fault.clone(),
@@ -173,7 +173,7 @@ fn sentences(findings: &[Finding]) -> String {
     findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the connector that the blueprint describes, after asking the governed system whether
+/// The connector that the blueprint describes, after asking the governed system whether
 /// every tool fits it.
 pub async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Arc<dyn Connector>, BuildError> {
     match blueprint.kind.as_str() {
@@ -182,7 +182,7 @@ pub async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Arc<dyn Connect
     }
 }
 
-/// Returns what is wrong in a config by itself, without asking the governed system.
+/// What is wrong in a config by itself, without asking the governed system.
 pub fn findings(blueprint: &Blueprint) -> Result<Vec<Finding>, BuildError> {
     match blueprint.kind.as_str() {
         postgres::KIND => Ok(postgres::config_findings(&blueprint.name, &blueprint.config)),
@@ -190,7 +190,7 @@ pub fn findings(blueprint: &Blueprint) -> Result<Vec<Finding>, BuildError> {
     }
 }
 
-/// Returns what was looked at in the governed system, also when the connector cannot be built.
+/// What was looked at in the governed system, also when the connector cannot be built.
 pub async fn check(blueprint: &Blueprint, deps: &Deps) -> Result<Vec<CheckLine>, BuildError> {
     match blueprint.kind.as_str() {
         postgres::KIND => postgres::check(blueprint, deps).await,

@@ -16,7 +16,7 @@ const MAX_NODES: usize = 100_000;
 #[error("the connector file could not be read: {0}")]
 pub struct BadDocument(String);
 
-/// Returns the value that the text holds.
+/// The value that the text holds.
 pub fn read_config(text: &str) -> Result<Value, BadDocument> {
     if text.len() > MAX_BYTES {
         return Err(BadDocument(format!("expected at most {MAX_BYTES} bytes")));

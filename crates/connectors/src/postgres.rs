@@ -66,7 +66,7 @@ pub(crate) struct PostgresTool {
     governed: Arc<Governed>,
 }
 
-/// Returns what is wrong in the config by itself.
+/// What is wrong in the config by itself.
 pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<Finding> {
     match config::read(connector, config) {
         Ok((config, _)) => tls::connector(&config.tls).err().into_iter().collect(),
@@ -75,7 +75,7 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
 }
 
 impl PostgresConnector {
-    /// Returns the connector after the server has prepared every statement.
+    /// The connector after the server has prepared every statement.
     pub(crate) async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Self, BuildError> {
         let (config, declared) = config::read(&blueprint.name, &blueprint.config)
             .map_err(|findings| BuildError::Config { findings })?;
@@ -137,7 +137,7 @@ impl Tool for PostgresTool {
     }
 }
 
-/// Returns the bytes in lowercase hex.
+/// The bytes in lowercase hex.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
@@ -146,7 +146,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Returns the name as an identifier that SQL takes literally.
+/// The name as an identifier that SQL takes literally.
 fn quote(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

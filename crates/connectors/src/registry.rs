@@ -26,12 +26,12 @@ struct Slot {
 }
 
 impl Registry {
-    /// Returns a registry without connectors.
+    /// A registry without connectors.
     pub fn new(deps: Deps) -> Self {
         Self { deps, built: Mutex::new(HashMap::new()) }
     }
 
-    /// Returns the connector of this revision, building it if nobody has.
+    /// The connector of this revision, building it if nobody has.
     pub async fn get_or_build(
         &self,
         blueprint: &Blueprint,
@@ -45,7 +45,7 @@ impl Registry {
         self.lock().remove(&(org, connector));
     }
 
-    /// Returns the place of this revision. A caller that still holds an older revision than the
+    /// The place of this revision. A caller that still holds an older revision than the
     /// kept one gets a place of its own, which nobody keeps.
     fn slot(&self, blueprint: &Blueprint) -> Slot {
         let fresh = Slot { revision: blueprint.revision, connector: Arc::default() };

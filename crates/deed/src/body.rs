@@ -142,7 +142,7 @@ impl TryFrom<BodyForm> for Body {
 }
 
 impl Body {
-    /// Returns the bytes to be signed.
+    /// The bytes to be signed.
     pub fn write(&self) -> Result<String, BodyError> {
         let text = canonical::write(self)?;
         if text.len() > MAX_BODY {
@@ -195,7 +195,7 @@ fn check_known(value: &Value) -> Result<(), BodyError> {
     Ok(())
 }
 
-/// Returns an error unless the value has ASCII word keys, no floats, and is not too deep.
+/// An error unless the value has ASCII word keys, no floats, and is not too deep.
 fn check_profile(value: &Value) -> Result<(), BodyError> {
     profile(value, 0)
 }

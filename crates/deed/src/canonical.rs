@@ -21,13 +21,13 @@ use crate::{
 /// A body is seldom longer, so its memory is asked for once.
 const USUAL: usize = 4096;
 
-/// Returns the RFC 8785 form of the value.
+/// The RFC 8785 form of the value.
 pub(crate) fn write<T: Serialize>(value: &T) -> Result<String, BodyError> {
     // Everything is written from texts, so this only checks.
     String::from_utf8(written(value)?).map_err(|_| outside("bytes that are no text"))
 }
 
-/// Returns whether these bytes are the RFC 8785 form of the value.
+/// Whether these bytes are the RFC 8785 form of the value.
 pub(crate) fn is_written_as<T: Serialize>(value: &T, bytes: &[u8]) -> bool {
     written(value).is_ok_and(|text| text == bytes)
 }

@@ -19,49 +19,49 @@ pub struct ChainHead {
 }
 
 impl ChainHead {
-    /// Returns the head of a log without deeds.
+    /// The head of a log without deeds.
     pub fn genesis(log: LogOrigin) -> Self {
         let last = genesis_digest(&log);
         Self { log, last, frontier: Frontier::new(), issued_at: Timestamp::EPOCH }
     }
 
-    /// Returns the head that a store kept by its parts: the digest and time of the last deed, and
+    /// The head that a store kept by its parts: the digest and time of the last deed, and
     /// the tree's frontier.
     pub fn restore(log: LogOrigin, last: Digest, issued_at: Timestamp, frontier: Frontier) -> Self {
         Self { log, last, frontier, issued_at }
     }
 
-    /// Returns the log.
+    /// The log.
     pub fn log(&self) -> &LogOrigin {
         &self.log
     }
 
-    /// Returns how many deeds the log has, which is the next deed's place.
+    /// How many deeds the log has, which is the next deed's place.
     pub fn size(&self) -> u64 {
         self.frontier.size()
     }
 
-    /// Returns the digest that the next deed names as `prev`.
+    /// The digest that the next deed names as `prev`.
     pub fn last(&self) -> &Digest {
         &self.last
     }
 
-    /// Returns the time of the last deed; the next one is not earlier.
+    /// The time of the last deed; the next one is not earlier.
     pub fn issued_at(&self) -> Timestamp {
         self.issued_at
     }
 
-    /// Returns the frontier of the tree.
+    /// The frontier of the tree.
     pub fn frontier(&self) -> &Frontier {
         &self.frontier
     }
 
-    /// Returns the root of the tree.
+    /// The root of the tree.
     pub fn root(&self) -> Digest {
         self.frontier.root()
     }
 
-    /// Returns the head after one more deed, and the nodes that a store must keep.
+    /// The head after one more deed, and the nodes that a store must keep.
     pub fn advance(&self, deed: Digest, issued_at: Timestamp) -> (Self, Vec<Node>) {
         let mut next = self.clone();
         let nodes = next.frontier.push(tree::leaf_hash(deed.as_bytes()));
@@ -71,7 +71,7 @@ impl ChainHead {
     }
 }
 
-/// Returns the digest that the first deed of a log names as `prev`.
+/// The digest that the first deed of a log names as `prev`.
 pub fn genesis_digest(log: &LogOrigin) -> Digest {
     crypto::sha256(format!("service.deed.genesis.v1\n{log}\n"))
 }

@@ -24,26 +24,26 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Returns what the head says of its log.
+    /// What the head says of its log.
     pub fn of(head: &ChainHead) -> Self {
         let tree = TreeHead { size: head.size(), root: head.root() };
         Self { log: head.log().clone(), tree }
     }
 
-    /// Returns the signed note. The key's name is the log's origin.
+    /// The signed note. The key's name is the log's origin.
     pub fn sign(&self, key: &SigningKey) -> Result<String, NoteError> {
         let TreeHead { size, root } = &self.tree;
         let root = STANDARD.encode(root.as_bytes());
         note::sign(&format!("{}\n{size}\n{root}\n", self.log), self.log.as_str(), key)
     }
 
-    /// Returns the checkpoint that a signed note is, if one of these keys signed it.
+    /// The checkpoint that a signed note is, if one of these keys signed it.
     pub fn open(signed: &str, keys: &[NoteKey]) -> Result<Self, NoteError> {
         let text = note::open(signed, keys)?;
         Self::read(text)
     }
 
-    /// Returns the checkpoint that a signed note is, if a checkpoint key of the set signed it
+    /// The checkpoint that a signed note is, if a checkpoint key of the set signed it
     /// that was not revoked.
     ///
     /// A note carries no time, so a retired key still counts: it may be a note from its time.
@@ -77,7 +77,7 @@ impl Checkpoint {
     }
 }
 
-/// Returns the size, which has one spelling and is an integer that a deed's `seq` may be.
+/// The size, which has one spelling and is an integer that a deed's `seq` may be.
 fn read_size(text: &str) -> Option<u64> {
     let size: u64 = text.parse().ok()?;
     let most = crypto::json::MAX_INTEGER.unsigned_abs();

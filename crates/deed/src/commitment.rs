@@ -43,7 +43,7 @@ impl std::fmt::Debug for Disclosure {
 #[error("expected a disclosure, `[\"<salt of 43 characters>\",\"<path>\",<value>]`")]
 pub struct DisclosureError;
 
-/// Returns a commitment to the value at this place of a deed, and what opens it.
+/// A commitment to the value at this place of a deed, and what opens it.
 ///
 /// ```
 #[doc = include_str!("doc/shop.md")]
@@ -60,7 +60,7 @@ pub fn commit(mint: &Mint<'_>, path: Path, value: &Value) -> (Commitment, Disclo
     commit_canonical(mint, path, text)
 }
 
-/// Returns a commitment to a value that is already in its RFC 8785 form.
+/// A commitment to a value that is already in its RFC 8785 form.
 pub fn commit_canonical(
     mint: &Mint<'_>,
     path: Path,
@@ -86,7 +86,7 @@ impl Disclosure {
         Ok(Self { path, salt, value: Arc::new(text) })
     }
 
-    /// Returns the place in the deed.
+    /// The place in the deed.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -102,12 +102,12 @@ impl Disclosure {
         ["[\"", &self.salt, "\",\"", self.path.as_str(), "\",", &self.value, "]"]
     }
 
-    /// Returns the RFC 8785 form of the value.
+    /// The RFC 8785 form of the value.
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// Returns the commitment that this opens.
+    /// The commitment that this opens.
     pub fn commitment(&self) -> Commitment {
         let mut commit = crypto::Sha256::new();
         self.parts().iter().for_each(|part| commit.update(part.as_bytes()));
@@ -125,7 +125,7 @@ fn split(text: &str) -> Option<(&str, &str, &str)> {
     (salted && path_fits && !value.is_empty()).then_some((salt, path, value))
 }
 
-/// Returns whether the text is one JSON value, so that no second one can stand beside it.
+/// Whether the text is one JSON value, so that no second one can stand beside it.
 fn is_one_value(text: &str) -> bool {
     let space = [' ', '\t', '\n', '\r'];
     text.trim_matches(space) == text && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
@@ -190,17 +190,17 @@ paths! {
 }
 
 impl Path {
-    /// Returns the place of an action's piece of evidence, counted from 0.
+    /// The place of an action's piece of evidence, counted from 0.
     pub fn evidence(index: usize) -> Self {
         Self(Cow::Owned(format!("action.witness.sources.{index}.evidence")))
     }
 
-    /// Returns the place of an amendment's piece of evidence, counted from 0.
+    /// The place of an amendment's piece of evidence, counted from 0.
     pub fn amended_evidence(index: usize) -> Self {
         Self(Cow::Owned(format!("amendment.changes.witness.sources.{index}.evidence")))
     }
 
-    /// Returns the path as text.
+    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -8,7 +8,7 @@ use crate::text::Thumbprint;
 /// The payload type of a deed.
 pub const DEED_TYPE: &str = "application/vnd.service.deed.v1+json";
 
-/// Returns the bytes that are signed: DSSE's pre-authentication encoding.
+/// The bytes that are signed: DSSE's pre-authentication encoding.
 ///
 /// The payload's type is among them, so that no signature counts for another kind of record.
 pub fn pae(payload_type: &str, payload: &[u8]) -> Vec<u8> {
@@ -43,7 +43,7 @@ pub struct EnvelopeSignature {
 }
 
 impl Envelope {
-    /// Returns the envelope of a payload that this key signed.
+    /// The envelope of a payload that this key signed.
     pub fn new(payload_type: &str, payload: &str, signed: (&Thumbprint, &[u8; 64])) -> Self {
         let (keyid, signature) = signed;
         Self {

@@ -48,7 +48,7 @@ pub struct Exhibits {
 }
 
 impl Sealer {
-    /// Returns the text of a file of evidence, its list signed with the key of this moment.
+    /// The text of a file of evidence, its list signed with the key of this moment.
     ///
     /// ```
     #[doc = include_str!("doc/shop.md")]
@@ -209,7 +209,7 @@ impl List {
         canonical::write(self)
     }
 
-    /// Returns the log and tree that the list speaks of.
+    /// The log and tree that the list speaks of.
     pub(crate) fn checkpoint(&self) -> Checkpoint {
         let tree = TreeHead { size: self.as_of.size, root: self.as_of.root };
         Checkpoint { log: self.log.clone(), tree }

@@ -6,7 +6,7 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// Returns what the value is, or says why it is nothing of the kind.
+/// What the value is, or says why it is nothing of the kind.
 pub(crate) fn from_value<T: Serialize + DeserializeOwned>(value: Value) -> Result<T, String> {
     let form: T = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
     if serde_json::to_value(&form).is_ok_and(|written| written == value) {

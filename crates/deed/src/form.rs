@@ -56,7 +56,7 @@ pub(crate) struct FormLog {
     pub(crate) index: u64,
 }
 
-/// Returns the API's form of a sealed deed, with the payloads that may still be shown.
+/// The API's form of a sealed deed, with the payloads that may still be shown.
 ///
 /// The body is read strictly, so a row that somebody changed is an error and not an answer.
 pub fn api_form(

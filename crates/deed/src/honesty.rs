@@ -25,7 +25,7 @@ pub struct HonestyError {
     pub sentence: &'static str,
 }
 
-/// Returns the first rule that a deed with these members breaks.
+/// The first rule that a deed with these members breaks.
 pub(crate) fn check(
     actor: &Actor,
     subject: &Subject,
@@ -49,7 +49,7 @@ pub(crate) fn check(
     }
 }
 
-/// Returns every rule's name and sentence, in the order in which they are checked.
+/// Every rule's name and sentence, in the order in which they are checked.
 pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
     fn named<T>(rules: &[Rule<T>]) -> impl Iterator<Item = (&'static str, &'static str)> {
         rules.iter().map(|(rule, sentence, _)| (*rule, *sentence))
@@ -66,7 +66,7 @@ pub fn honesty_rules() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// Returns an error if the run was attested by whoever runs nothing in this mode.
+/// An error if the run was attested by whoever runs nothing in this mode.
 pub(crate) fn attested(mode: Mode, execution: &Execution) -> Result<(), HonestyError> {
     let other = match mode {
         Mode::Gateway => Attestation::EdgeClaimed,
@@ -75,7 +75,7 @@ pub(crate) fn attested(mode: Mode, execution: &Execution) -> Result<(), HonestyE
     if execution.attestation == Some(other) { Err(MODE_FITS_ATTESTATION) } else { Ok(()) }
 }
 
-/// Returns the first rule that a run and what the witness made of it break, by themselves and
+/// The first rule that a run and what the witness made of it break, by themselves and
 /// together.
 pub(crate) fn check_run(
     execution: Option<&Execution>,
@@ -210,7 +210,7 @@ const AMENDMENT: &[Rule<AmendmentContent>] = &[
     }),
 ];
 
-/// Returns whether the amended deed lies before the amendment in its log.
+/// Whether the amended deed lies before the amendment in its log.
 pub(crate) fn amends_earlier(amended: &Amended, seq: u64) -> Result<(), HonestyError> {
     if amended.seq < seq { Ok(()) } else { Err(AMENDS_EARLIER) }
 }

@@ -78,7 +78,7 @@ impl SealKeys {
         Self { keys: pair.into_iter().map(private).collect() }
     }
 
-    /// Returns the keys that grow from two seeds, the private keys of RFC 8032.
+    /// The keys that grow from two seeds, the private keys of RFC 8032.
     pub fn from_seeds(deeds: &[u8; 32], checkpoints: &[u8; 32]) -> Result<Self, KeyError> {
         Ok(Self::new(SigningKey::from_seed(deeds)?, SigningKey::from_seed(checkpoints)?))
     }
@@ -98,7 +98,7 @@ impl SealKeys {
         Ok(Self::new(SigningKey::from_pkcs8(deeds)?, SigningKey::from_pkcs8(checkpoints)?))
     }
 
-    /// Returns what is published of these keys where there are no others, from this moment on. One
+    /// What is published of these keys where there are no others, from this moment on. One
     /// key for both purposes is refused.
     pub fn key_set(&self, since: Timestamp) -> Result<KeySet, KeySetError> {
         let published =
@@ -151,7 +151,7 @@ impl SealKeys {
         Secret::new(text)
     }
 
-    /// Returns each key's purpose and the key.
+    /// Each key's purpose and the key.
     pub fn keys(&self) -> impl Iterator<Item = (Purpose, &SigningKey)> {
         self.keys.iter().map(|key| (key.purpose, &key.key))
     }

@@ -37,7 +37,7 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Returns the set of these keys, oldest first.
+    /// The set of these keys, oldest first.
     pub fn new(keys: Vec<SealKey>) -> Result<Self, KeySetError> {
         let mut set = Self::default();
         for key in keys {
@@ -62,7 +62,7 @@ impl KeySet {
         Self::new(set.keys.into_iter().map(KeyForm::read).collect::<Result<_, _>>()?)
     }
 
-    /// Returns the published text.
+    /// The published text.
     pub fn to_json(&self) -> String {
         let keys = self.keys.iter().map(KeyForm::of).collect();
         let form = SetForm { object: SetObject::SealKeySet, keys };
@@ -70,17 +70,17 @@ impl KeySet {
         serde_json::to_value(form).unwrap_or_default().to_string()
     }
 
-    /// Returns the published text's entity tag, quotes included.
+    /// The published text's entity tag, quotes included.
     pub fn etag(&self) -> String {
         format!("\"{}\"", crypto::sha256(self.to_json()))
     }
 
-    /// Returns the keys, oldest first.
+    /// The keys, oldest first.
     pub fn keys(&self) -> &[SealKey] {
         &self.keys
     }
 
-    /// Returns the key with this id.
+    /// The key with this id.
     pub fn find(&self, kid: &Thumbprint) -> Option<&SealKey> {
         let place = self.kids.iter().position(|known| known == kid)?;
         self.keys.get(place)

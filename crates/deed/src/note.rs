@@ -32,7 +32,7 @@ pub struct NoteKey {
 }
 
 impl NoteKey {
-    /// Returns the key under this name.
+    /// The key under this name.
     pub fn new(name: &str, public: PublicKey) -> Result<Self, NoteError> {
         if is_name(name) {
             Ok(Self { name: name.to_owned(), public })
@@ -55,13 +55,13 @@ impl NoteKey {
         if hex(key.id()) == id { Ok(key) } else { Err(bad) }
     }
 
-    /// Returns the text form, as tools for transparency logs take it.
+    /// The text form, as tools for transparency logs take it.
     pub fn to_vkey(&self) -> String {
         let key = STANDARD.encode([&[ED25519], self.public.as_bytes().as_slice()].concat());
         format!("{}+{}+{key}", self.name, hex(self.id()))
     }
 
-    /// Returns the name.
+    /// The name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -73,7 +73,7 @@ impl NoteKey {
     }
 }
 
-/// Returns the note of this text, signed under this name. The text ends in a newline.
+/// The note of this text, signed under this name. The text ends in a newline.
 pub fn sign(text: &str, name: &str, key: &SigningKey) -> Result<String, NoteError> {
     let signer = NoteKey::new(name, *key.public())?;
     if !text.ends_with('\n') || text.chars().any(is_control) {
@@ -83,7 +83,7 @@ pub fn sign(text: &str, name: &str, key: &SigningKey) -> Result<String, NoteErro
     Ok(format!("{text}\n\u{2014} {name} {}\n", STANDARD.encode(signature)))
 }
 
-/// Returns the text of a note that at least one of these keys signed and none signed wrongly.
+/// The text of a note that at least one of these keys signed and none signed wrongly.
 pub fn open<'a>(note: &'a str, keys: &[NoteKey]) -> Result<&'a str, NoteError> {
     let (text, signatures) = split(note)?;
     let mut known = false;
@@ -99,7 +99,7 @@ pub fn open<'a>(note: &'a str, keys: &[NoteKey]) -> Result<&'a str, NoteError> {
     if known { Ok(text) } else { Err(NoteError::NoKnownKey) }
 }
 
-/// Returns the text and the signature lines, without having checked who signed.
+/// The text and the signature lines, without having checked who signed.
 pub(crate) fn split(note: &str) -> Result<(&str, &str), NoteError> {
     if note.len() > MAX_NOTE {
         return Err(NoteError::Form("it is longer than 64 KiB"));

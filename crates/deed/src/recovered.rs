@@ -30,7 +30,7 @@ pub struct Recovered {
 }
 
 impl Recovered {
-    /// Returns the facts of a log that is closed as it `stands` and does not hold what the
+    /// The facts of a log that is closed as it `stands` and does not hold what the
     /// checkpoint speaks of.
     pub fn of(stands: &TreeHead, known: &Checkpoint) -> Self {
         let is_shorter = stands.size < known.tree.size;
@@ -45,7 +45,7 @@ impl Recovered {
         }
     }
 
-    /// Returns the facts that a deed tells, nothing for a deed of another kind.
+    /// The facts that a deed tells, nothing for a deed of another kind.
     pub fn told_by(body: &Body) -> Option<Self> {
         match &body.content {
             Content::Admin(content)
@@ -57,12 +57,12 @@ impl Recovered {
         }
     }
 
-    /// Returns the tree of the closed log.
+    /// The tree of the closed log.
     pub fn tree(&self) -> TreeHead {
         TreeHead { size: self.size, root: self.root }
     }
 
-    /// Returns the facts as the deed's data has them.
+    /// The facts as the deed's data has them.
     pub fn data(&self) -> Vec<(&'static str, Value)> {
         vec![
             ("log", self.log.as_str().into()),

@@ -119,13 +119,13 @@ struct AtWork {
 }
 
 impl Sealer {
-    /// Returns the sealer with these private keys; only those that are registered will sign.
+    /// The sealer with these private keys; only those that are registered will sign.
     pub fn new(keys: SealKeys, registered: KeySet) -> Self {
         let (keys, registered) = (Arc::new(keys.into_keys()), Arc::new(registered));
         Self { at_work: RwLock::new(Arc::new(AtWork { keys, registered })) }
     }
 
-    /// Returns the sealer whose own keys are the only registered ones, from this moment on.
+    /// The sealer whose own keys are the only registered ones, from this moment on.
     pub fn alone(keys: SealKeys, since: Timestamp) -> Result<Self, KeySetError> {
         let registered = keys.key_set(since)?;
         Ok(Self::new(keys, registered))
@@ -142,7 +142,7 @@ impl Sealer {
         self.put(Arc::new(AtWork { keys, registered: Arc::new(registered) }));
     }
 
-    /// Returns whether a loaded key other than this one will count at that time.
+    /// Whether a loaded key other than this one will count at that time.
     pub fn has_another(&self, than: &SealKey, at: Timestamp) -> bool {
         self.now().signers(than.purpose, at).any(|key| key.kid != than.kid())
     }
@@ -214,7 +214,7 @@ impl Sealer {
         Ok(sealed)
     }
 
-    /// Returns the head's checkpoint as a note signed with the key of this moment.
+    /// The head's checkpoint as a note signed with the key of this moment.
     ///
     /// ```
     #[doc = include_str!("doc/shop.md")]
@@ -238,7 +238,7 @@ impl Sealer {
         }
     }
 
-    /// Returns the registered keys.
+    /// The registered keys.
     pub fn registered(&self) -> Arc<KeySet> {
         Arc::clone(&self.now().registered)
     }
@@ -307,7 +307,7 @@ impl Unsigned {
     }
 }
 
-/// Returns the draft as the log's next deed, for this key to sign, and the head after it.
+/// The draft as the log's next deed, for this key to sign, and the head after it.
 fn place(
     head: &ChainHead,
     draft: Draft,

@@ -25,17 +25,17 @@ use crate::{
 /// A draft and what opens its commitments.
 pub type Specimen = (Draft, Vec<Disclosure>);
 
-/// Returns the origin of a log for specimens.
+/// The origin of a log for specimens.
 pub fn log(mint: &Mint<'_>) -> Option<LogOrigin> {
     LogOrigin::new("specimen.example", mint.id(LogId::from_uuid)).ok()
 }
 
-/// Returns an org for specimens.
+/// An org for specimens.
 pub fn org(mint: &Mint<'_>) -> OrgId {
     mint.id(OrgId::from_uuid)
 }
 
-/// Returns an action that needed a person's yes, ran, and was verified by the change log.
+/// An action that needed a person's yes, ran, and was verified by the change log.
 pub fn action(mint: &Mint<'_>) -> Option<Specimen> {
     let mut desk = Desk { mint, opened: Vec::new() };
     let id = mint.id(ActionId::from_uuid);
@@ -77,7 +77,7 @@ pub fn action(mint: &Mint<'_>) -> Option<Specimen> {
     Some(desk.draft(subject, Content::Action(Box::new(content))))
 }
 
-/// Returns an admin deed about a key, with a reason.
+/// An admin deed about a key, with a reason.
 pub fn admin(mint: &Mint<'_>) -> Specimen {
     let mut desk = Desk { mint, opened: Vec::new() };
     let content = AdminContent {
@@ -91,7 +91,7 @@ pub fn admin(mint: &Mint<'_>) -> Specimen {
     desk.draft(subject, Content::Admin(content))
 }
 
-/// Returns an amendment of the deed of this subject by late evidence.
+/// An amendment of the deed of this subject by late evidence.
 pub fn amendment(mint: &Mint<'_>, amends: Amended, subject: Subject) -> Option<Specimen> {
     let mut desk = Desk { mint, opened: Vec::new() };
     let execution = Execution {

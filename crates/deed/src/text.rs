@@ -34,7 +34,7 @@ macro_rules! text {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// Returns the text.
+            /// The text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -105,7 +105,7 @@ text!(/// The name of one log, `<host>/logs/<log id>`: the first line of its che
     LogOrigin, "a log's origin such as `chancery.example/logs/log_…`", is_origin);
 
 impl LogOrigin {
-    /// Returns the origin of a log that this host keeps.
+    /// The origin of a log that this host keeps.
     pub fn new(host: &str, log: LogId) -> Result<Self, TextError> {
         format!("{host}/logs/{log}").parse()
     }
@@ -119,7 +119,7 @@ impl From<EventType> for EventName {
 }
 
 impl Word {
-    /// Returns the word that the code itself names; what no word may hold is left out.
+    /// The word that the code itself names; what no word may hold is left out.
     pub fn of(word: &'static str) -> Self {
         let kept = word.bytes().filter(|byte| is_word_byte(*byte)).map(char::from);
         Self(kept.take(64).collect())
@@ -127,7 +127,7 @@ impl Word {
 }
 
 impl Thumbprint {
-    /// Returns the thumbprint that these bytes are.
+    /// The thumbprint that these bytes are.
     pub(crate) fn of(digest: &[u8; 32]) -> Self {
         Self(URL_SAFE_NO_PAD.encode(digest).into())
     }

@@ -47,7 +47,7 @@ pub struct FrontierError {
 }
 
 impl Frontier {
-    /// Returns the frontier of a tree without leaves.
+    /// The frontier of a tree without leaves.
     pub fn new() -> Self {
         Self::default()
     }
@@ -61,12 +61,12 @@ impl Frontier {
         Ok(Self { size, peaks: hashes.iter().copied().map(Digest::from_bytes).collect() })
     }
 
-    /// Returns the hashes one after the other, for a store.
+    /// The hashes one after the other, for a store.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.peaks.iter().flat_map(|peak| *peak.as_bytes()).collect()
     }
 
-    /// Returns how many leaves the tree has.
+    /// How many leaves the tree has.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -89,7 +89,7 @@ impl Frontier {
         nodes
     }
 
-    /// Returns the root of the tree.
+    /// The root of the tree.
     pub fn root(&self) -> Digest {
         let mut peaks = self.peaks.iter().rev().copied();
         let smallest = peaks.next().unwrap_or_else(empty_root);

@@ -21,7 +21,7 @@ pub use compare::{Comparison, compare};
 pub use findings::Verified;
 pub use input::envelopes;
 pub use report::{DeedSummary, Grade, Report, Verdict};
-pub use stored::{Place, Stored, StoredError, VerifiedDeed, verify_stored};
+pub use stored::{Position, Stored, StoredError, VerifiedDeed, verify_stored};
 pub use trust::Trust;
 
 #[cfg(test)]

@@ -29,23 +29,23 @@ pub struct Egress {
 }
 
 impl Egress {
-    /// Returns an egress under these rules that asks the operating system for addresses.
+    /// An egress under these rules that asks the operating system for addresses.
     pub fn new(rules: Rules) -> Result<Self, BadRule> {
         Self::with_resolver(rules, Arc::new(SystemResolver))
     }
 
-    /// Returns an egress under these rules that asks `resolver` for addresses.
+    /// An egress under these rules that asks `resolver` for addresses.
     pub fn with_resolver(rules: Rules, resolver: Arc<dyn Resolver>) -> Result<Self, BadRule> {
         rules.check()?;
         Ok(Self { rules: Arc::new(rules), resolver })
     }
 
-    /// Returns whether private networks may be reached, which only a development service may.
+    /// Whether private networks may be reached, which only a development service may.
     pub fn private_networks(&self) -> PrivateNetworks {
         self.rules.private_networks
     }
 
-    /// Returns a connection to the host that was opened within `limit`.
+    /// A connection to the host that was opened within `limit`.
     pub async fn connect(
         &self,
         host: &str,
@@ -62,7 +62,7 @@ impl Egress {
         timeout_at(deadline, dial(host, port, &addresses)).await.map_err(late)?
     }
 
-    /// Returns the addresses of the host, all of which may be dialled.
+    /// The addresses of the host, all of which may be dialled.
     pub async fn vet(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, EgressError> {
         let unresolved = |source| EgressError::Unresolved { host: host.to_owned(), source };
         let addresses = match host::parse(host) {

@@ -66,7 +66,7 @@ pub enum EgressError {
 }
 
 impl EgressError {
-    /// Returns whether the rules forbid the connection; otherwise it was allowed and did not come
+    /// Whether the rules forbid the connection; otherwise it was allowed and did not come
     /// about.
     pub fn is_refusal(&self) -> bool {
         match self {

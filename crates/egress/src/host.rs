@@ -14,7 +14,7 @@ pub(crate) enum Host<'a> {
     Name(&'a str),
 }
 
-/// Returns what the text names, if it names a host.
+/// What the text names, if it names a host.
 pub(crate) fn parse(text: &str) -> Option<Host<'_>> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Some(Host::Address(address));

@@ -31,7 +31,7 @@ impl Reach {
     }
 }
 
-/// Returns how far the address may be reached and what its range is.
+/// How far the address may be reached and what its range is.
 pub fn reach(address: IpAddr) -> (Reach, &'static str) {
     let narrowest = RANGES
         .iter()

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 /// Turns a host name into addresses.
 #[async_trait]
 pub trait Resolver: Send + Sync + fmt::Debug {
-    /// Returns every address that the name has now.
+    /// Every address that the name has now.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 

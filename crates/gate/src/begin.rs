@@ -55,11 +55,11 @@ pub(crate) struct Begin {
 }
 
 /// What the turn made of a call.
-pub(crate) enum Begun {
+pub(crate) enum BeginOutcome {
     /// Nothing was recorded.
     Rejected(Rejection),
     /// The idempotency key names this action already.
-    Known(ActionId),
+    Repeat(ActionId),
     /// A person must look at the call, who shall know what it would do; nothing was recorded.
     ToEstimate(Box<Begin>),
     /// Refused, waiting for a person, or authorised for the agent's edge.
@@ -98,7 +98,7 @@ impl Begin {
         }
     }
 
-    /// Returns the call with what its tool says that it would do.
+    /// The call with what its tool says that it would do.
     pub(crate) async fn estimated(self) -> Self {
         let estimate = match self.case.resolved() {
             Resolved::Served(served) => {
@@ -110,7 +110,7 @@ impl Begin {
         Self { estimate: Some(estimate), ..self }
     }
 
-    /// Returns whether the tool must be asked before a person can be.
+    /// Whether the tool must be asked before a person can be.
     fn lacks_estimate(&self, verdict: &Verdict) -> bool {
         let asks = verdict.approval.as_ref().is_some_and(|clause| clause.estimate);
         let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;
@@ -125,7 +125,7 @@ impl Begin {
         self.case.call().agent.id
     }
 
-    /// Returns what keeps the call from being recorded at all.
+    /// What keeps the call from being recorded at all.
     fn rejection(&self, snapshot: &Snapshot) -> Option<Rejection> {
         let key_holds = snapshot.key(self.key).is_some_and(|key| key.is_valid(snapshot.now()));
         let agent = snapshot.agent(self.agent()).filter(|agent| agent.archived_at.is_none());
@@ -143,7 +143,7 @@ impl Begin {
 }
 
 impl Request for Begin {
-    type Answer = Begun;
+    type Answer = BeginOutcome;
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = Needs::default();
@@ -159,33 +159,38 @@ impl Request for Begin {
     /// Decides in an order that a caller cannot use: a repeat is told its action before anything
     /// else, since it changes nothing; a key that does not hold learns nothing of the org; only
     /// then is there a decision, which is recorded whatever it is.
-    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Begun) {
+    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, BeginOutcome) {
         let key = self.idempotency_key.as_ref();
-        let known = key.and_then(|key| snapshot.idempotency_key(self.agent(), key));
-        if let Some(known) = known {
-            let same = known.fingerprint == self.fingerprint;
-            let different = || Begun::Rejected(Rejection::DifferentRequest(known.action));
-            let begun = if same { Begun::Known(known.action) } else { different() };
-            return (Entry::nothing(), begun);
+        let earlier = key.and_then(|key| snapshot.idempotency_key(self.agent(), key));
+        if let Some(earlier) = earlier {
+            let same = earlier.fingerprint == self.fingerprint;
+            let different = || BeginOutcome::Rejected(Rejection::DifferentRequest(earlier.action));
+            let outcome = if same { BeginOutcome::Repeat(earlier.action) } else { different() };
+            return (Entry::nothing(), outcome);
         }
         if let Some(rejection) = self.rejection(snapshot) {
-            return (Entry::nothing(), Begun::Rejected(rejection));
+            return (Entry::nothing(), BeginOutcome::Rejected(rejection));
         }
         let Some(verdict) = self.case.decide(snapshot) else {
             // An org without an active policy cannot even name what refused the call.
-            return (Entry::nothing(), Begun::Rejected(Rejection::Unauthenticated));
+            return (Entry::nothing(), BeginOutcome::Rejected(Rejection::Unauthenticated));
         };
         if self.lacks_estimate(&verdict) {
             // The org's other calls would wait for the tool's answer inside this turn. Nothing is
             // recorded, so the call stands as if it had not come yet.
-            return (Entry::nothing(), Begun::ToEstimate(Box::new(self.clone())));
+            return (Entry::nothing(), BeginOutcome::ToEstimate(Box::new(self.clone())));
         }
         self.record(verdict, snapshot, mint)
     }
 }
 
 impl Begin {
-    fn record(&self, verdict: Verdict, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Begun) {
+    fn record(
+        &self,
+        verdict: Verdict,
+        snapshot: &Snapshot,
+        mint: &Mint<'_>,
+    ) -> (Entry, BeginOutcome) {
         let (request, disclosure) =
             commit_canonical(mint, Path::REQUEST, Arc::clone(self.case.args().text()));
         let mut disclosures = vec![disclosure];
@@ -210,31 +215,31 @@ impl Begin {
         };
         entry.deeds.append(&mut deeds);
         entry.changes.budgets.extend(verdict.budgets);
-        entry.changes.idempotency_keys.extend(self.known_as(&action));
+        entry.changes.idempotency_keys.extend(self.row_of_key(&action));
         entry.events.push(event_of(&action, kind, mint));
         let action = Arc::new(action);
         entry
             .changes
-            .begun
-            .push(ledger::record::Begun { action: Arc::clone(&action), disclosures });
-        (entry, self.begun(action))
+            .new_actions
+            .push(ledger::record::NewAction { action: Arc::clone(&action), disclosures });
+        (entry, self.outcome(action))
     }
 
-    fn begun(&self, action: Arc<Action>) -> Begun {
+    fn outcome(&self, action: Arc<Action>) -> BeginOutcome {
         match self.case.resolved() {
             Resolved::Served(served)
                 if action.state == State::Executing && action.mode == Mode::Gateway =>
             {
                 let (tool, args) = (Arc::clone(&served.tool), Arc::clone(self.case.args().value()));
-                Begun::Permitted(Box::new(Permitted { action, tool, args }))
+                BeginOutcome::Permitted(Box::new(Permitted { action, tool, args }))
             }
             Resolved::Served(_) | Resolved::AtEdge { .. } | Resolved::Unknown => {
-                Begun::Decided(action)
+                BeginOutcome::Decided(action)
             }
         }
     }
 
-    /// Returns the action as it stands before the decision moved it.
+    /// The action as it stands before the decision moved it.
     fn action(
         &self,
         verdict: &Verdict,
@@ -347,7 +352,7 @@ impl Begin {
         (approval, disclosure)
     }
 
-    fn known_as(&self, action: &Action) -> Option<IdempotencyKey> {
+    fn row_of_key(&self, action: &Action) -> Option<IdempotencyKey> {
         self.idempotency_key.clone().map(|key| IdempotencyKey {
             agent: self.agent(),
             key,
@@ -365,7 +370,7 @@ pub(crate) fn seal(action: &mut Action, mint: &Mint<'_>) -> DeedEntry {
     entry
 }
 
-/// Returns an event of an action as it stands.
+/// An event of an action as it stands.
 pub(crate) fn event_of(action: &Action, kind: EventType, mint: &Mint<'_>) -> event::Draft {
     event::Draft {
         id: mint.id(EventId::from_uuid),

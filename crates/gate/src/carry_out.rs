@@ -25,7 +25,7 @@ const RETRIES: u32 = 240;
 
 /// The end of an action that was carried out.
 #[derive(Debug)]
-pub struct Done {
+pub struct Finished {
     /// The action, sealed.
     pub action: Arc<Action>,
     /// The tool's result, for the answering response only.
@@ -36,7 +36,7 @@ impl Gate {
     /// Runs a permitted action, has it witnessed and seals it. Nothing comes back when the record
     /// could not be reached in time, or when somebody else took the action over; then recovery
     /// ends it.
-    pub(crate) async fn carry_out(&self, permitted: Permitted) -> Option<Done> {
+    pub(crate) async fn carry_out(&self, permitted: Permitted) -> Option<Finished> {
         let Permitted { action, tool, args } = permitted;
         self.hold(&action);
         pass("gate.permitted");
@@ -69,7 +69,7 @@ impl Gate {
         // Whoever took the action over may have sealed another end than this one.
         let ours = sealed.result_digest == witnessed.result_digest();
         let result = witnessed.result().filter(|_| ours).cloned();
-        Some(Done { action: sealed, result })
+        Some(Finished { action: sealed, result })
     }
 
     /// Seals a witnessed run that this instance holds the lease of. A record that cannot be

@@ -42,7 +42,7 @@ impl Commitments<'_> {
     }
 }
 
-/// Returns the deed of an action as it stands, with its result and the witness's whole detail.
+/// The deed of an action as it stands, with its result and the witness's whole detail.
 pub(crate) fn deed_of(
     action: &Action,
     result: Option<&KeptResult>,

@@ -12,8 +12,8 @@ use model::{ActionId, AgentId, Clock, EventType, Mode, OrgId};
 use tokio::sync::oneshot;
 
 use crate::{
-    begin::{Begin, Begun, Permitted},
-    carry_out::Done,
+    begin::{Begin, BeginOutcome, Permitted},
+    carry_out::Finished,
     case::request_digest,
     limits::Limits,
     points::{injected, pass},
@@ -80,21 +80,21 @@ pub struct Running {
     /// The action as it began.
     pub action: Arc<Action>,
     /// Where its end is told.
-    pub done: oneshot::Receiver<Done>,
+    pub done: oneshot::Receiver<Finished>,
 }
 
 impl Gate {
-    /// Returns a Gate of these parts.
+    /// A Gate of these parts.
     pub fn new(parts: Parts) -> Self {
         Self { parts: Arc::new(parts), held: Arc::default() }
     }
 
-    /// Returns the ledger that the Gate records in.
+    /// The ledger that the Gate records in.
     pub fn ledger(&self) -> &Ledger {
         &self.parts.ledger
     }
 
-    /// Returns the bounds that the Gate keeps.
+    /// The bounds that the Gate keeps.
     pub fn limits(&self) -> &Limits {
         &self.parts.limits
     }
@@ -112,21 +112,21 @@ impl Gate {
         injected("gate.parsed")?;
         let org = begin.org();
         let mut outcome = self.parts.ledger.enter(org, begin).await?;
-        if let Begun::ToEstimate(begin) = outcome {
+        if let BeginOutcome::ToEstimate(begin) = outcome {
             // A turn waits for nobody outside the record, so the tool is asked between two of
             // them; the second decides anew, on what holds by then.
             outcome = self.parts.ledger.enter(org, begin.estimated().await).await?;
         }
         match outcome {
-            Begun::Rejected(rejection) => Err(rejection.into()),
-            Begun::Known(action) => self.replay(org, action).await,
+            BeginOutcome::Rejected(rejection) => Err(rejection.into()),
+            BeginOutcome::Repeat(action) => self.replay(org, action).await,
             // What was estimated once is not estimated again.
-            Begun::ToEstimate(_) => Err(ledger::LedgerError::Fault.into()),
-            Begun::Decided(action) => {
+            BeginOutcome::ToEstimate(_) => Err(ledger::LedgerError::Fault.into()),
+            BeginOutcome::Decided(action) => {
                 pass("edge.authorized");
                 Ok(Submitted::Decided(action))
             }
-            Begun::Permitted(permitted) => Ok(Submitted::Running(self.start(*permitted))),
+            BeginOutcome::Permitted(permitted) => Ok(Submitted::Running(self.start(*permitted))),
         }
     }
 
@@ -150,22 +150,22 @@ impl Gate {
         Ok(args)
     }
 
-    /// Returns the action that the call's idempotency key names already.
+    /// The action that the call's idempotency key names already.
     async fn repeated(
         &self,
         call: &Submission,
         request: model::Digest,
     ) -> Result<Option<Action>, SubmitError> {
         let Some(key) = &call.idempotency_key else { return Ok(None) };
-        let Some(known) =
+        let Some(earlier) =
             self.parts.store.idempotency_key(call.org, call.call.agent.id, key).await?
         else {
             return Ok(None);
         };
-        if known.fingerprint != call.fingerprint(request) {
-            return Err(Rejection::DifferentRequest(known.action).into());
+        if earlier.fingerprint != call.fingerprint(request) {
+            return Err(Rejection::DifferentRequest(earlier.action).into());
         }
-        Ok(self.parts.store.action(call.org, known.action).await?)
+        Ok(self.parts.store.action(call.org, earlier.action).await?)
     }
 
     async fn replay(&self, org: OrgId, id: ActionId) -> Result<Submitted, SubmitError> {
@@ -191,12 +191,12 @@ impl Gate {
         Running { action, done }
     }
 
-    /// Returns an action of the org.
+    /// An action of the org.
     pub async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown> {
         self.parts.store.action(org, id).await
     }
 
-    /// Returns an action of the org with everything that is shown of it.
+    /// An action of the org with everything that is shown of it.
     pub async fn detail(
         &self,
         org: OrgId,
@@ -205,7 +205,7 @@ impl Gate {
         self.parts.store.detail(org, id).await
     }
 
-    /// Returns the Stop that holds the agent at this moment, by the word of its event.
+    /// The Stop that holds the agent at this moment, by the word of its event.
     pub async fn stop_of(
         &self,
         org: OrgId,
@@ -220,7 +220,7 @@ impl Gate {
         Ok(stopped.then_some(EventType::AgentStopped))
     }
 
-    /// Returns a page of the org's actions, newest first.
+    /// A page of the org's actions, newest first.
     pub async fn list(
         &self,
         org: OrgId,

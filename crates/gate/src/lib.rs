@@ -28,7 +28,7 @@ mod submission;
 mod withdraw;
 
 pub use begin::Verdict;
-pub use carry_out::Done;
+pub use carry_out::Finished;
 pub use case::Case;
 pub use gate::{Gate, Parts, Running, Submitted};
 pub use limits::Limits;

@@ -32,10 +32,10 @@ pub enum Found {
 /// The tools of every org.
 #[async_trait]
 pub trait Toolbox: Send + Sync {
-    /// Returns the org's tool of this name.
+    /// The org's tool of this name.
     async fn find(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown>;
 
-    /// Returns every tool of the org, the built-in ones included, sorted by name.
+    /// Every tool of the org, the built-in ones included, sorted by name.
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown>;
 }
 

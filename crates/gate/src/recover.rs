@@ -109,7 +109,7 @@ impl Gate {
         Ok(())
     }
 
-    /// Returns what became of a run that nobody saw the end of; nothing when that must be asked
+    /// What became of a run that nobody saw the end of; nothing when that must be asked
     /// again later.
     async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
         let holders = action.lease.as_ref().map_or(0, |lease| lease.token);

@@ -33,19 +33,19 @@ pub(crate) struct Named {
     fingerprint: Digest,
 }
 
-/// What is known of a request's name.
+/// Whether a request of this name came before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum Repeat {
     /// Nothing was named so.
-    Never,
+    First,
     /// This very request was.
-    Before,
+    Same,
     /// A different one was.
-    Otherwise,
+    Different,
 }
 
 impl Named {
-    /// Returns the request under its name. `kind` tells it from requests of other kinds, and no
+    /// The request under its name. `kind` tells it from requests of other kinds, and no
     /// key that can be sent begins with a control character.
     pub(crate) fn new(kind: &str, sender: Sender, key: &str, request: (ActionId, Digest)) -> Self {
         let (action, fingerprint) = request;
@@ -56,21 +56,21 @@ impl Named {
         Self { agent, key, action, fingerprint }
     }
 
-    /// Returns what must be loaded before [`Named::seen`] can be asked.
+    /// What must be loaded before [`Named::repeat`] can be asked.
     pub(crate) fn need(&self) -> (AgentId, String) {
         (self.agent, self.key.clone())
     }
 
-    /// Returns what the snapshot knows of the name.
-    pub(crate) fn seen(&self, snapshot: &Snapshot) -> Seen {
+    /// What the snapshot knows of the name.
+    pub(crate) fn repeat(&self, snapshot: &Snapshot) -> Repeat {
         match snapshot.idempotency_key(self.agent, &self.key) {
-            None => Seen::Never,
-            Some(known) if known.fingerprint == self.fingerprint => Seen::Before,
-            Some(_) => Seen::Otherwise,
+            None => Repeat::First,
+            Some(earlier) if earlier.fingerprint == self.fingerprint => Repeat::Same,
+            Some(_) => Repeat::Different,
         }
     }
 
-    /// Returns the row that gives the name to this request.
+    /// The row that gives the name to this request.
     pub(crate) fn row(&self, mint: &Mint<'_>) -> IdempotencyKey {
         IdempotencyKey {
             agent: self.agent,

@@ -14,7 +14,7 @@ use witness::Reporter;
 use crate::{
     gate::Gate,
     points::pass,
-    repeat::{Named, Seen, Sender},
+    repeat::{Named, Repeat, Sender},
     settle::{Executed, RunResult, Times, needs_of_end},
 };
 
@@ -93,7 +93,7 @@ pub enum Ended {
     /// The action was ended now.
     Now(Arc<Action>),
     /// The same request ended it before; this is how it stands.
-    Before(Arc<Action>),
+    Repeat(Arc<Action>),
 }
 
 impl Gate {
@@ -108,11 +108,11 @@ impl Gate {
         match self.parts.ledger.enter(org, take).await? {
             Taken::Refused(error) => Err(error),
             Taken::Sealed(action) => Ok(Ended::Now(action)),
-            Taken::Before => Ok(Ended::Before(self.as_it_stands(org, id).await?)),
+            Taken::Repeat => Ok(Ended::Repeat(self.as_it_stands(org, id).await?)),
         }
     }
 
-    /// Returns the action that an earlier request was about.
+    /// The action that an earlier request was about.
     pub(crate) async fn as_it_stands(
         &self,
         org: OrgId,
@@ -191,11 +191,11 @@ struct Take {
 enum Taken {
     Refused(ReportError),
     Sealed(Arc<Action>),
-    Before,
+    Repeat,
 }
 
 impl Take {
-    /// Returns the report under the name that its sender gave it.
+    /// The report under the name that its sender gave it.
     fn named(&self) -> Option<Named> {
         let key = self.report.idempotency_key.as_ref()?;
         let sender = Sender::Agent(self.report.agent);
@@ -209,7 +209,7 @@ impl Take {
         if valid { Ok(()) } else { Err(ReportError::Unauthenticated) }
     }
 
-    /// Returns the action if this report may end it.
+    /// The action if this report may end it.
     fn open<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s Action, ReportError> {
         let own = |action: &&Arc<Action>| action.agent.id == self.report.agent;
         let action =
@@ -286,10 +286,10 @@ impl Request for Take {
             return (Entry::nothing(), Taken::Refused(error));
         }
         let named = self.named();
-        match named.as_ref().map_or(Seen::Never, |named| named.seen(snapshot)) {
-            Seen::Never => {}
-            Seen::Before => return (Entry::nothing(), Taken::Before),
-            Seen::Otherwise => {
+        match named.as_ref().map_or(Repeat::First, |named| named.repeat(snapshot)) {
+            Repeat::First => {}
+            Repeat::Same => return (Entry::nothing(), Taken::Repeat),
+            Repeat::Different => {
                 return (Entry::nothing(), Taken::Refused(ReportError::DifferentRequest));
             }
         }

@@ -25,7 +25,7 @@ pub struct ToolListing {
 }
 
 impl Gate {
-    /// Returns the tool that a submission means; arguments that its schema refuses are rejected.
+    /// The tool that a submission means; arguments that its schema refuses are rejected.
     pub(crate) async fn resolve(&self, call: &Submission) -> Result<Resolved, SubmitError> {
         let Ok(name) = call.call.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
         match (call.call.facts.mode, &call.edge) {
@@ -46,7 +46,7 @@ impl Gate {
         }
     }
 
-    /// Returns whether the edge's tool is another than at the agent's last call of it, where both
+    /// Whether the edge's tool is another than at the agent's last call of it, where both
     /// calls said which it was.
     async fn changed_since(
         &self,
@@ -80,7 +80,7 @@ impl Gate {
         }
     }
 
-    /// Returns every tool that the service can run for the org, as policies are judged against
+    /// Every tool that the service can run for the org, as policies are judged against
     /// them.
     pub async fn known_tools(&self, org: OrgId) -> Result<Vec<policy::KnownTool>, StoreDown> {
         let served = self.parts.toolbox.every(org).await?;
@@ -95,7 +95,7 @@ impl Gate {
         Ok(known.collect())
     }
 
-    /// Returns the tools that the service can run for this agent, sorted by name, and whether the
+    /// The tools that the service can run for this agent, sorted by name, and whether the
     /// enforced policy hides each.
     pub async fn tools(
         &self,

@@ -114,7 +114,7 @@ impl Executed {
     }
 }
 
-/// Returns what a turn that ends an action must know.
+/// What a turn that ends an action must know.
 pub(crate) fn needs_of_end(id: ActionId, snapshot: &Snapshot) -> Needs {
     let charged = snapshot.action(id).map(|action| action.charged.as_slice()).unwrap_or_default();
     Needs {

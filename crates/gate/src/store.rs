@@ -136,7 +136,7 @@ pub struct DuePlace {
 }
 
 impl Due {
-    /// Returns the place; an action is due for one thing at a time.
+    /// The place; an action is due for one thing at a time.
     pub fn place(&self) -> DuePlace {
         DuePlace { since: self.since, org: self.org, action: self.action }
     }
@@ -165,10 +165,10 @@ pub struct Drift {
 /// Where actions are read.
 #[async_trait]
 pub trait ActionStore: Send + Sync {
-    /// Returns an action of the org.
+    /// An action of the org.
     async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown>;
 
-    /// Returns an action of the org with everything that is shown of it.
+    /// An action of the org with everything that is shown of it.
     async fn detail(&self, org: OrgId, id: ActionId) -> Result<Option<ActionDetail>, StoreDown>;
 
     /// Returns up to `limit` actions behind this place, newest first.
@@ -180,7 +180,7 @@ pub trait ActionStore: Send + Sync {
         limit: usize,
     ) -> Result<Page, StoreDown>;
 
-    /// Returns the action that an idempotency key names now.
+    /// The action that an idempotency key names now.
     async fn idempotency_key(
         &self,
         org: OrgId,
@@ -188,7 +188,7 @@ pub trait ActionStore: Send + Sync {
         key: &str,
     ) -> Result<Option<IdempotencyKey>, StoreDown>;
 
-    /// Returns the digest of the tool's definition as this agent's last proxy call of it had it.
+    /// The digest of the tool's definition as this agent's last proxy call of it had it.
     async fn last_tool_digest(
         &self,
         org: OrgId,
@@ -203,7 +203,7 @@ pub trait ActionStore: Send + Sync {
     /// Moves the ends of leases that have not run out, and returns the ones that were moved.
     async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown>;
 
-    /// Returns the counters of windows that still run, by the store's own time, which are not the
+    /// The counters of windows that still run, by the store's own time, which are not the
     /// sum of what their actions were charged: failed, cancelled and withheld ones gave it back.
     async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown>;
 

@@ -41,7 +41,7 @@ impl Submission {
         Self { org, key, call, edge: None, client: None, idempotency_key: None, intent: None }
     }
 
-    /// Returns what a repeat under the same idempotency key must be equal in.
+    /// What a repeat under the same idempotency key must be equal in.
     pub(crate) fn fingerprint(&self, request: Digest) -> Digest {
         let parts = json!([request, self.call.facts.on_behalf_of, self.call.facts.session]);
         crypto::sha256(crypto::json::canonical(&parts))

@@ -11,7 +11,7 @@ use model::{ActionId, AgentId, ApprovalStatus, EventType, KeyId, Mint, OrgId, St
 use crate::{
     begin::{event_of, release, seal},
     gate::Gate,
-    repeat::{Named, Seen, Sender},
+    repeat::{Named, Repeat, Sender},
     report::Ended,
     settle::needs_of_end,
 };
@@ -64,7 +64,7 @@ impl Gate {
         let (org, id) = (wish.org, wish.action);
         match self.parts.ledger.enter(org, Cancel(wish)).await?? {
             Cancelled::Now(action) => Ok(Ended::Now(action)),
-            Cancelled::Before => Ok(Ended::Before(self.as_it_stands(org, id).await?)),
+            Cancelled::Repeat => Ok(Ended::Repeat(self.as_it_stands(org, id).await?)),
         }
     }
 }
@@ -73,7 +73,7 @@ struct Cancel(Cancellation);
 
 enum Cancelled {
     Now(Arc<Action>),
-    Before,
+    Repeat,
 }
 
 impl Cancel {
@@ -83,7 +83,7 @@ impl Cancel {
         }
     }
 
-    /// Returns the wish under the name that its sender gave it.
+    /// The wish under the name that its sender gave it.
     fn named(&self) -> Option<Named> {
         let sender = match self.0.by {
             Canceller::Agent(agent, _) => Sender::Agent(agent),
@@ -133,10 +133,10 @@ impl Request for Cancel {
             Err(error) => return (Entry::nothing(), Err(error)),
         };
         let named = self.named();
-        match named.as_ref().map_or(Seen::Never, |named| named.seen(snapshot)) {
-            Seen::Never => {}
-            Seen::Before => return (Entry::nothing(), Ok(Cancelled::Before)),
-            Seen::Otherwise => return (Entry::nothing(), Err(CancelError::DifferentRequest)),
+        match named.as_ref().map_or(Repeat::First, |named| named.repeat(snapshot)) {
+            Repeat::First => {}
+            Repeat::Same => return (Entry::nothing(), Ok(Cancelled::Repeat)),
+            Repeat::Different => return (Entry::nothing(), Err(CancelError::DifferentRequest)),
         }
         match self.open(snapshot, key) {
             Ok(action) => {

@@ -162,7 +162,7 @@ impl MayView for Admin {
 impl MayChange for Admin {}
 
 impl Reader {
-    /// Returns the org whose actions may be read.
+    /// The org whose actions may be read.
     pub fn org(&self) -> OrgId {
         match self {
             Self::Agent(key) => key.org,
@@ -170,7 +170,7 @@ impl Reader {
         }
     }
 
-    /// Returns the one agent whose actions may be read, or `None` for all of the org.
+    /// The one agent whose actions may be read, or `None` for all of the org.
     pub fn only_agent(&self) -> Option<AgentId> {
         match self {
             Self::Agent(key) => Some(key.agent),
@@ -178,12 +178,12 @@ impl Reader {
         }
     }
 
-    /// Returns whether both stand for the same reader, whatever else became of the key.
+    /// Whether both stand for the same reader, whatever else became of the key.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
         self.key() == other.key() && self.only_agent() == other.only_agent()
     }
 
-    /// Returns the key, for what is counted by key.
+    /// The key, for what is counted by key.
     pub fn key(&self) -> KeyId {
         match self {
             Self::Agent(key) => key.key,

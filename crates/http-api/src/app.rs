@@ -78,7 +78,7 @@ pub struct HeldOpen {
 }
 
 impl App {
-    /// Returns what clients hold open now.
+    /// What clients hold open now.
     pub fn held_open(&self) -> HeldOpen {
         HeldOpen { streams: self.streams.open(), waits: self.waits.open() }
     }

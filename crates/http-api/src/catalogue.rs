@@ -53,12 +53,12 @@ pub(crate) const ALL: &[Code] = &[
     codes::SERVICE_UNAVAILABLE,
 ];
 
-/// Returns the code that the word names.
+/// The code that the word names.
 pub(crate) fn from_word(word: &str) -> Option<Code> {
     ALL.iter().copied().find(|code| code.as_str() == word)
 }
 
-/// Returns the catalogue as the Markdown table of `docs/errors.md`.
+/// The catalogue as the Markdown table of `docs/errors.md`.
 pub fn errors_markdown() -> String {
     let mut text = String::from(
         "# Error codes\n\nGenerated from `crates/http-api/src/catalogue.rs`.\n\n\

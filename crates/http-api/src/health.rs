@@ -21,7 +21,7 @@ impl Health {
         Self { probe, last: Mutex::new(None) }
     }
 
-    /// Returns how each part is; whoever asks while somebody looks gets the same answer.
+    /// How each part is; whoever asks while somebody looks gets the same answer.
     pub(crate) async fn checks(&self) -> Vec<Check> {
         let mut last = self.last.lock().await;
         if let Some((at, checks)) = &*last
@@ -59,6 +59,6 @@ pub struct Check {
 /// Looks at the server's parts.
 #[async_trait]
 pub trait Probe: Send + Sync {
-    /// Returns how each part is now.
+    /// How each part is now.
     async fn checks(&self) -> Vec<Check>;
 }

@@ -32,7 +32,7 @@ pub(crate) struct Published {
 }
 
 impl KeySetCache {
-    /// Returns the set, read again where it may have changed.
+    /// The set, read again where it may have changed.
     pub(crate) async fn published(
         &self,
         admin: &Admin,

@@ -19,7 +19,7 @@ use crate::{
 
 /// An error of a use case that the interface has an error for.
 pub(crate) trait IntoApiError {
-    /// Returns the error as callers see it.
+    /// The error as callers see it.
     fn into_api_error(self) -> ApiError;
 }
 
@@ -206,7 +206,7 @@ impl IntoApiError for CancelError {
     }
 }
 
-/// Returns the error that a refused action is answered with, nothing for one that was not refused.
+/// The error that a refused action is answered with, nothing for one that was not refused.
 pub(crate) fn refusal(action: &Action, now: Timestamp) -> Option<ApiError> {
     let code = match action.status {
         Status::Denied => code_of(action),
@@ -232,7 +232,7 @@ pub(crate) fn refusal(action: &Action, now: Timestamp) -> Option<ApiError> {
     }
 }
 
-/// Returns the whole seconds after which the moment has certainly come.
+/// The whole seconds after which the moment has certainly come.
 fn seconds_until(at: Timestamp, now: Timestamp) -> u64 {
     let left = at.since(now);
     left.as_secs() + u64::from(left.subsec_nanos() > 0)
@@ -266,7 +266,7 @@ fn denial(code: DecisionCode) -> Code {
     }
 }
 
-/// Returns the code of an action that waited for a person and was not let through.
+/// The code of an action that waited for a person and was not let through.
 fn withheld(status: ApprovalStatus) -> Code {
     match status {
         ApprovalStatus::Denied => actions::APPROVAL_DENIED,
@@ -280,7 +280,7 @@ fn withheld(status: ApprovalStatus) -> Code {
     }
 }
 
-/// Returns the error that a Stop ends a wait with.
+/// The error that a Stop ends a wait with.
 pub(crate) fn stopped(kind: EventType) -> ApiError {
     if kind == EventType::OrgStopped {
         return ApiError::new(actions::ORG_STOPPED, "every agent of the org is stopped");

@@ -16,7 +16,7 @@ use web::{Route, Table};
 
 use crate::app::App;
 
-/// Returns every route that is served.
+/// Every route that is served.
 pub fn table() -> Table<App> {
     let areas = [
         system::routes(),
@@ -29,7 +29,7 @@ pub fn table() -> Table<App> {
     areas.into_iter().flatten().collect()
 }
 
-/// Returns the table of `docs/routes.md`.
+/// The table of `docs/routes.md`.
 pub fn routes_markdown() -> String {
     let mut lines = vec![
         "# Routes\n\nGenerated from `crates/http-api/src/routes.rs`.\n".to_owned(),

@@ -68,7 +68,7 @@ impl std::fmt::Debug for Parts {
     }
 }
 
-/// Returns the whole interface as one service, to be given to [`web::serve`].
+/// The whole interface as one service, to be given to [`web::serve`].
 pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
     let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();

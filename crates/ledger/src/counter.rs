@@ -19,7 +19,7 @@ pub struct CounterScope {
 }
 
 impl CounterScope {
-    /// Returns the name of the counter that a charge goes to.
+    /// The name of the counter that a charge goes to.
     pub fn key(self, charge: &Charge) -> String {
         let Self { mode, policy, livemode } = self;
         let per: Vec<_> = charge.per.iter().map(|(name, value)| json!([name, value])).collect();

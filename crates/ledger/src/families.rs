@@ -12,8 +12,8 @@ use std::{
 use model::Timestamp;
 
 use crate::record::{
-    Action, ActiveChange, ActivePolicy, Agent, ApiKey, Begun, BudgetUse, Connector, IdempotencyKey,
-    Org, OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
+    Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
+    NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -134,8 +134,8 @@ macro_rules! families {
             /// Puts the changed rows in the place of what was known of them.
             pub(crate) fn apply(&mut self, changes: &Changes) {
                 // An action that begins in a turn may move in it too, so its first form comes first.
-                for begun in &changes.begun {
-                    self.actions.put(Arc::clone(&begun.action));
+                for new in &changes.new_actions {
+                    self.actions.put(Arc::clone(&new.action));
                 }
                 $(changes.$asked.iter().for_each(|row| self.$asked.put(row.clone()));)*
             }
@@ -183,7 +183,7 @@ families! {
         /// Connectors.
         connectors: Connector,
         /// Actions that were not there before the turn.
-        begun: Begun,
+        new_actions: NewAction,
         /// What opens commitments and is removed for good.
         pruned: Pruned,
     }

@@ -56,7 +56,7 @@ impl Figures {
         }
     }
 
-    /// Returns whether the last turn that wanted to seal could not.
+    /// Whether the last turn that wanted to seal could not.
     pub fn sealing_is_held(&self) -> bool {
         self.held.load(Ordering::Relaxed)
     }

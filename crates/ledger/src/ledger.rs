@@ -39,23 +39,23 @@ impl fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// Returns a ledger over these parts.
+    /// A ledger over these parts.
     pub fn new(parts: Parts) -> Self {
         let (means, queues) = (Means::new(parts), Queues::default());
         Self { shared: Arc::new(Shared { means, queues }) }
     }
 
-    /// Returns where committed turns are told.
+    /// Where committed turns are told.
     pub fn notices(&self) -> &Notices {
         &self.shared.means.notices
     }
 
-    /// Returns the sealer that signs this ledger's deeds.
+    /// The sealer that signs this ledger's deeds.
     pub fn sealer(&self) -> &Arc<deed::Sealer> {
         &self.shared.means.parts.sealer
     }
 
-    /// Returns what this ledger has done.
+    /// What this ledger has done.
     pub fn figures(&self) -> &Figures {
         &self.shared.means.figures
     }
@@ -63,36 +63,36 @@ impl Ledger {
     /// Takes no turn of this org any more: a deed on a log that is not the one that was signed for
     /// would tell two stories under one name.
     pub fn withhold(&self, org: OrgId) {
-        self.shared.means.seen.withhold(org);
+        self.shared.means.marks.withhold(org);
     }
 
     /// Takes turns of this org again: its log is one that was told of since.
     pub fn release(&self, org: OrgId) {
-        self.shared.means.seen.release(org);
+        self.shared.means.marks.release(org);
     }
 
-    /// Returns the orgs of which no turn is taken.
+    /// The orgs of which no turn is taken.
     pub fn withheld(&self) -> BTreeSet<OrgId> {
-        self.shared.means.seen.withheld()
+        self.shared.means.marks.withheld()
     }
 
     /// Takes note that somebody signed for so many deeds of this log: a record with fewer of them
     /// is not sealed on.
     pub fn has_seen(&self, org: OrgId, log: deed::LogOrigin, size: u64) {
-        self.shared.means.seen.note(org, Mark::of_checkpoint(log, size));
+        self.shared.means.marks.note(org, Mark::of_checkpoint(log, size));
     }
 
     /// Whether this process has seen more of the log than these deeds.
     pub fn has_seen_more(&self, org: OrgId, log: &deed::LogOrigin, size: u64) -> bool {
-        self.shared.means.seen.has_more_of(org, log, size)
+        self.shared.means.marks.has_more_of(org, log, size)
     }
 
-    /// Returns what waits for its turn now.
+    /// What waits for its turn now.
     pub fn backlog(&self) -> Backlog {
         self.shared.queues.backlog(self.shared.means.parts.clock.elapsed())
     }
 
-    /// Returns how many of the orgs that were looked at have an active policy that cannot be
+    /// How many of the orgs that were looked at have an active policy that cannot be
     /// read, looking at those again first.
     pub async fn unreadable_policies(&self) -> Result<usize, StoreDown> {
         for org in self.shared.means.policies.unreadable().into_iter().take(LOOKED_AT_AGAIN) {
@@ -101,12 +101,12 @@ impl Ledger {
         Ok(self.shared.means.policies.unreadable().len())
     }
 
-    /// Returns what is known of an org now, for reading only.
+    /// What is known of an org now, for reading only.
     pub async fn look(&self, org: OrgId) -> Result<Snapshot, StoreDown> {
         self.shared.means.look(org).await
     }
 
-    /// Returns what is known of an org now, these rows included, for reading only.
+    /// What is known of an org now, these rows included, for reading only.
     pub async fn look_at(&self, org: OrgId, needs: Needs) -> Result<Snapshot, StoreDown> {
         let mut snapshot = self.shared.means.look(org).await?;
         let found = self.shared.means.parts.store.load(org, &needs).await?;
@@ -122,7 +122,7 @@ impl Ledger {
         org: OrgId,
         request: R,
     ) -> Result<R::Answer, LedgerError> {
-        if self.shared.means.seen.is_withheld(org) {
+        if self.shared.means.marks.is_withheld(org) {
             return Err(LedgerError::Withheld);
         }
         self.enter_any(org, queued(request, Opens::Nothing)).await

@@ -10,7 +10,7 @@ use crate::{
     figures::Figures,
     notice::Notices,
     policies::Policies,
-    seen::Seen,
+    seen::Marks,
     snapshot::Snapshot,
     store::{LedgerStore, StoreDown},
 };
@@ -49,17 +49,17 @@ pub(crate) struct Means {
     pub(crate) policies: Policies,
     pub(crate) notices: Notices,
     pub(crate) figures: Figures,
-    pub(crate) seen: Seen,
+    pub(crate) marks: Marks,
 }
 
 impl Means {
     pub(crate) fn new(parts: Parts) -> Self {
         let (policies, notices) = (Policies::default(), Notices::new());
-        let (figures, seen) = (Figures::new(), Seen::default());
-        Self { parts, policies, notices, figures, seen }
+        let (figures, marks) = (Figures::new(), Marks::default());
+        Self { parts, policies, notices, figures, marks }
     }
 
-    /// Returns what every turn of the org needs to know, read just now.
+    /// What every turn of the org needs to know, read just now.
     pub(crate) async fn look(&self, org: OrgId) -> Result<Snapshot, StoreDown> {
         let store = self.parts.store.as_ref();
         let (base, now) = store.base(org).await?;

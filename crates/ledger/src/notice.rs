@@ -28,7 +28,7 @@ impl Notices {
         Self(broadcast::Sender::new(CAPACITY))
     }
 
-    /// Returns a receiver of every notice from now on.
+    /// A receiver of every notice from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
         self.0.subscribe()
     }

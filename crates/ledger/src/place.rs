@@ -17,17 +17,17 @@ impl LogNo {
     /// The log that an org begins with.
     pub const FIRST: Self = Self(0);
 
-    /// Returns the log of this number.
+    /// The log of this number.
     pub const fn new(number: u32) -> Self {
         Self(number)
     }
 
-    /// Returns the number.
+    /// The number.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// Returns the log that replaces this one.
+    /// The log that replaces this one.
     pub const fn next(self) -> Self {
         Self(self.0 + 1)
     }
@@ -38,38 +38,38 @@ impl LogNo {
 pub struct Place(u64);
 
 impl Place {
-    /// Returns the place that has this `seq` in its log.
+    /// The place that has this `seq` in its log.
     pub fn of(log: LogNo, seq: u64) -> Self {
         let last = (1 << ROOM) - 1;
         Self((u64::from(log.0) << ROOM) + seq.min(last))
     }
 
-    /// Returns the place that is this number.
+    /// The place that is this number.
     pub const fn from_u64(number: u64) -> Self {
         Self(number)
     }
 
-    /// Returns the number.
+    /// The number.
     pub const fn as_u64(self) -> u64 {
         self.0
     }
 
-    /// Returns the log.
+    /// The log.
     pub fn log(self) -> LogNo {
         LogNo(u32::try_from(self.0 >> ROOM).unwrap_or(u32::MAX))
     }
 
-    /// Returns the place behind this one.
+    /// The place behind this one.
     pub const fn after(self) -> Self {
         Self(self.0 + 1)
     }
 
-    /// Returns the place in the log.
+    /// The place in the log.
     pub const fn seq(self) -> u64 {
         self.0 & ((1 << ROOM) - 1)
     }
 
-    /// Returns the number of a stored node of the log's tree among the nodes of its level, nothing
+    /// The number of a stored node of the log's tree among the nodes of its level, nothing
     /// for a level that no log reaches.
     pub fn node(log: LogNo, level: u8, index: u64) -> Option<u64> {
         let room = ROOM.checked_sub(TILE_HEIGHT * u32::from(level))?;

@@ -22,7 +22,7 @@ pub(crate) struct Policies {
 }
 
 impl Policies {
-    /// Returns the policies that are active, each with its compiled form or without one when
+    /// The policies that are active, each with its compiled form or without one when
     /// its document cannot be read.
     pub(crate) async fn load(
         &self,
@@ -48,7 +48,7 @@ impl Policies {
         Ok(loaded)
     }
 
-    /// Returns the orgs that had an active policy which could not be read when last looked at.
+    /// The orgs that had an active policy which could not be read when last looked at.
     pub(crate) fn unreadable(&self) -> Vec<OrgId> {
         let unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
         unreadable.iter().copied().collect()

@@ -45,7 +45,7 @@ struct Queue {
     // When the first of those that wait came.
     since: Option<Duration>,
     // When the first of those under way came.
-    begun: Option<Duration>,
+    under_way: Option<Duration>,
     // Absent while somebody takes the org's turns, who has it then.
     memory: Option<Box<Memory>>,
     is_driven: bool,
@@ -72,10 +72,10 @@ impl Queues {
     /// Takes the requests of one turn, if any wait.
     pub(crate) fn take(&self, org: OrgId) -> Option<Vec<Box<dyn Waiting>>> {
         let mut queues = self.locked();
-        let Queue { waiting, since, begun, .. } = queues.get_mut(&org)?;
+        let Queue { waiting, since, under_way, .. } = queues.get_mut(&org)?;
         let rest = waiting.split_off(waiting.len().min(MAX_TURN));
         let batch = std::mem::replace(waiting, rest);
-        *begun = *since;
+        *under_way = *since;
         if waiting.is_empty() {
             *since = None;
         }
@@ -97,7 +97,7 @@ impl Queues {
     /// What waits at this moment.
     pub(crate) fn backlog(&self, now: Duration) -> Backlog {
         self.locked().values().fold(Backlog::default(), |backlog, queue| {
-            let first = queue.begun.into_iter().chain(queue.since).min();
+            let first = queue.under_way.into_iter().chain(queue.since).min();
             let age = first.map(|first| now.saturating_sub(first)).unwrap_or_default();
             Backlog {
                 requests: backlog.requests + queue.waiting.len(),
@@ -137,7 +137,7 @@ struct Queued<R: Request> {
 
 pub(crate) type Receiver<A> = oneshot::Receiver<Result<A, LedgerError>>;
 
-/// Returns the request as it waits, and where its answer will come.
+/// The request as it waits, and where its answer will come.
 pub(crate) fn queued<R: Request>(
     request: R,
     opens: Opens,

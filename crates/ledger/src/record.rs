@@ -13,8 +13,8 @@ pub use account::{
     Stop, Suspension,
 };
 pub use action::{
-    Action, AgentRef, Approval, Begun, BudgetUse, Client, ConnectorRef, Cost, Decision,
-    DecisionInputs, Execution, IdempotencyKey, Lease, Pruned, Shadow, Witness,
+    Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
+    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, Witness,
 };
 
 /// A row that turns ask for by its key.

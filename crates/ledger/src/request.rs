@@ -9,7 +9,7 @@ pub trait Request: Send + 'static {
     /// What the one who asked is told once the turn is durable.
     type Answer: Send + 'static;
 
-    /// Returns what must be loaded before the request can decide.
+    /// What must be loaded before the request can decide.
     ///
     /// Asked again after each load until it names nothing new, so that a need may follow from
     /// what was loaded (which budgets, once the policy is known).

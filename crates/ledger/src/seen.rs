@@ -73,13 +73,13 @@ impl Mark {
 /// What this process has seen of every org, and the orgs of which it takes no turn. No mark is
 /// dropped with what is remembered of an org.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct Marks {
     marks: Mutex<HashMap<OrgId, Mark>>,
     // Orgs whose log was found not to be the one that was signed for.
     withheld: Mutex<BTreeSet<OrgId>>,
 }
 
-impl Seen {
+impl Marks {
     pub(crate) fn withhold(&self, org: OrgId) {
         locked(&self.withheld).insert(org);
     }

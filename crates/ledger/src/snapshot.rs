@@ -25,7 +25,7 @@ pub struct Snapshot {
 const MEMORY_ROWS: usize = 20_000;
 
 impl Snapshot {
-    /// Returns the snapshot that knows the base and nothing else.
+    /// The snapshot that knows the base and nothing else.
     pub(crate) fn new(
         id: OrgId,
         now: Timestamp,
@@ -35,74 +35,74 @@ impl Snapshot {
         Self { id, now, base, policies, asked: Shelves::default() }
     }
 
-    /// Returns the org's id.
+    /// The org's id.
     pub fn org_id(&self) -> OrgId {
         self.id
     }
 
-    /// Returns the moment of this turn, by the database's clock.
+    /// The moment of this turn, by the database's clock.
     pub fn now(&self) -> Timestamp {
         self.now
     }
 
-    /// Returns where the org stands; nothing for an org that does not exist.
+    /// Where the org stands; nothing for an org that does not exist.
     pub fn base(&self) -> Option<&Base> {
         self.base.as_ref()
     }
 
-    /// Returns the org; nothing for an org that does not exist.
+    /// The org; nothing for an org that does not exist.
     pub fn org(&self) -> Option<&Org> {
         self.base.as_ref().map(|base| &base.org)
     }
 
-    /// Returns the org's settings if they were needed; nothing where it made none.
+    /// The org's settings if they were needed; nothing where it made none.
     pub fn settings(&self) -> Option<&OrgSettings> {
         self.asked.settings.get(&self.id)
     }
 
-    /// Returns the policy that is active in this mode.
+    /// The policy that is active in this mode.
     pub fn policy(&self, mode: PolicyMode) -> Option<&LoadedPolicy> {
         self.policies.iter().find(|loaded| loaded.active.mode == mode)
     }
 
-    /// Returns a connector.
+    /// A connector.
     pub fn connector(&self, id: ConnectorId) -> Option<&Connector> {
         self.base.as_ref()?.connectors.get(&id)
     }
 
-    /// Returns every connector of the org.
+    /// Every connector of the org.
     pub fn connectors(&self) -> impl Iterator<Item = &Connector> {
         self.base.iter().flat_map(|base| base.connectors.values())
     }
 
-    /// Returns an agent that was needed.
+    /// An agent that was needed.
     pub fn agent(&self, id: AgentId) -> Option<&Agent> {
         self.asked.agents.get(&id)
     }
 
-    /// Returns an API key that was needed.
+    /// An API key that was needed.
     pub fn key(&self, id: KeyId) -> Option<&ApiKey> {
         self.asked.keys.get(&id)
     }
 
-    /// Returns an action that was needed.
+    /// An action that was needed.
     pub fn action(&self, id: ActionId) -> Option<&Arc<Action>> {
         self.asked.actions.get(&id)
     }
 
-    /// Returns the row of an idempotency key that was needed and names an action at this moment.
+    /// The row of an idempotency key that was needed and names an action at this moment.
     pub fn idempotency_key(&self, agent: AgentId, key: &str) -> Option<&IdempotencyKey> {
         let row = self.asked.idempotency_keys.get(&(agent, key.to_owned()))?;
         (self.now < row.expires_at).then_some(row)
     }
 
-    /// Returns how much of a budget is used in the window that begins at this moment.
+    /// How much of a budget is used in the window that begins at this moment.
     pub fn used(&self, key: &str, window_start: Timestamp) -> policy::Decimal {
         let counter = self.asked.budgets.get(&(key.to_owned(), window_start));
         counter.map_or(policy::Decimal::ZERO, |counter| counter.used)
     }
 
-    /// Returns the part of the needs that is not loaded.
+    /// The part of the needs that is not loaded.
     pub(crate) fn missing(&self, needs: Needs) -> Needs {
         self.asked.missing(needs)
     }

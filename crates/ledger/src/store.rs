@@ -65,13 +65,13 @@ impl From<StoreDown> for LedgerError {
 /// Where turns are kept.
 #[async_trait]
 pub trait LedgerStore: Send + Sync {
-    /// Returns the base of an org and the store's own time, nothing for an org that is not there.
+    /// The base of an org and the store's own time, nothing for an org that is not there.
     async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown>;
 
-    /// Returns the rows that are there.
+    /// The rows that are there.
     async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown>;
 
-    /// Returns a policy version's document.
+    /// A policy version's document.
     async fn policy_document(
         &self,
         org: OrgId,
@@ -82,7 +82,7 @@ pub trait LedgerStore: Send + Sync {
     /// the store's own time.
     async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError>;
 
-    /// Returns whether this turn, whose commit got no answer, was committed.
+    /// Whether this turn, whose commit got no answer, was committed.
     ///
     /// When it was not, the store bars the turn by its name, so that a commit which is still on
     /// its way loses: after `false` the turn can never become part of the record.
@@ -100,6 +100,6 @@ pub trait EventStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Event>, StoreDown>;
 
-    /// Returns the place of the org's last event, zero when there is none.
+    /// The place of the org's last event, zero when there is none.
     async fn last_event(&self, org: OrgId) -> Result<u64, StoreDown>;
 }

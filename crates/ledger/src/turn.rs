@@ -47,7 +47,7 @@ enum DraftFault {
 
 enum Outcome {
     /// What this many requests of the batch decided is durable, or there was nothing to write.
-    Done(usize),
+    Settled(usize),
     /// Somebody else moved the head.
     Again,
     Failed(LedgerError),
@@ -73,7 +73,7 @@ impl Driver {
     pub(crate) async fn turn(&mut self, means: &Means, batch: Vec<Box<dyn Waiting>>) {
         let mut batches = vec![batch];
         while let Some(mut batch) = batches.pop() {
-            let begun = means.parts.clock.elapsed();
+            let started = means.parts.clock.elapsed();
             let outcome = self.settle(means, &mut batch).await;
             match outcome {
                 Outcome::Refused if batch.len() > 1 => {
@@ -81,8 +81,8 @@ impl Driver {
                     let rest = batch.split_off(batch.len() / 2);
                     batches.extend([rest, batch]);
                 }
-                Outcome::Done(decided) => {
-                    let took = means.parts.clock.elapsed().saturating_sub(begun);
+                Outcome::Settled(decided) => {
+                    let took = means.parts.clock.elapsed().saturating_sub(started);
                     means.figures.seconds.add(took.as_secs_f64());
                     means.figures.requests.add(count(decided));
                     let rest = batch.split_off(decided);
@@ -129,7 +129,7 @@ impl Driver {
             Ok(Some(draft)) => draft,
             // Nothing to append means no compare-and-set, and memory alone proves nothing.
             Ok(None) if remembered => return Ok(Outcome::Again),
-            Ok(None) => return Ok(Outcome::Done(batch.len())),
+            Ok(None) => return Ok(Outcome::Settled(batch.len())),
             Err(fault) => {
                 means.figures.hold_sealing();
                 tracing::error!(org = %self.org, error = %causes(&fault), "a turn was not drafted");
@@ -156,7 +156,7 @@ impl Driver {
             let now = fresh.now();
             self.memory.time.tell(now, means.parts.clock.elapsed());
             let head = fresh.base().map(|base| &base.head);
-            if means.seen.is_behind(self.org, head) && !batch.iter().all(|it| it.opens_log()) {
+            if means.marks.is_behind(self.org, head) && !batch.iter().all(|it| it.opens_log()) {
                 return Ok(None);
             }
             (fresh, now)
@@ -231,7 +231,7 @@ impl Driver {
             Ok(now) => {
                 self.memory.time.tell(now, means.parts.clock.elapsed());
                 self.won(means, turn, after);
-                Outcome::Done(decided)
+                Outcome::Settled(decided)
             }
             Err(AppendError::Lost) => Outcome::Again,
             Err(AppendError::Down(down)) => {
@@ -257,7 +257,7 @@ impl Driver {
         match means.parts.store.settle(&turn).await {
             Ok(true) => {
                 self.won(means, turn, after);
-                Outcome::Done(decided)
+                Outcome::Settled(decided)
             }
             // The store has made sure that a late commit loses.
             Ok(false) => Outcome::Again,
@@ -275,7 +275,7 @@ impl Driver {
         let committed = means.parts.store.settle(turn).await?;
         if let Some(turn) = self.memory.doubt.take().filter(|_| committed) {
             means.figures.won(turn.deeds.len());
-            means.seen.note(self.org, Mark::of_head(&turn.head));
+            means.marks.note(self.org, Mark::of_head(&turn.head));
             means.notices.tell(Notice { org: turn.org, events: turn.events });
         }
         Ok(())
@@ -283,7 +283,7 @@ impl Driver {
 
     fn won(&mut self, means: &Means, turn: Turn, mut after: Snapshot) {
         means.figures.won(turn.deeds.len());
-        means.seen.note(self.org, Mark::of_head(&turn.head));
+        means.marks.note(self.org, Mark::of_head(&turn.head));
         // Only a won head proves that nobody else wrote since this was read; what is remembered
         // after anything less could decide by rows that another instance has changed. A new org
         // and a new policy are read back whole: entries bring neither a base nor a compiled policy.
@@ -338,7 +338,7 @@ fn place(
     Ok(Placed { head, changes, deeds, events })
 }
 
-/// Returns the head that the turn's deeds go on from: the present one, or that of a log without
+/// The head that the turn's deeds go on from: the present one, or that of a log without
 /// deeds where there is none or where the turn opens another.
 fn begin(
     host: &str,
@@ -360,7 +360,7 @@ fn begin(
     })
 }
 
-/// Returns the count as a measured value; turns are far smaller than what a double holds.
+/// The count as a measured value; turns are far smaller than what a double holds.
 fn count(requests: usize) -> f64 {
     u32::try_from(requests).map_or(f64::MAX, f64::from)
 }

@@ -13,7 +13,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Returns an empty one whose buckets end at these ascending values, each included.
+    /// An empty one whose buckets end at these ascending values, each included.
     pub fn new(bounds: &'static [f64]) -> Self {
         let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
         Self { bounds, counts, sum: AtomicU64::new(0f64.to_bits()) }
@@ -30,7 +30,7 @@ impl Histogram {
         let _ = self.sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
     }
 
-    /// Returns each bucket's end with how many values lie at or below it; the last has no end.
+    /// Each bucket's end with how many values lie at or below it; the last has no end.
     pub fn buckets(&self) -> Vec<(Option<f64>, u64)> {
         let ends = self.bounds.iter().copied().map(Some).chain([None]);
         let mut below = 0;
@@ -42,7 +42,7 @@ impl Histogram {
             .collect()
     }
 
-    /// Returns the sum of every value.
+    /// The sum of every value.
     pub fn sum(&self) -> f64 {
         f64::from_bits(self.sum.load(Ordering::Relaxed))
     }

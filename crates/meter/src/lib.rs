@@ -29,7 +29,7 @@ impl Counter {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// Returns how often it happened.
+    /// How often it happened.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -40,7 +40,7 @@ impl Counter {
 pub struct Gauge(AtomicU64);
 
 impl Gauge {
-    /// Returns how many there are.
+    /// How many there are.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

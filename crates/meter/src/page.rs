@@ -16,7 +16,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the word of the text form.
+    /// The word of the text form.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -70,7 +70,7 @@ impl Page {
         self.line(format_args!("{name}_sum{labels} {sum}\n{name}_count{labels} {all}"));
     }
 
-    /// Returns the text.
+    /// The text.
     pub fn finish(self) -> String {
         self.text
     }

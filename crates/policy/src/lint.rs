@@ -61,8 +61,8 @@ pub fn lint(document: &Document, catalog: &dyn Catalog, directory: &dyn Director
         findings.push(about(Code::DefaultAllow, Severity::Warning, "default", message));
     }
     for (place, (rule, own)) in document.rules.iter().zip(&policy.document.rules).enumerate() {
-        let known = Known { document, policy: &policy, tools: &tools, names: &names };
-        let mut report = Report { place, rule, own, known, findings: &mut findings };
+        let facts = Facts { document, policy: &policy, tools: &tools, names: &names };
+        let mut report = Report { place, rule, own, facts, findings: &mut findings };
         patterns(&mut report);
         let is_reached = reach::is_reachable(&mut report, &mut prover);
         if is_reached {
@@ -80,7 +80,7 @@ pub fn lint(document: &Document, catalog: &dyn Catalog, directory: &dyn Director
 
 /// What all findings are judged by.
 #[derive(Clone, Copy)]
-struct Known<'k> {
+struct Facts<'k> {
     document: &'k Document,
     /// The document ready to decide.
     policy: &'k Policy,
@@ -95,7 +95,7 @@ struct Report<'f, 'k> {
     rule: &'k Rule,
     /// The same rule in the policy that decides.
     own: &'k Rule,
-    known: Known<'k>,
+    facts: Facts<'k>,
     findings: &'f mut Vec<Finding>,
 }
 
@@ -132,7 +132,7 @@ impl<'k> Report<'_, 'k> {
 
     /// The rules above, as they decide.
     fn above(&self) -> &'k [Rule] {
-        self.known.policy.document.rules.get(..self.place).unwrap_or_default()
+        self.facts.policy.document.rules.get(..self.place).unwrap_or_default()
     }
 
     /// Whether the rule's own condition comes to this for the call, which it covers.
@@ -147,7 +147,7 @@ fn about(code: Code, severity: Severity, path: &str, message: impl Into<String>)
 }
 
 fn patterns(report: &mut Report<'_, '_>) {
-    let tools = report.known.tools;
+    let tools = report.facts.tools;
     for glob in &report.rule.globs {
         let text = glob.as_str();
         if text != "*" && !text.contains('.') {
@@ -168,7 +168,7 @@ fn broad_allow(report: &mut Report<'_, '_>) {
         return;
     }
     let broad = |glob: &Glob| glob.literal().is_none();
-    let writes = report.known.tools.iter().find(|tool| {
+    let writes = report.facts.tools.iter().find(|tool| {
         tool.side_effect != Some(SideEffect::Read)
             && rule.globs.iter().any(|glob| broad(glob) && glob.is_match(&tool.name))
     });
@@ -176,7 +176,7 @@ fn broad_allow(report: &mut Report<'_, '_>) {
         let message = format!("allows `{}` without a condition, and that tool writes", tool.name);
         report.push(Code::BroadAllow, Severity::Warning, message);
         report.show(prove::plain_call(tool).filter(|sample| {
-            matches!(first(report.known.policy, sample),
+            matches!(first(report.facts.policy, sample),
                 First::Rule(place, _) if place == report.place)
         }));
     }

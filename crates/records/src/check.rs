@@ -33,7 +33,7 @@ pub enum CheckStatus {
 }
 
 impl CheckStatus {
-    /// Returns the word.
+    /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -86,7 +86,7 @@ impl Walk<'_> {
         OrgLog { org: self.org, no: self.head.no }
     }
 
-    /// Returns what is wrong with the deeds from `first` to the end of their tile, or to `end` if
+    /// What is wrong with the deeds from `first` to the end of their tile, or to `end` if
     /// that comes first, and the place behind them.
     pub(crate) async fn tile(
         &self,
@@ -116,7 +116,7 @@ impl Walk<'_> {
         Ok((end, found))
     }
 
-    /// Returns what is wrong with the stored nodes that are complete with the deed before `end`.
+    /// What is wrong with the stored nodes that are complete with the deed before `end`.
     async fn nodes(&self, end: u64) -> Result<Option<Fault>, StoreDown> {
         let mut spans = vec![Span { level: 0, start: end - TILE, count: TILE }];
         let mut stored = Vec::new();
@@ -138,7 +138,7 @@ impl Walk<'_> {
         }))
     }
 
-    /// Returns what is wrong with the head: its root must be that of the stored hashes, its last
+    /// What is wrong with the head: its root must be that of the stored hashes, its last
     /// digest and its time those of the last deed.
     pub(crate) async fn head(&self) -> Result<Option<Fault>, StoreDown> {
         let chain = &self.head.chain;
@@ -165,7 +165,7 @@ impl Walk<'_> {
         Ok((!holds).then(|| fault(last, Problem::Tree, chain.root(), "another root")))
     }
 
-    /// Returns what is wrong with a closed log beside what the log that follows tells of it.
+    /// What is wrong with a closed log beside what the log that follows tells of it.
     pub(crate) fn told(&self, told: Option<&Recovered>) -> Option<Fault> {
         let stands = Checkpoint::of(&self.head.chain);
         let last = stands.tree.size.saturating_sub(1);
@@ -176,7 +176,7 @@ impl Walk<'_> {
         })
     }
 
-    /// Returns what is wrong with the log beside a checkpoint that was kept.
+    /// What is wrong with the log beside a checkpoint that was kept.
     pub(crate) async fn checkpoint(&self, note: &str) -> Result<Option<Fault>, StoreDown> {
         let known = match Checkpoint::open_with(note, self.keys) {
             Ok(known) => known,

@@ -24,10 +24,10 @@ pub trait CheckStore: Send + Sync {
     /// Keeps how a check stands now.
     async fn put_check(&self, check: &ChainCheck) -> Result<(), StoreDown>;
 
-    /// Returns a check of any org that nobody works on, as one that runs from now on.
+    /// A check of any org that nobody works on, as one that runs from now on.
     async fn take_check(&self) -> Result<Option<ChainCheck>, StoreDown>;
 
-    /// Returns a check.
+    /// A check.
     async fn chain_check(&self, org: OrgId, id: CheckId) -> Result<Option<ChainCheck>, StoreDown>;
 
     /// Returns up to `limit` checks behind this place, newest first.

@@ -73,7 +73,7 @@ pub enum AskError {
 }
 
 impl Records {
-    /// Returns the check that will be done.
+    /// The check that will be done.
     pub async fn ask_check(
         &self,
         (org, id): (OrgId, CheckId),
@@ -154,7 +154,7 @@ impl Records {
         Ok(())
     }
 
-    /// Returns which log a check is of, and its name. Checks from when an org had but one log do
+    /// Which log a check is of, and its name. Checks from when an org had but one log do
     /// not name it, and a log whose head is gone is only known by its name.
     async fn log_of(&self, check: &ChainCheck) -> Result<Option<(OrgLog, LogOrigin)>, StoreDown> {
         let logs = self.store.logs().await?;
@@ -169,7 +169,7 @@ impl Records {
         Ok(found.or_else(|| check.log.clone().map(gone)))
     }
 
-    /// Returns where a log stands, and the one that follows it; nothing for a log that is not
+    /// Where a log stands, and the one that follows it; nothing for a log that is not
     /// there.
     async fn to_check(&self, log: OrgLog) -> Result<Option<(LogHead, Option<LogSize>)>, StoreDown> {
         let mut heads = self.store.closed(log.org).await?;
@@ -179,7 +179,7 @@ impl Records {
         Ok(Some((heads.swap_remove(place), next)))
     }
 
-    /// Returns what is wrong with the end of a log: its head, and for a closed one what the log
+    /// What is wrong with the end of a log: its head, and for a closed one what the log
     /// that follows it tells of it.
     async fn end(
         &self,
@@ -197,7 +197,7 @@ impl Records {
         }
     }
 
-    /// Returns a check.
+    /// A check.
     pub async fn check(&self, org: OrgId, id: CheckId) -> Result<ChainCheck, ReadError> {
         self.store.chain_check(org, id).await?.ok_or(ReadError::NotFound)
     }
@@ -265,7 +265,7 @@ impl Records {
         Ok((!is_whole).then_some(next))
     }
 
-    /// Returns where this log stands.
+    /// Where this log stands.
     async fn standing(&self, log: OrgLog) -> Result<Option<LogHead>, StoreDown> {
         match self.store.head(log.org).await? {
             Some(open) if open.no == log.no => Ok(Some(open)),

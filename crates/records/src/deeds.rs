@@ -53,7 +53,7 @@ pub struct CallFilter {
 }
 
 impl CallFilter {
-    /// Returns whether every action passes, and what is about no action too.
+    /// Whether every action passes, and what is about no action too.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -69,7 +69,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Returns the places as a range.
+    /// The places as a range.
     pub fn range(&self) -> Range<u64> {
         self.places.0..self.places.1
     }
@@ -85,7 +85,7 @@ pub struct OpenDeed {
 }
 
 impl OpenDeed {
-    /// Returns the deed's body, read strictly, so that a row that somebody changed is an error.
+    /// The deed's body, read strictly, so that a row that somebody changed is an error.
     pub fn body(&self) -> Result<Body, BodyError> {
         Body::read(self.row.body.as_bytes())
     }
@@ -94,7 +94,7 @@ impl OpenDeed {
 /// Where deeds are found.
 #[async_trait]
 pub trait DeedStore: Send + Sync {
-    /// Returns the place of the first deed that was sealed at or after this moment.
+    /// The place of the first deed that was sealed at or after this moment.
     async fn place_at(&self, org: OrgId, moment: Timestamp) -> Result<Place, StoreDown>;
 
     /// Returns deeds of the window that the filter lets through, newest first. The filter's own
@@ -107,9 +107,9 @@ pub trait DeedStore: Send + Sync {
         window: Window,
     ) -> Result<Vec<DeedRow>, StoreDown>;
 
-    /// Returns a deed.
+    /// A deed.
     async fn deed(&self, org: OrgId, id: DeedId) -> Result<Option<OpenDeed>, StoreDown>;
 
-    /// Returns every deed about an action, in the order of their places.
+    /// Every deed about an action, in the order of their places.
     async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown>;
 }

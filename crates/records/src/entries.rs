@@ -39,7 +39,7 @@ impl EntryKind {
         Self::Witness,
     ];
 
-    /// Returns the word.
+    /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Action => "action",
@@ -52,7 +52,7 @@ impl EntryKind {
         }
     }
 
-    /// Returns the kind that an event's type belongs to: by its family, and for changes of agents
+    /// The kind that an event's type belongs to: by its family, and for changes of agents
     /// and orgs by whether they only stop and start.
     pub fn of(event: EventType) -> Self {
         let (family, what) = event.as_str().split_once('.').unwrap_or_default();
@@ -68,7 +68,7 @@ impl EntryKind {
         }
     }
 
-    /// Returns every type of event of this kind.
+    /// Every type of event of this kind.
     pub fn types(self) -> Vec<EventType> {
         EventType::ALL.iter().copied().filter(|event| Self::of(*event) == self).collect()
     }
@@ -120,7 +120,7 @@ pub struct Entry {
 /// Where the history is read.
 #[async_trait]
 pub trait EntryStore: Send + Sync {
-    /// Returns the place of the first event at or after this moment.
+    /// The place of the first event at or after this moment.
     async fn event_place_at(&self, org: OrgId, moment: Timestamp) -> Result<u64, StoreDown>;
 
     /// Returns entries of the window that the filter lets through, newest first. The filter's own

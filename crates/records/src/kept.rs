@@ -16,7 +16,7 @@ use crate::{
 /// How far the clock of a store may have been set back before a checkpoint is one of the future.
 const CLOCK_SET_BACK: Duration = Duration::from_mins(1);
 
-/// Returns what is wrong where something does not fit the size of its log.
+/// What is wrong where something does not fit the size of its log.
 pub(crate) fn misfit(Misfit { what, place, last, at: _ }: &Misfit) -> Fault {
     let (problem, expected, found) = match what {
         Stray::Head => (Problem::Tree, "the head of the log", "none"),
@@ -31,7 +31,7 @@ pub(crate) fn misfit(Misfit { what, place, last, at: _ }: &Misfit) -> Fault {
 }
 
 impl Walk<'_> {
-    /// Returns what is wrong with the checkpoints that are kept of the sizes behind `first`, up to
+    /// What is wrong with the checkpoints that are kept of the sizes behind `first`, up to
     /// `end`, in one tile; these are the rows of it, or some of them.
     pub(crate) async fn kept(
         &self,
@@ -70,7 +70,7 @@ impl Walk<'_> {
         }))
     }
 
-    /// Returns what the kept note says, if a checkpoint key of this log signed it. That the key was
+    /// What the kept note says, if a checkpoint key of this log signed it. That the key was
     /// revoked since does not make the row another one than was written.
     fn signed(&self, kept: &SignedCheckpoint) -> Option<Checkpoint> {
         let log = self.head.chain.log();

@@ -31,7 +31,7 @@ pub enum ProofError {
     Missing,
 }
 
-/// Returns the proof that the deed at `index` is in the tree of the first `size` deeds.
+/// The proof that the deed at `index` is in the tree of the first `size` deeds.
 pub async fn inclusion(
     store: &dyn LogStore,
     log: OrgLog,
@@ -42,7 +42,7 @@ pub async fn inclusion(
     tree::inclusion(&loaded, index, size).ok_or(ProofError::Missing)
 }
 
-/// Returns the proof that the tree of the first `old` deeds is the beginning of that of `new`.
+/// The proof that the tree of the first `old` deeds is the beginning of that of `new`.
 pub async fn consistency(
     store: &dyn LogStore,
     log: OrgLog,
@@ -53,7 +53,7 @@ pub async fn consistency(
     tree::consistency(&loaded, old, new).ok_or(ProofError::Missing)
 }
 
-/// Returns the sizes from `first` to `end`, which end in one tile, with the root of the tree of so
+/// The sizes from `first` to `end`, which end in one tile, with the root of the tree of so
 /// many deeds.
 pub(crate) async fn roots(
     store: &dyn LogStore,
@@ -129,14 +129,14 @@ impl Nodes for Loaded {
     }
 }
 
-/// Returns the stored hashes that a node is made of.
+/// The stored hashes that a node is made of.
 fn span((height, index): (u32, u64)) -> Span {
     let (level, above) = (height / TILE_HEIGHT, height % TILE_HEIGHT);
     let level = u8::try_from(level).unwrap_or(u8::MAX);
     Span { level, start: index << above, count: 1 << above }
 }
 
-/// Returns the root of a full subtree by its stored hashes, nothing when one is missing.
+/// The root of a full subtree by its stored hashes, nothing when one is missing.
 fn root(span: Span, hashes: Vec<Digest>) -> Option<Digest> {
     if hashes.len() as u64 != span.count {
         return None;

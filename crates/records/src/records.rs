@@ -100,32 +100,32 @@ impl fmt::Debug for Records {
 }
 
 impl Records {
-    /// Returns the reading of what this ledger writes into this store.
+    /// The reading of what this ledger writes into this store.
     pub fn new(store: Arc<dyn Store>, ledger: Ledger) -> Self {
         Self { store, ledger, faults: Arc::default() }
     }
 
-    /// Returns the store.
+    /// The store.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
-    /// Returns what the walks of this instance found wrong, by log, as long as it stands.
+    /// What the walks of this instance found wrong, by log, as long as it stands.
     pub fn faults(&self) -> BTreeMap<OrgLog, Fault> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns the org's open log as it stands now.
+    /// The org's open log as it stands now.
     pub async fn head(&self, org: OrgId) -> Result<LogHead, ReadError> {
         self.store.head(org).await?.ok_or(ReadError::NotFound)
     }
 
-    /// Returns where the logs stood that the org had before, in order.
+    /// Where the logs stood that the org had before, in order.
     pub async fn closed(&self, org: OrgId) -> Result<Vec<LogHead>, ReadError> {
         Ok(self.store.closed(org).await?)
     }
 
-    /// Returns where the org's log of this name stands, the open one when no name is given.
+    /// Where the org's log of this name stands, the open one when no name is given.
     pub async fn head_of(&self, org: OrgId, log: Option<&LogOrigin>) -> Result<LogHead, ReadError> {
         let open = self.head(org).await?;
         match log {
@@ -137,7 +137,7 @@ impl Records {
         }
     }
 
-    /// Returns where the org's log of this number stands.
+    /// Where the org's log of this number stands.
     async fn head_at(&self, org: OrgId, no: LogNo) -> Result<LogHead, ReadError> {
         let open = self.head(org).await?;
         if open.no == no {
@@ -147,12 +147,12 @@ impl Records {
         closed.find(|head| head.no == no).ok_or(ReadError::NoSuchLog)
     }
 
-    /// Returns how many actions have no deed yet, and when the oldest of them was recorded.
+    /// How many actions have no deed yet, and when the oldest of them was recorded.
     pub async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), ReadError> {
         Ok(self.store.unsealed(org).await?)
     }
 
-    /// Returns the signed checkpoint of a log as it stands now, which is kept; of the open one
+    /// The signed checkpoint of a log as it stands now, which is kept; of the open one
     /// when none is named.
     pub async fn checkpoint(
         &self,
@@ -163,7 +163,7 @@ impl Records {
         self.sign(org, &head).await
     }
 
-    /// Returns the signed checkpoint of this head, which is kept.
+    /// The signed checkpoint of this head, which is kept.
     ///
     /// A head is signed once: who asks again gets the note that is kept, as long as it says the
     /// same.
@@ -185,7 +185,7 @@ impl Records {
         Ok(checkpoint)
     }
 
-    /// Returns the proof that a deed is in its log as that stands now, as a C2SP `tlog-proof`.
+    /// The proof that a deed is in its log as that stands now, as a C2SP `tlog-proof`.
     pub async fn proof(&self, reader: Reader, id: DeedId) -> Result<TlogProof, ReadError> {
         let deed = self.deed(reader, id).await?;
         let head = self.head_at(reader.org, deed.row.log_no).await?;
@@ -195,7 +195,7 @@ impl Records {
         Ok(TlogProof { index, path, checkpoint: checkpoint.note })
     }
 
-    /// Returns the proof that the log of `from` deeds is the beginning of the one of `to`; the
+    /// The proof that the log of `from` deeds is the beginning of the one of `to`; the
     /// present one when that is not said.
     pub async fn growth(
         &self,
@@ -222,7 +222,7 @@ impl Records {
         Ok(Growth { log: head.chain.log().clone(), from, to, path })
     }
 
-    /// Returns a deed that the reader may see.
+    /// A deed that the reader may see.
     pub async fn deed(&self, reader: Reader, id: DeedId) -> Result<OpenDeed, ReadError> {
         let found = self.store.deed(reader.org, id).await?;
         let shown = |deed: &OpenDeed| reader.agent.is_none_or(|own| deed.row.agent == Some(own));
@@ -254,7 +254,7 @@ impl Records {
         Ok(self.store.deeds(reader.org, &filter, Window { places, limit }).await?)
     }
 
-    /// Returns the places that the filter's log and its places in it let through.
+    /// The places that the filter's log and its places in it let through.
     async fn places(&self, org: OrgId, filter: &DeedFilter) -> Result<(u64, u64), ReadError> {
         if (&filter.log, filter.from_seq, filter.end_seq) == (&None, None, None) {
             return Ok((0, u64::MAX));
@@ -265,7 +265,7 @@ impl Records {
         Ok((place(filter.from_seq.unwrap_or(0)), place(end)))
     }
 
-    /// Returns a file of evidence for a deed: the deed and all others about the same action that
+    /// A file of evidence for a deed: the deed and all others about the same action that
     /// are in its log, each proved to be there as the log stands now, under one signed list. `known` is the size of a
     /// log that somebody kept a checkpoint of; the file then shows that the log grew from it.
     pub async fn evidence(
@@ -323,7 +323,7 @@ impl Records {
         Ok(self.store.entries(reader.org, &filter, Window { places, limit }).await?)
     }
 
-    /// Returns the places of the events that the filter's moments let through, up to the last
+    /// The places of the events that the filter's moments let through, up to the last
     /// event that there is now.
     pub async fn event_places(
         &self,
@@ -340,7 +340,7 @@ impl Records {
         Ok(places)
     }
 
-    /// Returns the entries of these places, oldest first.
+    /// The entries of these places, oldest first.
     pub async fn stretch(
         &self,
         org: OrgId,
@@ -359,7 +359,7 @@ impl Records {
     }
 }
 
-/// Returns the filter with an agent that acted as the one on whose stream it is: what an agent does
+/// The filter with an agent that acted as the one on whose stream it is: what an agent does
 /// is on its own. Nothing where two agents are asked for.
 fn on_stream(filter: &EntryFilter) -> Option<EntryFilter> {
     let mut filter = filter.clone();

@@ -30,7 +30,7 @@ pub enum Remembered {
     },
 }
 
-/// Returns what became of what the checkpoint vouches for. `logs` are all that the store has.
+/// What became of what the checkpoint vouches for. `logs` are all that the store has.
 pub async fn judge(
     store: &dyn LogStore,
     keys: &KeySet,
@@ -86,7 +86,7 @@ async fn closed(
     }
 }
 
-/// Returns what the first deed of a log tells of the log before it, if it is one that does and
+/// What the first deed of a log tells of the log before it, if it is one that does and
 /// holds by itself.
 pub(crate) async fn told(
     store: &dyn LogStore,

@@ -101,7 +101,7 @@ pub struct DeedRow {
 }
 
 impl DeedRow {
-    /// Returns the deed's place among all of its org.
+    /// The deed's place among all of its org.
     pub fn place(&self) -> Place {
         Place::of(self.log_no, self.seq)
     }
@@ -151,19 +151,19 @@ pub enum Stray {
 /// Where logs are kept.
 #[async_trait]
 pub trait LogStore: Send + Sync {
-    /// Returns how long every log of every org is, open and closed.
+    /// How long every log of every org is, open and closed.
     async fn logs(&self) -> Result<Vec<LogSize>, StoreDown>;
 
-    /// Returns where an org's open log stands, nothing for an org that is not there.
+    /// Where an org's open log stands, nothing for an org that is not there.
     async fn head(&self, org: OrgId) -> Result<Option<LogHead>, StoreDown>;
 
-    /// Returns where the logs stood that the org had before, in order.
+    /// Where the logs stood that the org had before, in order.
     async fn closed(&self, org: OrgId) -> Result<Vec<LogHead>, StoreDown>;
 
-    /// Returns the hashes of each run, as far as they are there and without a gap from its start.
+    /// The hashes of each run, as far as they are there and without a gap from its start.
     async fn hashes(&self, log: OrgLog, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown>;
 
-    /// Returns how many actions have no deed yet, and when the oldest of them was recorded.
+    /// How many actions have no deed yet, and when the oldest of them was recorded.
     async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), StoreDown>;
 
     /// Returns up to `limit` deeds from this place on, in the order of their places.
@@ -176,17 +176,17 @@ pub trait LogStore: Send + Sync {
         checkpoint: &SignedCheckpoint,
     ) -> Result<(), StoreDown>;
 
-    /// Returns the checkpoints that are kept of sizes in this range, the smallest first.
+    /// The checkpoints that are kept of sizes in this range, the smallest first.
     async fn checkpoints(
         &self,
         log: OrgLog,
         sizes: Range<u64>,
     ) -> Result<Vec<SignedCheckpoint>, StoreDown>;
 
-    /// Returns the first thing that is stored and does not fit the size of the log, at one moment;
+    /// The first thing that is stored and does not fit the size of the log, at one moment;
     /// nothing when all of it fits. It must answer when the head itself cannot be read.
     async fn misfit(&self, log: OrgLog) -> Result<Option<Misfit>, StoreDown>;
 
-    /// Returns the checkpoint of the largest size that is kept.
+    /// The checkpoint of the largest size that is kept.
     async fn last_checkpoint(&self, log: OrgLog) -> Result<Option<SignedCheckpoint>, StoreDown>;
 }

@@ -9,7 +9,7 @@ use std::fmt::Display;
 use deed::{
     Actor, Body, Content, KeySet, LogOrigin, genesis_digest,
     tree::Tree,
-    verify::{CheckId, Place, Stored, StoredError, verify_stored},
+    verify::{CheckId, Position, Stored, StoredError, verify_stored},
 };
 use model::{Digest, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,7 @@ pub(crate) enum Before<'a> {
 }
 
 impl Judge<'_> {
-    /// Returns what is wrong with these rows, which should have the places from `first` up to
+    /// What is wrong with these rows, which should have the places from `first` up to
     /// `end`.
     pub(crate) fn rows<'r>(
         &self,
@@ -102,7 +102,7 @@ impl Judge<'_> {
         let (body, digest, signature) = (row.body.as_str(), row.digest, &row.signature);
         let stored = Stored { body, digest, key_id: &row.key_id, signature };
         let Judge { org, log, keys } = *self;
-        let place = Place { org, log, seq: row.seq, before: before.known() };
+        let place = Position { org, log, seq: row.seq, before: before.known() };
         match verify_stored(&stored, &place, keys) {
             Ok(deed) => self.columns(row, deed.body()),
             Err(StoredError { check, why, body: Some(body), .. }) if !is_of_body(check) => {
@@ -149,7 +149,7 @@ impl Before<'_> {
     }
 }
 
-/// Returns whether the check is one of the body alone, without which there is no deed.
+/// Whether the check is one of the body alone, without which there is no deed.
 fn is_of_body(check: CheckId) -> bool {
     use CheckId::{Canonical, Digest, Honesty, Shape, Type};
     matches!(check, Digest | Type | Canonical | Shape | Honesty)
@@ -185,7 +185,7 @@ fn told(
     }
 }
 
-/// Returns the agent that may read the deed: of an action, the one that acted, whom the body names.
+/// The agent that may read the deed: of an action, the one that acted, whom the body names.
 fn acting(row: &DeedRow, body: &Body) -> String {
     match (&body.content, &body.actor) {
         (Content::Action(_), Actor::Agent(agent)) => agent.to_string(),
@@ -193,7 +193,7 @@ fn acting(row: &DeedRow, body: &Body) -> String {
     }
 }
 
-/// Returns what is wrong with the stored node over these full hashes of the level below.
+/// What is wrong with the stored node over these full hashes of the level below.
 pub(crate) fn node_fault(
     seq: u64,
     below: &[Digest],

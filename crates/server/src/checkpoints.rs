@@ -25,14 +25,14 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Returns the folder that belongs to this seal key file.
+    /// The folder that belongs to this seal key file.
     pub fn beside(seal_key_file: &Path) -> Self {
         let mut folder = seal_key_file.as_os_str().to_owned();
         folder.push(".checkpoints");
         Self { folder: folder.into() }
     }
 
-    /// Returns the folder's path.
+    /// The folder's path.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -46,7 +46,7 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Returns what was signed for and is not in the database, unless a sealed deed tells of it.
+    /// What was signed for and is not in the database, unless a sealed deed tells of it.
     ///
     /// A log that is gone belongs to no org that is left; then the operator's own org is the one
     /// that seals nothing, so that nothing of the deployment goes on as if all were well.
@@ -155,7 +155,7 @@ impl Checkpoints {
         tracing::error!(%org, "{broken}; nothing is sealed for this org. {}", self.advice(org));
     }
 
-    /// Returns the file that holds the checkpoint of this log.
+    /// The file that holds the checkpoint of this log.
     pub fn file_of(&self, head: &ChainHead) -> PathBuf {
         let log = head.log().as_str().rsplit('/').next().unwrap_or_default();
         self.folder.join(format!("{log}.checkpoint"))

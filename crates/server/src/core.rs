@@ -33,7 +33,7 @@ impl fmt::Debug for Stores {
 }
 
 impl Stores {
-    /// Returns one store in all its parts.
+    /// One store in all its parts.
     pub fn of<S>(store: &Arc<S>) -> Self
     where
         S: ledger::LedgerStore
@@ -124,7 +124,7 @@ impl Core {
         self.admin.change(&Operator(org))
     }
 
-    /// Returns the domain over these parts.
+    /// The domain over these parts.
     pub fn new(parts: Parts) -> Self {
         let (clock, spawn) = (Arc::new(SystemClock), Arc::new(parts.tasks));
         let entropy = Arc::new(SystemEntropy::new());

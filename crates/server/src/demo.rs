@@ -183,7 +183,7 @@ fn told(title: &str, action: &Action) -> String {
     format!("{title}\n   {}: {end}\n   sealed as {deed}", action.status)
 }
 
-/// Returns the deeds in their API form, one a line.
+/// The deeds in their API form, one a line.
 fn lines(deeds: &[gate::StoredDeed]) -> Result<Vec<u8>, Failure> {
     let mut lines = Vec::new();
     for deed in deeds {
@@ -194,7 +194,7 @@ fn lines(deeds: &[gate::StoredDeed]) -> Result<Vec<u8>, Failure> {
     Ok(lines)
 }
 
-/// Returns the log with one digit of its last deed's time exchanged for another, as somebody with
+/// The log with one digit of its last deed's time exchanged for another, as somebody with
 /// the database in hand would do it: everything but the signature can be made to fit again.
 fn changed(mut log: Vec<gate::StoredDeed>) -> Vec<gate::StoredDeed> {
     if let Some(last) = log.last_mut() {

@@ -20,7 +20,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Returns the number.
+    /// The number.
     pub fn code(self) -> u8 {
         match self {
             Self::Ok => 0,
@@ -50,17 +50,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns a failure of the one who asked.
+    /// A failure of the one who asked.
     pub fn usage(sentence: impl ToString) -> Self {
         Self { exit: Exit::Usage, sentence: sentence.to_string() }
     }
 
-    /// Returns a failure of what was given to read.
+    /// A failure of what was given to read.
     pub fn malformed(sentence: impl ToString) -> Self {
         Self { exit: Exit::Malformed, sentence: sentence.to_string() }
     }
 
-    /// Returns a failure of the service or its surroundings.
+    /// A failure of the service or its surroundings.
     pub fn internal(sentence: impl ToString) -> Self {
         Self { exit: Exit::Internal, sentence: sentence.to_string() }
     }

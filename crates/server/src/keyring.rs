@@ -20,7 +20,7 @@ pub struct Keyring {
 }
 
 impl Keyring {
-    /// Returns the file, whose keys are at work.
+    /// The file, whose keys are at work.
     pub fn of(file: &Path) -> Self {
         Self { written: written(file), file: file.to_owned() }
     }
@@ -46,7 +46,7 @@ impl Keyring {
     }
 }
 
-/// Returns when the file was written, if that can be told.
+/// When the file was written, if that can be told.
 fn written(file: &Path) -> Option<SystemTime> {
     fs::metadata(file).and_then(|about| about.modified()).ok()
 }

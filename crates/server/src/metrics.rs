@@ -48,7 +48,7 @@ struct Moment<'w> {
 }
 
 impl Watched {
-    /// Returns the page of this moment.
+    /// The page of this moment.
     pub(crate) fn page(&self) -> String {
         let moment = Moment {
             watched: self,

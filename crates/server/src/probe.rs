@@ -61,7 +61,7 @@ impl http_api::Probe for Probe {
     }
 }
 
-/// Returns how each part is; one that cannot be judged while the database is away is left out.
+/// How each part is; one that cannot be judged while the database is away is left out.
 fn checks(found: Found) -> Vec<Check> {
     let Found { database_time, our_time, unreadable_policies, .. } = found;
     let database = database_time.map_or(Condition::Down, |_| Condition::Ok);

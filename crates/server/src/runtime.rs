@@ -14,7 +14,7 @@ pub struct Tokio {
 }
 
 impl Tokio {
-    /// Returns a runtime without tasks.
+    /// A runtime without tasks.
     pub fn new() -> Self {
         Self { running: Arc::new(watch::Sender::new(0)) }
     }

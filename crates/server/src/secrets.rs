@@ -12,12 +12,12 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use crypto::{Secret, SystemEntropy};
 use model::Entropy;
 
-/// Returns a new key: 32 random bytes in base64.
+/// A new key: 32 random bytes in base64.
 pub(crate) fn random_key() -> Secret<String> {
     Secret::new(STANDARD.encode(random().expose()))
 }
 
-/// Returns a new password: 32 random bytes in hex, which needs no escaping anywhere.
+/// A new password: 32 random bytes in hex, which needs no escaping anywhere.
 pub(crate) fn random_password() -> Secret<String> {
     let hex = random().expose().iter().fold(String::with_capacity(64), |mut hex, byte| {
         // Writing to a string cannot fail.

@@ -159,7 +159,7 @@ fn pass(point: &str) {
     let _ = failpoint::hit(point);
 }
 
-/// Returns what is running; the commit is known to builds that were told it.
+/// What is running; the commit is known to builds that were told it.
 fn build() -> Build {
     let commit = option_env!("CHANCERY_COMMIT").filter(|commit| !commit.is_empty());
     Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit: commit.map(str::to_owned) }

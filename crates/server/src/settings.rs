@@ -84,12 +84,12 @@ pub enum Environment {
 pub struct LogLevel(Option<tracing::Level>);
 
 impl LogLevel {
-    /// Returns the level of verbs that answer and end: warnings and worse.
+    /// The level of verbs that answer and end: warnings and worse.
     pub fn quiet() -> Self {
         Self(Some(tracing::Level::WARN))
     }
 
-    /// Returns the level.
+    /// The level.
     pub fn level(self) -> tracing::Level {
         self.0.unwrap_or(tracing::Level::INFO)
     }
@@ -140,7 +140,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Returns the settings that these sources make, or everything that is wrong with them.
+/// The settings that these sources make, or everything that is wrong with them.
 pub fn load(sources: &Sources) -> Result<Settings, Refused> {
     let layers = layers(sources)?;
     let mut reader = Reader::new(&layers);

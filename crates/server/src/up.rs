@@ -54,7 +54,7 @@ pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Returns the superuser's address: the word's, or the environment's, which no list of processes
+/// The superuser's address: the word's, or the environment's, which no list of processes
 /// shows.
 fn postgres_url<'a>(what: &'a cli::Up, surroundings: &'a Sources) -> Result<&'a str, Failure> {
     let told = what.postgres_url.as_ref().or_else(|| surroundings.environment.get(POSTGRES_URL));
@@ -66,7 +66,7 @@ fn postgres_url<'a>(what: &'a cli::Up, surroundings: &'a Sources) -> Result<&'a 
     })
 }
 
-/// Returns the level of logs: warnings and worse, unless the environment asks for another.
+/// The level of logs: warnings and worse, unless the environment asks for another.
 fn log_level(surroundings: &Sources) -> Result<LogLevel, Failure> {
     if surroundings.environment.get("SERVICE_ENV").is_some_and(|env| env == "prod") {
         return Err(Failure::usage("`up` makes a demo for dev; in prod run `chancery serve`"));
@@ -81,7 +81,7 @@ fn log_level(surroundings: &Sources) -> Result<LogLevel, Failure> {
     }
 }
 
-/// Returns the demo's secrets: those of the folder if they fit the cluster, else new ones.
+/// The demo's secrets: those of the folder if they fit the cluster, else new ones.
 async fn secrets(folder: &Folder, cluster: &Cluster, fresh: bool) -> Result<Secrets, Failure> {
     if fresh {
         cluster.drop_databases().await?;
@@ -102,7 +102,7 @@ async fn secrets(folder: &Folder, cluster: &Cluster, fresh: bool) -> Result<Secr
     }
 }
 
-/// Returns the settings of the demo's service and keeps them for the operator's verbs.
+/// The settings of the demo's service and keeps them for the operator's verbs.
 fn demo_settings(
     folder: &Folder,
     cluster: &Cluster,

@@ -98,13 +98,13 @@ fn wired(
     })
 }
 
-/// Returns the settings of this process.
+/// The settings of this process.
 fn load(config: Option<&Path>) -> Result<Settings, Failure> {
     let sources = Sources::read(config).map_err(Failure::usage)?;
     settings::load(&sources).map_err(Failure::usage)
 }
 
-/// Returns the org that the operator means: the one that is named, or the only one.
+/// The org that the operator means: the one that is named, or the only one.
 async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
     if let Some(id) = named.org {
         let org = core.stores.accounts.org(id).await.map_err(unread)?;
@@ -124,7 +124,7 @@ async fn org_of(core: &Core, named: cli::InOrg) -> Result<OrgId, Failure> {
     }
 }
 
-/// Returns every org but the operator's own.
+/// Every org but the operator's own.
 async fn orgs(core: &Core) -> Result<Vec<Org>, Failure> {
     let mut orgs = core.stores.accounts.orgs().await.map_err(unread)?;
     orgs.retain(|org| org.id != admin::OPERATOR_ORG);
@@ -139,14 +139,14 @@ fn described(org: &Org) -> String {
     format!("{} {}", org.id, org.name)
 }
 
-/// Returns the bytes of a file that the operator named.
+/// The bytes of a file that the operator named.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| {
         Failure::usage(format!("could not read the file `{}`: {error}", path.display()))
     })
 }
 
-/// Returns the bytes of a file that the operator named, or of standard input for `-`.
+/// The bytes of a file that the operator named, or of standard input for `-`.
 fn input(file: &Path) -> Result<Vec<u8>, Failure> {
     if file != Path::new("-") {
         return read(file);
@@ -158,13 +158,13 @@ fn input(file: &Path) -> Result<Vec<u8>, Failure> {
     Ok(input)
 }
 
-/// Returns the text of a file that the operator named.
+/// The text of a file that the operator named.
 fn read_text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(read(path)?)
         .map_err(|_| Failure::malformed(format!("the file `{}` is not UTF-8 text", path.display())))
 }
 
-/// Returns the name of a file without folder and ending, as the name of what it describes.
+/// The name of a file without folder and ending, as the name of what it describes.
 fn stem(path: &Path) -> String {
     path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -63,12 +63,12 @@ struct Needed<'a> {
     pepper: Secret<Vec<u8>>,
 }
 
-/// Returns the service that these settings name.
+/// The service that these settings name.
 pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
     wire_up_with(settings, SealKeyActivation::Ahead).await
 }
 
-/// Returns the service that these settings name; seal keys that are new to it count from when the
+/// The service that these settings name; seal keys that are new to it count from when the
 /// activation says.
 pub(crate) async fn wire_up_with(
     settings: &Settings,
@@ -137,7 +137,7 @@ fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {
     }
 }
 
-/// Returns the store, once it is clear that its database has the schema of this build.
+/// The store, once it is clear that its database has the schema of this build.
 pub(crate) async fn open_store(
     settings: &Settings,
     database: &Database,
@@ -154,12 +154,12 @@ pub(crate) async fn open_store(
     Ok(store)
 }
 
-/// Returns what the store is told of this database.
+/// What the store is told of this database.
 pub(crate) fn store_settings(database: &Database) -> store_postgres::Settings {
     store_postgres::Settings::new(Secret::new(database.expose().to_owned()))
 }
 
-/// Returns the database's time, once it is clear that this machine's is near it.
+/// The database's time, once it is clear that this machine's is near it.
 async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
     let theirs = seal_keys::database_time(stores).await?;
     let ours = SystemClock.now();
@@ -172,7 +172,7 @@ async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
     Ok(theirs)
 }
 
-/// Returns the host that names logs, once it is clear that it can.
+/// The host that names logs, once it is clear that it can.
 fn log_host(settings: &Settings) -> Result<String, Failure> {
     let host = settings.base_url.host().to_ascii_lowercase();
     match deed::LogOrigin::new(&host, LogId::from_uuid(Uuid::nil())) {

@@ -32,7 +32,7 @@ impl Worker {
     pub const ALL: [Self; 6] =
         [Self::Renewal, Self::Sweep, Self::Checkpoints, Self::Walk, Self::Keys, Self::Pruning];
 
-    /// Returns the worker's name.
+    /// The worker's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Renewal => "renewal",
@@ -79,7 +79,7 @@ pub struct Rounds {
 }
 
 impl Work {
-    /// Returns the rounds of a worker.
+    /// The rounds of a worker.
     pub fn of(&self, worker: Worker) -> &Rounds {
         match worker {
             Worker::Renewal => &self.renewal,
@@ -91,7 +91,7 @@ impl Work {
         }
     }
 
-    /// Returns whether every worker that has begun got through a round lately.
+    /// Whether every worker that has begun got through a round lately.
     pub fn is_well(&self, clock: &dyn Clock) -> bool {
         Worker::ALL.into_iter().all(|worker| self.of(worker).is_well(clock, worker.late()))
     }

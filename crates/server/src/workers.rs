@@ -90,7 +90,7 @@ impl Pulse {
         }
     }
 
-    /// Returns what the round came to; nothing when it was cut short. Only for rounds that may be
+    /// What the round came to; nothing when it was cut short. Only for rounds that may be
     /// left at any point.
     async fn round<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {

@@ -164,7 +164,7 @@ fn detail(rows: &Rows, id: ActionId) -> Option<ActionDetail> {
     })
 }
 
-/// Returns what an action waits for, and the moment from which it is due.
+/// What an action waits for, and the moment from which it is due.
 fn due_of(org: OrgId, kept: &KeptAction) -> Option<Due> {
     let action = &kept.action;
     let (what, since) = match (action.state, &action.approval, &action.lease) {
@@ -186,7 +186,7 @@ fn place(action: &Action) -> ActionPlace {
     ActionPlace { created_at: action.created_at, id: action.id }
 }
 
-/// Returns whether every filter lets the action through.
+/// Whether every filter lets the action through.
 fn passes(filter: &Filter, action: &Action) -> bool {
     let witness = action.witness.as_ref();
     let differs = action
@@ -210,7 +210,7 @@ fn passes(filter: &Filter, action: &Action) -> bool {
         && filter.shadow_differs.is_none_or(|_| differs)
 }
 
-/// Returns whether the value is one of these; none at all lets everything through.
+/// Whether the value is one of these; none at all lets everything through.
 fn any<T: PartialEq>(wanted: &[T], value: Option<&T>) -> bool {
     wanted.is_empty() || value.is_some_and(|value| wanted.contains(value))
 }

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ledger::{
     AppendError, Changes, Turn,
-    record::{Agent, ApiKey, Begun, Holder, Policy, Row},
+    record::{Agent, ApiKey, Holder, NewAction, Policy, Row},
 };
 use model::{ActionId, AgentId, PolicyId, PolicyVersionId};
 
 use crate::{faults::fault, rows::Rows};
 
-/// Returns why the turn may not be appended to these rows.
+/// Why the turn may not be appended to these rows.
 pub(crate) fn check(rows: &Rows, turn: &Turn) -> Result<(), AppendError> {
     if !follows(rows, turn) {
         return Err(AppendError::Lost);
@@ -24,7 +24,7 @@ pub(crate) fn check(rows: &Rows, turn: &Turn) -> Result<(), AppendError> {
     }
 }
 
-/// Returns whether the turn builds on exactly these rows.
+/// Whether the turn builds on exactly these rows.
 fn follows(rows: &Rows, turn: &Turn) -> bool {
     let version = rows.head.as_ref().map(|head| head.version);
     let deeds = turn.deeds.iter().map(|deed| deed.sealed.seq);
@@ -39,13 +39,13 @@ fn follows(rows: &Rows, turn: &Turn) -> bool {
         && !takes_a_live_key(rows, turn)
 }
 
-/// Returns whether the turn goes on from the log that is open.
+/// Whether the turn goes on from the log that is open.
 fn is_of_the_open_log(rows: &Rows, turn: &Turn) -> bool {
     let before = turn.closes.as_ref().unwrap_or(&turn.head);
     rows.head.as_ref().is_none_or(|head| head.chain.log() == before.chain.log())
 }
 
-/// Returns the place in its log that the turn's first deed must have.
+/// The place in its log that the turn's first deed must have.
 fn next_seq(rows: &Rows, turn: &Turn) -> u64 {
     match (&turn.closes, &rows.head) {
         (None, Some(head)) => head.chain.size(),
@@ -53,7 +53,7 @@ fn next_seq(rows: &Rows, turn: &Turn) -> u64 {
     }
 }
 
-/// Returns whether the turn gives an idempotency key that still names another action.
+/// Whether the turn gives an idempotency key that still names another action.
 fn takes_a_live_key(rows: &Rows, turn: &Turn) -> bool {
     turn.changes.idempotency_keys.iter().any(|given| {
         let held = rows.idempotency_keys.get(&given.key());
@@ -61,7 +61,7 @@ fn takes_a_live_key(rows: &Rows, turn: &Turn) -> bool {
     })
 }
 
-/// Returns the constraint that a row of the turn breaks.
+/// The constraint that a row of the turn breaks.
 fn refusal(rows: &Rows, turn: &Turn) -> Option<String> {
     let changes = &turn.changes;
     if rows.org.is_none() && changes.orgs.is_empty() {
@@ -94,7 +94,7 @@ impl<'a> Made<'a> {
         }
     }
 
-    /// Returns why an agent or a key cannot follow on what is there.
+    /// Why an agent or a key cannot follow on what is there.
     fn refuse_accounts(&mut self, changes: &Changes) -> Option<String> {
         self.agents.extend(changes.agents.iter().map(|agent| agent.id));
         let nobodys = |key: &&ApiKey| match key.holder {
@@ -105,7 +105,7 @@ impl<'a> Made<'a> {
         Some(format!("`{}` is a key of nobody", key.id))
     }
 
-    /// Returns why a policy, a version of one or what is active cannot follow on what is there.
+    /// Why a policy, a version of one or what is active cannot follow on what is there.
     fn refuse_policies(&mut self, changes: &Changes) -> Option<String> {
         self.policies.extend(changes.policies.iter().map(|policy| policy.id));
         for version in &changes.versions {
@@ -128,9 +128,9 @@ impl<'a> Made<'a> {
         Some(format!("`{}` has tests and is not there", tests.policy))
     }
 
-    /// Returns why an action cannot begin or move.
+    /// Why an action cannot begin or move.
     fn refuse_actions(&mut self, changes: &Changes) -> Option<String> {
-        for Begun { action, .. } in &changes.begun {
+        for NewAction { action, .. } in &changes.new_actions {
             if self.has_action(action.id) {
                 return Some(format!("`{}` begins twice", action.id));
             }
@@ -157,7 +157,7 @@ impl<'a> Made<'a> {
     }
 }
 
-/// Returns the name or number that two rows would share.
+/// The name or number that two rows would share.
 fn taken(rows: &Rows, changes: &Changes) -> Option<String> {
     let mut agents: BTreeMap<_, _> =
         rows.agents.values().map(|row| (row.id, live_name(row))).collect();

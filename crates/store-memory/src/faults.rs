@@ -42,12 +42,12 @@ impl Faults {
         self.down = false;
     }
 
-    /// Returns an error while the store is down.
+    /// An error while the store is down.
     pub(crate) fn reachable(&self, attempt: &'static str) -> Result<(), StoreDown> {
         if self.down { Err(fault(attempt, "the store was told to be down")) } else { Ok(()) }
     }
 
-    /// Returns what the next append meets; what was ordered for one append is used up.
+    /// What the next append meets; what was ordered for one append is used up.
     pub(crate) fn next(&mut self) -> Fate {
         if self.lose > 0 {
             self.lose -= 1;
@@ -57,7 +57,7 @@ impl Faults {
     }
 }
 
-/// Returns the error of an attempt that failed for this reason.
+/// The error of an attempt that failed for this reason.
 pub(crate) fn fault(attempt: &'static str, why: impl Into<String>) -> StoreDown {
     StoreDown { attempt, source: why.into().into() }
 }

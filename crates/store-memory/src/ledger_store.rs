@@ -125,7 +125,7 @@ fn load(rows: &Rows, needs: &Needs) -> Loaded {
     }
 }
 
-/// Returns the rows that are there of those that are wanted.
+/// The rows that are there of those that are wanted.
 fn held<K: Ord, V: Clone>(rows: &BTreeMap<K, V>, wanted: &BTreeSet<K>) -> Vec<V> {
     wanted.iter().filter_map(|key| rows.get(key)).cloned().collect()
 }

@@ -45,7 +45,7 @@ struct Kept {
 }
 
 impl MemoryStore {
-    /// Returns an empty store that takes its own time from this clock.
+    /// An empty store that takes its own time from this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self { clock, lease: LEASE, kept: Mutex::default() }
     }
@@ -56,7 +56,7 @@ impl MemoryStore {
         self
     }
 
-    /// Returns the org's deeds, in the order of its log.
+    /// The org's deeds, in the order of its log.
     pub fn deeds(&self, org: OrgId) -> Vec<gate::StoredDeed> {
         self.locked().orgs.get(&org).map(|rows| rows.deeds.clone()).unwrap_or_default()
     }
@@ -81,7 +81,7 @@ impl MemoryStore {
         self.locked().faults.come_up();
     }
 
-    /// Returns what is kept, for a call that wants this; an error while the store is down.
+    /// What is kept, for a call that wants this; an error while the store is down.
     fn reach(&self, attempt: &'static str) -> Result<MutexGuard<'_, Kept>, StoreDown> {
         let kept = self.locked();
         kept.faults.reachable(attempt)?;

@@ -127,7 +127,7 @@ fn log_head(head: &Head, standing: Standing, now: Timestamp) -> LogHead {
     LogHead { no: log_no, standing, chain, event_seq, now }
 }
 
-/// Returns the hashes of a run, up to the first that is not there.
+/// The hashes of a run, up to the first that is not there.
 fn run(rows: &Rows, log: LogNo, span: Span) -> Vec<Digest> {
     let start = rows.deeds.partition_point(|deed| deed.log_no < log);
     let deed = |index: usize| rows.deeds.get(start + index).filter(|deed| deed.log_no == log);
@@ -138,7 +138,7 @@ fn run(rows: &Rows, log: LogNo, span: Span) -> Vec<Digest> {
     (span.start..span.start + span.count).map_while(hash).collect()
 }
 
-/// Returns a deed as a row.
+/// A deed as a row.
 pub(crate) fn row(rows: &Rows, deed: &StoredDeed) -> DeedRow {
     let about = deed.action.and_then(|action| rows.actions.get(&action));
     DeedRow {

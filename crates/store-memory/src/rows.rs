@@ -11,7 +11,7 @@ use gate::StoredDeed;
 use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
-        Action, ActivePolicy, Agent, ApiKey, Begun, BudgetUse, Connector, IdempotencyKey, Org,
+        Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey, NewAction, Org,
         OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Row,
     },
 };
@@ -61,7 +61,7 @@ pub(crate) struct KeptAction {
     pub(crate) disclosures: Vec<deed::Disclosure>,
 }
 
-/// Returns the deed's place among all of its org.
+/// The deed's place among all of its org.
 pub(crate) fn place(deed: &StoredDeed) -> Place {
     Place::of(deed.log_no, deed.seq)
 }
@@ -91,7 +91,7 @@ impl Rows {
             activations,
             policy_tests,
             connectors,
-            begun,
+            new_actions,
             actions,
             idempotency_keys,
             budgets,
@@ -114,7 +114,7 @@ impl Rows {
         self.activations.extend(activations.iter().cloned());
         self.policy_tests.extend(policy_tests.iter().map(|row| (row.policy, row.clone())));
         self.connectors.extend(connectors.iter().map(|row| (row.id, row.clone())));
-        for Begun { action, disclosures } in begun {
+        for NewAction { action, disclosures } in new_actions {
             self.action(action, lease_until).disclosures.clone_from(disclosures);
         }
         for action in actions {

@@ -44,7 +44,7 @@ async fn the_contract_of_reading_is_kept() {
 #[tokio::test]
 async fn appends_are_lost_as_often_as_ordered() {
     let (_, store) = store();
-    let mut scribe = Scribe::founded(1, &*store).await;
+    let mut scribe = Scribe::created(1, &*store).await;
     store.lose_next(2);
     let turn = scribe.turn(vec![Changes::from(scribe.agent("one"))]);
     for _ in 0..2 {
@@ -58,7 +58,7 @@ async fn appends_are_lost_as_often_as_ordered() {
 async fn an_ordered_doubt_is_settled_as_it_was() {
     let (_, store) = store();
     for (doubt, committed) in [(Doubt::Committed, true), (Doubt::Dropped, false)] {
-        let mut scribe = Scribe::founded(10 + u64::from(committed), &*store).await;
+        let mut scribe = Scribe::created(10 + u64::from(committed), &*store).await;
         store.doubt_next(doubt);
         let turn = scribe.turn(vec![Changes::from(scribe.agent("one"))]);
         assert!(matches!(store.append(&turn).await, Err(AppendError::InDoubt(_))));
@@ -71,7 +71,7 @@ async fn an_ordered_doubt_is_settled_as_it_was() {
 #[tokio::test]
 async fn nothing_is_answered_or_written_while_it_is_down() {
     let (_, store) = store();
-    let mut scribe = Scribe::founded(20, &*store).await;
+    let mut scribe = Scribe::created(20, &*store).await;
     let turn = scribe.turn(vec![Changes::from(scribe.agent("one"))]);
     store.go_down();
     assert!(matches!(store.append(&turn).await, Err(AppendError::Down(_))));
@@ -85,7 +85,7 @@ async fn nothing_is_answered_or_written_while_it_is_down() {
 #[tokio::test]
 async fn a_renewed_lease_lasts_as_long_as_a_new_one() {
     let (clock, store) = store();
-    let mut scribe = Scribe::founded(30, &*store).await;
+    let mut scribe = Scribe::created(30, &*store).await;
     let mint = scribe.mint();
     let (request, _) = sample::request(&serde_json::json!({}), &mint);
     let action = sample::action(&scribe.agent("one"), request, &mint);
@@ -105,7 +105,7 @@ async fn a_renewed_lease_lasts_as_long_as_a_new_one() {
 #[tokio::test]
 async fn an_orgs_deeds_are_given_out_in_order() {
     let (_, store) = store();
-    let mut scribe = Scribe::founded(40, &*store).await;
+    let mut scribe = Scribe::created(40, &*store).await;
     for _ in 0..3 {
         let deeds = vec![scribe.deed(None), scribe.deed(None)];
         scribe.append(&*store, testkit::Draft { deeds, ..Default::default() }).await.unwrap();

@@ -28,7 +28,7 @@ async fn main() {
     println!("what                    batch  turns/s  actions/s  p50 ms  p99 ms");
     for batch in BATCHES {
         seed += 1;
-        let mut scribe = Scribe::founded(seed, &store).await;
+        let mut scribe = Scribe::created(seed, &store).await;
         let (begins, ends) = turns(&mut scribe, batch);
         // The first turn of each kind prepares its statements.
         let (first_begin, begins) = begins.split_first().unwrap();

@@ -31,7 +31,7 @@ async fn main() {
     let mut settings = Settings::new(Secret::new(database.url()));
     settings.deadline = Duration::from_secs(20);
     let store = PostgresStore::new(&settings).unwrap();
-    let mut scribe = Scribe::founded(1, &store).await;
+    let mut scribe = Scribe::created(1, &store).await;
     let agents: Vec<_> = (0..51).map(|number| scribe.agent(&format!("agent-{number}"))).collect();
     let ids: Vec<_> = agents.iter().map(|agent| *agent.id.as_uuid()).collect();
     let (request, _) = sample::request(&json!({}), &scribe.mint());
@@ -88,7 +88,7 @@ async fn measure(store: &PostgresStore, org: OrgId, name: &str, filter: &Filter)
     );
 }
 
-/// Returns the id of the action of this number.
+/// The id of the action of this number.
 fn id(number: i64) -> ActionId {
     let millis = u128::try_from(FIRST + number * APART).unwrap();
     let low = (0x7000_u128 << 64) | (0x8000_u128 << 48) | u128::try_from(number).unwrap();

@@ -199,7 +199,7 @@ const HANDED_BACK: &str = "
     where action.org_id = held.org_id and action.id = held.id
         and action.lease_holder = held.holder and action.lease_token = held.token";
 
-/// Returns the leases of each org. Turns move the same rows; both take them in the order of their
+/// The leases of each org. Turns move the same rows; both take them in the order of their
 /// ids.
 fn by_org(held: &[HeldLease]) -> BTreeMap<OrgId, Vec<&HeldLease>> {
     let mut by_org: BTreeMap<OrgId, Vec<&HeldLease>> = BTreeMap::new();

@@ -70,7 +70,7 @@ impl PostgresStore {
         store_time(&answers).map_err(|fault| AppendError::InDoubt(fault.down(ATTEMPT)))
     }
 
-    /// Returns the statements of the turn's transaction, in order. What the turn does not touch
+    /// The statements of the turn's transaction, in order. What the turn does not touch
     /// is left out.
     fn steps<'a>(&self, turn: &'a Turn) -> Result<Vec<Step<'a>>, Fault> {
         let mut steps = vec![Step::rows(Call::new("begin isolation level read committed"))];
@@ -85,7 +85,7 @@ impl PostgresStore {
             activations,
             policy_tests,
             connectors,
-            begun,
+            new_actions,
             actions,
             idempotency_keys,
             budgets,
@@ -109,17 +109,17 @@ impl PostgresStore {
                 steps.extend(rows);
             }
         }
-        steps.extend(actions::steps(turn, (begun, actions), self.lease)?);
+        steps.extend(actions::steps(turn, (new_actions, actions), self.lease)?);
         steps.extend(counters::steps(turn, (idempotency_keys, budgets)));
         steps.extend(pruned::steps(turn.org, pruned));
-        steps.extend(evidence::steps(turn, begun));
+        steps.extend(evidence::steps(turn, new_actions));
         steps.push(head::turn(turn));
         steps.push(Step { call: Call::new("commit"), guards: Guards::Commit });
         Ok(steps)
     }
 }
 
-/// Returns what a failed transaction means for its turn.
+/// What a failed transaction means for its turn.
 fn error(unanswered: Unanswered, guards: &[Guards]) -> AppendError {
     let Unanswered::Failed(failed) = unanswered else {
         return AppendError::InDoubt(unanswered.fault().down(ATTEMPT));
@@ -137,7 +137,7 @@ fn error(unanswered: Unanswered, guards: &[Guards]) -> AppendError {
     }
 }
 
-/// Returns what an error that PostgreSQL answered means. One before the commit's own answer
+/// What an error that PostgreSQL answered means. One before the commit's own answer
 /// proves that the transaction was aborted.
 fn refused(guards: Guards, code: &SqlState, fault: Fault) -> AppendError {
     let taken = *code == SqlState::UNIQUE_VIOLATION || *code == SqlState::DIVISION_BY_ZERO;
@@ -154,7 +154,7 @@ fn refused(guards: Guards, code: &SqlState, fault: Fault) -> AppendError {
     }
 }
 
-/// Returns the database's time, which the row of the turn brought back.
+/// The database's time, which the row of the turn brought back.
 fn store_time(answers: &Answers) -> Result<Timestamp, Fault> {
     let before_commit = answers.iter().rev().nth(1);
     match before_commit.and_then(|rows: &Vec<Row>| rows.first()) {

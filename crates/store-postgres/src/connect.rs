@@ -47,7 +47,7 @@ const SESSION: &str = "-c statement_timeout=5000 -c lock_timeout=2000 \
      -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
 const TCP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Returns the address and the encryption that the settings name.
+/// The address and the encryption that the settings name.
 pub(crate) fn config(settings: &Settings) -> Result<(Config, Tls), BadSettings> {
     // Certificates are always checked where TLS is required, so the two modes are one here.
     let url = settings.url.expose().replace("sslmode=verify-full", "sslmode=require");
@@ -75,7 +75,7 @@ pub(crate) fn limit_sessions(config: &mut Config) {
     config.options(options);
 }
 
-/// Returns a connection of its own; it ends when the client is dropped.
+/// A connection of its own; it ends when the client is dropped.
 pub(crate) async fn dial(config: &Config, tls: Tls) -> Result<Client, Fault> {
     match tls {
         Tls::Plain => {
@@ -105,7 +105,7 @@ fn client_config(settings: &Settings) -> Result<ClientConfig, BadSettings> {
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Returns the certificates of a PEM text; a text without any is an error too.
+/// The certificates of a PEM text; a text without any is an error too.
 fn certificates(pem: &str) -> Vec<Result<CertificateDer<'static>, rustls_pki_types::pem::Error>> {
     let found: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     if found.is_empty() { vec![Err(rustls_pki_types::pem::Error::NoItemsFound)] } else { found }

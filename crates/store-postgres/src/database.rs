@@ -25,7 +25,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// Returns the statement without values.
+    /// The statement without values.
     pub(crate) fn new(sql: &'static str) -> Self {
         Self { sql, values: Vec::new() }
     }
@@ -36,7 +36,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// Returns the values as the driver takes them.
+    /// The values as the driver takes them.
     pub(crate) fn borrowed(&self) -> Vec<&(dyn ToSql + Sync)> {
         self.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect()
     }
@@ -89,7 +89,7 @@ impl Database {
         crate::Pool { idle, in_use, most, waiting }
     }
 
-    /// Returns the rows of each statement. They go out together; each is a transaction of its
+    /// The rows of each statement. They go out together; each is a transaction of its
     /// own, and a later one sees at least what an earlier one saw.
     pub(crate) async fn ask(
         &self,
@@ -100,7 +100,7 @@ impl Database {
         session.send(calls).await.map_err(|unanswered| unanswered.fault().down(attempt))
     }
 
-    /// Returns the rows of one statement.
+    /// The rows of one statement.
     pub(crate) async fn ask_one(
         &self,
         attempt: &'static str,
@@ -110,7 +110,7 @@ impl Database {
         Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Returns the rows of a query that is planned for its very values: a filter that is not asked
+    /// The rows of a query that is planned for its very values: a filter that is not asked
     /// for is then no part of the plan.
     pub(crate) async fn ask_planned(
         &self,
@@ -127,7 +127,7 @@ impl Database {
         Ok(answers.into_iter().nth(2).unwrap_or_default())
     }
 
-    /// Returns the rows of a query that nobody waits for, which may take this long.
+    /// The rows of a query that nobody waits for, which may take this long.
     pub(crate) async fn ask_at_leisure(
         &self,
         attempt: &'static str,
@@ -148,7 +148,7 @@ impl Database {
         Ok(answers.into_iter().nth(2).unwrap_or_default())
     }
 
-    /// Returns a connection that is ready for these calls.
+    /// A connection that is ready for these calls.
     pub(crate) async fn session(&self, calls: &[Call<'_>]) -> Result<Session, Fault> {
         let until = Instant::now() + self.deadline;
         let client = self.client(until).await?;
@@ -191,7 +191,7 @@ impl Session {
 }
 
 impl Unanswered {
-    /// Returns what went wrong.
+    /// What went wrong.
     pub(crate) fn fault(self) -> Fault {
         match self {
             Self::Failed(failed) => failed.error.into(),

@@ -43,7 +43,7 @@ const DRIFT: &str = r#"
     where head.org_id = $1"#;
 
 impl PostgresStore {
-    /// Returns the counters that are not the sum of their charges.
+    /// The counters that are not the sum of their charges.
     pub(crate) async fn budget_drift(&self, org: OrgId) -> Result<Drift, StoreDown> {
         let attempt = "compare budget counters with charges";
         let call = Call::new(DRIFT).with(*org.as_uuid());

@@ -28,7 +28,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// Returns the fault as the callers of a store know it.
+    /// The fault as the callers of a store know it.
     pub(crate) fn down(self, attempt: &'static str) -> StoreDown {
         StoreDown { attempt, source: Box::new(self) }
     }

@@ -43,7 +43,7 @@ pub enum NotLooked {
     Down(#[from] StoreDown),
 }
 
-/// Returns what is found of every invariant at this moment; `vault_keys` are the ids of the keys
+/// What is found of every invariant at this moment; `vault_keys` are the ids of the keys
 /// that open what is encrypted.
 pub async fn look(settings: &Settings, vault_keys: &[Vec<u8>]) -> Result<Vec<Finding>, NotLooked> {
     let (config, tls) = connect::config(settings)?;

@@ -193,7 +193,7 @@ fn base(org: OrgId, answers: &Answers) -> Result<(Option<Base>, Timestamp), Faul
     Ok((Some(base), clock))
 }
 
-/// Returns the head that a row of `org_head` holds.
+/// The head that a row of `org_head` holds.
 pub(crate) fn org_head(cells: &Cells<'_>) -> Result<Head, Fault> {
     Ok(Head {
         version: cells.count("version")?,
@@ -203,13 +203,13 @@ pub(crate) fn org_head(cells: &Cells<'_>) -> Result<Head, Fault> {
     })
 }
 
-/// Returns which of an org's logs a number names.
+/// Which of an org's logs a number names.
 pub(crate) fn log_no(cells: &Cells<'_>, column: &'static str) -> Result<LogNo, Fault> {
     let number = u32::try_from(cells.count(column)?);
     number.map(LogNo::new).map_err(|error| cells.fault(column, error))
 }
 
-/// Returns the head of a log that a row of `org_head` or `closed_log` holds.
+/// The head of a log that a row of `org_head` or `closed_log` holds.
 pub(crate) fn chain_head(cells: &Cells<'_>) -> Result<ChainHead, Fault> {
     let frontier = Frontier::from_bytes(cells.count("size")?, cells.get("frontier")?)
         .map_err(|error| cells.fault("frontier", error))?;
@@ -231,7 +231,7 @@ fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
     })
 }
 
-/// Returns the statements that find what is needed, one for each family that something is needed
+/// The statements that find what is needed, one for each family that something is needed
 /// of, in the order in which [`loaded`] takes their answers.
 fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
     let Needs { agents, keys, actions, idempotency_keys, budgets, settings } = needs;
@@ -277,7 +277,7 @@ fn loaded(needs: &Needs, answers: &Answers) -> Result<Loaded, Fault> {
     })
 }
 
-/// Returns one column of the wanted keys, as `unnest` takes it.
+/// One column of the wanted keys, as `unnest` takes it.
 fn column<'a, K, T>(keys: &'a BTreeSet<K>, value: impl Fn(&'a K) -> T) -> Vec<T> {
     keys.iter().map(value).collect()
 }
@@ -290,7 +290,7 @@ fn records<T: DeserializeOwned>(table: &'static str, rows: &[Row]) -> Result<Vec
     rows.iter().map(|row| Cells::of(table, row).json("record")).collect()
 }
 
-/// Returns the idempotency key that a row is.
+/// The idempotency key that a row is.
 pub(crate) fn idempotency_key(row: &Row) -> Result<IdempotencyKey, Fault> {
     let cells = Cells::of("idempotency", row);
     Ok(IdempotencyKey {
@@ -322,7 +322,7 @@ fn settings(row: &Row) -> Result<OrgSettings, Fault> {
     })
 }
 
-/// Returns the event that a row is.
+/// The event that a row is.
 pub(crate) fn event(org: OrgId, row: &Row) -> Result<Event, Fault> {
     let cells = Cells::of("event", row);
     Ok(Event {

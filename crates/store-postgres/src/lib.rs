@@ -65,7 +65,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns the store that these settings name; it connects when it is first asked.
+    /// The store that these settings name; it connects when it is first asked.
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
         Ok(Self { database: Database::new(settings)?, lease: settings.lease })
     }
@@ -76,7 +76,7 @@ impl PostgresStore {
         schema::check(&self.database, durability).await
     }
 
-    /// Returns the database's time.
+    /// The database's time.
     pub async fn now(&self) -> Result<Timestamp, StoreDown> {
         let attempt = "ask the database for its time";
         let call = Call::new("select clock_timestamp() as clock");
@@ -85,7 +85,7 @@ impl PostgresStore {
         Cells::of("the clock", row).moment("clock").map_err(|fault| fault.down(attempt))
     }
 
-    /// Returns how the pool of connections is used now.
+    /// How the pool of connections is used now.
     pub fn pool(&self) -> Pool {
         self.database.pool()
     }

@@ -101,7 +101,7 @@ enum Rank {
     Many(Uuid),
 }
 
-/// Returns the rank that a probe found.
+/// The rank that a probe found.
 fn rank(rows: &[Row]) -> Result<Rank, Fault> {
     let Some(row) = rows.first() else { return Ok(Rank::Few(0)) };
     let cells = Cells::of("action", row);
@@ -110,7 +110,7 @@ fn rank(rows: &[Row]) -> Result<Rank, Fault> {
 }
 
 impl<'a> Asked<'a> {
-    /// Returns a statement of the list with the values that all of them take.
+    /// A statement of the list with the values that all of them take.
     fn call(&self, sql: &'static str) -> Call<'a> {
         let one_more = i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1);
         let filter = self.filter;
@@ -146,19 +146,19 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// Returns the words of a filter; none when it lets everything through.
+/// The words of a filter; none when it lets everything through.
 fn words<T: Copy>(wanted: &[T], word: fn(T) -> &'static str) -> Option<Vec<&'static str>> {
     (!wanted.is_empty()).then(|| wanted.iter().map(|value| word(*value)).collect())
 }
 
-/// Returns the least id that a thing of this moment can have.
+/// The least id that a thing of this moment can have.
 pub(crate) fn first_id(moment: Timestamp) -> Uuid {
     let millis = u128::try_from(moment.unix_millis()).unwrap_or_default();
     // Ids have 48 bits for the moment, enough for eight thousand years to come.
     Uuid::from_u128(millis.min((1 << 48) - 1) << 80)
 }
 
-/// Returns whether the id was made at this moment.
+/// Whether the id was made at this moment.
 pub(crate) fn is_of(id: Uuid, moment: Timestamp) -> bool {
     id.as_u128() >> 80 == first_id(moment).as_u128() >> 80
 }

@@ -287,7 +287,7 @@ fn standing(cells: &Cells<'_>) -> Result<Standing, Fault> {
     Ok(closed.map_or(Standing::Open, |at| Standing::Closed { at }))
 }
 
-/// Returns the number that stands in a row for this place of a log.
+/// The number that stands in a row for this place of a log.
 fn place(log: LogNo, seq: u64) -> i64 {
     bigint(Place::of(log, seq).as_u64())
 }
@@ -320,7 +320,7 @@ fn checkpoint(row: &Row) -> Result<SignedCheckpoint, Fault> {
     })
 }
 
-/// Returns a deed's row as it stands.
+/// A deed's row as it stands.
 pub(crate) fn deed_row(row: &Row) -> Result<DeedRow, Fault> {
     let cells = Cells::of("deed", row);
     let place = Place::from_u64(cells.count("seq")?);

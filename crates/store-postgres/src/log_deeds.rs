@@ -75,7 +75,7 @@ pub(crate) enum Calls {
 }
 
 impl PostgresStore {
-    /// Returns the actions that pass, if they are few.
+    /// The actions that pass, if they are few.
     pub(crate) async fn few_calls(
         &self,
         org: OrgId,
@@ -99,7 +99,7 @@ impl PostgresStore {
         ids.collect::<Result<_, _>>().map(Calls::Few).map_err(|fault| fault.down(attempt))
     }
 
-    /// Returns the first place whose moment is not before this one, by a statement that halves
+    /// The first place whose moment is not before this one, by a statement that halves
     /// the places: moments follow the order of places.
     pub(crate) async fn first_at(
         &self,
@@ -113,7 +113,7 @@ impl PostgresStore {
         place.map(Option::unwrap_or_default).map_err(|fault| fault.down(attempt))
     }
 
-    /// Returns the deeds with what opens their commitments.
+    /// The deeds with what opens their commitments.
     async fn opened(&self, org: OrgId, rows: Vec<DeedRow>) -> Result<Vec<OpenDeed>, StoreDown> {
         let attempt = "read what opens a deed";
         // What was disclosed when an action began is kept under the action, and opens its deed.
@@ -176,7 +176,7 @@ fn list<'a>(
         .with(i64::try_from(limit).unwrap_or(i64::MAX))
 }
 
-/// Returns the words of the verdicts; none when every verdict passes.
+/// The words of the verdicts; none when every verdict passes.
 pub(crate) fn verdict_words(verdicts: &[Verdict]) -> Option<Vec<&'static str>> {
     let words = || verdicts.iter().map(|verdict| verdict.as_str()).collect();
     (!verdicts.is_empty()).then(words)

@@ -82,7 +82,7 @@ fn search<'a>(
         .with(filter.actor.as_ref().map(begins))
 }
 
-/// Returns what the body of every administrative deed begins with that this one is the actor of: its
+/// What the body of every administrative deed begins with that this one is the actor of: its
 /// members are sorted.
 fn begins(actor: &By) -> String {
     let id = match actor {
@@ -92,7 +92,7 @@ fn begins(actor: &By) -> String {
     format!(r#"{{"actor":{{"id":"{id}","#)
 }
 
-/// Returns whether only events are asked for that the index `event_seldom` has.
+/// Whether only events are asked for that the index `event_seldom` has.
 fn is_seldom(filter: &EntryFilter) -> bool {
     let is_seldom = |kind: &EventType| {
         !matches!(kind, EventType::DeedSealed) && !kind.as_str().starts_with("action.")

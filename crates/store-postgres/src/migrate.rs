@@ -17,7 +17,7 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// Returns the digest that tells this text from any other.
+    /// The digest that tells this text from any other.
     pub fn digest(&self) -> Digest {
         crypto::sha256(self.sql)
     }

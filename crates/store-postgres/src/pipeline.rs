@@ -33,7 +33,7 @@ pub(crate) enum Reach {
 
 type Asked<'a> = Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + 'a>>;
 
-/// Returns the rows of every statement, or the first failure.
+/// The rows of every statement, or the first failure.
 ///
 /// The driver queues a statement when its future is polled for the first time, so the first pass
 /// sends all of them in order, in one go. A statement that cannot even be sent cuts the pass off:
@@ -74,14 +74,14 @@ pub(crate) async fn send(
     Ok(asked.into_iter().map(|asked| rows(asked).unwrap_or_default()).collect())
 }
 
-/// Returns whether a statement failed before it was sent.
+/// Whether a statement failed before it was sent.
 fn cut_off(reach: Reach, error: &Error) -> bool {
     reach == Reach::CutOff && error.as_db_error().is_none()
 }
 
 type Answered = Option<Result<Vec<Row>, Error>>;
 
-/// Returns the first failure in the order of the statements. An answer may be seen before that of
+/// The first failure in the order of the statements. An answer may be seen before that of
 /// an earlier statement, and what aborted the transaction is the earlier one's error alone.
 fn first_open(asked: &mut [(Asked<'_>, Answered)]) -> Poll<Result<(), Failed>> {
     for (at, (_, answered)) in asked.iter_mut().enumerate() {

@@ -141,7 +141,7 @@ impl PolicyStore for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Returns every row of the answer, read in this way.
+    /// Every row of the answer, read in this way.
     async fn all<T>(
         &self,
         attempt: &'static str,
@@ -153,7 +153,7 @@ impl PostgresStore {
     }
 }
 
-/// Returns the policy that a row is. Rows that an older version of the service wrote lack the
+/// The policy that a row is. Rows that an older version of the service wrote lack the
 /// columns that it does not know.
 pub(crate) fn policy(org: OrgId, row: &Row) -> Result<Policy, Fault> {
     let cells = Cells::of("policy", row);
@@ -215,7 +215,7 @@ fn tests(row: &Row) -> Result<PolicyTests, Fault> {
     })
 }
 
-/// Returns the mode that a row names.
+/// The mode that a row names.
 pub(crate) fn mode(cells: &Cells<'_>) -> Result<PolicyMode, Fault> {
     let word: &str = cells.get("mode")?;
     PolicyMode::ALL

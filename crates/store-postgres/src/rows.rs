@@ -20,22 +20,22 @@ pub(crate) struct Cells<'a> {
 }
 
 impl<'a> Cells<'a> {
-    /// Returns the row as one of this table.
+    /// The row as one of this table.
     pub(crate) fn of(table: &'static str, row: &'a Row) -> Self {
         Self { table, row }
     }
 
-    /// Returns a column that PostgreSQL and Rust have the same type for.
+    /// A column that PostgreSQL and Rust have the same type for.
     pub(crate) fn get<T: FromSql<'a>>(&self, column: &'static str) -> Result<T, Fault> {
         self.row.try_get(column).map_err(|error| self.fault(column, error))
     }
 
-    /// Returns an id.
+    /// An id.
     pub(crate) fn id<T>(&self, column: &'static str, make: fn(Uuid) -> T) -> Result<T, Fault> {
         self.get(column).map(make)
     }
 
-    /// Returns an id that may be absent.
+    /// An id that may be absent.
     pub(crate) fn id_if_any<T>(
         &self,
         column: &'static str,
@@ -44,23 +44,23 @@ impl<'a> Cells<'a> {
         self.get::<Option<Uuid>>(column).map(|id| id.map(make))
     }
 
-    /// Returns a moment.
+    /// A moment.
     pub(crate) fn moment(&self, column: &'static str) -> Result<Timestamp, Fault> {
         self.get(column).map(timestamp)
     }
 
-    /// Returns a moment that may be absent.
+    /// A moment that may be absent.
     pub(crate) fn moment_if_any(&self, column: &'static str) -> Result<Option<Timestamp>, Fault> {
         self.get::<Option<SystemTime>>(column).map(|moment| moment.map(timestamp))
     }
 
-    /// Returns a number that is never negative.
+    /// A number that is never negative.
     pub(crate) fn count(&self, column: &'static str) -> Result<u64, Fault> {
         let number: i64 = self.get(column)?;
         u64::try_from(number).map_err(|error| self.fault(column, error))
     }
 
-    /// Returns a digest.
+    /// A digest.
     pub(crate) fn digest(&self, column: &'static str) -> Result<Digest, Fault> {
         self.bytes(column).map(Digest::from_bytes)
     }
@@ -71,7 +71,7 @@ impl<'a> Cells<'a> {
         bytes.try_into().map_err(|error| self.fault(column, error))
     }
 
-    /// Returns a text with a grammar of its own.
+    /// A text with a grammar of its own.
     pub(crate) fn word<T: FromStr>(&self, column: &'static str) -> Result<T, Fault>
     where
         T::Err: std::fmt::Display,
@@ -80,26 +80,26 @@ impl<'a> Cells<'a> {
         text.parse().map_err(|error| self.fault(column, error))
     }
 
-    /// Returns the value that a column holds as JSON.
+    /// The value that a column holds as JSON.
     pub(crate) fn json<T: DeserializeOwned>(&self, column: &'static str) -> Result<T, Fault> {
         let text: &str = self.get(column)?;
         serde_json::from_str(text).map_err(|error| self.fault(column, error))
     }
 
-    /// Returns the fault of a column that holds what it cannot.
+    /// The fault of a column that holds what it cannot.
     pub(crate) fn fault(&self, column: &'static str, why: impl std::fmt::Display) -> Fault {
         Fault::Row { table: self.table, column, why: why.to_string() }
     }
 }
 
-/// Returns the moment as PostgreSQL takes it.
+/// The moment as PostgreSQL takes it.
 pub(crate) fn system_time(moment: Timestamp) -> SystemTime {
     let millis = moment.unix_millis();
     let span = Duration::from_millis(millis.unsigned_abs());
     if millis < 0 { SystemTime::UNIX_EPOCH - span } else { SystemTime::UNIX_EPOCH + span }
 }
 
-/// Returns the moment that PostgreSQL gave, cut to the millisecond.
+/// The moment that PostgreSQL gave, cut to the millisecond.
 fn timestamp(moment: SystemTime) -> Timestamp {
     let micros = match moment.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
@@ -108,13 +108,13 @@ fn timestamp(moment: SystemTime) -> Timestamp {
     Timestamp::from_unix_millis(micros.div_euclid(1_000))
 }
 
-/// Returns the number as PostgreSQL takes it. What does not fit was never counted here, and as
+/// The number as PostgreSQL takes it. What does not fit was never counted here, and as
 /// the largest number it equals nothing that is stored.
 pub(crate) fn bigint(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Returns the value as JSON.
+/// The value as JSON.
 pub(crate) fn to_json(
     column: &'static str,
     table: &'static str,

@@ -80,7 +80,7 @@ pub(crate) async fn check(database: &Database, durability: Durability) -> Result
     }
 }
 
-/// Returns the versions that are applied, each with the digest of its text.
+/// The versions that are applied, each with the digest of its text.
 pub(crate) fn applied(rows: &[Row]) -> Result<BTreeMap<i32, Digest>, Fault> {
     let read = |row| {
         let cells = Cells::of("schema_migration", row);

@@ -20,7 +20,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Returns the usual settings for the database at this address.
+    /// The usual settings for the database at this address.
     pub fn new(url: Secret<String>) -> Self {
         Self {
             url,

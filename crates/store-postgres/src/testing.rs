@@ -33,7 +33,7 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// Returns a database with the schema of this build and nothing in it; none, and a line that
+    /// A database with the schema of this build and nothing in it; none, and a line that
     /// says so, when no server is named.
     pub async fn new() -> Option<Self> {
         let server = Address::of_environment()?;
@@ -44,7 +44,7 @@ impl TestDatabase {
         Some(Self { name, server })
     }
 
-    /// Returns a database with nothing in it at all.
+    /// A database with nothing in it at all.
     pub async fn empty() -> Option<Self> {
         let server = Address::of_environment()?;
         let client = connect(&server.text()).await;
@@ -54,22 +54,22 @@ impl TestDatabase {
         Some(Self { name, server })
     }
 
-    /// Returns the address as the service's role.
+    /// The address as the service's role.
     pub fn url(&self) -> String {
         self.server.of(&self.name).by(ROLE, PASSWORD).text()
     }
 
-    /// Returns the address as the role that owns everything.
+    /// The address as the role that owns everything.
     pub fn owner_url(&self) -> String {
         self.server.of(&self.name).text()
     }
 
-    /// Returns the name of the service's role.
+    /// The name of the service's role.
     pub fn role(&self) -> &'static str {
         ROLE
     }
 
-    /// Returns a connection as the role that owns everything.
+    /// A connection as the role that owns everything.
     pub async fn owner(&self) -> Client {
         connect(&self.owner_url()).await
     }
@@ -149,7 +149,7 @@ impl Address {
     }
 }
 
-/// Returns the name of the template, which is there.
+/// The name of the template, which is there.
 async fn template(client: &Client, server: &Address) -> String {
     let schema: String = MIGRATIONS
         .iter()

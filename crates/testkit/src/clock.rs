@@ -12,7 +12,7 @@ use model::{Clock, Timestamp};
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// Returns a clock that stands at this moment.
+    /// A clock that stands at this moment.
     pub fn at(moment: Timestamp) -> Self {
         Self(AtomicI64::new(moment.unix_millis()))
     }

@@ -9,23 +9,23 @@ use model::Entropy;
 pub struct SeededEntropy(AtomicU64);
 
 impl SeededEntropy {
-    /// Returns the sequence of this seed.
+    /// The sequence of this seed.
     pub fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }
 
-    /// Returns a number below `sides`.
+    /// A number below `sides`.
     pub fn roll(&self, sides: u64) -> u64 {
         self.next() % sides
     }
 
-    /// Returns one of these values.
+    /// One of these values.
     pub fn pick<'a, T>(&self, values: &'a [T]) -> &'a T {
         let place = self.roll(values.len() as u64);
         &values[usize::try_from(place).unwrap()]
     }
 
-    /// Returns the next number of the `SplitMix64` sequence.
+    /// The next number of the `SplitMix64` sequence.
     fn next(&self) -> u64 {
         let mut z = self
             .0

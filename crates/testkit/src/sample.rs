@@ -5,9 +5,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use ledger::{
     Changes,
     record::{
-        Action, ActivePolicy, Agent, AgentRef, ApiKey, Approval, Begun, BudgetUse, Connector,
-        ConnectorStatus, Decision, DecisionInputs, Execution, Holder, IdempotencyKey, Lease, Org,
-        Policy, PolicyMode, PolicyVersion, RETENTION_DAYS, Witness,
+        Action, ActivePolicy, Agent, AgentRef, ApiKey, Approval, BudgetUse, Connector,
+        ConnectorStatus, Decision, DecisionInputs, Execution, Holder, IdempotencyKey, Lease,
+        NewAction, Org, Policy, PolicyMode, PolicyVersion, RETENTION_DAYS, Witness,
     },
 };
 use model::{
@@ -17,7 +17,7 @@ use model::{
 };
 use serde_json::{Value, json};
 
-/// Returns an org.
+/// An org.
 pub fn org(id: OrgId, now: Timestamp) -> Org {
     let (name, time_zone) = ("Amt für Proben".to_owned(), "Europe/Berlin".to_owned());
     Org {
@@ -32,7 +32,7 @@ pub fn org(id: OrgId, now: Timestamp) -> Org {
     }
 }
 
-/// Returns an agent that may act.
+/// An agent that may act.
 pub fn agent(org: OrgId, id: AgentId, name: &str, now: Timestamp) -> Agent {
     Agent {
         id,
@@ -48,7 +48,7 @@ pub fn agent(org: OrgId, id: AgentId, name: &str, now: Timestamp) -> Agent {
     }
 }
 
-/// Returns a key.
+/// A key.
 pub fn api_key(org: OrgId, holder: Holder, mint: &Mint<'_>) -> ApiKey {
     ApiKey {
         id: mint.id(KeyId::from_uuid),
@@ -65,7 +65,7 @@ pub fn api_key(org: OrgId, holder: Holder, mint: &Mint<'_>) -> ApiKey {
     }
 }
 
-/// Returns a policy of this name.
+/// A policy of this name.
 pub fn policy(org: OrgId, name: &str, mint: &Mint<'_>) -> Policy {
     Policy {
         id: mint.id(PolicyId::from_uuid),
@@ -78,7 +78,7 @@ pub fn policy(org: OrgId, name: &str, mint: &Mint<'_>) -> Policy {
     }
 }
 
-/// Returns a version of the policy. Its document is text of any kind.
+/// A version of the policy. Its document is text of any kind.
 pub fn policy_version(policy: &Policy, number: u32, mint: &Mint<'_>) -> PolicyVersion {
     let document = format!("schema: 1 # {number}, „{}\u{201d} 😀\n", policy.name);
     PolicyVersion {
@@ -94,12 +94,12 @@ pub fn policy_version(policy: &Policy, number: u32, mint: &Mint<'_>) -> PolicyVe
     }
 }
 
-/// Returns the version as the active one.
+/// The version as the active one.
 pub fn active(version: &PolicyVersion, mode: PolicyMode) -> ActivePolicy {
     ActivePolicy { mode, policy: version.policy, version: version.id, digest: version.digest }
 }
 
-/// Returns a connector of this name, which must be a connector's name.
+/// A connector of this name, which must be a connector's name.
 pub fn connector(org: OrgId, name: &str, mint: &Mint<'_>) -> Connector {
     Connector {
         id: mint.id(ConnectorId::from_uuid),
@@ -115,12 +115,12 @@ pub fn connector(org: OrgId, name: &str, mint: &Mint<'_>) -> Connector {
     }
 }
 
-/// Returns a commitment to some arguments and what opens it.
+/// A commitment to some arguments and what opens it.
 pub fn request(args: &Value, mint: &Mint<'_>) -> (deed::Commitment, deed::Disclosure) {
     deed::commit(mint, deed::Path::REQUEST, args)
 }
 
-/// Returns an allowed action that the service runs under a lease, with the given commitment to
+/// An allowed action that the service runs under a lease, with the given commitment to
 /// its arguments.
 pub fn action(agent: &Agent, request: deed::Commitment, mint: &Mint<'_>) -> Action {
     let digest = crypto::sha256("sample");
@@ -183,7 +183,7 @@ fn decision(digest: Digest, mint: &Mint<'_>) -> Decision {
     }
 }
 
-/// Returns a run of the service's own that stands like this.
+/// A run of the service's own that stands like this.
 pub fn execution(status: ExecutionStatus, now: Timestamp) -> Execution {
     Execution {
         status,
@@ -196,7 +196,7 @@ pub fn execution(status: ExecutionStatus, now: Timestamp) -> Execution {
     }
 }
 
-/// Returns the action as it is after a run that succeeded, with this deed.
+/// The action as it is after a run that succeeded, with this deed.
 pub fn sealed(action: &Action, deed: DeedId) -> Action {
     let now = action.created_at;
     Action {
@@ -210,7 +210,7 @@ pub fn sealed(action: &Action, deed: DeedId) -> Action {
     }
 }
 
-/// Returns the action as one that was refused, with this deed.
+/// The action as one that was refused, with this deed.
 pub fn denied(action: &Action, deed: DeedId) -> Action {
     Action {
         state: State::Sealed,
@@ -223,7 +223,7 @@ pub fn denied(action: &Action, deed: DeedId) -> Action {
     }
 }
 
-/// Returns the action as one that waits for a person until then.
+/// The action as one that waits for a person until then.
 pub fn waiting(action: &Action, expires_at: Timestamp, mint: &Mint<'_>) -> Action {
     let outcome = DecisionOutcome::RequireApproval;
     Action {
@@ -246,7 +246,7 @@ pub fn waiting(action: &Action, expires_at: Timestamp, mint: &Mint<'_>) -> Actio
     }
 }
 
-/// Returns the action as one that the agent's edge may run until then.
+/// The action as one that the agent's edge may run until then.
 pub fn authorized(action: &Action, deadline: Timestamp) -> Action {
     Action {
         mode: Mode::Proxy,
@@ -257,7 +257,7 @@ pub fn authorized(action: &Action, deadline: Timestamp) -> Action {
     }
 }
 
-/// Returns what a witness found.
+/// What a witness found.
 pub fn witness(verdict: Verdict, level: Level, now: Timestamp) -> Witness {
     Witness {
         level,
@@ -271,7 +271,7 @@ pub fn witness(verdict: Verdict, level: Level, now: Timestamp) -> Witness {
     }
 }
 
-/// Returns an idempotency key that names the action until then.
+/// An idempotency key that names the action until then.
 pub fn idempotency_key(action: &Action, key: &str, expires_at: Timestamp) -> IdempotencyKey {
     IdempotencyKey {
         agent: action.agent.id,
@@ -282,7 +282,7 @@ pub fn idempotency_key(action: &Action, key: &str, expires_at: Timestamp) -> Ide
     }
 }
 
-/// Returns a budget's counter.
+/// A budget's counter.
 pub fn budget(key: &str, window_start: Timestamp, used: &str) -> BudgetUse {
     BudgetUse {
         key: key.to_owned(),
@@ -292,12 +292,12 @@ pub fn budget(key: &str, window_start: Timestamp, used: &str) -> BudgetUse {
     }
 }
 
-/// Returns the change that begins an action with these disclosures.
+/// The change that begins an action with these disclosures.
 pub fn begun(action: Action, disclosures: Vec<deed::Disclosure>) -> Changes {
-    Changes::from(Begun { action: Arc::new(action), disclosures })
+    Changes::from(NewAction { action: Arc::new(action), disclosures })
 }
 
-/// Returns the change that moves an action to this form.
+/// The change that moves an action to this form.
 pub fn moved(action: Action) -> Changes {
     Changes::from(Arc::new(action))
 }

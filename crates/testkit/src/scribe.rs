@@ -49,7 +49,7 @@ impl From<Vec<Changes>> for Draft {
     }
 }
 
-/// Returns a sealer with keys of its own, registered since ever.
+/// A sealer with keys of its own, registered since ever.
 pub fn sealer(entropy: &dyn Entropy) -> Sealer {
     let keys = SealKeys::from_pem(SealKeys::generate_pem(entropy).expose()).unwrap();
     let registered = keys
@@ -61,7 +61,7 @@ pub fn sealer(entropy: &dyn Entropy) -> Sealer {
 }
 
 impl Scribe {
-    /// Returns the scribe of an org that is not there yet; the same seed makes the same org.
+    /// The scribe of an org that is not there yet; the same seed makes the same org.
     pub fn new(seed: u64, now: Timestamp) -> Self {
         let dice = SeededEntropy::new(seed);
         let sealer = Arc::new(sealer(&dice));
@@ -72,8 +72,8 @@ impl Scribe {
         Self { org, now, version: None, log_no: LogNo::FIRST, chain, event_seq: 0, sealer, dice }
     }
 
-    /// Returns the scribe of an org that this store now has, its clock at the store's time.
-    pub async fn founded(seed: u64, store: &dyn LedgerStore) -> Self {
+    /// The scribe of an org that this store now has, its clock at the store's time.
+    pub async fn created(seed: u64, store: &dyn LedgerStore) -> Self {
         // The store's time is asked with an org that nobody has.
         let (_, now) = store.base(OrgId::from_uuid(Uuid::nil())).await.unwrap();
         let mut scribe = Self::new(seed, now);
@@ -82,27 +82,27 @@ impl Scribe {
         scribe
     }
 
-    /// Returns what signs the org's deeds.
+    /// What signs the org's deeds.
     pub fn sealer(&self) -> Arc<Sealer> {
         Arc::clone(&self.sealer)
     }
 
-    /// Returns a mint of this moment.
+    /// A mint of this moment.
     pub fn mint(&self) -> Mint<'_> {
         Mint::new(self.now, &self.dice)
     }
 
-    /// Returns the org's row.
+    /// The org's row.
     pub fn org_row(&self) -> Org {
         sample::org(self.org, self.now)
     }
 
-    /// Returns the row of a new agent of this name.
+    /// The row of a new agent of this name.
     pub fn agent(&self, name: &str) -> Agent {
         sample::agent(self.org, self.mint().id(AgentId::from_uuid), name, self.now)
     }
 
-    /// Returns a deed about the action, or about the org.
+    /// A deed about the action, or about the org.
     pub fn deed(&self, action: Option<ActionId>) -> DeedEntry {
         let mint = self.mint();
         let path = deed::Path::REASON;
@@ -123,7 +123,7 @@ impl Scribe {
         DeedEntry { draft, disclosures: vec![disclosure], agent: None, action }
     }
 
-    /// Returns an event about the action, or about the org.
+    /// An event about the action, or about the org.
     pub fn event(&self, action: Option<ActionId>) -> event::Draft {
         event::Draft {
             id: self.mint().id(EventId::from_uuid),
@@ -135,7 +135,7 @@ impl Scribe {
         }
     }
 
-    /// Returns the turn that comes next, without moving on.
+    /// The turn that comes next, without moving on.
     pub fn turn(&self, draft: impl Into<Draft>) -> Turn {
         let Draft { changes, deeds, events } = draft.into();
         let mut chain = self.chain.clone();
@@ -159,7 +159,7 @@ impl Scribe {
         }
     }
 
-    /// Returns the turn that closes the org's log and opens another with these deeds.
+    /// The turn that closes the org's log and opens another with these deeds.
     pub fn reopening(&self, draft: impl Into<Draft>) -> Turn {
         let Draft { changes, deeds, events } = draft.into();
         let log = deed::LogOrigin::new("test.example", self.mint().id(LogId::from_uuid)).unwrap();

@@ -17,7 +17,7 @@ pub struct ScriptedTool {
 }
 
 impl ScriptedTool {
-    /// Returns a tool of this name, which must be a tool's name, that takes any object.
+    /// A tool of this name, which must be a tool's name, that takes any object.
     pub fn new(name: &str, side_effect: SideEffect) -> Self {
         let definition = Definition {
             name: name.parse().unwrap(),
@@ -54,7 +54,7 @@ impl ScriptedTool {
         *self.settled.lock().unwrap_or_else(PoisonError::into_inner) = settled;
     }
 
-    /// Returns the runs so far, each with its arguments.
+    /// The runs so far, each with its arguments.
     pub fn runs(&self) -> Vec<(ActionId, Value)> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -63,7 +63,7 @@ impl<H, C> Access<H, C> {
         Self { name, who, admit: Admit::Holder(admit) }
     }
 
-    /// Returns the caller that the request's credential makes under this rule.
+    /// The caller that the request's credential makes under this rule.
     pub async fn admit(
         self,
         bearer: Option<Secret<String>>,
@@ -76,7 +76,7 @@ impl<H, C> Access<H, C> {
     }
 }
 
-/// Returns who sent the request, or the 401 that tells nobody why.
+/// Who sent the request, or the 401 that tells nobody why.
 async fn holder<S: State>(
     bearer: Option<Secret<String>>,
     state: &S,
@@ -91,7 +91,7 @@ async fn holder<S: State>(
     }
 }
 
-/// Returns the text behind `Authorization: Bearer`.
+/// The text behind `Authorization: Bearer`.
 pub fn bearer(headers: &HeaderMap) -> Option<Secret<String>> {
     let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     let fits = scheme.eq_ignore_ascii_case("bearer") && key.len() <= MAX_KEY;

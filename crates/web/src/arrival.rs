@@ -37,7 +37,7 @@ pub(crate) struct Arrival {
 }
 
 impl Arrival {
-    /// Returns the call once query and body are read within their bounds.
+    /// The call once query and body are read within their bounds.
     pub(crate) async fn read(
         mut self,
         Input { body: rule, query }: Input,

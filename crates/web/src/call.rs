@@ -40,7 +40,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Returns a path parameter as a `T`; one that is no `T` names no object, which is a 404.
+    /// A path parameter as a `T`; one that is no `T` names no object, which is a 404.
     pub fn param<T: FromStr>(&self, name: &str) -> Result<T, ApiError> {
         self.params
             .iter()
@@ -49,17 +49,17 @@ impl Call {
             .ok_or_else(ApiError::not_found)
     }
 
-    /// Returns the members of the JSON body.
+    /// The members of the JSON body.
     pub fn fields(&self) -> Result<Fields, ApiError> {
         Fields::of_body(&self.body)
     }
 
-    /// Returns the text of a header that the framing rules let stand once.
+    /// The text of a header that the framing rules let stand once.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// Returns the caller's idempotency key.
+    /// The caller's idempotency key.
     pub fn idempotency_key(&self) -> Result<Option<String>, ApiError> {
         let Some(key) = self.header("Idempotency-Key") else { return Ok(None) };
         let fits = (1..=MAX_IDEMPOTENCY_KEY).contains(&key.len())
@@ -71,7 +71,7 @@ impl Call {
         Err(ApiError::invalid("Idempotency-Key", message))
     }
 
-    /// Returns a reference that a `Service-` header carries.
+    /// A reference that a `Service-` header carries.
     pub fn reference(&self, name: &'static str) -> Result<Option<String>, ApiError> {
         let Some(text) = self.one_service_header(name)? else { return Ok(None) };
         let fits = (1..=MAX_REFERENCE).contains(&text.len())
@@ -83,7 +83,7 @@ impl Call {
         Err(ApiError::bad_service_header(name, message))
     }
 
-    /// Returns a `Service-` header that stands at most once.
+    /// A `Service-` header that stands at most once.
     pub fn one_service_header(&self, name: &'static str) -> Result<Option<&str>, ApiError> {
         let mut values = self.headers.get_all(name).iter();
         match (values.next(), values.next()) {

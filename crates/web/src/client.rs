@@ -23,18 +23,18 @@ pub struct TrustedProxies(Arc<[IpNet]>);
 pub(crate) struct Peer(pub(crate) IpAddr);
 
 impl TrustedProxies {
-    /// Returns the proxies of these networks.
+    /// The proxies of these networks.
     pub fn new(networks: Vec<IpNet>) -> Self {
         Self(networks.into())
     }
 
-    /// Returns whether the address is a trusted proxy's.
+    /// Whether the address is a trusted proxy's.
     pub fn trust(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Returns the address of the client behind the peer; a header that is malformed tells
+    /// The address of the client behind the peer; a header that is malformed tells
     /// nothing, so that the peer itself is the client.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
@@ -44,7 +44,7 @@ impl TrustedProxies {
         self.behind(headers).unwrap_or(peer)
     }
 
-    /// Returns the nearest hop that is not trusted, or the farthest one of a list of trusted ones;
+    /// The nearest hop that is not trusted, or the farthest one of a list of trusted ones;
     /// nothing without a list or behind a malformed hop.
     fn behind(&self, headers: &HeaderMap) -> Option<IpAddr> {
         let mut farthest = None;
@@ -61,7 +61,7 @@ impl TrustedProxies {
     }
 }
 
-/// Returns the address under which a client is counted: one host of IPv6 has a whole /64.
+/// The address under which a client is counted: one host of IPv6 has a whole /64.
 pub(crate) fn counted(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         address @ IpAddr::V4(_) => address,

@@ -23,7 +23,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Returns the word of the wire.
+    /// The word of the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidRequest => "invalid_request_error",
@@ -61,12 +61,12 @@ impl Code {
         Self(row)
     }
 
-    /// Returns the word of the wire.
+    /// The word of the wire.
     pub const fn as_str(self) -> &'static str {
         self.0.word
     }
 
-    /// Returns the code's row.
+    /// The code's row.
     pub const fn row(self) -> &'static CodeRow {
         self.0
     }

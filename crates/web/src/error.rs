@@ -30,7 +30,7 @@ struct Problem {
 }
 
 impl ApiError {
-    /// Returns the error with the code's own status and this sentence.
+    /// The error with the code's own status and this sentence.
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
         let [status, ..] = code.row().statuses else {
             return Self::internal();
@@ -45,7 +45,7 @@ impl ApiError {
         }))
     }
 
-    /// Returns a 400 `validation_failed` that names the field, parameter or header at fault.
+    /// A 400 `validation_failed` that names the field, parameter or header at fault.
     pub fn invalid(
         param: impl Into<Cow<'static, str>>,
         message: impl Into<Cow<'static, str>>,
@@ -53,14 +53,14 @@ impl ApiError {
         Self::new(codes::VALIDATION_FAILED, message).on(param)
     }
 
-    /// Returns a 422 `validation_failed` that names a malformed `Service-` header.
+    /// A 422 `validation_failed` that names a malformed `Service-` header.
     pub fn bad_service_header(name: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
         let mut error = Self::invalid(name, message);
         error.0.status = StatusCode::UNPROCESSABLE_ENTITY;
         error
     }
 
-    /// Returns the 401 that every bad credential gets; `text` is plain ASCII without quotes.
+    /// The 401 that every bad credential gets; `text` is plain ASCII without quotes.
     pub fn unauthenticated(text: &'static str) -> Self {
         let challenge = format!(
             "Bearer realm=\"service\", error=\"invalid_token\", error_description=\"{text}\""
@@ -68,7 +68,7 @@ impl ApiError {
         Self::new(codes::UNAUTHENTICATED, text).with_text(WWW_AUTHENTICATE, &challenge)
     }
 
-    /// Returns the 403 of a key that lacks the scope.
+    /// The 403 of a key that lacks the scope.
     pub fn insufficient_scope(scope: Scope) -> Self {
         let challenge =
             format!("Bearer realm=\"service\", error=\"insufficient_scope\", scope=\"{scope}\"");
@@ -76,28 +76,28 @@ impl ApiError {
             .with_text(WWW_AUTHENTICATE, &challenge)
     }
 
-    /// Returns the 404 of an object that the caller's org does not have.
+    /// The 404 of an object that the caller's org does not have.
     pub fn not_found() -> Self {
         Self::new(codes::NOT_FOUND, "there is no such object in this org")
     }
 
-    /// Returns the 405 that names what the path takes.
+    /// The 405 that names what the path takes.
     pub fn method_not_allowed(allow: &str) -> Self {
         Self::new(codes::METHOD_NOT_ALLOWED, format!("this path takes {allow}"))
             .with_text(ALLOW, allow)
     }
 
-    /// Returns the 429 for too much at once.
+    /// The 429 for too much at once.
     pub fn rate_limited(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(codes::RATE_LIMITED, message).retry_after(1)
     }
 
-    /// Returns the 503 that says why the service cannot answer now.
+    /// The 503 that says why the service cannot answer now.
     pub fn unavailable(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(codes::SERVICE_UNAVAILABLE, message).retry_after(1)
     }
 
-    /// Returns the same 503 and logs its cause, which callers are not told.
+    /// The same 503 and logs its cause, which callers are not told.
     pub fn unavailable_because(
         message: impl Into<Cow<'static, str>>,
         cause: &dyn std::error::Error,
@@ -106,7 +106,7 @@ impl ApiError {
         Self::unavailable(message)
     }
 
-    /// Returns the 500 that tells nothing; the cause was logged where it was met.
+    /// The 500 that tells nothing; the cause was logged where it was met.
     pub fn internal() -> Self {
         Self(Box::new(Problem {
             code: codes::INTERNAL_ERROR,
@@ -118,31 +118,31 @@ impl ApiError {
         }))
     }
 
-    /// Returns the error with the field, parameter or header at fault.
+    /// The error with the field, parameter or header at fault.
     pub fn on(mut self, param: impl Into<Cow<'static, str>>) -> Self {
         self.0.param = Some(param.into());
         self
     }
 
-    /// Returns the error with one more member beside its sentence.
+    /// The error with one more member beside its sentence.
     pub fn with_member(mut self, name: &'static str, value: Value) -> Self {
         self.0.extras.push((name, value));
         self
     }
 
-    /// Returns the error with a `Retry-After` of at least one second.
+    /// The error with a `Retry-After` of at least one second.
     pub fn retry_after(self, seconds: u64) -> Self {
         self.with(RETRY_AFTER, HeaderValue::from(seconds.max(1)))
     }
 
-    /// Returns the error with one more response header, once.
+    /// The error with one more response header, once.
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.headers.retain(|(known, _)| *known != name);
         self.0.headers.push((name, value));
         self
     }
 
-    /// Returns the error as the last answer on its connection, for requests whose end nobody
+    /// The error as the last answer on its connection, for requests whose end nobody
     /// should trust.
     pub fn closing(self) -> Self {
         self.with(CONNECTION, HeaderValue::from_static("close"))
@@ -156,22 +156,22 @@ impl ApiError {
         }
     }
 
-    /// Returns the code.
+    /// The code.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// Returns the sentence.
+    /// The sentence.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// Returns the HTTP status.
+    /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         self.0.status
     }
 
-    /// Returns the envelope as a response.
+    /// The envelope as a response.
     pub(crate) fn into_reply(self, request: RequestId, base_url: &str) -> Reply {
         let problem = *self.0;
         let mut error = json!({

@@ -99,7 +99,7 @@ impl Fields {
         }
     }
 
-    /// Returns the error about one member.
+    /// The error about one member.
     pub fn error(&self, name: &str, problem: impl Into<Cow<'static, str>>) -> ApiError {
         ApiError::invalid(format!("{}{name}", self.prefix), problem)
     }
@@ -110,7 +110,7 @@ pub trait FromJson: Sized {
     /// What is accepted, as the end of a sentence.
     const EXPECTED: &'static str;
 
-    /// Returns the value, or what is wrong with it.
+    /// The value, or what is wrong with it.
     fn from_json(value: Value) -> Result<Self, String>;
 }
 
@@ -237,7 +237,7 @@ fn value<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Option<(T, &'a [u8])> {
     Some((value, text.get(values.byte_offset()..)?))
 }
 
-/// Returns what follows the mark, if the text begins with it.
+/// What follows the mark, if the text begins with it.
 fn after(text: &[u8], mark: u8) -> Option<&[u8]> {
     match text.trim_ascii_start().split_first() {
         Some((first, rest)) if *first == mark => Some(rest),

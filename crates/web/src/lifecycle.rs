@@ -27,7 +27,7 @@ pub struct Control(watch::Sender<Phase>);
 pub struct Lifecycle(watch::Receiver<Phase>);
 
 impl Control {
-    /// Returns the two ends, the phase being `Serving`.
+    /// The two ends, the phase being `Serving`.
     pub fn new() -> (Self, Lifecycle) {
         let (sender, receiver) = watch::channel(Phase::Serving);
         (Self(sender), Lifecycle(receiver))
@@ -59,7 +59,7 @@ impl Control {
 }
 
 impl Lifecycle {
-    /// Returns the present phase.
+    /// The present phase.
     pub fn phase(&self) -> Phase {
         *self.0.borrow()
     }

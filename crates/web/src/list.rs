@@ -27,7 +27,7 @@ impl Cursors {
         Self(key)
     }
 
-    /// Returns the page of the list that the query's `limit` and `cursor` ask for.
+    /// The page of the list that the query's `limit` and `cursor` ask for.
     pub fn page<'a, P: Position>(
         &'a self,
         list: List,
@@ -147,7 +147,7 @@ pub struct ListView<T> {
 }
 
 impl<T> ListView<T> {
-    /// Returns a list with nothing behind it.
+    /// A list with nothing behind it.
     pub fn whole(data: Vec<T>) -> Self {
         Self { object: "list", data, has_more: false, next_cursor: None }
     }
@@ -155,10 +155,10 @@ impl<T> ListView<T> {
 
 /// A position in a list, in the form that its cursor holds.
 pub trait Position: Sized {
-    /// Returns the text of the position.
+    /// The text of the position.
     fn to_text(&self) -> String;
 
-    /// Returns the position that the text is.
+    /// The position that the text is.
     fn from_text(text: &str) -> Option<Self>;
 }
 

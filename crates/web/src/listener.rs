@@ -76,7 +76,7 @@ pub struct Door {
 }
 
 impl Door {
-    /// Returns the door at this listener, with no proxy before it.
+    /// The door at this listener, with no proxy before it.
     pub fn new(listener: TcpListener) -> Self {
         Self { listener, proxies: TrustedProxies::default(), open: Arc::default() }
     }
@@ -147,7 +147,7 @@ async fn accept(
 /// Too many connections are open from one address.
 struct Crowded;
 
-/// Returns the place of a connection among those of its address; a proxy's are not counted.
+/// The place of a connection among those of its address; a proxy's are not counted.
 fn place(
     peer: IpAddr,
     proxies: &TrustedProxies,

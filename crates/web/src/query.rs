@@ -15,7 +15,7 @@ pub enum Param {
 }
 
 impl Param {
-    /// Returns the name.
+    /// The name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::One(name) | Self::Many(name) => name,
@@ -47,12 +47,12 @@ impl Query {
         Ok(Self(pairs))
     }
 
-    /// Returns the parameter's text.
+    /// The parameter's text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns a parameter that is `true` or `false`, and `false` where it is absent.
+    /// A parameter that is `true` or `false`, and `false` where it is absent.
     pub fn flag(&self, name: &'static str) -> Result<bool, ApiError> {
         match self.text(name) {
             None | Some("false") => Ok(false),
@@ -61,17 +61,17 @@ impl Query {
         }
     }
 
-    /// Returns every text of a repeatable parameter.
+    /// Every text of a repeatable parameter.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.0.iter().filter(move |(known, _)| *known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Returns every parameter that was sent, by name and text.
+    /// Every parameter that was sent, by name and text.
     pub fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// Returns the parameter as a `T`, whose own error says what is accepted.
+    /// The parameter as a `T`, whose own error says what is accepted.
     pub fn parse<T>(&self, name: &'static str) -> Result<Option<T>, ApiError>
     where
         T: FromStr<Err: std::fmt::Display>,
@@ -81,7 +81,7 @@ impl Query {
             .transpose()
     }
 
-    /// Returns the items of a comma list, none of which may be empty.
+    /// The items of a comma list, none of which may be empty.
     pub fn list<T>(&self, name: &'static str) -> Result<Vec<T>, ApiError>
     where
         T: FromStr<Err: std::fmt::Display>,
@@ -114,13 +114,13 @@ fn undecodable(name: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
     ApiError::invalid(name, "expected percent-encoded UTF-8")
 }
 
-/// Returns the text with `%XX` decoded once and `+` as a space.
+/// The text with `%XX` decoded once and `+` as a space.
 pub(crate) fn decode(text: &str) -> Option<String> {
     let plus = text.replace('+', " ");
     decode_path(&plus)
 }
 
-/// Returns the text with `%XX` decoded once.
+/// The text with `%XX` decoded once.
 pub(crate) fn decode_path(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -27,14 +27,14 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Returns an answer of these bytes.
+    /// An answer of these bytes.
     pub fn bytes(status: StatusCode, media_type: &'static str, body: impl Into<Bytes>) -> Self {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
         Self { status, headers, body: Either::Left(Full::new(body.into())) }
     }
 
-    /// Returns a JSON answer; a value that cannot be written becomes a bare 500.
+    /// A JSON answer; a value that cannot be written becomes a bare 500.
     pub fn json<T: Serialize>(status: StatusCode, value: &T) -> Self {
         match serde_json::to_vec(value) {
             Ok(body) => Self::bytes(status, "application/json", body),
@@ -45,17 +45,17 @@ impl Reply {
         }
     }
 
-    /// Returns a 200 JSON answer.
+    /// A 200 JSON answer.
     pub fn ok<T: Serialize>(value: &T) -> Self {
         Self::json(StatusCode::OK, value)
     }
 
-    /// Returns an answer without a body.
+    /// An answer without a body.
     pub fn empty(status: StatusCode) -> Self {
         Self { status, headers: HeaderMap::new(), body: Either::Left(Full::default()) }
     }
 
-    /// Returns a 200 answer whose body is written while it is made.
+    /// A 200 answer whose body is written while it is made.
     pub fn stream<S>(media_type: &'static str, chunks: S) -> Self
     where
         S: Stream<Item = Bytes> + Send + 'static,
@@ -68,13 +68,13 @@ impl Reply {
         Self { status: StatusCode::OK, headers, body }
     }
 
-    /// Returns the answer with one more header.
+    /// The answer with one more header.
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// Returns the finished response; what does not say how long it may be kept is not kept.
+    /// The finished response; what does not say how long it may be kept is not kept.
     pub fn into_response(mut self) -> Response<ReplyBody> {
         self.headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         self.headers

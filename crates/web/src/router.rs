@@ -85,7 +85,7 @@ pub struct BadTable {
 }
 
 impl<S: State> Router<S> {
-    /// Returns the router of a table, or says which path contradicts another.
+    /// The router of a table, or says which path contradicts another.
     pub fn new(setup: Setup, state: Arc<S>, table: Table<S>) -> Result<Self, BadTable> {
         let traffic = Traffic::new(table.iter().map(|route| (route.method, route.path)));
         let mut by_path: BTreeMap<&'static str, BTreeMap<_, _>> = BTreeMap::new();
@@ -101,17 +101,17 @@ impl<S: State> Router<S> {
         Ok(Self(Arc::new(Inner { setup, state, paths, traffic, clients })))
     }
 
-    /// Returns what was answered so far.
+    /// What was answered so far.
     pub fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.0.traffic)
     }
 
-    /// Returns the state that handlers share.
+    /// The state that handlers share.
     pub fn state(&self) -> &S {
         &self.0.state
     }
 
-    /// Returns the response to a request; it never fails and never panics.
+    /// The response to a request; it never fails and never panics.
     pub async fn answer<B>(&self, request: Request<B>) -> Response<ReplyBody>
     where
         B: Body<Data = Bytes, Error: std::error::Error>,
@@ -121,7 +121,7 @@ impl<S: State> Router<S> {
         let id = Mint::new(setup.clock.now(), &*setup.entropy).id(RequestId::from_uuid);
         let (head, body) = request.into_parts();
         let marks = Marks { id, versioned: is_versioned(&head), phase: setup.lifecycle.phase() };
-        let (begun, _under_way) = (Instant::now(), self.0.traffic.in_flight.hold());
+        let (started, _under_way) = (Instant::now(), self.0.traffic.in_flight.hold());
         let (place, pattern) = self.0.row(&head).unzip();
         let client = self.0.client(&head);
         // The span names the route's pattern: nothing of ids, arguments or credentials.
@@ -145,7 +145,7 @@ impl<S: State> Router<S> {
                 self.0.refuse(id, ApiError::internal())
             }
         };
-        self.0.traffic.answered(place, reply.status, begun.elapsed());
+        self.0.traffic.answered(place, reply.status, started.elapsed());
         finish(reply, marks)
     }
 }
@@ -168,7 +168,7 @@ impl<S: State> Inner<S> {
         route.call(&self.state, arrival).await
     }
 
-    /// Returns the client, where the request came over a socket.
+    /// The client, where the request came over a socket.
     fn client(&self, head: &Parts) -> Option<IpAddr> {
         let Peer(peer) = head.extensions.get::<Peer>()?;
         Some(self.setup.proxies.client(*peer, &head.headers))
@@ -182,7 +182,7 @@ impl<S: State> Inner<S> {
         })
     }
 
-    /// Returns the place in the table and the pattern of the route that will be found.
+    /// The place in the table and the pattern of the route that will be found.
     fn row(&self, head: &Parts) -> Option<(usize, &'static str)> {
         let methods = self.paths.at(head.uri.path()).ok()?.value;
         methods.get(method(head)).map(|(place, route)| (*place, route.path))
@@ -208,7 +208,7 @@ impl<S: State> Inner<S> {
     }
 }
 
-/// Returns the method of the route: a HEAD request is a GET whose body hyper leaves out.
+/// The method of the route: a HEAD request is a GET whose body hyper leaves out.
 fn method(head: &Parts) -> &str {
     if head.method == Method::HEAD { "GET" } else { head.method.as_str() }
 }

@@ -27,7 +27,7 @@ impl<K: Eq + Hash + Copy> Slots<K> {
         Self { limit, open: Arc::default() }
     }
 
-    /// Returns a slot, unless the key holds all of its own.
+    /// A slot, unless the key holds all of its own.
     pub fn take(&self, key: K) -> Option<Slot<K>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(key).or_insert(0);
@@ -40,7 +40,7 @@ impl<K: Eq + Hash + Copy> Slots<K> {
 }
 
 impl<K> Slots<K> {
-    /// Returns how many are open, of all keys together.
+    /// How many are open, of all keys together.
     pub fn open(&self) -> usize {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
     }

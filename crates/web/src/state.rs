@@ -10,7 +10,7 @@ pub trait State: Send + Sync + 'static {
     /// Who a credential stands for.
     type Holder: Send;
 
-    /// Returns who holds the key, or `None` for one that is wrong, revoked or expired.
+    /// Who holds the key, or `None` for one that is wrong, revoked or expired.
     async fn holder(&self, key: &Secret<String>) -> Result<Option<Self::Holder>, LookupError>;
 }
 

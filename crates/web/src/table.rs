@@ -77,7 +77,7 @@ pub const fn at(method: &'static str, path: &'static str, operation: &'static st
 }
 
 impl RouteHead {
-    /// Returns the row whose handler takes the caller that the access rule makes.
+    /// The row whose handler takes the caller that the access rule makes.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -44,7 +44,7 @@ impl RouteTraffic {
         Self { method, path, seconds: Histogram::new(SECONDS), answers }
     }
 
-    /// Returns each status that was answered, `other` for one that is not known, and how often.
+    /// Each status that was answered, `other` for one that is not known, and how often.
     pub fn answers(&self) -> impl Iterator<Item = (String, u64)> {
         let given = STATUSES.iter().zip(&self.answers).map(|(status, count)| {
             let shown = if *status == 0 { "other".to_owned() } else { status.to_string() };
@@ -60,7 +60,7 @@ impl Traffic {
         Self { in_flight: Arc::default(), routes }
     }
 
-    /// Returns every route's answers.
+    /// Every route's answers.
     pub fn routes(&self) -> &[RouteTraffic] {
         &self.routes
     }

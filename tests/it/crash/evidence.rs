@@ -53,7 +53,7 @@ impl Evidence {
         *self.ran.entry(*id.parse::<ActionId>().unwrap().as_uuid()).or_default() += 1;
     }
 
-    /// Returns how many different calls were sent.
+    /// How many different calls were sent.
     pub(crate) fn calls(&self) -> usize {
         self.told.len()
     }
@@ -115,7 +115,7 @@ fn against_its_rows(action: &Recorded, rows: i64) -> Option<String> {
     }
 }
 
-/// Returns what is wrong with an action that an edge ran so many times.
+/// What is wrong with an action that an edge ran so many times.
 fn at_the_edge(known: &BTreeMap<Uuid, &Recorded>, id: Uuid, times: usize) -> Option<String> {
     let Some(action) = known.get(&id) else {
         return Some(format!("{id} ran at an edge without a record"));
@@ -128,7 +128,7 @@ fn at_the_edge(known: &BTreeMap<Uuid, &Recorded>, id: Uuid, times: usize) -> Opt
     }
 }
 
-/// Returns what is still open after everything has had its time.
+/// What is still open after everything has had its time.
 async fn unsealed(house: &House) -> Vec<String> {
     let sql = "select count(*) from action where state <> 'sealed'";
     let deadline = Instant::now() + SEALED_WITHIN;

@@ -35,7 +35,7 @@ pub(crate) enum End {
 }
 
 impl Scene {
-    /// Returns the settings that the scene needs.
+    /// The settings that the scene needs.
     pub(crate) fn settings(self) -> &'static str {
         match self {
             Self::Write | Self::Edge => "",
@@ -43,7 +43,7 @@ impl Scene {
         }
     }
 
-    /// Returns its name for a table.
+    /// Its name for a table.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -108,7 +108,7 @@ fn is_replay(answer: &Answer) -> bool {
 }
 
 impl End {
-    /// Returns how this action ended.
+    /// How this action ended.
     pub(crate) fn of(detail: &Value) -> Self {
         let execution = &detail["execution"];
         assert_eq!(detail["state"], "sealed", "{detail}");

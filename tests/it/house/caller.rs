@@ -61,52 +61,52 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct NoAnswer;
 
-/// Returns the body of a call in gateway mode.
+/// The body of a call in gateway mode.
 pub(crate) fn call(tool: &str, args: Value) -> Value {
     json!({ "tool": tool, "args": args, "mode": "gateway" })
 }
 
 impl Request {
-    /// Returns a GET.
+    /// A GET.
     pub(crate) fn get(path: &str) -> Self {
         let (headers, body) = (Vec::new(), Bytes::new());
         Self { method: Method::GET, path: path.to_owned(), headers, body }
     }
 
-    /// Returns a DELETE.
+    /// A DELETE.
     pub(crate) fn delete(path: &str) -> Self {
         Self { method: Method::DELETE, ..Self::get(path) }
     }
 
-    /// Returns a POST of JSON.
+    /// A POST of JSON.
     pub(crate) fn post(path: &str, body: &Value) -> Self {
         Self::raw(path, body.to_string()).header("Content-Type", "application/json")
     }
 
-    /// Returns the request with another method.
+    /// The request with another method.
     pub(crate) fn by(self, method: Method) -> Self {
         Self { method, ..self }
     }
 
-    /// Returns a POST of anything.
+    /// A POST of anything.
     pub(crate) fn raw(path: &str, body: impl Into<Bytes>) -> Self {
         Self { method: Method::POST, body: body.into(), ..Self::get(path) }
     }
 
-    /// Returns the request with another header.
+    /// The request with another header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Returns the request under this idempotency key.
+    /// The request under this idempotency key.
     pub(crate) fn keyed(self, key: &str) -> Self {
         self.header("Idempotency-Key", key)
     }
 }
 
 impl Caller {
-    /// Returns a caller that has sent nothing yet.
+    /// A caller that has sent nothing yet.
     pub(crate) fn new(address: SocketAddr, key: Option<&str>) -> Self {
         Self { address, key: key.map(str::to_owned), idle: Arc::default() }
     }
@@ -126,7 +126,7 @@ impl Caller {
         self.call(tool, args).await.ok()
     }
 
-    /// Returns the action with its payloads, events and deeds.
+    /// The action with its payloads, events and deeds.
     pub(crate) async fn detail(&self, action: &Value) -> Value {
         self.get(&format!("/v1/actions/{}", action["id"].as_str().unwrap())).await.ok()
     }
@@ -215,23 +215,23 @@ impl Caller {
 }
 
 impl Answer {
-    /// Returns the body as JSON.
+    /// The body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {:?}", self.body))
     }
 
-    /// Returns the JSON body of an answer that must be 200.
+    /// The JSON body of an answer that must be 200.
     pub(crate) fn ok(&self) -> Value {
         self.is(200)
     }
 
-    /// Returns the JSON body of an answer that must have this status.
+    /// The JSON body of an answer that must have this status.
     pub(crate) fn is(&self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.body));
         self.json()
     }
 
-    /// Returns the error of an answer that must have this status, code and `param`.
+    /// The error of an answer that must have this status, code and `param`.
     pub(crate) fn error(&self, status: u16, code: &str, param: Option<&str>) -> Value {
         let error = self.is(status)["error"].clone();
         assert_eq!(error["code"], code, "{error}");
@@ -239,7 +239,7 @@ impl Answer {
         error
     }
 
-    /// Returns a header.
+    /// A header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }

@@ -26,7 +26,7 @@ pub(crate) struct Database {
 }
 
 impl Cluster {
-    /// Returns the cluster at a superuser's address.
+    /// The cluster at a superuser's address.
     pub(crate) fn at(url: &str) -> Self {
         let config: Config = url.parse().unwrap();
         let Some(Host::Tcp(host)) = config.get_hosts().first() else {
@@ -41,7 +41,7 @@ impl Cluster {
         }
     }
 
-    /// Returns a database of the cluster.
+    /// A database of the cluster.
     pub(crate) fn database(&self, name: &str) -> Database {
         Database { cluster: self.clone(), name: name.to_owned() }
     }
@@ -53,18 +53,18 @@ impl Cluster {
 }
 
 impl Database {
-    /// Returns the database's address for a role.
+    /// The database's address for a role.
     pub(crate) fn url(&self, role: &str, password: &str) -> String {
         let Cluster { host, port, .. } = &self.cluster;
         format!("postgres://{role}:{password}@{host}:{port}/{}", self.name)
     }
 
-    /// Returns the database's address for the superuser.
+    /// The database's address for the superuser.
     pub(crate) fn superuser_url(&self) -> String {
         self.url(&self.cluster.user, &self.cluster.password)
     }
 
-    /// Returns a superuser's connection.
+    /// A superuser's connection.
     pub(crate) async fn client(&self) -> Client {
         self.connect().await.0
     }
@@ -85,7 +85,7 @@ impl Database {
         (client, tokio::spawn(async move { drop(connection.await) }))
     }
 
-    /// Returns the one number that a query gives.
+    /// The one number that a query gives.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         self.client().await.query_one(sql, &[]).await.unwrap().get(0)
     }

@@ -35,7 +35,7 @@ pub(crate) struct Checked {
 }
 
 impl Deed {
-    /// Returns the deed's DSSE envelope.
+    /// The deed's DSSE envelope.
     pub(crate) fn envelope(&self) -> Value {
         json!({
             "payload": STANDARD.encode(&self.body),
@@ -44,14 +44,14 @@ impl Deed {
         })
     }
 
-    /// Returns the body as JSON.
+    /// The body as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 }
 
 impl House {
-    /// Returns every deed of the house's org, in the order of the log.
+    /// Every deed of the house's org, in the order of the log.
     pub(crate) async fn deeds(&self) -> Vec<Deed> {
         let sql = "select seq, body, signature, key_id from deed where org_id = $1 order by seq";
         let rows = self.control.client().await.query(sql, &[&self.org_uuid()]).await.unwrap();
@@ -86,7 +86,7 @@ impl House {
         deeds
     }
 
-    /// Returns what `chancery check` finds broken in the record.
+    /// What `chancery check` finds broken in the record.
     pub(crate) async fn broken_invariants(&self) -> Vec<String> {
         let words = ["--config", "settings.yaml", "check", "--json"];
         let output = self.verbs.output(&words).await;
@@ -98,14 +98,14 @@ impl House {
             .collect()
     }
 
-    /// Returns how many rows of `lab_notes` bear the mark.
+    /// How many rows of `lab_notes` bear the mark.
     pub(crate) async fn notes(&self, mark: &str) -> i64 {
         let client = self.governed.client().await;
         let sql = "select count(*) from lab_notes where mark = $1";
         client.query_one(sql, &[&mark]).await.unwrap().get(0)
     }
 
-    /// Returns how the governed ledger knows each action: `act` for one that was applied, `void`
+    /// How the governed ledger knows each action: `act` for one that was applied, `void`
     /// for one that never will be.
     pub(crate) async fn governed_ledger(&self) -> Vec<(Uuid, String)> {
         let client = self.governed.client().await;
@@ -117,13 +117,13 @@ impl House {
         rows.iter().map(entry).collect()
     }
 
-    /// Returns the org's id as the databases hold it.
+    /// The org's id as the databases hold it.
     pub(crate) fn org_uuid(&self) -> Uuid {
         self.org.parse::<model::OrgId>().unwrap().as_uuid().to_owned()
     }
 }
 
-/// Returns the deeds as `chancery verify` reads them.
+/// The deeds as `chancery verify` reads them.
 pub(crate) fn lines(deeds: &[Deed]) -> String {
     deeds.iter().fold(String::new(), |lines, deed| lines + &deed.envelope().to_string() + "\n")
 }

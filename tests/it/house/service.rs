@@ -79,12 +79,12 @@ impl Service {
         Some(Self { address, child, log, points, _guard: guard })
     }
 
-    /// Returns a caller with this key.
+    /// A caller with this key.
     pub(crate) fn caller(&self, key: &str) -> Caller {
         Caller::new(self.address, Some(key))
     }
 
-    /// Returns a caller without a key.
+    /// A caller without a key.
     pub(crate) fn anonymous(&self) -> Caller {
         Caller::new(self.address, None)
     }
@@ -113,7 +113,7 @@ impl Service {
         }
     }
 
-    /// Returns whether it still runs.
+    /// Whether it still runs.
     pub(crate) fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -145,7 +145,7 @@ impl Service {
         let _ = fs::remove_file(self.points.join(format!("{point}.held")));
     }
 
-    /// Returns what it has logged.
+    /// What it has logged.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
@@ -162,7 +162,7 @@ impl Drop for Service {
     }
 }
 
-/// Returns the address that the service says it listens at; nothing where it ended because its
+/// The address that the service says it listens at; nothing where it ended because its
 /// database did not answer.
 async fn address(child: &mut Child, log: &PathBuf, deadline: Instant) -> Option<SocketAddr> {
     loop {

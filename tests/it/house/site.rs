@@ -32,19 +32,19 @@ pub(crate) struct Site {
     pub(crate) cluster: Cluster,
 }
 
-/// Returns the binaries that the environment names; none says so once and skips the test.
+/// The binaries that the environment names; none says so once and skips the test.
 pub(crate) fn binaries() -> Option<Binaries> {
     let plain = env::var_os("CHANCERY_BIN")?.into();
     Some(Binaries { plain, failpoints: env::var_os("CHANCERY_FAILPOINT_BIN").map(PathBuf::from) })
 }
 
-/// Returns what a connector of the governed database logs in with.
+/// What a connector of the governed database logs in with.
 pub(crate) fn credential() -> Value {
     json!({ "conn_password": "conn-password", "read_password": "read-password" })
 }
 
 impl Site {
-    /// Returns the cluster of this run; nothing when the environment names none.
+    /// The cluster of this run; nothing when the environment names none.
     pub(crate) async fn common() -> Option<&'static Self> {
         static COMMON: OnceCell<Option<Site>> = OnceCell::const_new();
         let found = COMMON.get_or_init(|| async {
@@ -86,7 +86,7 @@ impl Site {
         site
     }
 
-    /// Returns a control database with the service's schema and nothing in it.
+    /// A control database with the service's schema and nothing in it.
     pub(crate) async fn control(&self, name: &str) -> Database {
         let database = self.copy("control", name, MIGRATOR.0).await;
         let app = APP.0;
@@ -95,7 +95,7 @@ impl Site {
         database
     }
 
-    /// Returns a shop that is ready to be governed.
+    /// A shop that is ready to be governed.
     pub(crate) async fn shop(&self, name: &str) -> Database {
         self.copy("shop", name, &self.cluster.user).await
     }

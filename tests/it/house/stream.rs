@@ -68,17 +68,17 @@ impl Stream {
         stream
     }
 
-    /// Returns the next message, which must come soon.
+    /// The next message, which must come soon.
     pub(crate) async fn next(&mut self) -> Message {
         self.try_next().await.expect("the stream ended")
     }
 
-    /// Returns the next message, which must come soon; nothing once the stream has ended.
+    /// The next message, which must come soon; nothing once the stream has ended.
     pub(crate) async fn try_next(&mut self) -> Option<Message> {
         tokio::time::timeout(PATIENCE, self.heard()).await.expect("a message in time")
     }
 
-    /// Returns the next message; nothing once the stream has ended or was silent for this long.
+    /// The next message; nothing once the stream has ended or was silent for this long.
     pub(crate) async fn next_within(&mut self, patience: Duration) -> Option<Message> {
         tokio::time::timeout(patience, self.heard()).await.ok()?
     }
@@ -96,7 +96,7 @@ impl Stream {
         }
     }
 
-    /// Returns the messages up to the one that seals this action, that one included.
+    /// The messages up to the one that seals this action, that one included.
     pub(crate) async fn until_sealed(&mut self, action: &Value) -> Vec<Message> {
         let mut messages = Vec::new();
         loop {

@@ -25,7 +25,7 @@ pub(crate) struct Verbs {
 }
 
 impl Verbs {
-    /// Returns the verbs on this control database, with files in this folder.
+    /// The verbs on this control database, with files in this folder.
     pub(crate) fn new(folder: &Path, control: &Database, settings: &str) -> Self {
         std::fs::write(folder.join("settings.yaml"), settings).unwrap();
         let environment = vec![
@@ -40,12 +40,12 @@ impl Verbs {
         Self { folder: folder.to_owned(), environment }
     }
 
-    /// Returns the folder that verbs run in.
+    /// The folder that verbs run in.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Returns the environment that settings come from.
+    /// The environment that settings come from.
     pub(crate) fn environment(&self) -> &[(&'static str, String)] {
         &self.environment
     }

@@ -55,14 +55,14 @@ impl Wire {
         self.state.to_swallow.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns how many answers were swallowed.
+    /// How many answers were swallowed.
     pub(crate) fn swallowed(&self) -> usize {
         self.state.swallowed.load(Ordering::SeqCst)
     }
 }
 
 impl State {
-    /// Returns whether this part of an answer goes no further.
+    /// Whether this part of an answer goes no further.
     fn swallows(&self, part: &[u8]) -> bool {
         let has_commit = part.windows(COMMITTED.len()).any(|window| window == COMMITTED);
         let take = |left: usize| left.checked_sub(1);

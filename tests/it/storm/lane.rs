@@ -54,7 +54,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// Returns its word in keys.
+    /// Its word in keys.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Service => "kill",
@@ -64,7 +64,7 @@ impl Fault {
         }
     }
 
-    /// Returns what it is called in a table.
+    /// What it is called in a table.
     pub(crate) fn heading(self) -> &'static str {
         match self {
             Self::Service => "service killed",
@@ -74,7 +74,7 @@ impl Fault {
         }
     }
 
-    /// Returns how often it is struck at a point, of so many rounds.
+    /// How often it is struck at a point, of so many rounds.
     fn rounds(self, point: &Point, rounds: usize) -> usize {
         match (self, point.way) {
             (Self::Postgres | Self::Connections, Way::Orphans) => rounds.min(RECOVERIES),

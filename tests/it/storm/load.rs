@@ -26,7 +26,7 @@ const BREATH: Duration = Duration::from_millis(15);
 pub(crate) struct Line(Arc<Mutex<(Option<Caller>, String)>>);
 
 impl Line {
-    /// Returns a caller of the service, once it has been started.
+    /// A caller of the service, once it has been started.
     pub(crate) fn caller(&self) -> Option<Caller> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
@@ -141,7 +141,7 @@ impl Client {
         }
     }
 
-    /// Returns the action that answers; nothing when the answer is a conflict, as for a late report.
+    /// The action that answers; nothing when the answer is a conflict, as for a late report.
     async fn answered(&mut self, key: &str, request: Request) -> Option<Value> {
         for line in self.lines.clone().iter().cycle() {
             let answer = match line.caller() {

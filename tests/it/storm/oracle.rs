@@ -43,7 +43,7 @@ impl Oracle {
     }
 }
 
-/// Returns what all clients of this folder noted.
+/// What all clients of this folder noted.
 pub(crate) fn read(folder: &Path) -> Evidence {
     let mut evidence = Evidence::default();
     for entry in fs::read_dir(folder).unwrap() {

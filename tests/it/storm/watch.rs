@@ -189,7 +189,7 @@ impl Reader {
     }
 }
 
-/// Returns what was shown of a deed and is not so in the log.
+/// What was shown of a deed and is not so in the log.
 fn against_the_log(notes: &Notes, log: &[Deed]) -> Vec<String> {
     let mut stored = BTreeMap::new();
     let mut found = Vec::new();
@@ -216,7 +216,7 @@ fn against_the_log(notes: &Notes, log: &[Deed]) -> Vec<String> {
     found
 }
 
-/// Returns which checkpoints the log did not grow from, by the verbs that anybody runs.
+/// Which checkpoints the log did not grow from, by the verbs that anybody runs.
 async fn against_checkpoints(
     house: &House,
     caller: &Caller,

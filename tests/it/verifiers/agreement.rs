@@ -91,7 +91,7 @@ const CHECKS: &[&str] = &[
     "size",
 ];
 
-/// Returns the cases on which a verifier differs from ours, with what both come to.
+/// The cases on which a verifier differs from ours, with what both come to.
 fn differing(driver: &str, cases: &[Case], (ours, others): (&[Value], &[Value])) -> Vec<Value> {
     assert_eq!(ours.len(), others.len(), "{driver}");
     let answers = cases.iter().zip(ours.iter().zip(others));

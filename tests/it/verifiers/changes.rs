@@ -35,7 +35,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Returns the published vectors as a source of changed ones.
+    /// The published vectors as a source of changed ones.
     pub(super) fn published() -> Self {
         let published = std::fs::read(root().join("docs/vectors/keys.json")).unwrap();
         let case = |told: &Value| Case {
@@ -60,7 +60,7 @@ impl Source {
         }
     }
 
-    /// Returns the changed case of this seed and number.
+    /// The changed case of this seed and number.
     pub(super) fn changed(&self, seed: u64, number: u64) -> Case {
         let mut random = Random::new(seed, number);
         let valid = random.chance(75);

@@ -5,7 +5,7 @@
 pub(super) struct Random(u64);
 
 impl Random {
-    /// Returns the source of one case.
+    /// The source of one case.
     pub(super) fn new(seed: u64, case: u64) -> Self {
         let mut random = Self(seed);
         let start = random.next();
@@ -19,7 +19,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below this one, which is not 0.
+    /// A number below this one, which is not 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % end as u64).unwrap()
     }
@@ -29,7 +29,7 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// Returns one of these.
+    /// One of these.
     pub(super) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }

@@ -7,7 +7,7 @@ const WIDTH: usize = 94;
 /// The column at which what a crate uses begins.
 const INDENT: usize = 17;
 
-/// Returns the picture: a box for each layer, a line for each crate with the crates that it uses.
+/// The picture: a box for each layer, a line for each crate with the crates that it uses.
 pub(crate) fn drawn() -> String {
     let mut lines = Vec::new();
     for (index, (layer, title)) in LAYERS.iter().rev().enumerate() {
@@ -23,7 +23,7 @@ pub(crate) fn drawn() -> String {
     lines.join("\n") + "\n"
 }
 
-/// Returns the lines of a crate: its name, and what it uses in a column of its own.
+/// The lines of a crate: its name, and what it uses in a column of its own.
 fn told(name: &str, uses: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = format!("{name:INDENT$}");

@@ -107,12 +107,12 @@ pub(crate) const OF_VERIFIER: [&str; 30] = [
 ];
 
 impl Row {
-    /// Returns whether the crate may use the other.
+    /// Whether the crate may use the other.
     pub(crate) fn may_use(&self, other: &str) -> bool {
         self.uses.contains(&other)
     }
 
-    /// Returns the crates it may use, as a reader sees them.
+    /// The crates it may use, as a reader sees them.
     pub(crate) fn uses_shown(&self) -> String {
         if self.uses.is_empty() { "none of the workspace".to_owned() } else { self.uses.join(", ") }
     }

@@ -37,7 +37,7 @@ pub(crate) struct Binaries {
 }
 
 impl Binaries {
-    /// Returns the binaries that the setting names, else those on the path, else the newest in the
+    /// The binaries that the setting names, else those on the path, else the newest in the
     /// usual folders; none when there are none of a version that serves.
     pub(crate) fn find() -> Result<Option<Self>> {
         if let Some(folder) = std::env::var_os(SETTING) {
@@ -48,7 +48,7 @@ impl Binaries {
         Ok(on_path.or_else(Self::newest_usual))
     }
 
-    /// Returns the command for one of the programs in the folder.
+    /// The command for one of the programs in the folder.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -91,7 +91,7 @@ impl Binaries {
     }
 }
 
-/// Returns the major version in what `postgres --version` prints.
+/// The major version in what `postgres --version` prints.
 pub(crate) fn major(printed: &str) -> Option<u32> {
     let version = printed.split_once("(PostgreSQL)")?.1.trim_start();
     let end = version.find(|character: char| !character.is_ascii_digit()).unwrap_or(version.len());

@@ -37,7 +37,7 @@ impl Cluster {
         Self::open(launcher, folder, Life::Throwaway { _lock: lock })
     }
 
-    /// Returns the URL under which the superuser reaches the server's first database.
+    /// The URL under which the superuser reaches the server's first database.
     pub(crate) fn url(&self) -> String {
         format!("postgres://postgres:{}@127.0.0.1:{}/postgres", self.password, self.port)
     }

@@ -10,17 +10,17 @@ use crate::process;
 /// What the folder of a cluster may hold before its data is complete.
 const BEFORE_DATA: [&str; 4] = ["making", "password", "server.log", "server.log.1"];
 
-/// Returns the folder that the server calls its data.
+/// The folder that the server calls its data.
 pub(crate) fn data_folder(folder: &Path) -> PathBuf {
     folder.join("data")
 }
 
-/// Returns the file of the superuser's password.
+/// The file of the superuser's password.
 pub(crate) fn password_file(folder: &Path) -> PathBuf {
     folder.join("password")
 }
 
-/// Returns the file of the settings that differ from the server's own.
+/// The file of the settings that differ from the server's own.
 pub(crate) fn settings_file(folder: &Path) -> PathBuf {
     data_folder(folder).join("service.conf")
 }
@@ -40,7 +40,7 @@ pub(crate) fn prepare(launcher: &Launcher, folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns the major version that made the folder's cluster, none when there is none yet. Refuses
+/// The major version that made the folder's cluster, none when there is none yet. Refuses
 /// a folder that holds something else.
 pub(crate) fn made_by(folder: &Path) -> Result<Option<u32>> {
     let data = data_folder(folder);
@@ -62,7 +62,7 @@ pub(crate) fn write_settings(launcher: &Launcher, file: &Path, port: u16) -> Res
     launcher.owner.own(file)
 }
 
-/// Returns the port that the settings name.
+/// The port that the settings name.
 pub(crate) fn remembered_port(folder: &Path) -> Option<u16> {
     let text = files::read(&settings_file(folder)).ok()?;
     text.lines().find_map(|line| line.strip_prefix("port = ")?.parse().ok())

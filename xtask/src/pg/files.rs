@@ -24,7 +24,7 @@ pub(crate) fn close_to_others(path: &Path) -> Result<()> {
         .map_err(Failure::on("change the mode of", path))
 }
 
-/// Returns the paths in a folder; nothing when there is no such folder.
+/// The paths in a folder; nothing when there is no such folder.
 pub(crate) fn children(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -35,7 +35,7 @@ pub(crate) fn children(folder: &Path) -> Result<Vec<PathBuf>> {
     paths.map_err(Failure::on("list", folder))
 }
 
-/// Returns the text of a file.
+/// The text of a file.
 pub(crate) fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).map_err(Failure::on("read", path))
 }
@@ -65,7 +65,7 @@ pub(crate) fn remove_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// Returns a password nobody can guess: 32 hexadecimal digits from the system's randomness.
+/// A password nobody can guess: 32 hexadecimal digits from the system's randomness.
 pub(crate) fn random_password() -> Result<String> {
     let path = Path::new("/dev/urandom");
     let mut bytes = [0_u8; 16];

@@ -35,7 +35,7 @@ pub(crate) struct System {
 }
 
 impl System {
-    /// Returns the command that a person is told.
+    /// The command that a person is told.
     pub(crate) fn told(&self) -> String {
         self.commands.last().map(|words| words.join(" ")).unwrap_or_default()
     }
@@ -82,7 +82,7 @@ pub(crate) fn install(consent: Consent) -> Result<Binaries> {
     Binaries::find()?.ok_or_else(|| missing(&format!("see what `{last}` installed")))
 }
 
-/// Returns the row of the system that the text of `/etc/os-release` or Rust's name tells of.
+/// The row of the system that the text of `/etc/os-release` or Rust's name tells of.
 pub(crate) fn system(release: &str, name: &str) -> Option<&'static System> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

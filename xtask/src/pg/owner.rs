@@ -46,7 +46,7 @@ impl Owner {
         Err(Failure::because(sentence))
     }
 
-    /// Returns a command that runs as this account, with an empty environment and in a folder
+    /// A command that runs as this account, with an empty environment and in a folder
     /// that exists for everybody.
     pub(crate) fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
@@ -69,7 +69,7 @@ impl Owner {
         }
     }
 
-    /// Returns whether the account can enter the folder.
+    /// Whether the account can enter the folder.
     pub(crate) fn reaches(&self, folder: &Path) -> Result<bool> {
         let mut command = self.command("/bin/sh");
         command.args(["-c", "cd \"$1\"", "sh"]).arg(folder);
@@ -86,7 +86,7 @@ impl fmt::Display for Owner {
     }
 }
 
-/// Returns a number of the account as `id` tells it, none when there is no such account.
+/// A number of the account as `id` tells it, none when there is no such account.
 fn number(flag: &str, name: &str) -> Result<Option<u32>> {
     let output = process::capture(Command::new("id").args([flag, name]))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().parse().ok())

@@ -61,7 +61,7 @@ impl Server<'_> {
         )))
     }
 
-    /// Returns the port of the server that runs on the folder; none when none runs.
+    /// The port of the server that runs on the folder; none when none runs.
     pub(crate) fn running(&self) -> Result<Option<u16>> {
         let mut command = self.pg_ctl("status");
         // A stale file of a crashed server names a process that is gone: `pg_ctl` looks.
@@ -76,7 +76,7 @@ impl Server<'_> {
         })
     }
 
-    /// Returns the port once a server that was found running answers on it.
+    /// The port once a server that was found running answers on it.
     pub(crate) fn await_answer(&self, port: u16) -> Result<u16> {
         let end = Instant::now() + ANSWER;
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
@@ -145,13 +145,13 @@ enum Started {
     No(String),
 }
 
-/// Returns what the server said when it gave up, else what `pg_ctl` said.
+/// What the server said when it gave up, else what `pg_ctl` said.
 fn complaint(log: &str, said: &str) -> String {
     let fatal = log.lines().rfind(|line| line.contains("FATAL:"));
     fatal.unwrap_or(said.trim()).to_owned()
 }
 
-/// Returns whether nobody listens on the port of the loopback address.
+/// Whether nobody listens on the port of the loopback address.
 pub(crate) fn port_is_free(port: u16) -> bool {
     port != 0 && TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
 }

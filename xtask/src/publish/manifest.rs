@@ -10,17 +10,17 @@ const PREFIX: &str = "chancery";
 /// Where all of this is kept: one place for every crate, this one too.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// Returns the name that a crate has in a registry.
+/// The name that a crate has in a registry.
 pub(super) fn published(name: &str) -> String {
     if name == PREFIX { name.to_owned() } else { format!("{PREFIX}-{name}") }
 }
 
-/// Returns the manifest of the workspace of copies.
+/// The manifest of the workspace of copies.
 pub(super) fn workspace(names: &[&str]) -> String {
     format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n")
 }
 
-/// Returns the manifest of a crate whose `lib.rs` is this.
+/// The manifest of a crate whose `lib.rs` is this.
 pub(super) fn of(package: &Package, library: &str) -> String {
     let name = package.name.as_str();
     let mut text = format!(
@@ -56,7 +56,7 @@ pub(super) fn of(package: &Package, library: &str) -> String {
     text
 }
 
-/// Returns what the crate says that it is: in its manifest, or in the first words of its code.
+/// What the crate says that it is: in its manifest, or in the first words of its code.
 fn description(package: &Package, library: &str) -> String {
     let first = || {
         let lines = library.lines().map_while(|line| line.strip_prefix("//!"));
@@ -66,7 +66,7 @@ fn description(package: &Package, library: &str) -> String {
     package.description.clone().unwrap_or_else(first)
 }
 
-/// Returns the table of a dependency; our own crates are all of one version.
+/// The table of a dependency; our own crates are all of one version.
 fn dependency_of(dependency: &Dependency, ours: &str) -> String {
     let kind = match dependency.kind {
         DependencyKind::Development => "dev-dependencies",

@@ -10,7 +10,7 @@ pub(crate) struct Literal<'a> {
     pub(crate) text: &'a str,
 }
 
-/// Returns the string literals of the source, in order.
+/// The string literals of the source, in order.
 pub(crate) fn literals(source: &str) -> Vec<Literal<'_>> {
     let mut scanner = Scanner { source, at: 0, found: Vec::new() };
     while scanner.step() {}

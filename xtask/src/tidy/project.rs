@@ -93,7 +93,7 @@ pub(crate) fn the_project_speaks_of_itself(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns what stands between backticks on the page, outside blocks of code.
+/// What stands between backticks on the page, outside blocks of code.
 fn quoted(page: &File) -> Vec<(usize, &str)> {
     let mut in_code = false;
     let mut found = Vec::new();
@@ -107,7 +107,7 @@ fn quoted(page: &File) -> Vec<(usize, &str)> {
     found
 }
 
-/// Returns whether the name reads as a file or folder of the checkout, and not as a route, a media
+/// Whether the name reads as a file or folder of the checkout, and not as a route, a media
 /// type or a pattern.
 fn is_path(tree: &Tree, name: &str) -> bool {
     let plain = |character: char| character.is_ascii_alphanumeric() || "._-/".contains(character);
@@ -123,7 +123,7 @@ fn exists(tree: &Tree, path: &str) -> bool {
     tree.has(path) || tree.has(&format!("crates/{path}"))
 }
 
-/// Returns whether every part of a name that reads as Rust's is used somewhere in Rust.
+/// Whether every part of a name that reads as Rust's is used somewhere in Rust.
 fn is_known(known: &BTreeSet<&str>, name: &str) -> bool {
     let parts: Vec<&str> = name.trim_end_matches("()").split("::").collect();
     let is_word = |part: &&str| !part.is_empty() && part.chars().all(is_word_character);

@@ -111,7 +111,7 @@ fn is_root(file: &File) -> bool {
     ["main", "lib", "build"].contains(&file.folder_and_stem().1)
 }
 
-/// Returns whether the manifest two folders above gives the file as a target's path.
+/// Whether the manifest two folders above gives the file as a target's path.
 fn is_target(tree: &Tree, file: &File) -> bool {
     let (folder, stem) = file.folder_and_stem();
     let Some((package, last)) = folder.rsplit_once('/') else { return false };

@@ -32,7 +32,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Returns a tree of the given paths and texts.
+    /// A tree of the given paths and texts.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let file = |(path, text): &(&str, &str)| File {
@@ -42,27 +42,27 @@ impl Tree {
         Self { files: files.iter().map(file).collect() }
     }
 
-    /// Returns every file.
+    /// Every file.
     pub(crate) fn files(&self) -> &[File] {
         &self.files
     }
 
-    /// Returns every file of Rust.
+    /// Every file of Rust.
     pub(crate) fn rust(&self) -> impl Iterator<Item = &File> {
         self.files.iter().filter(|file| file.has_ending("rs"))
     }
 
-    /// Returns the file of the path.
+    /// The file of the path.
     pub(crate) fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Returns the files under the folder.
+    /// The files under the folder.
     pub(crate) fn under<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = &'a File> {
         self.files.iter().filter(move |file| inside(folder, &file.path))
     }
 
-    /// Returns whether there is such a file or folder.
+    /// Whether there is such a file or folder.
     pub(crate) fn has(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         self.files.iter().any(|file| file.path == path || inside(path, &file.path))
@@ -87,23 +87,23 @@ impl Tree {
 }
 
 impl File {
-    /// Returns whether the file holds tests or serves them alone.
+    /// Whether the file holds tests or serves them alone.
     pub(crate) fn is_test(&self) -> bool {
         self.path.split('/').any(|part| part == "tests" || part == "tests.rs")
     }
 
-    /// Returns whether the name ends with a dot and the ending.
+    /// Whether the name ends with a dot and the ending.
     pub(crate) fn has_ending(&self, ending: &str) -> bool {
         self.path.rsplit_once('.').is_some_and(|(_, found)| found == ending)
     }
 
-    /// Returns the folder and the name without its ending.
+    /// The folder and the name without its ending.
     pub(crate) fn folder_and_stem(&self) -> (&str, &str) {
         let (folder, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
         (folder, name.rsplit_once('.').map_or(name, |(stem, _)| stem))
     }
 
-    /// Returns the lines with their numbers.
+    /// The lines with their numbers.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         self.text.lines().enumerate().map(|(index, line)| (index + 1, line))
     }

@@ -28,14 +28,14 @@ fn password(text: &str) -> Credential {
 #[tokio::test]
 async fn a_connector_is_made_enabled_with_its_credential_sealed() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     let new = NewConnector { credential: password("right"), ..shop() };
-    let made = world.operator(&founded).create_connector(new).await.unwrap().object;
+    let made = world.operator(&created).create_connector(new).await.unwrap().object;
     assert_eq!((made.status, made.revision), (ConnectorStatus::Enabled, 1));
     assert!(!format!("{made:?}").contains("right"));
-    let stored = world.store.connector(founded.org.id, made.id).await.unwrap().unwrap();
+    let stored = world.store.connector(created.org.id, made.id).await.unwrap().unwrap();
     assert_eq!(open_credential(&world.vault, &stored).unwrap(), password("right"));
-    let body = world.last_body(&founded);
+    let body = world.last_body(&created);
     assert_eq!(body["admin"]["event"], "connector.created");
     assert_eq!(body["admin"]["data"]["type"], "postgres");
     assert!(!body.to_string().contains(&stored.credential["conn_password"]));
@@ -44,8 +44,8 @@ async fn a_connector_is_made_enabled_with_its_credential_sealed() {
 #[tokio::test]
 async fn reserved_taken_and_malformed_names_are_refused() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     for name in ["service", "mcp", "native", "fake", "console", "", "S", "a.b", "shop!"] {
         let refused = operator.create_connector(NewConnector { name: name.into(), ..shop() }).await;
         let bad = matches!(
@@ -64,8 +64,8 @@ async fn reserved_taken_and_malformed_names_are_refused() {
 #[tokio::test]
 async fn what_the_adapter_refuses_is_not_made() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let unknown = NewConnector { kind: "oracle".to_owned(), ..shop() };
     let hostless = NewConnector { config: json!({}), ..shop() };
     let no_word = NewConnector { kind: "Post gres".to_owned(), ..shop() };
@@ -78,30 +78,30 @@ async fn what_the_adapter_refuses_is_not_made() {
     assert!(matches!(unfit(no_word).await, UnfitError::UnknownKind(_)));
     assert!(matches!(unfit(hostless).await, UnfitError::Config(findings) if findings.len() == 1));
     assert!(matches!(unfit(wrong).await, UnfitError::Unreachable(_)));
-    assert_eq!(world.sealed(founded.org.id).len(), 6);
+    assert_eq!(world.sealed(created.org.id).len(), 6);
 }
 
 #[tokio::test]
 async fn a_credential_is_replaced_as_a_whole_and_makes_a_new_revision() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let made = operator.create_connector(shop()).await.unwrap().object;
     let set = operator.set_credential(made.id, password("right")).await.unwrap().object;
     assert_eq!(set.revision, 2);
     assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
-    assert_eq!(world.last_body(&founded)["admin"]["event"], "connector.credential_set");
+    assert_eq!(world.last_body(&created)["admin"]["event"], "connector.credential_set");
     let refused = operator.set_credential(made.id, password("wrong")).await;
     assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Unreachable(_)))));
-    let stored = world.store.connector(founded.org.id, made.id).await.unwrap();
+    let stored = world.store.connector(created.org.id, made.id).await.unwrap();
     assert_eq!(stored, Some(set));
 }
 
 #[tokio::test]
 async fn a_new_config_is_checked_and_makes_a_new_revision() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let made = operator.create_connector(shop()).await.unwrap().object;
     let config = json!({ "host": "db2.internal" });
     let updated = operator.update_connector(made.id, config.clone()).await.unwrap().object;
@@ -113,8 +113,8 @@ async fn a_new_config_is_checked_and_makes_a_new_revision() {
 #[tokio::test]
 async fn of_two_changes_that_were_checked_together_one_is_a_conflict() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let made = operator.create_connector(shop()).await.unwrap().object;
     let (one, two) = tokio::join!(
         operator.update_connector(made.id, json!({ "host": "one" })),
@@ -131,8 +131,8 @@ async fn of_two_changes_that_were_checked_together_one_is_a_conflict() {
 #[tokio::test]
 async fn a_connector_is_disabled_and_enabled_with_a_reason() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let made = operator.create_connector(shop()).await.unwrap().object;
     let disabled = operator.disable_connector(made.id, "maintenance").await.unwrap().object;
     assert_eq!((disabled.status, disabled.revision), (ConnectorStatus::Disabled, 1));
@@ -140,7 +140,7 @@ async fn a_connector_is_disabled_and_enabled_with_a_reason() {
     assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Act(ActError::Conflict(_))))));
     let enabled = operator.enable_connector(made.id, "done").await.unwrap().object;
     assert_eq!(enabled, made);
-    let sealed = world.sealed(founded.org.id);
+    let sealed = world.sealed(created.org.id);
     assert_eq!(sealed[6..], ["connector.created", "connector.disabled", "connector.enabled"]);
 }
 

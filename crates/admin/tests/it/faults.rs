@@ -10,34 +10,34 @@ use crate::world::{World, agent};
 #[tokio::test]
 async fn a_change_whose_deed_cannot_be_sealed_does_not_happen() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     let keyless = world.unable_to_seal();
-    let refused = keyless.operator(&founded).stop_org("why").await;
+    let refused = keyless.operator(&created).stop_org("why").await;
     assert!(
         matches!(refused, Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))),
         "{refused:?}"
     );
-    assert_eq!(world.store.org(founded.org.id).await.unwrap().unwrap().stop, None);
-    assert_eq!(world.sealed(founded.org.id).len(), 6);
-    assert_eq!(world.events(founded.org.id).await.len(), 12);
+    assert_eq!(world.store.org(created.org.id).await.unwrap().unwrap().stop, None);
+    assert_eq!(world.sealed(created.org.id).len(), 6);
+    assert_eq!(world.events(created.org.id).await.len(), 12);
 }
 
 #[tokio::test]
 async fn a_fault_is_not_taken_for_a_taken_name() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     let keyless = world.unable_to_seal();
-    let refused = keyless.operator(&founded).create_agent(agent("bot")).await;
+    let refused = keyless.operator(&created).create_agent(agent("bot")).await;
     assert!(
         matches!(refused, Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))),
         "{refused:?}"
     );
     let document = "{ schema: 1, default: { outcome: deny }, rules: [] }";
-    let operator = keyless.operator(&founded);
+    let operator = keyless.operator(&created);
     assert!(
         operator
             .create_policy_version(NewVersion::of(
-                founded.policy.id,
+                created.policy.id,
                 lint(document.to_owned(), &[])
             ))
             .await
@@ -49,30 +49,30 @@ async fn a_fault_is_not_taken_for_a_taken_name() {
 #[tokio::test]
 async fn lost_races_are_decided_again_and_sealed_once() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     world.store.lose_next(3);
-    world.operator(&founded).stop_org("why").await.unwrap();
-    assert_eq!(world.sealed(founded.org.id)[6..], ["org.stopped"]);
+    world.operator(&created).stop_org("why").await.unwrap();
+    assert_eq!(world.sealed(created.org.id)[6..], ["org.stopped"]);
 }
 
 #[tokio::test]
 async fn a_lost_answer_leads_to_one_agent_and_one_deed() {
     for doubt in [Doubt::Committed, Doubt::Dropped] {
         let world = World::new();
-        let founded = world.org().await;
+        let created = world.org().await;
         world.store.doubt_next(doubt);
-        world.operator(&founded).create_agent(agent("bot")).await.unwrap();
-        assert_eq!(world.sealed(founded.org.id)[6..], ["agent.created"]);
-        assert_eq!(world.store.agents(founded.org.id).await.unwrap().len(), 2);
+        world.operator(&created).create_agent(agent("bot")).await.unwrap();
+        assert_eq!(world.sealed(created.org.id)[6..], ["agent.created"]);
+        assert_eq!(world.store.agents(created.org.id).await.unwrap().len(), 2);
     }
 }
 
 #[tokio::test]
 async fn a_store_that_is_down_is_named_and_nothing_happens() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     world.store.go_down();
-    let operator = world.operator(&founded);
+    let operator = world.operator(&created);
     let named = operator.create_agent(agent("bot")).await;
     assert!(matches!(named, Err(ChangeError::Store(_))), "{named:?}");
     let stopped = operator.stop_org("why").await;
@@ -81,6 +81,6 @@ async fn a_store_that_is_down_is_named_and_nothing_happens() {
         "{stopped:?}"
     );
     world.store.come_up();
-    assert_eq!(world.sealed(founded.org.id).len(), 6);
+    assert_eq!(world.sealed(created.org.id).len(), 6);
     operator.stop_org("why").await.unwrap();
 }

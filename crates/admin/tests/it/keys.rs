@@ -23,14 +23,14 @@ fn shown(key: &ShownKey) -> &str {
 #[tokio::test]
 async fn a_key_tells_whose_it_is() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let agent = operator.create_agent(agent("support")).await.unwrap().object;
     let test = NewKey { mode: KeyMode::Test, ..agent_key() };
     let key = operator.create_agent_key(agent.id, test).await.unwrap();
     let caller = world.admin.authenticate(shown(&key)).await.unwrap();
     assert_eq!(caller.holder, KeyHolder::Agent(Box::new(agent)));
-    assert_eq!((caller.org, caller.key), (founded.org.id, key.key.object.id));
+    assert_eq!((caller.org, caller.key), (created.org.id, key.key.object.id));
     assert_eq!((caller.livemode, caller.has(Scope::Admin)), (false, false));
     assert!(shown(&key).starts_with("svc_test_") && caller.has(Scope::ActionsRead));
 
@@ -43,15 +43,15 @@ async fn a_key_tells_whose_it_is() {
 #[tokio::test]
 async fn a_key_is_stored_and_sealed_without_its_text() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let agent = operator.create_agent(agent("support")).await.unwrap().object;
     let key = operator.create_agent_key(agent.id, agent_key()).await.unwrap();
     let stored = world.store.api_key(key.key.object.id).await.unwrap().unwrap();
     assert_eq!(stored, key.key.object);
     let (_, secret) = shown(&key).rsplit_once('_').unwrap();
     assert!(!format!("{stored:?} {key:?}").contains(secret));
-    let body = world.last_body(&founded);
+    let body = world.last_body(&created);
     assert_eq!(body["admin"]["event"], "agent_key.created");
     assert_eq!(body["subject"], json!({ "type": "agent_key", "id": stored.id }));
     assert_eq!(body["admin"]["data"]["agent"], json!(agent.id));
@@ -61,8 +61,8 @@ async fn a_key_is_stored_and_sealed_without_its_text() {
 #[tokio::test]
 async fn unknown_wrong_and_malformed_keys_are_refused_alike() {
     let world = World::new();
-    let founded = world.org().await;
-    let key = world.operator(&founded).create_org_key(org_key()).await.unwrap();
+    let created = world.org().await;
+    let key = world.operator(&created).create_org_key(org_key()).await.unwrap();
     let id = key.key.object.id;
     let entropy = crypto::SystemEntropy::new();
     let mint = model::Mint::new(world.clock.now(), &entropy);
@@ -80,31 +80,31 @@ async fn unknown_wrong_and_malformed_keys_are_refused_alike() {
 #[tokio::test]
 async fn a_revoked_key_opens_nothing_at_once_here_and_a_second_later_elsewhere() {
     let world = World::new();
-    let founded = world.org().await;
-    let key = world.operator(&founded).create_org_key(org_key()).await.unwrap();
+    let created = world.org().await;
+    let key = world.operator(&created).create_org_key(org_key()).await.unwrap();
     let elsewhere = world.second_instance();
     assert!(world.admin.authenticate(shown(&key)).await.is_ok());
     assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
 
-    let revoked = world.operator(&founded).revoke_key(key.key.object.id).await.unwrap();
+    let revoked = world.operator(&created).revoke_key(key.key.object.id).await.unwrap();
     assert_eq!(revoked.object.revoked_at, Some(world.clock.now()));
-    assert_eq!(world.last_body(&founded)["admin"]["event"], "api_key.revoked");
+    assert_eq!(world.last_body(&created)["admin"]["event"], "api_key.revoked");
     assert!(is_refused(&world, shown(&key)).await);
     assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
     world.clock.pass(CACHED_FOR);
     assert!(is_refused(&elsewhere, shown(&key)).await);
 
-    let again = world.operator(&founded).revoke_key(key.key.object.id).await;
+    let again = world.operator(&created).revoke_key(key.key.object.id).await;
     assert!(matches!(again, Err(ChangeError::Act(ActError::Conflict(_)))));
 }
 
 #[tokio::test]
 async fn a_key_ends_when_it_says_even_while_it_is_remembered() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     let span = Duration::from_millis(500);
     let short = NewKey { expires_at: Some(world.clock.now() + span), ..org_key() };
-    let key = world.operator(&founded).create_org_key(short).await.unwrap();
+    let key = world.operator(&created).create_org_key(short).await.unwrap();
     assert!(world.admin.authenticate(shown(&key)).await.is_ok());
     world.clock.pass(span);
     assert!(is_refused(&world, shown(&key)).await);
@@ -113,8 +113,8 @@ async fn a_key_ends_when_it_says_even_while_it_is_remembered() {
 #[tokio::test]
 async fn a_store_that_is_down_is_not_taken_for_a_wrong_key() {
     let world = World::new();
-    let founded = world.org().await;
-    let key = world.operator(&founded).create_org_key(org_key()).await.unwrap();
+    let created = world.org().await;
+    let key = world.operator(&created).create_org_key(org_key()).await.unwrap();
     world.store.go_down();
     let outcome = world.admin.authenticate(shown(&key)).await;
     assert!(matches!(outcome, Err(AuthenticateError::Unavailable(_))));
@@ -126,15 +126,15 @@ async fn a_store_that_is_down_is_not_taken_for_a_wrong_key() {
 #[tokio::test]
 async fn an_org_key_changes_its_org_until_it_is_revoked() {
     let world = World::new();
-    let founded = world.org().await;
-    let key = world.operator(&founded).create_org_key(org_key()).await.unwrap().key.object;
-    let by_key = world.admin.change(&Actor(founded.org.id, By::OrgKey(key.id)));
+    let created = world.org().await;
+    let key = world.operator(&created).create_org_key(org_key()).await.unwrap().key.object;
+    let by_key = world.admin.change(&Actor(created.org.id, By::OrgKey(key.id)));
     by_key.create_agent(agent("first")).await.unwrap();
     let actor = json!({ "type": "api_key", "id": key.id });
-    assert_eq!(world.last_body(&founded)["actor"], actor);
+    assert_eq!(world.last_body(&created)["actor"], actor);
     // Another instance revokes it; the turn knows all the same.
     let elsewhere = world.second_instance();
-    elsewhere.operator(&founded).revoke_key(key.id).await.unwrap();
+    elsewhere.operator(&created).revoke_key(key.id).await.unwrap();
     let refused = by_key.create_agent(agent("second")).await;
     assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
 }
@@ -161,9 +161,9 @@ async fn an_agent_key_and_another_orgs_key_change_nothing() {
 #[tokio::test]
 async fn no_key_makes_or_revokes_org_keys() {
     let world = World::new();
-    let founded = world.org().await;
-    let key = world.operator(&founded).create_org_key(org_key()).await.unwrap().key.object;
-    let by_key = world.admin.change(&Actor(founded.org.id, By::OrgKey(key.id)));
+    let created = world.org().await;
+    let key = world.operator(&created).create_org_key(org_key()).await.unwrap().key.object;
+    let by_key = world.admin.change(&Actor(created.org.id, By::OrgKey(key.id)));
     assert!(matches!(by_key.create_org_key(org_key()).await, Err(ChangeError::PersonRequired)));
     assert!(matches!(by_key.revoke_key(key.id).await, Err(ChangeError::PersonRequired)));
     let agent = by_key.create_agent(agent("support")).await.unwrap().object;
@@ -174,8 +174,8 @@ async fn no_key_makes_or_revokes_org_keys() {
 #[tokio::test]
 async fn a_key_of_an_agent_that_is_not_there_is_not_made() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     let nobody = "agt_00000000000000000000000001".parse().unwrap();
-    let refused = world.operator(&founded).create_agent_key(nobody, agent_key()).await;
+    let refused = world.operator(&created).create_agent_key(nobody, agent_key()).await;
     assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("agent")))));
 }

@@ -10,8 +10,8 @@ use crate::world::{Actor, World, agent};
 #[tokio::test]
 async fn an_org_starts_with_everything_sealed_in_one_turn() {
     let world = World::new();
-    let founded = world.org().await;
-    let org = founded.org.id;
+    let created = world.org().await;
+    let org = created.org.id;
     assert_eq!(
         world.sealed(org),
         [
@@ -24,24 +24,24 @@ async fn an_org_starts_with_everything_sealed_in_one_turn() {
         ]
     );
     let deeds = world.store.deeds(org);
-    assert!(deeds.iter().all(|deed| deed.issued_at == founded.org.created_at));
-    assert_eq!(deeds[1].id, founded.deed);
+    assert!(deeds.iter().all(|deed| deed.issued_at == created.org.created_at));
+    assert_eq!(deeds[1].id, created.deed);
     assert_eq!(world.bodies(org)[0]["actor"], json!({ "type": "system", "id": "operator" }));
-    assert_eq!(world.store.org(org).await.unwrap().unwrap(), founded.org);
+    assert_eq!(world.store.org(org).await.unwrap().unwrap(), created.org);
 }
 
 #[tokio::test]
 async fn an_org_starts_with_a_keyless_console_and_the_starter_policy() {
     let world = World::new();
-    let founded = world.org().await;
-    let agents = world.store.agents(founded.org.id).await.unwrap();
-    assert_eq!(agents, std::slice::from_ref(&founded.console));
-    assert!(founded.console.system && founded.console.name == "console");
-    let version = world.store.policy_version(founded.org.id, founded.version.id).await.unwrap();
+    let created = world.org().await;
+    let agents = world.store.agents(created.org.id).await.unwrap();
+    assert_eq!(agents, std::slice::from_ref(&created.console));
+    assert!(created.console.system && created.console.name == "console");
+    let version = world.store.policy_version(created.org.id, created.version.id).await.unwrap();
     assert_eq!(version.unwrap().document, policy::STARTER);
     let key = world
-        .operator(&founded)
-        .create_agent_key(founded.console.id, crate::world::agent_key())
+        .operator(&created)
+        .create_agent_key(created.console.id, crate::world::agent_key())
         .await;
     assert!(matches!(key, Err(ChangeError::Act(ActError::Conflict(_)))));
 }
@@ -49,8 +49,8 @@ async fn an_org_starts_with_a_keyless_console_and_the_starter_policy() {
 #[tokio::test]
 async fn each_deed_is_told_by_its_event_and_a_sealed_event() {
     let world = World::new();
-    let founded = world.org().await;
-    let events = world.events(founded.org.id).await;
+    let created = world.org().await;
+    let events = world.events(created.org.id).await;
     let count = |kind| events.iter().filter(|event| event.kind == kind).count();
     assert_eq!(count(EventType::DeedSealed), 6);
     assert_eq!(count(EventType::OrgCreated), 1);
@@ -77,12 +77,12 @@ async fn a_bad_time_zone_or_name_makes_no_org() {
 #[tokio::test]
 async fn an_agent_is_made_with_its_deed() {
     let world = World::new();
-    let founded = world.org().await;
-    let made = world.operator(&founded).create_agent(agent("support")).await.unwrap();
-    let stored = world.store.agent(founded.org.id, made.object.id).await.unwrap().unwrap();
+    let created = world.org().await;
+    let made = world.operator(&created).create_agent(agent("support")).await.unwrap();
+    let stored = world.store.agent(created.org.id, made.object.id).await.unwrap().unwrap();
     assert_eq!(stored, made.object);
     assert_eq!((stored.intent_mode, stored.labels["team"].as_str()), (IntentMode::Off, "care"));
-    let body = world.last_body(&founded);
+    let body = world.last_body(&created);
     assert_eq!(body["id"], json!(made.deed));
     assert_eq!(body["subject"], json!({ "type": "agent", "id": made.object.id }));
     assert_eq!(body["admin"]["event"], "agent.created");
@@ -93,10 +93,10 @@ async fn an_agent_is_made_with_its_deed() {
 #[tokio::test]
 async fn a_name_is_taken_once_however_the_askers_race() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     let (here, there) = (world.second_instance(), world.second_instance());
-    let (here_first, here_second) = (here.operator(&founded), here.operator(&founded));
-    let elsewhere = there.operator(&founded);
+    let (here_first, here_second) = (here.operator(&created), here.operator(&created));
+    let elsewhere = there.operator(&created);
     let (one, two, three) = tokio::join!(
         here_first.create_agent(agent("bot")),
         here_second.create_agent(agent("bot")),
@@ -109,9 +109,9 @@ async fn a_name_is_taken_once_however_the_askers_race() {
         .filter(|outcome| matches!(outcome, Err(ChangeError::NameTaken(name)) if name == "bot"))
         .count();
     assert_eq!((made, taken), (1, 2), "{outcomes:?}");
-    let again = world.operator(&founded).create_agent(agent("bot")).await;
+    let again = world.operator(&created).create_agent(agent("bot")).await;
     assert!(matches!(again, Err(ChangeError::NameTaken(_))));
-    assert_eq!(world.sealed(founded.org.id).len(), 7);
+    assert_eq!(world.sealed(created.org.id).len(), 7);
 }
 
 #[tokio::test]

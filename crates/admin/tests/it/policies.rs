@@ -2,7 +2,8 @@
 
 use act::ActError;
 use admin::{
-    Activation, ChangeError, Expected, Founded, NewPolicy, NewVersion, OrgChange, PolicyError, lint,
+    Activation, ChangeError, CreatedOrg, Expected, NewPolicy, NewVersion, OrgChange, PolicyError,
+    lint,
 };
 use ledger::{
     Entry, Needs, Request, Snapshot,
@@ -31,7 +32,7 @@ impl Request for Enforced {
     }
 }
 
-async fn enforced(world: &World, org: &Founded) -> Option<PolicyVersionId> {
+async fn enforced(world: &World, org: &CreatedOrg) -> Option<PolicyVersionId> {
     world.ledger.enter(org.org.id, Enforced).await.unwrap()
 }
 
@@ -52,25 +53,25 @@ fn of(policy: PolicyId, document: &str) -> NewVersion {
 #[tokio::test]
 async fn the_starter_policy_is_enforced_from_the_start() {
     let world = World::new();
-    let founded = world.org().await;
-    assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
+    let created = world.org().await;
+    assert_eq!(enforced(&world, &created).await, Some(created.version.id));
 }
 
 #[tokio::test]
 async fn an_activated_version_decides_from_then_on() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let policy = operator.create_policy(NewPolicy::named("strict")).await.unwrap().object;
     let version = operator.create_policy_version(of(policy.id, DENY_ALL)).await.unwrap().object;
     assert_eq!(version.number, 1);
-    assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
+    assert_eq!(enforced(&world, &created).await, Some(created.version.id));
     operator.activate_policy(enforce(&operator, &version).await).await.unwrap();
-    assert_eq!(enforced(&world, &founded).await, Some(version.id));
-    let admin = &world.last_body(&founded)["admin"];
+    assert_eq!(enforced(&world, &created).await, Some(version.id));
+    let admin = &world.last_body(&created)["admin"];
     assert_eq!(admin["event"], "policy.activated");
     assert_eq!(admin["data"]["mode"], "enforce");
-    assert_eq!(admin["data"]["previous"], json!(founded.version.id));
+    assert_eq!(admin["data"]["previous"], json!(created.version.id));
     assert_eq!(admin["data"]["digest"], json!(version.digest));
     let again = operator.activate_policy(enforce(&operator, &version).await).await;
     assert!(matches!(again, Err(PolicyError::Change(ChangeError::Act(ActError::Conflict(_))))));
@@ -79,35 +80,35 @@ async fn an_activated_version_decides_from_then_on() {
 #[tokio::test]
 async fn a_shadow_leaves_the_enforced_version_in_place() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let version =
-        operator.create_policy_version(of(founded.policy.id, DENY_ALL)).await.unwrap().object;
+        operator.create_policy_version(of(created.policy.id, DENY_ALL)).await.unwrap().object;
     let shadow = Activation { mode: PolicyMode::Shadow, ..enforce(&operator, &version).await };
     operator.activate_policy(shadow).await.unwrap();
-    assert_eq!(enforced(&world, &founded).await, Some(founded.version.id));
+    assert_eq!(enforced(&world, &created).await, Some(created.version.id));
 }
 
 #[tokio::test]
 async fn a_document_that_cannot_decide_is_refused_with_findings() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     for document in ["", "{", "schema: 1\nrules: []\n", "schema: 9\n"] {
-        let refused = operator.create_policy_version(of(founded.policy.id, document)).await;
+        let refused = operator.create_policy_version(of(created.policy.id, document)).await;
         let Err(PolicyError::Invalid(invalid)) = refused else { panic!("{refused:?}") };
         assert!(!invalid.findings.is_empty());
     }
-    assert_eq!(world.sealed(founded.org.id).len(), 6);
+    assert_eq!(world.sealed(created.org.id).len(), 6);
 }
 
 #[tokio::test]
 async fn versions_are_numbered_without_gaps_however_their_authors_race() {
     let world = World::new();
-    let founded = world.org().await;
+    let created = world.org().await;
     let (here, there) = (world.second_instance(), world.second_instance());
-    let (first, second) = (here.operator(&founded), there.operator(&founded));
-    let policy = founded.policy.id;
+    let (first, second) = (here.operator(&created), there.operator(&created));
+    let policy = created.policy.id;
     let (one, two, three) = tokio::join!(
         first.create_policy_version(of(policy, DENY_ALL)),
         second.create_policy_version(of(policy, DENY_ALL)),
@@ -143,8 +144,8 @@ async fn what_is_not_there_or_not_ours_cannot_be_used() {
 #[tokio::test]
 async fn a_policys_name_is_taken_once() {
     let world = World::new();
-    let founded = world.org().await;
-    let operator = world.operator(&founded);
+    let created = world.org().await;
+    let operator = world.operator(&created);
     let taken = operator.create_policy(NewPolicy::named("starter")).await;
     assert!(matches!(taken, Err(PolicyError::Change(ChangeError::NameTaken(_)))));
     let (one, two) = tokio::join!(

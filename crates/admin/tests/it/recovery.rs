@@ -1,7 +1,7 @@
 //! A new log in place of one that lost deeds.
 
 use act::ActError;
-use admin::{ChangeError, Founded};
+use admin::{ChangeError, CreatedOrg};
 use deed::{Checkpoint, Recovered, tree::TreeHead};
 use futures_util::future::join_all;
 use ledger::{Head, LedgerError, LedgerStore, LogNo};
@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::world::{World, agent};
 
-async fn head(world: &World, org: &Founded) -> Head {
+async fn head(world: &World, org: &CreatedOrg) -> Head {
     world.store.base(org.org.id).await.unwrap().0.unwrap().head
 }
 
-/// Returns a checkpoint of the org's open log as if it had `more` deeds.
-async fn known(world: &World, org: &Founded, more: u64) -> Checkpoint {
+/// A checkpoint of the org's open log as if it had `more` deeds.
+async fn known(world: &World, org: &CreatedOrg, more: u64) -> Checkpoint {
     let head = head(world, org).await;
     let size = head.chain.size() + more;
     Checkpoint { log: head.chain.log().clone(), tree: TreeHead { size, root: head.chain.root() } }

@@ -20,8 +20,8 @@ use testkit::{ManualClock, OnTokio, SeededEntropy};
 
 use act::{By, MayChange, MayView};
 use admin::{
-    Admin, Candidate, ConnectorCheck, Founded, KeyMode, NewAgent, NewKey, NewOrg, OrgChange, Parts,
-    UnfitError,
+    Admin, Candidate, ConnectorCheck, CreatedOrg, KeyMode, NewAgent, NewKey, NewOrg, OrgChange,
+    Parts, UnfitError,
 };
 
 pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
@@ -69,7 +69,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Returns a deployment whose seal keys count from the start.
+    /// A deployment whose seal keys count from the start.
     pub(crate) fn new() -> Self {
         let clock = Arc::new(ManualClock::at(START));
         let store = Arc::new(MemoryStore::new(clock.clone()));
@@ -113,26 +113,26 @@ impl World {
         Self { admin, store, clock, vault, ledger, sealing }
     }
 
-    pub(crate) async fn org(&self) -> Founded {
+    pub(crate) async fn org(&self) -> CreatedOrg {
         let new = NewOrg { name: "Acme".to_owned(), time_zone: "Europe/Zurich".to_owned() };
         self.admin.create_org(new).await.unwrap()
     }
 
-    pub(crate) fn operator(&self, org: &Founded) -> OrgChange<'_> {
+    pub(crate) fn operator(&self, org: &CreatedOrg) -> OrgChange<'_> {
         self.admin.change(&Actor(org.org.id, By::Operator))
     }
 
-    /// Returns the bodies of the org's deeds, in order.
+    /// The bodies of the org's deeds, in order.
     pub(crate) fn bodies(&self, org: OrgId) -> Vec<Value> {
         let bodies = self.store.deeds(org).into_iter().map(|deed| deed.body);
         bodies.map(|body| serde_json::from_str(&body).unwrap()).collect()
     }
 
-    pub(crate) fn last_body(&self, org: &Founded) -> Value {
+    pub(crate) fn last_body(&self, org: &CreatedOrg) -> Value {
         self.bodies(org.org.id).pop().unwrap()
     }
 
-    /// Returns what the org's admin deeds say happened, in order.
+    /// What the org's admin deeds say happened, in order.
     pub(crate) fn sealed(&self, org: OrgId) -> Vec<String> {
         let bodies = self.bodies(org).into_iter();
         bodies.map(|body| body["admin"]["event"].as_str().unwrap().to_owned()).collect()

@@ -5,7 +5,7 @@
 use jsonschema::{ValidationError, error::TypeKind, error::ValidationErrorKind as Kind};
 use serde_json::Value;
 
-/// Returns the place as a JSON pointer and the sentence about it.
+/// The place as a JSON pointer and the sentence about it.
 pub(super) fn of(error: &ValidationError<'_>) -> (String, String) {
     let at = error.instance_path().to_string();
     let place = if at.is_empty() { "/".to_owned() } else { at };

@@ -82,7 +82,7 @@ const QUESTIONS: &[Question] = &[
 
 const QUESTION_LIMIT: Duration = Duration::from_secs(5);
 
-/// Returns the lines, also for a config that cannot be built.
+/// The lines, also for a config that cannot be built.
 pub(crate) async fn check(
     blueprint: &Blueprint,
     deps: &Deps,
@@ -90,7 +90,7 @@ pub(crate) async fn check(
     Ok(lines(blueprint, deps).await)
 }
 
-/// Returns the lines; what cannot be looked at for want of something earlier is left out.
+/// The lines; what cannot be looked at for want of something earlier is left out.
 pub(super) async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> {
     let config = match config::read(&blueprint.name, &blueprint.config) {
         Ok((config, _)) => config,

@@ -56,7 +56,7 @@ pub(super) enum ConnectError {
 }
 
 impl ConnectError {
-    /// Returns what a call says that needed the session.
+    /// What a call says that needed the session.
     pub(super) fn fault(&self) -> Fault {
         let code = match self {
             Self::Egress(error) if error.is_refusal() => Code::EgressRefused,
@@ -88,7 +88,7 @@ impl From<tokio_postgres::Error> for ConnectError {
     }
 }
 
-/// Returns what a statement's error means while the transaction was certainly not committed.
+/// What a statement's error means while the transaction was certainly not committed.
 pub(super) fn of_statement(error: &tokio_postgres::Error) -> Fault {
     match error.as_db_error() {
         Some(said) => Fault::new(code_of(said.code()), sentence(said)),
@@ -99,7 +99,7 @@ pub(super) fn of_statement(error: &tokio_postgres::Error) -> Fault {
     }
 }
 
-/// Returns whether the server said, of a COMMIT, that the transaction was rolled back. Anything
+/// Whether the server said, of a COMMIT, that the transaction was rolled back. Anything
 /// else leaves it open: a server that dies, or that is told to stop waiting for its standby, may
 /// have committed.
 pub(super) fn rolled_back(error: &tokio_postgres::Error) -> bool {

@@ -51,7 +51,7 @@ impl fmt::Debug for Governed {
 }
 
 impl Governed {
-    /// Returns the pools and keys; nothing is asked of the database yet.
+    /// The pools and keys; nothing is asked of the database yet.
     pub(super) fn new(
         config: &Config,
         blueprint: &Blueprint,
@@ -80,12 +80,12 @@ impl Governed {
         })
     }
 
-    /// Returns who signs markers.
+    /// Who signs markers.
     pub(super) fn signer(&self) -> Signer<'_> {
         Signer { key: &self.marker, entropy: &*self.entropy }
     }
 
-    /// Returns the pace of a transaction whose every step may take this long.
+    /// The pace of a transaction whose every step may take this long.
     pub(super) fn pace(&self, limit: Duration) -> Pace<'_> {
         Pace { statement: limit, lock: limit, idle: limit * 2, search_path: &self.search_path }
     }
@@ -143,7 +143,7 @@ impl Governed {
         Ok(findings)
     }
 
-    /// Returns the tool with the types that the server gives its statement, or the member of its
+    /// The tool with the types that the server gives its statement, or the member of its
     /// entry that does not fit and why.
     pub(super) async fn tool(
         self: &Arc<Self>,
@@ -222,7 +222,7 @@ impl Governed {
     }
 }
 
-/// Returns the database that the config names.
+/// The database that the config names.
 pub(super) fn target(config: &Config, deps: &Deps) -> Result<Target, BuildError> {
     let tls = tls::connector(&config.tls)
         .map_err(|finding| BuildError::Config { findings: vec![finding] })?;
@@ -242,7 +242,7 @@ fn login(user: &str, credential: &Credential, field: &'static str) -> Result<Log
     Ok(Login { user: user.to_owned(), password: password.clone() })
 }
 
-/// Returns why a transaction did not begin.
+/// Why a transaction did not begin.
 pub(super) fn not_begun(cause: NotBegun) -> Fault {
     match cause {
         NotBegun::Connect(error) => error.fault(),

@@ -109,7 +109,7 @@ pub(super) async fn void_action(
     Ok(kind.flatten().map(found))
 }
 
-/// Returns whether the error says that the action's key is taken.
+/// Whether the error says that the action's key is taken.
 pub(super) fn is_taken(error: &tokio_postgres::Error) -> bool {
     error.as_db_error().is_some_and(|said| {
         said.code() == &tokio_postgres::error::SqlState::UNIQUE_VIOLATION

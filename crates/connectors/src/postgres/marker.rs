@@ -64,7 +64,7 @@ pub(super) struct Marker {
 }
 
 impl MarkerKey {
-    /// Returns the key of one connector.
+    /// The key of one connector.
     pub(super) fn derive(vault: &Ring, connector: ConnectorId) -> Option<Self> {
         let key = vault.derive(&format!("service.marker.v1 {connector}")).ok()?;
         let id = hmac_sha256(key.expose(), b"service.marker.key-id.v1");
@@ -72,7 +72,7 @@ impl MarkerKey {
         Some(Self { key, id, connector })
     }
 
-    /// Returns the marker of one transaction.
+    /// The marker of one transaction.
     pub(super) fn mark(&self, subject: &Subject<'_>, entropy: &dyn Entropy) -> Marker {
         let mut nonce = [0; NONCE_BYTES];
         entropy.fill(&mut nonce);

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 pub(super) struct Meter(Arc<AtomicUsize>);
 
 impl Meter {
-    /// Returns a meter that lets this many bytes pass.
+    /// A meter that lets this many bytes pass.
     pub(super) fn new(bytes: usize) -> Self {
         Self(Arc::new(AtomicUsize::new(bytes)))
     }
@@ -28,7 +28,7 @@ impl Meter {
         self.0.store(bytes, Relaxed);
     }
 
-    /// Returns whether the stream stopped because all was used up.
+    /// Whether the stream stopped because all was used up.
     pub(super) fn is_empty(&self) -> bool {
         self.0.load(Relaxed) == 0
     }
@@ -42,7 +42,7 @@ pub(super) struct Metered<S> {
 }
 
 impl<S> Metered<S> {
-    /// Returns the stream under the meter.
+    /// The stream under the meter.
     pub(super) fn new(inner: S, meter: Meter) -> Self {
         Self { inner, meter }
     }

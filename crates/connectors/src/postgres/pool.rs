@@ -47,13 +47,13 @@ pub(super) enum NotBegun {
 }
 
 impl Pool {
-    /// Returns a pool without connections.
+    /// A pool without connections.
     pub(super) fn new(target: Arc<Target>, login: Login, size: usize) -> Self {
         let places = Arc::new(Semaphore::new(size));
         Self { target, login, size, places, idle: Mutex::default() }
     }
 
-    /// Returns a connection in a fresh transaction, and the transaction's number if it may write.
+    /// A connection in a fresh transaction, and the transaction's number if it may write.
     ///
     /// A kept connection may have died unnoticed; nothing has been asked of it yet, so the next
     /// one is tried, and at last a new one.

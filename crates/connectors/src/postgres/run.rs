@@ -254,7 +254,7 @@ async fn end(lease: Lease, answer: Result<Answer, Broken>) -> Result<Answer, Bro
     if overrun { Err(Broken::TooLarge) } else { answer }
 }
 
-/// Returns a row as an object of its columns.
+/// A row as an object of its columns.
 pub(super) fn object(
     row: &tokio_postgres::Row,
 ) -> Result<Map<String, Value>, tokio_postgres::Error> {

@@ -96,7 +96,7 @@ pub(super) struct Pace<'a> {
 }
 
 impl Target {
-    /// Returns a connection that is fit to run tools: its role can do no more than tables allow.
+    /// A connection that is fit to run tools: its role can do no more than tables allow.
     pub(super) async fn open(self: &Arc<Self>, login: &Login) -> Result<Session, ConnectError> {
         let mut session = self.open_any(login).await?;
         let identity = timeout(self.limit, session.identify(&login.user)).await;
@@ -104,7 +104,7 @@ impl Target {
         Ok(session)
     }
 
-    /// Returns a connection of whatever role.
+    /// A connection of whatever role.
     pub(super) async fn open_any(self: &Arc<Self>, login: &Login) -> Result<Session, ConnectError> {
         timeout(self.limit, self.shake_hands(login)).await.map_err(|_| ConnectError::Late)?
     }
@@ -197,27 +197,27 @@ where
 }
 
 impl Session {
-    /// Returns the database cluster's identity.
+    /// The database cluster's identity.
     pub(super) fn system(&self) -> &str {
         &self.system
     }
 
-    /// Returns whether the connection is gone.
+    /// Whether the connection is gone.
     pub(super) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
-    /// Returns whether the connection broke because the server sent more than it may.
+    /// Whether the connection broke because the server sent more than it may.
     pub(super) fn is_overrun(&self) -> bool {
         self.meter.is_empty()
     }
 
-    /// Returns whether a transaction is open on it.
+    /// Whether a transaction is open on it.
     pub(super) fn is_busy(&self) -> bool {
         self.busy
     }
 
-    /// Returns the cluster's identity, once the role is known to be no mightier than tools need.
+    /// The cluster's identity, once the role is known to be no mightier than tools need.
     async fn identify(&self, user: &str) -> Result<String, ConnectError> {
         let rows = self.client.query_typed(IDENTITY, &[]).await?;
         let row = rows.first().ok_or_else(|| ConnectError::NoIdentity(user.to_owned()))?;
@@ -272,7 +272,7 @@ impl Session {
         }))
     }
 
-    /// Returns the prepared statement, preparing it when this connection has not yet.
+    /// The prepared statement, preparing it when this connection has not yet.
     pub(super) async fn prepared(
         &mut self,
         text: &str,

@@ -52,7 +52,7 @@ pub enum SetupError {
     Refused(String),
 }
 
-/// Returns the script that sets up the governed schema, with psql variables for the passwords.
+/// The script that sets up the governed schema, with psql variables for the passwords.
 pub fn setup_sql(blueprint: &Blueprint) -> Result<String, BuildError> {
     let config = read(blueprint)?;
     Ok(script(&config, |field| {
@@ -100,7 +100,7 @@ fn required_fields(config: &Config) -> Vec<&'static str> {
     [CONN_PASSWORD].into_iter().chain(read).collect()
 }
 
-/// Returns the script; `password` gives the SQL literal of one field, or leaves that role as it is.
+/// The script; `password` gives the SQL literal of one field, or leaves that role as it is.
 fn script(config: &Config, password: impl Fn(&str) -> Option<String>) -> String {
     let read = config.read_user.as_deref();
     let logins = [Some(config.user.as_str()), read, Some(&config.decoder_user)];

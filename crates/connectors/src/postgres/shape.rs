@@ -28,7 +28,7 @@ struct Parameter {
 }
 
 impl Shape {
-    /// Returns the shape of a statement that the server has prepared, or what stands against it.
+    /// The shape of a statement that the server has prepared, or what stands against it.
     pub(super) fn learn(
         statement: &Statement,
         prepared: &Prepared,
@@ -48,14 +48,14 @@ impl Shape {
         })
     }
 
-    /// Returns whether the server still sees the statement like this.
+    /// Whether the server still sees the statement like this.
     pub(super) fn is_of(&self, prepared: &Prepared) -> bool {
         let types: Vec<String> = prepared.params().iter().map(type_name).collect();
         self.parameters.iter().map(|parameter| &parameter.ty).eq(&types)
             && self.columns == columns(prepared)
     }
 
-    /// Returns the bound parameters of a call; an argument that is not there is NULL.
+    /// The bound parameters of a call; an argument that is not there is NULL.
     pub(super) fn bind(&self, args: &Value) -> Result<Vec<Argument>, String> {
         let bind = |parameter: &Parameter| {
             let value = args.get(&parameter.name).unwrap_or(&Value::Null);
@@ -65,7 +65,7 @@ impl Shape {
         self.parameters.iter().map(bind).collect()
     }
 
-    /// Returns what of the shape belongs to the tool's definition.
+    /// What of the shape belongs to the tool's definition.
     pub(super) fn written(&self) -> Value {
         let parameters =
             self.parameters.iter().map(|one| json!({"name": one.name, "type": one.ty}));

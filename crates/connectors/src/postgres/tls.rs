@@ -9,7 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::config::{Tls, TlsMode};
 use crate::Finding;
 
-/// Returns how connections are protected; nothing when the config disables it.
+/// How connections are protected; nothing when the config disables it.
 pub(super) fn connector(tls: &Tls) -> Result<Option<MakeRustlsConnect>, Finding> {
     let bad = |message: String| Finding::new("/tls/ca_pem", message);
     match tls.mode {

@@ -58,7 +58,7 @@ pub(super) enum Codec {
 }
 
 impl Codec {
-    /// Returns how values of the type cross.
+    /// How values of the type cross.
     pub(super) fn of(ty: &Type) -> Self {
         if let Some((_, codec)) = TYPES.iter().find(|(known, _)| known == ty) {
             return codec.clone();
@@ -72,7 +72,7 @@ impl Codec {
         }
     }
 
-    /// Returns whether a statement may return it.
+    /// Whether a statement may return it.
     pub(super) fn is_readable(&self) -> bool {
         match self {
             Self::Opaque => false,

@@ -23,19 +23,19 @@ pub struct Signed {
     pub checkpoints: BTreeSet<String>,
 }
 
-/// Returns the published keys.
+/// The published keys.
 pub fn keys() -> &'static KeySet {
     static KEY_SET: LazyLock<KeySet> =
         LazyLock::new(|| KeySet::parse(KEYS.as_bytes()).expect("the published keys"));
     &KEY_SET
 }
 
-/// Returns what a verifier is given that trusts the published keys.
+/// What a verifier is given that trusts the published keys.
 pub fn trust() -> Trust {
     Trust { keys: Some(keys().clone()), ..Trust::default() }
 }
 
-/// Returns what the published keys signed.
+/// What the published keys signed.
 pub fn signed() -> &'static Signed {
     static SIGNED: LazyLock<Signed> = LazyLock::new(collect);
     &SIGNED
@@ -64,7 +64,7 @@ fn collect() -> Signed {
     signed
 }
 
-/// Returns a note without its signatures.
+/// A note without its signatures.
 pub fn text_of(note: &str) -> Option<&str> {
     note.rsplit_once("\n\n").map(|(text, _)| text)
 }

@@ -25,7 +25,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Returns the kind of the deed.
+    /// The kind of the deed.
     pub fn kind(&self) -> DeedKind {
         self.content.kind()
     }
@@ -43,7 +43,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// Returns the kind of a deed with this content.
+    /// The kind of a deed with this content.
     pub fn kind(&self) -> DeedKind {
         match self {
             Self::Action(_) => DeedKind::Action,

@@ -23,7 +23,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Returns the end that these members tell of.
+    /// The end that these members tell of.
     pub(super) fn of(
         status: Status,
         execution: Option<Execution>,
@@ -45,7 +45,7 @@ impl Ending {
         }
     }
 
-    /// Returns the action's status.
+    /// The action's status.
     pub fn status(&self) -> Status {
         match self {
             Self::Ran(run) => run.status(),
@@ -54,7 +54,7 @@ impl Ending {
         }
     }
 
-    /// Returns what ran and what was seen of it.
+    /// What ran and what was seen of it.
     pub fn run(&self) -> Option<&Run> {
         match self {
             Self::Ran(run) => Some(run),

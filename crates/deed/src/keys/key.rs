@@ -28,7 +28,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Returns the word.
+    /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Deed => "deed",
@@ -99,7 +99,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Returns the word.
+    /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Published => "published",
@@ -111,7 +111,7 @@ impl Standing {
 }
 
 impl SealKey {
-    /// Returns a key that counts from this moment on.
+    /// A key that counts from this moment on.
     pub fn new(public: PublicKey, purpose: Purpose, activated_at: Timestamp) -> Self {
         Self {
             public,
@@ -125,7 +125,7 @@ impl SealKey {
         }
     }
 
-    /// Returns the key's id.
+    /// The key's id.
     pub fn kid(&self) -> Thumbprint {
         thumbprint(&self.public)
     }
@@ -140,7 +140,7 @@ impl SealKey {
         self
     }
 
-    /// Returns whether the key counts for a record of this purpose and time.
+    /// Whether the key counts for a record of this purpose and time.
     pub fn admits(&self, purpose: Purpose, issued_at: Timestamp) -> Result<(), KeyUseError> {
         if self.purpose != purpose {
             return Err(KeyUseError::OtherPurpose);
@@ -157,7 +157,7 @@ impl SealKey {
         Ok(())
     }
 
-    /// Returns how the key stands at this moment.
+    /// How the key stands at this moment.
     pub fn standing(&self, now: Timestamp) -> Standing {
         match self.admits(self.purpose, now) {
             Ok(()) | Err(KeyUseError::OtherPurpose) => Standing::Active,
@@ -167,7 +167,7 @@ impl SealKey {
         }
     }
 
-    /// Returns the bytes that an older key signs to introduce this one.
+    /// The bytes that an older key signs to introduce this one.
     pub(super) fn introduction(&self) -> Vec<u8> {
         let named = json!({
             "activated_at": self.activated_at,
@@ -178,7 +178,7 @@ impl SealKey {
     }
 }
 
-/// Returns the key's RFC 7638 thumbprint.
+/// The key's RFC 7638 thumbprint.
 pub fn thumbprint(key: &PublicKey) -> Thumbprint {
     let x = URL_SAFE_NO_PAD.encode(key.as_bytes());
     let digest = crypto::sha256(format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#));

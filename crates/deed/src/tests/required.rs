@@ -11,7 +11,7 @@ use super::{
 use crate::{
     specimen,
     verify::{
-        CheckId, CheckStatus, Grade, Place, REQUIRED, Report, Stored, StoredError, Verdict,
+        CheckId, CheckStatus, Grade, Position, REQUIRED, Report, Stored, StoredError, Verdict,
         VerifiedDeed, examine, left_out, verify, verify_stored,
     },
 };
@@ -72,7 +72,7 @@ fn what_is_required_of_a_stored_deed_is_missed_too() {
         let (body, key_id) = (deed.body.as_str(), deed.key_id.as_str());
         let stored = Stored { body, digest: deed.digest, key_id, signature: &deed.signature };
         let before = (seq > 0).then_some((first.digest, first.issued_at));
-        let place = Place { org: log.org, log: log.head.log(), seq, before };
+        let place = Position { org: log.org, log: log.head.log(), seq, before };
         verify_stored(&stored, &place, &key_set())
     };
     assert_eq!(follow(0).unwrap().body().id, first.id);

@@ -2,12 +2,12 @@
 
 use model::Digest;
 
-/// Returns the hash of a leaf.
+/// The hash of a leaf.
 pub fn leaf_hash(entry: &[u8]) -> Digest {
     crypto::sha256([&[0], entry].concat())
 }
 
-/// Returns the hash of two subtrees under one node.
+/// The hash of two subtrees under one node.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     let mut bytes = [1; 65];
     for (to, from) in bytes.iter_mut().skip(1).zip(left.as_bytes().iter().chain(right.as_bytes())) {
@@ -16,7 +16,7 @@ pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     crypto::sha256(bytes)
 }
 
-/// Returns the root of the tree without leaves.
+/// The root of the tree without leaves.
 pub fn empty_root() -> Digest {
     crypto::sha256([])
 }

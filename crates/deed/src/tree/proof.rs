@@ -6,7 +6,7 @@ use super::hash::{empty_root, leaf_hash, node_hash};
 
 /// Knows the roots of full subtrees.
 pub trait Nodes {
-    /// Returns the root of the `2^height` leaves that begin at leaf `index * 2^height`.
+    /// The root of the `2^height` leaves that begin at leaf `index * 2^height`.
     fn node(&self, height: u32, index: u64) -> Option<Digest>;
 }
 
@@ -18,12 +18,12 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Returns the tree whose leaves are these deeds, by their digests.
+    /// The tree whose leaves are these deeds, by their digests.
     pub fn of(deeds: impl IntoIterator<Item = Digest>) -> Self {
         Self::of_leaves(deeds.into_iter().map(|digest| leaf_hash(digest.as_bytes())))
     }
 
-    /// Returns the tree of leaves that are hashed already.
+    /// The tree of leaves that are hashed already.
     pub fn of_leaves(leaves: impl IntoIterator<Item = Digest>) -> Self {
         let mut row: Vec<_> = leaves.into_iter().collect();
         let mut rows = Vec::new();
@@ -35,12 +35,12 @@ impl Tree {
         Self { rows }
     }
 
-    /// Returns how many leaves the tree has.
+    /// How many leaves the tree has.
     pub fn size(&self) -> u64 {
         self.rows.first().map_or(0, |leaves| leaves.len() as u64)
     }
 
-    /// Returns the root of the tree that the first `size` leaves make.
+    /// The root of the tree that the first `size` leaves make.
     pub fn root_at(&self, size: u64) -> Option<Digest> {
         if size == 0 { Some(empty_root()) } else { root_of(self, Range { start: 0, size }) }
     }
@@ -53,7 +53,7 @@ impl Nodes for Tree {
     }
 }
 
-/// Returns the proof that the leaf `index` is in the tree of `size` leaves.
+/// The proof that the leaf `index` is in the tree of `size` leaves.
 ///
 /// There is none when the index lies outside the tree or a node is not known.
 pub fn inclusion(nodes: &impl Nodes, index: u64, size: u64) -> Option<Vec<Digest>> {
@@ -72,7 +72,7 @@ pub fn inclusion(nodes: &impl Nodes, index: u64, size: u64) -> Option<Vec<Digest
     Some(proof)
 }
 
-/// Returns the proof that the tree of `old` leaves is the beginning of the tree of `new` leaves.
+/// The proof that the tree of `old` leaves is the beginning of the tree of `new` leaves.
 ///
 /// There is none when `old` is 0 or larger than `new`, or a node is not known.
 pub fn consistency(nodes: &impl Nodes, old: u64, new: u64) -> Option<Vec<Digest>> {
@@ -104,7 +104,7 @@ pub struct TreeHead {
     pub root: Digest,
 }
 
-/// Returns whether the proof shows that the leaf stands at `index` of the tree (RFC 9162,
+/// Whether the proof shows that the leaf stands at `index` of the tree (RFC 9162,
 /// section 2.1.3.2).
 ///
 /// ```
@@ -141,7 +141,7 @@ pub fn verify_inclusion(leaf: Digest, index: u64, proof: &[Digest], head: &TreeH
     last == 0 && hash == head.root
 }
 
-/// Returns whether the proof shows that the old tree is the beginning of the new one (RFC 9162,
+/// Whether the proof shows that the old tree is the beginning of the new one (RFC 9162,
 /// section 2.1.4.2).
 ///
 /// ```

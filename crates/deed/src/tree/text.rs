@@ -29,7 +29,7 @@ pub struct TlogProof {
 pub struct TlogProofError(&'static str);
 
 impl TlogProof {
-    /// Returns the text.
+    /// The text.
     pub fn to_text(&self) -> String {
         let hashes = self.path.iter().map(|hash| STANDARD.encode(hash.as_bytes()) + "\n");
         let path: String = hashes.collect();
@@ -53,7 +53,7 @@ impl TlogProof {
         Ok(Self { index, path, checkpoint: checkpoint.to_owned() })
     }
 
-    /// Returns whether the proof shows that this deed is in the tree.
+    /// Whether the proof shows that this deed is in the tree.
     ///
     /// The size and the root are those of the opened checkpoint, never of the proof.
     pub fn shows(&self, deed: &Digest, tree: &TreeHead) -> bool {

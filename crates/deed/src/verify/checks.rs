@@ -16,12 +16,12 @@ macro_rules! checks {
             /// Every check, in the order in which they run.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// Returns the check's name.
+            /// The check's name.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Returns what the check asserts, as a sentence.
+            /// What the check asserts, as a sentence.
             pub const fn asserts(self) -> &'static str {
                 match self { $(Self::$variant => $asserts),+ }
             }
@@ -85,7 +85,7 @@ pub struct Check {
     pub detail: String,
 }
 
-/// Returns an error with the sentence unless the condition holds.
+/// An error with the sentence unless the condition holds.
 pub(super) fn ensure(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why()) }
 }

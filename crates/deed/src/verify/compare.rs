@@ -59,14 +59,14 @@ pub fn compare(left: &Verified, right: &Verified) -> Comparison {
 }
 
 impl Checkpoint {
-    /// Returns whether both vouch for one size of one log with different roots: the log forked.
+    /// Whether both vouch for one size of one log with different roots: the log forked.
     pub fn contradicts(&self, other: &Self) -> bool {
         self.log == other.log
             && self.tree.size == other.tree.size
             && self.tree.root != other.tree.root
     }
 
-    /// Returns whether the proof shows that this log grew from the older checkpoint's.
+    /// Whether the proof shows that this log grew from the older checkpoint's.
     pub fn grew_from(&self, older: &Self, proof: &[Digest]) -> bool {
         self.log == older.log && verify_consistency(&older.tree, &self.tree, proof)
     }

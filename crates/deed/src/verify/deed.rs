@@ -167,7 +167,7 @@ pub(super) fn check_signature(
     });
 }
 
-/// Returns the key, or says why there is none to check with.
+/// The key, or says why there is none to check with.
 pub(super) fn known<'a>(keys: Option<&'a KeySet>, kid: &Thumbprint) -> Result<&'a SealKey, String> {
     let keys = keys.ok_or_else(|| "no keys were given".to_owned())?;
     keys.find(kid).ok_or_else(|| format!("no key `{kid}` was given"))

@@ -44,7 +44,7 @@ pub(super) fn check(
     links
 }
 
-/// Returns the keys to check with: the trusted ones, or the file's own, which leave open whose
+/// The keys to check with: the trusted ones, or the file's own, which leave open whose
 /// they are.
 fn keys<'a>(
     form: &EvidenceForm,
@@ -85,7 +85,7 @@ struct File<'a> {
 }
 
 impl File<'_> {
-    /// Returns the list if it is signed and names exactly the deeds of the file.
+    /// The list if it is signed and names exactly the deeds of the file.
     fn check_list(&self, found: &mut Findings) -> Option<List> {
         found.run(CheckId::Manifest, || {
             let item = input::framed(&self.form.manifest)?;

@@ -66,7 +66,7 @@ impl Findings {
         self.vouched = true;
     }
 
-    /// Returns the first check that did not pass and why, or one that is required and did not run.
+    /// The first check that did not pass and why, or one that is required and did not run.
     pub(super) fn unmet(self, required: CheckSet) -> Option<(CheckId, String)> {
         let missing = (required - self.passed).iter().map(|id| (id, NOT_RUN.to_owned())).next();
         self.faults.into_iter().map(|(id, _, why)| (id, why)).next().or(missing)

@@ -36,7 +36,7 @@ pub(super) enum Input {
     Evidence(Box<EvidenceForm>, Vec<Item>),
 }
 
-/// Returns what the input is, with at least one deed, or says why it is nothing of the kind.
+/// What the input is, with at least one deed, or says why it is nothing of the kind.
 pub(super) fn read(input: &[u8]) -> Result<Input, String> {
     let text = std::str::from_utf8(input).map_err(|_| "the input is not UTF-8".to_owned())?;
     // A first line that is an envelope by itself leaves nothing else for the input to be.
@@ -57,7 +57,7 @@ pub(super) fn read(input: &[u8]) -> Result<Input, String> {
     if items.is_empty() { Err("the input is empty".to_owned()) } else { Ok(Input::Deeds(items)) }
 }
 
-/// Returns the deeds of anything that the verifier reads as DSSE envelopes, unchecked.
+/// The deeds of anything that the verifier reads as DSSE envelopes, unchecked.
 pub fn envelopes(input: &[u8]) -> Result<Vec<Envelope>, String> {
     let items = match read(input)? {
         Input::Deeds(items) | Input::Evidence(_, items) => items,
@@ -130,7 +130,7 @@ fn item(value: Value) -> Result<Item, String> {
     framed(&envelope)
 }
 
-/// Returns the parts of an envelope with one signature.
+/// The parts of an envelope with one signature.
 pub(super) fn framed(envelope: &Envelope) -> Result<Item, String> {
     let [EnvelopeSignature { keyid, sig }] = envelope.signatures.as_slice() else {
         return Err("expected a DSSE envelope with one signature".to_owned());

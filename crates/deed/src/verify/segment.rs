@@ -149,7 +149,7 @@ fn check_checkpoint(links: &[Link], note: &str, trust: &Trust, found: &mut Findi
     }
 }
 
-/// Returns the known checkpoint if a trusted key signed it.
+/// The known checkpoint if a trusted key signed it.
 pub(super) fn known(note: &str, trust: &Trust) -> Result<Checkpoint, Unmet> {
     let without = || Unmet::Open("no keys were given".to_owned());
     let keys = trust.keys.as_ref().ok_or_else(without)?;

@@ -28,7 +28,7 @@ pub struct Stored<'a> {
 
 /// Where a deed must stand.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct Position<'a> {
     /// The org.
     pub org: OrgId,
     /// The log.
@@ -78,14 +78,14 @@ pub struct StoredError {
 /// let deed = sealer.seal(&mut log, stopped(), org, at)?;
 /// let (body, key_id) = (deed.body.as_str(), deed.key_id.as_str());
 /// let stored = Stored { body, digest: deed.digest, key_id, signature: &deed.signature };
-/// let place = Place { org, log: log.log(), seq: 0, before: None };
+/// let place = Position { org, log: log.log(), seq: 0, before: None };
 /// let verified = verify_stored(&stored, &place, &sealer.registered())?;
 /// assert_eq!(verified.body().id, deed.id);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn verify_stored(
     stored: &Stored<'_>,
-    place: &Place<'_>,
+    place: &Position<'_>,
     keys: &KeySet,
 ) -> Result<VerifiedDeed, StoredError> {
     let item = Item {
@@ -122,8 +122,8 @@ pub fn verify_stored(
     }
 }
 
-fn check_place(link: &Link, place: &Place<'_>, found: &mut Findings) {
-    let Place { org, log, seq, before } = place;
+fn check_place(link: &Link, place: &Position<'_>, found: &mut Findings) {
+    let Position { org, log, seq, before } = place;
     found.run(CheckId::Log, || link.is_of(log, *org));
     found.run(CheckId::Sequence, || {
         ensure(link.body.seq == *seq, || format!("deed {} stands at {seq}", link.body.seq))

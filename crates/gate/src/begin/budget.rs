@@ -25,7 +25,7 @@ pub(super) fn scope(call: &Call, active: &ActivePolicy) -> CounterScope {
     CounterScope { mode: active.mode, policy: active.policy, livemode: call.facts.livemode }
 }
 
-/// Returns the counters with all charges in them, or when the last of the exhausted windows ends.
+/// The counters with all charges in them, or when the last of the exhausted windows ends.
 pub(super) fn admit(
     charges: &[Charge],
     scope: CounterScope,
@@ -58,7 +58,7 @@ pub(super) fn admit(
     exhausted.map_or(Ok(admitted), Err)
 }
 
-/// Returns the counters with a call's part taken out again, for windows that still run.
+/// The counters with a call's part taken out again, for windows that still run.
 pub(crate) fn release(charged: &[BudgetUse], snapshot: &Snapshot) -> Vec<BudgetUse> {
     if !charged.is_empty() {
         pass("gate.budget_released");

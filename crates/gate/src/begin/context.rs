@@ -26,7 +26,7 @@ const FRAME: usize = 512;
 /// What the naming of one argument that is not shown costs beside its name.
 const NAMING: usize = 64;
 
-/// Returns the snapshot, at most `limit` bytes of canonical JSON.
+/// The snapshot, at most `limit` bytes of canonical JSON.
 pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
     let estimate = estimate(shown.estimate, limit / ESTIMATE_SHARE);
     let mut snapshot = facts(shown);
@@ -80,7 +80,7 @@ fn size(value: &Value) -> usize {
     crypto::json::canonical(value).len()
 }
 
-/// Returns what the connector said, or why it says nothing.
+/// What the connector said, or why it says nothing.
 fn estimate(estimate: Option<&Estimate>, limit: usize) -> Value {
     let absent = |why: &str| json!({ "status": "absent", "why": why });
     match estimate {
@@ -146,18 +146,18 @@ impl Args {
     }
 }
 
-/// Returns the value at a path such as `args.customer.id`.
+/// The value at a path such as `args.customer.id`.
 fn at<'v>(args: &'v Value, path: &str) -> Option<&'v Value> {
     let path = path.strip_prefix("args.")?;
     path.split('.').try_fold(args, |value, name| value.get(name))
 }
 
-/// Returns whether the path lies inside this member.
+/// Whether the path lies inside this member.
 fn within(path: &str, member: &str) -> bool {
     path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Returns what a person should know before a yes, as words of a closed list.
+/// What a person should know before a yes, as words of a closed list.
 fn warnings(shown: &Shown<'_>, args: &Args, estimate_absent: bool) -> Vec<&'static str> {
     let resolved = shown.case.resolved();
     let destructive = resolved.side_effect() == Some(model::SideEffect::Destructive);

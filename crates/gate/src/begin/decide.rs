@@ -27,7 +27,7 @@ pub struct Verdict {
     pub cost: Option<Cost>,
 }
 
-/// Returns the decision, nothing when the org has no enforced policy at all.
+/// The decision, nothing when the org has no enforced policy at all.
 ///
 /// What people switched off comes before what a policy says: a Stop must hold whatever the policy
 /// has become, and no rule is asked about a tool that nothing can run. Budgets come last, so that
@@ -51,7 +51,7 @@ pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
     Some(decided)
 }
 
-/// Returns what the enforced policy says, its budgets included.
+/// What the enforced policy says, its budgets included.
 fn by_policy(enforced: &LoadedPolicy, call: &Call, snapshot: &Snapshot) -> Verdict {
     // A policy that cannot be read may hold the rule that denies this call, so nothing is let
     // through without it.
@@ -77,12 +77,12 @@ fn by_policy(enforced: &LoadedPolicy, call: &Call, snapshot: &Snapshot) -> Verdi
     }
 }
 
-/// Returns what a decision takes from budgets; one that denies the call takes nothing.
+/// What a decision takes from budgets; one that denies the call takes nothing.
 fn charges(decision: &policy::Decision) -> &[policy::Charge] {
     if decision.outcome == DecisionOutcome::Deny { &[] } else { &decision.charges }
 }
 
-/// Returns the counters that the decision will look at, those of the shadow version included.
+/// The counters that the decision will look at, those of the shadow version included.
 pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestamp)> {
     let Some(call) = case.at(snapshot) else { return Vec::new() };
     let mut counters = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestam
     counters
 }
 
-/// Returns what refuses the call before any policy is asked.
+/// What refuses the call before any policy is asked.
 fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSource)> {
     let call = case.call();
     let org_stopped = snapshot.org().is_some_and(|org| org.stop.is_some());
@@ -131,7 +131,7 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
     }
 }
 
-/// Returns the decision that no policy made.
+/// The decision that no policy made.
 fn refused(code: DecisionCode, source: DecisionSource) -> policy::Decision {
     policy::Decision {
         outcome: DecisionOutcome::Deny,
@@ -145,7 +145,7 @@ fn refused(code: DecisionCode, source: DecisionSource) -> policy::Decision {
     }
 }
 
-/// Returns what the shadow version would have decided and taken from its own counters; its failures
+/// What the shadow version would have decided and taken from its own counters; its failures
 /// never touch the call.
 fn shadow(call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admitted)> {
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
@@ -196,7 +196,7 @@ fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
     }
 }
 
-/// Returns what a decision says when its rule has no sentence of its own.
+/// What a decision says when its rule has no sentence of its own.
 fn sentence(code: DecisionCode) -> &'static str {
     match code {
         DecisionCode::ApprovalRequired => "A person must approve this call.",

@@ -10,7 +10,7 @@ use tool::Estimate;
 
 use crate::house::{House, body};
 
-/// Returns the snapshot that the action's approval shows.
+/// The snapshot that the action's approval shows.
 async fn context(house: &House, action: &Action) -> Value {
     let detail = house.gate.detail(house.org, action.id).await.unwrap().unwrap();
     let shown = |opens: &&deed::Disclosure| opens.path().as_str() == "action.approval.context";

@@ -24,7 +24,7 @@ budgets:
     cost: { amount: "decimal(args.amount)", limit: "100.00", unit: EUR }
 "#;
 
-/// Returns how much is used of each counter that the action is counted in.
+/// How much is used of each counter that the action is counted in.
 async fn used(house: &House, action: &Action) -> Vec<Decimal> {
     let place = |part: &BudgetUse| (part.key.clone(), part.window_start);
     let budgets = action.charged.iter().map(place).collect();

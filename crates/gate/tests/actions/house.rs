@@ -123,7 +123,7 @@ impl Told {
     }
 }
 
-/// Returns the body of the action's deed.
+/// The body of the action's deed.
 pub(crate) fn body(house: &House, action: &Action) -> Value {
     let deeds = house.store.deeds(house.org);
     let deed = deeds.iter().find(|deed| Some(deed.id) == action.deed).expect("the deed is stored");
@@ -314,7 +314,7 @@ impl House {
         ]
     }
 
-    /// Returns a second version of the policy, with this document.
+    /// A second version of the policy, with this document.
     pub(crate) fn version(&self, document: &str) -> PolicyVersion {
         PolicyVersion {
             id: id("pv", '2'),

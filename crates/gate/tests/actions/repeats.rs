@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::house::House;
 
 fn is_repeat(ended: &Ended) -> bool {
-    matches!(ended, Ended::Before(_))
+    matches!(ended, Ended::Repeat(_))
 }
 
 fn keyed(house: &House, action: &Action, by: Canceller) -> Cancellation {
@@ -24,7 +24,7 @@ async fn a_report_with_a_key_is_taken_once_and_replayed() {
     let action = house.submit(house.edge_call()).await.unwrap();
     let report = EdgeReport { idempotency_key: Some("r".to_owned()), ..house.report(&action) };
     assert!(!is_repeat(&house.gate.report(report.clone()).await.unwrap()));
-    let Ended::Before(again) = house.gate.report(report.clone()).await.unwrap() else {
+    let Ended::Repeat(again) = house.gate.report(report.clone()).await.unwrap() else {
         panic!("the second report is a repeat");
     };
     assert_eq!(again.status, Status::Executed);
@@ -62,7 +62,7 @@ async fn a_cancellation_with_a_key_is_carried_out_once_and_replayed() {
         };
         let wish = keyed(&house, &action, by);
         assert!(!is_repeat(&house.gate.cancel(wish.clone()).await.unwrap()));
-        let Ended::Before(again) = house.gate.cancel(wish.clone()).await.unwrap() else {
+        let Ended::Repeat(again) = house.gate.cancel(wish.clone()).await.unwrap() else {
             panic!("the second cancellation is a repeat");
         };
         assert_eq!((again.id, again.status), (action.id, Status::Cancelled));

@@ -6,7 +6,7 @@ use model::Scope;
 use web::LookupError;
 
 use super::{AgentKey, OrgKey, Principal};
-/// Returns who holds the key, or `None` for one that opens nothing.
+/// Who holds the key, or `None` for one that opens nothing.
 pub(crate) async fn principal(
     admin: &Admin,
     key: &Secret<String>,

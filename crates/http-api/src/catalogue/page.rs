@@ -9,7 +9,7 @@ use web::{Code, CodeRow};
 /// The look of every page of the reference.
 pub(crate) const STYLE: &str = include_str!("style.css");
 
-/// Returns the HTML page of one code.
+/// The HTML page of one code.
 pub(crate) fn page(code: Code) -> String {
     let CodeRow { statuses, family, title, remedy, .. } = code.row();
     let body = format!(
@@ -56,7 +56,7 @@ fn document(title: &str, body: &str) -> String {
     )
 }
 
-/// Returns the policy that admits the pages' own style, by its hash, and nothing else.
+/// The policy that admits the pages' own style, by its hash, and nothing else.
 pub(crate) fn content_security_policy() -> &'static str {
     static POLICY: LazyLock<String> = LazyLock::new(|| {
         let hash = STANDARD.encode(crypto::sha256(STYLE).as_bytes());
@@ -68,7 +68,7 @@ pub(crate) fn content_security_policy() -> &'static str {
     &POLICY
 }
 
-/// Returns the text as HTML, with what stands in backticks as code.
+/// The text as HTML, with what stands in backticks as code.
 pub(crate) fn marked_up(text: &str) -> String {
     let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut html = String::with_capacity(escaped.len() + 32);

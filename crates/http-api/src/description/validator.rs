@@ -32,7 +32,7 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// Returns the judge of the embedded description.
+    /// The judge of the embedded description.
     pub fn new() -> Result<Self, Fault> {
         let document: Value = serde_saphyr::from_str(TEXT)
             .map_err(|error| Fault(format!("the description is no YAML: {error}")))?;
@@ -41,7 +41,7 @@ impl Validator {
         Ok(Self { document, components })
     }
 
-    /// Returns every operation as path, method and description.
+    /// Every operation as path, method and description.
     pub fn operations(&self) -> impl Iterator<Item = (&str, &str, &Value)> {
         let paths = self.document.get("paths").and_then(Value::as_object);
         paths.into_iter().flatten().flat_map(|(path, methods)| {
@@ -50,12 +50,12 @@ impl Validator {
         })
     }
 
-    /// Returns the part of the description that a pointer such as `/components/schemas` names.
+    /// The part of the description that a pointer such as `/components/schemas` names.
     pub fn part(&self, pointer: &str) -> Option<&Value> {
         self.document.pointer(pointer)
     }
 
-    /// Returns what a `$ref` leads to, or the value itself.
+    /// What a `$ref` leads to, or the value itself.
     pub fn follow<'a>(&'a self, value: &'a Value) -> &'a Value {
         let pointer = value.get("$ref").and_then(Value::as_str).and_then(|it| it.strip_prefix('#'));
         pointer.and_then(|pointer| self.document.pointer(pointer)).unwrap_or(value)

@@ -42,7 +42,7 @@ pub(crate) async fn cancel(app: Arc<App>, caller: Canceller, call: Call) -> Answ
 fn ended(ended: Ended) -> Reply {
     match ended {
         Ended::Now(action) => shown(&action),
-        Ended::Before(action) => shown(&action).with(REPLAYED, YES),
+        Ended::Repeat(action) => shown(&action).with(REPLAYED, YES),
     }
 }
 

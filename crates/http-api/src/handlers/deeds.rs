@@ -77,7 +77,7 @@ pub(crate) async fn check(app: Arc<App>, _: Reader, call: Call) -> Answer {
     Ok(Reply::ok(&verification(verify(&call.body, &trust))))
 }
 
-/// Returns whether the `Accept` header names the deed's own type.
+/// Whether the `Accept` header names the deed's own type.
 fn wants_exact_bytes(call: &Call) -> bool {
     let named = call.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut types = named.split(',').filter_map(|range| range.split(';').next());

@@ -54,7 +54,7 @@ fn wanted(call: &Call, caller: &Reader) -> Result<Wanted, ApiError> {
     Ok(Wanted { types, agent })
 }
 
-/// Returns where to resume; the header wins, and both must be well formed.
+/// Where to resume; the header wins, and both must be well formed.
 fn cursor(call: &Call) -> Result<Option<Cursor>, ApiError> {
     let queried = call.query.parse::<Cursor>("last_event_id")?;
     let Some(text) = call.header("Last-Event-ID") else { return Ok(queried) };

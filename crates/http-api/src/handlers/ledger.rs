@@ -120,7 +120,7 @@ struct Export {
 }
 
 impl Export {
-    /// Returns the next lines, oldest first; nothing behind the last one, or when the record
+    /// The next lines, oldest first; nothing behind the last one, or when the record
     /// cannot be read on.
     async fn step(&mut self) -> Option<Bytes> {
         let (first, end) = self.left?;

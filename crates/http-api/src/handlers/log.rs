@@ -59,7 +59,7 @@ fn required(name: &'static str, expected: &str) -> ApiError {
     ApiError::invalid(name, format!("this parameter is required: {expected}"))
 }
 
-/// Returns how much of the log the caller may read.
+/// How much of the log the caller may read.
 pub(super) fn reader(caller: &Reader) -> records::Reader {
     records::Reader { org: caller.org(), agent: caller.only_agent() }
 }

@@ -69,7 +69,7 @@ impl Feeds {
         Self(Arc::new(Shared { events, notices, open: Mutex::default() }))
     }
 
-    /// Returns where recorded events are read.
+    /// Where recorded events are read.
     pub(crate) fn store(&self) -> &dyn EventStore {
         &*self.0.events
     }

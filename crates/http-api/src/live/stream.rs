@@ -111,7 +111,7 @@ impl EventStream {
         })
     }
 
-    /// Returns the body that the stream is read as.
+    /// The body that the stream is read as.
     pub(crate) fn into_body(self) -> impl Stream<Item = Bytes> {
         futures_util::stream::unfold(self, |mut stream| async move {
             let message = stream.next().await?;
@@ -119,7 +119,7 @@ impl EventStream {
         })
     }
 
-    /// Returns the next message; nothing once the stream has ended.
+    /// The next message; nothing once the stream has ended.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(message) = self.queue.pop_front() {
@@ -211,7 +211,7 @@ impl EventStream {
     }
 }
 
-/// Returns whether the cursor can be served, and from where.
+/// Whether the cursor can be served, and from where.
 async fn resume(
     app: &App,
     caller: &Reader,

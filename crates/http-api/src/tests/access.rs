@@ -102,7 +102,7 @@ async fn agent_key(
     (shown.key.object.id, shown.text.secret().expose().clone())
 }
 
-/// Returns every kind of credential that a caller may come with.
+/// Every kind of credential that a caller may come with.
 async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, String, Kind)> {
     let operator = house.operator();
     let agent = house.support.agent;
@@ -143,7 +143,7 @@ async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, S
     ]
 }
 
-/// Returns the path with an id in each of its slots.
+/// The path with an id in each of its slots.
 fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     let id = |name: &str| ids.get(name).cloned().unwrap_or_default();
     let of = if path.starts_with("/v1/policies") {
@@ -223,7 +223,7 @@ fn told(answer: Answer) -> (u16, Vec<(String, String)>, Value) {
     (answer.status, headers.collect(), body)
 }
 
-/// Returns a body that the operation takes, so that the id is what is looked at.
+/// A body that the operation takes, so that the id is what is looked at.
 fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
     let moment = "2026-10-01T12:00:00.000Z";
     let document = "schema: 1\ndefault: { outcome: deny }\nrules: []\n";

@@ -43,7 +43,7 @@ impl Open {
         open
     }
 
-    /// Returns the next block, nothing at the end of the stream.
+    /// The next block, nothing at the end of the stream.
     async fn block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
@@ -220,15 +220,15 @@ async fn a_cursor_that_cannot_be_served_asks_for_a_resync() {
 async fn a_silent_stream_pings_and_ends_after_half_an_hour() {
     let house = House::new().await;
     let mut stream = Open::at(&house, "/v1/events", &house.support.key, &[]).await;
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     stream.message().await.unwrap();
     let mut pings = 0;
     while let Some(message) = stream.message().await {
         assert_eq!(message.event, ": ping");
         pings += 1;
-        assert_eq!(begun.elapsed().as_secs(), pings * 15);
+        assert_eq!(started.elapsed().as_secs(), pings * 15);
     }
-    assert_eq!(begun.elapsed().as_secs(), 30 * 60);
+    assert_eq!(started.elapsed().as_secs(), 30 * 60);
     assert_eq!(pings, 119);
 }
 
@@ -256,7 +256,7 @@ async fn a_stream_that_is_never_silent_is_still_checked() {
     let mut stream = Open::at(&house, "/v1/events", &house.other.key, &[]).await;
     stream.message().await.unwrap();
     house.operator().revoke_key(house.other.id).await.unwrap();
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     // Events of its agent keep coming, by the org's own doing.
     let operator = house.operator();
     loop {
@@ -270,7 +270,7 @@ async fn a_stream_that_is_never_silent_is_still_checked() {
             assert_eq!(message.data["message"], "the API key is not valid");
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(70), "it was not checked");
+        assert!(started.elapsed() < Duration::from_secs(70), "it was not checked");
     }
     assert!(stream.message().await.is_none());
 }
@@ -283,9 +283,9 @@ async fn a_ping_is_sent_only_when_nothing_else_was_for_fifteen_seconds() {
     tokio::time::sleep(Duration::from_secs(10)).await;
     house.refund(1).await;
     stream.events(3).await;
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     assert_eq!(stream.message().await.unwrap().event, ": ping");
-    assert_eq!(begun.elapsed(), Duration::from_secs(15));
+    assert_eq!(started.elapsed(), Duration::from_secs(15));
 }
 
 #[tokio::test(start_paused = true)]
@@ -351,9 +351,9 @@ async fn a_reader_that_never_reads_is_closed_and_holds_nothing() {
     let mut text = String::new();
     read_until(&mut stream, &mut text, "event: hello").await;
     assert_eq!((open.get(), house.router.state().held_open().streams), (1, 1));
-    let begun = tokio::time::Instant::now();
+    let started = tokio::time::Instant::now();
     while open.get() == 1 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it is still open");
+        assert!(started.elapsed() < Duration::from_secs(20), "it is still open");
         house.authorize().await;
         tokio::time::sleep(Duration::from_millis(1)).await;
     }

@@ -458,12 +458,12 @@ impl House {
         self.send_later(request("GET", path, &self.support.key, &[], None))
     }
 
-    /// Returns the administration of another instance over the same record.
+    /// The administration of another instance over the same record.
     pub(super) fn second_instance(&self) -> Arc<Admin> {
         self.foundation.second().admin()
     }
 
-    /// Returns the events of the org, in order.
+    /// The events of the org, in order.
     pub(super) async fn sealed(&self) -> Vec<String> {
         let events = self.store.events_after(self.org, 0, 10_000).await.unwrap();
         events.into_iter().map(|event| event.kind.to_string()).collect()
@@ -509,7 +509,7 @@ pub(super) fn request(
     request.body(Full::new(Bytes::from(text))).unwrap()
 }
 
-/// Returns the operation that the table has for the request.
+/// The operation that the table has for the request.
 fn operation<B>(request: &Request<B>) -> Option<&'static str> {
     let mut paths = matchit::Router::new();
     let table = routes::table();

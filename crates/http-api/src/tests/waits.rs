@@ -11,11 +11,11 @@ use super::house::{House, Operator, request};
 async fn a_run_that_outlasts_its_wait_is_202_and_is_sealed_all_the_same() {
     let house = House::new().await;
     house.refund.hold();
-    let begun = Instant::now();
+    let started = Instant::now();
     let body = json!({ "tool": "shop.refund", "args": { "amount": 1 }, "wait": 2.5 });
     let answer = house.post("/v1/actions", body).await;
     assert_eq!((answer.status, &answer.body["status"]), (202, &"processing".into()));
-    assert_eq!(begun.elapsed(), Duration::from_millis(2500));
+    assert_eq!(started.elapsed(), Duration::from_millis(2500));
     house.refund.release();
     let path = format!("/v1/actions/{}?wait=25", answer.id());
     let sealed = house.get(&path, &house.support.key).await;
@@ -28,28 +28,28 @@ async fn a_wait_ends_with_the_change_it_waits_for() {
     let house = House::new().await;
     let held = house.refund(500).await;
     let path = format!("/v1/actions/{}", held.id());
-    let begun = Instant::now();
+    let started = Instant::now();
     let wait = house.get_later(&format!("{path}?wait=25"));
     tokio::time::sleep(Duration::from_secs(5)).await;
     let cancel = request("POST", &format!("{path}/cancel"), &house.support.key, &[], None);
     house.send(cancel).await;
     let answer = wait.await.unwrap();
     assert_eq!(answer.status(), 200);
-    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(6), "{:?}", started.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_for_nothing_ends_when_it_said_and_a_sealed_action_is_not_waited_for() {
     let house = House::new().await;
     let held = house.refund(500).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     let path = format!("/v1/actions/{}?wait=25", held.id());
     assert_eq!(house.get(&path, &house.support.key).await.body["status"], "pending_approval");
-    assert_eq!(begun.elapsed(), Duration::from_secs(25));
+    assert_eq!(started.elapsed(), Duration::from_secs(25));
     let sealed = house.refund(1).await;
-    let begun = Instant::now();
+    let started = Instant::now();
     house.get(&format!("/v1/actions/{}?wait=25", sealed.id()), &house.support.key).await;
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(started.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
@@ -60,9 +60,9 @@ async fn a_stop_ends_an_agents_wait_with_the_stop_error() {
     let wait = house.get_later(&path);
     tokio::time::sleep(Duration::from_secs(1)).await;
     house.operator().stop_agent(house.support.agent, "a drill").await.unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(wait.await.unwrap().status(), 403);
-    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert!(started.elapsed() < Duration::from_secs(1));
     house.clock.pass(Duration::from_secs(2));
     let again = house.get(&path, &house.support.key).await;
     assert_eq!(again.code(), (403, "agent_stopped"));
@@ -78,13 +78,13 @@ async fn a_wait_that_begins_right_after_a_stop_elsewhere_ends_at_once_too() {
     let elsewhere = elsewhere.change(&Operator(house.org));
     // This instance has just looked the key up, and nobody has told it of the Stop.
     elsewhere.stop_agent(house.support.agent, "a drill").await.unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     let answer = house.get(&path, &house.support.key).await;
     assert_eq!(answer.code(), (403, "agent_stopped"));
     elsewhere.start_agent(house.support.agent, "it is over").await.unwrap();
     elsewhere.stop_org("a drill").await.unwrap();
     assert_eq!(house.get(&path, &house.support.key).await.code(), (403, "org_stopped"));
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(started.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
@@ -134,8 +134,8 @@ async fn a_closing_server_ends_its_waits_with_what_it_knows() {
     let wait = house.get_later(&format!("/v1/actions/{}?wait=25", held.id()));
     tokio::time::sleep(Duration::from_secs(1)).await;
     house.control.close();
-    let begun = Instant::now();
+    let started = Instant::now();
     assert_eq!(sent.await.unwrap().status(), 202);
     assert_eq!(wait.await.unwrap().status(), 200);
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(started.elapsed(), Duration::ZERO);
 }

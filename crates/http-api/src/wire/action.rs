@@ -161,7 +161,7 @@ impl<'a> From<&'a Action> for ActionView<'a> {
 }
 
 impl<'a> ActionView<'a> {
-    /// Returns the view with the tool's result, for the answering response alone.
+    /// The view with the tool's result, for the answering response alone.
     pub(crate) fn with_result(mut self, result: Option<&'a Value>) -> Self {
         if let Some(execution) = &mut self.execution {
             execution.result = result;
@@ -169,7 +169,7 @@ impl<'a> ActionView<'a> {
         self
     }
 
-    /// Returns the view with the witness's whole detail.
+    /// The view with the witness's whole detail.
     pub(super) fn with_witness_detail(mut self, detail: Value) -> Self {
         if let Some(witness) = &mut self.witness {
             witness.detail = Some(detail);
@@ -177,7 +177,7 @@ impl<'a> ActionView<'a> {
         self
     }
 
-    /// Returns the view without a reference that reads like an e-mail address, for streams.
+    /// The view without a reference that reads like an e-mail address, for streams.
     pub(crate) fn without_addresses(mut self) -> Self {
         self.on_behalf_of = self.on_behalf_of.filter(|reference| !reference.contains('@'));
         self

@@ -24,7 +24,7 @@ pub(crate) const DEEDS: &[Param] = &[
     Param::One("cursor"),
 ];
 
-/// Returns what the list is asked for, its page aside.
+/// What the list is asked for, its page aside.
 pub(crate) fn deed_filter(query: &Query) -> Result<DeedFilter, ApiError> {
     Ok(DeedFilter {
         kinds: query.list("kind")?,
@@ -39,7 +39,7 @@ pub(crate) fn deed_filter(query: &Query) -> Result<DeedFilter, ApiError> {
     })
 }
 
-/// Returns the id of what deeds or events are asked for.
+/// The id of what deeds or events are asked for.
 pub(super) fn subject(query: &Query) -> Result<Option<Subject>, ApiError> {
     let Some(text) = query.text("subject") else { return Ok(None) };
     if let Ok(action) = text.parse::<ActionId>() {
@@ -51,7 +51,7 @@ pub(super) fn subject(query: &Query) -> Result<Option<Subject>, ApiError> {
     Err(ApiError::invalid("subject", "expected the id of an action or of what was changed"))
 }
 
-/// Returns whether the text may be the id of anything.
+/// Whether the text may be the id of anything.
 pub(super) fn is_id(text: &str) -> bool {
     let may_stand = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&text.len()) && text.bytes().all(may_stand)
@@ -75,7 +75,7 @@ pub(crate) struct DeedView {
 }
 
 impl DeedView {
-    /// Returns the view; of a row that nobody can read any more the subject is not told.
+    /// The view; of a row that nobody can read any more the subject is not told.
     pub(crate) fn new(row: &DeedRow) -> Self {
         let body = deed::Body::read(row.body.as_bytes()).ok();
         Self {
@@ -91,7 +91,7 @@ impl DeedView {
     }
 }
 
-/// Returns what a check of a deed or a file of evidence came to.
+/// What a check of a deed or a file of evidence came to.
 pub(crate) fn verification(found: Result<Verified, Box<Report>>) -> Value {
     let valid = found.is_ok();
     let report = found.map_or_else(|report| *report, Verified::into_report);
@@ -117,7 +117,7 @@ pub(crate) fn verification(found: Result<Verified, Box<Report>>) -> Value {
     })
 }
 
-/// Returns a proof that a log grew.
+/// A proof that a log grew.
 pub(crate) fn growth(growth: &Growth) -> Value {
     let Growth { log, from, to, path } = growth;
     json!({ "object": "consistency_proof", "log": log, "from": from, "to": to, "path": path })

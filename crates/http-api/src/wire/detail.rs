@@ -20,7 +20,7 @@ pub(crate) struct DetailView<'a> {
 }
 
 impl<'a> DetailView<'a> {
-    /// Returns the view, or the fault of a stored deed that is not what was sealed.
+    /// The view, or the fault of a stored deed that is not what was sealed.
     pub(crate) fn new(detail: &'a ActionDetail) -> Result<Self, deed::BodyError> {
         let ActionDetail { action, disclosures, events, deeds } = detail;
         let form = |deed: &StoredDeed| {
@@ -36,7 +36,7 @@ impl<'a> DetailView<'a> {
         })
     }
 
-    /// Returns the view with the witness's whole detail.
+    /// The view with the witness's whole detail.
     pub(crate) fn with_witness_detail(mut self, disclosures: &[Disclosure]) -> Self {
         let detail = disclosed(disclosures, &Path::WITNESS_DETAIL);
         self.action = self.action.with_witness_detail(detail);
@@ -44,13 +44,13 @@ impl<'a> DetailView<'a> {
     }
 }
 
-/// Returns what was disclosed at this place, null when retention removed it.
+/// What was disclosed at this place, null when retention removed it.
 fn disclosed(disclosures: &[Disclosure], path: &Path) -> Value {
     let found = disclosures.iter().find(|disclosure| disclosure.path() == path);
     found.and_then(|found| serde_json::from_str(found.value()).ok()).unwrap_or(Value::Null)
 }
 
-/// Returns the summary of a deed that the event of its sealing carries when hydrated.
+/// The summary of a deed that the event of its sealing carries when hydrated.
 pub(crate) fn deed_summary(sealed: &Event) -> Value {
     let mut summary = sealed.object.clone();
     if let Some(members) = summary.as_object_mut() {

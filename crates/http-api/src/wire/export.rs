@@ -13,7 +13,7 @@ pub(crate) enum ExportForm {
 }
 
 impl ExportForm {
-    /// Returns the media type.
+    /// The media type.
     pub(crate) const fn media_type(self) -> &'static str {
         match self {
             Self::Ndjson => "application/x-ndjson",
@@ -21,7 +21,7 @@ impl ExportForm {
         }
     }
 
-    /// Returns what stands before the entries.
+    /// What stands before the entries.
     pub(crate) fn head(self) -> String {
         match self {
             Self::Ndjson => String::new(),
@@ -29,7 +29,7 @@ impl ExportForm {
         }
     }
 
-    /// Returns an entry as a line.
+    /// An entry as a line.
     pub(crate) fn line(self, entry: &Value) -> String {
         match self {
             Self::Ndjson => format!("{entry}\n"),
@@ -37,7 +37,7 @@ impl ExportForm {
         }
     }
 
-    /// Returns the last line: how many entries there were, and the digest of all bytes before it.
+    /// The last line: how many entries there were, and the digest of all bytes before it.
     pub(crate) fn last(self, count: u64, sum: Digest) -> String {
         match self {
             Self::Ndjson => {
@@ -88,7 +88,7 @@ fn row(cells: impl Iterator<Item = String>) -> String {
     format!("{}\r\n", cells.join(","))
 }
 
-/// Returns the text as one cell. A name of an agent or a tool may come from anybody, so that none is
+/// The text as one cell. A name of an agent or a tool may come from anybody, so that none is
 /// ever taken for a formula: an apostrophe in front makes it a text.
 fn quoted(text: &str) -> String {
     let guard = if text.starts_with(FORMULA) { "'" } else { "" };

@@ -23,7 +23,7 @@ pub(crate) const LIST: &[Param] = &[
     Param::One("cursor"),
 ];
 
-/// Returns what the list is asked for, its page aside.
+/// What the list is asked for, its page aside.
 pub(crate) fn action_filter(query: &Query) -> Result<Filter, ApiError> {
     let moment = |name| query.parse::<Moment>(name).map(|read| read.map(|Moment(time)| time));
     Ok(Filter {

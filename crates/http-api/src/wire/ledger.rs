@@ -47,7 +47,7 @@ const LONGEST: Duration = Duration::from_hours(31 * 24);
 /// The largest checkpoint that a check takes.
 const MAX_CHECKPOINT: usize = 4096;
 
-/// Returns what the search is for, its page aside.
+/// What the search is for, its page aside.
 pub(crate) fn entry_filter(query: &Query) -> Result<EntryFilter, ApiError> {
     let mut types: Vec<EventType> = Vec::new();
     for word in query.list::<String>("kind")? {
@@ -69,7 +69,7 @@ pub(crate) fn entry_filter(query: &Query) -> Result<EntryFilter, ApiError> {
     })
 }
 
-/// Returns who must have acted.
+/// Who must have acted.
 fn by(query: &Query) -> Result<Option<By>, ApiError> {
     let Some(text) = query.text("actor") else { return Ok(None) };
     if let Ok(agent) = text.parse::<AgentId>() {
@@ -87,7 +87,7 @@ fn unknown_kind() -> ApiError {
     ApiError::invalid("kind", format!("expected one of {}", words.join(", ")))
 }
 
-/// Returns the form that an export is asked for in.
+/// The form that an export is asked for in.
 pub(crate) fn export_form(query: &Query) -> Result<ExportForm, ApiError> {
     match query.text("format") {
         None | Some("ndjson") => Ok(ExportForm::Ndjson),
@@ -96,7 +96,7 @@ pub(crate) fn export_form(query: &Query) -> Result<ExportForm, ApiError> {
     }
 }
 
-/// Returns what an export is asked for, which is bounded in time.
+/// What an export is asked for, which is bounded in time.
 pub(crate) fn export_filter(query: &Query, now: Timestamp) -> Result<EntryFilter, ApiError> {
     let mut filter = entry_filter(query)?;
     let Some(from) = filter.from else {
@@ -110,7 +110,7 @@ pub(crate) fn export_filter(query: &Query, now: Timestamp) -> Result<EntryFilter
     Ok(filter)
 }
 
-/// Returns an entry of the history.
+/// An entry of the history.
 pub(crate) fn entry(entry: &Entry) -> Value {
     let event = &entry.event;
     let object = &event.object;
@@ -149,7 +149,7 @@ fn actor(entry: &Entry) -> Value {
     }
 }
 
-/// Returns the entry as a person reads it in a list: what, of what, how it stands.
+/// The entry as a person reads it in a list: what, of what, how it stands.
 fn summary(entry: &Entry) -> String {
     let object = &entry.event.object;
     let word = |name: &str| object.get(name).and_then(Value::as_str);
@@ -158,7 +158,7 @@ fn summary(entry: &Entry) -> String {
     [entry.event.kind.as_str(), subject, stands].join(" ").trim().replace("  ", " ")
 }
 
-/// Returns where the open log stands, what has not been sealed in it yet, and the logs before it.
+/// Where the open log stands, what has not been sealed in it yet, and the logs before it.
 pub(crate) fn chain_head(
     head: &LogHead,
     closed: &[LogHead],
@@ -216,7 +216,7 @@ impl FromJson for LogName {
     }
 }
 
-/// Returns a check of a log.
+/// A check of a log.
 pub(crate) fn chain_check(check: &ChainCheck) -> Value {
     let result = match check.status {
         records::CheckStatus::Queued | records::CheckStatus::Running => None,

@@ -77,7 +77,7 @@ pub(crate) struct VersionView<'a> {
 }
 
 impl<'a> VersionView<'a> {
-    /// Returns the version without its document.
+    /// The version without its document.
     pub(crate) fn summary(version: &'a VersionSummary) -> Self {
         Self {
             object: "policy_version",
@@ -93,7 +93,7 @@ impl<'a> VersionView<'a> {
         }
     }
 
-    /// Returns the version with its document.
+    /// The version with its document.
     pub(crate) fn whole(version: &'a PolicyVersion) -> Self {
         Self {
             object: "policy_version",
@@ -109,7 +109,7 @@ impl<'a> VersionView<'a> {
         }
     }
 
-    /// Returns the view with what was found in the document.
+    /// The view with what was found in the document.
     pub(crate) fn with_lint(mut self, findings: Value) -> Self {
         self.lint = Some(findings);
         self
@@ -141,7 +141,7 @@ impl<'a> From<&'a PolicyTests> for TestsView<'a> {
 }
 
 impl TestsView<'_> {
-    /// Returns the view of a policy that has no tests.
+    /// The view of a policy that has no tests.
     pub(crate) fn none(policy: PolicyId) -> Self {
         let (suite, revision, updated_at) = (None, None, None);
         Self { object: "policy_tests", policy, suite, cases: 0, revision, updated_at }

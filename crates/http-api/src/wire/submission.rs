@@ -126,7 +126,7 @@ fn read_client(mut fields: Fields) -> Result<Client, ApiError> {
     Ok(client)
 }
 
-/// Returns the signed intent, if it is a compact JWS at all; whether it holds is the Gate's.
+/// The signed intent, if it is a compact JWS at all; whether it holds is the Gate's.
 fn intent(call: &Call) -> Result<Option<String>, ApiError> {
     let Some(text) = call.one_service_header("Service-Intent")? else { return Ok(None) };
     let parts: Vec<&str> = text.split('.').collect();
@@ -141,7 +141,7 @@ fn intent(call: &Call) -> Result<Option<String>, ApiError> {
     Err(ApiError::bad_service_header("Service-Intent", message))
 }
 
-/// Returns a wait of 0 to 25 seconds.
+/// A wait of 0 to 25 seconds.
 pub(crate) fn wait_seconds(name: &'static str, seconds: f64) -> Result<Duration, ApiError> {
     if (0.0..=MAX_WAIT).contains(&seconds) {
         return Ok(Duration::from_secs_f64(seconds));

@@ -84,7 +84,7 @@ pub(crate) struct VisibilityView<'a> {
 }
 
 impl<'a> VisibilityView<'a> {
-    /// Returns the answer of the enforced policy; without one that can be read every call is
+    /// The answer of the enforced policy; without one that can be read every call is
     /// refused, and so every tool hidden.
     pub(crate) fn new(
         connector: &'a ConnectorName,

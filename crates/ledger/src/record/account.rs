@@ -110,7 +110,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Returns how the agent stands at this moment; the highest that holds wins.
+    /// How the agent stands at this moment; the highest that holds wins.
     pub fn status(&self, now: Timestamp) -> AgentStatus {
         let suspended =
             self.suspension.as_ref().is_some_and(|held| held.until.is_none_or(|until| now < until));
@@ -172,7 +172,7 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// Returns whether the key opens anything at this moment.
+    /// Whether the key opens anything at this moment.
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
@@ -278,7 +278,7 @@ impl PolicyMode {
     /// The modes in order.
     pub const ALL: [Self; 2] = [Self::Enforce, Self::Shadow];
 
-    /// Returns the word.
+    /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Enforce => "enforce",

@@ -88,7 +88,7 @@ pub struct Action {
 }
 
 impl Action {
-    /// Returns the parts of budget counters that the action still takes. One that certainly did
+    /// The parts of budget counters that the action still takes. One that certainly did
     /// not run although it was let through, or waited for a person in vain, takes none.
     pub fn taken(&self) -> &[BudgetUse] {
         let given_back = match self.status {
@@ -145,7 +145,7 @@ impl Row for Arc<Action> {
 
 /// An action that begins, and what opens the commitments that it holds already.
 #[derive(Debug, Clone)]
-pub struct Begun {
+pub struct NewAction {
     /// The action.
     pub action: Arc<Action>,
     /// What opens its commitments.

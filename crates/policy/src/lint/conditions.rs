@@ -20,7 +20,7 @@ const MOST_TOOLS: usize = 50;
 pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
     let Some(when) = &report.rule.when else { return };
     let (rule, above) = (report.rule, report.above());
-    let tools = report.known.tools.iter().zip(report.known.names);
+    let tools = report.facts.tools.iter().zip(report.facts.names);
     let reached = tools.filter(|(tool, _)| {
         rule.covers(&tool.name)
             && !above.iter().any(|rule| rule.when.is_none() && rule.covers(&tool.name))
@@ -39,7 +39,7 @@ pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>)
             if !told.insert((span.start, code)) {
                 continue;
             }
-            let at = within(&report.known.document.text, when.at, &when.text, span.start);
+            let at = within(&report.facts.document.text, when.at, &when.text, span.start);
             let message = format!("for `{}`: {message}", tool.name);
             if code == Code::CanError {
                 report.push_at(code, Severity::Error, (at, ".when"), message);

@@ -72,7 +72,7 @@ fn named(rules: &[&Rule]) -> String {
 
 /// Asks for a call that the rule decides.
 fn decides<'k>(report: &Report<'_, 'k>, prover: &mut Prover<'k>) -> Answer<'k> {
-    let (own, policy) = (report.place, report.known.policy);
+    let (own, policy) = (report.place, report.facts.policy);
     prover.ask(goals(report.own, Want::True), |sample| match first(policy, sample) {
         First::Rule(place, _) if place == own => Judgement::Yes,
         First::Rule(place, rule) | First::Failed(place, rule) if place < own => {
@@ -107,7 +107,7 @@ pub(super) fn goals(rule: &Rule, want: Want) -> Vec<Goal<'_>> {
 fn lost_over_known_tools(report: &mut Report<'_, '_>) {
     let above = report.above();
     let mut covered =
-        report.known.tools.iter().filter(|tool| report.rule.covers(&tool.name)).peekable();
+        report.facts.tools.iter().filter(|tool| report.rule.covers(&tool.name)).peekable();
     if covered.peek().is_none() {
         return;
     }

@@ -168,13 +168,13 @@ fn sample(reader: &mut Reader<'_>, node: &Node, path: &Path<'_>) -> Option<Sampl
     Some(Sample { tool, args: Arc::new(args), facts })
 }
 
-type Known<'k> = (&'k BTreeMap<String, Agent>, &'k BTreeMap<String, Sample>);
+type Declared<'k> = (&'k BTreeMap<String, Agent>, &'k BTreeMap<String, Sample>);
 
 fn case(
     reader: &mut Reader<'_>,
     (node, path): (&Node, &Path<'_>),
     place: usize,
-    (agents, calls): Known<'_>,
+    (agents, calls): Declared<'_>,
 ) -> Option<Case> {
     let keys = ["name", "agent", "agents", "call", "calls", "expect", "steps"];
     let fields = reader.map(node, path, &keys)?;

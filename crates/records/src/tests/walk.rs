@@ -74,7 +74,7 @@ const KINDS: [Make; 4] = [
     },
 ];
 
-/// Returns the row that a store keeps of a deed.
+/// The row that a store keeps of a deed.
 fn row(draft: &Draft, deed: &Sealed) -> DeedRow {
     let is_about_an_action = draft.subject.kind == Word::of("action");
     let agent = match draft.actor {
@@ -146,7 +146,7 @@ fn a_change_of_any_column_is_found_where_it_is() {
 }
 
 impl Log {
-    /// Returns what is wrong with the deed at this place once its row was changed.
+    /// What is wrong with the deed at this place once its row was changed.
     fn found_at(&self, place: usize, change: impl FnOnce(&mut DeedRow)) -> Option<Problem> {
         let judge = Judge { org: ORG, log: &self.origin, keys: &self.keys };
         let before = match place.checked_sub(1) {

@@ -12,7 +12,7 @@ use model::{ActionId, OrgId};
 pub struct Records(Arc<dyn ActionStore>);
 
 impl Records {
-    /// Returns the records of this store.
+    /// The records of this store.
     pub fn new(store: Arc<dyn ActionStore>) -> Self {
         Self(store)
     }
@@ -24,7 +24,7 @@ impl Records {
         })
     }
 
-    /// Returns the action whose run asks; its row was written before the run began.
+    /// The action whose run asks; its row was written before the run began.
     async fn calling(&self, org: OrgId, id: ActionId) -> Result<Action, SourceUnavailable> {
         self.read(org, id).await?.ok_or(SourceUnavailable)
     }

@@ -10,7 +10,7 @@ use model::ExecutionErrorCode;
 pub struct Adapters(Deps);
 
 impl Adapters {
-    /// Returns the adapters with what they need.
+    /// The adapters with what they need.
     pub fn new(deps: Deps) -> Self {
         Self(deps)
     }

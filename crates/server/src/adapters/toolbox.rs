@@ -42,11 +42,11 @@ pub struct OrgTools {
 #[derive(Clone)]
 struct Reading {
     at: Timestamp,
-    connectors: Arc<Vec<Known>>,
+    connectors: Arc<Vec<Registered>>,
 }
 
 /// A connector and what it is built from.
-struct Known {
+struct Registered {
     row: Connector,
     // Absent when the credential does not open, which the log told.
     blueprint: Option<Blueprint>,
@@ -59,7 +59,7 @@ impl fmt::Debug for OrgTools {
 }
 
 impl OrgTools {
-    /// Returns the tools of the connectors in this store, and the service's own.
+    /// The tools of the connectors in this store, and the service's own.
     pub fn new(
         store: Arc<dyn admin::Store>,
         clock: Arc<dyn Clock>,
@@ -70,8 +70,8 @@ impl OrgTools {
         Ok(Self { store, clock, vault, registry: Registry::new(deps), own, read: Mutex::default() })
     }
 
-    /// Returns the org's connectors, read again if the last reading is old.
-    async fn connectors(&self, org: OrgId) -> Result<Arc<Vec<Known>>, StoreDown> {
+    /// The org's connectors, read again if the last reading is old.
+    async fn connectors(&self, org: OrgId) -> Result<Arc<Vec<Registered>>, StoreDown> {
         let now = self.clock.now();
         // A clock that was set back must not lengthen a memory.
         let fresh = |reading: &&Reading| reading.at <= now && now.since(reading.at) < READ_FOR;
@@ -85,7 +85,7 @@ impl OrgTools {
         Ok(reading.connectors)
     }
 
-    fn known(&self, row: Connector) -> Known {
+    fn known(&self, row: Connector) -> Registered {
         let blueprint = match admin::open_credential(&self.vault, &row) {
             Ok(fields) => Some(Blueprint {
                 org: row.org,
@@ -101,10 +101,10 @@ impl OrgTools {
                 None
             }
         };
-        Known { row, blueprint }
+        Registered { row, blueprint }
     }
 
-    async fn built(&self, known: &Known) -> Option<Arc<dyn Built>> {
+    async fn built(&self, known: &Registered) -> Option<Arc<dyn Built>> {
         let blueprint = known.blueprint.as_ref()?;
         match self.registry.get_or_build(blueprint).await {
             Ok(connector) => Some(connector),
@@ -115,8 +115,8 @@ impl OrgTools {
         }
     }
 
-    /// Returns the connector's tools; nothing when it cannot be used now, which the log tells.
-    async fn served(&self, known: &Known) -> Option<Vec<Served>> {
+    /// The connector's tools; nothing when it cannot be used now, which the log tells.
+    async fn served(&self, known: &Registered) -> Option<Vec<Served>> {
         let Connector { id, name, kind, test, .. } = &known.row;
         let connector = ConnectorRef { id: Some(*id), name: name.to_string(), kind: kind.clone() };
         let serve = |tool| Served { connector: connector.clone(), test: *test, tool };
@@ -144,7 +144,7 @@ impl Toolbox for OrgTools {
             return Ok(self.own().find(named).map_or(Found::Nobody, Found::Served));
         }
         let connectors = self.connectors(org).await?;
-        let serves = |known: &&Known| known.row.name.as_str() == name.connector();
+        let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
         let Some(known) = connectors.iter().find(serves) else { return Ok(Found::Nobody) };
         Ok(match self.served(known).await {
             Some(tools) => tools.into_iter().find(named).map_or(Found::Nobody, Found::Served),

@@ -41,7 +41,7 @@ fn sign(stage: &Stage, head: &ChainHead, checkpoints: &Checkpoints) {
     checkpoints.keep(head, &note).expect("a file");
 }
 
-/// Returns the orgs that nothing is sealed for once the checkpoints were looked at.
+/// The orgs that nothing is sealed for once the checkpoints were looked at.
 async fn withheld(stage: &Stage, checkpoints: &Checkpoints) -> Vec<OrgId> {
     checkpoints.check(&stage.core).await.expect("a look");
     stage.core.ledger.withheld().into_iter().collect()
@@ -100,7 +100,7 @@ async fn nothing_is_sealed_in_a_log_that_lost_its_tail() {
     assert_eq!(kept, after, "the memory of what was signed stays");
 }
 
-/// Returns a log of other deeds than the real one, with the real one's name and times.
+/// A log of other deeds than the real one, with the real one's name and times.
 fn other_deeds(real: &ChainHead, size: u64) -> ChainHead {
     let mut other = ChainHead::genesis(real.log().clone());
     for index in 0..size {
@@ -151,7 +151,7 @@ async fn a_log_that_is_gone_keeps_the_operators_org_from_sealing() {
     refund(&stage).await.expect("the others go on");
 }
 
-/// Returns what an instance remembers that sealed three deeds more than there are.
+/// What an instance remembers that sealed three deeds more than there are.
 async fn longer(stage: &Stage) -> ChainHead {
     let real = head(stage).await;
     let more = |head: ChainHead, number| head.advance(digest(number), real.issued_at()).0;
@@ -237,7 +237,7 @@ fn digest(number: u64) -> Digest {
     crypto::sha256(number.to_be_bytes())
 }
 
-/// Returns the head with the time of another, at which the keys count.
+/// The head with the time of another, at which the keys count.
 fn reissued(head: &ChainHead, of: &ChainHead) -> ChainHead {
     let (log, last) = (head.log().clone(), *head.last());
     ChainHead::restore(log, last, of.issued_at(), head.frontier().clone())

@@ -33,7 +33,7 @@ pub(super) struct Shop {
 }
 
 impl Shop {
-    /// Returns a shop with one paid order.
+    /// A shop with one paid order.
     pub(super) fn open() -> Result<Self, ToolNameError> {
         let orders: Orders = Arc::new(Mutex::new([(1001, "paid")].into()));
         let tools = [What::Refund, What::Delete].map(|what| {
@@ -50,7 +50,7 @@ impl Shop {
         let _ = self.connector.set(connector);
     }
 
-    /// Returns what became of an order.
+    /// What became of an order.
     pub(super) fn status_of(&self, order: i64) -> &'static str {
         let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         orders.get(&order).copied().unwrap_or("unknown")

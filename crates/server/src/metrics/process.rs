@@ -27,7 +27,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Returns what is known, or nothing where it cannot be read.
+    /// What is known, or nothing where it cannot be read.
     pub(super) fn read() -> Option<Self> {
         let read = |path: &str| fs::read_to_string(path).ok();
         let texts = Texts {
@@ -70,7 +70,7 @@ impl Texts {
     }
 }
 
-/// Returns the number that follows this word at the begin of a line.
+/// The number that follows this word at the begin of a line.
 fn number_behind(text: &str, word: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(word))?;
     rest.split_whitespace().next()?.parse().ok()

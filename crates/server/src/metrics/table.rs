@@ -111,7 +111,7 @@ fn worker_rounds(moment: &Moment<'_>, page: &mut Page) {
     }
 }
 
-/// Returns the page of `docs/metrics.md`.
+/// The page of `docs/metrics.md`.
 pub fn metrics_markdown() -> String {
     let mut page = String::from(
         "# Metrics\n\nMade from the table in `crates/server/src/metrics/table.rs`; do not edit \

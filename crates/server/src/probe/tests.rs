@@ -18,7 +18,7 @@ fn well() -> Found {
     }
 }
 
-/// Returns the parts that are not well.
+/// The parts that are not well.
 fn unwell(found: Found) -> Vec<(&'static str, Condition)> {
     let checks = checks(found).into_iter().map(|check| (check.name, check.condition));
     checks.filter(|(_, condition)| *condition != Condition::Ok).collect()

@@ -2,7 +2,7 @@
 
 use super::table::{self, Accepts, Care, Row};
 
-/// Returns the page in Markdown.
+/// The page in Markdown.
 pub fn settings_markdown() -> String {
     let server = table::SERVER.iter().map(line);
     let file = table::FILE.iter().map(line);

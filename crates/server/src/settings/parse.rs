@@ -13,14 +13,14 @@ use tokio_postgres::config::{Host, SslMode};
 pub struct HostPort(String);
 
 impl HostPort {
-    /// Returns the address, if the text is one: a name or an IP address, a colon and a port.
+    /// The address, if the text is one: a name or an IP address, a colon and a port.
     pub fn parse(text: &str) -> Option<Self> {
         let authority: http::uri::Authority = text.parse().ok()?;
         let plain = !text.contains('@') && !authority.host().is_empty();
         (plain && authority.port_u16().is_some()).then(|| Self(text.to_owned()))
     }
 
-    /// Returns the text.
+    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,7 +31,7 @@ impl HostPort {
 pub struct Origin(String);
 
 impl Origin {
-    /// Returns the origin, if the text is an http or https address without a path.
+    /// The origin, if the text is an http or https address without a path.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_suffix('/').unwrap_or(text);
         let uri = web_address(text)?;
@@ -39,12 +39,12 @@ impl Origin {
             .then(|| Self(text.to_owned()))
     }
 
-    /// Returns the text, without a slash at the end.
+    /// The text, without a slash at the end.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the host, without the port.
+    /// The host, without the port.
     pub fn host(&self) -> &str {
         let (_, authority) = self.0.split_once("://").unwrap_or_default();
         match authority.rsplit_once(':') {
@@ -53,13 +53,13 @@ impl Origin {
         }
     }
 
-    /// Returns whether the transport is encrypted.
+    /// Whether the transport is encrypted.
     pub fn is_https(&self) -> bool {
         self.0.starts_with("https://")
     }
 }
 
-/// Returns the address if it is http or https, has a host and carries no user name or fragment.
+/// The address if it is http or https, has a host and carries no user name or fragment.
 fn web_address(text: &str) -> Option<Uri> {
     let uri: Uri = text.parse().ok()?;
     let web = matches!(uri.scheme_str(), Some("http" | "https"));
@@ -86,12 +86,12 @@ pub struct Database {
     /// How the connection is protected.
     pub tls: Tls,
     /// Where the database runs.
-    pub place: Place,
+    pub reach: Reach,
 }
 
 /// Where a database runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Reach {
     /// On this machine: a loopback address or a socket.
     Local,
     /// Elsewhere.
@@ -99,7 +99,7 @@ pub enum Place {
 }
 
 impl Database {
-    /// Returns the address, if the text is one.
+    /// The address, if the text is one.
     pub fn parse(text: &str) -> Option<Self> {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return None;
@@ -116,7 +116,7 @@ impl Database {
             SslMode::Require => Tls::Required,
             _ => Tls::Optional,
         };
-        let place = if local { Place::Local } else { Place::Remote };
+        let reach = if local { Reach::Local } else { Reach::Remote };
         let hosts = config.get_hosts().iter().filter_map(name_of);
         let numbers = config.get_hostaddrs().iter().map(ToString::to_string);
         Some(Self {
@@ -124,21 +124,21 @@ impl Database {
             hosts: hosts.chain(numbers).collect(),
             user: config.get_user().map(str::to_owned),
             tls,
-            place,
+            reach,
         })
     }
 
-    /// Returns the address as it was written; it holds a password.
+    /// The address as it was written; it holds a password.
     pub fn expose(&self) -> &str {
         self.text.expose()
     }
 
-    /// Returns the names and numbers of the machines that the database may be on.
+    /// The names and numbers of the machines that the database may be on.
     pub fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// Returns the role, if the address names one.
+    /// The role, if the address names one.
     pub fn user(&self) -> Option<&str> {
         self.user.as_deref()
     }
@@ -162,13 +162,13 @@ fn is_local(host: &Host) -> bool {
     }
 }
 
-/// Returns the pepper, if the text is base64 of at least 32 bytes.
+/// The pepper, if the text is base64 of at least 32 bytes.
 pub(super) fn pepper(text: &str) -> Option<Secret<Vec<u8>>> {
     let bytes = STANDARD.decode(text.trim()).ok()?;
     (bytes.len() >= 32).then(|| Secret::new(bytes))
 }
 
-/// Returns the network, if the text is one with no bits set past its prefix.
+/// The network, if the text is one with no bits set past its prefix.
 pub(super) fn network(text: &str) -> Option<IpNet> {
     let network: IpNet = text.parse().ok()?;
     (network.trunc() == network).then_some(network)

@@ -2,7 +2,7 @@
 
 use super::{
     Environment, PrivateNetworks, Problem, Settings,
-    parse::{Database, Place, Tls},
+    parse::{Database, Reach, Tls},
     sources::Layers,
     table::{self, Care},
 };
@@ -57,9 +57,9 @@ fn private_networks_are_closed(settings: &Settings, _: &Layers) -> Vec<Problem> 
 }
 
 fn databases_are_encrypted(settings: &Settings, _: &Layers) -> Vec<Problem> {
-    let is_open = |database: &Database| match (database.place, database.tls) {
-        (Place::Remote, Tls::Optional) => true,
-        (Place::Remote, Tls::Required) | (Place::Local, Tls::Optional | Tls::Required) => false,
+    let is_open = |database: &Database| match (database.reach, database.tls) {
+        (Reach::Remote, Tls::Optional) => true,
+        (Reach::Remote, Tls::Required) | (Reach::Local, Tls::Optional | Tls::Required) => false,
     };
     [
         ("SERVICE_DATABASE_URL", &settings.database),

@@ -41,12 +41,12 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Returns a reader over these layers.
+    /// A reader over these layers.
     pub(super) fn new(layers: &'a Layers) -> Self {
         Self { layers, problems: Vec::new() }
     }
 
-    /// Returns a setting that may be absent.
+    /// A setting that may be absent.
     pub(super) fn optional<T>(
         &mut self,
         name: &str,
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         self.ranged(name, |_, text| parse(text))
     }
 
-    /// Returns a setting that has a default.
+    /// A setting that has a default.
     pub(super) fn value_of<T: Default>(
         &mut self,
         name: &str,
@@ -64,22 +64,22 @@ impl<'a> Reader<'a> {
         self.optional(name, parse).unwrap_or_default()
     }
 
-    /// Returns a duration within its range.
+    /// A duration within its range.
     pub(super) fn span(&mut self, name: &str) -> Duration {
         self.ranged(name, ranged_span).unwrap_or_default()
     }
 
-    /// Returns a whole number within its range.
+    /// A whole number within its range.
     pub(super) fn number<T: TryFrom<u64> + Default>(&mut self, name: &str) -> T {
         self.ranged(name, |row, text| ranged_number(row, text)?.try_into().ok()).unwrap_or_default()
     }
 
-    /// Returns one word of a closed list.
+    /// One word of a closed list.
     pub(super) fn word<T: FromStr + Default>(&mut self, name: &str) -> T {
         self.value_of(name, |text| text.parse().ok())
     }
 
-    /// Returns a list; an environment variable holds it with commas.
+    /// A list; an environment variable holds it with commas.
     pub(super) fn list<T>(&mut self, name: &str, parse: impl Fn(&str) -> Option<T>) -> Vec<T> {
         let Some(row) = self.row(name) else { return Vec::new() };
         let Some(found) = self.layers.find(row) else { return Vec::new() };
@@ -153,21 +153,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the duration, if it lies within the row's range.
+/// The duration, if it lies within the row's range.
 pub(super) fn ranged_span(row: &Row, text: &str) -> Option<Duration> {
     let Accepts::Span(least, most) = row.accepts else { return None };
     let range = Duration::from_millis(least)..=Duration::from_millis(most);
     span::parse(text).filter(|value| range.contains(value))
 }
 
-/// Returns the number, if it is written in digits alone and lies within the row's range.
+/// The number, if it is written in digits alone and lies within the row's range.
 pub(super) fn ranged_number(row: &Row, text: &str) -> Option<u64> {
     let Accepts::Number(least, most) = row.accepts else { return None };
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|value| digits && (least..=most).contains(value))
 }
 
-/// Returns whether a switch is on.
+/// Whether a switch is on.
 pub(super) fn switch(text: &str) -> Option<bool> {
     match text {
         "true" => Some(true),

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::{
     table::Row,
-    yaml::{self, Content, Leaf, Place},
+    yaml::{self, Content, Leaf, Position},
 };
 
 /// The texts that settings are read from.
@@ -84,7 +84,7 @@ pub enum Origin {
     /// The file `.env`.
     Dotenv,
     /// A place in the settings file.
-    File(Place),
+    File(Position),
 }
 
 impl std::fmt::Display for Origin {
@@ -118,7 +118,7 @@ pub(super) struct Layers {
 }
 
 impl Layers {
-    /// Returns what the first source that has this setting says; an empty text says nothing.
+    /// What the first source that has this setting says; an empty text says nothing.
     pub(super) fn find(&self, row: &Row) -> Option<Found> {
         let variable = |map: &BTreeMap<String, String>, origin| {
             let text = map.get(row.name).filter(|text| !text.is_empty())?;
@@ -129,14 +129,14 @@ impl Layers {
             .or_else(|| self.in_file(&row.file_path()))
     }
 
-    /// Returns what the file has at this path.
+    /// What the file has at this path.
     pub(super) fn in_file(&self, path: &[String]) -> Option<Found> {
         let leaf = self.file.iter().find(|leaf| leaf.path == path)?;
         Some(Found { content: leaf.content.clone(), origin: Origin::File(leaf.place) })
     }
 }
 
-/// Returns the variables of a `.env` text, or the number of the line that is none.
+/// The variables of a `.env` text, or the number of the line that is none.
 pub(super) fn dotenv(text: &str) -> Result<BTreeMap<String, String>, usize> {
     let mut variables = BTreeMap::new();
     for (number, line) in (1_usize..).zip(text.lines()) {

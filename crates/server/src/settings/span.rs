@@ -11,7 +11,7 @@ pub(super) const HOUR: u64 = 60 * MINUTE;
 
 const UNITS: [(&str, u64); 4] = [("ms", 1), ("s", SECOND), ("m", MINUTE), ("h", HOUR)];
 
-/// Returns the duration, if the text is one.
+/// The duration, if the text is one.
 pub(super) fn parse(text: &str) -> Option<Duration> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
@@ -19,7 +19,7 @@ pub(super) fn parse(text: &str) -> Option<Duration> {
     number.parse::<u64>().ok()?.checked_mul(*factor).map(Duration::from_millis)
 }
 
-/// Returns the shortest text for a number of milliseconds.
+/// The shortest text for a number of milliseconds.
 ///
 /// Minutes and hours stand for themselves only where nothing is left over, so `1500ms` stays.
 pub(super) fn print(millis: u64) -> String {

@@ -59,7 +59,7 @@ pub(super) enum Care {
 }
 
 impl Accepts {
-    /// Returns what is accepted, as it follows `expected`.
+    /// What is accepted, as it follows `expected`.
     pub(super) fn expected(self) -> String {
         let text = match self {
             Self::Span(least, most) => {
@@ -84,7 +84,7 @@ impl Accepts {
         text.to_owned()
     }
 
-    /// Returns whether a refused value may stand in a message: never a secret, and no address
+    /// Whether a refused value may stand in a message: never a secret, and no address
     /// either, since people put passwords into addresses.
     pub(super) fn shows_refused_value(self) -> bool {
         match self {
@@ -113,7 +113,7 @@ impl Row {
         Self { care: Care::DevOnly, ..self }
     }
 
-    /// Returns the keys under which the file may hold it.
+    /// The keys under which the file may hold it.
     pub(super) fn file_path(&self) -> Vec<String> {
         file_path(self.name)
     }
@@ -217,12 +217,12 @@ pub(super) const IDLE: &[&str] = &[
     "mcp.upstreams.<name>.tools_ttl",
 ];
 
-/// Returns the row of this name.
+/// The row of this name.
 pub(super) fn find(name: &str) -> Option<&'static Row> {
     SERVER.iter().chain(FILE).find(|row| row.name == name)
 }
 
-/// Returns the keys under which the file may hold a setting: `SERVICE_LISTEN` is `server.listen`.
+/// The keys under which the file may hold a setting: `SERVICE_LISTEN` is `server.listen`.
 pub(super) fn file_path(name: &str) -> Vec<String> {
     match name.strip_prefix("SERVICE_") {
         Some(name) => vec!["server".to_owned(), name.to_ascii_lowercase()],

@@ -10,12 +10,12 @@ use super::{
     yaml::Leaf,
 };
 
-/// Returns a problem for every key of the file that is no setting.
+/// A problem for every key of the file that is no setting.
 pub(super) fn in_file(layers: &Layers) -> Vec<Problem> {
     layers.file.iter().filter_map(problem_of).collect()
 }
 
-/// Returns a problem for every `SERVICE_` variable that is no setting.
+/// A problem for every `SERVICE_` variable that is no setting.
 pub(super) fn in_environment(layers: &Layers) -> Vec<Problem> {
     let environment = layers.environment.keys().map(|name| (name, Origin::Environment));
     let dotenv = layers.dotenv.keys().map(|name| (name, Origin::Dotenv));
@@ -30,7 +30,7 @@ pub(super) fn in_environment(layers: &Layers) -> Vec<Problem> {
         .collect()
 }
 
-/// Returns a sentence that names the settings that were given and do nothing in this version.
+/// A sentence that names the settings that were given and do nothing in this version.
 pub(super) fn without_effect(layers: &Layers) -> Option<String> {
     let said =
         |name: &str| layers.environment.contains_key(name) || layers.dotenv.contains_key(name);
@@ -42,7 +42,7 @@ pub(super) fn without_effect(layers: &Layers) -> Option<String> {
     (!given.is_empty()).then(|| format!("set and without effect in this version: {given}"))
 }
 
-/// Returns every name that is a setting, with or without an effect.
+/// Every name that is a setting, with or without an effect.
 fn names() -> impl Iterator<Item = &'static str> {
     let rows = table::SERVER.iter().chain(table::FILE).map(|row| row.name);
     rows.chain(table::IDLE.iter().copied())
@@ -63,7 +63,7 @@ fn problem_of(leaf: &Leaf) -> Option<Problem> {
     Some(Problem { setting: name, origin: Some(Origin::File(leaf.place)), sentence })
 }
 
-/// Returns whether the setting stands at this path; a part in angle brackets takes any key.
+/// Whether the setting stands at this path; a part in angle brackets takes any key.
 fn stands_at(name: &str, path: &[String]) -> bool {
     let parts = table::file_path(name);
     parts.len() == path.len()
@@ -78,7 +78,7 @@ fn suggestion(name: &str, known: impl Iterator<Item = String>) -> String {
     near.map(|(_, candidate)| format!("; did you mean `{candidate}`?")).unwrap_or_default()
 }
 
-/// Returns the Levenshtein distance: how many single letters must change.
+/// The Levenshtein distance: how many single letters must change.
 pub(super) fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

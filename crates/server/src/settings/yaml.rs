@@ -15,14 +15,14 @@ const MAX_DEPTH: usize = 8;
 
 /// A place in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// The line, from one.
     pub line: usize,
     /// The column, from one.
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}", self.line, self.column)
     }
@@ -43,7 +43,7 @@ pub(super) struct Leaf {
     /// The keys that lead to it.
     pub path: Vec<String>,
     /// Where the value stands.
-    pub place: Place,
+    pub place: Position,
     /// The value.
     pub content: Content,
 }
@@ -60,12 +60,12 @@ impl fmt::Debug for Leaf {
 #[error("{place}: {sentence}")]
 pub(super) struct Unreadable {
     /// Where.
-    pub place: Place,
+    pub place: Position,
     /// What was found and what is accepted.
     pub sentence: String,
 }
 
-/// Returns every leaf of the file in order; a key with nothing behind it has none.
+/// Every leaf of the file in order; a key with nothing behind it has none.
 pub(super) fn read(text: &str) -> Result<Vec<Leaf>, Unreadable> {
     if text.len() > MAX_BYTES {
         let sentence = format!("the file has {} bytes, at most {MAX_BYTES} are read", text.len());
@@ -84,7 +84,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Leaf>, Unreadable> {
     Ok(reader.leaves)
 }
 
-const START: Place = Place { line: 1, column: 1 };
+const START: Position = Position { line: 1, column: 1 };
 
 struct Reader<'t> {
     parser: Parser<'t, StrInput<'t>>,
@@ -219,8 +219,8 @@ fn is_nothing(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-fn place(marker: &Marker) -> Place {
-    Place { line: marker.line().max(1), column: marker.col() + 1 }
+fn place(marker: &Marker) -> Position {
+    Position { line: marker.line().max(1), column: marker.col() + 1 }
 }
 
 fn unreadable(span: Span, sentence: impl Into<String>) -> Unreadable {

@@ -31,7 +31,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Returns the body as JSON.
+    /// The body as JSON.
     pub(super) fn json(&self) -> Result<Value, Failure> {
         serde_json::from_slice(&self.body).map_err(|error| {
             Failure::internal(format!("the service answered {} with no JSON: {error}", self.status))

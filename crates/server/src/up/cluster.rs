@@ -29,7 +29,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Returns the cluster at this address.
+    /// The cluster at this address.
     pub(super) fn at(url: &str) -> Result<Self, Failure> {
         let expected = || {
             Failure::usage(
@@ -49,14 +49,14 @@ impl Cluster {
         Ok(Self { config, host, port, user, password })
     }
 
-    /// Returns the address of a database of this cluster for one of its roles.
+    /// The address of a database of this cluster for one of its roles.
     pub(super) fn url(&self, role: &str, password: &Secret<String>, database: &str) -> String {
         let host =
             if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
         format!("postgres://{role}:{}@{host}:{}/{database}", password.expose(), self.port)
     }
 
-    /// Returns whether the control database is there.
+    /// Whether the control database is there.
     pub(super) async fn is_made(&self) -> Result<bool, Failure> {
         let client = self.connect(None).await?;
         self.has(&client, CONTROL).await

@@ -46,7 +46,7 @@ pub(super) struct Cast {
 }
 
 impl Folder {
-    /// Returns the folder, made if it is not there.
+    /// The folder, made if it is not there.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
         let path = made.and_then(|()| path.canonicalize()).map_err(|error| {
@@ -65,7 +65,7 @@ impl Folder {
             .map_err(|error| trouble("remove", checkpoints.folder(), &error))
     }
 
-    /// Returns the secrets, if a demo was made here before.
+    /// The secrets, if a demo was made here before.
     pub(super) fn secrets(&self) -> Result<Option<Secrets>, Failure> {
         read(&self.secrets_file())
     }
@@ -94,7 +94,7 @@ impl Folder {
         Ok(made)
     }
 
-    /// Returns the org and its agent, if they were made before.
+    /// The org and its agent, if they were made before.
     pub(super) fn cast(&self) -> Result<Option<Cast>, Failure> {
         read(&self.cast_file())
     }

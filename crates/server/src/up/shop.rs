@@ -16,7 +16,7 @@ use super::{
 };
 use crate::exit::Failure;
 
-/// Returns the shop's connector.
+/// The shop's connector.
 pub(super) fn connector(cluster: &Cluster, secrets: &Secrets) -> Result<NewConnector, Failure> {
     Ok(NewConnector {
         name: SHOP.to_owned(),

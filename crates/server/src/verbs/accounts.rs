@@ -129,7 +129,7 @@ async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failu
     })
 }
 
-/// Returns the failure that a change ended in: the operator's or the service's.
+/// The failure that a change ended in: the operator's or the service's.
 pub(super) fn failure(error: &ChangeError) -> Failure {
     match error {
         ChangeError::Act(
@@ -146,7 +146,7 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
     }
 }
 
-/// Returns the failure that a change of policies ended in.
+/// The failure that a change of policies ended in.
 pub(super) fn policy_failure(error: &PolicyError) -> Failure {
     match error {
         PolicyError::Change(error) => failure(error),

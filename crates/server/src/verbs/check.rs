@@ -65,7 +65,7 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Returns what the connector's adapter finds in the governed system.
+/// What the connector's adapter finds in the governed system.
 async fn system(wired: &Wired, connector: Connector) -> System {
     let (org, id, name) = (connector.org, connector.id, connector.name.to_string());
     System { org, id, name, lines: lines(wired, connector).await }

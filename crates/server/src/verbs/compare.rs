@@ -123,7 +123,7 @@ fn forked(one: &Checkpoint) -> String {
     format!("FORKED: two roots of `{}` at {} deeds were signed", one.log, one.tree.size)
 }
 
-/// Returns whether the bytes are meant for a signed note, whoever signed it.
+/// Whether the bytes are meant for a signed note, whoever signed it.
 fn is_note(bytes: &[u8]) -> bool {
     let text = str::from_utf8(bytes).unwrap_or_default();
     !text.starts_with(['{', '[']) && text.contains("\n\n\u{2014} ")
@@ -133,14 +133,14 @@ fn checkpoint(file: &Path, keys: &KeySet) -> Result<Checkpoint, Failure> {
     opened(file, &super::read_text(file)?, keys)
 }
 
-/// Returns the checkpoint that the file's text is.
+/// The checkpoint that the file's text is.
 fn opened(file: &Path, text: &str, keys: &KeySet) -> Result<Checkpoint, Failure> {
     Checkpoint::open_with(text, keys).map_err(|error| {
         Failure::malformed(format!("the checkpoint `{}`: {error}", file.display()))
     })
 }
 
-/// Returns the hashes of a proof: a list of digests, or an object whose `path` is one.
+/// The hashes of a proof: a list of digests, or an object whose `path` is one.
 fn path(file: &Path) -> Result<Vec<Digest>, Failure> {
     let expected = || {
         let file = file.display();

@@ -85,7 +85,7 @@ fn credential(text: &str) -> Result<admin::Credential, Failure> {
     fields.iter().map(field).collect()
 }
 
-/// Returns the blueprint of a connector that is not made yet.
+/// The blueprint of a connector that is not made yet.
 fn blueprint(read: Read) -> Result<Blueprint, Failure> {
     let name: Result<ConnectorName, _> = read.name.parse();
     Ok(Blueprint {

@@ -28,7 +28,7 @@ pub(super) fn run(file: &Path) -> Result<Exit, Failure> {
 /// The input is not one deed.
 struct NoDeed;
 
-/// Returns the signed body and the texts that open its commitments.
+/// The signed body and the texts that open its commitments.
 ///
 /// The body is taken from the payload, which is what the signature is over, and not from the copy
 /// that stands beside it.

@@ -40,7 +40,7 @@ pub(super) async fn run(config: Option<&Path>, what: Keys) -> Result<Exit, Failu
     if activation_asked { list(&settings).await } else { Ok(Exit::Ok) }
 }
 
-/// Returns the settings, with nothing said but what goes wrong.
+/// The settings, with nothing said but what goes wrong.
 fn quiet(config: Option<&Path>) -> Result<Settings, Failure> {
     let settings = load(config)?;
     telemetry::start(settings.env, LogLevel::quiet());

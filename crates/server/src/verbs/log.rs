@@ -74,7 +74,7 @@ async fn head(core: &Core, org: OrgId) -> Result<LogHead, Failure> {
     head.ok_or_else(|| Failure::usage(format!("there is no org `{org}`")))
 }
 
-/// Returns the checkpoint that somebody kept, if its log does not hold it.
+/// The checkpoint that somebody kept, if its log does not hold it.
 async fn given_checkpoint(core: &Core, note: &str) -> Result<Option<Checkpoint>, Failure> {
     let (keys, store) = (core.ledger.sealer().registered(), core.records.store());
     let known = Checkpoint::open_with(note, &keys)
@@ -87,7 +87,7 @@ async fn given_checkpoint(core: &Core, note: &str) -> Result<Option<Checkpoint>,
     })
 }
 
-/// Returns what this machine signed for that the org's open log does not hold.
+/// What this machine signed for that the org's open log does not hold.
 async fn own_checkpoint(
     wired: &Wired,
     org: OrgId,

@@ -33,13 +33,13 @@ fn trust(what: &Verify) -> Result<Trust, Failure> {
     Ok(Trust { keys, known_checkpoint, expected_size: what.expected_size })
 }
 
-/// Returns the published keys of a file.
+/// The published keys of a file.
 pub(super) fn keys_of(path: &Path) -> Result<KeySet, Failure> {
     KeySet::parse(&super::read(path)?)
         .map_err(|error| Failure::malformed(format!("the key file `{}`: {error}", path.display())))
 }
 
-/// Returns the exit code of a verdict.
+/// The exit code of a verdict.
 pub(crate) fn exit(verdict: Verdict) -> Exit {
     match verdict {
         Verdict::Valid => Exit::Ok,
@@ -49,7 +49,7 @@ pub(crate) fn exit(verdict: Verdict) -> Exit {
     }
 }
 
-/// Returns the report in lines for people: the verdict, the deeds, and every check.
+/// The report in lines for people: the verdict, the deeds, and every check.
 pub(crate) fn readable(report: &Report) -> Vec<String> {
     let grade = report.grade.map(grade).unwrap_or_default();
     let mut lines = vec![format!("{}{grade}", verdict(report.verdict))];
@@ -68,7 +68,7 @@ pub(crate) fn readable(report: &Report) -> Vec<String> {
     lines
 }
 
-/// Returns the verdict and the first thing that was wrong, in one line.
+/// The verdict and the first thing that was wrong, in one line.
 pub(crate) fn told(report: &Report) -> String {
     let failed = report.checks.iter().find(|check| check.status == CheckStatus::Failed);
     let why = failed.map(|check| format!(": {}, {}", check.id.as_str(), check.detail));

@@ -7,7 +7,7 @@ use crate::{
     settings::{self, Database, Settings},
 };
 
-/// Returns the way out under the operator's rules.
+/// The way out under the operator's rules.
 pub(crate) async fn egress(settings: &Settings) -> Result<Egress, Failure> {
     let private_networks = match settings.private_networks {
         settings::PrivateNetworks::Allowed => PrivateNetworks::Allowed,

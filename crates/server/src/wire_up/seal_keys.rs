@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::{core::Stores, exit::Failure, settings::Settings};
 
-/// Returns the sealer, and the keys that were not registered before.
+/// The sealer, and the keys that were not registered before.
 pub(crate) async fn load(
     file: &Path,
     stores: &Stores,
@@ -26,7 +26,7 @@ pub(crate) async fn load(
     Ok((sealer, registered.new))
 }
 
-/// Returns whether the file that the settings name has a key that this record does not know.
+/// Whether the file that the settings name has a key that this record does not know.
 pub(crate) async fn is_new_here(
     settings: &Settings,
     store: &dyn SealKeyStore,
@@ -38,7 +38,7 @@ pub(crate) async fn is_new_here(
     Ok(here.any(|kid| registered.iter().all(|key| key.kid() != kid)))
 }
 
-/// Returns the database's time.
+/// The database's time.
 pub(crate) async fn database_time(stores: &Stores) -> Result<Timestamp, Failure> {
     let (_, now) = stores.ledger.base(admin::OPERATOR_ORG).await.map_err(|error| {
         Failure::internal(format!("the database's time is not known: {}", causes(&error)))
@@ -46,7 +46,7 @@ pub(crate) async fn database_time(stores: &Stores) -> Result<Timestamp, Failure>
     Ok(now)
 }
 
-/// Returns the keys of a seal key file.
+/// The keys of a seal key file.
 pub(crate) fn read(file: &Path) -> Result<SealKeys, Failure> {
     let named = |error: &dyn std::fmt::Display| {
         Failure::usage(format!("the seal key file `{}`: {error}", file.display()))

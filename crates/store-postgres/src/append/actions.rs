@@ -8,7 +8,7 @@ use std::{
 
 use ledger::{
     Turn,
-    record::{Action, Begun},
+    record::{Action, NewAction},
 };
 use model::{ActionId, Timestamp};
 use uuid::Uuid;
@@ -21,23 +21,23 @@ use crate::{
     rows::{bigint, system_time, to_json},
 };
 
-/// Returns the statements that write the actions that the turn begins and those that it moves.
+/// The statements that write the actions that the turn begins and those that it moves.
 pub(crate) fn steps<'a>(
     turn: &'a Turn,
-    (begun, moved): (&'a [Begun], &'a [Arc<Action>]),
+    (new, moved): (&'a [NewAction], &'a [Arc<Action>]),
     lease: Duration,
 ) -> Result<Vec<Step<'a>>, Fault> {
-    let (begun, moved) = last_forms(begun, moved);
+    let (new, moved) = last_forms(new, moved);
     let lease_until = turn.at + lease;
     let mut steps = Vec::new();
-    if let Some(odd) = begun.iter().find(|action| !is_of(*action.id.as_uuid(), action.created_at)) {
+    if let Some(odd) = new.iter().find(|action| !is_of(*action.id.as_uuid(), action.created_at)) {
         // Lists are in the order of ids.
         let why = format!("its id is not of the moment {}", odd.created_at);
         return Err(Fault::Row { table: "action", column: "created_at", why });
     }
-    if !begun.is_empty() {
+    if !new.is_empty() {
         let call = Call::new(BEGUN).with(*turn.org.as_uuid());
-        steps.push(Step::rows(Columns::of(&begun, lease_until)?.values(call)));
+        steps.push(Step::rows(Columns::of(&new, lease_until)?.values(call)));
     }
     if !moved.is_empty() {
         let call = Call::new(MOVED).with(*turn.org.as_uuid());
@@ -91,22 +91,22 @@ const MOVED: &str = "
     )
     select 1 / (count(*) = cardinality($2::uuid[]))::integer from moved";
 
-/// Returns the actions that the turn begins and those that it moves, each in its last form.
+/// The actions that the turn begins and those that it moves, each in its last form.
 fn last_forms<'a>(
-    begun: &'a [Begun],
+    new: &'a [NewAction],
     moved: &'a [Arc<Action>],
 ) -> (Vec<&'a Action>, Vec<&'a Action>) {
     let mut last: BTreeMap<ActionId, &Action> =
         moved.iter().map(|action| (action.id, &**action)).collect();
     // One that begins twice stays twice here, for the primary key to refuse.
-    let last_form = |begun: &'a Begun| last.get(&begun.action.id).copied().unwrap_or(&begun.action);
-    let begun: Vec<&Action> = begun.iter().map(last_form).collect();
-    for action in &begun {
+    let last_form = |new: &'a NewAction| last.get(&new.action.id).copied().unwrap_or(&new.action);
+    let new: Vec<&Action> = new.iter().map(last_form).collect();
+    for action in &new {
         last.remove(&action.id);
     }
     // Renewals of leases lock the same rows without the head. Both take them in the order of their
     // ids, so that neither waits for the other in a circle.
-    (begun, last.into_values().collect())
+    (new, last.into_values().collect())
 }
 
 /// The actions column by column, as `unnest` takes them.

@@ -10,7 +10,7 @@ use ledger::{
 use super::Step;
 use crate::{database::Call, rows::system_time};
 
-/// Returns the statements that write the turn's keys and counters. A later one of the same row
+/// The statements that write the turn's keys and counters. A later one of the same row
 /// wins.
 pub(crate) fn steps<'a>(
     turn: &'a Turn,
@@ -26,7 +26,7 @@ pub(crate) fn steps<'a>(
     keys.into_iter().chain(budgets).collect()
 }
 
-/// Returns the statement that gives the keys to their actions, and fails when one of them still
+/// The statement that gives the keys to their actions, and fails when one of them still
 /// names another.
 fn name_actions<'a>(turn: &'a Turn, rows: &[&'a IdempotencyKey]) -> Call<'a> {
     let sql = "

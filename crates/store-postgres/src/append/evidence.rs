@@ -4,7 +4,7 @@ use std::error::Error;
 
 use bytes::BytesMut;
 use deed::{Disclosure, tree::Node};
-use ledger::{Place, Turn, record::Begun};
+use ledger::{Place, Turn, record::NewAction};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use uuid::Uuid;
 
@@ -14,9 +14,9 @@ use crate::{
     rows::{bigint, system_time},
 };
 
-/// Returns the statements that write the turn's evidence.
-pub(crate) fn steps<'a>(turn: &'a Turn, begun: &'a [Begun]) -> Vec<Step<'a>> {
-    let opened = opened(turn, begun);
+/// The statements that write the turn's evidence.
+pub(crate) fn steps<'a>(turn: &'a Turn, new_actions: &'a [NewAction]) -> Vec<Step<'a>> {
+    let opened = opened(turn, new_actions);
     let has_nodes = turn.deeds.iter().any(|deed| !deed.sealed.new_nodes.is_empty());
     let steps = [
         (!opened.is_empty()).then(|| Step::rows(disclosures(turn, &opened))),
@@ -27,12 +27,12 @@ pub(crate) fn steps<'a>(turn: &'a Turn, begun: &'a [Begun]) -> Vec<Step<'a>> {
     steps.into_iter().flatten().collect()
 }
 
-/// Returns each disclosure with whoever it belongs to: the action for what was disclosed when it
+/// Each disclosure with whoever it belongs to: the action for what was disclosed when it
 /// began, the deed for the rest.
-fn opened<'a>(turn: &'a Turn, begun: &'a [Begun]) -> Vec<(Uuid, &'a Disclosure)> {
-    let begun = begun.iter().map(|begun| (*begun.action.id.as_uuid(), &begun.disclosures));
+fn opened<'a>(turn: &'a Turn, new_actions: &'a [NewAction]) -> Vec<(Uuid, &'a Disclosure)> {
+    let new_actions = new_actions.iter().map(|new| (*new.action.id.as_uuid(), &new.disclosures));
     let sealed = turn.deeds.iter().map(|deed| (*deed.sealed.id.as_uuid(), &deed.disclosures));
-    begun
+    new_actions
         .chain(sealed)
         .flat_map(|(owner, all)| all.iter().map(move |disclosure| (owner, disclosure)))
         .collect()
@@ -126,7 +126,7 @@ fn place(turn: &Turn, seq: u64) -> i64 {
     bigint(Place::of(turn.head.log_no, seq).as_u64())
 }
 
-/// Returns one column of the rows, as `unnest` takes it.
+/// One column of the rows, as `unnest` takes it.
 fn column<'a, R, T>(rows: &'a [R], value: impl Fn(&'a R) -> T) -> Vec<T> {
     rows.iter().map(value).collect()
 }

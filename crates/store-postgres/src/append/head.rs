@@ -8,7 +8,7 @@ use crate::{
     rows::{bigint, system_time},
 };
 
-/// Returns the statement that moves the head, and fails when it has moved already.
+/// The statement that moves the head, and fails when it has moved already.
 pub(crate) fn moved(turn: &Turn, expected: u64) -> Step<'_> {
     let sql = "
         with moved as (
@@ -24,7 +24,7 @@ pub(crate) fn moved(turn: &Turn, expected: u64) -> Step<'_> {
     Step::race(with_head(Call::new(sql), turn).with(bigint(expected)).with(log.as_str()))
 }
 
-/// Returns the statement that keeps the head of a log that the turn closes.
+/// The statement that keeps the head of a log that the turn closes.
 pub(crate) fn closed<'a>(turn: &'a Turn, head: &'a Head) -> Step<'a> {
     let sql = "
         insert into closed_log
@@ -44,7 +44,7 @@ pub(crate) fn closed<'a>(turn: &'a Turn, head: &'a Head) -> Step<'a> {
     Step::race(call)
 }
 
-/// Returns the statement that makes the head of a new org.
+/// The statement that makes the head of a new org.
 pub(crate) fn made(turn: &Turn) -> Step<'_> {
     let sql = "
         insert into org_head
@@ -53,7 +53,7 @@ pub(crate) fn made(turn: &Turn) -> Step<'_> {
     Step::race(with_head(Call::new(sql), turn))
 }
 
-/// Returns the statement that records the turn itself and brings back the database's time.
+/// The statement that records the turn itself and brings back the database's time.
 pub(crate) fn turn(turn: &Turn) -> Step<'_> {
     let sql = "
         insert into turn (org_id, id, version, at) values ($1, $2, $3, $4)

@@ -11,7 +11,7 @@ use crate::{
     rows::{bigint, system_time},
 };
 
-/// Returns the statements that write policies, their versions and their tests.
+/// The statements that write policies, their versions and their tests.
 pub(super) fn steps<'a>(
     org: OrgId,
     (policies, versions, suites): (&'a [Policy], &'a [PolicyVersion], &'a [PolicyTests]),
@@ -22,7 +22,7 @@ pub(super) fn steps<'a>(
     policies.chain(versions).chain(suites).map(Step::rows)
 }
 
-/// Returns the statements that write what is active, and what its history gets longer by.
+/// The statements that write what is active, and what its history gets longer by.
 pub(super) fn activations<'a>(
     org: OrgId,
     (changes, entries): (&'a [ActiveChange], &'a [PolicyActivation]),
@@ -122,7 +122,7 @@ fn history(org: OrgId, row: &PolicyActivation) -> Call<'_> {
         .with(&row.reason)
 }
 
-/// Returns the number as PostgreSQL takes it; what does not fit was never counted here.
+/// The number as PostgreSQL takes it; what does not fit was never counted here.
 fn integer(number: u32) -> i32 {
     i32::try_from(number).unwrap_or(i32::MAX)
 }

@@ -6,7 +6,7 @@ use model::OrgId;
 use super::Step;
 use crate::database::Call;
 
-/// Returns the statements that remove what the turn prunes. It comes before what the turn adds.
+/// The statements that remove what the turn prunes. It comes before what the turn adds.
 pub(crate) fn steps(org: OrgId, pruned: &[Pruned]) -> impl Iterator<Item = Step<'_>> {
     pruned.iter().map(move |pruned| {
         let sql = "delete from disclosure where org_id = $1 and owner_id = any($2::uuid[])";

@@ -10,7 +10,7 @@ use crate::{
     rows::{system_time, to_json},
 };
 
-/// Returns the statements that write these rows, those of agents before those of their keys.
+/// The statements that write these rows, those of agents before those of their keys.
 pub(super) fn accounts<'a>(
     id: OrgId,
     (orgs, agents, keys, connectors): (&'a [Org], &'a [Agent], &'a [ApiKey], &'a [Connector]),
@@ -41,7 +41,7 @@ fn org(row: &Org) -> Result<Call<'_>, Fault> {
         .with(to_json("record", "org", row)?))
 }
 
-/// Returns the statement that writes the settings of an org.
+/// The statement that writes the settings of an org.
 pub(super) fn settings(row: &OrgSettings) -> Call<'_> {
     let sql = "
         insert into org_settings (org_id, retention_days, updated_at) values ($1, $2, $3)

@@ -37,7 +37,7 @@ pub(super) struct Drivers {
 }
 
 impl Drivers {
-    /// Returns the drivers of this filter.
+    /// The drivers of this filter.
     pub(super) fn of(filter: &Filter) -> Self {
         let literal = filter.tool.as_ref().and_then(policy::Glob::literal);
         let evidence = !filter.verdicts.is_empty() || !filter.levels.is_empty();
@@ -56,7 +56,7 @@ impl Drivers {
         Self { plain: drivers.into_iter().flatten().collect(), by_name }
     }
 
-    /// Returns the driver when there is nothing to choose.
+    /// The driver when there is nothing to choose.
     pub(super) fn only(&self) -> Option<&Driver> {
         match (self.plain.as_slice(), self.by_name) {
             ([], false) => Some(&Driver::Newest),
@@ -67,7 +67,7 @@ impl Drivers {
 }
 
 impl Driver {
-    /// Returns the statement that lists by it.
+    /// The statement that lists by it.
     pub(super) fn list(&self) -> &'static str {
         match self {
             Self::Newest => sql::ALL,
@@ -82,7 +82,7 @@ impl Driver {
         }
     }
 
-    /// Returns the statement that asks how rare it is.
+    /// The statement that asks how rare it is.
     pub(super) fn probe(&self) -> &'static str {
         match self {
             Self::Newest => sql::PROBE_ALL,
@@ -97,7 +97,7 @@ impl Driver {
         }
     }
 
-    /// Returns its values, and the second ones that go with them.
+    /// Its values, and the second ones that go with them.
     pub(super) fn values(&self) -> (Vec<String>, Vec<String>) {
         match self {
             // One empty value, for the statement goes once for each.
@@ -112,14 +112,14 @@ impl Driver {
         }
     }
 
-    /// Returns whether there is not one value to look for.
+    /// Whether there is not one value to look for.
     pub(super) fn finds_nothing(&self) -> bool {
         let (values, others) = self.values();
         values.is_empty() && others.is_empty()
     }
 }
 
-/// Returns every pair of the verdicts and levels that are let through.
+/// Every pair of the verdicts and levels that are let through.
 fn witnessed(filter: &Filter) -> Driver {
     fn or_all<T: Copy>(wanted: &[T], all: &[T]) -> Vec<T> {
         if wanted.is_empty() { all.to_vec() } else { wanted.to_vec() }
@@ -132,7 +132,7 @@ fn witnessed(filter: &Filter) -> Driver {
     Driver::Witnessed(verdicts, levels)
 }
 
-/// Returns the words of the values, each once.
+/// The words of the values, each once.
 fn texts<T: Copy>(values: &[T], word: fn(T) -> &'static str) -> Vec<String> {
     let words: std::collections::BTreeSet<_> = values.iter().map(|value| word(*value)).collect();
     words.into_iter().map(str::to_owned).collect()

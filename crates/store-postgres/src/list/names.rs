@@ -33,19 +33,19 @@ const ERRORS: &str = "
     )
     select name from used where name is not null limit $2";
 
-/// Returns the question for the tools that the filter may mean.
+/// The question for the tools that the filter may mean.
 pub(super) fn tools<'a>(asked: &Asked<'a>) -> Call<'a> {
     let glob = asked.filter.tool.as_ref().map(policy::Glob::as_str);
     let start = glob.and_then(|glob| glob.split('*').next()).unwrap_or_default();
     Call::new(TOOLS).with(*asked.org.as_uuid()).with(start).with(MOST)
 }
 
-/// Returns the question for the org's error codes.
+/// The question for the org's error codes.
 pub(super) fn errors<'a>(asked: &Asked<'a>) -> Call<'a> {
     Call::new(ERRORS).with(*asked.org.as_uuid()).with(MOST)
 }
 
-/// Returns the driver by the names that the filter means; none when it means none by a part, or
+/// The driver by the names that the filter means; none when it means none by a part, or
 /// when there are too many.
 pub(super) fn named(filter: &Filter, used: &[Vec<Row>]) -> Result<Option<Driver>, Fault> {
     let [tools, errors] = used else { return Ok(None) };

@@ -13,7 +13,7 @@ use crate::world::{settings, store};
 #[tokio::test]
 async fn the_kept_nodes_are_those_of_the_tree_over_the_deeds() {
     let Some((database, store)) = store().await else { return };
-    let mut scribe = Scribe::founded(1, &*store).await;
+    let mut scribe = Scribe::created(1, &*store).await;
     for size in [1, 200, 120, 256, 23] {
         let deeds = (0..size).map(|_| scribe.deed(None)).collect();
         scribe.append(&*store, Draft { deeds, ..Draft::default() }).await.unwrap();
@@ -41,7 +41,7 @@ async fn the_kept_nodes_are_those_of_the_tree_over_the_deeds() {
 #[tokio::test]
 async fn states_that_contradict_their_fields_are_refused() {
     let Some((_database, store)) = store().await else { return };
-    let mut scribe = Scribe::founded(2, &*store).await;
+    let mut scribe = Scribe::created(2, &*store).await;
     let (agent, mint) = (scribe.agent("one"), scribe.mint());
     let (request, _) = sample::request(&serde_json::json!({}), &mint);
     let running = sample::action(&agent, request, &mint);
@@ -90,7 +90,7 @@ async fn states_that_contradict_their_fields_are_refused() {
 #[tokio::test]
 async fn an_error_of_the_store_repeats_nothing_of_the_row() {
     let Some((_database, store)) = store().await else { return };
-    let scribe = Scribe::founded(3, &*store).await;
+    let scribe = Scribe::created(3, &*store).await;
     let (agent, mint) = (scribe.agent("canary-agent"), scribe.mint());
     let (request, disclosure) = sample::request(&serde_json::json!("canary-args"), &mint);
     let mut action =
@@ -111,7 +111,7 @@ async fn a_nul_that_got_this_far_is_refused_and_does_not_break_the_connection() 
     let mut one = settings(&database);
     one.pool_size = 1;
     let store = PostgresStore::new(&one).unwrap();
-    let mut scribe = Scribe::founded(4, &store).await;
+    let mut scribe = Scribe::created(4, &store).await;
     let agent = scribe.agent("nul \0 inside");
     let refused = store.append(&scribe.turn(vec![Changes::from(agent)])).await;
     assert!(matches!(refused, Err(AppendError::Refused(_))), "{refused:?}");
@@ -124,7 +124,7 @@ async fn a_lease_ends_when_the_settings_say() {
     let mut brief = settings(&database);
     brief.lease = Duration::from_millis(300);
     let store = PostgresStore::new(&brief).unwrap();
-    let mut scribe = Scribe::founded(5, &store).await;
+    let mut scribe = Scribe::created(5, &store).await;
     let mint = scribe.mint();
     let (request, _) = sample::request(&serde_json::json!({}), &mint);
     let action = sample::action(&scribe.agent("one"), request, &mint);
@@ -141,7 +141,7 @@ async fn a_lease_ends_when_the_settings_say() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn renewals_and_turns_over_the_same_actions_do_not_wait_for_each_other_in_a_circle() {
     let Some((_database, store)) = store().await else { return };
-    let mut scribe = Scribe::founded(6, &*store).await;
+    let mut scribe = Scribe::created(6, &*store).await;
     let mint = scribe.mint();
     let (agent, (request, _)) =
         (scribe.agent("one"), sample::request(&serde_json::json!({}), &mint));
@@ -181,7 +181,7 @@ const MANY: usize = 20 * 256;
 #[tokio::test]
 async fn statements_planned_on_empty_tables_find_single_rows_in_large_ones() {
     let Some((database, store)) = store().await else { return };
-    let mut scribe = Scribe::founded(7, &*store).await;
+    let mut scribe = Scribe::created(7, &*store).await;
     let agent = scribe.agent("busy");
     let mut first = None;
     // The first round plans every statement; only then the tables grow.

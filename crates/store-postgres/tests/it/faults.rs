@@ -58,7 +58,7 @@ async fn a_lost_answer_is_in_doubt_and_settles_as_committed() {
     let Some((database, direct)) = store().await else { return };
     let proxy = Proxy::before(&database.url()).await;
     let store = impatient(proxy.url());
-    let mut scribe = Scribe::founded(2, &*direct).await;
+    let mut scribe = Scribe::created(2, &*direct).await;
     scribe.append(&store, vec![Changes::from(scribe.agent("before"))]).await.unwrap();
     let agent = scribe.agent("in doubt");
     let turn = scribe.turn(vec![Changes::from(agent.clone())]);
@@ -77,7 +77,7 @@ async fn a_turn_that_arrives_after_it_was_given_up_changes_nothing() {
     let Some((database, direct)) = store().await else { return };
     let proxy = Proxy::before(&database.url()).await;
     let store = impatient(proxy.url());
-    let mut scribe = Scribe::founded(3, &*direct).await;
+    let mut scribe = Scribe::created(3, &*direct).await;
     let ghost = scribe.agent("ghost");
     let draft = |scribe: &Scribe, agent| Draft {
         changes: Changes::from(agent),
@@ -111,8 +111,8 @@ async fn a_turn_that_arrives_after_it_was_given_up_changes_nothing() {
 async fn a_head_that_somebody_holds_is_answered_in_time_and_harms_nobody() {
     let Some((database, direct)) = store().await else { return };
     let store = impatient(database.url());
-    let mut scribe = Scribe::founded(4, &*direct).await;
-    let mut other = Scribe::founded(5, &*direct).await;
+    let mut scribe = Scribe::created(4, &*direct).await;
+    let mut other = Scribe::created(5, &*direct).await;
     let holder = database.owner().await;
     holder.batch_execute("begin").await.unwrap();
     let sql = "select from org_head where org_id = $1 for update";
@@ -135,7 +135,7 @@ async fn a_head_that_somebody_holds_is_answered_in_time_and_harms_nobody() {
 #[tokio::test]
 async fn connections_that_the_server_ended_are_replaced() {
     let Some((database, store)) = store().await else { return };
-    let mut scribe = Scribe::founded(6, &*store).await;
+    let mut scribe = Scribe::created(6, &*store).await;
     let owner = database.owner().await;
     for round in 0..5 {
         let sql = "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1
@@ -166,7 +166,7 @@ async fn a_full_pool_is_told_in_time() {
     let Some((database, direct)) = store().await else { return };
     let proxy = Proxy::before(&database.url()).await;
     let store = std::sync::Arc::new(impatient(proxy.url()));
-    let scribe = Scribe::founded(7, &*direct).await;
+    let scribe = Scribe::created(7, &*direct).await;
     store.ping().await.unwrap();
     proxy.set(Wire::Stopped);
     let begun = now();

@@ -34,7 +34,7 @@ struct State {
 }
 
 impl Proxy {
-    /// Returns a proxy before the server that this address names.
+    /// A proxy before the server that this address names.
     pub(crate) async fn before(url: &str) -> Self {
         let (head, rest) = url.split_once('@').unwrap();
         let (server, tail) = rest.split_once('/').unwrap();
@@ -54,7 +54,7 @@ impl Proxy {
         Self { url: format!("{head}@{own}/{tail}"), state }
     }
 
-    /// Returns the address through the proxy.
+    /// The address through the proxy.
     pub(crate) fn url(&self) -> String {
         self.url.clone()
     }

@@ -99,7 +99,7 @@ async fn the_service_has_exactly_the_rights_of_the_table() {
 #[tokio::test]
 async fn what_was_sealed_cannot_be_changed_or_removed_by_the_service() {
     let Some((database, store)) = store().await else { return };
-    let mut scribe = Scribe::founded(1, &*store).await;
+    let mut scribe = Scribe::created(1, &*store).await;
     let draft = Draft {
         deeds: (0..256).map(|_| scribe.deed(None)).collect(),
         events: vec![scribe.event(None)],

@@ -103,7 +103,7 @@ struct Stored {
     log: LogOrigin,
 }
 
-/// Returns an action's deed as an entry of a turn, and the rows that it needs.
+/// An action's deed as an entry of a turn, and the rows that it needs.
 fn acted(scribe: &Scribe) -> (Changes, DeedEntry) {
     let mint = scribe.mint();
     let (draft, disclosures) = specimen::action(&mint).unwrap();
@@ -125,7 +125,7 @@ impl Stored {
         let (database, store) = store().await?;
         let owner = database.owner().await;
         owner.batch_execute(HURRY).await.unwrap();
-        let mut scribe = Scribe::founded(900, &*store).await;
+        let mut scribe = Scribe::created(900, &*store).await;
         let sealer = scribe.sealer();
         let keys = sealer.registered();
         let ledger = Ledger::new(Parts {

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crypto::Secret;
 use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
 
-/// Returns the settings of the service on this database. The machine that runs tests may be busy,
+/// The settings of the service on this database. The machine that runs tests may be busy,
 /// so the deadline is longer than the usual one where a test is not about it.
 pub(crate) fn settings(database: &TestDatabase) -> Settings {
     let mut settings = Settings::new(Secret::new(database.url()));
@@ -13,7 +13,7 @@ pub(crate) fn settings(database: &TestDatabase) -> Settings {
     settings
 }
 
-/// Returns a database and the store on it.
+/// A database and the store on it.
 pub(crate) async fn store() -> Option<(TestDatabase, Arc<PostgresStore>)> {
     let database = TestDatabase::new().await?;
     let store = PostgresStore::new(&settings(&database)).unwrap();

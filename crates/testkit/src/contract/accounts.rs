@@ -21,7 +21,7 @@ pub(super) async fn check(store: &dyn Store) {
 async fn orgs_are_listed_oldest_first(store: &dyn Store) {
     let mut seeded = Vec::new();
     for (seed, age) in [(800, 2), (801, 3), (802, 1)] {
-        let mut scribe = Scribe::founded(seed, store).await;
+        let mut scribe = Scribe::created(seed, store).await;
         let mut row = scribe.org_row();
         row.created_at = scribe.now.before(Duration::from_hours(24 * age));
         row.pro = false;
@@ -40,7 +40,7 @@ async fn orgs_are_listed_oldest_first(store: &dyn Store) {
 }
 
 async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
-    let mut scribe = Scribe::founded(810, store).await;
+    let mut scribe = Scribe::created(810, store).await;
     let start = scribe.now;
     let mut agents = Vec::new();
     let mut connectors = Vec::new();
@@ -82,7 +82,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     assert_eq!(store.api_key(revoked.id).await.unwrap(), Some(revoked));
     assert_eq!(store.agent(scribe.org, agent).await.unwrap(), Some(suspended));
 
-    let other = Scribe::founded(811, store).await;
+    let other = Scribe::created(811, store).await;
     assert!(store.agent(other.org, agent).await.unwrap().is_none());
     assert!(store.connector(other.org, connector).await.unwrap().is_none());
     assert!(store.agents(other.org).await.unwrap().is_empty());
@@ -98,7 +98,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
 
 async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {
     assert!(store.seal_keys().await.unwrap().is_empty());
-    let (dice, at) = (SeededEntropy::new(830), Scribe::founded(831, store).await.now);
+    let (dice, at) = (SeededEntropy::new(830), Scribe::created(831, store).await.now);
     let old = SealKeys::from_pem(SealKeys::generate_pem(&dice).expose()).unwrap();
     let new = SealKeys::from_pem(SealKeys::generate_pem(&dice).expose()).unwrap();
     let [(_, older), (_, checkpoint)] = old.keys().collect::<Vec<_>>()[..] else {

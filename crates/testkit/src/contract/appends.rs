@@ -43,7 +43,7 @@ async fn an_org_begins_with_its_first_turn(store: &dyn Store) {
 }
 
 async fn a_turn_on_an_older_head_is_lost_and_leaves_nothing(store: &dyn Store) {
-    let mut scribe = Scribe::founded(101, store).await;
+    let mut scribe = Scribe::created(101, store).await;
     let (late, early) = (scribe.agent("late"), scribe.agent("early"));
     let stale = scribe.turn(Draft {
         changes: Changes::from(late.clone()),
@@ -62,7 +62,7 @@ async fn a_turn_on_an_older_head_is_lost_and_leaves_nothing(store: &dyn Store) {
 }
 
 async fn an_org_is_founded_once(store: &dyn Store) {
-    let scribe = Scribe::founded(102, store).await;
+    let scribe = Scribe::created(102, store).await;
     let mut renamed = scribe.org_row();
     "another".clone_into(&mut renamed.name);
     let again = Turn { expected: None, ..scribe.turn(vec![Changes::from(renamed)]) };
@@ -76,7 +76,7 @@ async fn an_org_is_founded_once(store: &dyn Store) {
 }
 
 async fn a_turn_is_appended_once(store: &dyn Store) {
-    let mut scribe = Scribe::founded(104, store).await;
+    let mut scribe = Scribe::created(104, store).await;
     let turn = scribe.append(store, vec![Changes::from(scribe.agent("once"))]).await.unwrap();
     assert_lost(store, &turn).await;
     let renamed = Turn { expected: Some(turn.head.version), ..turn };
@@ -84,7 +84,7 @@ async fn a_turn_is_appended_once(store: &dyn Store) {
 }
 
 async fn the_last_form_of_a_row_in_a_turn_wins(store: &dyn Store) {
-    let mut scribe = Scribe::founded(105, store).await;
+    let mut scribe = Scribe::created(105, store).await;
     let (first, second) = (scribe.agent("first"), scribe.agent("second"));
     let mut renamed = first.clone();
     "renamed".clone_into(&mut renamed.name);
@@ -132,7 +132,7 @@ fn sorted(mut agents: Vec<ledger::record::Agent>) -> Vec<ledger::record::Agent> 
 }
 
 async fn a_turn_that_breaks_a_constraint_is_refused_whole(store: &dyn Store) {
-    let mut scribe = Scribe::founded(106, store).await;
+    let mut scribe = Scribe::created(106, store).await;
     let mint = scribe.mint();
     let (request, disclosure) = sample::request(&serde_json::json!({ "a": 1 }), &mint);
     let agent = scribe.agent("taken");
@@ -196,7 +196,7 @@ async fn a_turn_that_breaks_a_constraint_is_refused_whole(store: &dyn Store) {
 }
 
 async fn a_live_idempotency_key_is_not_given_away(store: &dyn Store) {
-    let mut scribe = Scribe::founded(107, store).await;
+    let mut scribe = Scribe::created(107, store).await;
     let hour = std::time::Duration::from_hours(1);
     let mint = scribe.mint();
     let (request, _) = sample::request(&serde_json::json!({}), &mint);
@@ -218,7 +218,7 @@ async fn a_live_idempotency_key_is_not_given_away(store: &dyn Store) {
 }
 
 async fn a_committed_turn_settles_as_committed(store: &dyn Store) {
-    let mut scribe = Scribe::founded(108, store).await;
+    let mut scribe = Scribe::created(108, store).await;
     let turn = scribe.append(store, vec![Changes::from(scribe.agent("one"))]).await.unwrap();
     assert!(store.settle(&turn).await.unwrap());
     scribe.append(store, vec![Changes::from(scribe.agent("two"))]).await.unwrap();
@@ -226,7 +226,7 @@ async fn a_committed_turn_settles_as_committed(store: &dyn Store) {
 }
 
 async fn a_turn_that_was_not_committed_never_will_be_once_settled(store: &dyn Store) {
-    let mut scribe = Scribe::founded(109, store).await;
+    let mut scribe = Scribe::created(109, store).await;
     let ghost = scribe.agent("ghost");
     let late = scribe.turn(vec![Changes::from(ghost.clone())]);
     assert!(!store.settle(&late).await.unwrap());
@@ -247,7 +247,7 @@ async fn a_founding_that_was_not_committed_never_will_be_once_settled(store: &dy
     assert_lost(store, &late).await;
     assert!(store.base(scribe.org).await.unwrap().0.is_none());
     assert!(store.org(scribe.org).await.unwrap().is_none());
-    // The same org may still be founded by another turn.
+    // The same org may still be created by another turn.
     scribe.append(store, vec![Changes::from(scribe.org_row())]).await.unwrap();
     assert!(store.base(scribe.org).await.unwrap().0.is_some());
 }

@@ -36,7 +36,7 @@ fn begun(action: &Action) -> Changes {
 }
 
 async fn counters_that_agree_show_no_drift(store: &dyn Store) {
-    let mut scribe = Scribe::founded(920, store).await;
+    let mut scribe = Scribe::created(920, store).await;
     let version = |drift: &Drift| (drift.version, drift.counters.len());
     assert_eq!(version(&store.drift(scribe.org).await.unwrap()), (1, 0));
     let part = |used: &str| counter(&scribe, "day", used);
@@ -57,7 +57,7 @@ async fn counters_that_agree_show_no_drift(store: &dyn Store) {
 }
 
 async fn counters_that_do_not_are_found_as_they_should_be(store: &dyn Store) {
-    let mut scribe = Scribe::founded(921, store).await;
+    let mut scribe = Scribe::created(921, store).await;
     let part = |key: &str, used: &str| counter(&scribe, key, used);
     let first = charged(&scribe, &[part("leaked", "1"), part("lost", "3")]);
     let second = charged(&scribe, &[part("leaked", "1"), part("right", "1")]);
@@ -78,7 +78,7 @@ async fn counters_that_do_not_are_found_as_they_should_be(store: &dyn Store) {
     drift.counters.sort_by(|one, other| one.key.cmp(&other.key));
     assert_eq!(drift.counters, expected);
     assert_eq!(drift.version, 2);
-    let other = Scribe::founded(922, store).await;
+    let other = Scribe::created(922, store).await;
     assert!(store.drift(other.org).await.unwrap().counters.is_empty());
 }
 

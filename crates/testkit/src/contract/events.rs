@@ -6,8 +6,8 @@ use super::Store;
 use crate::{Draft, Scribe};
 
 pub(super) async fn check(store: &dyn Store) {
-    let mut scribe = Scribe::founded(500, store).await;
-    let mut other = Scribe::founded(501, store).await;
+    let mut scribe = Scribe::created(500, store).await;
+    let mut other = Scribe::created(501, store).await;
     assert_eq!(store.last_event(scribe.org).await.unwrap(), 0);
     assert!(store.events_after(scribe.org, 0, 10).await.unwrap().is_empty());
     let mut written = Vec::new();

@@ -26,7 +26,7 @@ pub(super) async fn check(store: &dyn Store) {
     the_last_digest_of_a_tool_is_the_agents_own(store).await;
 }
 
-/// Returns what is due for this org, in order.
+/// What is due for this org, in order.
 async fn due(store: &dyn Store, org: OrgId) -> Vec<(ActionId, DueFor)> {
     let due = store.due(None, 1_000).await.unwrap();
     due.into_iter()
@@ -47,7 +47,7 @@ fn takeover(holder: &str, token: u64) -> DueFor {
     DueFor::Takeover(Lease { holder: holder.to_owned(), token })
 }
 
-/// Returns a new action of a gateway under a lease.
+/// A new action of a gateway under a lease.
 fn fresh(scribe: &Scribe) -> Action {
     let mint = scribe.mint();
     let (request, _) = sample::request(&json!({}), &mint);
@@ -55,7 +55,7 @@ fn fresh(scribe: &Scribe) -> Action {
 }
 
 async fn what_is_due_is_found_oldest_first(store: &dyn Store) {
-    let mut scribe = Scribe::founded(700, store).await;
+    let mut scribe = Scribe::created(700, store).await;
     let now = scribe.now;
     let past = |minutes: u32| now.before(MINUTE * minutes);
     let overdue = sample::authorized(&fresh(&scribe), past(3));
@@ -93,7 +93,7 @@ async fn what_is_due_is_found_oldest_first(store: &dyn Store) {
 }
 
 async fn what_is_due_is_paged_and_nothing_is_left_out(store: &dyn Store) {
-    let mut scribe = Scribe::founded(708, store).await;
+    let mut scribe = Scribe::created(708, store).await;
     let now = scribe.now;
     // Many are due since the same moment, and of every kind.
     let overdue = (0..7).map(|_| sample::authorized(&fresh(&scribe), now.before(MINUTE)));
@@ -116,7 +116,7 @@ async fn what_is_due_is_paged_and_nothing_is_left_out(store: &dyn Store) {
 }
 
 async fn a_lease_that_was_handed_back_is_due_at_once(store: &dyn Store) {
-    let mut scribe = Scribe::founded(709, store).await;
+    let mut scribe = Scribe::created(709, store).await;
     let (own, other) = (fresh(&scribe), fresh(&scribe));
     scribe.append(store, vec![begun(&own), begun(&other)]).await.unwrap();
     let held = |action: &Action, token| HeldLease {
@@ -133,7 +133,7 @@ async fn a_lease_that_was_handed_back_is_due_at_once(store: &dyn Store) {
 }
 
 async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
-    let mut scribe = Scribe::founded(701, store).await;
+    let mut scribe = Scribe::created(701, store).await;
     let (live, lost, unleased) = (fresh(&scribe), fresh(&scribe), fresh(&scribe));
     let unleased = sample::authorized(&unleased, scribe.now + DAY);
     scribe.append(store, vec![begun(&live), begun(&unleased)]).await.unwrap();
@@ -147,7 +147,7 @@ async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
         lease: Lease { holder: holder.to_owned(), token },
     };
     let own = held(&live, "one", 1);
-    let elsewhere = HeldLease { org: Scribe::founded(702, store).await.org, ..own.clone() };
+    let elsewhere = HeldLease { org: Scribe::created(702, store).await.org, ..own.clone() };
     let all = [
         held(&lost, "one", 1),
         held(&live, "two", 1),
@@ -163,7 +163,7 @@ async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
 }
 
 async fn a_takeover_gives_a_new_lease(store: &dyn Store) {
-    let mut scribe = Scribe::founded(703, store).await;
+    let mut scribe = Scribe::created(703, store).await;
     let action = fresh(&scribe);
     let mut late = scribe.turn(vec![begun(&action)]);
     late.at = scribe.now.before(MINUTE);
@@ -180,7 +180,7 @@ async fn a_takeover_gives_a_new_lease(store: &dyn Store) {
 }
 
 async fn an_idempotency_key_names_its_action_until_it_expires(store: &dyn Store) {
-    let mut scribe = Scribe::founded(704, store).await;
+    let mut scribe = Scribe::created(704, store).await;
     let action = fresh(&scribe);
     let live = sample::idempotency_key(&action, "live", scribe.now + DAY);
     let expired = sample::idempotency_key(&action, "expired", scribe.now.before(MINUTE));
@@ -190,13 +190,13 @@ async fn an_idempotency_key_names_its_action_until_it_expires(store: &dyn Store)
     assert_eq!(store.idempotency_key(scribe.org, agent, "live").await.unwrap(), Some(live));
     assert!(store.idempotency_key(scribe.org, agent, "expired").await.unwrap().is_none());
     assert!(store.idempotency_key(scribe.org, agent, "Live").await.unwrap().is_none());
-    let (other, nobody) = (Scribe::founded(705, store).await, fresh(&scribe).agent.id);
+    let (other, nobody) = (Scribe::created(705, store).await, fresh(&scribe).agent.id);
     assert!(store.idempotency_key(scribe.org, nobody, "live").await.unwrap().is_none());
     assert!(store.idempotency_key(other.org, agent, "live").await.unwrap().is_none());
 }
 
 async fn the_last_digest_of_a_tool_is_the_agents_own(store: &dyn Store) {
-    let mut scribe = Scribe::founded(706, store).await;
+    let mut scribe = Scribe::created(706, store).await;
     let start = scribe.now;
     let agents = ["one", "two"].map(|name| scribe.agent(name));
     let mut changes = Vec::new();
@@ -236,7 +236,7 @@ async fn the_last_digest_of_a_tool_is_the_agents_own(store: &dyn Store) {
     assert_eq!(seen(&agents[0], "mail.send").await, Some(crypto::sha256("second")));
     assert_eq!(seen(&agents[1], "mail.send").await, Some(crypto::sha256("another's")));
     assert_eq!(seen(&agents[1], "mail.read").await, None);
-    let other = Scribe::founded(707, store).await;
+    let other = Scribe::created(707, store).await;
     let foreign = store.last_tool_digest(other.org, agents[0].id, "mail.send").await.unwrap();
     assert_eq!(foreign, None);
 }

@@ -40,7 +40,7 @@ pub(super) async fn check(store: &dyn Store) {
     for filter in [every, some] {
         pages_join_to_the_whole_list(store, org, &actions, &filter).await;
     }
-    let other = Scribe::founded(602, store).await;
+    let other = Scribe::created(602, store).await;
     let foreign = store.list(other.org, &Filter::default(), None, 10).await.unwrap();
     assert!(foreign.actions.is_empty() && !foreign.has_more);
 }
@@ -80,7 +80,7 @@ fn place(action: &Action) -> ActionPlace {
 
 /// Writes actions of every kind, many in the same millisecond, and returns them newest first.
 async fn seed(store: &dyn Store) -> (OrgId, Vec<Action>) {
-    let mut scribe = Scribe::founded(601, store).await;
+    let mut scribe = Scribe::created(601, store).await;
     let agents = ["one", "two", "three"].map(|name| scribe.agent(name));
     let start = scribe.now;
     let mut actions = Vec::new();

@@ -17,7 +17,7 @@ use crate::{Draft, Scribe};
 const DEEDS: u64 = 600;
 
 pub(super) async fn check(store: &dyn Store) {
-    let mut scribe = Scribe::founded(700, store).await;
+    let mut scribe = Scribe::created(700, store).await;
     let mut digests = Vec::new();
     for _ in 0..3 {
         let deeds = (0..DEEDS / 3).map(|_| scribe.deed(None)).collect();
@@ -207,7 +207,7 @@ async fn places_go_on_across_logs(store: &dyn Store, scribe: &Scribe, opening: &
     assert_eq!(before.map(|kept| kept.size), Some(DEEDS + 1), "each log has its own");
 }
 
-/// Returns the event of the deed at this place of its log.
+/// The event of the deed at this place of its log.
 fn told(scribe: &Scribe, seq: u64) -> Vec<event::Draft> {
     let object = json!({ "object": "deed", "seq": seq });
     vec![event::Draft { kind: EventType::DeedSealed, object, ..scribe.event(None) }]

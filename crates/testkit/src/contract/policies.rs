@@ -21,7 +21,7 @@ pub(super) async fn check(store: &dyn Store) {
 }
 
 async fn policies_are_found_with_their_versions(store: &dyn Store) {
-    let mut scribe = Scribe::founded(820, store).await;
+    let mut scribe = Scribe::created(820, store).await;
     let mint = scribe.mint();
     let [house, shop] = ["house", "shop"].map(|name| sample::policy(scribe.org, name, &mint));
     let versions = [1, 2, 10].map(|number| sample::policy_version(&house, number, &mint));
@@ -38,7 +38,7 @@ async fn policies_are_found_with_their_versions(store: &dyn Store) {
         let found = store.policy_version(scribe.org, version.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(version));
     }
-    let other = Scribe::founded(821, store).await;
+    let other = Scribe::created(821, store).await;
     assert!(store.policies(other.org).await.unwrap().is_empty());
     assert!(store.policy_version(other.org, versions[0].id).await.unwrap().is_none());
     assert!(store.latest_policy_version(other.org, house.id).await.unwrap().is_none());
@@ -47,7 +47,7 @@ async fn policies_are_found_with_their_versions(store: &dyn Store) {
 }
 
 async fn versions_are_listed_newest_first_by_pages(store: &dyn Store) {
-    let mut scribe = Scribe::founded(822, store).await;
+    let mut scribe = Scribe::created(822, store).await;
     let mint = scribe.mint();
     let [house, shop] = ["house", "shop"].map(|name| sample::policy(scribe.org, name, &mint));
     let versions = [1, 2, 3].map(|number| sample::policy_version(&house, number, &mint));
@@ -61,12 +61,12 @@ async fn versions_are_listed_newest_first_by_pages(store: &dyn Store) {
     assert_eq!(page(Some(2), 2).await.unwrap(), std::slice::from_ref(&first));
     assert_eq!(page(None, 10).await.unwrap(), [third, second, first]);
     assert!(page(Some(1), 10).await.unwrap().is_empty());
-    let other = Scribe::founded(823, store).await;
+    let other = Scribe::created(823, store).await;
     assert!(store.policy_versions(other.org, house.id, None, 10).await.unwrap().is_empty());
 }
 
 async fn an_archived_policy_is_kept_and_its_name_is_free(store: &dyn Store) {
-    let mut scribe = Scribe::founded(824, store).await;
+    let mut scribe = Scribe::created(824, store).await;
     let mint = scribe.mint();
     let old = sample::policy(scribe.org, "house", &mint);
     let new = Policy { description: String::new(), ..sample::policy(scribe.org, "house", &mint) };
@@ -85,7 +85,7 @@ async fn an_archived_policy_is_kept_and_its_name_is_free(store: &dyn Store) {
 }
 
 async fn tests_are_kept_as_they_were_put_last(store: &dyn Store) {
-    let mut scribe = Scribe::founded(825, store).await;
+    let mut scribe = Scribe::created(825, store).await;
     let house = sample::policy(scribe.org, "house", &scribe.mint());
     let tests = |revision| PolicyTests {
         policy: house.id,
@@ -101,12 +101,12 @@ async fn tests_are_kept_as_they_were_put_last(store: &dyn Store) {
         let kept = store.policy_tests(scribe.org, house.id).await.unwrap();
         assert_eq!(kept, Some(tests(revision)));
     }
-    let other = Scribe::founded(826, store).await;
+    let other = Scribe::created(826, store).await;
     assert_eq!(store.policy_tests(other.org, house.id).await.unwrap(), None);
 }
 
 async fn what_was_active_is_told_newest_first_by_pages(store: &dyn Store) {
-    let mut scribe = Scribe::founded(827, store).await;
+    let mut scribe = Scribe::created(827, store).await;
     let mint = scribe.mint();
     let house = sample::policy(scribe.org, "house", &mint);
     let version = sample::policy_version(&house, 1, &mint);
@@ -137,6 +137,6 @@ async fn what_was_active_is_told_newest_first_by_pages(store: &dyn Store) {
     assert_eq!(page(None, None, 1).await.unwrap(), history[..1]);
     assert_eq!(page(None, Some(history[0].turn), 10).await.unwrap(), history[1..]);
     assert_eq!(page(Some(PolicyMode::Shadow), None, 10).await.unwrap(), history[..2]);
-    let other = Scribe::founded(828, store).await;
+    let other = Scribe::created(828, store).await;
     assert!(store.policy_activations(other.org, None, None, 10).await.unwrap().is_empty());
 }

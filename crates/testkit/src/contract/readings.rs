@@ -31,7 +31,7 @@ pub(super) async fn check(store: &dyn Store) {
 }
 
 async fn seed(store: &dyn Store) -> Seeded {
-    let mut scribe = Scribe::founded(800, store).await;
+    let mut scribe = Scribe::created(800, store).await;
     let began = scribe.now;
     let agents = [scribe.agent("first"), scribe.agent("second")];
     let made = agents.iter().cloned().map(Changes::from).collect::<Vec<_>>();
@@ -121,7 +121,7 @@ async fn deeds_are_opened(store: &dyn Store, seeded: &Seeded) {
     let row = store.deeds(org, &DeedFilter::default(), every(1)).await.unwrap().remove(0);
     let open = store.deed(org, row.id).await.unwrap().unwrap();
     assert_eq!((open.row.seq, open.disclosures.len()), (5, 1));
-    let other = Scribe::founded(801, store).await;
+    let other = Scribe::created(801, store).await;
     assert_eq!(store.deed(other.org, row.id).await.unwrap(), None, "another org's");
     let about = store.deeds_about(org, seeded.actions[3]).await.unwrap();
     assert_eq!(about.iter().map(|deed| deed.row.seq).collect::<Vec<_>>(), [3]);

@@ -20,7 +20,7 @@ pub(super) async fn check(store: &dyn Store) {
 }
 
 async fn a_base_has_the_active_policies_and_the_connectors(store: &dyn Store) {
-    let mut scribe = Scribe::founded(200, store).await;
+    let mut scribe = Scribe::created(200, store).await;
     let mint = scribe.mint();
     let policy = sample::policy(scribe.org, "house", &mint);
     let [one, two] = [1, 2].map(|number| sample::policy_version(&policy, number, &mint));
@@ -61,7 +61,7 @@ async fn a_base_has_the_active_policies_and_the_connectors(store: &dyn Store) {
     assert_eq!(base.connectors.get(&moved.id), Some(&moved));
     assert_eq!(base.org, stopped);
 
-    let other = Scribe::founded(201, store).await;
+    let other = Scribe::created(201, store).await;
     assert!(store.policy_document(other.org, two.id).await.unwrap().is_none());
     let absent = other.mint().id(PolicyVersionId::from_uuid);
     assert!(store.policy_document(scribe.org, absent).await.unwrap().is_none());
@@ -73,7 +73,7 @@ fn by_id(mut rows: Vec<ledger::record::Connector>) -> Vec<ledger::record::Connec
 }
 
 async fn what_is_needed_is_found_and_what_is_absent_is_not(store: &dyn Store) {
-    let mut scribe = Scribe::founded(202, store).await;
+    let mut scribe = Scribe::created(202, store).await;
     let (agent, unneeded) = (scribe.agent("needed"), scribe.agent("unneeded"));
     let mint = scribe.mint();
     let key = sample::api_key(scribe.org, Holder::Agent(agent.id), &mint);
@@ -124,14 +124,14 @@ async fn what_is_needed_is_found_and_what_is_absent_is_not(store: &dyn Store) {
             && nothing.actions.is_empty()
             && nothing.idempotency_keys.is_empty()
     );
-    let other = Scribe::founded(203, store).await;
+    let other = Scribe::created(203, store).await;
     let foreign = store.load(other.org, &needs).await.unwrap();
     assert!(foreign.agents.is_empty() && foreign.keys.is_empty() && foreign.actions.is_empty());
     assert!(foreign.idempotency_keys.is_empty() && foreign.budgets.is_empty());
 }
 
 async fn an_action_shows_its_disclosures_events_and_deeds(store: &dyn Store) {
-    let mut scribe = Scribe::founded(204, store).await;
+    let mut scribe = Scribe::created(204, store).await;
     let agent = scribe.agent("shown");
     let mint = scribe.mint();
     let (request, disclosure) = sample::request(&json!({ "order": 7 }), &mint);
@@ -174,7 +174,7 @@ async fn an_action_shows_its_disclosures_events_and_deeds(store: &dyn Store) {
         assert_eq!((shown.key_id.as_str(), shown.agent), (sealed.key_id.as_str(), placed.agent));
         assert_eq!(shown.action, Some(id));
     }
-    let other = Scribe::founded(205, store).await;
+    let other = Scribe::created(205, store).await;
     assert!(store.detail(other.org, id).await.unwrap().is_none());
     assert!(store.action(other.org, id).await.unwrap().is_none());
 }

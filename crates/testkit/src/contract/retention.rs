@@ -50,7 +50,7 @@ fn at(seq: u64) -> Place {
 }
 
 async fn a_log_is_read_from_a_place_on(store: &dyn Store) {
-    let mut scribe = Scribe::founded(900, store).await;
+    let mut scribe = Scribe::created(900, store).await;
     let deeds = vec![scribe.deed(None)];
     scribe.append(store, Draft { deeds, ..Draft::default() }).await.unwrap();
     let (action, deed) = sealed(store, &mut scribe).await;
@@ -61,12 +61,12 @@ async fn a_log_is_read_from_a_place_on(store: &dyn Store) {
     assert_eq!(store.logged(scribe.org, at(1), 10).await.unwrap(), logged[1..]);
     assert_eq!(store.logged(scribe.org, at(0), 1).await.unwrap(), logged[..1]);
     assert!(store.logged(scribe.org, at(2), 10).await.unwrap().is_empty());
-    let other = Scribe::founded(901, store).await;
+    let other = Scribe::created(901, store).await;
     assert!(store.logged(other.org, at(0), 10).await.unwrap().is_empty());
 }
 
 async fn what_is_pruned_is_gone_and_its_deeds_stay(store: &dyn Store) {
-    let mut scribe = Scribe::founded(902, store).await;
+    let mut scribe = Scribe::created(902, store).await;
     let (old, deed) = sealed(store, &mut scribe).await;
     let (young, _) = sealed(store, &mut scribe).await;
     let before = store.detail(scribe.org, old.id).await.unwrap().unwrap();
@@ -82,7 +82,7 @@ async fn what_is_pruned_is_gone_and_its_deeds_stay(store: &dyn Store) {
 }
 
 async fn a_pruning_that_is_lost_removes_nothing(store: &dyn Store) {
-    let mut scribe = Scribe::founded(903, store).await;
+    let mut scribe = Scribe::created(903, store).await;
     let (action, deed) = sealed(store, &mut scribe).await;
     let stale = scribe.turn(pruning(&action, deed, scribe.now));
     scribe.append(store, vec![Changes::from(scribe.agent("first"))]).await.unwrap();
@@ -92,7 +92,7 @@ async fn a_pruning_that_is_lost_removes_nothing(store: &dyn Store) {
 }
 
 async fn what_means_nothing_any_more_is_swept_out(store: &dyn Store) {
-    let mut scribe = Scribe::founded(904, store).await;
+    let mut scribe = Scribe::created(904, store).await;
     let (action, _) = sealed(store, &mut scribe).await;
     let now = scribe.now;
     let (long_ago, ahead) = (now.before(DAY * 2), now + DAY * 2);
@@ -125,8 +125,8 @@ async fn what_means_nothing_any_more_is_swept_out(store: &dyn Store) {
 }
 
 async fn an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store: &dyn Store) {
-    let mut scribe = Scribe::founded(935, store).await;
-    let other = Scribe::founded(936, store).await;
+    let mut scribe = Scribe::created(935, store).await;
+    let other = Scribe::created(936, store).await;
     let needs = |org| Needs { settings: [org].into(), ..Needs::default() };
     assert!(store.load(scribe.org, &needs(scribe.org)).await.unwrap().settings.is_empty());
     let days =

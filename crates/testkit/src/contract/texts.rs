@@ -30,7 +30,7 @@ const ODD: [&str; 8] = [
 ];
 
 async fn odd_texts_come_back_as_they_were(store: &dyn Store) {
-    let mut scribe = Scribe::founded(300, store).await;
+    let mut scribe = Scribe::created(300, store).await;
     for text in ODD {
         let mint = scribe.mint();
         let mut agent = scribe.agent(text);
@@ -75,7 +75,7 @@ async fn odd_texts_come_back_as_they_were(store: &dyn Store) {
 }
 
 async fn odd_moments_come_back_as_they_were(store: &dyn Store) {
-    let mut scribe = Scribe::founded(301, store).await;
+    let mut scribe = Scribe::created(301, store).await;
     let moments = [
         "0000-01-01T00:00:00.000Z",
         "1969-12-31T23:59:59.999Z",
@@ -112,7 +112,7 @@ async fn odd_moments_come_back_as_they_were(store: &dyn Store) {
 }
 
 async fn a_turn_of_256_actions_is_appended_whole(store: &dyn Store) {
-    let mut scribe = Scribe::founded(302, store).await;
+    let mut scribe = Scribe::created(302, store).await;
     let agent = scribe.agent("busy");
     let mut draft = Draft { changes: Changes::from(agent.clone()), ..Draft::default() };
     let mut actions = Vec::new();

@@ -17,7 +17,7 @@ const MAX_LINE: usize = 64 * 1024;
 pub(crate) struct BareLineFeed(Arc<AtomicBool>);
 
 impl BareLineFeed {
-    /// Returns whether it did.
+    /// Whether it did.
     pub(crate) fn was_seen(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -105,7 +105,7 @@ impl Heads {
         rest
     }
 
-    /// Returns what follows a whole line.
+    /// What follows a whole line.
     fn after(&mut self, line: &[u8]) -> At {
         match self.at {
             // Line ends before a request are passed over; behind trailers the next one begins.

@@ -32,14 +32,14 @@ async fn a_silent_connection_is_closed() {
 async fn a_head_that_trickles_is_cut_off() {
     let server = start(quick()).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    let begun = Instant::now();
+    let started = Instant::now();
     for byte in b"GET /v1/ping HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaa".iter().cycle() {
-        if stream.write_all(&[*byte]).await.is_err() || begun.elapsed() > LONG {
+        if stream.write_all(&[*byte]).await.is_err() || started.elapsed() > LONG {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(begun.elapsed() < LONG);
+    assert!(started.elapsed() < LONG);
 }
 
 #[tokio::test]

@@ -196,7 +196,7 @@ pub(super) fn parsed(answer: &str) -> (u16, Value) {
     (status, values.next().and_then(Result::ok).unwrap_or(Value::Null))
 }
 
-/// Returns a response's header.
+/// A response's header.
 pub(super) fn header<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
     let head = answer.split_once("\r\n\r\n").map_or(answer, |(head, _)| head);
     head.lines()

@@ -49,7 +49,7 @@ pub(super) struct Signer {
 }
 
 impl Signer {
-    /// Returns the signer whose public keys the vectors' key set has.
+    /// The signer whose public keys the vectors' key set has.
     pub(super) fn rfc8032() -> Self {
         let [deeds, checkpoints] = SEEDS.map(|seed| {
             let byte = |at: usize| {
@@ -65,7 +65,7 @@ impl Signer {
         json!(STANDARD.encode(self.deeds.sign(&deed::pae(kind, payload))))
     }
 
-    /// Returns a note over these three lines.
+    /// A note over these three lines.
     fn note(&self, lines: [&str; 3]) -> String {
         let text = lines.map(|line| line.to_owned() + "\n").concat();
         let public = self.checkpoints.public().as_bytes();
@@ -74,7 +74,7 @@ impl Signer {
         format!("{text}\n\u{2014} {} {}\n", lines[0], STANDARD.encode(stamp))
     }
 
-    /// Returns a checkpoint of the log that begins with these deeds, of a size near theirs.
+    /// A checkpoint of the log that begins with these deeds, of a size near theirs.
     pub(super) fn checkpoint(&self, forms: &[Value], random: &mut Random) -> Option<String> {
         let payloads: Vec<_> = forms.iter().filter_map(payload).collect();
         let tree = Tree::of(payloads.iter().map(crypto::sha256));
@@ -85,7 +85,7 @@ impl Signer {
         Some(self.note([body["log"].as_str()?, &size.to_string(), &root]))
     }
 
-    /// Returns the note with one line changed and signed again.
+    /// The note with one line changed and signed again.
     pub(super) fn changed_note(&self, note: &str, random: &mut Random) -> String {
         let lines: Vec<_> = note.lines().map(str::to_owned).collect();
         let mut lines: [String; 3] =

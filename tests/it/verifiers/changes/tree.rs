@@ -66,7 +66,7 @@ const COMMITMENT: &str = r#"{"commit":"sha256:0000000000000000000000000000000000
 pub(super) struct Words(Vec<Vec<String>>);
 
 impl Words {
-    /// Returns the words of the published shapes.
+    /// The words of the published shapes.
     pub(super) fn known() -> Self {
         let text = std::fs::read_to_string(root().join("docs/verifiers/shapes.json")).unwrap();
         let mut groups = Vec::new();
@@ -74,7 +74,7 @@ impl Words {
         Self(groups)
     }
 
-    /// Returns a place in the value, as a JSON pointer.
+    /// A place in the value, as a JSON pointer.
     pub(super) fn place(value: &Value, random: &mut Random) -> String {
         let mut places = Vec::new();
         pointers(value, &mut String::new(), &mut places);

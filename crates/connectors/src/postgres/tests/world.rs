@@ -39,7 +39,7 @@ struct Server {
 }
 
 impl World {
-    /// Returns a database with the items of [`SCHEMA`], set up, whose connector has these tools;
+    /// A database with the items of [`SCHEMA`], set up, whose connector has these tools;
     /// nothing when no server is named, which is said in one line.
     pub(crate) async fn new(tools: Value) -> Option<Self> {
         let world = Self::bare(tools).await?;
@@ -81,7 +81,7 @@ impl World {
         build(&self.blueprint, &self.deps).await
     }
 
-    /// Returns one tool of the connector.
+    /// One tool of the connector.
     pub(crate) async fn tool(&self, name: &str) -> Arc<dyn Tool> {
         let connector = self.build().await.unwrap();
         let name = format!("shop.{name}");
@@ -110,7 +110,7 @@ impl World {
         tool.settle(self.blueprint.org, action).await
     }
 
-    /// Returns one number that the superuser asks for.
+    /// One number that the superuser asks for.
     pub(crate) async fn count(&self, sql: &str) -> i64 {
         self.admin.query_one(sql, &[]).await.unwrap().get(0)
     }
@@ -174,7 +174,7 @@ fn credential() -> Credential {
     Credential::new(BTreeMap::from(fields))
 }
 
-/// Returns the service's side, with or without private networks.
+/// The service's side, with or without private networks.
 pub(crate) fn deps(private_networks: PrivateNetworks) -> Deps {
     let ring = Secret::new("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".to_owned());
     Deps {
@@ -184,7 +184,7 @@ pub(crate) fn deps(private_networks: PrivateNetworks) -> Deps {
     }
 }
 
-/// Returns a new action.
+/// A new action.
 pub(crate) fn action() -> ActionId {
     id(ActionId::from_uuid)
 }
@@ -230,7 +230,7 @@ async fn connect(server: &Server, database: &str) -> Client {
     client
 }
 
-/// Returns the entry of a read tool.
+/// The entry of a read tool.
 pub(crate) fn read_tool(name: &str, sql: &str, args: Value, returns: &str) -> Value {
     json!({
         "name": name, "title": "T", "description": "D", "side_effect": "read", "sql": sql,
@@ -239,7 +239,7 @@ pub(crate) fn read_tool(name: &str, sql: &str, args: Value, returns: &str) -> Va
     })
 }
 
-/// Returns the entry of a tool that may change two items in a call.
+/// The entry of a tool that may change two items in a call.
 pub(crate) fn write_tool(name: &str, sql: &str, args: Value, returns: &str) -> Value {
     let mut tool = read_tool(name, sql, args, returns);
     tool["side_effect"] = json!("write");
@@ -247,7 +247,7 @@ pub(crate) fn write_tool(name: &str, sql: &str, args: Value, returns: &str) -> V
     tool
 }
 
-/// Returns the result of a run that succeeded.
+/// The result of a run that succeeded.
 pub(crate) fn result(outcome: Outcome) -> Value {
     match outcome {
         Outcome::Succeeded { result, .. } => result,
@@ -255,7 +255,7 @@ pub(crate) fn result(outcome: Outcome) -> Value {
     }
 }
 
-/// Returns the message of a run that failed with this code.
+/// The message of a run that failed with this code.
 pub(crate) fn failed(outcome: Outcome, code: &str) -> String {
     match outcome {
         Outcome::Failed(fault) if fault.code.as_str() == code => fault.message,
@@ -263,7 +263,7 @@ pub(crate) fn failed(outcome: Outcome, code: &str) -> String {
     }
 }
 
-/// Returns the message of a run whose outcome is unknown.
+/// The message of a run whose outcome is unknown.
 pub(crate) fn unknown(outcome: Outcome, code: &str) -> String {
     match outcome {
         Outcome::Unknown(fault) if fault.code.as_str() == code => fault.message,

@@ -39,7 +39,7 @@ impl ToSql for Argument {
     to_sql_checked!();
 }
 
-/// Returns the argument, or what would have been accepted.
+/// The argument, or what would have been accepted.
 pub(in crate::postgres) fn encode(codec: &Codec, value: &Value) -> Result<Argument, String> {
     match value {
         Value::Null => Ok(Argument(None)),

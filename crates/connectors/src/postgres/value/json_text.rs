@@ -6,7 +6,7 @@ use serde_json::Value;
 /// A result wraps a column in rows and arrays, and the whole may be nested [`json::MAX_DEPTH`] deep.
 const WRAPPING: usize = 10;
 
-/// Returns the JSON that the text holds, or the text itself where JSON would lose something: a
+/// The JSON that the text holds, or the text itself where JSON would lose something: a
 /// number that a double does not keep digit for digit, a key that stands twice, or deep nesting.
 pub(super) fn value(text: &str) -> Value {
     let kept = json::parse(text.as_bytes()).ok();
@@ -40,7 +40,7 @@ fn is_number_part(next: char) -> bool {
     next.is_ascii_alphanumeric() || matches!(next, '-' | '+' | '.')
 }
 
-/// Returns what stands between the texts of a JSON text.
+/// What stands between the texts of a JSON text.
 fn outside_texts(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ fn is_kept(token: &str) -> bool {
     printed.is_ok_and(|printed| significant(&printed) == significant(token))
 }
 
-/// Returns the digits without zeros at either end, and the power of ten of the last one.
+/// The digits without zeros at either end, and the power of ten of the last one.
 fn significant(number: &str) -> Option<(String, i64)> {
     let unsigned = number.strip_prefix('-').unwrap_or(number);
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));

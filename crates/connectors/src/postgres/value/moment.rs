@@ -7,7 +7,7 @@ const EPOCH_2000: i64 = 10_957;
 const MICROS: i64 = 1_000_000;
 const DAY: i64 = 86_400 * MICROS;
 
-/// Returns the date this many days after 2000-01-01.
+/// The date this many days after 2000-01-01.
 pub(super) fn date(days: i32) -> String {
     match days {
         i32::MAX => "infinity".to_owned(),
@@ -19,13 +19,13 @@ pub(super) fn date(days: i32) -> String {
     }
 }
 
-/// Returns the time of day this many microseconds after midnight.
+/// The time of day this many microseconds after midnight.
 pub(super) fn time(micros: i64) -> String {
     let (seconds, fraction) = (micros.div_euclid(MICROS), micros.rem_euclid(MICROS));
     format!("{:02}:{:02}:{:02}.{fraction:06}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
-/// Returns the moment this many microseconds after the start of 2000, with `offset` after it.
+/// The moment this many microseconds after the start of 2000, with `offset` after it.
 pub(super) fn timestamp(micros: i64, offset: &str) -> String {
     match micros {
         i64::MAX => "infinity".to_owned(),
@@ -37,7 +37,7 @@ pub(super) fn timestamp(micros: i64, offset: &str) -> String {
     }
 }
 
-/// Returns the Gregorian date and what follows the whole text when it lies before Christ.
+/// The Gregorian date and what follows the whole text when it lies before Christ.
 ///
 /// Howard Hinnant's `civil_from_days`: years are counted from March, so that the leap day is the
 /// last of its year, in eras of 400 years of 146,097 days.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crypto::json::MAX_INTEGER;
 use serde_json::Value;
 
-/// Returns the number as JSON, or as a text where JSON has no such number: not a number,
+/// The number as JSON, or as a text where JSON has no such number: not a number,
 /// infinities, minus zero, and what lies beyond ±(2^53−1).
 pub(super) fn float(value: f64) -> Value {
     if value.is_nan() {
@@ -24,13 +24,13 @@ pub(super) fn float(value: f64) -> Value {
     number
 }
 
-/// Returns the shortest number that reads back as this `float4`, the one that the database prints.
+/// The shortest number that reads back as this `float4`, the one that the database prints.
 pub(super) fn float4(value: f32) -> Value {
     let shortest = value.to_string().parse::<f64>();
     float(shortest.unwrap_or(f64::NAN))
 }
 
-/// Returns the text of a binary `numeric`, if it is one.
+/// The text of a binary `numeric`, if it is one.
 pub(super) fn numeric(raw: &[u8]) -> Option<String> {
     let (head, digits) = raw.split_first_chunk::<8>()?;
     let (words, _) = head.as_chunks::<2>();

@@ -91,7 +91,7 @@ async fn settled(
     }
 }
 
-/// Returns the answer to an action as it stands, without its result.
+/// The answer to an action as it stands, without its result.
 fn answer(app: &App, action: &Action) -> Result<Reply, ApiError> {
     if let Some(refusal) = refusal(action, app.clock.now()) {
         return Err(refusal);

@@ -20,7 +20,7 @@ pub(super) const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How long a client waits before it connects again, in milliseconds.
 const RETRY: u32 = 3000;
 
-/// Returns the beginning of every stream.
+/// The beginning of every stream.
 pub(super) fn hello(app: &App, resume: Resume) -> Bytes {
     let data = json!({
         "object": "stream",
@@ -32,22 +32,22 @@ pub(super) fn hello(app: &App, resume: Resume) -> Bytes {
     Bytes::from(format!("retry: {RETRY}\n\nevent: hello\ndata: {data}\n\n"))
 }
 
-/// Returns the message that lists must be fetched again.
+/// The message that lists must be fetched again.
 pub(super) fn resync(reason: &str) -> Bytes {
     named("resync", &json!({ "object": "resync", "reason": reason }))
 }
 
-/// Returns the last message to a credential that is no longer valid.
+/// The last message to a credential that is no longer valid.
 pub(super) fn session_ended(error: &ApiError) -> Bytes {
     named("session_ended", &json!({ "code": error.code().as_str(), "message": error.message() }))
 }
 
-/// Returns the comment that keeps the connection open.
+/// The comment that keeps the connection open.
 pub(super) fn ping() -> Bytes {
     Bytes::from_static(b": ping\n\n")
 }
 
-/// Returns an event with its full object, or with the thin one where there is none.
+/// An event with its full object, or with the thin one where there is none.
 pub(super) fn event(app: &App, event: &Event, object: Option<&Value>) -> Bytes {
     let mut data = object.map_or_else(|| event.envelope(), |full| event.envelope_with(full));
     if let Some(members) = data.as_object_mut() {
@@ -61,7 +61,7 @@ fn named(name: &str, data: &Value) -> Bytes {
     Bytes::from(format!("event: {name}\ndata: {data}\n\n"))
 }
 
-/// Returns the full object of each event of a batch: the action as it stands now, or a summary of
+/// The full object of each event of a batch: the action as it stands now, or a summary of
 /// the deed; nothing for what has no list of its own or cannot be read.
 pub(super) async fn objects(app: &App, batch: &Batch) -> Vec<Option<Value>> {
     let mut actions: HashMap<ActionId, Option<Value>> = HashMap::new();

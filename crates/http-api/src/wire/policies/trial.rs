@@ -46,7 +46,7 @@ pub(crate) fn findings(findings: &[Finding]) -> Value {
     shown.collect()
 }
 
-/// Returns a call that shows what is meant.
+/// A call that shows what is meant.
 fn example(call: &Call) -> Value {
     let facts = &call.facts;
     json!({
@@ -75,7 +75,7 @@ pub(crate) struct DiffView {
 }
 
 impl DiffView {
-    /// Returns what the version decides differently from the one that it is held against.
+    /// What the version decides differently from the one that it is held against.
     pub(crate) fn of(version: PolicyVersionId, against: PolicyVersionId, diff: &Diff) -> Self {
         let certainty = match diff.certainty {
             Certainty::Proven => "proven",
@@ -121,7 +121,7 @@ impl From<Report> for TestRunView {
     }
 }
 
-/// Returns what came of each case.
+/// What came of each case.
 pub(crate) fn case_results(results: &[CaseResult]) -> Value {
     let shown = results.iter().map(|result| {
         json!({

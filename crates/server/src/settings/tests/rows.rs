@@ -4,7 +4,7 @@
 use super::*;
 use crate::settings::table::Row;
 
-/// Returns the sources that say this of the row, in the file or in the environment.
+/// The sources that say this of the row, in the file or in the environment.
 fn said(row: &Row, value: &str) -> Sources {
     if row.name.starts_with("SERVICE_") {
         return Sources::default().with(row.name, value);

@@ -31,7 +31,7 @@ pub(super) struct System {
 }
 
 impl Report {
-    /// Returns the report of a record, before anything else was looked at.
+    /// The report of a record, before anything else was looked at.
     pub(super) fn of(record: Vec<Finding>) -> Self {
         Self { record, start: None, systems: Vec::new() }
     }
@@ -41,7 +41,7 @@ impl Report {
         self.start = Some((state, sentence));
     }
 
-    /// Returns what the process ends with.
+    /// What the process ends with.
     pub(super) fn exit(&self) -> Exit {
         let record = self.record.iter().any(|finding| finding.violations > 0);
         let start = self.start.as_ref().is_some_and(|(state, _)| *state == CheckState::Fail);
@@ -50,7 +50,7 @@ impl Report {
         if record || start || systems { Exit::FoundBad } else { Exit::Ok }
     }
 
-    /// Returns the lines for a person.
+    /// The lines for a person.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec!["the record".to_owned()];
         for finding in &self.record {
@@ -76,7 +76,7 @@ impl Report {
         lines
     }
 
-    /// Returns the same as one JSON object.
+    /// The same as one JSON object.
     pub(super) fn json(&self) -> Value {
         let record = self.record.iter().map(|finding| {
             json!({

@@ -121,7 +121,7 @@ pub(in crate::verbs) fn diff(what: &DiffPolicies) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns what comes of a file of tests; nothing when it or its policy cannot be used, which is
+/// What comes of a file of tests; nothing when it or its policy cannot be used, which is
 /// printed.
 fn run(file: &Path, policy: Option<&Path>) -> Result<Option<policy::Report>, Failure> {
     let suite = match policy::read_suite(&read_text(file)?) {
@@ -148,7 +148,7 @@ fn unusable<T>(file: &Path, invalid: &DocumentError) -> Option<T> {
     None
 }
 
-/// Returns the tools of a file as `GET /v1/tools` answers them, none without a file.
+/// The tools of a file as `GET /v1/tools` answers them, none without a file.
 fn tools(file: Option<&Path>) -> Result<Vec<KnownTool>, Failure> {
     let Some(file) = file else { return Ok(Vec::new()) };
     let wrong = || {

@@ -41,7 +41,7 @@ impl Report {
         }
     }
 
-    /// Returns the report as the XML of `JUnit`.
+    /// The report as the XML of `JUnit`.
     fn junit(&self) -> String {
         let count = |wanted: fn(&Outcome) -> bool| {
             self.cases.iter().filter(|case| wanted(&case.outcome)).count()
@@ -71,7 +71,7 @@ impl Report {
     }
 }
 
-/// Returns the text as an attribute's value; what XML cannot hold becomes `?`.
+/// The text as an attribute's value; what XML cannot hold becomes `?`.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
