@@ -9,6 +9,8 @@ mod contract;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod migrations;
 #[cfg(test)]
 mod proxy;
