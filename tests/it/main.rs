@@ -39,6 +39,8 @@ mod log;
 #[cfg(test)]
 mod offline;
 #[cfg(test)]
+mod one_org;
+#[cfg(test)]
 mod outage;
 #[cfg(test)]
 mod policies;
