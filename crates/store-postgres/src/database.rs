@@ -36,6 +36,12 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Returns this call with these values more.
+    pub(crate) fn with_all(mut self, values: impl IntoIterator<Item = Value<'a>>) -> Self {
+        self.values.extend(values);
+        self
+    }
+
     /// The values as the driver takes them.
     pub(crate) fn borrowed(&self) -> Vec<&(dyn ToSql + Sync)> {
         self.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect()
