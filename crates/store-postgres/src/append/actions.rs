@@ -36,50 +36,69 @@ pub(crate) fn steps<'a>(
         let why = format!("its id is not of the moment {}", odd.created_at);
         return Err(Fault::Row { table: "action", column: "created_at", why });
     }
-    let written = [(BEGUN.as_str(), new), (MOVED.as_str(), moved)];
-    let written = written.into_iter().filter(|(_, actions)| !actions.is_empty());
-    let step = |(sql, actions): (&'static str, Vec<&'a Action>)| {
-        let rows = Rows { actions, lease_until };
-        let call = Call::new(sql).with(*turn.org.as_uuid());
-        Step::rows(call.with_all(COLUMNS.iter().map(|column| (column.values)(&rows))))
-    };
-    Ok(written.map(step).collect())
+    let org = *turn.org.as_uuid();
+    let begun = (!new.is_empty()).then(|| {
+        let rows = Rows { actions: new, lease_until };
+        Call::new(&BEGUN).with(org).with_all(COLUMNS.iter().map(|it| (it.values)(&rows)))
+    });
+    let moved = (!moved.is_empty()).then(|| {
+        let rows = Rows { actions: moved, lease_until };
+        Call::new(&MOVED).with(org).with_all(of_moved().0.iter().map(|it| (it.values)(&rows)))
+    });
+    Ok(begun.into_iter().chain(moved).map(Step::rows).collect())
 }
 
 static BEGUN: LazyLock<String> = LazyLock::new(|| {
-    with_columns(
+    let every: Vec<_> = COLUMNS.iter().collect();
+    format!(
         "
         insert into action (org_id, {names})
-        select $1::uuid, r.* from unnest({arrays}) as r",
+        select $1::uuid, r.* from unnest({arrays}) as r
+        returning 1",
+        names = names(&every),
+        arrays = arrays(&every),
     )
 });
 
-// `offset 0` keeps the list of rows from being merged into the statement: the planner then knows
-// the org only as part of each row's key, and cannot go through the whole org instead.
+// The row that is there stands in the way of the insert, and takes what may have changed. So it is
+// found by its key, however the tables looked when the plan was made. A row that is not there is
+// made as nobody's, and the division by zero then takes it back with the whole turn.
 static MOVED: LazyLock<String> = LazyLock::new(|| {
-    with_columns(
+    let (moving, staying) = of_moved();
+    let list = |columns: &[&Column], text: fn(&Column) -> String| {
+        columns.iter().map(|column| text(column)).collect::<Vec<_>>().join(", ")
+    };
+    format!(
         "
         with moved as (
-            update action set {changes}
-            from (
-                select $1::uuid as org_id, r.* from unnest({arrays}) as r ({names})
-                offset 0
-            ) as r
-            where action.org_id = r.org_id and action.id = r.id
-            returning action.id
+            insert into action (org_id, {stays}, {names})
+            select $1::uuid, {fillers}, r.* from unnest({arrays}) as r
+            on conflict (org_id, id) do update set {changes}
+            returning agent_id
         )
-        select 1 / (count(*) = cardinality($2::uuid[]))::integer from moved",
+        select 1 / (count(*) filter (where agent_id <> $1) = cardinality($2::uuid[]))::integer
+        from moved",
+        stays = names(&staying),
+        fillers = list(&staying, |it| format!("{}::{}", it.filler.unwrap_or("null"), it.kind)),
+        names = names(&moving),
+        arrays = arrays(&moving),
+        changes = list(moving.get(1..).unwrap_or_default(), |it| format!("{0} = excluded.{0}", it.name)),
     )
 });
 
-/// The statement with every column of [`COLUMNS`] in it, whose values begin at `$2`.
-fn with_columns(sql: &str) -> String {
-    let each = |text: fn((usize, &Column)) -> String| {
-        COLUMNS.iter().enumerate().map(text).collect::<Vec<_>>().join(", ")
-    };
-    sql.replace("{names}", &each(|(_, column)| column.name.to_owned()))
-        .replace("{arrays}", &each(|(at, column)| format!("${}::{}[]", at + 2, column.kind)))
-        .replace("{changes}", &each(|(_, Column { name, .. })| format!("{name} = r.{name}")))
+fn names(columns: &[&Column]) -> String {
+    columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The values of the columns, from `$2` on.
+fn arrays(columns: &[&Column]) -> String {
+    let array = |(at, column): (usize, &&Column)| format!("${}::{}[]", at + 2, column.kind);
+    columns.iter().enumerate().map(array).collect::<Vec<_>>().join(", ")
+}
+
+/// The columns that an action's later forms are written to, the id first, and those that stay.
+fn of_moved() -> (Vec<&'static Column>, Vec<&'static Column>) {
+    COLUMNS.iter().partition(|column| column.filler.is_none())
 }
 
 /// The actions that the turn begins and those that it moves, each in its last form.
@@ -105,6 +124,9 @@ struct Column {
     name: &'static str,
     /// Its type.
     kind: &'static str,
+    /// Of a column that stays as it was when the action began: what fills it where a row is only
+    /// made to meet the one that is there.
+    filler: Option<&'static str>,
     /// What stands in it, as one value for each row.
     values: for<'a> fn(&Rows<'a>) -> Value<'a>,
 }
@@ -112,29 +134,29 @@ struct Column {
 /// Every column, the id first.
 #[rustfmt::skip]
 const COLUMNS: &[Column] = &[
-    Column { name: "id",                  kind: "uuid",        values: |r| r.each(|a| *a.id.as_uuid()) },
-    Column { name: "created_at",          kind: "timestamptz", values: |r| r.each(|a| system_time(a.created_at)) },
-    Column { name: "agent_id",            kind: "uuid",        values: |r| r.each(|a| *a.agent.id.as_uuid()) },
-    Column { name: "tool",                kind: "text",        values: |r| r.each(|a| a.tool.as_str()) },
-    Column { name: "tool_digest",         kind: "bytea",       values: |r| r.each(|a| a.tool_digest.as_ref().map(|d| &d.as_bytes()[..])) },
-    Column { name: "mode",                kind: "text",        values: |r| r.each(|a| a.mode.as_str()) },
-    Column { name: "state",               kind: "text",        values: |r| r.each(|a| a.state.as_str()) },
-    Column { name: "status",              kind: "text",        values: |r| r.each(|a| a.status.as_str()) },
-    Column { name: "on_behalf_of",        kind: "text",        values: |r| r.each(|a| a.on_behalf_of.as_deref()) },
-    Column { name: "outcome",             kind: "text",        values: |r| r.each(|a| a.decision.outcome.as_str()) },
-    Column { name: "shadow_outcome",      kind: "text",        values: |r| r.each(|a| a.decision.shadow.as_ref().map(|s| s.outcome.as_str())) },
-    Column { name: "approval_status",     kind: "text",        values: |r| r.each(|a| a.approval.as_ref().map(|p| p.status.as_str())) },
-    Column { name: "approval_expires_at", kind: "timestamptz", values: |r| r.each(|a| a.approval.as_ref().map(|p| system_time(p.expires_at))) },
-    Column { name: "deadline",            kind: "timestamptz", values: |r| r.each(|a| a.deadline.map(system_time)) },
-    Column { name: "execution_status",    kind: "text",        values: |r| r.each(|a| a.execution.as_ref().map(|e| e.status.as_str())) },
-    Column { name: "error_code",          kind: "text",        values: |r| r.each(|a| a.execution.as_ref().and_then(|e| e.error_code.as_ref()).map(|code| code.as_str())) },
-    Column { name: "verdict",             kind: "text",        values: |r| r.each(|a| a.witness.as_ref().map(|w| w.verdict.as_str())) },
-    Column { name: "level",               kind: "text",        values: |r| r.each(|a| a.witness.as_ref().map(|w| w.level.as_str())) },
-    Column { name: "deed_id",             kind: "uuid",        values: |r| r.each(|a| a.deed.map(|id| *id.as_uuid())) },
-    Column { name: "lease_holder",        kind: "text",        values: |r| r.each(|a| a.lease.as_ref().map(|l| l.holder.as_str())) },
-    Column { name: "lease_token",         kind: "bigint",      values: |r| r.each(|a| a.lease.as_ref().map(|l| bigint(l.token))) },
-    Column { name: "lease_until",         kind: "timestamptz", values: |r| { let until = r.lease_until; r.each(move |a| a.lease.as_ref().map(|_| until)) } },
-    Column { name: "record",              kind: "text",        values: |r| r.each(Record) },
+    Column { name: "id",                  kind: "uuid",        filler: None,                values: |r| r.each(|a| *a.id.as_uuid()) },
+    Column { name: "created_at",          kind: "timestamptz", filler: Some("'-infinity'"), values: |r| r.each(|a| system_time(a.created_at)) },
+    Column { name: "agent_id",            kind: "uuid",        filler: Some("$1"),          values: |r| r.each(|a| *a.agent.id.as_uuid()) },
+    Column { name: "tool",                kind: "text",        filler: Some("''"),          values: |r| r.each(|a| a.tool.as_str()) },
+    Column { name: "tool_digest",         kind: "bytea",       filler: Some("null"),        values: |r| r.each(|a| a.tool_digest.as_ref().map(|d| &d.as_bytes()[..])) },
+    Column { name: "mode",                kind: "text",        filler: Some("'proxy'"),     values: |r| r.each(|a| a.mode.as_str()) },
+    Column { name: "state",               kind: "text",        filler: None,                values: |r| r.each(|a| a.state.as_str()) },
+    Column { name: "status",              kind: "text",        filler: None,                values: |r| r.each(|a| a.status.as_str()) },
+    Column { name: "on_behalf_of",        kind: "text",        filler: Some("null"),        values: |r| r.each(|a| a.on_behalf_of.as_deref()) },
+    Column { name: "outcome",             kind: "text",        filler: Some("'allow'"),     values: |r| r.each(|a| a.decision.outcome.as_str()) },
+    Column { name: "shadow_outcome",      kind: "text",        filler: Some("null"),        values: |r| r.each(|a| a.decision.shadow.as_ref().map(|s| s.outcome.as_str())) },
+    Column { name: "approval_status",     kind: "text",        filler: None,                values: |r| r.each(|a| a.approval.as_ref().map(|p| p.status.as_str())) },
+    Column { name: "approval_expires_at", kind: "timestamptz", filler: None,                values: |r| r.each(|a| a.approval.as_ref().map(|p| system_time(p.expires_at))) },
+    Column { name: "deadline",            kind: "timestamptz", filler: None,                values: |r| r.each(|a| a.deadline.map(system_time)) },
+    Column { name: "execution_status",    kind: "text",        filler: None,                values: |r| r.each(|a| a.execution.as_ref().map(|e| e.status.as_str())) },
+    Column { name: "error_code",          kind: "text",        filler: None,                values: |r| r.each(|a| a.execution.as_ref().and_then(|e| e.error_code.as_ref()).map(|code| code.as_str())) },
+    Column { name: "verdict",             kind: "text",        filler: None,                values: |r| r.each(|a| a.witness.as_ref().map(|w| w.verdict.as_str())) },
+    Column { name: "level",               kind: "text",        filler: None,                values: |r| r.each(|a| a.witness.as_ref().map(|w| w.level.as_str())) },
+    Column { name: "deed_id",             kind: "uuid",        filler: None,                values: |r| r.each(|a| a.deed.map(|id| *id.as_uuid())) },
+    Column { name: "lease_holder",        kind: "text",        filler: None,                values: |r| r.each(|a| a.lease.as_ref().map(|l| l.holder.as_str())) },
+    Column { name: "lease_token",         kind: "bigint",      filler: None,                values: |r| r.each(|a| a.lease.as_ref().map(|l| bigint(l.token))) },
+    Column { name: "lease_until",         kind: "timestamptz", filler: None,                values: |r| { let until = r.lease_until; r.each(move |a| a.lease.as_ref().map(|_| until)) } },
+    Column { name: "record",              kind: "text",        filler: None,                values: |r| r.each(Record) },
 ];
 
 /// The rows that a statement writes.
