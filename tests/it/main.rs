@@ -11,6 +11,8 @@ mod check;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]
+mod clocks;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod crash;
