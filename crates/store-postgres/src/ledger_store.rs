@@ -168,14 +168,12 @@ const SETTINGS: &str =
     "select org_id, retention_days, updated_at from org_settings where org_id = $1";
 
 const ACCEPTED_TOOLS: &str = "
-    select accepted.agent_id, accepted.tool, accepted.digest
-    from (
-        select $1::uuid as org_id, wanted.*
-        from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
+    select accepted.* from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
+    cross join lateral (
+        select agent_id, tool, digest from accepted_tool
+        where org_id = $1 and agent_id = wanted.agent_id and tool = wanted.tool
         offset 0
-    ) as wanted
-    join accepted_tool as accepted on accepted.org_id = wanted.org_id
-        and accepted.agent_id = wanted.agent_id and accepted.tool = wanted.tool";
+    ) as accepted";
 
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)

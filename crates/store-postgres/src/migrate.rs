@@ -58,8 +58,8 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "org_head",         privileges: "select, insert, update" },
     Grant { table: "turn",             privileges: "select, insert, delete" },
     Grant { table: "org_settings",     privileges: "select, insert, update" },
-    Grant { table: "accepted_tool",    privileges: "select, insert, update" },
     Grant { table: "agent",            privileges: "select, insert, update" },
+    Grant { table: "accepted_tool",    privileges: "select, insert, update" },
     Grant { table: "api_key",          privileges: "select, insert, update" },
     // It is never changed. A table that every node has whole asks for the right to, all the same.
     Grant { table: "api_key_org",      privileges: "select, insert, update" },

@@ -149,7 +149,7 @@ const COLUMNS: &[Column] = &[
     Column { name: "approval_expires_at", kind: "timestamptz", filler: None,                values: |r| r.each(|a| a.approval.as_ref().map(|p| system_time(p.expires_at))) },
     Column { name: "deadline",            kind: "timestamptz", filler: None,                values: |r| r.each(|a| a.deadline.map(system_time)) },
     Column { name: "execution_status",    kind: "text",        filler: None,                values: |r| r.each(|a| a.execution.as_ref().map(|e| e.status.as_str())) },
-    Column { name: "error_code",          kind: "text",        filler: None,                values: |r| r.each(|a| a.execution.as_ref().and_then(|e| e.error_code.as_ref()).map(|code| code.as_str())) },
+    Column { name: "error_code",          kind: "text",        filler: None,                values: |r| r.each(|a| a.execution.as_ref().and_then(|e| e.error_code.as_ref()).map(model::ErrorCode::as_str)) },
     Column { name: "verdict",             kind: "text",        filler: None,                values: |r| r.each(|a| a.witness.as_ref().map(|w| w.verdict.as_str())) },
     Column { name: "level",               kind: "text",        filler: None,                values: |r| r.each(|a| a.witness.as_ref().map(|w| w.level.as_str())) },
     Column { name: "deed_id",             kind: "uuid",        filler: None,                values: |r| r.each(|a| a.deed.map(|id| *id.as_uuid())) },
