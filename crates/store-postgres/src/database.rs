@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+};
 use futures_util::future::try_join_all;
 use ledger::StoreDown;
 use tokio::time::{Instant, timeout_at};
@@ -87,9 +89,7 @@ impl Database {
             })),
             None => pool,
         };
-        let pool = pool
-            .build()
-            .map_err(|error| BadSettings::Pool(error.to_string()))?;
+        let pool = pool.build().map_err(|error| BadSettings::Pool(error.to_string()))?;
         Ok(Self { pool, deadline: settings.deadline })
     }
 

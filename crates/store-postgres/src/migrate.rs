@@ -108,7 +108,9 @@ pub enum MigrateError {
         role: String,
     },
     /// The database is no Citus cluster.
-    #[error("the database has no extension `citus`, and nothing was changed; docs/scale.md says how it gets one")]
+    #[error(
+        "the database has no extension `citus`, and nothing was changed; docs/scale.md says how it gets one"
+    )]
     NoCitus,
     /// A step failed; those before it stand.
     #[error("could not {attempt}")]

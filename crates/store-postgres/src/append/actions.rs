@@ -82,7 +82,8 @@ static MOVED: LazyLock<String> = LazyLock::new(|| {
         fillers = list(&staying, |it| format!("{}::{}", it.filler.unwrap_or("null"), it.kind)),
         names = names(&moving),
         arrays = arrays(&moving),
-        changes = list(moving.get(1..).unwrap_or_default(), |it| format!("{0} = excluded.{0}", it.name)),
+        changes =
+            list(moving.get(1..).unwrap_or_default(), |it| format!("{0} = excluded.{0}", it.name)),
     )
 });
 

@@ -43,10 +43,16 @@ fn a_table_without_its_org_is_seen_wherever_it_stands() {
         ("select id from action where org_id = $1", 0),
         ("select id from action where id = $1", 1),
         ("select id from action as a where a.org_id = $1 and a.id = $2", 0),
-        ("select a.id from action as a join deed as d on d.org_id = a.org_id where a.org_id = $1", 1),
+        (
+            "select a.id from action as a join deed as d on d.org_id = a.org_id where a.org_id = $1",
+            1,
+        ),
         ("select 1 from action a where org_id = $1 and exists (select from deed where seq = 1)", 1),
         ("select id from action where org_id = $1 union all select id from deed", 1),
-        ("update action set state = r.state from unnest($2) as r where action.org_id = r.org_id", 1),
+        (
+            "update action set state = r.state from unnest($2) as r where action.org_id = r.org_id",
+            1,
+        ),
         ("update action set state = 'x' where org_id = $2", 1),
         ("delete from deed where (org_id = $1 and seq = 2)", 0),
         ("insert into deed (org_id, seq) select $1, r.* from unnest($2) as r", 0),
