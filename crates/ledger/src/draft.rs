@@ -27,6 +27,8 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(2);
 /// For how long after a sign of others an instance asks for the head in order.
 const POLITE_FOR: Duration = Duration::from_millis(200);
+/// For how long a turn that is drafted ahead waits for the one before it.
+const FRESH_FOR: Duration = Duration::from_secs(1);
 /// Work that takes longer than this for each request is done apart from other tasks.
 const LIGHT: Duration = Duration::from_micros(250);
 
@@ -212,6 +214,12 @@ impl Drafter {
             tell_of(&self.means, *turn);
         }
         Ok(())
+    }
+
+    /// Whether a draft of then has waited for so long that its requests must decide anew: they may
+    /// have been given up.
+    pub(crate) fn is_stale(&self, begun: Duration) -> bool {
+        self.elapsed().saturating_sub(begun) > FRESH_FOR
     }
 
     /// Whether another instance was seen a moment ago, so that the head is asked for in order.

@@ -148,11 +148,12 @@ impl Driver {
     /// Sends the turn that was drafted on top of this one, once this one is won.
     async fn succeed(&mut self, mut turn: Committing, next: Box<Draft>) -> Stage {
         let fate = (&mut turn.fate).await;
-        if matches!(fate, Ok(Fate::Won(_))) {
+        if matches!(fate, Ok(Fate::Won(_))) && !self.drafter.is_stale(next.begun) {
             self.ended(fate, &turn);
             return Stage::Committing(self.send(next).await);
         }
-        // It holds nothing that is true any more. Its requests come after those of the first.
+        // What it says is not true any more, or may not be worth saying. Its requests come after
+        // those of the first.
         self.drafter.means.figures.redrafted.one();
         self.drafter.put_back(next.batch);
         self.ended(fate, &turn);

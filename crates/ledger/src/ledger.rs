@@ -1,6 +1,6 @@
 //! The door of the ledger: requests come in here, and each org has one task that takes its turns.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 use model::OrgId;
 
@@ -10,7 +10,7 @@ use crate::{
     figures::{Backlog, Figures},
     means::{Means, Parts},
     notice::Notices,
-    queue::{Opens, Queues, Receiver, Waiting, queued},
+    queue::{Opens, Queues, queued},
     request::Request,
     seen::Mark,
     snapshot::Snapshot,
@@ -25,6 +25,10 @@ const LOOKED_AT_AGAIN: usize = 16;
 pub struct Ledger {
     shared: Arc<Shared>,
 }
+
+/// How long a request waits for its turn. With the time that a commit may take it is less than any
+/// caller waits, so that nothing is decided for somebody who was told that it was not.
+const PATIENCE: Duration = Duration::from_secs(6);
 
 struct Shared {
     means: Arc<Means>,
@@ -124,7 +128,7 @@ impl Ledger {
         if self.shared.means.marks.is_withheld(org) {
             return Err(LedgerError::Withheld);
         }
-        self.enter_any(org, queued(request, Opens::Nothing)).await
+        self.enter_any(org, request, Opens::Nothing).await
     }
 
     /// Has a request decided that closes the org's log and opens another, even where no turn is
@@ -134,15 +138,17 @@ impl Ledger {
         org: OrgId,
         request: R,
     ) -> Result<R::Answer, LedgerError> {
-        self.enter_any(org, queued(request, Opens::Log)).await
+        self.enter_any(org, request, Opens::Log).await
     }
 
-    async fn enter_any<A>(
+    async fn enter_any<R: Request>(
         &self,
         org: OrgId,
-        (waiting, answer): (Box<dyn Waiting>, Receiver<A>),
-    ) -> Result<A, LedgerError> {
+        request: R,
+        opens: Opens,
+    ) -> Result<R::Answer, LedgerError> {
         let now = self.shared.means.parts.clock.elapsed();
+        let (waiting, answer) = queued(request, opens, now + PATIENCE);
         if let Some(start) = self.shared.queues.push(org, waiting, now) {
             let shared = Arc::clone(&self.shared);
             let means = Arc::clone(&shared.means);

@@ -45,8 +45,9 @@ pub enum LedgerError {
     /// The store could not be asked; nothing happened.
     #[error("the record could not be reached")]
     Unavailable,
-    /// Nothing happened: others changed the org so often that there was no place between them.
-    #[error("the org is busy")]
+    /// Its turn did not come in time, or others changed the org so often that there was no place
+    /// between them; nothing happened.
+    #[error("the org's turn did not come in time")]
     Busy,
     /// The decision may be durable or not; it will turn out.
     #[error("the record did not confirm a change")]

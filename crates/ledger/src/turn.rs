@@ -159,7 +159,7 @@ impl Table {
             if !entries.is_empty() && (took > WORK || bytes >= BYTES) {
                 break;
             }
-            let entry = request.decide(&self.snapshot, mint);
+            let entry = request.decide(&self.snapshot, mint, means.parts.clock.elapsed());
             // All deeds of a turn are in one log, and a log that is closed gets none any more. So
             // what came before goes into the old one first, and this entry waits for the turn in
             // which it stands first, on what is durable.

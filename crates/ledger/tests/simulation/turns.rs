@@ -1,8 +1,11 @@
 //! Single turns, watched from outside: where one ends, and what is decided on top of another.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU32, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -137,7 +140,7 @@ async fn settle() {
 /// A request with a deed of its own that takes its time, is large, or cannot be sealed.
 #[derive(Clone)]
 struct Odd {
-    millis: i64,
+    millis: u64,
     bytes: usize,
     sealable: bool,
     clock: Arc<Moved>,
@@ -147,7 +150,7 @@ impl Request for Odd {
     type Answer = ();
 
     fn needs(&self, _: &Snapshot) -> Needs {
-        self.clock.run(self.millis);
+        self.clock.pass(Duration::from_millis(self.millis));
         Needs::default()
     }
 

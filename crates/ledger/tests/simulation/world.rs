@@ -104,9 +104,9 @@ impl Moved {
         Self { start, ran: AtomicI64::new(0), stepped: AtomicI64::new(0) }
     }
 
-    /// Lets so many milliseconds pass.
-    pub(super) fn run(&self, millis: i64) {
-        self.ran.fetch_add(millis, Ordering::Relaxed);
+    /// Lets this much time pass.
+    pub(super) fn pass(&self, span: Duration) {
+        self.ran.fetch_add(span.as_millis().try_into().unwrap(), Ordering::Relaxed);
     }
 }
 
@@ -341,7 +341,7 @@ impl World {
     fn step(&self) -> bool {
         for clock in self.clocks.iter().chain([&self.store_clock]) {
             let moves = self.dice.roll(8) == 0;
-            clock.run(if moves { i64::try_from(self.dice.roll(3)).unwrap() } else { 0 });
+            clock.pass(Duration::from_millis(if moves { self.dice.roll(3) } else { 0 }));
         }
         self.step_a_clock();
         let (process, mut task) = {
