@@ -146,7 +146,7 @@ async fn taking_up_keys(core: Core, mut keyring: Keyring, stopped: watch::Receiv
 async fn pruning(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(PRUNE_EVERY, stopped);
     while pulse.next().await.is_some() {
-        let Some(round) = pulse.round(core.admin.prune()).await else { return };
+        let Some(round) = pulse.round(core.deployment().prune()).await else { return };
         let Some(rebuilt) = pulse.round(rebuild(&core)).await else { return };
         let round = rebuilt.and(round);
         match core.work.of(Worker::Pruning).count(&SystemClock, round) {

@@ -1,26 +1,17 @@
 //! A record that is put back under a running process, as by a restore or by a standby that is
 //! promoted before it has heard of everything.
 
-use std::sync::{Arc, Mutex, atomic::AtomicU64};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use ledger::{
-    AppendError, Base, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, Spawn, StoreDown,
-    Turn,
+    AppendError, Base, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, StoreDown, Turn,
 };
 use model::{OrgId, PolicyVersionId, Timestamp};
 use store_memory::MemoryStore;
+use testkit::Fixture;
 
-use crate::world::{Bump, Dice, Found, Moved, sealer, world_org};
-
-struct OnTokio;
-
-impl Spawn for OnTokio {
-    fn spawn(&self, task: BoxFuture<'static, ()>) {
-        tokio::spawn(task);
-    }
-}
+use crate::world::{Bump, founding, world_org};
 
 /// What a store shows of an org, which may be that it is gone.
 #[derive(Clone)]
@@ -28,7 +19,7 @@ struct Shown(Option<Base>);
 
 /// A store whose org may be made to look as it did before.
 struct PutBack {
-    store: MemoryStore,
+    store: Arc<MemoryStore>,
     shows: Mutex<Option<Shown>>,
 }
 
@@ -61,21 +52,13 @@ impl LedgerStore for PutBack {
     }
 }
 
-fn ledger(store: &Arc<PutBack>, dice: u64) -> Ledger {
-    let dice = Arc::new(Dice(AtomicU64::new(dice)));
-    Ledger::new(Parts {
-        store: Arc::clone(store) as _,
-        sealer: Arc::new(sealer(&dice)),
-        clock: Arc::new(Moved::at(1_790_000_000_000)),
-        entropy: dice,
-        spawn: Arc::new(OnTokio),
-        log_host: "restored.example".to_owned(),
-    })
+/// A process with keys of its own.
+fn ledger(store: &Arc<PutBack>, seed: u64) -> Ledger {
+    Ledger::new(Parts { store: Arc::clone(store) as _, ..Fixture::new(seed).parts() })
 }
 
 fn store() -> Arc<PutBack> {
-    let clock = Arc::new(Moved::at(1_790_000_000_000));
-    Arc::new(PutBack { store: MemoryStore::new(clock), shows: Mutex::default() })
+    Arc::new(PutBack { store: Fixture::new(0).store, shows: Mutex::default() })
 }
 
 async fn bump(ledger: &Ledger, label: &str) -> Result<u64, LedgerError> {
@@ -88,7 +71,7 @@ async fn nothing_is_sealed_on_a_record_that_is_behind_what_was_seen() {
     for gone in [false, true] {
         let store = store();
         let ledger = ledger(&store, 1);
-        ledger.enter(world_org(), Found).await.unwrap();
+        ledger.enter(world_org(), founding()).await.unwrap();
         bump(&ledger, "kept").await.unwrap();
         let before = store.store.base(world_org()).await.unwrap().0;
         bump(&ledger, "lost").await.unwrap();
@@ -106,7 +89,7 @@ async fn nothing_is_sealed_on_a_record_that_is_behind_what_was_seen() {
 async fn a_process_that_starts_knows_what_was_signed_for() {
     let store = store();
     let first = ledger(&store, 1);
-    first.enter(world_org(), Found).await.unwrap();
+    first.enter(world_org(), founding()).await.unwrap();
     bump(&first, "one").await.unwrap();
     let head = store.store.base(world_org()).await.unwrap().0.unwrap().head;
     let log = head.chain.log().clone();
@@ -125,7 +108,7 @@ async fn a_process_that_starts_knows_what_was_signed_for() {
 async fn a_request_that_panics_is_in_doubt_and_the_org_goes_on() {
     let store = store();
     let ledger = ledger(&store, 1);
-    ledger.enter(world_org(), Found).await.unwrap();
+    ledger.enter(world_org(), founding()).await.unwrap();
     let faulty = Bump { label: "faulty".to_owned(), limit: 100, panics: true };
     let doubt = ledger.enter(world_org(), faulty).await;
     assert!(matches!(doubt, Err(LedgerError::InDoubt)), "{doubt:?}");
