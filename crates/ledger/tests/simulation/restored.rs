@@ -1,15 +1,19 @@
 //! A record that is put back under a running process, as by a restore or by a standby that is
 //! promoted before it has heard of everything.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use ledger::{
-    AppendError, Base, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, StoreDown, Turn,
+    AppendError, Base, Entry, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, Request,
+    Snapshot, StoreDown, Turn,
 };
-use model::{OrgId, PolicyVersionId, Timestamp};
+use model::{Mint, OrgId, PolicyVersionId, Timestamp};
 use store_memory::MemoryStore;
-use testkit::Fixture;
+use testkit::{Fixture, ManualClock};
 
 use crate::world::{Bump, founding, world_org};
 
@@ -54,7 +58,11 @@ impl LedgerStore for PutBack {
 
 /// A process with keys of its own.
 fn ledger(store: &Arc<PutBack>, seed: u64) -> Ledger {
-    Ledger::new(Parts { store: Arc::clone(store) as _, ..Fixture::new(seed).parts() })
+    ledger_of(&Fixture::new(seed), store)
+}
+
+fn ledger_of(process: &Fixture, store: &Arc<PutBack>) -> Ledger {
+    Ledger::new(Parts { store: Arc::clone(store) as _, ..process.parts() })
 }
 
 fn store() -> Arc<PutBack> {
@@ -114,4 +122,43 @@ async fn a_request_that_panics_is_in_doubt_and_the_org_goes_on() {
     assert!(matches!(doubt, Err(LedgerError::InDoubt)), "{doubt:?}");
     assert_eq!(bump(&ledger, "after").await.unwrap(), 1);
     assert_eq!(ledger.figures().failed.get(), 1);
+}
+
+/// A bump that takes this long to decide.
+struct Slow {
+    clock: Arc<ManualClock>,
+    takes: Duration,
+    bump: Bump,
+}
+
+impl Request for Slow {
+    type Answer = u64;
+
+    fn needs(&self, snapshot: &Snapshot) -> Needs {
+        self.bump.needs(snapshot)
+    }
+
+    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, u64) {
+        self.clock.pass(self.takes);
+        self.bump.decide(snapshot, mint)
+    }
+}
+
+#[tokio::test]
+async fn a_request_whose_turn_comes_too_late_is_not_decided() {
+    let store = store();
+    let process = Fixture::new(1);
+    let ledger = ledger_of(&process, &store);
+    ledger.enter(world_org(), founding()).await.unwrap();
+    for (takes, is_late) in [(Duration::from_secs(5), false), (Duration::from_secs(7), true)] {
+        let before = store.store.deeds(world_org()).len();
+        let slow = Bump { label: "slow".to_owned(), limit: 100, panics: false };
+        let slow = Slow { clock: Arc::clone(&process.clock), takes, bump: slow };
+        let slow = ledger.enter(world_org(), slow);
+        let (slow, behind) = tokio::join!(slow, bump(&ledger, "behind"));
+        assert!(slow.is_ok(), "it had its turn in time: {slow:?}");
+        assert_eq!(matches!(behind, Err(LedgerError::Busy)), is_late, "{behind:?}");
+        let sealed = store.store.deeds(world_org()).len() - before;
+        assert_eq!(sealed, if is_late { 1 } else { 2 }, "what was told holds");
+    }
 }

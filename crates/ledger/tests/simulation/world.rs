@@ -302,7 +302,7 @@ impl World {
         let client = async move {
             let ending = match ledger.enter(world_org(), bump).await {
                 Ok(value) => Ending::Answered(value),
-                Err(LedgerError::Unavailable) => Ending::Unavailable,
+                Err(LedgerError::Unavailable | LedgerError::Busy) => Ending::Unavailable,
                 Err(LedgerError::InDoubt | LedgerError::Withheld | LedgerError::Fault) => {
                     Ending::InDoubt
                 }

@@ -7,6 +7,8 @@ mod append;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod distribute;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod migrations;
@@ -14,6 +16,8 @@ mod migrations;
 mod proxy;
 #[cfg(test)]
 mod schema;
+#[cfg(test)]
+mod statements;
 #[cfg(test)]
 mod tampering;
 #[cfg(test)]
