@@ -6,26 +6,23 @@ use std::{
     collections::BTreeMap,
     future::Future,
     pin::Pin,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, atomic::Ordering},
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use async_trait::async_trait;
 use deed::{Actor, AdminContent, Content, Draft, Subject};
 use futures_util::{FutureExt, future::BoxFuture};
-use model::{Clock, DeedId, EventType, Mint, OrgId, PolicyVersionId, Timestamp};
+use model::{Clock, DeedId, EventType, Mint, OrgId, Timestamp};
 use serde_json::{Map, Value};
-use store_memory::MemoryStore;
 use testkit::{Fixture, ManualClock, Rows, SeededEntropy, sample};
 
 use ledger::{
-    AppendError, Base, Changes, DeedEntry, Entry, EventStore, Ledger, LedgerError, LedgerStore,
-    Loaded, Needs, Parts, Request, Snapshot, Spawn, StoreDown, Turn, record::BudgetUse,
+    Changes, DeedEntry, Entry, EventStore, Figures, Ledger, LedgerError, LedgerStore, Needs, Parts,
+    Request, Snapshot, Spawn, StoreDown, record::BudgetUse,
 };
+
+use crate::network::{Counts, Network, Row};
 
 const PROCESSES: usize = 3;
 const REQUESTS: usize = 24;
@@ -52,20 +49,27 @@ pub(super) struct Seen {
 }
 
 /// Gives others a chance to run, for a while that the dice choose.
-async fn delay(dice: &SeededEntropy) {
+pub(super) async fn delay(dice: &SeededEntropy) {
     for _ in 0..dice.roll(4) {
-        let mut first = true;
-        std::future::poll_fn(|_| {
-            if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
-        })
-        .await;
+        pass().await;
     }
+}
+
+/// Lets somebody else run.
+pub(super) async fn pass() {
+    let mut first = true;
+    std::future::poll_fn(
+        |_| {
+            if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
+        },
+    )
+    .await;
 }
 
 type Task = (usize, BoxFuture<'static, ()>);
 
 #[derive(Clone)]
-struct Tasks {
+pub(super) struct Tasks {
     process: usize,
     all: Arc<Mutex<Vec<Task>>>,
 }
@@ -73,92 +77,6 @@ struct Tasks {
 impl Spawn for Tasks {
     fn spawn(&self, task: BoxFuture<'static, ()>) {
         self.all.lock().unwrap().push((self.process, task));
-    }
-}
-
-#[derive(Default)]
-struct Counts {
-    lost_heads: AtomicU64,
-    doubts: AtomicU64,
-    late_commits: AtomicU64,
-    clock_steps: AtomicU64,
-    panics: AtomicU64,
-}
-
-/// The one store, seen through a network that delays, loses answers and delivers late.
-#[derive(Clone)]
-struct Network {
-    store: Arc<MemoryStore>,
-    dice: Arc<SeededEntropy>,
-    // Late commits belong to no process: they survive a crash.
-    wire: Tasks,
-    counts: Arc<Counts>,
-}
-
-fn down() -> StoreDown {
-    StoreDown { attempt: "reach the store", source: "the network is cut".into() }
-}
-
-#[async_trait]
-impl LedgerStore for Network {
-    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
-        delay(&self.dice).await;
-        if self.dice.roll(40) == 0 {
-            return Err(down());
-        }
-        let base = self.store.base(org).await;
-        delay(&self.dice).await;
-        base
-    }
-
-    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
-        delay(&self.dice).await;
-        self.store.load(org, needs).await
-    }
-
-    async fn policy_document(
-        &self,
-        org: OrgId,
-        version: PolicyVersionId,
-    ) -> Result<Option<String>, StoreDown> {
-        self.store.policy_document(org, version).await
-    }
-
-    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
-        delay(&self.dice).await;
-        match self.dice.roll(20) {
-            0 => Err(AppendError::Down(down())),
-            1 => {
-                self.counts.doubts.fetch_add(1, Ordering::Relaxed);
-                let _ = self.store.append(turn).await;
-                Err(AppendError::InDoubt(down()))
-            }
-            2 => {
-                // The commit is still on its way when its sender gives up.
-                self.counts.doubts.fetch_add(1, Ordering::Relaxed);
-                self.counts.late_commits.fetch_add(1, Ordering::Relaxed);
-                let (late, turn) = (self.clone(), turn.clone());
-                self.wire.spawn(Box::pin(async move {
-                    delay(&late.dice).await;
-                    delay(&late.dice).await;
-                    let _ = late.store.append(&turn).await;
-                }));
-                Err(AppendError::InDoubt(down()))
-            }
-            _ => {
-                let appended = self.store.append(turn).await;
-                if matches!(appended, Err(AppendError::Lost)) {
-                    self.counts.lost_heads.fetch_add(1, Ordering::Relaxed);
-                }
-                delay(&self.dice).await;
-                appended
-            }
-        }
-    }
-
-    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
-        delay(&self.dice).await;
-        if self.dice.roll(4) == 0 { Err(down()) } else { self.store.settle(turn).await }
     }
 }
 
@@ -226,6 +144,9 @@ pub(super) struct World {
     tasks: Arc<Mutex<Vec<Task>>>,
     endings: Arc<Mutex<BTreeMap<String, Ending>>>,
     counts: Arc<Counts>,
+    row: Arc<Row>,
+    ledgers: Vec<Ledger>,
+    too_soon: Arc<Mutex<Vec<String>>>,
     crashes: usize,
 }
 
@@ -251,7 +172,7 @@ impl World {
             let panics = world.fixture.dice.roll(60) == 0;
             world.counts.panics.fetch_add(u64::from(panics), Ordering::Relaxed);
             world.ask(process, &ledgers[process], Bump { label, limit, panics });
-            for _ in 0..world.fixture.dice.roll(30) {
+            for _ in 0..world.fixture.dice.roll(100) {
                 world.step();
             }
             if world.fixture.dice.roll(12) == 0 {
@@ -274,24 +195,33 @@ impl World {
             tasks: Arc::default(),
             endings: Arc::default(),
             counts: Arc::default(),
+            row: Arc::default(),
+            ledgers: Vec::new(),
+            too_soon: Arc::default(),
             crashes: 0,
             fixture,
         }
     }
 
-    fn process(&self, process: usize) -> Ledger {
+    fn process(&mut self, process: usize) -> Ledger {
         let tasks = |process| Tasks { process, all: Arc::clone(&self.tasks) };
-        Ledger::new(Parts {
+        let ledger = Ledger::new(Parts {
             store: Arc::new(Network {
                 store: Arc::clone(&self.fixture.store),
+                clock: Arc::clone(&self.fixture.clock),
                 dice: Arc::clone(&self.fixture.dice),
                 wire: tasks(usize::MAX),
                 counts: Arc::clone(&self.counts),
+                row: Arc::clone(&self.row),
+                // The last of them is of a build that asks for no order.
+                is_old: process + 1 == PROCESSES,
             }),
             clock: Arc::clone(&self.clocks[process]) as Arc<dyn Clock>,
             spawn: Arc::new(tasks(process)),
             ..self.fixture.parts()
-        })
+        });
+        self.ledgers.push(ledger.clone());
+        ledger
     }
 
     fn ask(&self, process: usize, ledger: &Ledger, bump: Bump) {
@@ -299,6 +229,7 @@ impl World {
         let (ledger, endings) = (ledger.clone(), Arc::clone(&self.endings));
         // Until it is told otherwise, the one who asked knows nothing.
         endings.lock().unwrap().insert(label.clone(), Ending::Crashed);
+        let (store, too_soon) = (Arc::clone(&self.fixture.store), Arc::clone(&self.too_soon));
         let client = async move {
             let ending = match ledger.enter(world_org(), bump).await {
                 Ok(value) => Ending::Answered(value),
@@ -307,6 +238,12 @@ impl World {
                     Ending::InDoubt
                 }
             };
+            let said = format!("\"{label}\"");
+            let is_recorded =
+                || store.deeds(world_org()).iter().any(|deed| deed.body.contains(&said));
+            if matches!(ending, Ending::Answered(place) if place != REFUSED) && !is_recorded() {
+                too_soon.lock().unwrap().push(label.clone());
+            }
             endings.lock().unwrap().insert(label, ending);
         };
         self.tasks.lock().unwrap().push((process, Box::pin(client)));
@@ -321,8 +258,10 @@ impl World {
 
     /// Lets one task go on, and says whether there was one.
     fn step(&self) -> bool {
+        let dice = &self.fixture.dice;
         for clock in self.clocks.iter().chain([&self.fixture.clock]) {
-            clock.pass(Duration::from_millis(self.fixture.dice.roll(3)));
+            let moves = dice.roll(8) == 0;
+            clock.pass(Duration::from_millis(if moves { dice.roll(3) } else { 0 }));
         }
         self.step_a_clock();
         let (process, mut task) = {
@@ -330,7 +269,7 @@ impl World {
             if tasks.is_empty() {
                 return false;
             }
-            let next = self.fixture.dice.roll(tasks.len() as u64) as usize;
+            let next = dice.roll(tasks.len() as u64) as usize;
             tasks.swap_remove(next)
         };
         if task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
@@ -398,6 +337,11 @@ impl World {
         events.iter().map(|event| event.seq).collect()
     }
 
+    /// Those who were answered before what they were told was in the record.
+    pub(super) fn too_soon(&self) -> Vec<String> {
+        self.too_soon.lock().unwrap().clone()
+    }
+
     pub(super) fn endings(&self) -> BTreeMap<String, Ending> {
         self.endings.lock().unwrap().clone()
     }
@@ -406,17 +350,19 @@ impl World {
         let ended = |wanted: fn(&Ending) -> bool| {
             self.endings.lock().unwrap().values().filter(|ending| wanted(ending)).count()
         };
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as usize;
-        BTreeMap::from([
+        let figures = |count: fn(&Figures) -> u64| {
+            self.ledgers.iter().map(|ledger| count(ledger.figures())).sum::<u64>() as usize
+        };
+        let mut counts = BTreeMap::from([
             ("answered", ended(|ending| matches!(ending, Ending::Answered(_)))),
             ("unavailable", ended(|ending| *ending == Ending::Unavailable)),
             ("crashed", self.crashes),
-            ("lost_heads", count(&self.counts.lost_heads)),
-            ("doubts", count(&self.counts.doubts)),
-            ("late_commits", count(&self.counts.late_commits)),
-            ("clock_steps", count(&self.counts.clock_steps)),
-            ("panics", count(&self.counts.panics)),
-        ])
+            ("ahead", figures(|figures| figures.ahead.get())),
+            ("redrafted", figures(|figures| figures.redrafted.get())),
+            ("in_order", figures(|figures| figures.in_order.get())),
+        ]);
+        counts.extend(self.counts.all());
+        counts
     }
 }
 
