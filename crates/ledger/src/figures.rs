@@ -20,6 +20,12 @@ pub struct Figures {
     pub turns: Counter,
     /// Turns that another instance's turn made void, to be decided again.
     pub lost_heads: Counter,
+    /// Turns that were decided and signed while the one before them was being committed.
+    pub ahead: Counter,
+    /// Turns that had been drafted on one that was not made durable, to be decided again.
+    pub redrafted: Counter,
+    /// Turns for which the head was asked for in order, since others write the same org.
+    pub in_order: Counter,
     /// Turns that could not be made durable; their callers were told.
     pub failed: Counter,
     /// Commits whose answer was lost.
@@ -47,6 +53,9 @@ impl Figures {
         Self {
             turns: Counter::default(),
             lost_heads: Counter::default(),
+            ahead: Counter::default(),
+            redrafted: Counter::default(),
+            in_order: Counter::default(),
             failed: Counter::default(),
             doubts: Counter::default(),
             deeds: Counter::default(),

@@ -38,9 +38,9 @@ pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
     let builtin = builtin(case, snapshot);
     let mut decided = match builtin {
         Some((code, source)) => verdict(enforced, refused(code, source)),
-        None => by_policy(enforced, call.as_ref()?, snapshot),
+        None => by_policy(case, (enforced, call.as_ref()?), snapshot),
     };
-    if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(&call, snapshot)) {
+    if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(case, &call, snapshot)) {
         decided.decision.shadow = Some(shadow);
         // What no policy was asked about would not have run by any policy.
         if builtin.is_none() {
@@ -52,14 +52,18 @@ pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
 }
 
 /// What the enforced policy says, its budgets included.
-fn by_policy(enforced: &LoadedPolicy, call: &Call, snapshot: &Snapshot) -> Verdict {
+fn by_policy(
+    case: &Case,
+    (enforced, call): (&LoadedPolicy, &Call),
+    snapshot: &Snapshot,
+) -> Verdict {
     // A policy that cannot be read may hold the rule that denies this call, so nothing is let
     // through without it.
-    let Some(compiled) = enforced.policy.as_deref() else {
+    let Some(compiled) = &enforced.policy else {
         let (code, source) = (DecisionCode::PolicyUnavailable, DecisionSource::Builtin);
         return verdict(enforced, refused(code, source));
     };
-    let decision = policy::decide(compiled, call);
+    let decision = case.ask(compiled, call);
     let scope = budget::scope(call, &enforced.active);
     match budget::admit(charges(&decision), scope, snapshot) {
         Ok(admitted) => Verdict {
@@ -89,7 +93,7 @@ pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestam
     for loaded in PolicyMode::ALL.into_iter().filter_map(|mode| snapshot.policy(mode)) {
         let scope = budget::scope(&call, &loaded.active);
         if let Some(compiled) = &loaded.policy {
-            let decision = policy::decide(compiled, &call);
+            let decision = case.ask(compiled, &call);
             let taken = charges(&decision).iter();
             counters.extend(taken.map(|charge| (scope.key(charge), charge.window_start)));
         }
@@ -147,9 +151,9 @@ fn refused(code: DecisionCode, source: DecisionSource) -> policy::Decision {
 
 /// What the shadow version would have decided and taken from its own counters; its failures
 /// never touch the call.
-fn shadow(call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admitted)> {
+fn shadow(case: &Case, call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admitted)> {
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
-    let decision = policy::decide(loaded.policy.as_deref()?, call);
+    let decision = case.ask(loaded.policy.as_ref()?, call);
     let scope = budget::scope(call, &loaded.active);
     let admitted = budget::admit(charges(&decision), scope, snapshot);
     let (decision, admitted) = if let Ok(admitted) = admitted {

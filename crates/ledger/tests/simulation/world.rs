@@ -14,18 +14,19 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use deed::{Actor, AdminContent, Content, Draft, KeySet, SealKey, SealKeys, Sealer, Subject};
 use futures_util::future::BoxFuture;
-use model::{Clock, DeedId, Entropy, EventType, Mint, OrgId, PolicyVersionId, Timestamp};
+use model::{Clock, DeedId, Entropy, EventType, Mint, OrgId, Timestamp};
 use serde_json::{Map, Value, json};
 use store_memory::MemoryStore;
 
 use ledger::{
-    AppendError, Base, Changes, DeedEntry, Entry, EventStore, Ledger, LedgerError, LedgerStore,
-    Loaded, Needs, Parts, Request, Snapshot, Spawn, StoreDown, Turn,
+    Changes, DeedEntry, Entry, EventStore, Figures, Ledger, LedgerError, LedgerStore, Needs, Parts,
+    Request, Snapshot, Spawn,
     record::{BudgetUse, Org, RETENTION_DAYS},
 };
+
+use crate::network::{Counts, Network, Row};
 
 const PROCESSES: usize = 3;
 const REQUESTS: usize = 24;
@@ -56,7 +57,7 @@ pub(super) struct Seen {
 pub(super) struct Dice(pub(super) AtomicU64);
 
 impl Dice {
-    fn roll(&self, sides: u64) -> u64 {
+    pub(super) fn roll(&self, sides: u64) -> u64 {
         // SplitMix64.
         let mut z = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -65,15 +66,22 @@ impl Dice {
     }
 
     /// Gives others a chance to run, for a while that the dice choose.
-    async fn delay(&self) {
+    pub(super) async fn delay(&self) {
         for _ in 0..self.roll(4) {
-            let mut first = true;
-            std::future::poll_fn(|_| {
-                if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
-            })
-            .await;
+            pass().await;
         }
     }
+}
+
+/// Lets somebody else run.
+pub(super) async fn pass() {
+    let mut first = true;
+    std::future::poll_fn(
+        |_| {
+            if std::mem::take(&mut first) { Poll::Pending } else { Poll::Ready(()) }
+        },
+    )
+    .await;
 }
 
 impl Entropy for Dice {
@@ -116,7 +124,7 @@ impl Clock for Moved {
 type Task = (usize, BoxFuture<'static, ()>);
 
 #[derive(Clone)]
-struct Tasks {
+pub(super) struct Tasks {
     process: usize,
     all: Arc<Mutex<Vec<Task>>>,
 }
@@ -124,92 +132,6 @@ struct Tasks {
 impl Spawn for Tasks {
     fn spawn(&self, task: BoxFuture<'static, ()>) {
         self.all.lock().unwrap().push((self.process, task));
-    }
-}
-
-#[derive(Default)]
-struct Counts {
-    lost_heads: AtomicU64,
-    doubts: AtomicU64,
-    late_commits: AtomicU64,
-    clock_steps: AtomicU64,
-    panics: AtomicU64,
-}
-
-/// The one store, seen through a network that delays, loses answers and delivers late.
-#[derive(Clone)]
-struct Network {
-    store: Arc<MemoryStore>,
-    dice: Arc<Dice>,
-    // Late commits belong to no process: they survive a crash.
-    wire: Tasks,
-    counts: Arc<Counts>,
-}
-
-fn down() -> StoreDown {
-    StoreDown { attempt: "reach the store", source: "the network is cut".into() }
-}
-
-#[async_trait]
-impl LedgerStore for Network {
-    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
-        self.dice.delay().await;
-        if self.dice.roll(40) == 0 {
-            return Err(down());
-        }
-        let base = self.store.base(org).await;
-        self.dice.delay().await;
-        base
-    }
-
-    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
-        self.dice.delay().await;
-        self.store.load(org, needs).await
-    }
-
-    async fn policy_document(
-        &self,
-        org: OrgId,
-        version: PolicyVersionId,
-    ) -> Result<Option<String>, StoreDown> {
-        self.store.policy_document(org, version).await
-    }
-
-    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
-        self.dice.delay().await;
-        match self.dice.roll(20) {
-            0 => Err(AppendError::Down(down())),
-            1 => {
-                self.counts.doubts.fetch_add(1, Ordering::Relaxed);
-                let _ = self.store.append(turn).await;
-                Err(AppendError::InDoubt(down()))
-            }
-            2 => {
-                // The commit is still on its way when its sender gives up.
-                self.counts.doubts.fetch_add(1, Ordering::Relaxed);
-                self.counts.late_commits.fetch_add(1, Ordering::Relaxed);
-                let (late, turn) = (self.clone(), turn.clone());
-                self.wire.spawn(Box::pin(async move {
-                    late.dice.delay().await;
-                    late.dice.delay().await;
-                    let _ = late.store.append(&turn).await;
-                }));
-                Err(AppendError::InDoubt(down()))
-            }
-            _ => {
-                let appended = self.store.append(turn).await;
-                if matches!(appended, Err(AppendError::Lost)) {
-                    self.counts.lost_heads.fetch_add(1, Ordering::Relaxed);
-                }
-                self.dice.delay().await;
-                appended
-            }
-        }
-    }
-
-    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
-        self.dice.delay().await;
-        if self.dice.roll(4) == 0 { Err(down()) } else { self.store.settle(turn).await }
     }
 }
 
@@ -298,7 +220,10 @@ pub(super) struct World {
     tasks: Arc<Mutex<Vec<Task>>>,
     endings: Arc<Mutex<BTreeMap<String, Ending>>>,
     counts: Arc<Counts>,
+    row: Arc<Row>,
     sealer: Arc<Sealer>,
+    ledgers: Vec<Ledger>,
+    too_soon: Arc<Mutex<Vec<String>>>,
     crashes: usize,
 }
 
@@ -324,7 +249,7 @@ impl World {
             let panics = world.dice.roll(60) == 0;
             world.counts.panics.fetch_add(u64::from(panics), Ordering::Relaxed);
             world.ask(process, &ledgers[process], Bump { label, limit, panics });
-            for _ in 0..world.dice.roll(30) {
+            for _ in 0..world.dice.roll(100) {
                 world.step();
             }
             if world.dice.roll(12) == 0 {
@@ -349,27 +274,36 @@ impl World {
             tasks: Arc::default(),
             endings: Arc::default(),
             counts: Arc::default(),
+            row: Arc::default(),
             sealer: Arc::new(sealer(&dice)),
+            ledgers: Vec::new(),
+            too_soon: Arc::default(),
             crashes: 0,
             dice,
         }
     }
 
-    fn process(&self, process: usize) -> Ledger {
+    fn process(&mut self, process: usize) -> Ledger {
         let tasks = |process| Tasks { process, all: Arc::clone(&self.tasks) };
-        Ledger::new(Parts {
+        let ledger = Ledger::new(Parts {
             store: Arc::new(Network {
                 store: Arc::clone(&self.store),
+                clock: Arc::clone(&self.store_clock),
                 dice: Arc::clone(&self.dice),
                 wire: tasks(usize::MAX),
                 counts: Arc::clone(&self.counts),
+                row: Arc::clone(&self.row),
+                // The last of them is of a build that asks for no order.
+                is_old: process + 1 == PROCESSES,
             }),
             sealer: Arc::clone(&self.sealer),
             clock: Arc::clone(&self.clocks[process]) as Arc<dyn Clock>,
             entropy: Arc::clone(&self.dice) as Arc<dyn Entropy>,
             spawn: Arc::new(tasks(process)),
             log_host: "sim.example".to_owned(),
-        })
+        });
+        self.ledgers.push(ledger.clone());
+        ledger
     }
 
     fn ask(&self, process: usize, ledger: &Ledger, bump: Bump) {
@@ -377,6 +311,7 @@ impl World {
         let (ledger, org, endings) = (ledger.clone(), self.org, Arc::clone(&self.endings));
         // Until it is told otherwise, the one who asked knows nothing.
         endings.lock().unwrap().insert(label.clone(), Ending::Crashed);
+        let (store, too_soon) = (Arc::clone(&self.store), Arc::clone(&self.too_soon));
         let client = async move {
             let ending = match ledger.enter(org, bump).await {
                 Ok(value) => Ending::Answered(value),
@@ -385,6 +320,11 @@ impl World {
                     Ending::InDoubt
                 }
             };
+            let said = format!("\"{label}\"");
+            let is_recorded = || store.deeds(org).iter().any(|deed| deed.body.contains(&said));
+            if matches!(ending, Ending::Answered(place) if place != REFUSED) && !is_recorded() {
+                too_soon.lock().unwrap().push(label.clone());
+            }
             endings.lock().unwrap().insert(label, ending);
         };
         self.tasks.lock().unwrap().push((process, Box::pin(client)));
@@ -400,7 +340,8 @@ impl World {
     /// Lets one task go on, and says whether there was one.
     fn step(&self) -> bool {
         for clock in self.clocks.iter().chain([&self.store_clock]) {
-            clock.ran.fetch_add(i64::try_from(self.dice.roll(3)).unwrap(), Ordering::Relaxed);
+            let moves = self.dice.roll(8) == 0;
+            clock.pass(Duration::from_millis(if moves { self.dice.roll(3) } else { 0 }));
         }
         self.step_a_clock();
         let (process, mut task) = {
@@ -475,6 +416,11 @@ impl World {
         events.iter().map(|event| event.seq).collect()
     }
 
+    /// Those who were answered before what they were told was in the record.
+    pub(super) fn too_soon(&self) -> Vec<String> {
+        self.too_soon.lock().unwrap().clone()
+    }
+
     pub(super) fn endings(&self) -> BTreeMap<String, Ending> {
         self.endings.lock().unwrap().clone()
     }
@@ -483,17 +429,19 @@ impl World {
         let ended = |wanted: fn(&Ending) -> bool| {
             self.endings.lock().unwrap().values().filter(|ending| wanted(ending)).count()
         };
-        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as usize;
-        BTreeMap::from([
+        let figures = |count: fn(&Figures) -> u64| {
+            self.ledgers.iter().map(|ledger| count(ledger.figures())).sum::<u64>() as usize
+        };
+        let mut counts = BTreeMap::from([
             ("answered", ended(|ending| matches!(ending, Ending::Answered(_)))),
             ("unavailable", ended(|ending| *ending == Ending::Unavailable)),
             ("crashed", self.crashes),
-            ("lost_heads", count(&self.counts.lost_heads)),
-            ("doubts", count(&self.counts.doubts)),
-            ("late_commits", count(&self.counts.late_commits)),
-            ("clock_steps", count(&self.counts.clock_steps)),
-            ("panics", count(&self.counts.panics)),
-        ])
+            ("ahead", figures(|figures| figures.ahead.get())),
+            ("redrafted", figures(|figures| figures.redrafted.get())),
+            ("in_order", figures(|figures| figures.in_order.get())),
+        ]);
+        counts.extend(self.counts.all());
+        counts
     }
 }
 
