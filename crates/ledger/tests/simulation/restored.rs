@@ -162,3 +162,25 @@ async fn a_request_whose_turn_comes_too_late_is_not_decided() {
         assert_eq!(sealed, if is_late { 1 } else { 2 }, "what was told holds");
     }
 }
+
+#[tokio::test]
+async fn an_org_that_is_quiet_is_let_go_of_and_goes_on_where_it_was() {
+    const IDLE: Duration = Duration::from_mins(5);
+    let store = store();
+    let process = Fixture::new(1);
+    let ledger = ledger_of(&process, &store);
+    ledger.enter(world_org(), founding()).await.unwrap();
+    assert_eq!(bump(&ledger, "one").await.unwrap(), 1);
+    process.clock.pass(IDLE - Duration::from_secs(1));
+    assert_eq!(ledger.let_go(IDLE), 0, "its last turn is not that long ago");
+    process.clock.pass(Duration::from_secs(1));
+    assert_eq!(ledger.let_go(IDLE), 1);
+    assert_eq!(ledger.let_go(IDLE), 0, "nothing is left of it");
+    // What was seen of its log is not let go of.
+    let before = store.store.base(world_org()).await.unwrap().0;
+    assert_eq!(bump(&ledger, "two").await.unwrap(), 2);
+    *store.shows.lock().unwrap() = Some(Shown(before));
+    process.clock.pass(IDLE);
+    assert_eq!(ledger.let_go(IDLE), 1);
+    assert!(matches!(bump(&ledger, "never").await, Err(LedgerError::Withheld)));
+}
