@@ -68,7 +68,7 @@ impl Drafter {
                 fail(&self.means, batch, &LedgerError::Withheld);
                 None
             }
-            Ok(basis) => self.on(basis, batch, "turn.signed").await,
+            Ok(basis) => self.on(basis, batch).await,
             Err(down) => self.down(&down, batch),
         }
     }
@@ -87,7 +87,7 @@ impl Drafter {
         };
         snapshot.set_now(now);
         let basis = Basis { snapshot, head: None, ground: Ground::Ahead, is_fresh: false };
-        self.on(basis, batch, "turn.ahead").await
+        self.on(basis, batch).await
     }
 
     /// Whether the record that was just read is behind what was seen of it. Then nothing is decided
@@ -147,7 +147,7 @@ impl Drafter {
     }
 
     /// Loads what the requests need, and lets them decide.
-    async fn on(&mut self, basis: Basis, batch: Batch, point: &str) -> Option<Box<Draft>> {
+    async fn on(&mut self, basis: Basis, batch: Batch) -> Option<Box<Draft>> {
         let Basis { snapshot, head, ground, is_fresh } = basis;
         let begun = self.elapsed();
         let mut table = Table::new(snapshot, batch);
@@ -173,7 +173,7 @@ impl Drafter {
         self.memory.is_heavy = self.was_heavy;
         self.put_back(rest);
         match drafted {
-            Drafted::Turn(draft) => match failpoint::hit(point) {
+            Drafted::Turn(draft) => match signed(ground) {
                 Ok(()) => Some(Box::new(Draft { head, begun, ..*draft })),
                 Err(point) => self.down(&injected(point), draft.batch),
             },
@@ -339,6 +339,15 @@ async fn apart<T: Send + 'static>(means: &Means, work: impl FnOnce() -> T + Send
         // A panic goes on where it would have gone without another thread.
         Ok(Err(why)) => resume_unwind(why),
         Err(_) => resume_unwind(Box::new("the work was not done")),
+    }
+}
+
+/// Passes the points at which a turn is signed.
+fn signed(ground: Ground) -> Result<(), failpoint::Injected> {
+    failpoint::hit("turn.signed")?;
+    match ground {
+        Ground::Firm => Ok(()),
+        Ground::Ahead => failpoint::hit("turn.ahead"),
     }
 }
 
