@@ -180,9 +180,9 @@ impl Drafter {
             Drafted::Nothing(batch) => {
                 // Nothing to append means no compare-and-set, and memory alone proves nothing.
                 if is_fresh {
-                    done(&self.means, batch, begun)
+                    done(&self.means, batch, begun);
                 } else {
-                    self.put_back(batch)
+                    self.put_back(batch);
                 }
                 None
             }
