@@ -1,6 +1,11 @@
 //! The door of the ledger: requests come in here, and each org has one task that takes its turns.
 
-use std::{collections::BTreeSet, fmt, panic::AssertUnwindSafe, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    panic::AssertUnwindSafe,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 use futures_util::FutureExt;
 use model::OrgId;
@@ -39,10 +44,10 @@ impl fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// A ledger over these parts.
-    pub fn new(parts: Parts) -> Self {
-        let (means, queues) = (Means::new(parts), Queues::default());
-        Self { shared: Arc::new(Shared { means, queues }) }
+    /// A ledger over these parts; it fails only where what it counts cannot be counted.
+    pub fn new(parts: Parts) -> prometheus::Result<Self> {
+        let (means, queues) = (Means::new(parts)?, Queues::default());
+        Ok(Self { shared: Arc::new(Shared { means, queues }) })
     }
 
     /// Where committed turns are told.
@@ -166,7 +171,7 @@ async fn drive(shared: Arc<Shared>, org: OrgId, memory: Box<Memory>) {
             let turned = AssertUnwindSafe(driver.turn(&shared.means, batch)).catch_unwind().await;
             if turned.is_err() {
                 tracing::error!(%org, "a turn panicked; its requests are in doubt");
-                shared.means.figures.failed.one();
+                shared.means.figures.failed.fetch_add(1, Relaxed);
                 driver.forget();
             }
         }

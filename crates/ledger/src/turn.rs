@@ -1,5 +1,7 @@
 //! One turn: load, decide, seal, append, answer.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use event::Event;
 use model::{EventId, EventType, LogId, Mint, OrgId, Timestamp, causes};
 use serde_json::Value;
@@ -83,8 +85,8 @@ impl Driver {
                 }
                 Outcome::Settled(decided) => {
                     let took = means.parts.clock.elapsed().saturating_sub(started);
-                    means.figures.seconds.add(took.as_secs_f64());
-                    means.figures.requests.add(count(decided));
+                    means.figures.seconds.observe(took.as_secs_f64());
+                    means.figures.requests.observe(count(decided));
                     let rest = batch.split_off(decided);
                     tell(batch, Ok(()));
                     if !rest.is_empty() {
@@ -102,7 +104,9 @@ impl Driver {
     async fn settle(&mut self, means: &Means, batch: &mut [Box<dyn Waiting>]) -> Outcome {
         for _ in 0..MAX_LOST {
             match self.attempt(means, batch).await {
-                Ok(Outcome::Again) => means.figures.lost_heads.one(),
+                Ok(Outcome::Again) => {
+                    means.figures.lost_heads.fetch_add(1, Relaxed);
+                }
                 Ok(outcome) => return outcome,
                 Err(down) => {
                     tracing::warn!(org = %self.org, error = %causes(&down), "the store is down");
@@ -243,7 +247,7 @@ impl Driver {
                 Outcome::Refused
             }
             Err(AppendError::InDoubt(down)) => {
-                means.figures.doubts.one();
+                means.figures.doubts.fetch_add(1, Relaxed);
                 tracing::warn!(org = %self.org, error = %causes(&down), "a commit is in doubt");
                 self.resolve(means, Draft { turn, after, decided }).await
             }
@@ -366,7 +370,7 @@ fn count(requests: usize) -> f64 {
 }
 
 fn fail(means: &Means, batch: Vec<Box<dyn Waiting>>, error: LedgerError) {
-    means.figures.failed.one();
+    means.figures.failed.fetch_add(1, Relaxed);
     tell(batch, Err(error));
 }
 

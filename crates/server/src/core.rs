@@ -125,7 +125,7 @@ impl Core {
     }
 
     /// The domain over these parts.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: Parts) -> prometheus::Result<Self> {
         let (clock, spawn) = (Arc::new(SystemClock), Arc::new(parts.tasks));
         let entropy = Arc::new(SystemEntropy::new());
         let stores = parts.stores;
@@ -136,7 +136,7 @@ impl Core {
             entropy: entropy.clone(),
             spawn: spawn.clone(),
             log_host: parts.log_host,
-        });
+        })?;
         let gate = gate::Gate::new(gate::Parts {
             ledger: ledger.clone(),
             store: Arc::clone(&stores.actions),
@@ -157,6 +157,6 @@ impl Core {
             vault: parts.vault,
         }));
         let records = records::Records::new(Arc::clone(&stores.records), ledger.clone());
-        Self { ledger, gate, admin, records, stores, work: Arc::default() }
+        Ok(Self { ledger, gate, admin, records, stores, work: Arc::default() })
     }
 }

@@ -114,7 +114,8 @@ impl World {
             entropy,
             spawn: Arc::new(OnTokio),
             log_host: "chancery.test".to_owned(),
-        });
+        })
+        .unwrap();
         Self { ledger, store }
     }
 

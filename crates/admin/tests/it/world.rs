@@ -98,7 +98,8 @@ impl World {
             entropy: entropy.clone(),
             spawn: Arc::new(OnTokio),
             log_host: "chancery.test".to_owned(),
-        });
+        })
+        .unwrap();
         let ring = format!("{}=", "A".repeat(43));
         let vault = Arc::new(Ring::parse(&Secret::new(ring)).unwrap());
         let admin = Admin::new(Parts {

@@ -233,7 +233,8 @@ impl House {
             entropy,
             spawn: Arc::new(OnTokio),
             log_host: "gate.example".to_owned(),
-        });
+        })
+        .unwrap();
         let refund = Told::new("shop.refund", SideEffect::Write);
         let batch = Told::new("shop.batch", SideEffect::Write);
         let rows = Rows::new(start);

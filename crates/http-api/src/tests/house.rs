@@ -240,7 +240,8 @@ impl Foundation {
             entropy: Arc::clone(&entropy) as _,
             spawn: Arc::new(OnTokio),
             log_host: "test.example".to_owned(),
-        });
+        })
+        .unwrap();
         Self { store, clock, entropy, sealer, ledger }
     }
 

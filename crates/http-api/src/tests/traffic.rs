@@ -1,5 +1,7 @@
 //! What is counted of requests.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use serde_json::json;
 
 use super::house::House;
@@ -64,15 +66,15 @@ async fn streams_and_waits_are_counted_while_they_are_open() {
 async fn what_the_ledger_did_is_told_in_figures() {
     let house = House::new().await;
     let ledger = house.ledger();
-    let (turns, deeds) = (ledger.figures().turns.get(), ledger.figures().deeds.get());
+    let (turns, deeds) = (ledger.figures().turns.load(Relaxed), ledger.figures().deeds.load(Relaxed));
     house.refund(1).await;
-    assert_eq!(ledger.figures().turns.get() - turns, 2);
-    assert_eq!(ledger.figures().deeds.get() - deeds, 1);
+    assert_eq!(ledger.figures().turns.load(Relaxed) - turns, 2);
+    assert_eq!(ledger.figures().deeds.load(Relaxed) - deeds, 1);
     assert_eq!(ledger.backlog(), ledger::Backlog::default());
     assert_eq!(ledger.unreadable_policies().await.unwrap(), 0);
     assert!(!ledger.figures().sealing_is_held());
-    let failed = ledger.figures().failed.get();
+    let failed = ledger.figures().failed.load(Relaxed);
     house.store.go_down();
     house.refund(1).await;
-    assert!(ledger.figures().failed.get() > failed);
+    assert!(ledger.figures().failed.load(Relaxed) > failed);
 }

@@ -1,7 +1,10 @@
 //! A record that is put back under a running process, as by a restore or by a standby that is
 //! promoted before it has heard of everything.
 
-use std::sync::{Arc, Mutex, atomic::AtomicU64};
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -71,6 +74,7 @@ fn ledger(store: &Arc<PutBack>, dice: u64) -> Ledger {
         spawn: Arc::new(OnTokio),
         log_host: "restored.example".to_owned(),
     })
+    .unwrap()
 }
 
 fn store() -> Arc<PutBack> {
@@ -130,5 +134,5 @@ async fn a_request_that_panics_is_in_doubt_and_the_org_goes_on() {
     let doubt = ledger.enter(world_org(), faulty).await;
     assert!(matches!(doubt, Err(LedgerError::InDoubt)), "{doubt:?}");
     assert_eq!(bump(&ledger, "after").await.unwrap(), 1);
-    assert_eq!(ledger.figures().failed.get(), 1);
+    assert_eq!(ledger.figures().failed.load(Relaxed), 1);
 }

@@ -365,6 +365,7 @@ impl World {
             spawn: Arc::new(tasks(process)),
             log_host: "sim.example".to_owned(),
         })
+        .unwrap()
     }
 
     fn ask(&self, process: usize, ledger: &Ledger, bump: Bump) {
