@@ -7,6 +7,8 @@ mod append;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod migrations;
