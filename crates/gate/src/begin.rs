@@ -152,6 +152,9 @@ impl Request for Begin {
         if let Some(key) = &self.idempotency_key {
             needs.idempotency_keys.insert((self.agent(), key.clone()));
         }
+        if matches!(self.case.resolved(), Resolved::AtEdge { .. }) {
+            needs.accepted_tools.insert((self.agent(), self.case.call().tool.clone()));
+        }
         needs.budgets.extend(decide::budgets(&self.case, snapshot));
         needs
     }
@@ -203,13 +206,14 @@ impl Begin {
             }
             DecisionOutcome::RequireApproval => {
                 (action.state, action.status) = (State::PendingApproval, Status::PendingApproval);
-                let (approval, shown) = self.approval(&verdict, &action.agent, mint);
+                let (approval, shown) = self.approval(&verdict, &action, mint);
                 action.approval = Some(approval);
                 disclosures.push(shown);
                 (Vec::new(), EventType::ActionPendingApproval)
             }
             DecisionOutcome::Allow => {
                 self.allow(&mut action, mint);
+                entry.changes.accepted_tools.extend(self.case.accepts(snapshot));
                 (Vec::new(), EventType::ActionCreated)
             }
         };
@@ -281,7 +285,7 @@ impl Begin {
                 now: mint.now(),
                 agent_labels: agent.map(|agent| agent.labels.clone()).unwrap_or_default(),
                 schema_digest: resolved.schema_digest(),
-                tool_changed: resolved.changed(),
+                tool_changed: self.case.tool_changed(snapshot),
             },
             approval: None,
             execution: None,
@@ -328,13 +332,11 @@ impl Begin {
     fn approval(
         &self,
         verdict: &Verdict,
-        agent: &AgentRef,
+        action: &Action,
         mint: &Mint<'_>,
     ) -> (Approval, deed::Disclosure) {
         let clause = verdict.approval.as_deref();
-        let (case, request_digest, estimate) =
-            (&self.case, self.request_digest, self.estimate.as_ref());
-        let shown = Shown { case, agent, request_digest, verdict, estimate };
+        let shown = Shown { case: &self.case, action, verdict, estimate: self.estimate.as_ref() };
         let snapshot = Canonical::new(context(&shown, self.limits.context_max_bytes));
         let (context, disclosure) =
             commit_canonical(mint, Path::APPROVAL_CONTEXT, Arc::clone(snapshot.text()));

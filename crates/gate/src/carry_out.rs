@@ -89,7 +89,7 @@ impl Gate {
                     sealed = done;
                     break;
                 }
-                Err(LedgerError::Unavailable | LedgerError::InDoubt) => {
+                Err(LedgerError::Unavailable | LedgerError::Busy | LedgerError::InDoubt) => {
                     self.parts.pause.pause(RETRY_AFTER).await;
                 }
                 Err(LedgerError::Withheld | LedgerError::Fault) => break,

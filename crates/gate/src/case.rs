@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use crypto::{Sha256, json::Canonical};
-use ledger::{Snapshot, record::Action};
+use ledger::{
+    Snapshot,
+    record::{AcceptedTool, Action},
+};
 use model::Digest;
 use policy::{Agent, Call, CallFacts};
 use serde_json::Value;
@@ -18,7 +21,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Case {
     // Invariant: the call's arguments are those of `args`, its facts about the tool are those of
-    // `resolved`.
+    // `resolved`, apart from whether it changed, which a snapshot alone can say.
     call: Call,
     resolved: Resolved,
     args: Canonical,
@@ -31,7 +34,6 @@ impl Case {
         let facts = CallFacts {
             connector: resolved.connector().map(|connector| connector.name.clone()),
             side_effect: resolved.side_effect(),
-            tool_changed: resolved.changed(),
             ..call.facts
         };
         let call = Call { args: Arc::clone(args.value()), facts, ..call };
@@ -65,13 +67,30 @@ impl Case {
         decide(self, snapshot)
     }
 
+    /// Whether the edge's tool is not the one that the agent was last let run under this name. An
+    /// edge that once said which tool it has and now leaves it out might have any.
+    pub(crate) fn tool_changed(&self, snapshot: &Snapshot) -> bool {
+        let Resolved::AtEdge { digest, .. } = &self.resolved else { return false };
+        let accepted = snapshot.accepted_tool(self.call.agent.id, &self.call.tool);
+        accepted.is_some() && accepted != *digest
+    }
+
+    /// What the record learns when the call is let run; nothing where it knows that already.
+    pub(crate) fn accepts(&self, snapshot: &Snapshot) -> Option<AcceptedTool> {
+        let Resolved::AtEdge { digest, .. } = &self.resolved else { return None };
+        let (agent, tool) = (self.call.agent.id, &self.call.tool);
+        let digest = digest.filter(|now| snapshot.accepted_tool(agent, tool) != Some(*now))?;
+        Some(AcceptedTool { agent, tool: tool.clone(), digest })
+    }
+
     /// The call as the policy shall see it now; nothing when agent or org are not there.
     pub(crate) fn at(&self, snapshot: &Snapshot) -> Option<Call> {
         let agent = snapshot.agent(self.call.agent.id)?;
         let agent = Agent { id: agent.id, name: agent.name.clone(), labels: agent.labels.clone() };
         let (now, zone) = (snapshot.now(), snapshot.org()?.time_zone.clone());
         let Call { tool, args, facts, .. } = &self.call;
-        let (tool, args, facts) = (tool.clone(), Arc::clone(args), facts.clone());
+        let facts = CallFacts { tool_changed: self.tool_changed(snapshot), ..facts.clone() };
+        let (tool, args) = (tool.clone(), Arc::clone(args));
         Some(Call { tool, args, agent, facts, now, zone })
     }
 }

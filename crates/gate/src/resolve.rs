@@ -1,12 +1,14 @@
 //! Which tool a call means, and which tools an agent may see.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::{Either, select};
 
 use ledger::{
     StoreDown,
     record::{ConnectorRef, PolicyMode},
 };
-use model::{AgentId, Digest, Mode, OrgId, ToolName, Visibility};
+use model::{AgentId, Mode, OrgId, ToolName, Visibility};
 
 use crate::{
     gate::Gate,
@@ -14,6 +16,9 @@ use crate::{
     resolved::Resolved,
     submission::{Rejection, Submission, SubmitError},
 };
+
+/// How long a tool may take to be found; a connector that nobody has used yet is built in it.
+const RESOLVED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A tool and whether the active policy might ever let this agent call it.
 #[derive(Debug, Clone)]
@@ -36,8 +41,7 @@ impl Gate {
                     name: name.connector().to_owned(),
                     kind: edge.connector_type.clone(),
                 };
-                let changed = self.changed_since(call, edge.digest).await?;
-                Ok(Resolved::AtEdge { connector, digest: edge.digest, changed })
+                Ok(Resolved::AtEdge { connector, digest: edge.digest })
             }
             (Mode::Proxy, None) => Err(invalid(
                 "connector_type",
@@ -46,28 +50,19 @@ impl Gate {
         }
     }
 
-    /// Whether the edge's tool is another than at the agent's last call of it, where both
-    /// calls said which it was.
-    async fn changed_since(
-        &self,
-        call: &Submission,
-        digest: Option<Digest>,
-    ) -> Result<bool, SubmitError> {
-        let Some(now) = digest else { return Ok(false) };
-        let last = self
-            .parts
-            .store
-            .last_tool_digest(call.org, call.call.agent.id, &call.call.tool)
-            .await?;
-        Ok(last.is_some_and(|last| last != now))
-    }
-
     async fn resolve_served(
         &self,
         call: &Submission,
         name: &ToolName,
     ) -> Result<Resolved, SubmitError> {
-        match self.parts.toolbox.find(call.org, name).await? {
+        // A connector whose system does not answer holds its own calls up, and those not for longer
+        // than their senders wait.
+        let found = self.parts.toolbox.find(call.org, name);
+        let found = match select(found, self.parts.pause.pause(RESOLVED_WITHIN)).await {
+            Either::Left((found, _)) => found?,
+            Either::Right(_) => Found::Unavailable,
+        };
+        match found {
             Found::Served(served) => {
                 served
                     .tool

@@ -16,8 +16,6 @@ pub enum Resolved {
         connector: ConnectorRef,
         /// The digest of the tool's definition, where the edge said one.
         digest: Option<Digest>,
-        /// Whether that is another than at the agent's last call of the tool.
-        changed: bool,
     },
     /// Nobody serves it, or the name is no tool name.
     Unknown,
@@ -71,14 +69,6 @@ impl Resolved {
         match self {
             Self::Served(served) => Some(served.tool.definition().input_schema.digest()),
             Self::AtEdge { .. } | Self::Unknown => None,
-        }
-    }
-
-    /// Whether the tool is another than the one last seen.
-    pub fn changed(&self) -> bool {
-        match self {
-            Self::AtEdge { changed, .. } => *changed,
-            Self::Served(_) | Self::Unknown => false,
         }
     }
 }

@@ -188,14 +188,6 @@ pub trait ActionStore: Send + Sync {
         key: &str,
     ) -> Result<Option<IdempotencyKey>, StoreDown>;
 
-    /// The digest of the tool's definition as this agent's last proxy call of it had it.
-    async fn last_tool_digest(
-        &self,
-        org: OrgId,
-        agent: AgentId,
-        tool: &str,
-    ) -> Result<Option<Digest>, StoreDown>;
-
     /// Returns up to `limit` actions of any org behind this place that something is due for by
     /// the store's own time, the longest due first.
     async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown>;

@@ -60,6 +60,9 @@ impl IntoApiError for LedgerError {
             LedgerError::Unavailable => {
                 ApiError::unavailable("the record cannot be reached now; nothing was recorded")
             }
+            LedgerError::Busy => {
+                ApiError::unavailable("this org is busy now; nothing was recorded")
+            }
             LedgerError::InDoubt => ApiError::unavailable(
                 "the record did not confirm the change in time; \
                  ask again with the same `Idempotency-Key`",

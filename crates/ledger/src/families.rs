@@ -12,8 +12,9 @@ use std::{
 use model::Timestamp;
 
 use crate::record::{
-    Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
-    NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
+    AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector,
+    IdempotencyKey, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyTests,
+    PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -166,6 +167,8 @@ families! {
         budgets: BudgetUse,
         /// The org's settings, where somebody made some.
         settings: OrgSettings,
+        /// Definitions of tools that edges were let run.
+        accepted_tools: AcceptedTool,
     }
     written {
         /// The org itself.

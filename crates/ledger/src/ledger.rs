@@ -5,6 +5,7 @@ use std::{
     fmt,
     panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
 };
 
 use futures_util::FutureExt;
@@ -15,7 +16,7 @@ use crate::{
     figures::{Backlog, Figures},
     means::{Means, Parts},
     notice::Notices,
-    queue::{Memory, Opens, Queues, Receiver, Waiting, queued},
+    queue::{Memory, Opens, Queues, queued},
     request::Request,
     seen::Mark,
     snapshot::Snapshot,
@@ -31,6 +32,10 @@ const LOOKED_AT_AGAIN: usize = 16;
 pub struct Ledger {
     shared: Arc<Shared>,
 }
+
+/// How long a request waits for its turn. With the time that a commit may take it is less than any
+/// caller waits, so that nothing is decided for somebody who was told that it was not.
+const PATIENCE: Duration = Duration::from_secs(6);
 
 struct Shared {
     means: Means,
@@ -130,7 +135,7 @@ impl Ledger {
         if self.shared.means.marks.is_withheld(org) {
             return Err(LedgerError::Withheld);
         }
-        self.enter_any(org, queued(request, Opens::Nothing)).await
+        self.enter_any(org, request, Opens::Nothing).await
     }
 
     /// Has a request decided that closes the org's log and opens another, even where no turn is
@@ -140,15 +145,17 @@ impl Ledger {
         org: OrgId,
         request: R,
     ) -> Result<R::Answer, LedgerError> {
-        self.enter_any(org, queued(request, Opens::Log)).await
+        self.enter_any(org, request, Opens::Log).await
     }
 
-    async fn enter_any<A>(
+    async fn enter_any<R: Request>(
         &self,
         org: OrgId,
-        (waiting, answer): (Box<dyn Waiting>, Receiver<A>),
-    ) -> Result<A, LedgerError> {
+        request: R,
+        opens: Opens,
+    ) -> Result<R::Answer, LedgerError> {
         let now = self.shared.means.parts.clock.elapsed();
+        let (waiting, answer) = queued(request, opens, now + PATIENCE);
         if let Some(memory) = self.shared.queues.push(org, waiting, now) {
             let shared = Arc::clone(&self.shared);
             self.shared.means.parts.spawn.spawn(Box::pin(drive(shared, org, memory)));

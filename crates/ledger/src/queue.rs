@@ -116,8 +116,9 @@ pub(crate) trait Waiting: Send {
     /// Whether it closes the org's log and opens another.
     fn opens_log(&self) -> bool;
     fn needs(&self, snapshot: &Snapshot) -> Needs;
-    /// Decides and keeps the answer until it may be told.
-    fn decide(&mut self, snapshot: &Snapshot, mint: &Mint<'_>) -> Entry;
+    /// Decides and keeps the answer until it may be told. Whoever asked has been told by now that
+    /// nothing was recorded when it is later than it would wait, so then nothing is decided.
+    fn decide(&mut self, snapshot: &Snapshot, mint: &Mint<'_>, elapsed: Duration) -> Entry;
     fn tell(self: Box<Self>, outcome: Result<(), LedgerError>);
 }
 
@@ -131,7 +132,9 @@ pub(crate) enum Opens {
 struct Queued<R: Request> {
     request: R,
     opens: Opens,
-    answer: Option<R::Answer>,
+    // How long it is worth deciding, by this process's count.
+    until: Duration,
+    answer: Option<Result<R::Answer, LedgerError>>,
     caller: oneshot::Sender<Result<R::Answer, LedgerError>>,
 }
 
@@ -141,9 +144,10 @@ pub(crate) type Receiver<A> = oneshot::Receiver<Result<A, LedgerError>>;
 pub(crate) fn queued<R: Request>(
     request: R,
     opens: Opens,
+    until: Duration,
 ) -> (Box<dyn Waiting>, Receiver<R::Answer>) {
     let (caller, receiver) = oneshot::channel();
-    (Box::new(Queued { request, opens, answer: None, caller }), receiver)
+    (Box::new(Queued { request, opens, until, answer: None, caller }), receiver)
 }
 
 impl<R: Request> Waiting for Queued<R> {
@@ -155,15 +159,19 @@ impl<R: Request> Waiting for Queued<R> {
         self.request.needs(snapshot)
     }
 
-    fn decide(&mut self, snapshot: &Snapshot, mint: &Mint<'_>) -> Entry {
+    fn decide(&mut self, snapshot: &Snapshot, mint: &Mint<'_>, elapsed: Duration) -> Entry {
+        if self.until < elapsed {
+            self.answer = Some(Err(LedgerError::Busy));
+            return Entry::nothing();
+        }
         let (entry, answer) = self.request.decide(snapshot, mint);
-        self.answer = Some(answer);
+        self.answer = Some(Ok(answer));
         entry
     }
 
     fn tell(self: Box<Self>, outcome: Result<(), LedgerError>) {
         let Self { answer, caller, .. } = *self;
-        let answer = outcome.and_then(|()| answer.ok_or(LedgerError::Fault));
+        let answer = outcome.and_then(|()| answer.unwrap_or(Err(LedgerError::Fault)));
         // A caller that went away needs no answer; what was decided stands all the same.
         let _ = caller.send(answer);
     }

@@ -8,9 +8,9 @@ mod account;
 mod action;
 
 pub use account::{
-    ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org,
-    OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
-    Stop, Suspension,
+    AcceptedTool, ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder,
+    Org, OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
+    RETENTION_DAYS, Stop, Suspension,
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, Digest, KeyId, OrgId, Timestamp};
 
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
@@ -94,6 +94,12 @@ impl Snapshot {
     pub fn idempotency_key(&self, agent: AgentId, key: &str) -> Option<&IdempotencyKey> {
         let row = self.asked.idempotency_keys.get(&(agent, key.to_owned()))?;
         (self.now < row.expires_at).then_some(row)
+    }
+
+    /// The definition that the agent's edge was last let run under the tool's name, if it was
+    /// needed.
+    pub fn accepted_tool(&self, agent: AgentId, tool: &str) -> Option<Digest> {
+        self.asked.accepted_tools.get(&(agent, tool.to_owned())).map(|row| row.digest)
     }
 
     /// How much of a budget is used in the window that begins at this moment.

@@ -45,6 +45,9 @@ pub enum LedgerError {
     /// The store could not be asked; nothing happened.
     #[error("the record could not be reached")]
     Unavailable,
+    /// Its turn did not come in time; nothing happened.
+    #[error("the org's turn did not come in time")]
+    Busy,
     /// The decision may be durable or not; it will turn out.
     #[error("the record did not confirm a change")]
     InDoubt,

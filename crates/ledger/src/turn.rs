@@ -194,7 +194,7 @@ impl Driver {
         let mint = Mint::new(now, means.parts.entropy.as_ref());
         let mut entries = Vec::with_capacity(batch.len());
         for waiting in batch.iter_mut() {
-            let entry = waiting.decide(&after, &mint);
+            let entry = waiting.decide(&after, &mint, means.parts.clock.elapsed());
             // All deeds of a turn are in one log, and a log that is closed gets none any more. So
             // what came before goes into the old one in this turn, and this entry waits for the
             // next, where it stands first.

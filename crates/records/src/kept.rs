@@ -54,7 +54,8 @@ impl Walk<'_> {
             let root = roots.iter().find(|(size, _)| *size == kept.size);
             let last = rows.iter().find(|row| row.seq + 1 == kept.size);
             let is_early = last.is_some_and(|last| kept.signed_at < last.issued_at);
-            let is_late = kept.signed_at > self.head.now + CLOCK_SET_BACK;
+            let newest = last.map_or(self.head.now, |last| last.issued_at.max(self.head.now));
+            let is_late = kept.signed_at > newest + CLOCK_SET_BACK;
             let signed = self.signed(kept);
             let holds = !is_early
                 && !is_late

@@ -177,9 +177,12 @@ impl Records {
         if let Some(last) = last.filter(|last| (last.size, last.root) == (size, root)) {
             return Ok(last);
         }
+        // The note says no time; the row never tells of one before its last deed, whatever the
+        // clock of the store has done since.
+        let signed_at = head.now.max(head.chain.issued_at());
         let note = self.sealer().checkpoint(&head.chain, head.now)?;
         pass("checkpoint.signed");
-        let checkpoint = SignedCheckpoint { size, root, note, signed_at: head.now };
+        let checkpoint = SignedCheckpoint { size, root, note, signed_at };
         self.store.put_checkpoint(log, &checkpoint).await?;
         pass("checkpoint.recorded");
         Ok(checkpoint)

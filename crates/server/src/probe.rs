@@ -7,7 +7,7 @@ use http_api::{Check, Condition};
 use ledger::Ledger;
 use model::{Clock, Timestamp};
 use records::Records;
-use store_postgres::PostgresStore;
+use store_postgres::{PostgresStore, Pulse};
 
 use crate::{clock::SystemClock, wire_up::MOST_SKEW, work::Work};
 
@@ -25,8 +25,8 @@ pub(crate) struct Probe {
 /// What was found.
 #[derive(Debug, Clone, Copy)]
 struct Found {
-    /// The database's time; nothing when it did not answer.
-    database_time: Option<Timestamp>,
+    /// How the database stands; nothing when it did not answer.
+    database: Option<Pulse>,
     our_time: Timestamp,
     /// Orgs whose policy cannot be read; nothing when nobody could say.
     unreadable_policies: Option<usize>,
@@ -46,11 +46,11 @@ enum Sealing {
 #[async_trait]
 impl http_api::Probe for Probe {
     async fn checks(&self) -> Vec<Check> {
-        let database_time = self.store.now().await.ok();
+        let database = self.store.pulse().await.ok();
         let clock = SystemClock;
         let held = self.ledger.figures().sealing_is_held() || !self.ledger.withheld().is_empty();
         checks(Found {
-            database_time,
+            database,
             our_time: clock.now(),
             unreadable_policies: self.ledger.unreadable_policies().await.ok(),
             sealing: if held { Sealing::Held } else { Sealing::Goes },
@@ -63,12 +63,19 @@ impl http_api::Probe for Probe {
 
 /// How each part is; one that cannot be judged while the database is away is left out.
 fn checks(found: Found) -> Vec<Check> {
-    let Found { database_time, our_time, unreadable_policies, .. } = found;
-    let database = database_time.map_or(Condition::Down, |_| Condition::Ok);
-    let skew = database_time.map(|theirs| our_time.since(theirs).max(theirs.since(our_time)));
+    let Found { database: pulse, our_time, unreadable_policies, .. } = found;
+    // A database that takes no write records nothing, so nothing can be let run.
+    let database = match pulse {
+        Some(Pulse { takes_writes: true, .. }) => Condition::Ok,
+        Some(_) | None => Condition::Down,
+    };
+    let clock = pulse.map(|Pulse { now, is_ahead, .. }| {
+        let skew = our_time.since(now).max(now.since(our_time));
+        degraded_unless(skew <= MOST_SKEW && !is_ahead)
+    });
     let parts = [
         ("database", Some(database)),
-        ("clock", skew.map(|skew| degraded_unless(skew <= MOST_SKEW))),
+        ("clock", clock),
         ("policies", unreadable_policies.map(|count| degraded_unless(count == 0))),
         ("sealer", Some(degraded_unless(found.sealing == Sealing::Goes))),
         ("logs", Some(degraded_unless(found.broken_logs == 0))),

@@ -10,7 +10,7 @@ use ledger::{
     StoreDown,
     record::{Action, BudgetUse, IdempotencyKey},
 };
-use model::{ActionId, AgentId, Digest, Mode, OrgId, State};
+use model::{ActionId, AgentId, OrgId, State};
 use policy::Decimal;
 
 use crate::{
@@ -65,21 +65,6 @@ impl ActionStore for MemoryStore {
         let rows = kept.orgs.get(&org);
         let named = rows.and_then(|rows| rows.idempotency_keys.get(&(agent, key.to_owned())));
         Ok(named.filter(|row| self.clock.now() < row.expires_at).cloned())
-    }
-
-    async fn last_tool_digest(
-        &self,
-        org: OrgId,
-        agent: AgentId,
-        tool: &str,
-    ) -> Result<Option<Digest>, StoreDown> {
-        let kept = self.reach("read the last digest of a tool")?;
-        let Some(rows) = kept.orgs.get(&org) else { return Ok(None) };
-        let calls = rows.actions.values().map(|kept| &kept.action).filter(|action| {
-            let theirs = action.agent.id == agent && action.mode == Mode::Proxy;
-            theirs && action.tool == tool && action.tool_digest.is_some()
-        });
-        Ok(calls.max_by_key(|action| place(action)).and_then(|action| action.tool_digest))
     }
 
     async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown> {

@@ -3,19 +3,25 @@
 //! The constraints are those of the PostgreSQL schema, so that a request which one store refuses
 //! is refused by the other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use ledger::{
     AppendError, Changes, Turn,
     record::{Agent, ApiKey, Holder, NewAction, Policy, Row},
 };
-use model::{ActionId, AgentId, PolicyId, PolicyVersionId};
+use model::{ActionId, AgentId, PolicyId, PolicyVersionId, Timestamp};
 
 use crate::{faults::fault, rows::Rows};
 
+/// How far a deed may be ahead of the store's clock, which the ledger tracks between its answers.
+const MOST_AHEAD: Duration = Duration::from_secs(2);
+
 /// Why the turn may not be appended to these rows.
-pub(crate) fn check(rows: &Rows, turn: &Turn) -> Result<(), AppendError> {
-    if !follows(rows, turn) {
+pub(crate) fn check(rows: &Rows, turn: &Turn, now: Timestamp) -> Result<(), AppendError> {
+    if !follows(rows, turn) || is_ahead(rows, turn, now) {
         return Err(AppendError::Lost);
     }
     match refusal(rows, turn) {
@@ -37,6 +43,12 @@ fn follows(rows: &Rows, turn: &Turn) -> bool {
         && deeds.eq((next_seq(rows, turn)..).take(turn.deeds.len()))
         && events.eq((after_event..).take(turn.events.len()))
         && !takes_a_live_key(rows, turn)
+}
+
+/// Whether the turn's last deed is of a time that has not come by the store's clock.
+fn is_ahead(rows: &Rows, turn: &Turn, now: Timestamp) -> bool {
+    let present = rows.head.as_ref().map(|head| head.chain.issued_at());
+    present.is_some_and(|present| turn.head.chain.issued_at() > present.max(now + MOST_AHEAD))
 }
 
 /// Whether the turn goes on from the log that is open.

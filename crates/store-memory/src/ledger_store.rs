@@ -46,7 +46,7 @@ impl LedgerStore for MemoryStore {
             Fate::AnswerLost(doubt) => Some(doubt),
         };
         if doubt != Some(Doubt::Dropped) {
-            commit(&mut kept, turn, self.lease)?;
+            commit(&mut kept, turn, (self.lease, self.clock.now()))?;
         }
         match doubt {
             None => Ok(self.clock.now()),
@@ -86,10 +86,14 @@ impl EventStore for MemoryStore {
     }
 }
 
-fn commit(kept: &mut Kept, turn: &Turn, lease: std::time::Duration) -> Result<(), AppendError> {
+fn commit(
+    kept: &mut Kept,
+    turn: &Turn,
+    (lease, now): (std::time::Duration, Timestamp),
+) -> Result<(), AppendError> {
     // An org whose first turn is refused leaves an entry without a head, which is no org.
     let rows = kept.orgs.entry(turn.org).or_default();
-    check::check(rows, turn)?;
+    check::check(rows, turn, now)?;
     rows.append(turn, lease);
     Ok(())
 }
@@ -122,6 +126,7 @@ fn load(rows: &Rows, needs: &Needs) -> Loaded {
         idempotency_keys: held(&rows.idempotency_keys, &needs.idempotency_keys),
         budgets: held(&rows.budgets, &needs.budgets),
         settings: held(&rows.settings, &needs.settings),
+        accepted_tools: held(&rows.accepted_tools, &needs.accepted_tools),
     }
 }
 

@@ -11,8 +11,9 @@ use gate::StoredDeed;
 use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
-        Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey, NewAction, Org,
-        OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Row,
+        AcceptedTool, Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
+        NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests,
+        PolicyVersion, Row,
     },
 };
 use model::{
@@ -44,6 +45,7 @@ pub(crate) struct Rows {
     pub(crate) idempotency_keys: BTreeMap<(AgentId, String), IdempotencyKey>,
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
     pub(crate) settings: BTreeMap<OrgId, OrgSettings>,
+    pub(crate) accepted_tools: BTreeMap<(AgentId, String), AcceptedTool>,
     pub(crate) deeds: Vec<StoredDeed>,
     /// The stored nodes of the trees over the deeds, by log, level and place.
     pub(crate) nodes: BTreeMap<(LogNo, u8, u64), Digest>,
@@ -96,6 +98,7 @@ impl Rows {
             idempotency_keys,
             budgets,
             settings,
+            accepted_tools,
             pruned,
         } = changes;
         if let Some(org) = orgs.last() {
@@ -123,6 +126,7 @@ impl Rows {
         self.idempotency_keys.extend(idempotency_keys.iter().map(|row| (row.key(), row.clone())));
         self.budgets.extend(budgets.iter().map(|row| (row.key(), row.clone())));
         self.settings.extend(settings.iter().map(|row| (row.key(), row.clone())));
+        self.accepted_tools.extend(accepted_tools.iter().map(|row| (row.key(), row.clone())));
         for action in pruned.iter().flat_map(|pruned| &pruned.actions) {
             self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
         }

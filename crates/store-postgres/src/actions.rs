@@ -12,7 +12,7 @@ use ledger::{
     StoreDown,
     record::{Action, IdempotencyKey, Lease},
 };
-use model::{ActionId, AgentId, DeedId, Digest, OrgId};
+use model::{ActionId, AgentId, DeedId, OrgId};
 use tokio_postgres::Row;
 
 use crate::{
@@ -68,24 +68,6 @@ impl ActionStore for PostgresStore {
         let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid()).with(key);
         let rows = self.database.ask_one(attempt, call).await?;
         rows.first().map(idempotency_key).transpose().map_err(|fault| fault.down(attempt))
-    }
-
-    async fn last_tool_digest(
-        &self,
-        org: OrgId,
-        agent: AgentId,
-        tool: &str,
-    ) -> Result<Option<Digest>, StoreDown> {
-        let attempt = "read the last digest of a tool";
-        let sql = "
-            select tool_digest from action
-            where org_id = $1 and agent_id = $2 and tool = $3 and mode = 'proxy'
-                and tool_digest is not null
-            order by created_at desc, id desc limit 1";
-        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid()).with(tool);
-        let rows = self.database.ask_one(attempt, call).await?;
-        let digest = rows.first().map(|row| Cells::of("action", row).digest("tool_digest"));
-        digest.transpose().map_err(|fault| fault.down(attempt))
     }
 
     async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown> {

@@ -90,6 +90,7 @@ impl PostgresStore {
             idempotency_keys,
             budgets,
             settings,
+            accepted_tools,
             pruned,
         } = &turn.changes;
         // What other rows point at comes before them.
@@ -110,7 +111,7 @@ impl PostgresStore {
             }
         }
         steps.extend(actions::steps(turn, (new_actions, actions), self.lease)?);
-        steps.extend(counters::steps(turn, (idempotency_keys, budgets)));
+        steps.extend(counters::steps(turn, (idempotency_keys, budgets, accepted_tools)));
         steps.extend(pruned::steps(turn.org, pruned));
         steps.extend(evidence::steps(turn, new_actions));
         steps.push(head::turn(turn));

@@ -7,7 +7,9 @@ use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
     AppendError, Base, EventStore, Head, LedgerStore, Loaded, LogNo, Needs, StoreDown, Turn,
-    record::{ActivePolicy, BudgetUse, Connector, IdempotencyKey, OrgSettings, Policy},
+    record::{
+        AcceptedTool, ActivePolicy, BudgetUse, Connector, IdempotencyKey, OrgSettings, Policy,
+    },
 };
 use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
 use serde::de::DeserializeOwned;
@@ -166,6 +168,16 @@ const BUDGETS: &str = "
 const SETTINGS: &str =
     "select org_id, retention_days, updated_at from org_settings where org_id = $1";
 
+const ACCEPTED_TOOLS: &str = "
+    select accepted.agent_id, accepted.tool, accepted.digest
+    from (
+        select $1::uuid as org_id, wanted.*
+        from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
+        offset 0
+    ) as wanted
+    join accepted_tool as accepted on accepted.org_id = wanted.org_id
+        and accepted.agent_id = wanted.agent_id and accepted.tool = wanted.tool";
+
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
     on conflict (org_id, id) do nothing";
@@ -234,7 +246,8 @@ fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
 /// The statements that find what is needed, one for each family that something is needed
 /// of, in the order in which [`loaded`] takes their answers.
 fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
-    let Needs { agents, keys, actions, idempotency_keys, budgets, settings } = needs;
+    let Needs { agents, keys, actions, idempotency_keys, budgets, settings, accepted_tools } =
+        needs;
     let call = |sql| Call::new(sql).with(org);
     let calls = [
         (!agents.is_empty()).then(|| call(AGENTS).with(column(agents, |id| *id.as_uuid()))),
@@ -251,6 +264,11 @@ fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
                 .with(column(budgets, |(_, start)| system_time(*start)))
         }),
         (!settings.is_empty()).then(|| call(SETTINGS)),
+        (!accepted_tools.is_empty()).then(|| {
+            call(ACCEPTED_TOOLS)
+                .with(column(accepted_tools, |(agent, _)| *agent.as_uuid()))
+                .with(column(accepted_tools, |(_, tool)| tool.as_str()))
+        }),
     ];
     calls.into_iter().flatten().collect()
 }
@@ -274,6 +292,7 @@ fn loaded(needs: &Needs, answers: &Answers) -> Result<Loaded, Fault> {
         idempotency_keys: each(rows(!needs.idempotency_keys.is_empty())?, idempotency_key)?,
         budgets: each(rows(!needs.budgets.is_empty())?, budget)?,
         settings: each(rows(!needs.settings.is_empty())?, settings)?,
+        accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
     })
 }
 
@@ -319,6 +338,15 @@ fn settings(row: &Row) -> Result<OrgSettings, Fault> {
         org: cells.id("org_id", OrgId::from_uuid)?,
         retention_days: u16::try_from(days).map_err(|why| cells.fault("retention_days", why))?,
         updated_at: cells.moment("updated_at")?,
+    })
+}
+
+fn accepted_tool(row: &Row) -> Result<AcceptedTool, Fault> {
+    let cells = Cells::of("accepted_tool", row);
+    Ok(AcceptedTool {
+        agent: cells.id("agent_id", AgentId::from_uuid)?,
+        tool: cells.get("tool")?,
+        digest: cells.digest("digest")?,
     })
 }
 

@@ -64,6 +64,24 @@ pub struct PostgresStore {
     lease: Duration,
 }
 
+/// How the database stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pulse {
+    /// Its time.
+    pub now: Timestamp,
+    /// Whether it takes writes; a standby and one that was set read-only take none.
+    pub takes_writes: bool,
+    /// Whether the last deed of an org is of a time that has not come.
+    pub is_ahead: bool,
+}
+
+const PULSE: &str = "
+    select clock_timestamp() as clock,
+        not (pg_is_in_recovery() or current_setting('transaction_read_only')::boolean)
+            as takes_writes,
+        exists (select org_id from org_head where issued_at > clock_timestamp() + interval '2 seconds')
+            as is_ahead";
+
 impl PostgresStore {
     /// The store that these settings name; it connects when it is first asked.
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
@@ -83,6 +101,20 @@ impl PostgresStore {
         let rows = self.database.ask_one(attempt, call).await?;
         let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
         Cells::of("the clock", row).moment("clock").map_err(|fault| fault.down(attempt))
+    }
+
+    /// How the database stands now.
+    pub async fn pulse(&self) -> Result<Pulse, StoreDown> {
+        let attempt = "ask the database how it stands";
+        let call = Call::new(PULSE);
+        let rows = self.database.ask_one(attempt, call).await?;
+        let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
+        let cells = Cells::of("the pulse", row);
+        let pulse = || {
+            let (takes_writes, is_ahead) = (cells.get("takes_writes")?, cells.get("is_ahead")?);
+            Ok(Pulse { now: cells.moment("clock")?, takes_writes, is_ahead })
+        };
+        pulse().map_err(|fault: Fault| fault.down(attempt))
     }
 
     /// How the pool of connections is used now.

@@ -37,6 +37,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 11, name: "reading", sql: include_str!("../../../migrations/0011_reading.sql") },
     Migration { version: 12, name: "logs",     sql: include_str!("../../../migrations/0012_logs.sql") },
     Migration { version: 13, name: "org_settings", sql: include_str!("../../../migrations/0013_org_settings.sql") },
+    Migration { version: 14, name: "accepted_tools", sql: include_str!("../../../migrations/0014_accepted_tools.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -55,6 +56,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "org_head",         privileges: "select, insert, update" },
     Grant { table: "turn",             privileges: "select, insert, delete" },
     Grant { table: "org_settings",     privileges: "select, insert, update" },
+    Grant { table: "accepted_tool",    privileges: "select, insert, update" },
     Grant { table: "agent",            privileges: "select, insert, update" },
     Grant { table: "api_key",          privileges: "select, insert, update" },
     Grant { table: "api_key_org",      privileges: "select, insert" },

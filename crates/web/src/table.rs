@@ -143,7 +143,7 @@ impl RouteHead {
                 let answer = handler(state, caller, call);
                 let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {
                     tracing::error!(operation, "a handler ran out of time");
-                    return Err(ApiError::unavailable("the answer took too long"));
+                    return Err(given_up(method));
                 };
                 answer.map_err(Into::into)
             })
@@ -156,5 +156,17 @@ impl RouteHead {
 impl<S> Route<S> {
     pub(crate) async fn call(&self, state: &Arc<S>, arrival: Arrival) -> Result<Reply, ApiError> {
         (self.endpoint)(Arc::clone(state), arrival).await
+    }
+}
+
+/// What is said where a handler ran out of time. What it had begun goes on, so of a write nobody
+/// can say now whether it is recorded.
+fn given_up(method: &str) -> ApiError {
+    match method {
+        "GET" => ApiError::unavailable("the answer took too long"),
+        _ => ApiError::unavailable(
+            "the answer took too long, and whether anything was recorded is not known; \
+             ask again with the same `Idempotency-Key`",
+        ),
     }
 }

@@ -12,8 +12,8 @@ use crate::case::Case;
 /// What a snapshot is made of.
 pub(super) struct Shown<'a> {
     pub(super) case: &'a Case,
-    pub(super) agent: &'a ledger::record::AgentRef,
-    pub(super) request_digest: model::Digest,
+    /// The action that will wait.
+    pub(super) action: &'a ledger::record::Action,
     pub(super) verdict: &'a Verdict,
     /// Nothing when the rule asks for none.
     pub(super) estimate: Option<&'a Estimate>,
@@ -47,8 +47,8 @@ pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
 }
 
 fn facts(shown: &Shown<'_>) -> Map<String, Value> {
-    let Shown { case, agent, request_digest, verdict, estimate: _ } = shown;
-    let (call, resolved) = (case.call(), case.resolved());
+    let Shown { case, action, verdict, estimate: _ } = shown;
+    let (call, resolved, agent) = (case.call(), case.resolved(), &action.agent);
     let decision = &verdict.decision;
     let mut facts = Map::new();
     for (name, value) in [
@@ -61,7 +61,7 @@ fn facts(shown: &Shown<'_>) -> Map<String, Value> {
         ("agent", json!({ "id": agent.id, "name": agent.name })),
         ("on_behalf_of", json!(call.facts.on_behalf_of)),
         ("session", json!(call.facts.session)),
-        ("request_digest", json!(request_digest)),
+        ("request_digest", json!(action.request_digest)),
         ("rule_id", json!(decision.rule_id)),
         ("reason", json!(decision.message)),
         ("policy_version", json!(decision.policy_version)),
@@ -169,7 +169,7 @@ fn warnings(shown: &Shown<'_>, args: &Args, estimate_absent: bool) -> Vec<&'stat
         ("effect_undeclared", undeclared),
         ("estimate_absent", estimate_absent),
         ("runs_at_the_edge", shown.case.call().facts.mode == model::Mode::Proxy),
-        ("tool_changed", resolved.changed()),
+        ("tool_changed", shown.action.inputs.tool_changed),
     ]
     .into_iter()
     .filter_map(|(word, holds)| holds.then_some(word))

@@ -43,6 +43,7 @@ rules:
       approval: { from: [role:admin], expires_in: 2h, show: [args.amount], estimate: true } }
   - { id: large, match: shop.refund, when: "args.amount > 100", outcome: require_approval }
   - { id: refunds, match: shop.refund, outcome: allow }
+  - { id: changed, match: "mail.*", when: call.tool_changed, outcome: require_approval }
   - { id: edge, match: "mail.*", outcome: allow }
   - { id: batches, match: shop.batch, outcome: allow }
   - { id: broken, match: shop.broken, when: "args.missing == 1", outcome: allow }

@@ -16,3 +16,5 @@ mod house;
 mod recovery;
 #[cfg(test)]
 mod repeats;
+#[cfg(test)]
+mod tools;

@@ -53,6 +53,25 @@ impl Row for OrgSettings {
     }
 }
 
+/// The definition of a tool that an agent's edge was last let run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedTool {
+    /// The agent.
+    pub agent: AgentId,
+    /// The tool's name.
+    pub tool: String,
+    /// The digest of its definition.
+    pub digest: Digest,
+}
+
+impl Row for AcceptedTool {
+    type Key = (AgentId, String);
+
+    fn key(&self) -> Self::Key {
+        (self.agent, self.tool.clone())
+    }
+}
+
 /// How long payloads are kept unless the org says otherwise.
 pub const RETENTION_DAYS: u16 = 365;
 

@@ -1,18 +1,21 @@
 //! A record that is put back under a running process, as by a restore or by a standby that is
 //! promoted before it has heard of everything.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicU64, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use ledger::{
-    AppendError, Base, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, Spawn, StoreDown,
-    Turn,
+    AppendError, Base, Entry, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, Request,
+    Snapshot, Spawn, StoreDown, Turn,
 };
-use model::{OrgId, PolicyVersionId, Timestamp};
+use model::{Mint, OrgId, PolicyVersionId, Timestamp};
 use store_memory::MemoryStore;
 
 use crate::world::{Bump, Dice, Found, Moved, sealer, world_org};
@@ -65,11 +68,15 @@ impl LedgerStore for PutBack {
 }
 
 fn ledger(store: &Arc<PutBack>, dice: u64) -> Ledger {
+    ledger_by(store, dice, Arc::new(Moved::at(1_790_000_000_000)))
+}
+
+fn ledger_by(store: &Arc<PutBack>, dice: u64, clock: Arc<Moved>) -> Ledger {
     let dice = Arc::new(Dice(AtomicU64::new(dice)));
     Ledger::new(Parts {
         store: Arc::clone(store) as _,
         sealer: Arc::new(sealer(&dice)),
-        clock: Arc::new(Moved::at(1_790_000_000_000)),
+        clock,
         entropy: dice,
         spawn: Arc::new(OnTokio),
         log_host: "restored.example".to_owned(),
@@ -135,4 +142,43 @@ async fn a_request_that_panics_is_in_doubt_and_the_org_goes_on() {
     assert!(matches!(doubt, Err(LedgerError::InDoubt)), "{doubt:?}");
     assert_eq!(bump(&ledger, "after").await.unwrap(), 1);
     assert_eq!(ledger.figures().failed.load(Relaxed), 1);
+}
+
+/// A bump that takes this long to decide.
+struct Slow {
+    clock: Arc<Moved>,
+    takes: Duration,
+    bump: Bump,
+}
+
+impl Request for Slow {
+    type Answer = u64;
+
+    fn needs(&self, snapshot: &Snapshot) -> Needs {
+        self.bump.needs(snapshot)
+    }
+
+    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, u64) {
+        self.clock.pass(self.takes);
+        self.bump.decide(snapshot, mint)
+    }
+}
+
+#[tokio::test]
+async fn a_request_whose_turn_comes_too_late_is_not_decided() {
+    let store = store();
+    let clock = Arc::new(Moved::at(1_790_000_000_000));
+    let ledger = ledger_by(&store, 1, Arc::clone(&clock));
+    ledger.enter(world_org(), Found).await.unwrap();
+    for (takes, is_late) in [(Duration::from_secs(5), false), (Duration::from_secs(7), true)] {
+        let before = store.store.deeds(world_org()).len();
+        let slow = Bump { label: "slow".to_owned(), limit: 100, panics: false };
+        let slow = Slow { clock: Arc::clone(&clock), takes, bump: slow };
+        let slow = ledger.enter(world_org(), slow);
+        let (slow, behind) = tokio::join!(slow, bump(&ledger, "behind"));
+        assert!(slow.is_ok(), "it had its turn in time: {slow:?}");
+        assert_eq!(matches!(behind, Err(LedgerError::Busy)), is_late, "{behind:?}");
+        let sealed = store.store.deeds(world_org()).len() - before;
+        assert_eq!(sealed, if is_late { 1 } else { 2 }, "what was told holds");
+    }
 }

@@ -95,6 +95,11 @@ impl Moved {
     pub(super) fn at(start: i64) -> Self {
         Self { start, ran: AtomicI64::new(0), stepped: AtomicI64::new(0) }
     }
+
+    /// Lets this much time pass.
+    pub(super) fn pass(&self, span: Duration) {
+        self.ran.fetch_add(span.as_millis().try_into().unwrap(), Ordering::Relaxed);
+    }
 }
 
 impl Clock for Moved {
@@ -376,7 +381,7 @@ impl World {
         let client = async move {
             let ending = match ledger.enter(org, bump).await {
                 Ok(value) => Ending::Answered(value),
-                Err(LedgerError::Unavailable) => Ending::Unavailable,
+                Err(LedgerError::Unavailable | LedgerError::Busy) => Ending::Unavailable,
                 Err(LedgerError::InDoubt | LedgerError::Withheld | LedgerError::Fault) => {
                     Ending::InDoubt
                 }

@@ -6,9 +6,12 @@ fn at(millis: i64) -> Timestamp {
     Timestamp::from_unix_millis(1_000_000 + millis)
 }
 
+const PULSE: Pulse =
+    Pulse { now: Timestamp::from_unix_millis(1_000_000), takes_writes: true, is_ahead: false };
+
 fn well() -> Found {
     Found {
-        database_time: Some(at(0)),
+        database: Some(PULSE),
         our_time: at(0),
         unreadable_policies: Some(0),
         sealing: Sealing::Goes,
@@ -37,6 +40,7 @@ fn each_part_is_degraded_by_its_own_cause() {
     let cases = [
         (Found { our_time: at(2_001), ..well() }, "clock"),
         (Found { our_time: at(-2_001), ..well() }, "clock"),
+        (Found { database: Some(Pulse { is_ahead: true, ..PULSE }), ..well() }, "clock"),
         (Found { unreadable_policies: Some(1), ..well() }, "policies"),
         (Found { sealing: Sealing::Held, ..well() }, "sealer"),
         (Found { broken_logs: 1, ..well() }, "logs"),
@@ -52,7 +56,13 @@ fn each_part_is_degraded_by_its_own_cause() {
 
 #[test]
 fn a_database_that_is_away_is_down_and_says_nothing_of_clock_and_policies() {
-    let away = Found { database_time: None, unreadable_policies: None, ..well() };
+    let away = Found { database: None, unreadable_policies: None, ..well() };
     assert_eq!(unwell(away), [("database", Condition::Down)]);
     assert!(checks(away).iter().all(|check| !matches!(check.name, "clock" | "policies")));
+}
+
+#[test]
+fn a_database_that_takes_no_write_is_down() {
+    let standby = Found { database: Some(Pulse { takes_writes: false, ..PULSE }), ..well() };
+    assert_eq!(unwell(standby), [("database", Condition::Down)]);
 }

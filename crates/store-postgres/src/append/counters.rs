@@ -1,29 +1,45 @@
-//! The turn's idempotency keys and budget counters, one statement each.
+//! The turn's idempotency keys, budget counters and accepted tools, one statement each.
 
 use std::collections::BTreeMap;
 
 use ledger::{
     Turn,
-    record::{BudgetUse, IdempotencyKey},
+    record::{AcceptedTool, BudgetUse, IdempotencyKey},
 };
 
 use super::Step;
 use crate::{database::Call, rows::system_time};
 
-/// The statements that write the turn's keys and counters. A later one of the same row
+/// The statements that write the turn's keys, counters and tools. A later one of the same row
 /// wins.
 pub(crate) fn steps<'a>(
     turn: &'a Turn,
-    (keys, budgets): (&'a [IdempotencyKey], &'a [BudgetUse]),
+    (keys, budgets, tools): (&'a [IdempotencyKey], &'a [BudgetUse], &'a [AcceptedTool]),
 ) -> Vec<Step<'a>> {
     let keys: BTreeMap<_, _> = keys.iter().map(|row| ((row.agent, &row.key), row)).collect();
     let budgets: BTreeMap<_, _> =
         budgets.iter().map(|row| ((&row.key, row.window_start), row)).collect();
+    let tools: BTreeMap<_, _> = tools.iter().map(|row| ((row.agent, &row.tool), row)).collect();
+    let tools: Vec<&AcceptedTool> = tools.into_values().collect();
     let keys: Vec<&IdempotencyKey> = keys.into_values().collect();
     let budgets: Vec<&BudgetUse> = budgets.into_values().collect();
     let keys = (!keys.is_empty()).then(|| Step::race(name_actions(turn, &keys)));
     let budgets = (!budgets.is_empty()).then(|| Step::rows(count(turn, &budgets)));
-    keys.into_iter().chain(budgets).collect()
+    let tools = (!tools.is_empty()).then(|| Step::rows(accept(turn, &tools)));
+    keys.into_iter().chain(budgets).chain(tools).collect()
+}
+
+fn accept<'a>(turn: &'a Turn, rows: &[&'a AcceptedTool]) -> Call<'a> {
+    let sql = "
+        insert into accepted_tool (org_id, agent_id, tool, digest)
+        select $1, r.agent_id, r.tool, r.digest
+        from unnest($2::uuid[], $3::text[], $4::bytea[]) as r (agent_id, tool, digest)
+        on conflict (org_id, agent_id, tool) do update set digest = excluded.digest";
+    Call::new(sql)
+        .with(*turn.org.as_uuid())
+        .with(rows.iter().map(|row| *row.agent.as_uuid()).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| row.tool.as_str()).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| &row.digest.as_bytes()[..]).collect::<Vec<_>>())
 }
 
 /// The statement that gives the keys to their actions, and fails when one of them still

@@ -16,9 +16,12 @@ pub(crate) fn moved(turn: &Turn, expected: u64) -> Step<'_> {
             set version = $2, log = $3, size = $4, last_digest = $5, frontier = $6,
                 issued_at = $7, event_seq = $8
             where org_id = $1 and version = $9 and log = $10
+                and $7 <= greatest(now() + interval '2 seconds', org_head.issued_at)
             returning version
         )
         select 1 / count(*) from moved";
+    // A deed of a time that has not come would hold the org's time there, on every instance, until
+    // it has; whoever loses by that looks afresh and is told the time.
     // A version alone would let a memory from before a restore win once the numbers meet again.
     let log = turn.closes.as_ref().unwrap_or(&turn.head).chain.log();
     Step::race(with_head(Call::new(sql), turn).with(bigint(expected)).with(log.as_str()))

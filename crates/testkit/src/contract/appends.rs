@@ -11,6 +11,7 @@ use crate::{Draft, Scribe, sample};
 pub(super) async fn check(store: &dyn Store) {
     an_org_begins_with_its_first_turn(store).await;
     a_turn_on_an_older_head_is_lost_and_leaves_nothing(store).await;
+    a_turn_of_a_time_that_has_not_come_is_lost(store).await;
     an_org_is_founded_once(store).await;
     a_turn_is_appended_once(store).await;
     the_last_form_of_a_row_in_a_turn_wins(store).await;
@@ -59,6 +60,17 @@ async fn a_turn_on_an_older_head_is_lost_and_leaves_nothing(store: &dyn Store) {
     // What was lost decides anew and gets its place.
     scribe.append(store, vec![Changes::from(late.clone())]).await.unwrap();
     assert_eq!(store.agent(scribe.org, late.id).await.unwrap(), Some(late));
+}
+
+async fn a_turn_of_a_time_that_has_not_come_is_lost(store: &dyn Store) {
+    let mut scribe = Scribe::created(112, store).await;
+    let deed = |scribe: &Scribe| Draft { deeds: vec![scribe.deed(None)], ..Draft::default() };
+    scribe.append(store, deed(&scribe)).await.unwrap();
+    let start = scribe.now;
+    scribe.now = start + std::time::Duration::from_hours(1);
+    assert_lost(store, &scribe.turn(deed(&scribe))).await;
+    scribe.now = start;
+    scribe.append(store, deed(&scribe)).await.unwrap();
 }
 
 async fn an_org_is_founded_once(store: &dyn Store) {

@@ -1,4 +1,4 @@
-//! What is due, leases and their renewal, idempotency keys by the store's time, digests of tools.
+//! What is due, leases and their renewal, idempotency keys by the store's time.
 
 use std::time::Duration;
 
@@ -23,7 +23,6 @@ pub(super) async fn check(store: &dyn Store) {
     only_the_holder_renews_a_lease_and_only_in_time(store).await;
     a_takeover_gives_a_new_lease(store).await;
     an_idempotency_key_names_its_action_until_it_expires(store).await;
-    the_last_digest_of_a_tool_is_the_agents_own(store).await;
 }
 
 /// What is due for this org, in order.
@@ -193,50 +192,4 @@ async fn an_idempotency_key_names_its_action_until_it_expires(store: &dyn Store)
     let (other, nobody) = (Scribe::created(705, store).await, fresh(&scribe).agent.id);
     assert!(store.idempotency_key(scribe.org, nobody, "live").await.unwrap().is_none());
     assert!(store.idempotency_key(other.org, agent, "live").await.unwrap().is_none());
-}
-
-async fn the_last_digest_of_a_tool_is_the_agents_own(store: &dyn Store) {
-    let mut scribe = Scribe::created(706, store).await;
-    let start = scribe.now;
-    let agents = ["one", "two"].map(|name| scribe.agent(name));
-    let mut changes = Vec::new();
-    let mut call = |agent: &ledger::record::Agent, tool: &str, digest: Option<&str>| {
-        scribe.now = scribe.now + Duration::from_millis(1);
-        let mint = scribe.mint();
-        let (request, _) = sample::request(&json!({}), &mint);
-        let action = sample::action(agent, request, &mint);
-        let mut action = sample::authorized(&action, scribe.now + DAY);
-        tool.clone_into(&mut action.tool);
-        action.tool_digest = digest.map(crypto::sha256);
-        changes.push(begun(&action));
-        action
-    };
-    call(&agents[0], "mail.send", Some("first"));
-    call(&agents[0], "mail.send", Some("second"));
-    call(&agents[0], "mail.send", None);
-    call(&agents[1], "mail.send", Some("another's"));
-    call(&agents[0], "mail.read", Some("another tool's"));
-    // A gateway call's digest is the connector's own and tells nothing of an edge.
-    let gateway = call(&agents[0], "mail.send", Some("gateway's"));
-    changes.pop();
-    let lease = Some(Lease { holder: "one".to_owned(), token: 1 });
-    let gateway = Action {
-        mode: model::Mode::Gateway,
-        status: model::Status::Processing,
-        deadline: None,
-        lease,
-        ..gateway
-    };
-    changes.push(begun(&gateway));
-    scribe.now = start;
-    scribe.append(store, changes).await.unwrap();
-    let seen = async |agent: &ledger::record::Agent, tool: &str| {
-        store.last_tool_digest(scribe.org, agent.id, tool).await.unwrap()
-    };
-    assert_eq!(seen(&agents[0], "mail.send").await, Some(crypto::sha256("second")));
-    assert_eq!(seen(&agents[1], "mail.send").await, Some(crypto::sha256("another's")));
-    assert_eq!(seen(&agents[1], "mail.read").await, None);
-    let other = Scribe::created(707, store).await;
-    let foreign = store.last_tool_digest(other.org, agents[0].id, "mail.send").await.unwrap();
-    assert_eq!(foreign, None);
 }

@@ -32,6 +32,8 @@ pub(super) async fn check(store: &dyn Store) {
 
 async fn seed(store: &dyn Store) -> Seeded {
     let mut scribe = Scribe::created(800, store).await;
+    // What is sealed hour by hour must not end in a time that has not come.
+    scribe.now = scribe.now.before(HOUR * 6);
     let began = scribe.now;
     let agents = [scribe.agent("first"), scribe.agent("second")];
     let made = agents.iter().cloned().map(Changes::from).collect::<Vec<_>>();

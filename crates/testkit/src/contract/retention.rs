@@ -1,10 +1,10 @@
-//! What retention finds and removes, and what it leaves.
+//! What retention finds and removes, and what it leaves; rows that stand for themselves.
 
 use std::time::Duration;
 
 use ledger::{
     Changes, LogNo, Needs, Place,
-    record::{Action, OrgSettings, Pruned},
+    record::{AcceptedTool, Action, Agent, OrgSettings, Pruned},
 };
 use model::{DeedId, Timestamp};
 use serde_json::json;
@@ -20,6 +20,7 @@ pub(super) async fn check(store: &dyn Store) {
     a_pruning_that_is_lost_removes_nothing(store).await;
     what_means_nothing_any_more_is_swept_out(store).await;
     an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store).await;
+    an_accepted_tool_is_kept_in_its_last_form_and_is_the_agents_own(store).await;
 }
 
 /// Writes an action with a deed of its own and returns both.
@@ -122,6 +123,39 @@ async fn what_means_nothing_any_more_is_swept_out(store: &dyn Store) {
     assert_eq!((left.idempotency_keys, left.budgets), (vec![live], vec![running]));
     // The org goes on.
     scribe.append(store, vec![Changes::from(scribe.agent("next"))]).await.unwrap();
+}
+
+async fn an_accepted_tool_is_kept_in_its_last_form_and_is_the_agents_own(store: &dyn Store) {
+    let mut scribe = Scribe::created(937, store).await;
+    let other = Scribe::created(938, store).await;
+    let agents = ["one", "two"].map(|name| scribe.agent(name));
+    let accepted = |agent: &Agent, tool: &str, text: &str| AcceptedTool {
+        agent: agent.id,
+        tool: tool.to_owned(),
+        digest: crypto::sha256(text),
+    };
+    let rows = [
+        accepted(&agents[0], "mail.send", "first"),
+        accepted(&agents[1], "mail.send", "another's"),
+        accepted(&agents[0], "mail.read", "another tool's"),
+        accepted(&agents[0], "mail.send", "second"),
+    ];
+    let made = agents.each_ref().map(|agent| Changes::from(agent.clone()));
+    scribe.append(store, made.to_vec()).await.unwrap();
+    scribe.append(store, rows.clone().map(Changes::from).to_vec()).await.unwrap();
+    let asked = |agent: &Agent, tool: &str| Needs {
+        accepted_tools: [(agent.id, tool.to_owned())].into(),
+        ..Needs::default()
+    };
+    let found = async |org, needs| store.load(org, &needs).await.unwrap().accepted_tools;
+    assert_eq!(found(scribe.org, asked(&agents[0], "mail.send")).await, [rows[3].clone()]);
+    assert_eq!(found(scribe.org, asked(&agents[1], "mail.send")).await, [rows[1].clone()]);
+    assert!(found(scribe.org, asked(&agents[1], "mail.read")).await.is_empty());
+    assert!(found(other.org, asked(&agents[0], "mail.send")).await.is_empty());
+    // A later turn replaces what an earlier one accepted.
+    let third = accepted(&agents[0], "mail.send", "third");
+    scribe.append(store, vec![Changes::from(third.clone())]).await.unwrap();
+    assert_eq!(found(scribe.org, asked(&agents[0], "mail.send")).await, [third]);
 }
 
 async fn an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store: &dyn Store) {

@@ -1,0 +1,75 @@
+//! Tools of an edge whose definition is not the one that was last let run.
+
+use gate::Submission;
+use model::{DecisionOutcome, State};
+
+use crate::house::House;
+
+/// A call of the edge's tool, whose definition is this text.
+fn defined(house: &House, text: Option<&str>) -> Submission {
+    let mut call = house.edge_call();
+    if let Some(edge) = &mut call.edge {
+        edge.digest = text.map(crypto::sha256);
+    }
+    call
+}
+
+async fn decided(house: &House, text: Option<&str>) -> (DecisionOutcome, bool) {
+    let action = house.submit(defined(house, text)).await.unwrap();
+    (action.decision.outcome, action.inputs.tool_changed)
+}
+
+const RUNS: (DecisionOutcome, bool) = (DecisionOutcome::Allow, false);
+const WAITS: (DecisionOutcome, bool) = (DecisionOutcome::RequireApproval, true);
+
+#[tokio::test]
+async fn a_changed_tool_stays_changed_however_often_it_is_called() {
+    let house = House::new().await;
+    assert_eq!(decided(&house, Some("a")).await, RUNS);
+    for _ in 0..3 {
+        assert_eq!(decided(&house, Some("b")).await, WAITS, "nobody has looked at it");
+    }
+    assert_eq!(decided(&house, Some("a")).await, RUNS, "what was let run is known still");
+}
+
+#[tokio::test]
+async fn of_two_changed_calls_at_once_neither_runs() {
+    let house = House::new().await;
+    assert_eq!(decided(&house, Some("a")).await, RUNS);
+    let (one, two) = tokio::join!(
+        house.submit(defined(&house, Some("b"))),
+        house.submit(defined(&house, Some("b"))),
+    );
+    for action in [one.unwrap(), two.unwrap()] {
+        assert_eq!(action.state, State::PendingApproval);
+    }
+}
+
+#[tokio::test]
+async fn of_two_definitions_at_once_that_nobody_knew_one_is_let_run() {
+    let house = House::new().await;
+    let (one, two) = tokio::join!(
+        house.submit(defined(&house, Some("a"))),
+        house.submit(defined(&house, Some("b"))),
+    );
+    let changed = [one.unwrap(), two.unwrap()].map(|action| action.inputs.tool_changed);
+    assert_eq!(changed.iter().filter(|changed| **changed).count(), 1, "{changed:?}");
+}
+
+#[tokio::test]
+async fn an_edge_that_leaves_the_definition_out_does_not_pass_as_unchanged() {
+    let house = House::new().await;
+    assert_eq!(decided(&house, None).await, RUNS, "none was ever told");
+    assert_eq!(decided(&house, Some("a")).await, RUNS);
+    assert_eq!(decided(&house, None).await, WAITS);
+}
+
+#[tokio::test]
+async fn what_another_agent_was_let_run_says_nothing_of_this_one() {
+    let house = House::new().await;
+    assert_eq!(decided(&house, Some("a")).await, RUNS);
+    let mut call = defined(&house, Some("b"));
+    (call.call.agent.id, call.key) = house.other;
+    let action = house.submit(call).await.unwrap();
+    assert!(!action.inputs.tool_changed);
+}
