@@ -66,7 +66,8 @@ async fn streams_and_waits_are_counted_while_they_are_open() {
 async fn what_the_ledger_did_is_told_in_figures() {
     let house = House::new().await;
     let ledger = house.ledger();
-    let (turns, deeds) = (ledger.figures().turns.load(Relaxed), ledger.figures().deeds.load(Relaxed));
+    let (turns, deeds) =
+        (ledger.figures().turns.load(Relaxed), ledger.figures().deeds.load(Relaxed));
     house.refund(1).await;
     assert_eq!(ledger.figures().turns.load(Relaxed) - turns, 2);
     assert_eq!(ledger.figures().deeds.load(Relaxed) - deeds, 1);
