@@ -36,11 +36,7 @@ async fn answers_are_counted_by_template_method_and_status() {
         assert!(counted.contains(&found), "{found:?} is not in {counted:?}");
     }
     assert_eq!(counted.len(), expected.len());
-    let seconds: u64 = traffic
-        .routes()
-        .iter()
-        .filter_map(|route| route.seconds.buckets().last().map(|(_, count)| *count))
-        .sum();
+    let seconds: u64 = traffic.routes().iter().map(|route| route.seconds.get_sample_count()).sum();
     assert_eq!(seconds, 6);
     assert_eq!(traffic.in_flight.get(), 0);
 }

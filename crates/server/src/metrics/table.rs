@@ -105,9 +105,8 @@ fn database_connections(moment: &Moment<'_>, page: &mut Series) {
 fn worker_rounds(moment: &Moment<'_>, page: &mut Series) {
     for worker in Worker::ALL {
         let rounds = moment.watched.work.of(worker);
-        for (outcome, count) in
-            [("done", rounds.done.load(Relaxed)), ("failed", rounds.failed.load(Relaxed))]
-        {
+        let (done, failed) = (rounds.done.load(Relaxed), rounds.failed.load(Relaxed));
+        for (outcome, count) in [("done", done), ("failed", failed)] {
             page.count(&[("worker", worker.as_str()), ("outcome", outcome)], count);
         }
     }
