@@ -11,6 +11,8 @@ mod check;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]
+mod clocks;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod crash;
@@ -36,6 +38,8 @@ mod keys;
 mod log;
 #[cfg(test)]
 mod offline;
+#[cfg(test)]
+mod one_org;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]

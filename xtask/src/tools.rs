@@ -1,5 +1,5 @@
 //! What the tests of the verifiers and of generated clients run: Python and Node, each with a few
-//! libraries, and Chromium.
+//! libraries, Chromium, and what steps the clock of one process.
 //!
 //! They are found on this machine, or installed where that is allowed. What stays missing is left
 //! out of the tests, with one line that says so.
@@ -25,12 +25,21 @@ const PYTHON: Tool = Tool {
     programs: &["python3"],
     packages: &["python3", "python3-venv"],
 };
-const OTHERS: [Tool; 2] = [
+const OTHERS: [Tool; 3] = [
     Tool { variable: "CHANCERY_NODE", programs: &["node", "nodejs"], packages: &["nodejs"] },
     Tool {
         variable: "CHANCERY_CHROMIUM",
         programs: &["chromium", "chromium-browser", "google-chrome"],
         packages: &["chromium"],
+    },
+    // No program: it is loaded into a service whose clock a test steps.
+    Tool {
+        variable: "CHANCERY_FAKETIME",
+        programs: &[
+            "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
+            "/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1",
+        ],
+        packages: &["libfaketime"],
     },
 ];
 

@@ -115,6 +115,10 @@ pub struct Migrate {
     /// The role that the service logs in as; the one in `SERVICE_DATABASE_URL` by default.
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
+    /// Then spread the tables over the nodes of a Citus cluster, by their org. What is to be done
+    /// is printed first. Stop the service before.
+    #[arg(long)]
+    pub distribute: bool,
 }
 
 /// What `check` takes.

@@ -41,6 +41,8 @@ pub struct Settings {
     pub database: Option<Database>,
     /// The control database as the role that owns the schema.
     pub migrate_database: Option<Database>,
+    /// How the control database plans statements.
+    pub database_plans: store_postgres::Plans,
     /// Where the service listens.
     pub listen: HostPort,
     /// The address that callers see.
@@ -197,6 +199,7 @@ fn read(reader: &mut Reader<'_>) -> Settings {
         env: reader.word("SERVICE_ENV"),
         database: reader.optional("SERVICE_DATABASE_URL", Database::parse),
         migrate_database: reader.optional("SERVICE_MIGRATE_DATABASE_URL", Database::parse),
+        database_plans: reader.word("SERVICE_DATABASE_PLANS"),
         listen: reader.value_of("SERVICE_LISTEN", HostPort::parse),
         base_url: reader.value_of("SERVICE_BASE_URL", Origin::parse),
         seal_key_file: reader.optional("SERVICE_SEAL_KEY_FILE", |text| Some(PathBuf::from(text))),

@@ -143,7 +143,8 @@ pub(crate) async fn open_store(
     settings: &Settings,
     database: &Database,
 ) -> Result<Arc<PostgresStore>, Failure> {
-    let store = store_settings(database);
+    let mut store = store_settings(database);
+    store.plans = settings.database_plans;
     let store = Arc::new(PostgresStore::new(&store).map_err(Failure::usage)?);
     let durability = match settings.env {
         Environment::Prod => Durability::SurvivesACrash,

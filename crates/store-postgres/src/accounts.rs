@@ -14,10 +14,14 @@ use crate::{PostgresStore, database::Call, rows::Cells};
 #[async_trait]
 impl AccountStore for PostgresStore {
     async fn api_key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreDown> {
-        let sql = "
-            select record from api_key
-            where org_id = (select org_id from api_key_org where key_id = $1) and id = $1";
-        self.record("read an API key", Call::new(sql).with(*id.as_uuid())).await
+        let attempt = "read an API key";
+        let sql = "select org_id from api_key_org where key_id = $1";
+        let rows = self.database.ask_one(attempt, Call::new(sql).with(*id.as_uuid())).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let org = Cells::of("api_key_org", row).id("org_id", OrgId::from_uuid);
+        let org = org.map_err(|fault| fault.down(attempt))?;
+        let sql = "select record from api_key where org_id = $1 and id = $2";
+        self.record(attempt, Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid())).await
     }
 
     async fn org(&self, id: OrgId) -> Result<Option<Org>, StoreDown> {

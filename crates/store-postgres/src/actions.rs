@@ -91,7 +91,7 @@ impl ActionStore for PostgresStore {
             .into_iter()
             .map(|(org, leases)| leased(Call::new(HANDED_BACK), org, &leases))
             .collect();
-        self.database.ask("hand leases back", &calls).await.map(|_| ())
+        self.database.change_planned("hand leases back", calls).await.map(|_| ())
     }
 
     async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown> {
@@ -102,7 +102,7 @@ impl ActionStore for PostgresStore {
             .iter()
             .map(|(org, held)| leased(Call::new(RENEWED), *org, held).with(millis))
             .collect();
-        let answers = self.database.ask(attempt, &calls).await?;
+        let answers = self.database.change_planned(attempt, calls).await?;
         let renewed = by_org
             .keys()
             .zip(&answers)
@@ -113,14 +113,16 @@ impl ActionStore for PostgresStore {
 
 const ACTION: &str = "select record from action where org_id = $1 and id = $2";
 const DISCLOSURES: &str = "
-    select disclosure.text
+    select opens.text
     from (
-        select $1::uuid as org_id, $2::uuid as id
-        union all select org_id, id from deed where org_id = $1 and action_id = $2
-        offset 0
+        select $2::uuid as id union all select id from deed where org_id = $1 and action_id = $2
     ) as owner
-    join disclosure on disclosure.org_id = owner.org_id and disclosure.owner_id = owner.id
-    order by disclosure.owner_id, disclosure.path";
+    cross join lateral (
+        select owner_id, path, text from disclosure
+        where org_id = $1 and owner_id = owner.id
+        offset 0
+    ) as opens
+    order by opens.owner_id, opens.path";
 const EVENTS: &str = "
     select seq, id, kind, created_at, livemode, agent_id, action_id, data from event
     where org_id = $1 and action_id = $2
@@ -156,29 +158,21 @@ const DUE: &str = "
     ) as due
     order by since, org_id, id limit $1";
 
-// `offset 0`: see the statement that moves actions. `coalesce` keeps the index of leases out of it,
-// whose order is another one.
+// Planned for its values, so that the rows are found by their keys and never by walking the org.
+// `is true` keeps the index of leases out of it, whose order is another one.
 const RENEWED: &str = "
     update action
     set lease_until = date_trunc('milliseconds', now()) + $5::bigint * interval '1 millisecond'
-    from (
-        select $1::uuid as org_id, held.*
-        from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
-        offset 0
-    ) as held
-    where action.org_id = held.org_id and action.id = held.id
+    from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
+    where action.org_id = $1 and action.id = held.id
         and action.lease_holder = held.holder and action.lease_token = held.token
-        and coalesce(action.lease_until > now(), false)
+        and (action.lease_until > now()) is true
     returning action.id, action.lease_holder, action.lease_token";
 
 const HANDED_BACK: &str = "
     update action set lease_until = least(action.lease_until, date_trunc('milliseconds', now()))
-    from (
-        select $1::uuid as org_id, held.*
-        from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
-        offset 0
-    ) as held
-    where action.org_id = held.org_id and action.id = held.id
+    from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
+    where action.org_id = $1 and action.id = held.id
         and action.lease_holder = held.holder and action.lease_token = held.token";
 
 /// The leases of each org. Turns move the same rows; both take them in the order of their

@@ -8,7 +8,7 @@ use rustls_pki_types::{CertificateDer, pem::PemObject};
 use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{Settings, fault::Fault};
+use crate::{Plans, Settings, fault::Fault};
 
 /// Settings that no connection can be made of.
 #[derive(Debug, thiserror::Error)]
@@ -36,15 +36,21 @@ pub(crate) enum Tls {
 /// The limits of every session. No statement of the service runs long and no transaction stays
 /// open between round trips, so what exceeds these is a fault and must not hold locks.
 ///
-/// Statements are planned once, which costs less than planning each time; they must then not be
-/// planned for the tables as they happen to be, which may be empty. Every statement here finds its
+/// Statements are planned once, as far as [`Plans`] says so, which costs less than planning each
+/// time; they must then not be planned for the tables as they happen to be, which may be empty. Every statement here finds its
 /// rows by an index, however many there are, so the ways that go through whole tables are off.
 /// Just-in-time compilation only pays for queries that are never asked.
 const SESSION: &str = "-c statement_timeout=5000 -c lock_timeout=2000 \
      -c idle_in_transaction_session_timeout=3000 -c tcp_user_timeout=5000 \
      -c default_transaction_isolation=read\\ committed -c timezone=UTC \
-     -c plan_cache_mode=force_generic_plan -c random_page_cost=1.1 -c enable_seqscan=off \
-     -c enable_hashjoin=off -c enable_mergejoin=off -c jit=off";
+     -c random_page_cost=1.1 -c enable_seqscan=off -c enable_hashjoin=off \
+     -c enable_mergejoin=off -c jit=off";
+const GENERIC: &str = "-c plan_cache_mode=force_generic_plan";
+/// Citus sends a statement to one node if the plan is made for its values, and makes a plan for all
+/// values of hardly any.
+const DETECTED: &str = "
+    select set_config('plan_cache_mode', 'auto', false)
+    from pg_extension where extname = 'citus'";
 const TCP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The address and the encryption that the settings name.
@@ -66,13 +72,16 @@ pub(crate) fn config(settings: &Settings) -> Result<(Config, Tls), BadSettings> 
     Ok((config, tls))
 }
 
-/// Limits what every session of this address may hold up.
-pub(crate) fn limit_sessions(config: &mut Config) {
-    let options = match config.get_options() {
-        Some(own) => format!("{SESSION} {own}"),
-        None => SESSION.to_owned(),
+/// Limits what every session of this address may hold up, and says what it asks first of all. What
+/// the address says itself comes last and counts.
+pub(crate) fn limit_sessions(config: &mut Config, plans: Plans) -> Option<&'static str> {
+    let own = config.get_options().unwrap_or_default().to_owned();
+    let planned = match plans {
+        Plans::Detect | Plans::Generic => GENERIC,
+        Plans::Auto => "",
     };
-    config.options(options);
+    config.options(format!("{SESSION} {planned} {own}"));
+    (plans == Plans::Detect && !own.contains("plan_cache_mode")).then_some(DETECTED)
 }
 
 /// A connection of its own; it ends when the client is dropped.

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+};
 use futures_util::future::try_join_all;
 use ledger::StoreDown;
 use tokio::time::{Instant, timeout_at};
@@ -36,6 +38,12 @@ impl<'a> Call<'a> {
         self
     }
 
+    /// Returns this call with these values more.
+    pub(crate) fn with_all(mut self, values: impl IntoIterator<Item = Value<'a>>) -> Self {
+        self.values.extend(values);
+        self
+    }
+
     /// The values as the driver takes them.
     pub(crate) fn borrowed(&self) -> Vec<&(dyn ToSql + Sync)> {
         self.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect()
@@ -66,7 +74,7 @@ pub(crate) enum Unanswered {
 impl Database {
     pub(crate) fn new(settings: &Settings) -> Result<Self, BadSettings> {
         let (mut config, tls) = connect::config(settings)?;
-        connect::limit_sessions(&mut config);
+        let first = connect::limit_sessions(&mut config, settings.plans);
         // A connection that the server closed is known as closed; asking it each time would cost
         // every call a round trip.
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
@@ -74,11 +82,14 @@ impl Database {
             Tls::Plain => Manager::from_config(config, NoTls, recycling),
             Tls::Rustls(connector) => Manager::from_config(config, connector, recycling),
         };
-        let pool = Pool::builder(manager)
-            .max_size(settings.pool_size)
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|error| BadSettings::Pool(error.to_string()))?;
+        let pool = Pool::builder(manager).max_size(settings.pool_size).runtime(Runtime::Tokio1);
+        let pool = match first {
+            Some(sql) => pool.post_create(Hook::async_fn(move |client, _| {
+                Box::pin(async move { client.batch_execute(sql).await.map_err(HookError::Backend) })
+            })),
+            None => pool,
+        };
+        let pool = pool.build().map_err(|error| BadSettings::Pool(error.to_string()))?;
         Ok(Self { pool, deadline: settings.deadline })
     }
 
@@ -125,6 +136,25 @@ impl Database {
         ];
         let answers = self.ask(attempt, &calls).await?;
         Ok(answers.into_iter().nth(2).unwrap_or_default())
+    }
+
+    /// The rows of statements that change rows, each planned for its very values and a transaction
+    /// of its own.
+    pub(crate) async fn change_planned(
+        &self,
+        attempt: &'static str,
+        changes: Vec<Call<'_>>,
+    ) -> Result<Answers, StoreDown> {
+        let calls = changes.into_iter().flat_map(|change| {
+            [
+                Call::new("begin isolation level read committed"),
+                Call::new("set local plan_cache_mode = force_custom_plan"),
+                change,
+                Call::new("commit"),
+            ]
+        });
+        let answers = self.ask(attempt, &calls.collect::<Vec<_>>()).await?;
+        Ok(answers.into_iter().skip(2).step_by(4).collect())
     }
 
     /// The rows of a query that nobody waits for, which may take this long.

@@ -121,8 +121,8 @@ impl EventStore for PostgresStore {
 const HEAD: &str = "
     select head.version, head.log, head.size, head.last_digest, head.frontier, head.issued_at,
         head.event_seq, org.record,
-        (select count(*) from closed_log where closed_log.org_id = head.org_id) as log_no
-    from org_head as head join org on org.org_id = head.org_id
+        (select count(*) from closed_log where org_id = $1) as log_no
+    from org_head as head join org on org.org_id = $1
     where head.org_id = $1";
 const ACTIVE: &str = "
     select mode, policy_id, version_id, digest from policy_active
@@ -132,51 +132,48 @@ const POLICIES: &str = "
     where org_id = $1 and archived_at is null";
 const CONNECTORS: &str = "select record from connector where org_id = $1";
 
-// `offset 0` keeps the list of wanted keys from being merged into the statement: the planner then
-// knows the org only as part of each key, and cannot go through the whole org instead.
+// `offset 0` keeps each question one of a whole key: it is asked for one wanted row after the other
+// by the primary key, and cannot become a walk through the whole org that is compared with them.
 const AGENTS: &str = "
-    select agent.record
-    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as wanted
-    join agent on agent.org_id = wanted.org_id and agent.id = wanted.id";
+    select found.record from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select record from agent where org_id = $1 and id = wanted.id offset 0
+    ) as found";
 const KEYS: &str = "
-    select api_key.record
-    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as wanted
-    join api_key on api_key.org_id = wanted.org_id and api_key.id = wanted.id";
+    select found.record from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select record from api_key where org_id = $1 and id = wanted.id offset 0
+    ) as found";
 const ACTIONS: &str = "
-    select action.record
-    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as wanted
-    join action on action.org_id = wanted.org_id and action.id = wanted.id";
+    select found.record from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select record from action where org_id = $1 and id = wanted.id offset 0
+    ) as found";
 const IDEMPOTENCY_KEYS: &str = "
-    select named.agent_id, named.key, named.action_id, named.fingerprint, named.expires_at
-    from (
-        select $1::uuid as org_id, wanted.*
-        from unnest($2::uuid[], $3::text[]) as wanted (agent_id, key)
+    select named.* from unnest($2::uuid[], $3::text[]) as wanted (agent_id, key)
+    cross join lateral (
+        select agent_id, key, action_id, fingerprint, expires_at from idempotency
+        where org_id = $1 and agent_id = wanted.agent_id and key = wanted.key
         offset 0
-    ) as wanted
-    join idempotency as named on named.org_id = wanted.org_id
-        and named.agent_id = wanted.agent_id and named.key = wanted.key";
+    ) as named";
 const BUDGETS: &str = "
-    select used.key, used.window_start, used.window_end, used.used::text as used
-    from (
-        select $1::uuid as org_id, wanted.*
-        from unnest($2::text[], $3::timestamptz[]) as wanted (key, window_start)
+    select used.* from unnest($2::text[], $3::timestamptz[]) as wanted (key, window_start)
+    cross join lateral (
+        select key, window_start, window_end, used::text as used from budget_window
+        where org_id = $1 and key = wanted.key and window_start = wanted.window_start
         offset 0
-    ) as wanted
-    join budget_window as used on used.org_id = wanted.org_id
-        and used.key = wanted.key and used.window_start = wanted.window_start";
+    ) as used";
 
 const SETTINGS: &str =
     "select org_id, retention_days, updated_at from org_settings where org_id = $1";
 
 const ACCEPTED_TOOLS: &str = "
-    select accepted.agent_id, accepted.tool, accepted.digest
-    from (
-        select $1::uuid as org_id, wanted.*
-        from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
+    select accepted.* from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
+    cross join lateral (
+        select agent_id, tool, digest from accepted_tool
+        where org_id = $1 and agent_id = wanted.agent_id and tool = wanted.tool
         offset 0
-    ) as wanted
-    join accepted_tool as accepted on accepted.org_id = wanted.org_id
-        and accepted.agent_id = wanted.agent_id and accepted.tool = wanted.tool";
+    ) as accepted";
 
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)

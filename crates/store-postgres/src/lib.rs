@@ -41,9 +41,13 @@ use rows::Cells;
 
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
-pub use migrate::{GRANTS, Grant, MIGRATIONS, MigrateError, Migration, migrate};
+pub use migrate::{
+    GRANTS, Grant, MIGRATIONS, MigrateError, Migration, OF_NO_ORG,
+    distribute::{Spread, Spreading, distribute, spreading},
+    migrate,
+};
 pub use schema::{CheckError, Durability};
-pub use settings::Settings;
+pub use settings::{Plans, Settings};
 
 /// The use of a pool of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

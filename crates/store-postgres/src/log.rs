@@ -68,10 +68,12 @@ impl LogStore for PostgresStore {
         let attempt = "read the deeds of a log";
         let sql = "
             select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id,
-                action.agent_id as acting_id, deed.issued_at, deed.body, deed.digest,
+                acting.agent_id as acting_id, deed.issued_at, deed.body, deed.digest,
                 deed.signature, deed.key_id
             from deed
-            left join action on action.org_id = deed.org_id and action.id = deed.action_id
+            left join lateral (
+                select agent_id from action where org_id = $1 and id = deed.action_id offset 0
+            ) as acting on true
             where deed.org_id = $1 and deed.seq >= $2 and deed.seq < $3
             order by deed.seq limit $4";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -164,29 +166,27 @@ const CLOSED: &str = "
     from closed_log where org_id = $1
     order by no";
 
-// `offset 0` keeps the list of runs from being merged into the statement, so that each run is a
-// range of the primary key.
+// `offset 0` keeps each run a range of the primary key.
 const DIGESTS: &str = "
-    select run.place, deed.seq as index, deed.digest as hash
-    from (
-        select $1::uuid as org_id, run.*
-        from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
-            as run (place, level, first, behind)
+    select run.place, leaf.index, leaf.hash
+    from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
+        as run (place, level, first, behind)
+    cross join lateral (
+        select seq as index, digest as hash from deed
+        where org_id = $1 and seq >= run.first and seq < run.behind
         offset 0
-    ) as run
-    join deed on deed.org_id = run.org_id and deed.seq >= run.first and deed.seq < run.behind
+    ) as leaf
     where run.level = 0
-    order by run.place, deed.seq";
+    order by run.place, leaf.index";
 const NODES: &str = "
     select run.place, node.index, node.hash
-    from (
-        select $1::uuid as org_id, run.*
-        from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
-            as run (place, level, first, behind)
+    from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
+        as run (place, level, first, behind)
+    cross join lateral (
+        select index, hash from log_node
+        where org_id = $1 and level = run.level and index >= run.first and index < run.behind
         offset 0
-    ) as run
-    join log_node as node on node.org_id = run.org_id and node.level = run.level
-        and node.index >= run.first and node.index < run.behind
+    ) as node
     where run.level > 0
     order by run.place, node.index";
 

@@ -5,6 +5,7 @@ use ledger::StoreDown;
 use model::{CheckId, OrgId, Timestamp};
 use records::{Asked, ChainCheck, CheckStatus, CheckStore};
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::{
     PostgresStore,
@@ -38,9 +39,16 @@ impl CheckStore for PostgresStore {
 
     async fn take_check(&self) -> Result<Option<ChainCheck>, StoreDown> {
         let attempt = "look for a check to be done";
-        let rows = self.database.ask_one(attempt, Call::new(TAKE)).await?;
-        let check = rows.first().map(read).transpose().map_err(|fault| fault.down(attempt))?;
-        Ok(check.map(|check| ChainCheck { status: CheckStatus::Running, ..check }))
+        for row in self.database.ask_one(attempt, Call::new(WAITING)).await? {
+            let named = key(&row).map_err(|fault| fault.down(attempt))?;
+            let call = Call::new(TAKE).with(named.0).with(named.1);
+            let taken = self.database.ask_one(attempt, call).await?;
+            let check = taken.first().map(read).transpose();
+            if let Some(check) = check.map_err(|fault| fault.down(attempt))? {
+                return Ok(Some(ChainCheck { status: CheckStatus::Running, ..check }));
+            }
+        }
+        Ok(None)
     }
 
     async fn chain_check(&self, org: OrgId, id: CheckId) -> Result<Option<ChainCheck>, StoreDown> {
@@ -73,16 +81,22 @@ impl CheckStore for PostgresStore {
 }
 
 // Whoever works on a check touches it with every tile; one that was left alone for a minute is
-// taken over.
+// taken over. Of several that take the same one the first changes it, and it waits no more for the
+// others, who try the next.
+const WAITING: &str = "
+    select org_id, id from chain_check
+    where status = 'queued' or status = 'running' and touched_at < now() - interval '1 minute'
+    order by touched_at limit 8";
 const TAKE: &str = "
     update chain_check set status = 'running', touched_at = now()
-    where (org_id, id) = (
-        select org_id, id from chain_check
-        where status = 'queued'
-            or status = 'running' and touched_at < now() - interval '1 minute'
-        order by touched_at limit 1
-        for update skip locked)
+    where org_id = $1 and id = $2 and (status = 'queued'
+        or status = 'running' and touched_at < now() - interval '1 minute')
     returning record";
+
+fn key(row: &Row) -> Result<(Uuid, Uuid), Fault> {
+    let cells = Cells::of("chain_check", row);
+    Ok((cells.get("org_id")?, cells.get("id")?))
+}
 
 fn written<'a>(sql: &'static str, check: &ChainCheck) -> Result<Call<'a>, Fault> {
     Ok(Call::new(sql)

@@ -197,7 +197,7 @@ const LIST: &str = r"
         and ($8::uuid[] is null or deed.action_id = any($8))
         and (not $9::boolean or exists (
             select from action
-            where action.org_id = deed.org_id and action.id = deed.action_id
+            where action.org_id = $1 and action.id = deed.action_id
                 and ($10::text is null or action.tool like $10)
                 and ($11::text[] is null or action.verdict = any($11))
                 and ($12::text is null or strpos(action.tool, $12) > 0)
@@ -223,15 +223,18 @@ const ABOUT: &str = "
     from deed where org_id = $1 and action_id = $2
     order by seq";
 const OPENS: &str = "
-    select disclosure.owner_id, disclosure.text
-    from (select $1::uuid as org_id, unnest($2::uuid[]) as id offset 0) as owner
-    join disclosure on disclosure.org_id = owner.org_id and disclosure.owner_id = owner.id
-    order by disclosure.owner_id, disclosure.path";
+    select opens.owner_id, opens.text from unnest($2::uuid[]) as owner (id)
+    cross join lateral (
+        select owner_id, path, text from disclosure
+        where org_id = $1 and owner_id = owner.id
+        offset 0
+    ) as opens
+    order by opens.owner_id, opens.path";
 
 // The log is the first that is open or has its last deed at that time or later.
 const DEED_AT: &str = "
-    with recursive log (no, size, last) as (
-        select no::bigint, size, issued_at from closed_log where org_id = $1
+    with recursive log as (
+        select no::bigint as no, size, issued_at as last from closed_log where org_id = $1
         union all
         select (select count(*) from closed_log where org_id = $1), size, 'infinity'
         from org_head where org_id = $1

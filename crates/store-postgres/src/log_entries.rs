@@ -131,12 +131,11 @@ struct Said {
 // event has the deed's place.
 const SEARCH: &str = r"
     select shown.seq, shown.id, shown.kind, shown.created_at, shown.livemode, shown.agent_id,
-        shown.action_id, shown.data, agent.name as agent_name, action.tool,
-        coalesce(deed.id, action.deed_id) as deed_id,
+        shown.action_id, shown.data, acting.name as agent_name, called.tool,
+        coalesce(deed.id, called.deed_id) as deed_id,
         case when shown.agent_id is null then deed.body end as said
     from (
-        select org_id, seq, id, kind, created_at, livemode, agent_id, action_id, data
-        from event
+        select seq, id, kind, created_at, livemode, agent_id, action_id, data from event
         where org_id = $1 and seq >= $2 and seq < $3
             and ($4::text[] is null or kind = any($4))
             and (not $5::boolean or kind not like 'action.%' and kind <> 'deed.sealed')
@@ -147,7 +146,7 @@ const SEARCH: &str = r"
             and ($15::text is null or action_id is null and agent_id is null)
             and (not $10::boolean or exists (
                 select from action
-                where action.org_id = event.org_id and action.id = event.action_id
+                where action.org_id = $1 and action.id = event.action_id
                     and ($11::text is null or action.tool like $11)
                     and ($12::text[] is null or action.verdict = any($12))
                     and ($13::text is null or strpos(action.tool, $13) > 0)
@@ -155,21 +154,29 @@ const SEARCH: &str = r"
         order by case when $5 then seq + 0 else seq end desc
         limit case when $15 is null then $14::bigint end
     ) as shown
-    left join agent on agent.org_id = shown.org_id and agent.id = shown.agent_id
-    left join action on action.org_id = shown.org_id and action.id = shown.action_id
+    left join lateral (
+        select name from agent where org_id = $1 and id = shown.agent_id offset 0
+    ) as acting on true
+    left join lateral (
+        select tool, deed_id from action where org_id = $1 and id = shown.action_id offset 0
+    ) as called on true
     left join lateral (
         select sealed.seq, sealed.data from event as sealed
-        where sealed.org_id = shown.org_id and sealed.kind = 'deed.sealed'
+        where sealed.org_id = $1 and sealed.kind = 'deed.sealed'
             and sealed.seq >= shown.seq and sealed.seq < shown.seq + 32
             and (shown.kind = 'deed.sealed' and sealed.seq = shown.seq
                 or shown.action_id is null and shown.kind <> 'deed.sealed')
         order by strpos(sealed.data, substring(shown.data from '\x22id\x22:\x22[^\x22]*\x22')) = 0, sealed.seq
         limit 1
     ) as sealed on true
-    left join deed on deed.org_id = shown.org_id
-        and deed.seq = substring(sealed.data from '\x22seq\x22:([0-9]+)')::bigint + (
-            select count(*) << 40 from closed_log
-            where closed_log.org_id = shown.org_id and closed_log.event_seq < sealed.seq)
+    left join lateral (
+        select id, body from deed
+        where org_id = $1
+            and seq = substring(sealed.data from '\x22seq\x22:([0-9]+)')::bigint + (
+                select count(*) << 40 from closed_log
+                where org_id = $1 and event_seq < sealed.seq)
+        offset 0
+    ) as deed on true
     where $15 is null or starts_with(deed.body, $15)
     order by shown.seq desc limit $14";
 const EVENT_AT: &str = "

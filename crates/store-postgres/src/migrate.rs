@@ -5,6 +5,8 @@ use tokio_postgres::Client;
 
 use crate::{BadSettings, Settings, connect, fault::Fault, schema::applied};
 
+pub(crate) mod distribute;
+
 /// One step of the schema.
 #[derive(Debug, Clone, Copy)]
 pub struct Migration {
@@ -56,10 +58,11 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "org_head",         privileges: "select, insert, update" },
     Grant { table: "turn",             privileges: "select, insert, delete" },
     Grant { table: "org_settings",     privileges: "select, insert, update" },
-    Grant { table: "accepted_tool",    privileges: "select, insert, update" },
     Grant { table: "agent",            privileges: "select, insert, update" },
+    Grant { table: "accepted_tool",    privileges: "select, insert, update" },
     Grant { table: "api_key",          privileges: "select, insert, update" },
-    Grant { table: "api_key_org",      privileges: "select, insert" },
+    // It is never changed. A table that every node has whole asks for the right to, all the same.
+    Grant { table: "api_key_org",      privileges: "select, insert, update" },
     Grant { table: "connector",        privileges: "select, insert, update" },
     Grant { table: "policy",           privileges: "select, insert, update" },
     Grant { table: "policy_version",   privileges: "select, insert" },
@@ -79,6 +82,10 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "seal_key",         privileges: "select, insert, update" },
     Grant { table: "schema_migration", privileges: "select" },
 ];
+
+/// The tables that belong to no org. They are small, and every node of a database that keeps orgs
+/// apart has them whole.
+pub const OF_NO_ORG: [&str; 3] = ["schema_migration", "seal_key", "api_key_org"];
 
 /// Why a database could not be brought to this build's schema.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +107,11 @@ pub enum MigrateError {
         /// The role's name.
         role: String,
     },
+    /// The database is no Citus cluster.
+    #[error(
+        "the database has no extension `citus`, and nothing was changed; docs/scale.md says how it gets one"
+    )]
+    NoCitus,
     /// A step failed; those before it stand.
     #[error("could not {attempt}")]
     Failed {
@@ -166,7 +178,11 @@ async fn apply(client: &Client, migration: &Migration) -> Result<(), MigrateErro
     let attempt = format!("apply migration {} `{}`", migration.version, migration.name);
     let done = async {
         client.batch_execute("begin").await?;
-        client.batch_execute(migration.sql).await?;
+        // One by one: a distributed table takes no two commands at once.
+        for statement in statements(migration.sql) {
+            client.batch_execute(statement).await?;
+        }
+        distribute::whats_new(client).await?;
         let sql = "
             insert into schema_migration (version, name, digest, applied_at)
             values ($1, $2, $3, clock_timestamp())";
@@ -198,6 +214,33 @@ async fn grant(client: &Client, role: &str) -> Result<(), MigrateError> {
     });
     let text = format!("begin; {} commit", rights.collect::<String>());
     run(client, &text, attempt).await
+}
+
+/// The statements of a migration, one by one. It has neither block comments nor quotes by dollars.
+pub(crate) fn statements(sql: &str) -> Vec<&str> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum In {
+        Code,
+        Quote,
+        Comment,
+    }
+    let (mut at, mut start, mut has_code, mut found) = (In::Code, 0, false, Vec::new());
+    for (place, sign) in sql.char_indices() {
+        let rest = sql.get(place..).unwrap_or_default();
+        at = match (at, sign) {
+            (In::Code, '-') if rest.starts_with("--") => In::Comment,
+            (In::Code, '\'') => In::Quote,
+            (In::Quote, '\'') | (In::Comment, '\n') => In::Code,
+            (at, _) => at,
+        };
+        has_code |= at != In::Comment && !sign.is_whitespace();
+        if at == In::Code && sign == ';' {
+            found.extend(sql.get(start..=place));
+            (start, has_code) = (place + 1, false);
+        }
+    }
+    found.extend(has_code.then(|| sql.get(start..)).flatten());
+    found
 }
 
 async fn run(client: &Client, sql: &str, attempt: &str) -> Result<(), MigrateError> {

@@ -117,16 +117,21 @@ impl PolicyStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<DecisionEvent>, StoreDown> {
         let sql = "
-            select event.seq, event.kind, action.record, disclosure.text
+            select event.seq, event.kind, called.record, opens.text
             from (
-                select org_id, seq, kind, action_id from event
+                select seq, kind, action_id from event
                 where org_id = $1 and seq > $2 and kind = any($3)
                     and ($4::timestamptz is null or created_at >= $4)
                 order by seq limit $5
             ) as event
-            join action on action.org_id = event.org_id and action.id = event.action_id
-            left join disclosure on disclosure.org_id = event.org_id
-                and disclosure.owner_id = event.action_id and disclosure.path = $6
+            cross join lateral (
+                select record from action where org_id = $1 and id = event.action_id offset 0
+            ) as called
+            left join lateral (
+                select text from disclosure
+                where org_id = $1 and owner_id = event.action_id and path = $6
+                offset 0
+            ) as opens on true
             order by event.seq";
         let kinds: Vec<_> = DECISION_EVENTS.iter().map(|kind| kind.as_str()).collect();
         let call = Call::new(sql)

@@ -1,6 +1,6 @@
 //! What the store is told of its database. Reads no environment; the server fills it in.
 
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 use crypto::Secret;
 
@@ -17,7 +17,39 @@ pub struct Settings {
     pub deadline: Duration,
     /// How long a lease lasts.
     pub lease: Duration,
+    /// How statements are planned.
+    pub plans: Plans,
 }
+
+/// How PostgreSQL plans the statements of the service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Plans {
+    /// As is right for the server: `Auto` where it has the extension Citus, `Generic` elsewhere.
+    #[default]
+    Detect,
+    /// Once for all values, which is the cheapest.
+    Generic,
+    /// As PostgreSQL itself chooses, for the values or for all of them.
+    Auto,
+}
+
+impl FromStr for Plans {
+    type Err = UnknownPlans;
+
+    fn from_str(word: &str) -> Result<Self, UnknownPlans> {
+        match word {
+            "detect" => Ok(Self::Detect),
+            "generic" => Ok(Self::Generic),
+            "auto" => Ok(Self::Auto),
+            _ => Err(UnknownPlans),
+        }
+    }
+}
+
+/// A word that names no way to plan.
+#[derive(Debug, thiserror::Error)]
+#[error("expected `detect`, `generic` or `auto`")]
+pub struct UnknownPlans;
 
 impl Settings {
     /// The usual settings for the database at this address.
@@ -28,6 +60,7 @@ impl Settings {
             pool_size: 16,
             deadline: Duration::from_secs(2),
             lease: Duration::from_secs(15),
+            plans: Plans::default(),
         }
     }
 }

@@ -6,8 +6,9 @@ use crypto::Secret;
 use model::Timestamp;
 
 use crate::{
-    BadSettings, PostgresStore, Settings,
+    BadSettings, MIGRATIONS, Plans, PostgresStore, Settings,
     database::{Call, Database, Unanswered},
+    migrate::statements,
     pipeline::Reach,
     rows::system_time,
 };
@@ -92,4 +93,57 @@ async fn a_statement_that_cannot_be_sent_keeps_the_commit_behind_it_from_going_o
     let owner = database.owner().await;
     let rows = owner.query("select record from org", &[]).await.unwrap();
     assert_eq!(rows.iter().map(|row| row.get(0)).collect::<Vec<String>>(), ["whole"]);
+}
+
+#[tokio::test]
+async fn plans_are_as_the_server_wants_them_and_as_the_operator_says() {
+    let Some(database) = crate::testing::TestDatabase::new().await else { return };
+    let (plain, own) = (database.url(), "options=-c%20plan_cache_mode%3Dforce_custom_plan");
+    let sign = if plain.contains('?') { '&' } else { '?' };
+    let own = format!("{plain}{sign}{own}");
+    let mode = async |url: &str, plans| {
+        let mut settings = Settings::new(Secret::new(url.to_owned()));
+        settings.plans = plans;
+        let call = Call::new("select current_setting('plan_cache_mode')");
+        let rows = Database::new(&settings).unwrap().ask_one("look", call).await.unwrap();
+        rows[0].get::<_, String>(0)
+    };
+    assert_eq!(mode(&plain, Plans::Detect).await, "force_generic_plan");
+    assert_eq!(mode(&plain, Plans::Auto).await, "auto");
+    assert_eq!(mode(&own, Plans::Detect).await, "force_custom_plan");
+    let sql = "
+        insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+        select 999999, 'citus', oid, 'public'::regnamespace, false, '0' from pg_roles
+        where rolname = current_user";
+    database.owner().await.batch_execute(sql).await.unwrap();
+    assert_eq!(mode(&plain, Plans::Detect).await, "auto");
+    assert_eq!(mode(&plain, Plans::Generic).await, "force_generic_plan");
+    assert_eq!(mode(&own, Plans::Detect).await, "force_custom_plan");
+}
+
+#[test]
+fn a_migration_is_taken_apart_where_its_statements_end() {
+    let sql = "-- It's a comment; no statement.\ncreate table a (b text); -- not; here\n\n\
+        insert into a values ('x;''y'); select 1 -- the last; needs none\n";
+    let parts: Vec<_> = statements(sql).into_iter().map(str::trim).collect();
+    let [first, second, third] = parts.as_slice() else { panic!("{parts:?}") };
+    assert!(first.ends_with("create table a (b text);"), "{first}");
+    assert!(second.ends_with("insert into a values ('x;''y');"), "{second}");
+    assert!(third.starts_with("select 1"), "{third}");
+    assert!(statements("-- nothing; at all\n").is_empty());
+    for migration in MIGRATIONS {
+        assert_eq!(statements(migration.sql).concat().trim_end(), migration.sql.trim_end());
+        assert!(!migration.sql.contains("/*") && !migration.sql.contains("$$"));
+    }
+}
+
+#[test]
+fn a_later_migration_passes_on_tables_that_are_spread() {
+    let later = MIGRATIONS.iter().filter(|migration| migration.version > 13);
+    for statement in later.flat_map(|migration| statements(migration.sql)) {
+        let adds = statement.contains("add column");
+        let constrains = ["check", "unique", "references", "primary key"];
+        assert!(!adds || !constrains.iter().any(|word| statement.contains(word)), "{statement}");
+        assert!(!statement.contains("set storage"), "{statement}");
+    }
 }

@@ -1,6 +1,7 @@
 //! One running service process, which a test may pause, kill, stop in order and start again.
 
 use std::{
+    ffi::OsString,
     fs::{self, File},
     net::SocketAddr,
     path::PathBuf,
@@ -24,6 +25,36 @@ pub(crate) enum Start<'a> {
     Holdable,
     /// As that, and the first visitor of this point waits there.
     Held(&'a str),
+    /// As it is shipped, its wall clock off by what the file says at each moment.
+    Stepped(&'a Faketime),
+}
+
+/// Steps the wall clock of one process, and leaves its count of time alone.
+#[derive(Debug)]
+pub(crate) struct Faketime {
+    /// The library that the process loads.
+    pub(crate) library: PathBuf,
+    /// Says by how much the clock is off.
+    pub(crate) offset: PathBuf,
+}
+
+impl Faketime {
+    /// Steps the clock to this offset from the true time, such as `-3600s`.
+    pub(crate) fn step(&self, offset: &str) {
+        // Whoever reads it never meets half of it.
+        let draft = self.offset.with_extension("draft");
+        fs::write(&draft, offset).unwrap();
+        fs::rename(&draft, &self.offset).unwrap();
+    }
+
+    fn environment(&self) -> [(&'static str, OsString); 4] {
+        [
+            ("LD_PRELOAD", self.library.clone().into()),
+            ("FAKETIME_TIMESTAMP_FILE", self.offset.clone().into()),
+            ("FAKETIME_NO_CACHE", "1".into()),
+            ("FAKETIME_DONT_FAKE_MONOTONIC", "1".into()),
+        ]
+    }
 }
 
 /// A running service.
@@ -58,7 +89,7 @@ impl Service {
         let binaries = binaries().unwrap();
         let with_failpoints = || binaries.failpoints.expect("`CHANCERY_FAILPOINT_BIN` is not set");
         let (binary, failpoints) = match start {
-            Start::Plain => (binaries.plain, ""),
+            Start::Plain | Start::Stepped(_) => (binaries.plain, ""),
             Start::Armed(points) => (with_failpoints(), points),
             Start::Holdable | Start::Held(_) => (with_failpoints(), ""),
         };
@@ -72,6 +103,9 @@ impl Service {
         command.env_clear().env("PATH", "/usr/bin:/bin").env("CHANCERY_FAILPOINTS", failpoints);
         command.env("CHANCERY_FAILPOINT_FOLDER", &points);
         command.envs(verbs.environment().iter().cloned());
+        if let Start::Stepped(faketime) = start {
+            command.envs(faketime.environment());
+        }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let guard = Guard::of(child.id(), verbs.folder());

@@ -4,6 +4,8 @@ use ledger::{Head, LogNo, Turn};
 use model::{Digest, LogId, Timestamp};
 use records::OrgLog;
 
+use std::fs;
+
 use super::*;
 use crate::demo::Stage;
 
@@ -38,7 +40,7 @@ fn first(stage: &Stage) -> OrgLog {
 
 fn sign(stage: &Stage, head: &ChainHead, checkpoints: &Checkpoints) {
     let note = stage.core.ledger.sealer().checkpoint(head, head.issued_at()).expect("a note");
-    checkpoints.keep(head, &note).expect("a file");
+    checkpoints.files.keep(head.log(), &note).expect("a file");
 }
 
 /// The orgs that nothing is sealed for once the checkpoints were looked at.
@@ -171,7 +173,7 @@ async fn a_new_log_that_tells_of_the_loss_is_taken_up_by_everyone_who_remembers_
     refund(&stage).await.expect_err("no turn is taken");
 
     let missing = remembers.missing(&stage.core).await.expect("a look");
-    let known = missing.into_iter().next().expect("something is missing").known;
+    let known = missing.into_iter().next().expect("something is missing").known.expect("a note");
     let operator = stage.core.operator(stage.org);
     let old = head(&stage).await;
     operator.recover_log(known.clone(), Some("A disk died.")).await.expect("a new log");
@@ -221,16 +223,38 @@ async fn a_log_that_is_replaced_without_a_sealed_word_is_withheld() {
     stage.core.stores.ledger.append(&turn).await.expect("whoever owns the database can");
     assert_eq!(withheld(&stage, &checkpoints).await, [stage.org]);
     let missing = checkpoints.missing(&stage.core).await.expect("a look");
-    assert!(matches!(missing.as_slice(), [Missing { broken: LogError::Untold { .. }, .. }]));
+    assert!(matches!(
+        missing.as_slice(),
+        [Missing { why: Unsound::Log(LogError::Untold { .. }), .. }]
+    ));
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_signed_note_stops_the_start() {
+async fn a_file_that_cannot_be_read_withholds_its_org_until_it_can() {
     let (stage, beside) = (Stage::set().await.expect("a stage"), Beside::new("note"));
     let checkpoints = beside.checkpoints();
-    fs::create_dir_all(checkpoints.folder()).expect("a folder");
-    fs::write(checkpoints.folder().join("log_x.checkpoint"), "nonsense").expect("a file");
-    assert!(checkpoints.check(&stage.core).await.is_err());
+    let mut seen = Seen::default();
+    checkpoints.sign(&stage.core, &mut seen).await.expect("signed");
+    let file = checkpoints.file_of(&head(&stage).await);
+    let note = fs::read_to_string(&file).expect("the file");
+    fs::write(&file, "nonsense").expect("a file");
+    assert_eq!(withheld(&stage, &checkpoints).await, [stage.org]);
+    checkpoints.sign(&stage.core, &mut seen).await.expect("nothing else is wrong");
+    refund(&stage).await.expect_err("no turn is taken");
+    fs::write(&file, note).expect("a file");
+    checkpoints.sign(&stage.core, &mut seen).await.expect("it is looked at again");
+    refund(&stage).await.expect("an action");
+}
+
+#[tokio::test]
+async fn the_note_of_another_log_is_no_memory_of_this_one() {
+    let (stage, beside) = (Stage::set().await.expect("a stage"), Beside::new("renamed"));
+    let checkpoints = beside.checkpoints();
+    let real = head(&stage).await;
+    sign(&stage, &real, &checkpoints);
+    let file = checkpoints.file_of(&real);
+    fs::rename(&file, file.with_file_name("log_another.checkpoint")).expect("a file");
+    assert_eq!(withheld(&stage, &checkpoints).await, [OPERATOR_ORG], "it is nobody's");
 }
 
 fn digest(number: u64) -> Digest {

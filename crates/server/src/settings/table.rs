@@ -138,6 +138,8 @@ use Accepts::{
 
 /// The words of `SERVICE_ENV`.
 pub(super) const ENVIRONMENTS: &[&str] = &["dev", "prod"];
+/// The words of `SERVICE_DATABASE_PLANS`.
+pub(super) const PLANS: &[&str] = &["detect", "generic", "auto"];
 /// The words of `SERVICE_LOG_LEVEL`.
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
@@ -147,6 +149,7 @@ pub(super) const SERVER: &[Row] = &[
     row(  "SERVICE_ENV",                   Word(ENVIRONMENTS),       "dev",                   "Where this instance stands. `prod` ignores `.env` and refuses unsafe settings."),
     unset("SERVICE_DATABASE_URL",          Database,                                          "The control database. In prod a remote one needs `sslmode=require` or `sslmode=verify-full`.").secret(),
     unset("SERVICE_MIGRATE_DATABASE_URL",  Database,                                          "The control database as the role that owns the schema; only `chancery migrate` uses it.").secret(),
+    row(  "SERVICE_DATABASE_PLANS",        Word(PLANS),              "detect",                "How the control database plans statements: `generic` once for all values, `auto` as PostgreSQL chooses, `detect` is `auto` where the extension Citus is installed and `generic` elsewhere. An option `plan_cache_mode` in the address counts above it."),
     row(  "SERVICE_LISTEN",                HostPort,                 "127.0.0.1:8080",        "Where the service listens."),
     row(  "SERVICE_BASE_URL",              Origin,                   "http://127.0.0.1:8080", "The address that callers see; every `doc_url` begins with it. In prod it is https."),
     unset("SERVICE_SEAL_KEY_FILE",         Path,                                              "The PEM file with the keys that seal deeds and sign checkpoints."),

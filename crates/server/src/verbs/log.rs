@@ -5,7 +5,7 @@ use model::{OrgId, causes};
 use records::{LogHead, OrgLog, Remembered, Standing, judge};
 
 use crate::{
-    checkpoints::Missing,
+    checkpoints::{Missing, Unsound},
     cli::{Log, RecoverLog},
     core::Core,
     exit::{Exit, Failure},
@@ -95,14 +95,15 @@ async fn own_checkpoint(
 ) -> Result<Option<Checkpoint>, Failure> {
     let missing = wired.checkpoints.missing(&wired.core).await?;
     let mine = || missing.iter().filter(|missing| missing.org == org);
-    match mine().find(|missing| missing.known.log == *open) {
-        Some(Missing { known, .. }) => Ok(Some(known.clone())),
+    let lost = mine().filter(|missing| matches!(missing.why, Unsound::Log(_)));
+    match lost.filter_map(|missing| missing.known.as_ref()).find(|known| known.log == *open) {
+        Some(known) => Ok(Some(known.clone())),
         None => match mine().next() {
             // A new log can tell of the loss of the one that it follows, and of no other.
-            Some(Missing { broken, .. }) => {
+            Some(Missing { why, .. }) => {
                 let folder = wired.checkpoints.folder().display();
                 Err(Failure::usage(format!(
-                    "{broken}; no new log can tell of it. Keep its file in `{folder}` as evidence, \
+                    "{why}; no new log can tell of it. Keep its file in `{folder}` as evidence, \
                      move it away, and start again"
                 )))
             }

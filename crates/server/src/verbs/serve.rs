@@ -42,15 +42,35 @@ pub(super) async fn migrate(settings: Settings, what: Migrate) -> Result<Exit, F
         Failure::usage("name the role that the service logs in as with `--role NAME`")
     })?;
     let store = store_settings(database);
-    let applied = store_postgres::migrate(&store, role).await.map_err(|error| match error {
-        MigrateError::Settings(_) | MigrateError::NoRole { .. } => Failure::usage(causes(&error)),
-        MigrateError::Unknown { .. } | MigrateError::Failed { .. } => {
-            Failure::internal(causes(&error))
-        }
-    })?;
+    let applied = store_postgres::migrate(&store, role).await.map_err(not_migrated)?;
     match applied.as_slice() {
         [] => print::line("the schema is that of this version already"),
         names => print::line(format!("applied: {}", names.join(", "))),
     }
+    if what.distribute {
+        distribute(&store).await.map_err(not_migrated)?;
+    }
     Ok(Exit::Ok)
+}
+
+async fn distribute(store: &store_postgres::Settings) -> Result<(), MigrateError> {
+    let tables = store_postgres::spreading(store).await?;
+    tables.iter().for_each(|table| print::line(table.to_string()));
+    store_postgres::distribute(store, &tables).await?;
+    match tables.len() {
+        0 => print::line("every table is spread already"),
+        count => print::line(format!("spread: {count} tables")),
+    }
+    Ok(())
+}
+
+fn not_migrated(error: MigrateError) -> Failure {
+    match error {
+        MigrateError::Settings(_) | MigrateError::NoRole { .. } | MigrateError::NoCitus => {
+            Failure::usage(causes(&error))
+        }
+        MigrateError::Unknown { .. } | MigrateError::Failed { .. } => {
+            Failure::internal(causes(&error))
+        }
+    }
 }

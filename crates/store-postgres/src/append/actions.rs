@@ -2,23 +2,25 @@
 
 use std::{
     collections::BTreeMap,
-    sync::Arc,
+    error::Error,
+    sync::{Arc, LazyLock},
     time::{Duration, SystemTime},
 };
 
+use bytes::{BufMut, BytesMut};
 use ledger::{
     Turn,
     record::{Action, NewAction},
 };
-use model::{ActionId, Timestamp};
-use uuid::Uuid;
+use model::ActionId;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use super::Step;
 use crate::{
-    database::Call,
+    database::{Call, Value},
     fault::Fault,
     list::is_of,
-    rows::{bigint, system_time, to_json},
+    rows::{bigint, system_time},
 };
 
 /// The statements that write the actions that the turn begins and those that it moves.
@@ -28,68 +30,77 @@ pub(crate) fn steps<'a>(
     lease: Duration,
 ) -> Result<Vec<Step<'a>>, Fault> {
     let (new, moved) = last_forms(new, moved);
-    let lease_until = turn.at + lease;
-    let mut steps = Vec::new();
+    let lease_until = system_time(turn.at + lease);
     if let Some(odd) = new.iter().find(|action| !is_of(*action.id.as_uuid(), action.created_at)) {
         // Lists are in the order of ids.
         let why = format!("its id is not of the moment {}", odd.created_at);
         return Err(Fault::Row { table: "action", column: "created_at", why });
     }
-    if !new.is_empty() {
-        let call = Call::new(BEGUN).with(*turn.org.as_uuid());
-        steps.push(Step::rows(Columns::of(&new, lease_until)?.values(call)));
-    }
-    if !moved.is_empty() {
-        let call = Call::new(MOVED).with(*turn.org.as_uuid());
-        steps.push(Step::rows(Columns::of(&moved, lease_until)?.values(call)));
-    }
-    Ok(steps)
+    let org = *turn.org.as_uuid();
+    let begun = (!new.is_empty()).then(|| {
+        let rows = Rows { actions: new, lease_until };
+        Call::new(&BEGUN).with(org).with_all(COLUMNS.iter().map(|it| (it.values)(&rows)))
+    });
+    let moved = (!moved.is_empty()).then(|| {
+        let rows = Rows { actions: moved, lease_until };
+        Call::new(&MOVED).with(org).with_all(of_moved().0.iter().map(|it| (it.values)(&rows)))
+    });
+    Ok(begun.into_iter().chain(moved).map(Step::rows).collect())
 }
 
-const BEGUN: &str = "
-    insert into action
-        (org_id, id, created_at, agent_id, tool, tool_digest, mode, state, status, on_behalf_of,
-         outcome, shadow_outcome, approval_status, approval_expires_at, deadline,
-         execution_status, error_code, verdict, level, deed_id, lease_holder, lease_token,
-         lease_until, record)
-    select $1::uuid, r.*
-    from unnest($2::uuid[], $3::timestamptz[], $4::uuid[], $5::text[], $6::bytea[], $7::text[],
-        $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::text[],
-        $14::timestamptz[], $15::timestamptz[], $16::text[], $17::text[], $18::text[],
-        $19::text[], $20::uuid[], $21::text[], $22::bigint[], $23::timestamptz[], $24::text[])
-        as r";
-
-// `offset 0` keeps the list of rows from being merged into the statement: the planner then knows
-// the org only as part of each row's key, and cannot go through the whole org instead.
-const MOVED: &str = "
-    with moved as (
-        update action
-        set created_at = r.created_at, agent_id = r.agent_id, tool = r.tool,
-            tool_digest = r.tool_digest, mode = r.mode, state = r.state, status = r.status,
-            on_behalf_of = r.on_behalf_of, outcome = r.outcome,
-            shadow_outcome = r.shadow_outcome, approval_status = r.approval_status,
-            approval_expires_at = r.approval_expires_at, deadline = r.deadline,
-            execution_status = r.execution_status, error_code = r.error_code,
-            verdict = r.verdict, level = r.level, deed_id = r.deed_id,
-            lease_holder = r.lease_holder, lease_token = r.lease_token,
-            lease_until = r.lease_until, record = r.record
-        from (
-            select $1::uuid as org_id, r.*
-            from unnest($2::uuid[], $3::timestamptz[], $4::uuid[], $5::text[], $6::bytea[],
-                $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[],
-                $13::text[], $14::timestamptz[], $15::timestamptz[], $16::text[], $17::text[],
-                $18::text[], $19::text[], $20::uuid[], $21::text[], $22::bigint[],
-                $23::timestamptz[], $24::text[])
-                as r (id, created_at, agent_id, tool, tool_digest, mode, state, status,
-                    on_behalf_of, outcome, shadow_outcome, approval_status,
-                    approval_expires_at, deadline, execution_status, error_code, verdict,
-                    level, deed_id, lease_holder, lease_token, lease_until, record)
-            offset 0
-        ) as r
-        where action.org_id = r.org_id and action.id = r.id
-        returning action.id
+static BEGUN: LazyLock<String> = LazyLock::new(|| {
+    let every: Vec<_> = COLUMNS.iter().collect();
+    format!(
+        "
+        insert into action (org_id, {names})
+        select $1::uuid, r.* from unnest({arrays}) as r
+        returning 1",
+        names = names(&every),
+        arrays = arrays(&every),
     )
-    select 1 / (count(*) = cardinality($2::uuid[]))::integer from moved";
+});
+
+// The row that is there stands in the way of the insert, and takes what may have changed. So it is
+// found by its key, however the tables looked when the plan was made. A row that is not there is
+// made as nobody's, and the division by zero then takes it back with the whole turn.
+static MOVED: LazyLock<String> = LazyLock::new(|| {
+    let (moving, staying) = of_moved();
+    let list = |columns: &[&Column], text: fn(&Column) -> String| {
+        columns.iter().map(|column| text(column)).collect::<Vec<_>>().join(", ")
+    };
+    format!(
+        "
+        with moved as (
+            insert into action (org_id, {stays}, {names})
+            select $1::uuid, {fillers}, r.* from unnest({arrays}) as r
+            on conflict (org_id, id) do update set {changes}
+            returning agent_id
+        )
+        select 1 / (count(*) filter (where agent_id <> $1) = cardinality($2::uuid[]))::integer
+        from moved",
+        stays = names(&staying),
+        fillers = list(&staying, |it| format!("{}::{}", it.filler.unwrap_or("null"), it.kind)),
+        names = names(&moving),
+        arrays = arrays(&moving),
+        changes =
+            list(moving.get(1..).unwrap_or_default(), |it| format!("{0} = excluded.{0}", it.name)),
+    )
+});
+
+fn names(columns: &[&Column]) -> String {
+    columns.iter().map(|column| column.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The values of the columns, from `$2` on.
+fn arrays(columns: &[&Column]) -> String {
+    let array = |(at, column): (usize, &&Column)| format!("${}::{}[]", at + 2, column.kind);
+    columns.iter().enumerate().map(array).collect::<Vec<_>>().join(", ")
+}
+
+/// The columns that an action's later forms are written to, the id first, and those that stay.
+fn of_moved() -> (Vec<&'static Column>, Vec<&'static Column>) {
+    COLUMNS.iter().partition(|column| column.filler.is_none())
+}
 
 /// The actions that the turn begins and those that it moves, each in its last form.
 fn last_forms<'a>(
@@ -109,99 +120,73 @@ fn last_forms<'a>(
     (new, last.into_values().collect())
 }
 
-/// The actions column by column, as `unnest` takes them.
-struct Columns<'a> {
-    id: Vec<Uuid>,
-    created_at: Vec<SystemTime>,
-    agent_id: Vec<Uuid>,
-    tool: Vec<&'a str>,
-    tool_digest: Vec<Option<&'a [u8]>>,
-    mode: Vec<&'static str>,
-    state: Vec<&'static str>,
-    status: Vec<&'static str>,
-    on_behalf_of: Vec<Option<&'a str>>,
-    outcome: Vec<&'static str>,
-    shadow_outcome: Vec<Option<&'static str>>,
-    approval_status: Vec<Option<&'static str>>,
-    approval_expires_at: Vec<Option<SystemTime>>,
-    deadline: Vec<Option<SystemTime>>,
-    execution_status: Vec<Option<&'static str>>,
-    error_code: Vec<Option<&'a str>>,
-    verdict: Vec<Option<&'static str>>,
-    level: Vec<Option<&'static str>>,
-    deed_id: Vec<Option<Uuid>>,
-    lease_holder: Vec<Option<&'a str>>,
-    lease_token: Vec<Option<i64>>,
-    lease_until: Vec<Option<SystemTime>>,
-    record: Vec<String>,
+/// A column of `action` beside `org_id`.
+struct Column {
+    name: &'static str,
+    /// Its type.
+    kind: &'static str,
+    /// Of a column that stays as it was when the action began: what fills it where a row is only
+    /// made to meet the one that is there.
+    filler: Option<&'static str>,
+    /// What stands in it, as one value for each row.
+    values: for<'a> fn(&Rows<'a>) -> Value<'a>,
 }
 
-impl<'a> Columns<'a> {
-    fn of(actions: &[&'a Action], lease_until: Timestamp) -> Result<Self, Fault> {
-        fn each<'a, T>(actions: &[&'a Action], column: impl Fn(&'a Action) -> T) -> Vec<T> {
-            actions.iter().map(|action| column(action)).collect()
-        }
-        let lease_until = system_time(lease_until);
-        Ok(Self {
-            id: each(actions, |a| *a.id.as_uuid()),
-            created_at: each(actions, |a| system_time(a.created_at)),
-            agent_id: each(actions, |a| *a.agent.id.as_uuid()),
-            tool: each(actions, |a| a.tool.as_str()),
-            tool_digest: each(actions, |a| a.tool_digest.as_ref().map(|d| &d.as_bytes()[..])),
-            mode: each(actions, |a| a.mode.as_str()),
-            state: each(actions, |a| a.state.as_str()),
-            status: each(actions, |a| a.status.as_str()),
-            on_behalf_of: each(actions, |a| a.on_behalf_of.as_deref()),
-            outcome: each(actions, |a| a.decision.outcome.as_str()),
-            shadow_outcome: each(actions, |a| {
-                a.decision.shadow.as_ref().map(|s| s.outcome.as_str())
-            }),
-            approval_status: each(actions, |a| a.approval.as_ref().map(|p| p.status.as_str())),
-            approval_expires_at: each(actions, |a| {
-                a.approval.as_ref().map(|p| system_time(p.expires_at))
-            }),
-            deadline: each(actions, |a| a.deadline.map(system_time)),
-            execution_status: each(actions, |a| a.execution.as_ref().map(|e| e.status.as_str())),
-            error_code: each(actions, |a| {
-                Some(a.execution.as_ref()?.error_code.as_ref()?.as_str())
-            }),
-            verdict: each(actions, |a| a.witness.as_ref().map(|w| w.verdict.as_str())),
-            level: each(actions, |a| a.witness.as_ref().map(|w| w.level.as_str())),
-            deed_id: each(actions, |a| a.deed.map(|id| *id.as_uuid())),
-            lease_holder: each(actions, |a| a.lease.as_ref().map(|l| l.holder.as_str())),
-            lease_token: each(actions, |a| a.lease.as_ref().map(|l| bigint(l.token))),
-            lease_until: each(actions, |a| a.lease.as_ref().map(|_| lease_until)),
-            record: actions
-                .iter()
-                .map(|action| to_json("record", "action", action))
-                .collect::<Result<_, _>>()?,
-        })
+/// Every column, the id first.
+#[rustfmt::skip]
+const COLUMNS: &[Column] = &[
+    Column { name: "id",                  kind: "uuid",        filler: None,                values: |r| r.each(|a| *a.id.as_uuid()) },
+    Column { name: "created_at",          kind: "timestamptz", filler: Some("'-infinity'"), values: |r| r.each(|a| system_time(a.created_at)) },
+    Column { name: "agent_id",            kind: "uuid",        filler: Some("$1"),          values: |r| r.each(|a| *a.agent.id.as_uuid()) },
+    Column { name: "tool",                kind: "text",        filler: Some("''"),          values: |r| r.each(|a| a.tool.as_str()) },
+    Column { name: "tool_digest",         kind: "bytea",       filler: Some("null"),        values: |r| r.each(|a| a.tool_digest.as_ref().map(|d| &d.as_bytes()[..])) },
+    Column { name: "mode",                kind: "text",        filler: Some("'proxy'"),     values: |r| r.each(|a| a.mode.as_str()) },
+    Column { name: "state",               kind: "text",        filler: None,                values: |r| r.each(|a| a.state.as_str()) },
+    Column { name: "status",              kind: "text",        filler: None,                values: |r| r.each(|a| a.status.as_str()) },
+    Column { name: "on_behalf_of",        kind: "text",        filler: Some("null"),        values: |r| r.each(|a| a.on_behalf_of.as_deref()) },
+    Column { name: "outcome",             kind: "text",        filler: Some("'allow'"),     values: |r| r.each(|a| a.decision.outcome.as_str()) },
+    Column { name: "shadow_outcome",      kind: "text",        filler: Some("null"),        values: |r| r.each(|a| a.decision.shadow.as_ref().map(|s| s.outcome.as_str())) },
+    Column { name: "approval_status",     kind: "text",        filler: None,                values: |r| r.each(|a| a.approval.as_ref().map(|p| p.status.as_str())) },
+    Column { name: "approval_expires_at", kind: "timestamptz", filler: None,                values: |r| r.each(|a| a.approval.as_ref().map(|p| system_time(p.expires_at))) },
+    Column { name: "deadline",            kind: "timestamptz", filler: None,                values: |r| r.each(|a| a.deadline.map(system_time)) },
+    Column { name: "execution_status",    kind: "text",        filler: None,                values: |r| r.each(|a| a.execution.as_ref().map(|e| e.status.as_str())) },
+    Column { name: "error_code",          kind: "text",        filler: None,                values: |r| r.each(|a| a.execution.as_ref().and_then(|e| e.error_code.as_ref()).map(model::ErrorCode::as_str)) },
+    Column { name: "verdict",             kind: "text",        filler: None,                values: |r| r.each(|a| a.witness.as_ref().map(|w| w.verdict.as_str())) },
+    Column { name: "level",               kind: "text",        filler: None,                values: |r| r.each(|a| a.witness.as_ref().map(|w| w.level.as_str())) },
+    Column { name: "deed_id",             kind: "uuid",        filler: None,                values: |r| r.each(|a| a.deed.map(|id| *id.as_uuid())) },
+    Column { name: "lease_holder",        kind: "text",        filler: None,                values: |r| r.each(|a| a.lease.as_ref().map(|l| l.holder.as_str())) },
+    Column { name: "lease_token",         kind: "bigint",      filler: None,                values: |r| r.each(|a| a.lease.as_ref().map(|l| bigint(l.token))) },
+    Column { name: "lease_until",         kind: "timestamptz", filler: None,                values: |r| { let until = r.lease_until; r.each(move |a| a.lease.as_ref().map(|_| until)) } },
+    Column { name: "record",              kind: "text",        filler: None,                values: |r| r.each(Record) },
+];
+
+/// The rows that a statement writes.
+struct Rows<'a> {
+    actions: Vec<&'a Action>,
+    /// The end of the leases that the turn gives.
+    lease_until: SystemTime,
+}
+
+impl<'a> Rows<'a> {
+    /// One column of the rows, as `unnest` takes it.
+    fn each<T: ToSql + Sync + Send + 'a>(&self, value: impl Fn(&'a Action) -> T) -> Value<'a> {
+        Box::new(self.actions.iter().map(|action| value(action)).collect::<Vec<_>>())
+    }
+}
+
+/// The whole action as JSON, written straight to the driver's buffer.
+#[derive(Debug)]
+struct Record<'a>(&'a Action);
+
+impl ToSql for Record<'_> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        serde_json::to_writer(out.writer(), self.0)?;
+        Ok(IsNull::No)
     }
 
-    /// Adds the columns to a statement, in the order of the table.
-    fn values(self, call: Call<'a>) -> Call<'a> {
-        call.with(self.id)
-            .with(self.created_at)
-            .with(self.agent_id)
-            .with(self.tool)
-            .with(self.tool_digest)
-            .with(self.mode)
-            .with(self.state)
-            .with(self.status)
-            .with(self.on_behalf_of)
-            .with(self.outcome)
-            .with(self.shadow_outcome)
-            .with(self.approval_status)
-            .with(self.approval_expires_at)
-            .with(self.deadline)
-            .with(self.execution_status)
-            .with(self.error_code)
-            .with(self.verdict)
-            .with(self.level)
-            .with(self.deed_id)
-            .with(self.lease_holder)
-            .with(self.lease_token)
-            .with(self.lease_until)
-            .with(self.record)
+    fn accepts(of: &Type) -> bool {
+        <&str as ToSql>::accepts(of)
     }
+
+    to_sql_checked!();
 }

@@ -41,7 +41,8 @@ fn opened<'a>(turn: &'a Turn, new_actions: &'a [NewAction]) -> Vec<(Uuid, &'a Di
 fn disclosures<'a>(turn: &'a Turn, opened: &[(Uuid, &'a Disclosure)]) -> Call<'a> {
     let sql = "
         insert into disclosure (org_id, owner_id, path, text)
-        select $1::uuid, r.* from unnest($2::uuid[], $3::text[], $4::text[]) as r";
+        select $1::uuid, r.* from unnest($2::uuid[], $3::text[], $4::text[]) as r
+        returning 1";
     Call::new(sql)
         .with(*turn.org.as_uuid())
         .with(opened.iter().map(|(owner, _)| *owner).collect::<Vec<_>>())
@@ -73,7 +74,8 @@ fn deeds(turn: &Turn) -> Call<'_> {
              key_id)
         select $1::uuid, r.*
         from unnest($2::bigint[], $3::uuid[], $4::text[], $5::uuid[], $6::uuid[],
-            $7::timestamptz[], $8::text[], $9::bytea[], $10::bytea[], $11::text[]) as r";
+            $7::timestamptz[], $8::text[], $9::bytea[], $10::bytea[], $11::text[]) as r
+        returning 1";
     Call::new(sql)
         .with(*turn.org.as_uuid())
         .with(column(&turn.deeds, |deed| place(turn, deed.sealed.seq)))
@@ -91,7 +93,8 @@ fn deeds(turn: &Turn) -> Call<'_> {
 fn nodes(turn: &Turn) -> Call<'_> {
     let sql = "
         insert into log_node (org_id, level, index, hash)
-        select $1::uuid, r.* from unnest($2::smallint[], $3::bigint[], $4::bytea[]) as r";
+        select $1::uuid, r.* from unnest($2::smallint[], $3::bigint[], $4::bytea[]) as r
+        returning 1";
     let log = turn.head.log_no;
     let nodes: Vec<_> = turn.deeds.iter().flat_map(|deed| &deed.sealed.new_nodes).collect();
     let index = |node: &Node| Place::node(log, node.level, node.index).map(bigint);
@@ -108,7 +111,8 @@ fn events(turn: &Turn) -> Call<'_> {
             (org_id, seq, id, kind, created_at, livemode, agent_id, action_id, data)
         select $1::uuid, r.*
         from unnest($2::bigint[], $3::uuid[], $4::text[], $5::timestamptz[], $6::boolean[],
-            $7::uuid[], $8::uuid[], $9::text[]) as r";
+            $7::uuid[], $8::uuid[], $9::text[]) as r
+        returning 1";
     Call::new(sql)
         .with(*turn.org.as_uuid())
         .with(column(&turn.events, |event| bigint(event.seq)))

@@ -56,11 +56,9 @@ pub(crate) fn made(turn: &Turn) -> Step<'_> {
     Step::race(with_head(Call::new(sql), turn))
 }
 
-/// The statement that records the turn itself and brings back the database's time.
+/// The statement that records the turn itself.
 pub(crate) fn turn(turn: &Turn) -> Step<'_> {
-    let sql = "
-        insert into turn (org_id, id, version, at) values ($1, $2, $3, $4)
-        returning clock_timestamp() as clock";
+    let sql = "insert into turn (org_id, id, version, at) values ($1, $2, $3, $4)";
     let call = Call::new(sql)
         .with(*turn.org.as_uuid())
         .with(turn.id)

@@ -181,8 +181,8 @@ pub const INVARIANTS: &[Invariant] = &[
         sql: "
             select format('the last version is %s, the turns make %s of %s', h.version,
                 count(t.version), h.version - min(t.version) + 1)
-            from org_head as h left join turn as t using (org_id)
-            where org_id = $1
+            from org_head as h left join turn as t on t.org_id = $1
+            where h.org_id = $1
             group by h.version
             having max(t.version) is distinct from h.version
                 or count(t.version) <> h.version - min(t.version) + 1",
@@ -273,8 +273,8 @@ pub const INVARIANTS: &[Invariant] = &[
         sql: "
             select format('the head names event %s, there are %s up to %s', h.event_seq,
                 count(e.seq), max(e.seq))
-            from org_head as h left join event as e using (org_id)
-            where org_id = $1
+            from org_head as h left join event as e on e.org_id = $1
+            where h.org_id = $1
             group by h.event_seq
             having coalesce(max(e.seq), 0) <> h.event_seq
                 or count(e.seq) <> coalesce(max(e.seq) - min(e.seq) + 1, 0)",
@@ -302,7 +302,7 @@ pub const INVARIANTS: &[Invariant] = &[
         sql: "
             select format('a key of agent %s names %s', k.agent_id, k.action_id)
             from idempotency as k
-            left join action as a on a.org_id = k.org_id and a.id = k.action_id
+            left join action as a on a.org_id = $1 and a.id = k.action_id
             where k.org_id = $1 and (a.id is null
                 or a.agent_id <> k.agent_id
                     and k.agent_id <> '00000000-0000-0000-0000-000000000000')",
@@ -323,7 +323,7 @@ pub const INVARIANTS: &[Invariant] = &[
         takes: Takes::Org,
         sql: "
             select format('action %s of agent %s', a.id, a.agent_id)
-            from action as a left join agent as g on g.org_id = a.org_id and g.id = a.agent_id
+            from action as a left join agent as g on g.org_id = $1 and g.id = a.agent_id
             where a.org_id = $1 and g.id is null
             union all
             select format('API key %s', k.id)
@@ -337,7 +337,7 @@ pub const INVARIANTS: &[Invariant] = &[
         sql: "
             select format('%s names version %s', a.mode, a.version_id)
             from policy_active as a
-            left join policy_version as v on v.org_id = a.org_id and v.id = a.version_id
+            left join policy_version as v on v.org_id = $1 and v.id = a.version_id
             where a.org_id = $1
                 and (v.policy_id, v.digest) is distinct from (a.policy_id, a.digest)",
     },

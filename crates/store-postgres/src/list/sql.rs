@@ -31,7 +31,7 @@ macro_rules! passes {
 macro_rules! newest {
     ($meets:expr, $most:expr) => {
         concat!(
-            "select org_id, id from action where org_id = $1 and id >= $2 and id < $3 and ",
+            "select id from action where org_id = $1 and id >= $2 and id < $3 and ",
             $meets,
             " order by id desc limit ",
             $most
@@ -43,7 +43,7 @@ macro_rules! newest {
 macro_rules! led {
     ($values:expr, $meets:expr, $most:expr) => {
         concat!(
-            "select led.org_id, led.id from unnest(",
+            "select led.id from unnest(",
             $values,
             ") as wanted (value, other) cross join lateral (",
             newest!($meets, $most),
@@ -56,10 +56,12 @@ macro_rules! led {
 macro_rules! records {
     ($ids:expr) => {
         concat!(
-            "select action.record from (select found.org_id, found.id from (",
+            "select called.record from (select found.id from (",
             $ids,
             ") as found order by found.id desc limit $4) as shown
-            join action on action.org_id = shown.org_id and action.id = shown.id
+            cross join lateral (
+                select record from action where org_id = $1 and id = shown.id offset 0
+            ) as called
             order by shown.id desc"
         )
     };
@@ -75,7 +77,7 @@ macro_rules! probe {
     ($ids:expr) => {
         concat!(
             "select found.id as oldest, count(*) over () as count from (
-                select probed.org_id, probed.id from (",
+                select probed.id from (",
             $ids,
             ") as probed order by probed.id desc limit 200
             ) as found order by found.id limit 1"

@@ -1,11 +1,11 @@
 //! What only a look into the tables shows of an append.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deed::tree::{Nodes, Tree};
 use ledger::{AppendError, Changes, LedgerStore};
 use model::{DeedId, Digest, Level, Verdict};
-use store_postgres::PostgresStore;
+use store_postgres::{PostgresStore, testing::TestDatabase};
 use testkit::{Draft, Scribe, sample};
 
 use crate::world::{settings, store};
@@ -180,7 +180,10 @@ const MANY: usize = 20 * 256;
 
 #[tokio::test]
 async fn statements_planned_on_empty_tables_find_single_rows_in_large_ones() {
-    let Some((database, store)) = store().await else { return };
+    let Some(database) = TestDatabase::new().await else { return };
+    let mut lasting = settings(&database);
+    lasting.lease = Duration::from_hours(1);
+    let store = Arc::new(PostgresStore::new(&lasting).unwrap());
     let mut scribe = Scribe::created(7, &*store).await;
     let agent = scribe.agent("busy");
     let mut first = None;

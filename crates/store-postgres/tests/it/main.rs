@@ -8,6 +8,7 @@ mod append;
 mod contract;
 #[cfg(test)]
 mod copies;
+mod distribute;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
@@ -16,6 +17,8 @@ mod migrations;
 mod proxy;
 #[cfg(test)]
 mod schema;
+#[cfg(test)]
+mod statements;
 #[cfg(test)]
 mod tampering;
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! The schema keeps the rules of `/migrations/README.md`, read back from PostgreSQL's catalogue,
-//! and so does every statement in the source.
+//! The schema keeps the rules of `/migrations/README.md`, read back from PostgreSQL's catalogue.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
 
 use ledger::{EventStore, LedgerStore};
 use store_postgres::{GRANTS, testing::TestDatabase};
@@ -9,9 +8,6 @@ use testkit::{Draft, Scribe};
 use tokio_postgres::Client;
 
 use crate::world::store;
-
-/// Tables that belong to no org.
-const OF_NO_ORG: [&str; 3] = ["api_key_org", "schema_migration", "seal_key"];
 
 async fn names(client: &Client, sql: &str) -> Vec<String> {
     client.query(sql, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
@@ -123,44 +119,4 @@ async fn what_was_sealed_cannot_be_changed_or_removed_by_the_service() {
     }
     assert_eq!(store.last_event(scribe.org).await.unwrap(), 257 - 256);
     assert_eq!(store.base(scribe.org).await.unwrap().0.unwrap().head.chain.size(), 256);
-}
-
-#[test]
-fn every_statement_on_an_orgs_table_names_the_org() {
-    let tables: BTreeSet<_> =
-        GRANTS.iter().map(|grant| grant.table).filter(|table| !OF_NO_ORG.contains(table)).collect();
-    let mut statements = Vec::new();
-    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut statements);
-    let on_tables: Vec<_> =
-        statements.iter().filter(|sql| words(sql).any(|word| tables.contains(word))).collect();
-    assert!(on_tables.len() > 35, "only {} statements were found", on_tables.len());
-    for sql in on_tables {
-        assert!(words(sql).any(|word| word == "org_id"), "no `org_id` in:\n{sql}");
-    }
-}
-
-fn words(sql: &str) -> impl Iterator<Item = &str> {
-    sql.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty())
-}
-
-/// Collects the string literals that are SQL of every file below this folder.
-fn collect(folder: &Path, statements: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, statements);
-        } else if !path.ends_with("tests.rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            let code: Vec<_> =
-                text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            let code = code.join("\n").replace("\\\"", "");
-            let literals = code.split('"').skip(1).step_by(2);
-            statements.extend(literals.filter(|text| is_sql(text)).map(str::to_owned));
-        }
-    }
-}
-
-fn is_sql(text: &str) -> bool {
-    let verb = text.split_whitespace().next().unwrap_or_default();
-    ["select", "insert", "update", "delete", "with"].contains(&verb) && text.contains(' ')
 }
