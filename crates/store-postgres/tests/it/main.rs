@@ -8,6 +8,7 @@ mod append;
 mod contract;
 #[cfg(test)]
 mod copies;
+#[cfg(test)]
 mod distribute;
 #[cfg(test)]
 mod faults;
