@@ -7,8 +7,6 @@ mod append;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
-mod copies;
-#[cfg(test)]
 mod distribute;
 #[cfg(test)]
 mod faults;
