@@ -10,6 +10,8 @@ use crate::storm::{Fault, Point, Storm, Way, nothing_was_found_or_missed, rage, 
 #[rustfmt::skip]
 const SEALING: &[Point] = &[
     Point { name: "turn.signed",         way: Way::Calls, what: "a turn is decided and signed" },
+    Point { name: "turn.held",           way: Way::Calls, what: "the head is held in order, the turn on it is not decided" },
+    Point { name: "turn.ahead",          way: Way::Calls, what: "the next turn is decided and signed while one is being committed" },
     Point { name: "append.unsent",       way: Way::Calls, what: "a turn's transaction is about to be sent" },
     Point { name: "append.unanswered",   way: Way::Calls, what: "a turn is committed, nobody was told" },
     Point { name: "gate.witnessed",      way: Way::Calls, what: "the run is witnessed, its end is not recorded" },

@@ -9,10 +9,11 @@ use ledger::{
     record::{AcceptedTool, Action},
 };
 use model::Digest;
-use policy::{Agent, Call, CallFacts};
+use policy::{Agent, Call, CallFacts, Policy};
 use serde_json::Value;
 
 use crate::{
+    asked::Asked,
     begin::{Verdict, decide},
     resolved::Resolved,
 };
@@ -25,6 +26,7 @@ pub struct Case {
     call: Call,
     resolved: Resolved,
     args: Canonical,
+    asked: Asked,
 }
 
 impl Case {
@@ -37,7 +39,7 @@ impl Case {
             ..call.facts
         };
         let call = Call { args: Arc::clone(args.value()), facts, ..call };
-        Self { call, resolved, args }
+        Self { call, resolved, args, asked: Asked::default() }
     }
 
     /// The case of an action that was recorded, with the arguments that its disclosure opens.
@@ -65,6 +67,11 @@ impl Case {
     /// Decides the case on a snapshot, nothing when the org has no enforced policy at all.
     pub fn decide(&self, snapshot: &Snapshot) -> Option<Verdict> {
         decide(self, snapshot)
+    }
+
+    /// What a policy says of the call as it is at this moment.
+    pub(crate) fn ask(&self, policy: &Arc<Policy>, call: &Call) -> policy::Decision {
+        self.asked.decide(policy, call)
     }
 
     /// Whether the edge's tool is not the one that the agent was last let run under this name. An

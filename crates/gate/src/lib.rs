@@ -8,6 +8,7 @@
 //! Deadlines are data. The Gate has no timers; a worker calls [`Gate::sweep`], and whoever waits
 //! for an action does so outside.
 
+mod asked;
 mod begin;
 mod carry_out;
 mod case;

@@ -77,6 +77,19 @@ impl Entry {
             && self.deeds.is_empty()
             && self.events.is_empty()
     }
+
+    /// About how many bytes a turn gets longer by: the texts that may be large, and a round sum for
+    /// every row.
+    pub(crate) fn bytes(&self) -> usize {
+        const ROW: usize = 1 << 10;
+        let Self { changes, deeds, events, opens: _ } = self;
+        let opened = changes.new_actions.iter().flat_map(|new| &new.disclosures);
+        let opened = opened.chain(deeds.iter().flat_map(|deed| &deed.disclosures));
+        let texts = opened.map(|disclosure| disclosure.value().len());
+        let texts = texts.chain(changes.versions.iter().map(|version| version.document.len()));
+        let texts = texts.chain(changes.policy_tests.iter().map(|tests| tests.suite.len()));
+        texts.sum::<usize>() + ROW * (changes.len() + deeds.len() + events.len())
+    }
 }
 
 /// A deed to be sealed and what stores keep beside it.

@@ -102,7 +102,12 @@ macro_rules! families {
 
             /// Whether nothing changes.
             pub fn is_empty(&self) -> bool {
-                true $(&& self.$asked.is_empty())* $(&& self.$written.is_empty())*
+                self.len() == 0
+            }
+
+            /// How many rows change.
+            pub fn len(&self) -> usize {
+                0 $(+ self.$asked.len())* $(+ self.$written.len())*
             }
         }
 

@@ -20,6 +20,12 @@ pub struct Figures {
     pub turns: AtomicU64,
     /// Turns that another instance's turn made void, to be decided again.
     pub lost_heads: AtomicU64,
+    /// Turns that were decided and signed while the one before them was being committed.
+    pub ahead: AtomicU64,
+    /// Turns that had been drafted on one that was not made durable, to be decided again.
+    pub redrafted: AtomicU64,
+    /// Turns for which the head was asked for in order, since others write the same org.
+    pub in_order: AtomicU64,
     /// Turns that could not be made durable; their callers were told.
     pub failed: AtomicU64,
     /// Commits whose answer was lost.
@@ -50,6 +56,9 @@ impl Figures {
         Ok(Self {
             turns: AtomicU64::default(),
             lost_heads: AtomicU64::default(),
+            ahead: AtomicU64::default(),
+            redrafted: AtomicU64::default(),
+            in_order: AtomicU64::default(),
             failed: AtomicU64::default(),
             doubts: AtomicU64::default(),
             deeds: AtomicU64::default(),

@@ -1,27 +1,20 @@
 //! The door of the ledger: requests come in here, and each org has one task that takes its turns.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    panic::AssertUnwindSafe,
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
-};
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
-use futures_util::FutureExt;
 use model::OrgId;
 
 use crate::{
+    drive::Driver,
     families::Needs,
     figures::{Backlog, Figures},
     means::{Means, Parts},
     notice::Notices,
-    queue::{Memory, Opens, Queues, queued},
+    queue::{Opens, Queues, queued},
     request::Request,
     seen::Mark,
     snapshot::Snapshot,
     store::{LedgerError, StoreDown},
-    turn::Driver,
 };
 
 /// The most orgs that a look at unreadable policies asks the store about.
@@ -38,7 +31,7 @@ pub struct Ledger {
 const PATIENCE: Duration = Duration::from_secs(6);
 
 struct Shared {
-    means: Means,
+    means: Arc<Means>,
     queues: Queues,
 }
 
@@ -51,7 +44,7 @@ impl fmt::Debug for Ledger {
 impl Ledger {
     /// A ledger over these parts; it fails only where what it counts cannot be counted.
     pub fn new(parts: Parts) -> prometheus::Result<Self> {
-        let (means, queues) = (Means::new(parts)?, Queues::default());
+        let (means, queues) = (Arc::new(Means::new(parts)?), Queues::default());
         Ok(Self { shared: Arc::new(Shared { means, queues }) })
     }
 
@@ -111,6 +104,13 @@ impl Ledger {
         Ok(self.shared.means.policies.unreadable().len())
     }
 
+    /// Forgets what is remembered of orgs whose last turn is this long ago, and returns how many
+    /// there were. Their next turn looks afresh; how far their logs were seen is not forgotten.
+    pub fn let_go(&self, idle: Duration) -> usize {
+        let now = self.shared.means.parts.clock.elapsed();
+        now.checked_sub(idle).map_or(0, |since| self.shared.queues.let_go(since))
+    }
+
     /// What is known of an org now, for reading only.
     pub async fn look(&self, org: OrgId) -> Result<Snapshot, StoreDown> {
         self.shared.means.look(org).await
@@ -156,32 +156,14 @@ impl Ledger {
     ) -> Result<R::Answer, LedgerError> {
         let now = self.shared.means.parts.clock.elapsed();
         let (waiting, answer) = queued(request, opens, now + PATIENCE);
-        if let Some(memory) = self.shared.queues.push(org, waiting, now) {
+        if let Some(start) = self.shared.queues.push(org, waiting, now) {
             let shared = Arc::clone(&self.shared);
-            self.shared.means.parts.spawn.spawn(Box::pin(drive(shared, org, memory)));
+            let means = Arc::clone(&shared.means);
+            self.shared.means.parts.spawn.spawn(Box::pin(async move {
+                Driver::drive(means, &shared.queues, org, start).await;
+            }));
         }
         // The sender is dropped unanswered only when the driving task died.
         answer.await.unwrap_or(Err(LedgerError::InDoubt))
-    }
-}
-
-/// Takes the org's turns for as long as requests come, then leaves what it remembers for whoever
-/// takes the next.
-async fn drive(shared: Arc<Shared>, org: OrgId, memory: Box<Memory>) {
-    let mut working = Some(memory);
-    while let Some(memory) = working {
-        let mut driver = Driver::new(org, memory);
-        while let Some(batch) = shared.queues.take(org) {
-            // Whoever waits for a request that is dropped in a panic is told that nobody knows what
-            // became of it, and the org's next turn looks afresh: the compare-and-set judges even
-            // a commit that is still on its way.
-            let turned = AssertUnwindSafe(driver.turn(&shared.means, batch)).catch_unwind().await;
-            if turned.is_err() {
-                tracing::error!(%org, "a turn panicked; its requests are in doubt");
-                shared.means.figures.failed.fetch_add(1, Relaxed);
-                driver.forget();
-            }
-        }
-        working = shared.queues.rest(org, driver.into_memory());
     }
 }

@@ -14,8 +14,12 @@
 //! Nothing here does IO: the store comes in as [`LedgerStore`], time as `model::Clock`,
 //! randomness as `model::Entropy`, and tasks as [`Spawn`].
 
+mod batch;
+mod commit;
 mod counter;
 mod data;
+mod draft;
+mod drive;
 mod families;
 mod figures;
 mod ledger;
@@ -41,4 +45,4 @@ pub use notice::{Notice, Notices};
 pub use place::{LogNo, Place};
 pub use request::Request;
 pub use snapshot::Snapshot;
-pub use store::{AppendError, EventStore, LedgerError, LedgerStore, StoreDown};
+pub use store::{AppendError, EventStore, HeldHead, HeldOrg, LedgerError, LedgerStore, StoreDown};

@@ -4,9 +4,10 @@
 use std::{fmt, sync::Arc};
 
 use futures_util::future::BoxFuture;
-use model::{Clock, Entropy, OrgId};
+use model::{Clock, Entropy, OrgId, Timestamp};
 
 use crate::{
+    data::Base,
     figures::Figures,
     notice::Notices,
     policies::Policies,
@@ -19,6 +20,12 @@ use crate::{
 pub trait Spawn: Send + Sync {
     /// Runs the task to its end.
     fn spawn(&self, task: BoxFuture<'static, ()>);
+
+    /// Does work that never waits and may take milliseconds, where it keeps no task from going on;
+    /// at once where there is no such place.
+    fn compute(&self, work: Box<dyn FnOnce() + Send>) {
+        work();
+    }
 }
 
 /// What a ledger is made of.
@@ -61,8 +68,17 @@ impl Means {
 
     /// What every turn of the org needs to know, read just now.
     pub(crate) async fn look(&self, org: OrgId) -> Result<Snapshot, StoreDown> {
+        let read = self.parts.store.base(org).await?;
+        self.snapshot(org, read).await
+    }
+
+    /// The snapshot of an org whose base is this, with the policies that are active.
+    pub(crate) async fn snapshot(
+        &self,
+        org: OrgId,
+        (base, now): (Option<Base>, Timestamp),
+    ) -> Result<Snapshot, StoreDown> {
         let store = self.parts.store.as_ref();
-        let (base, now) = store.base(org).await?;
         let active = base.as_ref().map(|base| base.active.clone()).unwrap_or_default();
         let policies = self.policies.load(store, org, &active).await?;
         Ok(Snapshot::new(org, now, base, policies))

@@ -3,14 +3,15 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use model::{Mint, OrgId};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::{
+    batch::Batch,
     data::{Entry, Turn},
     families::Needs,
     figures::Backlog,
@@ -29,9 +30,22 @@ pub(crate) struct Memory {
     /// What the last turn left behind, if it was won.
     pub(crate) snapshot: Option<Snapshot>,
     /// A turn whose commit got no answer and could not be settled yet.
-    pub(crate) doubt: Option<Turn>,
+    pub(crate) doubt: Option<Box<Turn>>,
     /// The store's time.
     pub(crate) time: StoreTime,
+    /// The version that this process's last turn made.
+    pub(crate) version: Option<u64>,
+    /// When another instance was last seen to write.
+    pub(crate) contended: Option<Duration>,
+    /// Whether the requests of the last turn took long to decide.
+    pub(crate) is_heavy: bool,
+}
+
+/// What somebody begins with who takes an org's turns.
+pub(crate) struct Start {
+    pub(crate) memory: Box<Memory>,
+    /// Rung when a request comes.
+    pub(crate) bell: Arc<Notify>,
 }
 
 /// The requests of each org. An org stands here while its turns are taken, or while something is
@@ -49,49 +63,82 @@ struct Queue {
     // Absent while somebody takes the org's turns, who has it then.
     memory: Option<Box<Memory>>,
     is_driven: bool,
+    bell: Arc<Notify>,
+    // When its last turn ended.
+    rested: Duration,
 }
 
 impl Queues {
-    /// Queues a request; returns what is remembered when nobody takes this org's turns yet.
+    /// Queues a request; something comes back when nobody takes this org's turns yet.
     pub(crate) fn push(
         &self,
         org: OrgId,
         waiting: Box<dyn Waiting>,
         now: Duration,
-    ) -> Option<Box<Memory>> {
+    ) -> Option<Start> {
         let mut queues = self.locked();
         let queue = queues.entry(org).or_default();
         queue.since.get_or_insert(now);
         queue.waiting.push(waiting);
         if std::mem::replace(&mut queue.is_driven, true) {
+            queue.bell.notify_one();
             return None;
         }
-        Some(queue.memory.take().unwrap_or_default())
+        let memory = queue.memory.take().unwrap_or_default();
+        Some(Start { memory, bell: Arc::clone(&queue.bell) })
     }
 
     /// Takes the requests of one turn, if any wait.
-    pub(crate) fn take(&self, org: OrgId) -> Option<Vec<Box<dyn Waiting>>> {
+    pub(crate) fn take(&self, org: OrgId) -> Option<Batch> {
         let mut queues = self.locked();
-        let Queue { waiting, since, under_way, .. } = queues.get_mut(&org)?;
+        let Queue { waiting, since, .. } = queues.get_mut(&org)?;
+        let came = (*since)?;
         let rest = waiting.split_off(waiting.len().min(MAX_TURN));
-        let batch = std::mem::replace(waiting, rest);
-        *under_way = *since;
+        let requests = std::mem::replace(waiting, rest);
         if waiting.is_empty() {
             *since = None;
         }
-        (!batch.is_empty()).then_some(batch)
+        Some(Batch { requests, came, lost: None })
+    }
+
+    /// Takes note of when the first of the requests under way came.
+    pub(crate) fn is_under_way(&self, org: OrgId, since: Duration) {
+        if let Some(queue) = self.locked().get_mut(&org) {
+            queue.under_way = Some(since);
+        }
     }
 
     /// Puts the memory to rest, or gives it back when requests came since the last look.
-    pub(crate) fn rest(&self, org: OrgId, memory: Box<Memory>) -> Option<Box<Memory>> {
+    pub(crate) fn rest(
+        &self,
+        org: OrgId,
+        memory: Box<Memory>,
+        now: Duration,
+    ) -> Option<Box<Memory>> {
         let mut queues = self.locked();
         let queue = queues.entry(org).or_default();
         if !queue.waiting.is_empty() {
             return Some(memory);
         }
         queue.is_driven = false;
+        queue.under_way = None;
         queue.memory = Some(memory);
+        queue.rested = now;
         None
+    }
+
+    /// Forgets the orgs that have rested since this moment or longer, and returns how many there
+    /// were. One whose last commit is in doubt is not forgotten: its next turn begins with that.
+    pub(crate) fn let_go(&self, since: Duration) -> usize {
+        let mut queues = self.locked();
+        let before = queues.len();
+        queues.retain(|_, queue| {
+            let in_doubt = queue.memory.as_ref().is_some_and(|memory| memory.doubt.is_some());
+            queue.is_driven || !queue.waiting.is_empty() || in_doubt || queue.rested > since
+        });
+        let after = queues.len();
+        queues.shrink_to(after.saturating_mul(2));
+        before - after
     }
 
     /// What waits at this moment.

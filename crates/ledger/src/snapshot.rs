@@ -6,7 +6,7 @@ use model::{ActionId, AgentId, ConnectorId, Digest, KeyId, OrgId, Timestamp};
 
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
-    families::{Loaded, Needs, Shelves},
+    families::{Changes, Loaded, Needs, Shelves},
     record::{Action, Agent, ApiKey, Connector, IdempotencyKey, Org, OrgSettings, PolicyMode},
 };
 
@@ -149,8 +149,11 @@ impl Snapshot {
         }
     }
 
-    /// Lets go of what no later turn will ask for, and of everything when it is too much.
-    pub(crate) fn forget_settled(&mut self) {
+    /// Lets go of what no later turn will ask for, and of everything when it is too much, except for
+    /// the rows that these changes brought: they may not be durable, so that whoever read one again
+    /// would find its form from before.
+    pub(crate) fn forget_settled_but(&mut self, changes: &Changes) {
         self.asked.forget_settled(self.now, MEMORY_ROWS);
+        self.asked.apply(changes);
     }
 }

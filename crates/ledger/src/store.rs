@@ -45,7 +45,8 @@ pub enum LedgerError {
     /// The store could not be asked; nothing happened.
     #[error("the record could not be reached")]
     Unavailable,
-    /// Its turn did not come in time; nothing happened.
+    /// Its turn did not come in time, or others changed the org so often that there was no place
+    /// between them; nothing happened.
     #[error("the org's turn did not come in time")]
     Busy,
     /// The decision may be durable or not; it will turn out.
@@ -63,6 +64,35 @@ impl From<StoreDown> for LedgerError {
     fn from(_: StoreDown) -> Self {
         Self::Unavailable
     }
+}
+
+/// An org whose head is held: nobody else appends before whoever holds it has, or has let go by
+/// dropping this. It gives order and no authority. A store lets go of a head that is held too long,
+/// so a turn on it is judged by the head's version like any other.
+pub struct HeldOrg {
+    /// The base as it is while the head is held.
+    pub base: Option<Base>,
+    /// The store's own time.
+    pub now: Timestamp,
+    /// Where rows are read and the turn is appended.
+    pub head: Box<dyn HeldHead>,
+}
+
+impl std::fmt::Debug for HeldOrg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HeldOrg").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+/// What can be done with a head that is held.
+#[async_trait]
+pub trait HeldHead: Send + Sync {
+    /// The rows that are there.
+    async fn load(&self, needs: &Needs) -> Result<Loaded, StoreDown>;
+
+    /// Appends a turn as [`LedgerStore::append`] does, and lets go. A head that was taken away
+    /// meanwhile is lost.
+    async fn append(self: Box<Self>, turn: &Turn) -> Result<Timestamp, AppendError>;
 }
 
 /// Where turns are kept.
@@ -84,6 +114,12 @@ pub trait LedgerStore: Send + Sync {
     /// Appends a turn in one transaction if the head still has the expected version, and returns
     /// the store's own time.
     async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError>;
+
+    /// Waits for the org's head and holds it. Nothing when it did not come free soon, when there is
+    /// no such org, or when the store keeps no such order.
+    async fn hold(&self, _org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
+        Ok(None)
+    }
 
     /// Whether this turn, whose commit got no answer, was committed.
     ///

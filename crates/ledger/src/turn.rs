@@ -1,302 +1,203 @@
-//! One turn: load, decide, seal, append, answer.
+//! Drafts a turn: requests say what they need, decide in order, and what they want sealed is
+//! sealed. It waits for nothing and appends nothing.
 
-use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use event::Event;
-use model::{EventId, EventType, LogId, Mint, OrgId, Timestamp, causes};
+use model::{EventId, EventType, LogId, Mint, OrgId};
 use serde_json::Value;
 
 use crate::{
+    batch::Batch,
     data::{DeedEntry, Entry, Head, PlacedDeed, Turn},
     families::{Changes, Needs},
     means::Means,
-    notice::Notice,
     place::LogNo,
-    queue::{Memory, Waiting},
-    seen::Mark,
     snapshot::Snapshot,
-    store::{AppendError, LedgerError, StoreDown},
+    store::HeldHead,
 };
 
-/// How often a turn that lost the head is decided again before its requests are told to retry.
-const MAX_LOST: u32 = 50;
+/// For how long the requests of one turn may be asked what they need, and for how long they may
+/// then decide: one that is begun is ended, and those behind it are of the next turn. A turn of
+/// policies at their limit must not keep other orgs waiting.
+const WORK: Duration = Duration::from_millis(10);
+/// A turn that writes this many bytes takes no further request: it has to be sent, and answered,
+/// within the store's deadline.
+const BYTES: usize = 4 << 20;
 
-/// Takes an org's turns and remembers the last one.
-///
-/// A won compare-and-set proves that nobody else wrote, so the memory of the last turn is exact
-/// until somebody does, and then the next compare-and-set is lost.
-pub(crate) struct Driver {
-    org: OrgId,
-    memory: Box<Memory>,
+/// A turn that is being drafted: what it knows, and whose it is.
+pub(crate) struct Table {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) batch: Batch,
+    /// Requests that the turn has no time for.
+    pub(crate) rest: Batch,
+    /// What the requests have spent on asking.
+    spent: Duration,
 }
 
-/// What a turn would write, before it is appended.
-struct Draft {
-    turn: Turn,
-    after: Snapshot,
-    /// How many requests of the batch decided.
-    decided: usize,
+/// What drafting comes to.
+pub(crate) enum Drafted {
+    /// There is something to append.
+    Turn(Box<Draft>),
+    /// Every request decided, and none of them writes anything.
+    Nothing(Batch),
+    /// The first request cannot be decided on this ground.
+    Undecided,
+    /// A deed of these requests could not be sealed.
+    Faulty(Batch, DraftFault),
+}
+
+/// A turn that is decided and signed, and nothing more.
+pub(crate) struct Draft {
+    pub(crate) turn: Turn,
+    /// The requests that it answers.
+    pub(crate) batch: Batch,
+    /// What is known once it is committed; nothing where the next turn must look afresh.
+    pub(crate) after: Option<Snapshot>,
+    /// The org's head, where it is held for this turn.
+    pub(crate) head: Option<Box<dyn HeldHead>>,
+    /// When drafting began.
+    pub(crate) begun: Duration,
 }
 
 /// Why a turn could not be drafted.
 #[derive(Debug, thiserror::Error)]
-enum DraftFault {
+pub(crate) enum DraftFault {
     #[error("could not seal a deed")]
     Seal(#[from] deed::SealError),
     #[error("could not name a log")]
     Log(#[from] deed::TextError),
 }
 
-enum Outcome {
-    /// What this many requests of the batch decided is durable, or there was nothing to write.
-    Settled(usize),
-    /// Somebody else moved the head.
-    Again,
-    Failed(LedgerError),
-    /// A row breaks a constraint; whose it is is not known.
-    Refused,
+/// What a turn goes on from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// What is durable.
+    Firm,
+    /// A turn that is being committed.
+    Ahead,
 }
 
-impl Driver {
-    pub(crate) fn new(org: OrgId, memory: Box<Memory>) -> Self {
-        Self { org, memory }
+impl Table {
+    /// The table of these requests, who know nothing yet but this.
+    pub(crate) fn new(snapshot: Snapshot, mut batch: Batch) -> Self {
+        let rest = batch.split_off(batch.requests.len());
+        Self { snapshot, batch, rest, spent: Duration::ZERO }
     }
 
-    pub(crate) fn into_memory(self) -> Box<Memory> {
-        self.memory
-    }
-
-    /// Forgets what the last turn left behind, so that the next looks afresh. A doubt stays one.
-    pub(crate) fn forget(&mut self) {
-        self.memory.snapshot = None;
-    }
-
-    /// Decides the whole batch and tells every caller.
-    pub(crate) async fn turn(&mut self, means: &Means, batch: Vec<Box<dyn Waiting>>) {
-        let mut batches = vec![batch];
-        while let Some(mut batch) = batches.pop() {
-            let started = means.parts.clock.elapsed();
-            let outcome = self.settle(means, &mut batch).await;
-            match outcome {
-                Outcome::Refused if batch.len() > 1 => {
-                    // One bad request must not fail the others: they are decided by halves.
-                    let rest = batch.split_off(batch.len() / 2);
-                    batches.extend([rest, batch]);
-                }
-                Outcome::Settled(decided) => {
-                    let took = means.parts.clock.elapsed().saturating_sub(started);
-                    means.figures.seconds.observe(took.as_secs_f64());
-                    means.figures.requests.observe(count(decided));
-                    let rest = batch.split_off(decided);
-                    tell(batch, Ok(()));
-                    if !rest.is_empty() {
-                        batches.push(rest);
-                    }
-                }
-                Outcome::Failed(error) => fail(means, batch, error),
-                Outcome::Refused => fail(means, batch, LedgerError::Fault),
-                Outcome::Again => fail(means, batch, LedgerError::Unavailable),
+    /// What the requests need that is not known. Those that could not be asked in time go to the
+    /// rest.
+    ///
+    /// What a request needs may hang on what it gets: which budgets it is counted in says the
+    /// policy, and which counters an action holds says the action. So all are asked again until
+    /// nobody names anything new. Of what is absent that is known too, so this comes to an end.
+    pub(crate) fn missing(&mut self, means: &Means) -> Needs {
+        let begun = means.parts.clock.elapsed();
+        let spent = |before: Duration| before + means.parts.clock.elapsed().saturating_sub(begun);
+        let mut needs = Needs::default();
+        let mut asked = 0;
+        for request in &self.batch.requests {
+            if asked > 0 && spent(self.spent) > WORK {
+                break;
             }
+            needs.extend(request.needs(&self.snapshot));
+            asked += 1;
         }
+        self.spent = spent(self.spent);
+        self.put_back(asked);
+        self.snapshot.missing(needs)
     }
 
-    /// Decides until the head is won.
-    async fn settle(&mut self, means: &Means, batch: &mut [Box<dyn Waiting>]) -> Outcome {
-        for _ in 0..MAX_LOST {
-            match self.attempt(means, batch).await {
-                Ok(Outcome::Again) => {
-                    means.figures.lost_heads.fetch_add(1, Relaxed);
-                }
-                Ok(outcome) => return outcome,
-                Err(down) => {
-                    tracing::warn!(org = %self.org, error = %causes(&down), "the store is down");
-                    return Outcome::Failed(LedgerError::Unavailable);
-                }
-            }
-        }
-        Outcome::Again
+    /// Everybody's requests again, where nothing comes of the turn.
+    pub(crate) fn into_batch(self) -> Batch {
+        let Self { mut batch, rest, .. } = self;
+        batch.append(rest);
+        batch
     }
 
-    async fn attempt(
-        &mut self,
-        means: &Means,
-        batch: &mut [Box<dyn Waiting>],
-    ) -> Result<Outcome, StoreDown> {
-        self.settle_doubt(means).await?;
-        let moment = self.memory.time.at(means.parts.clock.elapsed());
-        let memory = self.memory.snapshot.take().zip(moment);
-        let remembered = memory.is_some();
-        let Some(snapshot) = self.snapshot(means, batch, memory).await? else {
-            return Ok(Outcome::Failed(LedgerError::Withheld));
-        };
-        let draft = match self.draft(means, snapshot, batch) {
-            Ok(Some(draft)) => draft,
-            // Nothing to append means no compare-and-set, and memory alone proves nothing.
-            Ok(None) if remembered => return Ok(Outcome::Again),
-            Ok(None) => return Ok(Outcome::Settled(batch.len())),
-            Err(fault) => {
-                means.figures.hold_sealing();
-                tracing::error!(org = %self.org, error = %causes(&fault), "a turn was not drafted");
-                return Ok(Outcome::Failed(LedgerError::Fault));
-            }
-        };
-        failpoint::hit("turn.signed").map_err(injected)?;
-        Ok(self.append(means, draft).await)
-    }
-
-    /// Loads until the requests need nothing more. Nothing comes back of a record that is behind what
-    /// was seen of it, unless all that is asked for is another log.
-    async fn snapshot(
-        &mut self,
-        means: &Means,
-        batch: &mut [Box<dyn Waiting>],
-        memory: Option<(Snapshot, Timestamp)>,
-    ) -> Result<Option<Snapshot>, StoreDown> {
-        let store = means.parts.store.as_ref();
-        let (mut snapshot, now) = if let Some(memory) = memory {
-            memory
-        } else {
-            let fresh = means.look(self.org).await?;
-            let now = fresh.now();
-            self.memory.time.tell(now, means.parts.clock.elapsed());
-            let head = fresh.base().map(|base| &base.head);
-            if means.marks.is_behind(self.org, head) && !batch.iter().all(|it| it.opens_log()) {
-                return Ok(None);
-            }
-            (fresh, now)
-        };
-        snapshot.set_now(now);
-        // What a request needs may hang on what it gets: which budgets it is counted in says the
-        // policy, and which counters an action holds says the action. So all are asked again until
-        // nobody names anything new. Of what is absent that is known too, so this comes to an end.
-        loop {
-            let mut needs = Needs::default();
-            for waiting in batch.iter() {
-                needs.extend(waiting.needs(&snapshot));
-            }
-            let missing = snapshot.missing(needs);
-            if missing.is_empty() {
-                return Ok(Some(snapshot));
-            }
-            let found = store.load(self.org, &missing).await?;
-            snapshot.learn(missing, found);
-        }
+    /// Puts the requests from this one on in front of the rest.
+    fn put_back(&mut self, from: usize) {
+        let mut late = self.batch.split_off(from);
+        std::mem::swap(&mut late, &mut self.rest);
+        self.rest.append(late);
     }
 
     /// Lets every request decide, in order, and seals what they want sealed.
-    fn draft(
-        &self,
-        means: &Means,
-        mut after: Snapshot,
-        batch: &mut [Box<dyn Waiting>],
-    ) -> Result<Option<Draft>, DraftFault> {
-        let now = after.now();
-        let mint = Mint::new(now, means.parts.entropy.as_ref());
-        let mut entries = Vec::with_capacity(batch.len());
-        for waiting in batch.iter_mut() {
-            let entry = waiting.decide(&after, &mint, means.parts.clock.elapsed());
-            // All deeds of a turn are in one log, and a log that is closed gets none any more. So
-            // what came before goes into the old one in this turn, and this entry waits for the
-            // next, where it stands first.
-            if entry.opens.is_some() && !entries.iter().all(Entry::is_empty) {
+    pub(crate) fn draft(mut self, means: &Means, ground: Ground) -> (Drafted, Batch) {
+        let org = self.snapshot.org_id();
+        let mint = Mint::new(self.snapshot.now(), means.parts.entropy.as_ref());
+        let present = self.snapshot.base().map(|base| base.head.clone());
+        let (entries, is_last) = self.decide(means, (ground, &mint));
+        self.put_back(entries.len());
+        let Self { mut snapshot, batch, rest, .. } = self;
+        if entries.is_empty() && !rest.requests.is_empty() {
+            return (Drafted::Undecided, rest);
+        }
+        if entries.iter().all(Entry::is_empty) {
+            return (Drafted::Nothing(batch), rest);
+        }
+        let turn = match seal(entries, present, (org, &mint), means) {
+            Ok(turn) => turn,
+            Err(fault) => return (Drafted::Faulty(batch, fault), rest),
+        };
+        snapshot.set_head(turn.head.clone());
+        // A new org, another log and a new policy are read back whole: entries bring neither a base
+        // nor a compiled policy.
+        let after = (!is_last).then_some(snapshot);
+        let draft = Draft { turn, batch, after, head: None, begun: Duration::ZERO };
+        (Drafted::Turn(Box::new(draft)), rest)
+    }
+
+    /// The entries of the requests that decide in this turn, and whether what follows them can only
+    /// decide on what they bring.
+    fn decide(&mut self, means: &Means, (ground, mint): (Ground, &Mint<'_>)) -> (Vec<Entry>, bool) {
+        let begun = means.parts.clock.elapsed();
+        let mut entries: Vec<Entry> = Vec::with_capacity(self.batch.requests.len());
+        let mut bytes = 0;
+        for request in &mut self.batch.requests {
+            let took = means.parts.clock.elapsed().saturating_sub(begun);
+            if !entries.is_empty() && (took > WORK || bytes >= BYTES) {
                 break;
             }
-            let last =
-                after.base().is_none() || entry.opens.is_some() || !entry.changes.active.is_empty();
-            after.apply(&entry);
-            entries.push(entry);
+            let entry = request.decide(&self.snapshot, mint, means.parts.clock.elapsed());
+            // All deeds of a turn are in one log, and a log that is closed gets none any more. So
+            // what came before goes into the old one first, and this entry waits for the turn in
+            // which it stands first, on what is durable.
+            let may_open = ground == Ground::Firm && entries.iter().all(Entry::is_empty);
+            if entry.opens.is_some() && !may_open {
+                break;
+            }
             // What follows must decide by the org, the log or the policy that this entry brings,
             // which only a later snapshot has. It keeps its place and goes into the next turn.
-            if last {
-                break;
+            let is_last = self.snapshot.base().is_none()
+                || entry.opens.is_some()
+                || !entry.changes.active.is_empty();
+            self.snapshot.apply(&entry);
+            bytes += entry.bytes();
+            entries.push(entry);
+            if is_last {
+                return (entries, true);
             }
         }
-        let decided = entries.len();
-        if entries.iter().all(Entry::is_empty) {
-            return Ok(None);
-        }
-        let expected = after.base().map(|base| base.head.version);
-        let present = after.base().map(|base| base.head.clone());
-        let opens = entries.iter().find_map(|entry| entry.opens);
-        let head = begin(&means.parts.log_host, present.as_ref(), (opens, &mint))?;
-        let closes = present.filter(|_| opens.is_some());
-        let Placed { head, changes, deeds, events } =
-            place(entries, head, (self.org, &mint), &means.parts.sealer)?;
-        after.set_head(head.clone());
-        let id = mint.id(std::convert::identity);
-        let org = self.org;
-        let turn = Turn { id, org, expected, head, closes, at: now, changes, deeds, events };
-        Ok(Some(Draft { turn, after, decided }))
+        (entries, false)
     }
+}
 
-    async fn append(&mut self, means: &Means, draft: Draft) -> Outcome {
-        let Draft { turn, after, decided } = draft;
-        match means.parts.store.append(&turn).await {
-            Ok(now) => {
-                self.memory.time.tell(now, means.parts.clock.elapsed());
-                self.won(means, turn, after);
-                Outcome::Settled(decided)
-            }
-            Err(AppendError::Lost) => Outcome::Again,
-            Err(AppendError::Down(down)) => {
-                tracing::warn!(org = %self.org, error = %causes(&down), "a turn was not appended");
-                Outcome::Failed(LedgerError::Unavailable)
-            }
-            Err(AppendError::Refused(down)) => {
-                tracing::error!(org = %self.org, error = %causes(&down), "a turn was refused");
-                Outcome::Refused
-            }
-            Err(AppendError::InDoubt(down)) => {
-                means.figures.doubts.fetch_add(1, Relaxed);
-                tracing::warn!(org = %self.org, error = %causes(&down), "a commit is in doubt");
-                self.resolve(means, Draft { turn, after, decided }).await
-            }
-        }
-    }
-
-    /// Asks the store what became of a commit whose answer was lost. When it cannot say either,
-    /// whoever waits is told so, and the org's next turn begins with this question.
-    async fn resolve(&mut self, means: &Means, draft: Draft) -> Outcome {
-        let Draft { turn, after, decided } = draft;
-        match means.parts.store.settle(&turn).await {
-            Ok(true) => {
-                self.won(means, turn, after);
-                Outcome::Settled(decided)
-            }
-            // The store has made sure that a late commit loses.
-            Ok(false) => Outcome::Again,
-            Err(down) => {
-                tracing::warn!(org = %self.org, error = %causes(&down), "still in doubt");
-                self.memory.doubt = Some(turn);
-                Outcome::Failed(LedgerError::InDoubt)
-            }
-        }
-    }
-
-    /// Settles the last turn if it is in doubt; until then no other turn may be taken.
-    async fn settle_doubt(&mut self, means: &Means) -> Result<(), StoreDown> {
-        let Some(turn) = &self.memory.doubt else { return Ok(()) };
-        let committed = means.parts.store.settle(turn).await?;
-        if let Some(turn) = self.memory.doubt.take().filter(|_| committed) {
-            means.figures.won(turn.deeds.len());
-            means.marks.note(self.org, Mark::of_head(&turn.head));
-            means.notices.tell(Notice { org: turn.org, events: turn.events });
-        }
-        Ok(())
-    }
-
-    fn won(&mut self, means: &Means, turn: Turn, mut after: Snapshot) {
-        means.figures.won(turn.deeds.len());
-        means.marks.note(self.org, Mark::of_head(&turn.head));
-        // Only a won head proves that nobody else wrote since this was read; what is remembered
-        // after anything less could decide by rows that another instance has changed. A new org
-        // and a new policy are read back whole: entries bring neither a base nor a compiled policy.
-        if turn.expected.is_some() && turn.changes.active.is_empty() {
-            after.forget_settled();
-            self.memory.snapshot = Some(after);
-        }
-        means.notices.tell(Notice { org: turn.org, events: turn.events });
-    }
+/// The turn that these entries make, its deeds sealed.
+fn seal(
+    entries: Vec<Entry>,
+    present: Option<Head>,
+    (org, mint): (OrgId, &Mint<'_>),
+    means: &Means,
+) -> Result<Turn, DraftFault> {
+    let expected = present.as_ref().map(|head| head.version);
+    let opens = entries.iter().find_map(|entry| entry.opens);
+    let head = begin(&means.parts.log_host, present.as_ref(), (opens, mint))?;
+    let closes = present.filter(|_| opens.is_some());
+    let Placed { head, changes, deeds, events } =
+        place(entries, head, (org, mint), &means.parts.sealer)?;
+    let (id, at) = (mint.id(std::convert::identity), mint.now());
+    Ok(Turn { id, org, expected, head, closes, at, changes, deeds, events })
 }
 
 /// What a turn's entries want, everything in its place.
@@ -362,24 +263,4 @@ fn begin(
             event_seq: 0,
         },
     })
-}
-
-/// The count as a measured value; turns are far smaller than what a double holds.
-fn count(requests: usize) -> f64 {
-    u32::try_from(requests).map_or(f64::MAX, f64::from)
-}
-
-fn fail(means: &Means, batch: Vec<Box<dyn Waiting>>, error: LedgerError) {
-    means.figures.failed.fetch_add(1, Relaxed);
-    tell(batch, Err(error));
-}
-
-fn tell(batch: Vec<Box<dyn Waiting>>, outcome: Result<(), LedgerError>) {
-    for waiting in batch {
-        waiting.tell(outcome.clone());
-    }
-}
-
-fn injected(_: failpoint::Injected) -> StoreDown {
-    StoreDown { attempt: "pass a failpoint", source: "an error was injected".into() }
 }

@@ -1,22 +1,30 @@
 //! What the pure crates ask of the runtime: tasks that outlive their request, and time that
 //! passes. The tasks are counted, so that a process that stops can wait for their end.
 
-use std::{sync::Arc, time::Duration};
+mod lane;
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use lane::Lane;
 use tokio::sync::watch;
 
 /// Tokio as the ledger and the Gate see it.
 #[derive(Debug, Clone)]
 pub struct Tokio {
     running: Arc<watch::Sender<usize>>,
+    // Made when there is work for it.
+    lane: Arc<OnceLock<Lane>>,
 }
 
 impl Tokio {
     /// A runtime without tasks.
     pub fn new() -> Self {
-        Self { running: Arc::new(watch::Sender::new(0)) }
+        Self { running: Arc::new(watch::Sender::new(0)), lane: Arc::default() }
     }
 
     /// Waits until no task runs that was started here.
@@ -55,6 +63,10 @@ impl ledger::Spawn for Tokio {
             task.await;
             drop(counted);
         });
+    }
+
+    fn compute(&self, work: Box<dyn FnOnce() + Send>) {
+        self.lane.get_or_init(Lane::new).take(work);
     }
 }
 

@@ -9,9 +9,12 @@ mod actions;
 mod counters;
 mod evidence;
 mod head;
+mod held;
 mod policies;
 mod pruned;
 mod small;
+
+use std::time::Duration;
 
 use ledger::{AppendError, Changes, StoreDown, Turn};
 use model::Timestamp;
@@ -26,6 +29,7 @@ use crate::{
 };
 
 const ATTEMPT: &str = "append a turn";
+const BEGIN: &str = "begin isolation level read committed";
 const READY: &str = "get a connection ready for a turn";
 
 /// One statement of the transaction.
@@ -57,9 +61,8 @@ impl<'a> Step<'a> {
 
 impl PostgresStore {
     pub(crate) async fn append_turn(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
-        let steps = self.steps(turn).map_err(|fault| AppendError::Refused(fault.down(ATTEMPT)))?;
-        let (calls, guards): (Vec<_>, Vec<_>) =
-            steps.into_iter().map(|step| (step.call, step.guards)).unzip();
+        let begin = Step::rows(Call::new(BEGIN));
+        let (calls, guards) = sent(turn, (Some(begin), self.lease))?;
         let session = self.database.session(&calls).await.map_err(|fault| fault.down(READY))?;
         failpoint::hit("append.unsent").map_err(injected)?;
         let answered = session.send(&calls).await;
@@ -69,63 +72,74 @@ impl PostgresStore {
         // The turn is committed, so an answer that cannot be read leaves only its time unknown.
         store_time(&answers).map_err(|fault| AppendError::InDoubt(fault.down(ATTEMPT)))
     }
+}
 
-    /// The statements of the turn's transaction, in order. What the turn does not touch
-    /// is left out.
-    fn steps<'a>(&self, turn: &'a Turn) -> Result<Vec<Step<'a>>, Fault> {
-        let mut steps = vec![Step::rows(Call::new("begin isolation level read committed"))];
-        // Every family is named here, so that a new one does not compile until it is kept.
-        let Changes {
-            orgs,
-            agents,
-            keys,
-            policies,
-            versions,
-            active,
-            activations,
-            policy_tests,
-            connectors,
-            new_actions,
-            actions,
-            idempotency_keys,
-            budgets,
-            settings,
-            accepted_tools,
-            pruned,
-        } = &turn.changes;
-        // What other rows point at comes before them.
-        let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
-        rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
-        rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
-        rows.extend(policies::activations(turn.org, (active, activations)));
-        // The org must be there before its head, and the head moves before everything else.
-        match turn.expected {
-            None => {
-                steps.extend(rows);
-                steps.push(head::made(turn));
-            }
-            Some(expected) => {
-                steps.push(head::moved(turn, expected));
-                steps.extend(turn.closes.iter().map(|closed| head::closed(turn, closed)));
-                steps.extend(rows);
-            }
+/// The calls of a turn's transaction, and what each guards; refused where a row has no form.
+fn sent<'a>(
+    turn: &'a Turn,
+    (begin, lease): (Option<Step<'a>>, Duration),
+) -> Result<(Vec<Call<'a>>, Vec<Guards>), AppendError> {
+    let steps = steps(turn, lease).map_err(|fault| AppendError::Refused(fault.down(ATTEMPT)))?;
+    Ok(begin.into_iter().chain(steps).map(|step| (step.call, step.guards)).unzip())
+}
+
+/// The statements of the turn's transaction behind its begin, in order. What the turn does not
+/// touch is left out.
+fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
+    let mut steps = Vec::new();
+    // Every family is named here, so that a new one does not compile until it is kept.
+    let Changes {
+        orgs,
+        agents,
+        keys,
+        policies,
+        versions,
+        active,
+        activations,
+        policy_tests,
+        connectors,
+        new_actions,
+        actions,
+        idempotency_keys,
+        budgets,
+        settings,
+        accepted_tools,
+        pruned,
+    } = &turn.changes;
+    // What other rows point at comes before them.
+    let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
+    rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
+    rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
+    rows.extend(policies::activations(turn.org, (active, activations)));
+    // The org must be there before its head, and the head moves before everything else.
+    match turn.expected {
+        None => {
+            steps.extend(rows);
+            steps.push(head::made(turn));
         }
-        steps.extend(actions::steps(turn, (new_actions, actions), self.lease)?);
-        steps.extend(counters::steps(turn, (idempotency_keys, budgets, accepted_tools)));
-        steps.extend(pruned::steps(turn.org, pruned));
-        steps.extend(evidence::steps(turn, new_actions));
-        steps.push(head::turn(turn));
-        // What is inserted into a distributed table cannot bring the time back itself.
-        steps.push(Step::rows(Call::new("select clock_timestamp() as clock")));
-        steps.push(Step { call: Call::new("commit"), guards: Guards::Commit });
-        Ok(steps)
+        Some(expected) => {
+            steps.push(head::moved(turn, expected));
+            steps.extend(turn.closes.iter().map(|closed| head::closed(turn, closed)));
+            steps.extend(rows);
+        }
     }
+    steps.extend(actions::steps(turn, (new_actions, actions), lease)?);
+    steps.extend(counters::steps(turn, (idempotency_keys, budgets, accepted_tools)));
+    steps.extend(pruned::steps(turn.org, pruned));
+    steps.extend(evidence::steps(turn, new_actions));
+    steps.push(head::turn(turn));
+    // What is inserted into a distributed table cannot bring the time back itself.
+    steps.push(Step::rows(Call::new("select clock_timestamp() as clock")));
+    steps.push(Step { call: Call::new("commit"), guards: Guards::Commit });
+    Ok(steps)
 }
 
 /// What a failed transaction means for its turn.
 fn error(unanswered: Unanswered, guards: &[Guards]) -> AppendError {
-    let Unanswered::Failed(failed) = unanswered else {
-        return AppendError::InDoubt(unanswered.fault().down(ATTEMPT));
+    let failed = match unanswered {
+        Unanswered::Failed(failed) => failed,
+        Unanswered::Unsent(fault) => return AppendError::Down(fault.down(READY)),
+        Unanswered::Late(fault) => return AppendError::InDoubt(fault.down(ATTEMPT)),
     };
     let guards = guards.get(failed.at).copied().unwrap_or(Guards::Commit);
     let is_closed = failed.error.is_closed();
@@ -149,6 +163,8 @@ fn refused(guards: Guards, code: &SqlState, fault: Fault) -> AppendError {
     match (guards, class) {
         (Guards::Commit, _) => AppendError::InDoubt(down),
         (Guards::Race, _) if taken => AppendError::Lost,
+        // A head that was held for too long was given to somebody else.
+        (_, _) if *code == SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => AppendError::Lost,
         // 40: a deadlock, which ends when one of the two decides anew.
         (_, "40") => AppendError::Lost,
         // 22: a value out of range, 23: a constraint, 54: too large for a limit.

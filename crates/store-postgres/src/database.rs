@@ -7,7 +7,10 @@ use deadpool_postgres::{
 };
 use futures_util::future::try_join_all;
 use ledger::StoreDown;
-use tokio::time::{Instant, timeout_at};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, timeout, timeout_at},
+};
 use tokio_postgres::{NoTls, Row, Statement, types::ToSql};
 
 use crate::{
@@ -67,6 +70,8 @@ pub(crate) struct Session {
 /// Why a session's calls got no answer.
 pub(crate) enum Unanswered {
     Failed(Failed),
+    /// None of them was sent.
+    Unsent(Fault),
     /// All were sent, and the deadline passed.
     Late(Fault),
 }
@@ -178,6 +183,12 @@ impl Database {
         Ok(answers.into_iter().nth(2).unwrap_or_default())
     }
 
+    /// A connection that stays with whoever asked for it, over several calls.
+    pub(crate) async fn kept(&self) -> Result<Kept, Fault> {
+        let client = self.client(Instant::now() + self.deadline).await?;
+        Ok(Kept { client: Some(client), deadline: self.deadline })
+    }
+
     /// A connection that is ready for these calls.
     pub(crate) async fn session(&self, calls: &[Call<'_>]) -> Result<Session, Fault> {
         let until = Instant::now() + self.deadline;
@@ -225,9 +236,67 @@ impl Unanswered {
     pub(crate) fn fault(self) -> Fault {
         match self {
             Self::Failed(failed) => failed.error.into(),
-            Self::Late(fault) => fault,
+            Self::Late(fault) | Self::Unsent(fault) => fault,
         }
     }
+}
+
+/// A connection for several calls, which may leave a transaction open between them.
+pub(crate) struct Kept {
+    // Invariant: there until the last calls.
+    client: Option<Object>,
+    deadline: Duration,
+}
+
+impl Kept {
+    /// Sends these calls and returns their rows.
+    pub(crate) async fn ask(&self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
+        let Some(client) = &self.client else { return Err(Unanswered::Unsent(ended())) };
+        let until = Instant::now() + self.deadline;
+        let prepared = try_join_all(calls.iter().map(|call| client.prepare_cached(call.sql)));
+        let Ok(statements) = timeout_at(until, prepared).await else {
+            return Err(Unanswered::Unsent(Fault::Late(self.deadline)));
+        };
+        let statements = statements.map_err(|error| Unanswered::Unsent(error.into()))?;
+        match timeout_at(until, pipeline::send(client, &statements, calls)).await {
+            Ok(answered) => answered.map_err(Unanswered::Failed),
+            Err(_) => Err(Unanswered::Late(Fault::Late(self.deadline))),
+        }
+    }
+
+    /// Sends the calls that end the transaction, and gives the connection back.
+    pub(crate) async fn end(mut self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
+        let answered = self.ask(calls).await;
+        let is_over = match &answered {
+            Ok(_) => true,
+            Err(Unanswered::Failed(failed)) => failed.reach == pipeline::Reach::Whole,
+            Err(Unanswered::Late(_) | Unanswered::Unsent(_)) => false,
+        };
+        match self.client.take() {
+            Some(client) if !is_over => abandon(client),
+            Some(_) | None => {}
+        }
+        answered
+    }
+}
+
+impl Drop for Kept {
+    /// Ends a transaction that is still open, while nobody waits for it.
+    fn drop(&mut self) {
+        let Some(client) = self.client.take() else { return };
+        let Ok(runtime) = Handle::try_current() else { return abandon(client) };
+        let deadline = self.deadline;
+        runtime.spawn(async move {
+            let ended = timeout(deadline, client.batch_execute("rollback")).await;
+            if !matches!(ended, Ok(Ok(()))) {
+                abandon(client);
+            }
+        });
+    }
+}
+
+fn ended() -> Fault {
+    Fault::Broken("its calls have ended".to_owned())
 }
 
 /// Closes a connection that may still be busy or inside a transaction.

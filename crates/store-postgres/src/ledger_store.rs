@@ -6,7 +6,8 @@ use async_trait::async_trait;
 use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
-    AppendError, Base, EventStore, Head, LedgerStore, Loaded, LogNo, Needs, StoreDown, Turn,
+    AppendError, Base, EventStore, Head, HeldOrg, LedgerStore, Loaded, LogNo, Needs, StoreDown,
+    Turn,
     record::{
         AcceptedTool, ActivePolicy, BudgetUse, Connector, IdempotencyKey, OrgSettings, Policy,
     },
@@ -29,23 +30,8 @@ use crate::{
 impl LedgerStore for PostgresStore {
     async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
         let attempt = "read the base of an org";
-        let (org_id, org) = (org, *org.as_uuid());
-        // The head is read first: what the later statements see is at least as new, and whatever
-        // is newer has moved the head, so that a turn decided on the mixture is lost.
-        let answers = self
-            .database
-            .ask(
-                attempt,
-                &[
-                    Call::new(HEAD).with(org),
-                    Call::new(ACTIVE).with(org),
-                    Call::new(CONNECTORS).with(org),
-                    Call::new(POLICIES).with(org),
-                    Call::new("select clock_timestamp() as clock"),
-                ],
-            )
-            .await?;
-        base(org_id, &answers).map_err(|fault| fault.down(attempt))
+        let answers = self.database.ask(attempt, &base_calls(org)).await?;
+        base(org, &answers).map_err(|fault| fault.down(attempt))
     }
 
     async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
@@ -70,6 +56,10 @@ impl LedgerStore for PostgresStore {
 
     async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
         self.append_turn(turn).await
+    }
+
+    async fn hold(&self, org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
+        self.hold_head(org).await
     }
 
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
@@ -181,8 +171,18 @@ const FENCE: &str = "
 const COMMITTED: &str =
     "select version is not null as committed from turn where org_id = $1 and id = $2";
 
-fn base(org: OrgId, answers: &Answers) -> Result<(Option<Base>, Timestamp), Fault> {
-    let [head, active, connectors, policies, clock] = answers.as_slice() else {
+/// The statements that read the base of an org. The head is read first: what the later statements
+/// see is at least as new, and whatever is newer has moved the head, so that a turn decided on the
+/// mixture is lost.
+pub(crate) fn base_calls<'a>(org: OrgId) -> [Call<'a>; 5] {
+    let call = |sql| Call::new(sql).with(*org.as_uuid());
+    let clock = Call::new("select clock_timestamp() as clock");
+    [call(HEAD), call(ACTIVE), call(CONNECTORS), call(POLICIES), clock]
+}
+
+/// The base that these answers are, with the database's time.
+pub(crate) fn base(org: OrgId, answers: &[Vec<Row>]) -> Result<(Option<Base>, Timestamp), Fault> {
+    let [head, active, connectors, policies, clock] = answers else {
         return Err(Fault::Broken("a statement was not answered".to_owned()));
     };
     let clock = clock.first().map(|row| Cells::of("clock", row).moment("clock")).transpose()?;
@@ -242,7 +242,7 @@ fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
 
 /// The statements that find what is needed, one for each family that something is needed
 /// of, in the order in which [`loaded`] takes their answers.
-fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
+pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
     let Needs { agents, keys, actions, idempotency_keys, budgets, settings, accepted_tools } =
         needs;
     let call = |sql| Call::new(sql).with(org);
@@ -270,7 +270,8 @@ fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
     calls.into_iter().flatten().collect()
 }
 
-fn loaded(needs: &Needs, answers: &Answers) -> Result<Loaded, Fault> {
+/// What these answers found of the needs.
+pub(crate) fn loaded(needs: &Needs, answers: &Answers) -> Result<Loaded, Fault> {
     let mut answers = answers.iter();
     let mut rows = |is_asked: bool| {
         if !is_asked {

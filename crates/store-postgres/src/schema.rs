@@ -16,7 +16,8 @@ use crate::{
 /// What a database must promise about what it has committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// That it survives a crash: `fsync`, `full_page_writes` and `synchronous_commit` are on.
+    /// That it survives a crash (`fsync`, `full_page_writes` and `synchronous_commit` are on), and
+    /// that the role of the service cannot change what was sealed.
     SurvivesACrash,
     /// Nothing: what is in it may be lost, as in a test.
     MayBeLost,
@@ -54,6 +55,16 @@ pub enum CheckError {
         /// Its value.
         value: String,
     },
+    /// The role of the service may change what was sealed.
+    #[error(
+        "the role `{role}` may change rows of `{table}`, which the service itself must not be able to: serve as a role that `chancery migrate --role` gave its rights, no superuser and no owner of the tables"
+    )]
+    Mighty {
+        /// The role.
+        role: String,
+        /// A table that it may change.
+        table: String,
+    },
 }
 
 const APPLIED: &str = "select version, digest from schema_migration order by version";
@@ -62,6 +73,17 @@ const SETTINGS: &str = "
     select name, setting from pg_settings
     where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off'
     order by name";
+
+/// The tables of what was sealed that this role may change. An owner may give itself any right.
+const CHANGEABLE: &str = "
+    select current_user::text as role, class.relname::text as name
+    from pg_class as class
+    where class.oid = any (array[
+            to_regclass('deed'), to_regclass('event'), to_regclass('log_node'),
+            to_regclass('closed_log'), to_regclass('checkpoint')]::oid[])
+        and (has_table_privilege(class.oid, 'update, delete, truncate')
+            or pg_has_role(class.relowner, 'member'))
+    order by name limit 1";
 
 /// Checks the schema's version and, where asked to, the settings that deeds rest on.
 pub(crate) async fn check(database: &Database, durability: Durability) -> Result<(), CheckError> {
@@ -75,7 +97,10 @@ pub(crate) async fn check(database: &Database, durability: Durability) -> Result
     };
     compare(&applied.map_err(|fault| fault.down(attempt))?)?;
     match durability {
-        Durability::SurvivesACrash => check_settings(database).await,
+        Durability::SurvivesACrash => {
+            check_settings(database).await?;
+            check_role(database).await
+        }
         Durability::MayBeLost => Ok(()),
     }
 }
@@ -114,4 +139,14 @@ async fn check_settings(database: &Database) -> Result<(), CheckError> {
     let read = || Ok((cells.get("name")?, cells.get("setting")?));
     let (setting, value) = read().map_err(|fault: Fault| fault.down(attempt))?;
     Err(CheckError::Forgetful { setting, value })
+}
+
+async fn check_role(database: &Database) -> Result<(), CheckError> {
+    let attempt = "read the rights of the service's role";
+    let rows = database.ask_one(attempt, Call::new(CHANGEABLE)).await?;
+    let Some(row) = rows.first() else { return Ok(()) };
+    let cells = Cells::of("pg_class", row);
+    let read = || Ok((cells.get("role")?, cells.get("name")?));
+    let (role, table) = read().map_err(|fault: Fault| fault.down(attempt))?;
+    Err(CheckError::Mighty { role, table })
 }

@@ -31,6 +31,7 @@ pub(crate) const POINTS: &[Point] = &[
     Point { name: "gate.parsed",             way: Way::Calls,   what: "a call is parsed, nothing of it is recorded" },
     Point { name: "gate.budget_charged",     way: Way::Calls,   what: "a turn has charged a call to its budget in memory" },
     Point { name: "turn.signed",             way: Way::Calls,   what: "a turn is decided and signed" },
+    Point { name: "turn.ahead",              way: Way::Calls,   what: "the next turn is decided and signed while one is being committed" },
     Point { name: "append.unsent",           way: Way::Calls,   what: "a turn's transaction is about to be sent" },
     Point { name: "append.unanswered",       way: Way::Calls,   what: "a turn is committed, nobody was told" },
     Point { name: "gate.permitted",          way: Way::Calls,   what: "a call is permitted, its tool was not called" },

@@ -20,7 +20,8 @@ fn no_history_loses_doubles_or_reorders_what_was_answered() {
     }
     // A simulation in which nothing went wrong would prove nothing.
     let faults = ["crashed", "lost_heads", "doubts", "late_commits", "clock_steps", "panics"];
-    for what in ["answered", "unavailable"].iter().chain(&faults) {
+    let turns = ["ahead", "redrafted", "in_order", "taken_away"];
+    for what in ["answered", "unavailable"].iter().chain(&faults).chain(&turns) {
         assert!(totals[what] > 50, "{what}: {totals:?}");
     }
 }
@@ -42,6 +43,7 @@ fn check(world: &World, seed: u64) {
     assert!(ahead.is_none(), "seed {seed}: a deed of a time that has not come");
     assert_eq!(world.counter(), deeds.len() as u64, "seed {seed}: the counter is wrong");
 
+    assert_eq!(world.too_soon(), Vec::<String>::new(), "seed {seed}: told before the commit");
     for (label, ending) in &world.endings() {
         let recorded = numbers.contains(label);
         match ending {

@@ -5,6 +5,10 @@
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod restored;
+#[cfg(test)]
+mod turns;
 #[cfg(test)]
 mod world;

@@ -25,3 +25,20 @@ async fn a_task_that_panics_counts_no_more() {
     runtime.spawn(Box::pin(async { panic!("on purpose") }));
     runtime.idle().await;
 }
+
+#[tokio::test]
+async fn long_work_is_done_beside_the_tasks_and_a_panic_ends_no_thread() {
+    let runtime = Tokio::new();
+    let (here, (tell, told)) = (std::thread::current().id(), std::sync::mpsc::channel());
+    for number in 0..8 {
+        let tell = tell.clone();
+        runtime.compute(Box::new(move || {
+            assert!(number % 2 == 0, "on purpose");
+            tell.send(std::thread::current().id()).expect("the test waits for this");
+        }));
+    }
+    drop(tell);
+    let done: Vec<_> = told.iter().collect();
+    assert_eq!(done.len(), 4);
+    assert!(!done.contains(&here), "the task that asked was kept waiting");
+}

@@ -72,7 +72,12 @@ const PROD: &str = "
 - `SERVICE_ALLOW_PRIVATE_NETWORKS=true`;
 - a remote database without `sslmode=require` or `sslmode=verify-full`;
 - a secret inside the YAML file;
+- a seal key file that everybody on the machine may read;
 - a `SERVICE_` variable that is no setting (dev warns of it).
+
+Nor does it serve from a database that would lose commits in a crash (`fsync`, `full_page_writes` or
+`synchronous_commit` off), or as a role that may change what was sealed: a superuser, an owner of the
+tables, or one with more rights than `chancery migrate` gives.
 ";
 
 fn line(row: &Row) -> String {

@@ -1,5 +1,7 @@
 //! What prod refuses. Each check is one row of a table and returns every problem that it finds.
 
+use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
+
 use super::{
     Environment, PrivateNetworks, Problem, Settings,
     parse::{Database, Reach, Tls},
@@ -16,6 +18,7 @@ const CHECKS: &[Check] = &[
     private_networks_are_closed,
     databases_are_encrypted,
     secrets_are_outside_the_file,
+    seal_keys_are_the_services_own,
 ];
 
 /// Returns everything that prod refuses in these settings.
@@ -54,6 +57,14 @@ fn private_networks_are_closed(settings: &Settings, _: &Layers) -> Vec<Problem> 
             vec![problem("SERVICE_ALLOW_PRIVATE_NETWORKS", "prod accepts `false` alone")]
         }
     }
+}
+
+/// A file that is not there is told where it is read.
+fn seal_keys_are_the_services_own(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    let mode = |file: &PathBuf| Some(fs::metadata(file).ok()?.permissions().mode());
+    let is_open = settings.seal_key_file.as_ref().and_then(mode).is_some_and(|mode| mode & 7 != 0);
+    let sentence = "prod needs a file that not everybody on the machine may read; `chmod 600` it";
+    Vec::from_iter(is_open.then(|| problem("SERVICE_SEAL_KEY_FILE", sentence)))
 }
 
 fn databases_are_encrypted(settings: &Settings, _: &Layers) -> Vec<Problem> {

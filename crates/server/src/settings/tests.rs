@@ -1,6 +1,6 @@
 //! What is accepted and refused, source by source.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, os::unix::fs::PermissionsExt};
 
 use super::{
     reader::Reader,
@@ -348,4 +348,18 @@ fn a_name_missing_in_the_table_is_a_problem_and_no_silent_default() {
     assert!(reader.span("gate.nothing").is_zero());
     assert_eq!(reader.problems.len(), 1);
     assert!(sources::dotenv("A=1").is_ok());
+}
+
+#[test]
+fn prod_refuses_a_seal_key_file_that_everybody_reads() {
+    let path = std::env::temp_dir().join(format!("chancery-open-{}.pem", std::process::id()));
+    std::fs::write(&path, "keys").unwrap();
+    let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+    let sources = prod().with("SERVICE_SEAL_KEY_FILE", path.to_str().unwrap());
+    for (bits, refused) in [(0o644, 1), (0o604, 1), (0o640, 0), (0o600, 0)] {
+        mode(bits);
+        let found = load(&sources).map_or_else(|problems| problems.to_string(), |_| String::new());
+        assert_eq!(found.matches("SERVICE_SEAL_KEY_FILE").count(), refused, "{bits:o}: {found}");
+    }
+    std::fs::remove_file(path).unwrap();
 }

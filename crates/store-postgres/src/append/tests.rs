@@ -27,6 +27,7 @@ fn an_error_means_what_its_statement_and_its_class_say() {
         (SqlState::CHARACTER_NOT_IN_REPERTOIRE, "refused", "refused"),
         (SqlState::PROGRAM_LIMIT_EXCEEDED,      "refused", "refused"),
         (SqlState::T_R_DEADLOCK_DETECTED,       "lost",    "lost"),
+        (SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT, "lost", "lost"),
         (SqlState::QUERY_CANCELED,              "down",    "down"),
         (SqlState::LOCK_NOT_AVAILABLE,          "down",    "down"),
         (SqlState::DISK_FULL,                   "down",    "down"),

@@ -11,6 +11,8 @@ mod distribute;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod migrations;
 #[cfg(test)]
 mod proxy;

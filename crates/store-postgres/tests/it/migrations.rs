@@ -118,3 +118,25 @@ async fn a_database_that_forgets_is_refused_where_deeds_must_last() {
     assert!(refused.to_string().contains("`synchronous_commit` is `off`"), "{refused}");
     store.check(Durability::MayBeLost).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_role_that_may_change_what_was_sealed_is_refused_where_deeds_must_last() {
+    let Some(database) = TestDatabase::new().await else { return };
+    check(&database).await.unwrap();
+    let store = PostgresStore::new(&owner(&database)).unwrap();
+    let refused = store.check(Durability::SurvivesACrash).await.unwrap_err();
+    assert!(matches!(&refused, CheckError::Mighty { table, .. } if table == "checkpoint"));
+    store.check(Durability::MayBeLost).await.unwrap();
+    let client = database.owner().await;
+    for (right, table) in [("delete", "deed"), ("truncate", "event"), ("update", "closed_log")] {
+        let (give, take) = (
+            format!("grant {right} on {table} to {}", database.role()),
+            format!("revoke {right} on {table} from {}", database.role()),
+        );
+        client.batch_execute(&give).await.unwrap();
+        let refused = check(&database).await.unwrap_err();
+        assert!(matches!(&refused, CheckError::Mighty { table: told, .. } if told == table));
+        client.batch_execute(&take).await.unwrap();
+        check(&database).await.unwrap();
+    }
+}

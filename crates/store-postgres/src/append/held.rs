@@ -1,0 +1,93 @@
+//! A head that is held from the reading of the base to the turn that is decided on it, so that
+//! instances that write the same org take turns instead of undoing each other's work.
+//!
+//! The lock is that of the head's own row: whoever else wants to move the head waits in the
+//! database's queue, and then finds that it has moved. PostgreSQL ends a session that holds it for
+//! half a second without a word, so that a process that was stopped holds nobody up for longer.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ledger::{AppendError, HeldHead, HeldOrg, Loaded, Needs, StoreDown, Turn};
+use model::{OrgId, Timestamp};
+use tokio_postgres::error::SqlState;
+
+use super::{ATTEMPT, BEGIN, error, injected, sent, store_time};
+use crate::{
+    PostgresStore,
+    database::{Call, Kept, Unanswered},
+    fault::Fault,
+    ledger_store::{base, base_calls, loaded, loads},
+    pipeline::Reach,
+};
+
+const HOLD: &str = "hold the head of an org";
+// The head is waited for behind whoever asked before, for a second at most.
+const LIMITS: &str = "
+    select set_config('lock_timeout', '1000', true),
+        set_config('idle_in_transaction_session_timeout', '500', true)";
+const LOCK: &str = "select from org_head where org_id = $1 for no key update";
+
+/// An open transaction that has locked the org's head.
+struct Held {
+    kept: Kept,
+    org: OrgId,
+    lease: Duration,
+}
+
+impl PostgresStore {
+    /// Waits for the head, behind whoever asked for it before, and reads the base.
+    pub(crate) async fn hold_head(&self, org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
+        let kept = self.database.kept().await.map_err(|fault| fault.down(HOLD))?;
+        let mut calls = vec![Call::new(BEGIN), Call::new(LIMITS)];
+        calls.push(Call::new(LOCK).with(*org.as_uuid()));
+        let before = calls.len();
+        calls.extend(base_calls(org));
+        let answers = match kept.ask(&calls).await {
+            Ok(answers) => answers,
+            Err(Unanswered::Failed(failed))
+                if failed.error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) =>
+            {
+                return Ok(None);
+            }
+            Err(unanswered) => return Err(unanswered.fault().down(HOLD)),
+        };
+        let answers = answers.get(before..).unwrap_or_default();
+        let (base, now) = base(org, answers).map_err(|fault| fault.down(HOLD))?;
+        let head = Box::new(Held { kept, org, lease: self.lease });
+        Ok(base.map(|base| HeldOrg { base: Some(base), now, head }))
+    }
+}
+
+#[async_trait]
+impl HeldHead for Held {
+    async fn load(&self, needs: &Needs) -> Result<Loaded, StoreDown> {
+        let attempt = "load rows for a turn";
+        let answered = self.kept.ask(&loads(*self.org.as_uuid(), needs)).await;
+        let answers = answered.map_err(|unanswered| unanswered.fault().down(attempt))?;
+        loaded(needs, &answers).map_err(|fault| fault.down(attempt))
+    }
+
+    async fn append(self: Box<Self>, turn: &Turn) -> Result<Timestamp, AppendError> {
+        let Self { kept, lease, .. } = *self;
+        let (calls, guards) = sent(turn, (None, lease))?;
+        failpoint::hit("append.unsent").map_err(injected)?;
+        let answered = kept.end(&calls).await;
+        let answers = answered.map_err(|unanswered| {
+            if is_gone(&unanswered) { AppendError::Lost } else { error(unanswered, &guards) }
+        })?;
+        failpoint::hit("append.unanswered")
+            .map_err(|point| AppendError::InDoubt(injected(point)))?;
+        store_time(&answers).map_err(|fault| AppendError::InDoubt(fault.down(ATTEMPT)))
+    }
+}
+
+/// Whether the connection had ended before anything of the turn was sent: the head was held for too
+/// long, and somebody else has it.
+fn is_gone(unanswered: &Unanswered) -> bool {
+    match unanswered {
+        Unanswered::Failed(failed) => failed.reach == Reach::CutOff && failed.error.is_closed(),
+        Unanswered::Unsent(fault) => matches!(fault, Fault::Broken(_)),
+        Unanswered::Late(_) => false,
+    }
+}

@@ -1,0 +1,105 @@
+//! A head that is held: it gives order to those who write one org, and no authority.
+
+use std::time::{Duration, Instant};
+
+use ledger::{AppendError, Changes, HeldOrg, LedgerStore};
+use store_postgres::PostgresStore;
+use testkit::Scribe;
+
+use crate::world::store;
+
+/// By when a head must be free again that somebody holds who says nothing.
+const STOPPED: Duration = Duration::from_secs(1);
+
+async fn hold(store: &PostgresStore, scribe: &Scribe) -> HeldOrg {
+    store.hold(scribe.org).await.unwrap().expect("the head is free")
+}
+
+#[expect(clippy::disallowed_methods, reason = "how long a head is held is what is tested")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+#[tokio::test]
+async fn whoever_holds_the_head_appends_before_those_who_did_not_ask() {
+    let Some((_database, store)) = store().await else { return };
+    let mut scribe = Scribe::created(31, &*store).await;
+    let held = hold(&store, &scribe).await;
+    assert_eq!(held.base.unwrap().head.version, scribe.turn(vec![]).expected.unwrap());
+    let impolite = scribe.turn(vec![Changes::from(scribe.agent("impolite"))]);
+    let polite = scribe.turn(vec![Changes::from(scribe.agent("polite"))]);
+    let (waits, wins) = tokio::join!(store.append(&impolite), async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        held.head.append(&polite).await
+    });
+    assert!(wins.is_ok(), "{wins:?}");
+    assert!(matches!(waits, Err(AppendError::Lost)), "{waits:?}");
+    scribe.went(&polite);
+    // The connection is none of a transaction any more, and neither is the head.
+    scribe.append(&*store, vec![Changes::from(scribe.agent("next"))]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_head_that_is_let_go_is_free_and_nothing_of_it_is_kept() {
+    let Some((_database, store)) = store().await else { return };
+    let mut scribe = Scribe::created(32, &*store).await;
+    for _ in 0..20 {
+        let held = hold(&store, &scribe).await;
+        drop(held);
+    }
+    scribe.append(&*store, vec![Changes::from(scribe.agent("next"))]).await.unwrap();
+}
+
+#[tokio::test]
+async fn who_holds_the_head_and_stops_keeps_the_others_waiting_for_less_than_a_second() {
+    let Some((_database, store)) = store().await else { return };
+    let mut scribe = Scribe::created(33, &*store).await;
+    let stopped = hold(&store, &scribe).await;
+    let late = scribe.turn(vec![Changes::from(scribe.agent("late"))]);
+    let begun = now();
+    let next = hold(&store, &scribe).await;
+    assert!(begun.elapsed() < STOPPED, "{:?}", begun.elapsed());
+    let turn = scribe.turn(vec![Changes::from(scribe.agent("next"))]);
+    next.head.append(&turn).await.unwrap();
+    scribe.went(&turn);
+    // What it held is gone, and so is what it would have appended.
+    let woken = stopped.head.append(&late).await;
+    assert!(matches!(woken, Err(AppendError::Lost)), "{woken:?}");
+    scribe.append(&*store, vec![Changes::from(scribe.agent("after"))]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_free_is_done_without() {
+    let Some((database, store)) = store().await else { return };
+    let scribe = Scribe::created(34, &*store).await;
+    let owner = database.owner().await;
+    owner.batch_execute("begin").await.unwrap();
+    let sql = "select from org_head where org_id = $1 for update";
+    owner.query(sql, &[scribe.org.as_uuid()]).await.unwrap();
+    assert!(store.hold(scribe.org).await.unwrap().is_none());
+    owner.batch_execute("rollback").await.unwrap();
+    hold(&store, &scribe).await;
+}
+
+#[tokio::test]
+async fn those_who_ask_have_the_head_one_after_the_other() {
+    let Some((_database, store)) = store().await else { return };
+    let scribe = std::sync::Arc::new(Scribe::created(35, &*store).await);
+    let mut tasks = tokio::task::JoinSet::new();
+    for number in 0..12 {
+        let (store, scribe) = (store.clone(), scribe.clone());
+        tasks.spawn(async move {
+            let held = hold(&store, &scribe).await;
+            let mut own = Scribe::new(100 + number, scribe.now);
+            own.org = scribe.org;
+            own.reread(&*store).await;
+            let turn = own.turn(vec![Changes::from(own.agent(&number.to_string()))]);
+            held.head.append(&turn).await.unwrap();
+        });
+    }
+    for task in tasks.join_all().await {
+        let () = task;
+    }
+    let head = store.base(scribe.org).await.unwrap().0.unwrap().head;
+    assert_eq!(head.version, 12 + scribe.turn(vec![]).expected.unwrap());
+}
