@@ -162,7 +162,7 @@ impl LedgerStore for Network {
         self.deliver(turn).await
     }
 
-    async fn hold(&self, org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
+    async fn hold(&self, org: OrgId, needs: &Needs) -> Result<Option<HeldOrg>, StoreDown> {
         if self.is_old {
             return Ok(None);
         }
@@ -172,7 +172,8 @@ impl LedgerStore for Network {
             if let Some(name) = self.row.try_lock(self.clock.now(), millis) {
                 let head = Box::new(Held { network: self.clone(), org, name });
                 let (base, now) = self.base(org).await?;
-                return Ok(Some(HeldOrg { base, now, head }));
+                let loaded = self.load(org, needs).await?;
+                return Ok(Some(HeldOrg { base, now, loaded, head }));
             }
             pass().await;
         }
