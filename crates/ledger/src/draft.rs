@@ -5,7 +5,7 @@ use std::{
     any::Any,
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -135,7 +135,7 @@ impl Drafter {
     ) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
         let held = self.means.parts.store.hold(self.org, &needs).await?;
         let Some(held) = held else { return Ok(None) };
-        self.means.figures.in_order.one();
+        self.means.figures.in_order.fetch_add(1, Relaxed);
         failpoint::hit("turn.held").map_err(injected)?;
         let version = held.base.as_ref().map(|base| base.head.version);
         if version != self.memory.version {
@@ -319,7 +319,7 @@ impl Drafter {
     /// that nobody knows what became of it, and the org's next turn looks afresh.
     pub(crate) fn panicked(&self) {
         tracing::error!(org = %self.org, "a turn panicked; its requests are in doubt");
-        self.means.figures.failed.one();
+        self.means.figures.failed.fetch_add(1, Relaxed);
     }
 
     fn elapsed(&self) -> Duration {
