@@ -3,7 +3,7 @@
 //! A worker that fails logs it and goes on with its next round; nothing that it does depends on
 //! its punctuality.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use model::causes;
 use records::{Position, Walked};
@@ -121,8 +121,8 @@ async fn sweep(core: Core, stopped: watch::Receiver<()>) {
     while pulse.next().await.is_some() {
         let Some(round) = pulse.round(core.gate.sweep()).await else { return };
         let due = round.as_ref().map_or(0, |due| *due as u64);
-        core.work.due_now.set(due);
-        core.work.due.many(due);
+        core.work.due_now.store(due, Relaxed);
+        core.work.due.fetch_add(due, Relaxed);
         match core.work.of(Worker::Sweep).count(&SystemClock, round) {
             Ok(0) => {}
             Ok(ended) => tracing::debug!(ended, "due actions were looked at"),
