@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use gate::Sweep;
 use meter::{Counter, Gauge};
 use model::{Clock, Timestamp};
 
@@ -15,8 +16,12 @@ const LATE_OF_HOURLY: Duration = Duration::from_hours(3);
 pub enum Worker {
     /// Keeps leases.
     Renewal,
-    /// Ends what nobody else ends.
-    Sweep,
+    /// Ends calls whose edge did not report.
+    Reports,
+    /// Ends approvals that nobody gave.
+    Approvals,
+    /// Ends runs of lost instances.
+    Takeovers,
     /// Signs the heads of logs.
     Checkpoints,
     /// Looks whether logs are as they were sealed.
@@ -29,14 +34,24 @@ pub enum Worker {
 
 impl Worker {
     /// Every worker.
-    pub const ALL: [Self; 6] =
-        [Self::Renewal, Self::Sweep, Self::Checkpoints, Self::Walk, Self::Keys, Self::Pruning];
+    pub const ALL: [Self; 8] = [
+        Self::Renewal,
+        Self::Reports,
+        Self::Approvals,
+        Self::Takeovers,
+        Self::Checkpoints,
+        Self::Walk,
+        Self::Keys,
+        Self::Pruning,
+    ];
 
     /// The worker's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Renewal => "renewal",
-            Self::Sweep => "sweep",
+            Self::Reports => "reports",
+            Self::Approvals => "approvals",
+            Self::Takeovers => "takeovers",
             Self::Checkpoints => "checkpoints",
             Self::Walk => "walk",
             Self::Keys => "keys",
@@ -46,7 +61,13 @@ impl Worker {
 
     const fn late(self) -> Duration {
         match self {
-            Self::Renewal | Self::Sweep | Self::Checkpoints | Self::Walk | Self::Keys => LATE,
+            Self::Renewal
+            | Self::Reports
+            | Self::Approvals
+            | Self::Takeovers
+            | Self::Checkpoints
+            | Self::Walk
+            | Self::Keys => LATE,
             Self::Pruning => LATE_OF_HOURLY,
         }
     }
@@ -57,10 +78,11 @@ impl Worker {
 pub struct Work {
     /// Due actions that sweeps looked at.
     pub due: Counter,
-    /// Due actions that the last sweep looked at.
-    pub due_now: Gauge,
+    due_now: [Gauge; Sweep::ALL.len()],
     renewal: Rounds,
-    sweep: Rounds,
+    reports: Rounds,
+    approvals: Rounds,
+    takeovers: Rounds,
     checkpoints: Rounds,
     walk: Rounds,
     keys: Rounds,
@@ -83,12 +105,31 @@ impl Work {
     pub fn of(&self, worker: Worker) -> &Rounds {
         match worker {
             Worker::Renewal => &self.renewal,
-            Worker::Sweep => &self.sweep,
+            Worker::Reports => &self.reports,
+            Worker::Approvals => &self.approvals,
+            Worker::Takeovers => &self.takeovers,
             Worker::Checkpoints => &self.checkpoints,
             Worker::Walk => &self.walk,
             Worker::Keys => &self.keys,
             Worker::Pruning => &self.pruning,
         }
+    }
+
+    /// Notes how many due actions a sweep looked at.
+    pub fn looked_at(&self, sweep: Sweep, due: usize) {
+        self.due.many(due as u64);
+        let [reports, approvals, takeovers] = &self.due_now;
+        let now = match sweep {
+            Sweep::Reports => reports,
+            Sweep::Approvals => approvals,
+            Sweep::Takeovers => takeovers,
+        };
+        now.set(due as u64);
+    }
+
+    /// How many due actions the last sweeps looked at.
+    pub fn due_now(&self) -> u64 {
+        self.due_now.iter().map(Gauge::get).sum()
     }
 
     /// Whether every worker that has begun got through a round lately.

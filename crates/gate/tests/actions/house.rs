@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -15,7 +15,7 @@ use deed::{KeySet, SealKey, SealKeys, Sealer};
 use futures_util::future::BoxFuture;
 use gate::{
     CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Found, Gate,
-    Limits, Parts, Pause, Served, Submission, SubmitError, Submitted, Toolbox,
+    Limits, Parts, Pause, Served, Submission, SubmitError, Submitted, Sweep, Toolbox,
 };
 use ledger::{
     Changes, Entry, Ledger, Needs, Request, Snapshot, Spawn, StoreDown,
@@ -46,6 +46,7 @@ rules:
   - { id: changed, match: "mail.*", when: call.tool_changed, outcome: require_approval }
   - { id: edge, match: "mail.*", outcome: allow }
   - { id: batches, match: shop.batch, outcome: allow }
+  - { id: desk, match: desk.close, outcome: allow }
   - { id: broken, match: shop.broken, when: "args.missing == 1", outcome: allow }
 budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
@@ -96,6 +97,9 @@ pub(crate) struct Told {
     pub(crate) estimate: Mutex<Estimate>,
     pub(crate) estimates: AtomicU64,
     pub(crate) runs: AtomicU64,
+    /// How many were asked for what became of a run, and whether that is ever answered.
+    pub(crate) settlings: AtomicU64,
+    pub(crate) hangs: AtomicBool,
     /// A run waits here until the test lets it go on.
     pub(crate) gate: tokio::sync::Semaphore,
 }
@@ -119,6 +123,8 @@ impl Told {
             estimate: Mutex::new(Estimate::NotOffered),
             estimates: AtomicU64::new(0),
             runs: AtomicU64::new(0),
+            settlings: AtomicU64::new(0),
+            hangs: AtomicBool::new(false),
             gate: tokio::sync::Semaphore::new(1_000),
         })
     }
@@ -157,6 +163,10 @@ impl Tool for Told {
     }
 
     async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+        self.settlings.fetch_add(1, Ordering::SeqCst);
+        if self.hangs.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
         self.settled.lock().unwrap().clone()
     }
 }
@@ -197,6 +207,8 @@ pub(crate) struct House {
     pub(crate) clock: Arc<Moved>,
     pub(crate) refund: Arc<Told>,
     pub(crate) batch: Arc<Told>,
+    /// Of another connector than the others.
+    pub(crate) desk: Arc<Told>,
     pub(crate) org: OrgId,
     pub(crate) agent: AgentId,
     pub(crate) key: KeyId,
@@ -237,6 +249,7 @@ impl House {
         });
         let refund = Told::new("shop.refund", SideEffect::Write);
         let batch = Told::new("shop.batch", SideEffect::Write);
+        let desk = Told::new("desk.close", SideEffect::Write);
         let rows = Rows::new(start);
         let served = |tool: Arc<Told>| Served {
             connector: ConnectorRef {
@@ -250,6 +263,7 @@ impl House {
         let toolbox = Box_(vec![
             served(Arc::clone(&refund)),
             served(Arc::clone(&batch)),
+            served(Arc::clone(&desk)),
             served(Told::new("shop.delete", SideEffect::Destructive)),
             served(Told::new("shop.broken", SideEffect::Read)),
         ]);
@@ -277,6 +291,7 @@ impl House {
             clock,
             refund,
             batch,
+            desk,
             org: rows.org.id,
             agent: rows.agent.id,
             key: rows.key.id,
@@ -332,6 +347,15 @@ impl House {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Every sweep, one after the other; how many actions were looked at.
+    pub(crate) async fn sweep(&self) -> usize {
+        let mut looked = 0;
+        for sweep in Sweep::ALL {
+            looked += self.gate.sweep(sweep).await.unwrap();
+        }
+        looked
     }
 
     pub(crate) async fn write(&self, changes: Vec<Changes>) {
