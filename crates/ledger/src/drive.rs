@@ -67,7 +67,8 @@ impl Driver {
         let mut driver = Self { drafter: Drafter::new(means, org, memory), bell };
         loop {
             driver.take_turns(queues).await;
-            match queues.rest(org, driver.drafter.memory) {
+            let now = driver.drafter.means.parts.clock.elapsed();
+            match queues.rest(org, driver.drafter.memory, now) {
                 Some(memory) => driver.drafter.memory = memory,
                 None => return,
             }

@@ -104,6 +104,13 @@ impl Ledger {
         Ok(self.shared.means.policies.unreadable().len())
     }
 
+    /// Forgets what is remembered of orgs whose last turn is this long ago, and returns how many
+    /// there were. Their next turn looks afresh; how far their logs were seen is not forgotten.
+    pub fn let_go(&self, idle: Duration) -> usize {
+        let now = self.shared.means.parts.clock.elapsed();
+        now.checked_sub(idle).map_or(0, |since| self.shared.queues.let_go(since))
+    }
+
     /// What is known of an org now, for reading only.
     pub async fn look(&self, org: OrgId) -> Result<Snapshot, StoreDown> {
         self.shared.means.look(org).await

@@ -159,15 +159,7 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
         tasks: crate::runtime::Tokio::new(),
         pepper,
         vault: Arc::new(ring),
-        limits: gate::Limits {
-            max_args_bytes: 262_144,
-            max_result_bytes: 262_144,
-            execute_timeout: Duration::from_secs(30),
-            edge_result_timeout: Duration::from_mins(10),
-            approval_expires_in: Duration::from_mins(30),
-            estimate_timeout: Duration::from_millis(500),
-            context_max_bytes: 32_768,
-        },
+        limits: gate::Limits::default(),
         log_host: "demo.example".to_owned(),
         instance: "demo".to_owned(),
     })

@@ -106,7 +106,7 @@ pub(crate) async fn wire_up_with(
     let checkpoints = Checkpoints::beside(needed.seal_key_file);
     checkpoints.check(&core).await?;
     for key in new_keys {
-        core.admin.seal_key_registered(key).await.map_err(Failure::internal)?;
+        core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
     let keyring = Keyring::of(needed.seal_key_file);

@@ -29,6 +29,9 @@ const WALK_EVERY: Duration = Duration::from_secs(1);
 const WALK_AGAIN_AFTER: Duration = Duration::from_mins(1);
 const CHECKS_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
+const LET_GO_EVERY: Duration = Duration::from_mins(1);
+/// For how long an org is remembered after its last turn.
+const REMEMBERED_FOR: Duration = Duration::from_mins(5);
 /// Several times within the time that a retirement is told ahead.
 const KEYS_EVERY: Duration = Duration::from_secs(3);
 
@@ -52,6 +55,7 @@ impl Workers {
         tasks.spawn(sweep(approvals, core.clone(), stopped.clone()));
         tasks.spawn(takeovers(core.clone(), stopped.clone()));
         tasks.spawn(pruning(core.clone(), stopped.clone()));
+        tasks.spawn(letting_go(core.clone(), stopped.clone()));
         tasks.spawn(taking_up_keys(core.clone(), keyring.clone(), stopped.clone()));
         tasks.spawn(checkpointing(core.clone(), checkpoints.clone(), stopped.clone()));
         tasks.spawn(walking(core.clone(), stopped.clone()));
@@ -147,6 +151,17 @@ async fn swept((sweep, worker): (Sweep, Worker), core: Core) {
     }
 }
 
+/// Forgets what is remembered of orgs that are quiet.
+async fn letting_go(core: Core, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(LET_GO_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        match core.ledger.let_go(REMEMBERED_FOR) {
+            0 => {}
+            orgs => tracing::debug!(orgs, "quiet orgs were let go of"),
+        }
+    }
+}
+
 /// Takes up seal keys that are new, and lets go of those that count no more.
 async fn taking_up_keys(core: Core, mut keyring: Keyring, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(KEYS_EVERY, stopped);
@@ -164,7 +179,7 @@ async fn taking_up_keys(core: Core, mut keyring: Keyring, stopped: watch::Receiv
 async fn pruning(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(PRUNE_EVERY, stopped);
     while pulse.next().await.is_some() {
-        let Some(round) = pulse.round(core.admin.prune()).await else { return };
+        let Some(round) = pulse.round(core.deployment().prune()).await else { return };
         let Some(rebuilt) = pulse.round(rebuild(&core)).await else { return };
         let round = rebuilt.and(round);
         match core.work.of(Worker::Pruning).count(&SystemClock, round) {

@@ -64,7 +64,7 @@ pub(crate) const ROWS: [Row; 23] = [
     Row { name: "http-api",       layer: "3",     world: World::Open,     uses: &["model", "crypto", "policy", "deed", "event", "ledger", "act", "gate", "admin", "records", "web"] },
     Row { name: "chancery",       layer: "3½",    world: World::Open,     uses: &["model", "crypto", "policy", "deed", "tool", "ledger", "act", "gate", "admin", "store-memory"] },
     Row { name: "server",         layer: "4",     world: World::Open,     uses: &["model", "crypto", "failpoint", "meter", "policy", "deed", "tool", "ledger", "act", "gate", "admin", "records", "store-memory", "store-postgres", "egress", "connectors", "web", "http-api"] },
-    Row { name: "testkit",        layer: "tests", world: World::Open,     uses: &["model", "crypto", "policy", "deed", "tool", "event", "ledger", "gate", "admin", "records"] },
+    Row { name: "testkit",        layer: "tests", world: World::Open,     uses: &["model", "crypto", "policy", "deed", "tool", "event", "ledger", "act", "gate", "admin", "records", "store-memory"] },
 ];
 
 /// Libraries that reach the network, the disk or other processes. A closed crate has none of them

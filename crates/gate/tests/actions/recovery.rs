@@ -1,24 +1,25 @@
 //! Runs whose instance is gone, and what becomes of them.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use gate::{ActionStore, Filter, Submitted, Sweep};
 use ledger::{LedgerStore, record::Action};
 use model::{ExecutionStatus, State, Status};
 use serde_json::json;
+use testkit::ScriptedTool;
 use tool::{Settled, Tool};
 
-use crate::house::{House, Told};
+use crate::house::House;
 
 /// Begins a run that never comes back, as if its instance were gone.
 async fn abandoned(house: &House) -> Action {
-    house.refund.gate.forget_permits(1_000);
+    house.refund.hold();
     let call = house.call("shop.refund", json!({ "amount": 20 }));
     let Submitted::Running(running) = house.gate.submit(call).await.unwrap() else {
         panic!("the call runs");
     };
-    while house.refund.runs.load(Ordering::SeqCst) == 0 {
+    while house.refund.runs() == 0 {
         tokio::task::yield_now().await;
     }
     house.pass(Duration::from_mins(1));
@@ -27,9 +28,9 @@ async fn abandoned(house: &House) -> Action {
 
 async fn recovered(house: &House, settled: Settled) -> Action {
     let action = abandoned(house).await;
-    *house.refund.settled.lock().unwrap() = settled;
+    house.refund.settle_as(settled);
     assert_eq!(house.sweep().await, 1);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 1, "a run is never repeated");
+    assert_eq!(house.refund.runs(), 1, "a run is never repeated");
     house.gate.action(house.org, action.id).await.unwrap().unwrap()
 }
 
@@ -74,7 +75,7 @@ async fn a_late_run_cannot_seal_what_was_taken_over() {
     let house = House::new().await;
     let before = house.store.deeds(house.org).len();
     let action = recovered(&house, Settled::NotApplied).await;
-    house.refund.gate.add_permits(1);
+    house.refund.release();
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -99,8 +100,8 @@ async fn unsealed(house: &House) -> usize {
 #[tokio::test]
 async fn many_interrupted_runs_are_ended_by_one_sweep_in_few_turns() {
     let house = House::new().await;
-    house.batch.gate.forget_permits(1_000);
-    *house.batch.settled.lock().unwrap() = Settled::NotApplied;
+    house.batch.hold();
+    house.batch.settle_as(Settled::NotApplied);
     let calls = (0..INTERRUPTED).map(|number| {
         let call = house.call("shop.batch", json!({ "number": number }));
         house.gate.submit(call)
@@ -117,8 +118,8 @@ async fn many_interrupted_runs_are_ended_by_one_sweep_in_few_turns() {
 #[tokio::test]
 async fn runs_that_cannot_be_ended_hold_nothing_else_up() {
     let house = House::new().await;
-    house.batch.gate.forget_permits(1_000);
-    *house.batch.settled.lock().unwrap() = Settled::Unreachable;
+    house.batch.hold();
+    house.batch.settle_as(Settled::Unreachable);
     let calls = (0..300).map(|_| house.gate.submit(house.call("shop.batch", json!({}))));
     join_all(calls).await;
     house.pass(Duration::from_secs(20));
@@ -133,23 +134,23 @@ async fn runs_that_cannot_be_ended_hold_nothing_else_up() {
 #[tokio::test]
 async fn a_run_that_is_handed_back_is_ended_at_once() {
     let house = House::new().await;
-    house.refund.gate.forget_permits(1_000);
+    house.refund.hold();
     let call = house.call("shop.refund", json!({ "amount": 20 }));
     let Submitted::Running(running) = house.gate.submit(call).await.unwrap() else {
         panic!("the call runs");
     };
-    while house.refund.runs.load(Ordering::SeqCst) == 0 {
+    while house.refund.runs() == 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(house.sweep().await, 0, "its lease lasts");
     assert_eq!(house.gate.hand_back_leases().await.unwrap(), 1);
     assert_eq!(house.gate.hand_back_leases().await.unwrap(), 0, "it is given back once");
-    *house.refund.settled.lock().unwrap() = Settled::Applied;
+    house.refund.settle_as(Settled::Applied);
     assert_eq!(house.sweep().await, 1);
     let ended = house.gate.action(house.org, running.action.id).await.unwrap().unwrap();
     assert_eq!(ended.status, Status::Executed);
     let deeds = house.store.deeds(house.org).len();
-    house.refund.gate.add_permits(1);
+    house.refund.release();
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -157,8 +158,8 @@ async fn a_run_that_is_handed_back_is_ended_at_once() {
 }
 
 /// Begins so many runs that never come back, as if their instance were gone.
-async fn orphans(house: &House, tool: &Told, count: usize) {
-    tool.gate.forget_permits(1_000);
+async fn orphans(house: &House, tool: &ScriptedTool, count: usize) {
+    tool.hold();
     let name = tool.definition().name.to_string();
     let calls = (0..count).map(|_| house.gate.submit(house.call(&name, json!({}))));
     for begun in join_all(calls).await {
@@ -171,10 +172,10 @@ async fn orphans(house: &House, tool: &Told, count: usize) {
 async fn a_report_that_is_overdue_waits_for_no_governed_system() {
     let house = House::new().await;
     orphans(&house, &house.batch, 900).await;
-    house.batch.hangs.store(true, Ordering::SeqCst);
+    house.batch.fall_silent();
     let gate = house.gate.clone();
     let hanging = tokio::spawn(async move { gate.sweep(Sweep::Takeovers).await });
-    while house.batch.settlings.load(Ordering::SeqCst) == 0 {
+    while house.batch.settlings() == 0 {
         tokio::task::yield_now().await;
     }
     let sent = house.submit(house.edge_call()).await.unwrap();
@@ -192,17 +193,17 @@ async fn a_report_that_is_overdue_waits_for_no_governed_system() {
 async fn a_connector_that_hangs_keeps_no_run_of_another_from_being_ended() {
     let house = House::new().await;
     orphans(&house, &house.batch, 900).await;
-    house.batch.hangs.store(true, Ordering::SeqCst);
+    house.batch.fall_silent();
     let gate = house.gate.clone();
     let hanging = tokio::spawn(async move { gate.sweep(Sweep::Takeovers).await });
-    while house.batch.settlings.load(Ordering::SeqCst) == 0 {
+    while house.batch.settlings() == 0 {
         tokio::task::yield_now().await;
     }
     orphans(&house, &house.desk, 1).await;
     let sweep = tokio::time::timeout(Duration::from_secs(5), house.gate.sweep(Sweep::Takeovers));
     sweep.await.expect("the sweep waits for no other").unwrap();
     assert_eq!(unsealed(&house).await, 900);
-    let asked = house.batch.settlings.load(Ordering::SeqCst);
+    let asked = house.batch.settlings();
     assert!(asked <= 8, "{asked} were asked for at once");
     hanging.abort();
 }
@@ -210,9 +211,9 @@ async fn a_connector_that_hangs_keeps_no_run_of_another_from_being_ended() {
 #[tokio::test]
 async fn a_connector_that_gave_no_answer_rests_before_it_is_asked_again() {
     let house = House::new().await;
-    *house.batch.settled.lock().unwrap() = Settled::Unreachable;
+    house.batch.settle_as(Settled::Unreachable);
     orphans(&house, &house.batch, 100).await;
-    let asked = || house.batch.settlings.load(Ordering::SeqCst);
+    let asked = || house.batch.settlings();
     house.sweep().await;
     assert_eq!(asked(), 4);
     house.pass(Duration::from_secs(4));
@@ -224,7 +225,7 @@ async fn a_connector_that_gave_no_answer_rests_before_it_is_asked_again() {
     house.pass(Duration::from_secs(9));
     house.sweep().await;
     assert_eq!(asked(), 8, "it rests for longer each time");
-    *house.batch.settled.lock().unwrap() = Settled::NotApplied;
+    house.batch.settle_as(Settled::NotApplied);
     house.pass(Duration::from_mins(1));
     house.sweep().await;
     assert_eq!(unsealed(&house).await, 0, "once it answers all of them end");

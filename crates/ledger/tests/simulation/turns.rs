@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -18,13 +18,14 @@ use ledger::{
 use model::{DeedId, EventType, Mint, OrgId, PolicyVersionId, Timestamp};
 use serde_json::{Map, Value};
 use store_memory::{Doubt, MemoryStore};
+use testkit::{Fixture, ManualClock};
 use tokio::sync::Semaphore;
 
-use crate::world::{Bump, Dice, Found, Moved, sealer, world_org};
+use crate::world::{Bump, founding, world_org};
 
 /// A store whose appends wait for a permit each, and which says what it was given.
 struct Gated {
-    store: MemoryStore,
+    store: Arc<MemoryStore>,
     open: Semaphore,
     /// How many requests each turn had deeds for.
     deeds: Mutex<Vec<usize>>,
@@ -76,29 +77,25 @@ impl Spawn for Counting {
 
 struct House {
     store: Arc<Gated>,
-    clock: Arc<Moved>,
+    clock: Arc<ManualClock>,
     spawn: Arc<Counting>,
     ledger: Ledger,
 }
 
 impl House {
     async fn new() -> Self {
-        let clock = Arc::new(Moved::at(1_790_000_000_000));
+        let fixture = Fixture::new(1);
         let (open, deeds) = (Semaphore::new(1), Mutex::default());
-        let store = Arc::new(Gated { store: MemoryStore::new(clock.clone()), open, deeds });
-        let dice = Arc::new(Dice(AtomicU64::new(1)));
+        let store = Arc::new(Gated { store: fixture.store.clone(), open, deeds });
         let spawn = Arc::new(Counting::default());
         let ledger = Ledger::new(Parts {
             store: Arc::clone(&store) as _,
-            sealer: Arc::new(sealer(&dice)),
-            clock: clock.clone(),
-            entropy: dice,
             spawn: spawn.clone(),
-            log_host: "turns.example".to_owned(),
+            ..fixture.parts()
         });
-        ledger.enter(world_org(), Found).await.unwrap();
+        ledger.enter(world_org(), founding()).await.unwrap();
         store.deeds.lock().unwrap().clear();
-        Self { store, clock, spawn, ledger }
+        Self { store, clock: fixture.clock, spawn, ledger }
     }
 
     /// Lets so many turns be appended.
@@ -143,7 +140,7 @@ struct Odd {
     millis: u64,
     bytes: usize,
     sealable: bool,
-    clock: Arc<Moved>,
+    clock: Arc<ManualClock>,
 }
 
 impl Request for Odd {
