@@ -77,7 +77,8 @@ impl Office {
             entropy: Arc::clone(&entropy),
             spawn: Arc::new(Runtime),
             log_host: "memory.invalid".to_owned(),
-        });
+        })
+        .map_err(OfficeError::of)?;
         let gate = Gate::new(gate::Parts {
             ledger: ledger.clone(),
             store: Arc::clone(&store) as _,

@@ -5,7 +5,7 @@ use std::{
     any::Any,
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -68,7 +68,7 @@ impl Drafter {
                 fail(&self.means, batch, &LedgerError::Withheld);
                 None
             }
-            Ok(basis) => self.on(basis, batch, "turn.signed").await,
+            Ok(basis) => self.on(basis, batch).await,
             Err(down) => self.down(&down, batch),
         }
     }
@@ -87,7 +87,7 @@ impl Drafter {
         };
         snapshot.set_now(now);
         let basis = Basis { snapshot, head: None, ground: Ground::Ahead, is_fresh: false };
-        self.on(basis, batch, "turn.ahead").await
+        self.on(basis, batch).await
     }
 
     /// Whether the record that was just read is behind what was seen of it. Then nothing is decided
@@ -135,7 +135,7 @@ impl Drafter {
     ) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
         let held = self.means.parts.store.hold(self.org, &needs).await?;
         let Some(held) = held else { return Ok(None) };
-        self.means.figures.in_order.one();
+        self.means.figures.in_order.fetch_add(1, Relaxed);
         failpoint::hit("turn.held").map_err(injected)?;
         let version = held.base.as_ref().map(|base| base.head.version);
         if version != self.memory.version {
@@ -147,7 +147,7 @@ impl Drafter {
     }
 
     /// Loads what the requests need, and lets them decide.
-    async fn on(&mut self, basis: Basis, batch: Batch, point: &str) -> Option<Box<Draft>> {
+    async fn on(&mut self, basis: Basis, batch: Batch) -> Option<Box<Draft>> {
         let Basis { snapshot, head, ground, is_fresh } = basis;
         let begun = self.elapsed();
         let mut table = Table::new(snapshot, batch);
@@ -173,16 +173,16 @@ impl Drafter {
         self.memory.is_heavy = self.was_heavy;
         self.put_back(rest);
         match drafted {
-            Drafted::Turn(draft) => match failpoint::hit(point) {
+            Drafted::Turn(draft) => match signed(ground) {
                 Ok(()) => Some(Box::new(Draft { head, begun, ..*draft })),
                 Err(point) => self.down(&injected(point), draft.batch),
             },
             Drafted::Nothing(batch) => {
                 // Nothing to append means no compare-and-set, and memory alone proves nothing.
                 if is_fresh {
-                    done(&self.means, batch, begun)
+                    done(&self.means, batch, begun);
                 } else {
-                    self.put_back(batch)
+                    self.put_back(batch);
                 }
                 None
             }
@@ -319,7 +319,7 @@ impl Drafter {
     /// that nobody knows what became of it, and the org's next turn looks afresh.
     pub(crate) fn panicked(&self) {
         tracing::error!(org = %self.org, "a turn panicked; its requests are in doubt");
-        self.means.figures.failed.one();
+        self.means.figures.failed.fetch_add(1, Relaxed);
     }
 
     fn elapsed(&self) -> Duration {
@@ -339,6 +339,15 @@ async fn apart<T: Send + 'static>(means: &Means, work: impl FnOnce() -> T + Send
         // A panic goes on where it would have gone without another thread.
         Ok(Err(why)) => resume_unwind(why),
         Err(_) => resume_unwind(Box::new("the work was not done")),
+    }
+}
+
+/// Passes the points at which a turn is signed.
+fn signed(ground: Ground) -> Result<(), failpoint::Injected> {
+    failpoint::hit("turn.signed")?;
+    match ground {
+        Ground::Firm => Ok(()),
+        Ground::Ahead => failpoint::hit("turn.ahead"),
     }
 }
 

@@ -42,10 +42,10 @@ impl fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// A ledger over these parts.
-    pub fn new(parts: Parts) -> Self {
-        let (means, queues) = (Arc::new(Means::new(parts)), Queues::default());
-        Self { shared: Arc::new(Shared { means, queues }) }
+    /// A ledger over these parts; it fails only where what it counts cannot be counted.
+    pub fn new(parts: Parts) -> prometheus::Result<Self> {
+        let (means, queues) = (Arc::new(Means::new(parts)?), Queues::default());
+        Ok(Self { shared: Arc::new(Shared { means, queues }) })
     }
 
     /// Where committed turns are told.

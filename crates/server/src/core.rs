@@ -122,7 +122,7 @@ impl Core {
     /// The domain over these parts. The face for embedders, `chancery::memory`, puts its own
     /// together: it has neither logs to read nor workers, and no crate below both of them is above
     /// the Gate and the administration.
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: Parts) -> prometheus::Result<Self> {
         let (clock, spawn) = (Arc::new(SystemClock), Arc::new(parts.tasks));
         let entropy = Arc::new(SystemEntropy::new());
         let stores = parts.stores;
@@ -133,7 +133,7 @@ impl Core {
             entropy: entropy.clone(),
             spawn: spawn.clone(),
             log_host: parts.log_host,
-        });
+        })?;
         let gate = gate::Gate::new(gate::Parts {
             ledger: ledger.clone(),
             store: Arc::clone(&stores.actions),
@@ -154,6 +154,6 @@ impl Core {
             vault: parts.vault,
         }));
         let records = records::Records::new(Arc::clone(&stores.records), ledger.clone());
-        Self { ledger, gate, admin, records, stores, work: Arc::default() }
+        Ok(Self { ledger, gate, admin, records, stores, work: Arc::default() })
     }
 }

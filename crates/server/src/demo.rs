@@ -95,7 +95,7 @@ impl Stage {
     pub(crate) async fn set() -> Result<Self, Failure> {
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         let shop = Arc::new(Shop::open().map_err(Failure::internal)?);
-        let core = Core::new(parts(&store, &shop).await?);
+        let core = Core::new(parts(&store, &shop).await?).map_err(Failure::internal)?;
         let connector = NewConnector {
             name: shop::CONNECTOR.to_owned(),
             kind: KIND.to_owned(),

@@ -102,7 +102,8 @@ pub(crate) async fn wire_up_with(
         limits: limits(settings),
         log_host: log_host(settings)?,
         instance: instance_name(now, &*entropy),
-    });
+    })
+    .map_err(Failure::internal)?;
     let checkpoints = Checkpoints::beside(needed.seal_key_file);
     checkpoints.check(&core).await?;
     for key in new_keys {

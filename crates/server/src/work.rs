@@ -1,9 +1,12 @@
 //! What the workers did, as numbers for monitoring and health.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
 
 use gate::Sweep;
-use meter::{Counter, Gauge};
 use model::{Clock, Timestamp};
 
 /// A worker that has not got through a round for this long is not well.
@@ -77,8 +80,8 @@ impl Worker {
 #[derive(Debug, Default)]
 pub struct Work {
     /// Due actions that sweeps looked at.
-    pub due: Counter,
-    due_now: [Gauge; Sweep::ALL.len()],
+    pub due: AtomicU64,
+    due_now: [AtomicU64; Sweep::ALL.len()],
     renewal: Rounds,
     reports: Rounds,
     approvals: Rounds,
@@ -93,11 +96,11 @@ pub struct Work {
 #[derive(Debug, Default)]
 pub struct Rounds {
     /// Rounds that were got through.
-    pub done: Counter,
+    pub done: AtomicU64,
     /// Rounds that failed.
-    pub failed: Counter,
+    pub failed: AtomicU64,
     // Milliseconds of Unix time of the last round got through; none yet is zero.
-    last: Gauge,
+    last: AtomicI64,
 }
 
 impl Work {
@@ -117,19 +120,19 @@ impl Work {
 
     /// Notes how many due actions a sweep looked at.
     pub fn looked_at(&self, sweep: Sweep, due: usize) {
-        self.due.many(due as u64);
+        self.due.fetch_add(due as u64, Relaxed);
         let [reports, approvals, takeovers] = &self.due_now;
         let now = match sweep {
             Sweep::Reports => reports,
             Sweep::Approvals => approvals,
             Sweep::Takeovers => takeovers,
         };
-        now.set(due as u64);
+        now.store(due as u64, Relaxed);
     }
 
     /// How many due actions the last sweeps looked at.
     pub fn due_now(&self) -> u64 {
-        self.due_now.iter().map(Gauge::get).sum()
+        self.due_now.iter().map(|due| due.load(Relaxed)).sum()
     }
 
     /// Whether every worker that has begun got through a round lately.
@@ -147,18 +150,19 @@ impl Rounds {
     ) -> Result<T, E> {
         match &round {
             Ok(_) => {
-                self.done.one();
-                self.last.set(clock.now().unix_millis().try_into().unwrap_or(0));
+                self.done.fetch_add(1, Relaxed);
+                self.last.store(clock.now().unix_millis(), Relaxed);
             }
-            Err(_) => self.failed.one(),
+            Err(_) => {
+                self.failed.fetch_add(1, Relaxed);
+            }
         }
         round
     }
 
     fn is_well(&self, clock: &dyn Clock, late: Duration) -> bool {
-        let last = i64::try_from(self.last.get()).unwrap_or(i64::MAX);
-        let begun = self.done.get() > 0 || self.failed.get() > 0;
-        let since = clock.now().since(Timestamp::from_unix_millis(last));
+        let begun = self.done.load(Relaxed) > 0 || self.failed.load(Relaxed) > 0;
+        let since = clock.now().since(Timestamp::from_unix_millis(self.last.load(Relaxed)));
         !(begun && since > late)
     }
 }

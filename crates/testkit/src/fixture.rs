@@ -75,7 +75,7 @@ impl Fixture {
         dice: Arc<SeededEntropy>,
         sealer: Arc<Sealer>,
     ) -> Self {
-        let ledger = Ledger::new(parts(&store, &clock, &dice, &sealer));
+        let ledger = Ledger::new(parts(&store, &clock, &dice, &sealer)).unwrap();
         let vault = Arc::new(Ring::parse(&Secret::new(format!("{}=", "A".repeat(43)))).unwrap());
         Self { store, clock, dice, sealer, vault, ledger }
     }

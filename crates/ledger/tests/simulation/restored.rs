@@ -2,7 +2,7 @@
 //! promoted before it has heard of everything.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -62,7 +62,7 @@ fn ledger(store: &Arc<PutBack>, seed: u64) -> Ledger {
 }
 
 fn ledger_of(process: &Fixture, store: &Arc<PutBack>) -> Ledger {
-    Ledger::new(Parts { store: Arc::clone(store) as _, ..process.parts() })
+    Ledger::new(Parts { store: Arc::clone(store) as _, ..process.parts() }).unwrap()
 }
 
 fn store() -> Arc<PutBack> {
@@ -121,7 +121,7 @@ async fn a_request_that_panics_is_in_doubt_and_the_org_goes_on() {
     let doubt = ledger.enter(world_org(), faulty).await;
     assert!(matches!(doubt, Err(LedgerError::InDoubt)), "{doubt:?}");
     assert_eq!(bump(&ledger, "after").await.unwrap(), 1);
-    assert_eq!(ledger.figures().failed.get(), 1);
+    assert_eq!(ledger.figures().failed.load(Relaxed), 1);
 }
 
 /// A bump that takes this long to decide.

@@ -3,7 +3,10 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, Ordering},
+        atomic::{
+            AtomicU32,
+            Ordering::{self, Relaxed},
+        },
     },
     time::Duration,
 };
@@ -92,7 +95,8 @@ impl House {
             store: Arc::clone(&store) as _,
             spawn: spawn.clone(),
             ..fixture.parts()
-        });
+        })
+        .unwrap();
         ledger.enter(world_org(), founding()).await.unwrap();
         store.deeds.lock().unwrap().clear();
         Self { store, clock: fixture.clock, spawn, ledger }
@@ -233,7 +237,7 @@ async fn the_next_turn_is_drafted_while_one_is_committed_and_waits_for_it() {
     let [first, second] = house.two();
     settle().await;
     settle().await;
-    assert_eq!(house.ledger.figures().ahead.get(), 1, "the second is drafted");
+    assert_eq!(house.ledger.figures().ahead.load(Relaxed), 1, "the second is drafted");
     assert!(!first.is_finished() && !second.is_finished(), "nobody is answered yet");
     house.open(1);
     assert_eq!(first.await.unwrap().unwrap(), 1);
@@ -251,7 +255,7 @@ async fn a_turn_that_was_drafted_on_a_lost_or_doubtful_one_is_drafted_anew() {
         let [first, second] = house.two();
         settle().await;
         settle().await;
-        assert_eq!(house.ledger.figures().ahead.get(), 1);
+        assert_eq!(house.ledger.figures().ahead.load(Relaxed), 1);
         match fault {
             None => house.store.store.lose_next(1),
             Some(doubt) => house.store.store.doubt_next(doubt),
@@ -261,7 +265,7 @@ async fn a_turn_that_was_drafted_on_a_lost_or_doubtful_one_is_drafted_anew() {
         assert_eq!((first, second), (1, 2), "{fault:?}");
         // A doubt that is settled as committed is a turn to build on.
         let redrafted = u64::from(fault != Some(Doubt::Committed));
-        assert_eq!(house.ledger.figures().redrafted.get(), redrafted, "{fault:?}");
+        assert_eq!(house.ledger.figures().redrafted.load(Relaxed), redrafted, "{fault:?}");
         assert_eq!(house.store.store.deeds(world_org()).len(), 2);
     }
 }
@@ -294,7 +298,7 @@ async fn what_a_turn_changes_is_not_read_again_before_it_is_committed() {
     settle().await;
     let [second, _] = house.two();
     settle().await;
-    assert_eq!(house.ledger.figures().ahead.get(), 1);
+    assert_eq!(house.ledger.figures().ahead.load(Relaxed), 1);
     house.open(10);
     assert_eq!((first.await.unwrap().unwrap(), second.await.unwrap().unwrap()), (1, 2));
 }

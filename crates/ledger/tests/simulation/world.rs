@@ -6,7 +6,10 @@ use std::{
     collections::BTreeMap,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::Ordering::{self, Relaxed},
+    },
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -219,7 +222,8 @@ impl World {
             clock: Arc::clone(&self.clocks[process]) as Arc<dyn Clock>,
             spawn: Arc::new(tasks(process)),
             ..self.fixture.parts()
-        });
+        })
+        .unwrap();
         self.ledgers.push(ledger.clone());
         ledger
     }
@@ -357,9 +361,9 @@ impl World {
             ("answered", ended(|ending| matches!(ending, Ending::Answered(_)))),
             ("unavailable", ended(|ending| *ending == Ending::Unavailable)),
             ("crashed", self.crashes),
-            ("ahead", figures(|figures| figures.ahead.get())),
-            ("redrafted", figures(|figures| figures.redrafted.get())),
-            ("in_order", figures(|figures| figures.in_order.get())),
+            ("ahead", figures(|figures| figures.ahead.load(Relaxed))),
+            ("redrafted", figures(|figures| figures.redrafted.load(Relaxed))),
+            ("in_order", figures(|figures| figures.in_order.load(Relaxed))),
         ]);
         counts.extend(self.counts.all());
         counts
