@@ -180,6 +180,7 @@ async fn a_restarted_server_costs_no_call() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the test measures real time")]
 async fn many_who_wait_for_a_connector_that_cannot_be_built_hear_of_one_try() {
     let Some(mut world) = World::new(tools()).await else { return };
     // It takes connections and says nothing on them.
