@@ -21,7 +21,7 @@ use crate::{
     resolve::invalid,
     store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, Page},
     submission::{Rejection, Submission, SubmitError},
-    takeovers::Asked,
+    takeovers::AskedConnectors,
 };
 
 /// What a Gate is made of.
@@ -50,7 +50,7 @@ pub struct Gate {
     pub(crate) parts: Arc<Parts>,
     // The actions that this instance runs now.
     held: Arc<Mutex<HashMap<ActionId, HeldLease>>>,
-    pub(crate) asked: Arc<Asked>,
+    pub(crate) asked: Arc<AskedConnectors>,
 }
 
 impl fmt::Debug for Parts {

@@ -38,7 +38,7 @@ type Named = (OrgId, String);
 
 /// The connectors that are being asked, and those that rest.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Mutex<HashMap<Named, State>>);
+pub(crate) struct AskedConnectors(Mutex<HashMap<Named, State>>);
 
 #[derive(Debug, Clone, Copy)]
 enum State {
@@ -59,7 +59,7 @@ impl State {
     }
 }
 
-impl Asked {
+impl AskedConnectors {
     /// Whether nobody asks the connector and it does not rest.
     fn is_free(&self, named: &Named, now: Timestamp) -> bool {
         self.lock().get(named).is_none_or(|state| state.is_free(now))
@@ -85,7 +85,7 @@ impl Asked {
 
 /// A connector while it is asked. Whatever ends this, others may ask it again.
 struct Asking<'a> {
-    asked: &'a Asked,
+    asked: &'a AskedConnectors,
     named: Named,
     silences: u32,
     rests: Option<State>,
