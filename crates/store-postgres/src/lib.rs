@@ -9,6 +9,7 @@
 mod accounts;
 mod actions;
 mod append;
+mod archive;
 mod connect;
 mod database;
 mod drift;
@@ -39,6 +40,7 @@ use ledger::StoreDown;
 use model::Timestamp;
 use rows::Cells;
 
+pub use archive::{ArchiveError, Earnest, Thinned, thin_checkpoints};
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{
