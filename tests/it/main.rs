@@ -63,6 +63,8 @@ mod secrets;
 #[cfg(test)]
 mod settings;
 #[cfg(test)]
+mod shares;
+#[cfg(test)]
 mod shutdown;
 #[cfg(test)]
 mod stops;

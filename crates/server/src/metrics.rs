@@ -17,7 +17,7 @@ use http::{Method, Request, Response, StatusCode};
 use http_api::{App, HeldOpen};
 use ledger::{Backlog, Ledger};
 use meter::{Gauge, Page};
-use store_postgres::{Pool, PostgresStore};
+use store_postgres::{Pools, PostgresStore};
 use web::{Reply, ReplyBody, Router};
 
 use crate::work::Work;
@@ -42,7 +42,7 @@ pub(crate) struct Watched {
 struct Moment<'w> {
     watched: &'w Watched,
     process: Option<Process>,
-    pool: Pool,
+    pools: Pools,
     backlog: Backlog,
     held_open: HeldOpen,
 }
@@ -53,7 +53,7 @@ impl Watched {
         let moment = Moment {
             watched: self,
             process: Process::read(),
-            pool: self.store.pool(),
+            pools: self.store.pools(),
             backlog: self.ledger.backlog(),
             held_open: self.router.state().held_open(),
         };
