@@ -208,7 +208,7 @@ async fn sealing(log: Log) -> Result<(), Failure> {
         entropy: Arc::new(SystemEntropy::new()),
         spawn: Arc::new(Tokio),
         log_host: "bench.example".to_owned(),
-    });
+    })?;
     seal(&ledger, (org, &draft), CALLERS * 2).await?;
     let sealed = seal(&ledger, (org, &draft), DEEDS).await?;
     let client = database.owner().await;

@@ -1,4 +1,4 @@
-//! What a use case asks of its caller: a value that says in which org somebody may do what.
+//! What a use case asks of its caller: a value that says where somebody may do what.
 //!
 //! Use cases take such a value and no id, so that what was admitted to look cannot be made to
 //! change. That holds as long as a type that implements one of these traits can only be made where
@@ -19,3 +19,6 @@ pub trait MayView {
 
 /// Somebody who may change that org, too. A turn looks at their credential once more.
 pub trait MayChange: MayView {}
+
+/// Whoever runs the deployment, and so may change all of it: its orgs and its seal keys.
+pub trait MayOperate {}

@@ -1,9 +1,9 @@
 //! The use cases that operator verbs and admin routes share: each one a turn of the ledger with
 //! an admin deed. It serves no routes, prints nothing, and runs no tool.
 //!
-//! [`Admin::create_org`] makes an org with everything that it starts with. All other changes of an
-//! org are made through [`Admin::change`], which takes somebody who was admitted to make them;
-//! [`Admin::view`] is for those who may only look. Each change answers with an
+//! Changes of an org are made through [`Admin::change`], which takes somebody who was admitted to
+//! make them; [`Admin::view`] is for those who may only look. What touches the whole deployment, such
+//! as [`Deployment::create_org`], is made through [`Admin::operate`]. Each change answers with an
 //! [`act::Changed`]: the record as it stands now and the deed that says so. What a deed and its
 //! event say of a change stands beside the change, in one file.
 //!
@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use act::{Act, ActError, By, MayChange, MayView, Reason, Record};
+use act::{Act, ActError, By, MayChange, MayOperate, MayView, Reason, Record};
 use crypto::{Secret, vault::Ring};
 use ledger::{Ledger, Needs, Snapshot};
 use model::{Clock, Entropy, Mint, OrgId};
@@ -108,12 +108,12 @@ impl Admin {
 
     /// What this caller may change of their org.
     pub fn change(&self, caller: &impl MayChange) -> OrgChange<'_> {
-        self.as_actor(caller.org(), caller.by())
+        OrgChange { admin: self, org: caller.org(), by: caller.by() }
     }
 
-    /// What the service itself changes, and what it changes of its own org.
-    fn as_actor(&self, org: OrgId, by: By) -> OrgChange<'_> {
-        OrgChange { admin: self, org, by }
+    /// What whoever runs the deployment may change of it.
+    pub fn operate(&self, _: &impl MayOperate) -> Deployment<'_> {
+        Deployment { admin: self }
     }
 
     fn mint(&self) -> Mint<'_> {
@@ -134,6 +134,19 @@ pub struct OrgChange<'a> {
     admin: &'a Admin,
     org: OrgId,
     by: By,
+}
+
+/// What may be changed of the whole deployment: its orgs, its seal keys, what it keeps.
+#[derive(Debug, Clone, Copy)]
+pub struct Deployment<'a> {
+    admin: &'a Admin,
+}
+
+impl<'a> Deployment<'a> {
+    /// What the operator may change of this org.
+    pub fn org(&self, org: OrgId) -> OrgChange<'a> {
+        OrgChange { admin: self.admin, org, by: By::Operator }
+    }
 }
 
 impl<'a> OrgChange<'a> {

@@ -13,7 +13,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    Admin, ChangeError, PolicyError, agent, input,
+    ChangeError, Deployment, PolicyError, agent, input,
     policy::{activation, manage, versions},
 };
 
@@ -48,22 +48,23 @@ pub struct CreatedOrg {
     pub deed: DeedId,
 }
 
-impl Admin {
+impl Deployment<'_> {
     /// Makes an org: its log, the agent `console`, the enforced starter policy, and a deed for
     /// each.
     pub async fn create_org(&self, new: NewOrg) -> Result<CreatedOrg, PolicyError> {
         let NewOrg { name, time_zone } = new;
         let (name, time_zone) = (input::title(&name)?, input::time_zone(&time_zone)?);
         let starter = policy::Policy::compile(policy::STARTER).map_err(PolicyError::Invalid)?;
-        let id = self.mint().id(OrgId::from_uuid);
+        let id = self.admin.mint().id(OrgId::from_uuid);
         let founding = Founding { name, time_zone, digest: starter.digest() };
-        let created = self.parts.ledger.enter(id, founding).await;
+        let created = self.admin.parts.ledger.enter(id, founding).await;
         Ok(created.map_err(ActError::from)??)
     }
 
     /// Makes the operator's own org unless it is there.
     pub(crate) async fn ensure_operator_org(&self) -> Result<(), ChangeError> {
-        Ok(self.parts.ledger.enter(OPERATOR_ORG, OperatorFounding).await.map_err(ActError::from)?)
+        let ledger = &self.admin.parts.ledger;
+        Ok(ledger.enter(OPERATOR_ORG, OperatorFounding).await.map_err(ActError::from)?)
     }
 }
 

@@ -14,7 +14,7 @@ use ledger::{
 use model::{ActionId, EventType, OrgId, Timestamp};
 use serde_json::json;
 
-use crate::{Admin, ChangeError, Logged, OrgChange, org};
+use crate::{ChangeError, Deployment, Logged, OrgChange, org};
 
 /// How many deeds one batch looks at, and how many rows of a kind one sweep removes at once.
 const BATCH: usize = 256;
@@ -59,23 +59,23 @@ impl OrgChange<'_> {
     }
 }
 
-impl Admin {
+impl Deployment<'_> {
     /// Removes the payloads that each org has kept long enough, and rows that mean nothing any
     /// more; returns of how many actions the payloads went. One org's trouble keeps no other's.
     pub async fn prune(&self) -> Result<usize, StoreDown> {
         let mut actions = 0;
-        for org in self.parts.store.orgs().await? {
+        for org in self.admin.parts.store.orgs().await? {
             match self.prune_org(org.id).await {
                 Ok(pruned) => actions += pruned,
                 Err(error) => tracing::warn!(org = %org.id, %error, "payloads were not pruned"),
             }
-            while self.parts.store.sweep_out(org.id, BATCH).await? >= BATCH {}
+            while self.admin.parts.store.sweep_out(org.id, BATCH).await? >= BATCH {}
         }
         Ok(actions)
     }
 
     /// Removes the payloads that the org has kept long enough, and returns of how many actions.
-    pub async fn prune_org(&self, org: OrgId) -> Result<usize, ChangeError> {
+    async fn prune_org(&self, org: OrgId) -> Result<usize, ChangeError> {
         let (mut from, mut actions) = (Place::of(LogNo::FIRST, 0), 0);
         loop {
             match self.prune_batch(org, from).await? {
@@ -87,12 +87,12 @@ impl Admin {
     }
 
     async fn prune_batch(&self, org: OrgId, from: Place) -> Result<Step, ChangeError> {
-        let looked = self.parts.ledger.look_at(org, settings_of(org)).await;
+        let looked = self.admin.parts.ledger.look_at(org, settings_of(org)).await;
         let snapshot = looked.map_err(|down| ActError::Ledger(down.into()))?;
         let Some(row) = snapshot.org() else { return Ok(Step::Done) };
         let days = days_of(row, &snapshot);
         let from = from.max(Place::from_u64(row.pruned_to));
-        let read = self.parts.store.logged(org, from, BATCH).await;
+        let read = self.admin.parts.store.logged(org, from, BATCH).await;
         let read = read.map_err(|down| ActError::Ledger(down.into()))?;
         // What one deed tells of is a part of one log.
         let log = read.first().map(|first| first.place.log());
@@ -105,7 +105,7 @@ impl Admin {
         }
         let actions = ripe.iter().filter_map(|deed| deed.action).collect();
         let needs = Needs { actions, ..settings_of(org) };
-        let pruning = self.as_actor(org, By::Service);
+        let pruning = OrgChange { admin: self.admin, org, by: By::Service };
         let _ = failpoint::hit("retention.chosen");
         let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
         pruned.await.map(Step::Removed)

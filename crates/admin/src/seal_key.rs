@@ -7,13 +7,13 @@
 
 use std::time::Duration;
 
-use act::{By, Changed, Fact, Record};
+use act::{Changed, Fact, Record};
 use deed::{KeySet, SealKey, SealKeys, Standing, Subject, Thumbprint, Word};
 use ledger::Needs;
 use model::{EventType, Timestamp};
 use serde_json::json;
 
-use crate::{Admin, ChangeError, OPERATOR_ORG, SealKeyError, SealKeyStore};
+use crate::{Admin, ChangeError, Deployment, OPERATOR_ORG, SealKeyError, SealKeyStore};
 
 /// How long a further key is published before it counts: readers of the key set may keep an old
 /// copy for six minutes.
@@ -47,7 +47,8 @@ pub struct Revocation {
 pub struct Registered {
     /// Every key.
     pub set: KeySet,
-    /// The keys that were not registered before, or not for this time, to be sealed by [`Admin::seal_key_registered`].
+    /// The keys that were not registered before, or not for this time, to be sealed by
+    /// [`Deployment::seal_key_registered`].
     pub new: Vec<SealKey>,
 }
 
@@ -119,7 +120,9 @@ impl Admin {
     pub async fn key_set(&self) -> Result<KeySet, SealKeyError> {
         Ok(KeySet::new(self.parts.store.seal_keys().await?)?)
     }
+}
 
+impl Deployment<'_> {
     /// Seals in the operator's own log that a key was registered.
     pub async fn seal_key_registered(&self, key: SealKey) -> Result<Changed<SealKey>, ChangeError> {
         self.seal_change(EventType::SealKeyRegistered, key).await
@@ -132,7 +135,7 @@ impl Admin {
         kid: &Thumbprint,
         at: Timestamp,
     ) -> Result<Changed<SealKey>, SealKeyError> {
-        let (key, now) = (self.seal_key(kid).await?, self.parts.clock.now());
+        let (key, now) = (self.seal_key(kid).await?, self.admin.parts.clock.now());
         let over = key.retired_at.is_some_and(|retired_at| retired_at <= now);
         if key.revoked_at.is_some() || over && key.retired_at != Some(at) {
             return Err(SealKeyError::Ended(kid.clone()));
@@ -151,7 +154,7 @@ impl Admin {
         kid: &Thumbprint,
         why: Revocation,
     ) -> Result<Changed<SealKey>, SealKeyError> {
-        let (key, now) = (self.seal_key(kid).await?, self.parts.clock.now());
+        let (key, now) = (self.seal_key(kid).await?, self.admin.parts.clock.now());
         let revoked = SealKey {
             // The first word about a key stands.
             revoked_at: key.revoked_at.or(Some(now)),
@@ -163,7 +166,7 @@ impl Admin {
     }
 
     async fn seal_key(&self, kid: &Thumbprint) -> Result<SealKey, SealKeyError> {
-        let set = self.key_set().await?;
+        let set = self.admin.key_set().await?;
         set.find(kid).cloned().ok_or_else(|| SealKeyError::Unknown(kid.clone()))
     }
 
@@ -174,13 +177,13 @@ impl Admin {
         at: Timestamp,
         key: SealKey,
     ) -> Result<Changed<SealKey>, SealKeyError> {
-        let sealer = self.parts.ledger.sealer();
+        let sealer = self.admin.parts.ledger.sealer();
         if !sealer.has_another(&key, at) {
             return Err(SealKeyError::Last(key.kid()));
         }
-        self.parts.store.put_seal_key(&key).await?;
+        self.admin.parts.store.put_seal_key(&key).await?;
         // The deed about a revocation must not be sealed with the revoked key.
-        sealer.register(self.key_set().await?);
+        sealer.register(self.admin.key_set().await?);
         self.seal_change(event, key).await.map_err(SealKeyError::NotSealed)
     }
 
@@ -190,8 +193,7 @@ impl Admin {
         key: SealKey,
     ) -> Result<Changed<SealKey>, ChangeError> {
         self.ensure_operator_org().await?;
-        let operator = self.as_actor(OPERATOR_ORG, By::Operator);
-        operator
+        self.org(OPERATOR_ORG)
             .turn(Needs::default(), None, move |_, record| Ok(changed(record, event, &key)))
             .await
     }

@@ -4,12 +4,29 @@
 
 use act::{ActError, Changed, Reason, Record};
 use ledger::{
-    Needs, Snapshot,
+    Needs, Snapshot, StoreDown,
     record::{Agent, Org, Stop},
 };
-use model::{AgentId, EventType};
+use model::{AgentId, EventType, OrgId};
 
-use crate::{ChangeError, OrgChange, agent, org};
+use crate::{Admin, ChangeError, OrgChange, agent, org};
+
+impl Admin {
+    /// The Stop that holds the agent at this moment, by the word of its event. Only the two rows
+    /// that say so are read: whoever waits for an action asks this.
+    pub async fn stop_of(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<Option<EventType>, StoreDown> {
+        let store = &self.parts.store;
+        if store.org(org).await?.is_some_and(|org| org.stop.is_some()) {
+            return Ok(Some(EventType::OrgStopped));
+        }
+        let found = store.agent(org, agent).await?;
+        Ok(found.and_then(|agent| agent.stop).map(|_| EventType::AgentStopped))
+    }
+}
 
 impl OrgChange<'_> {
     /// Stops an agent.

@@ -5,9 +5,9 @@ mod error;
 mod runtime;
 mod tools;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
-use act::{By, MayChange, MayView};
+use act::MayOperate;
 use admin::{
     Activation, Admin, Expected, KeyMode, NewAgent, NewConnector, NewKey, NewOrg, NewPolicy,
     NewVersion,
@@ -57,20 +57,10 @@ pub struct Called {
     pub result: Option<Arc<Value>>,
 }
 
-/// The program that opened the office, in its org.
-struct Operator(OrgId);
+/// The program that opened the office.
+struct Operator;
 
-impl MayView for Operator {
-    fn org(&self) -> OrgId {
-        self.0
-    }
-
-    fn by(&self) -> By {
-        By::Operator
-    }
-}
-
-impl MayChange for Operator {}
+impl MayOperate for Operator {}
 
 impl Office {
     /// Opens an office with these tools, governed by this policy. It must be called inside a
@@ -87,7 +77,8 @@ impl Office {
             entropy: Arc::clone(&entropy),
             spawn: Arc::new(Runtime),
             log_host: "memory.invalid".to_owned(),
-        });
+        })
+        .map_err(OfficeError::of)?;
         let gate = Gate::new(gate::Parts {
             ledger: ledger.clone(),
             store: Arc::clone(&store) as _,
@@ -96,7 +87,7 @@ impl Office {
             pause: Arc::new(Runtime),
             clock: Arc::clone(&clock),
             instance: "memory".to_owned(),
-            limits: limits(),
+            limits: gate::Limits::default(),
         });
         let admin = Admin::new(admin::Parts {
             ledger,
@@ -108,7 +99,7 @@ impl Office {
             clock,
         });
         let new = NewOrg { name: "Office".to_owned(), time_zone: "UTC".to_owned() };
-        let org = admin.create_org(new).await.map_err(OfficeError::of)?.org.id;
+        let org = admin.operate(&Operator).create_org(new).await.map_err(OfficeError::of)?.org.id;
         let office = Self { gate, admin, store, org };
         for name in tools.connectors() {
             let made = office.connector(name).await?;
@@ -122,7 +113,7 @@ impl Office {
 impl Office {
     /// Makes an agent that may call, and a live key for it.
     pub async fn agent(&self, name: &str) -> Result<Agent, OfficeError> {
-        let operator = self.admin.change(&Operator(self.org));
+        let operator = self.admin.operate(&Operator).org(self.org);
         let agent = NewAgent {
             name: name.to_owned(),
             labels: BTreeMap::new(),
@@ -142,7 +133,7 @@ impl Office {
     /// Lets another policy decide from the next call on; it is judged against the office's tools
     /// before.
     pub async fn govern(&self, document: &str) -> Result<(), OfficeError> {
-        let operator = self.admin.change(&Operator(self.org));
+        let operator = self.admin.operate(&Operator).org(self.org);
         let digest = crypto::sha256(document).to_string();
         let policy = operator.create_policy(NewPolicy::named(digest)).await;
         let policy = policy.map_err(OfficeError::of)?.object.id;
@@ -227,7 +218,7 @@ impl Office {
             credential: admin::Credential::new(),
             test: false,
         };
-        let operator = self.admin.change(&Operator(self.org));
+        let operator = self.admin.operate(&Operator).org(self.org);
         let made = operator.create_connector(connector).await.map_err(OfficeError::of)?;
         Ok(made.object.id)
     }
@@ -244,19 +235,6 @@ async fn sealer(
     let ahead = (clock.now(), admin::SealKeyActivation::Ahead);
     let registered = admin::register_seal_keys(store, &keys, ahead).await;
     Ok(deed::Sealer::new(keys, registered.map_err(OfficeError::of)?.set))
-}
-
-/// What the service's settings say unless told otherwise.
-fn limits() -> gate::Limits {
-    gate::Limits {
-        max_args_bytes: 262_144,
-        max_result_bytes: 262_144,
-        execute_timeout: Duration::from_secs(30),
-        edge_result_timeout: Duration::from_mins(10),
-        approval_expires_in: Duration::from_mins(30),
-        estimate_timeout: Duration::from_millis(500),
-        context_max_bytes: 32_768,
-    }
 }
 
 /// 32 random bytes in base64.

@@ -29,6 +29,7 @@ const END: &str = "-----END PRIVATE KEY-----";
 
 /// A seal key file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyFileError {
     /// A line stands where it has no meaning.
     #[error(

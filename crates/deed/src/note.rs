@@ -12,6 +12,7 @@ const ED25519: u8 = 0x01;
 
 /// A text that is not a note that counts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NoteError {
     /// The text has not the form of a signed note.
     #[error("expected a signed note: {0}")]

@@ -26,6 +26,7 @@ use crate::{
 
 /// Why nothing was sealed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SealError {
     /// No loaded key is registered and in its time.
     #[error("no loaded {purpose} key is registered and active at {at}", purpose = .purpose.as_str())]

@@ -7,8 +7,8 @@ use std::{
 };
 
 use crypto::json::Canonical;
-use ledger::{Ledger, Needs, Spawn, StoreDown, record::Action};
-use model::{ActionId, AgentId, Clock, EventType, Mode, OrgId};
+use ledger::{Ledger, Spawn, StoreDown, record::Action};
+use model::{ActionId, Clock, Mode, OrgId};
 use tokio::sync::oneshot;
 
 use crate::{
@@ -203,21 +203,6 @@ impl Gate {
         id: ActionId,
     ) -> Result<Option<ActionDetail>, StoreDown> {
         self.parts.store.detail(org, id).await
-    }
-
-    /// The Stop that holds the agent at this moment, by the word of its event.
-    pub async fn stop_of(
-        &self,
-        org: OrgId,
-        agent: AgentId,
-    ) -> Result<Option<EventType>, StoreDown> {
-        let needs = Needs { agents: [agent].into(), ..Needs::default() };
-        let snapshot = self.parts.ledger.look_at(org, needs).await?;
-        if snapshot.org().is_some_and(|org| org.stop.is_some()) {
-            return Ok(Some(EventType::OrgStopped));
-        }
-        let stopped = snapshot.agent(agent).is_some_and(|agent| agent.stop.is_some());
-        Ok(stopped.then_some(EventType::AgentStopped))
     }
 
     /// A page of the org's actions, newest first.

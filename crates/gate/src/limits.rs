@@ -20,3 +20,18 @@ pub struct Limits {
     /// The largest snapshot that a person is shown of a call, in bytes of its canonical form.
     pub context_max_bytes: usize,
 }
+
+impl Default for Limits {
+    /// What the service's settings say unless told otherwise.
+    fn default() -> Self {
+        Self {
+            max_args_bytes: 262_144,
+            max_result_bytes: 262_144,
+            execute_timeout: Duration::from_secs(30),
+            edge_result_timeout: Duration::from_mins(10),
+            approval_expires_in: Duration::from_mins(30),
+            estimate_timeout: Duration::from_millis(500),
+            context_max_bytes: 32_768,
+        }
+    }
+}

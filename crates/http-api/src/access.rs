@@ -143,6 +143,15 @@ pub struct Viewer {
 /// }
 /// ```
 ///
+/// An org's admin is not taken for whoever runs the deployment:
+///
+/// ```compile_fail,E0277
+/// use http_api::access::Admin;
+/// async fn clear_out(app: &admin::Admin, caller: Admin) {
+///     let _ = app.operate(&caller).prune().await;
+/// }
+/// ```
+///
 /// And nobody but an access rule makes an admin:
 ///
 /// ```compile_fail,E0451

@@ -8,7 +8,7 @@ use gate::Gate;
 use ledger::EventStore;
 use model::{Clock, Entropy, Mint};
 use records::Records;
-use web::{BadTable, Cursors, Lifecycle, Router, Setup, Slots, TrustedProxies};
+use web::{BadTableError, Cursors, Lifecycle, Router, Setup, Slots, TrustedProxies};
 
 use crate::{
     app::{App, Build, Lists},
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Parts {
 }
 
 /// The whole interface as one service, to be given to [`web::serve`].
-pub fn service(parts: Parts) -> Result<Router<App>, BadTable> {
+pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
     let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let setup = Setup {

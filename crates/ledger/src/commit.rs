@@ -1,7 +1,7 @@
 //! Commits a turn that is drafted, and tells those whom it answers. What must be decided again goes
 //! back to whoever drafts.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use model::{Timestamp, causes};
 
@@ -61,7 +61,7 @@ impl Commit {
                 Fate::Refused(self.batch)
             }
             Err(AppendError::InDoubt(down)) => {
-                means.figures.doubts.one();
+                means.figures.doubts.fetch_add(1, Relaxed);
                 tracing::warn!(%org, error = %causes(&down), "a commit is in doubt");
                 self.resolve(means).await
             }
@@ -84,7 +84,7 @@ impl Commit {
     }
 
     fn lost(self, means: &Means) -> Fate {
-        means.figures.lost_heads.one();
+        means.figures.lost_heads.fetch_add(1, Relaxed);
         Fate::Lost(self.batch)
     }
 
@@ -107,14 +107,14 @@ pub(crate) fn tell_of(means: &Means, turn: Turn) {
 /// Tells the requests of a turn that what they decided stands.
 pub(crate) fn done(means: &Means, batch: Batch, begun: Duration) {
     let took = means.parts.clock.elapsed().saturating_sub(begun);
-    means.figures.seconds.add(took.as_secs_f64());
+    means.figures.seconds.observe(took.as_secs_f64());
     // Turns are far smaller than what a double holds.
-    means.figures.requests.add(u32::try_from(batch.requests.len()).map_or(f64::MAX, f64::from));
+    means.figures.requests.observe(u32::try_from(batch.requests.len()).map_or(f64::MAX, f64::from));
     batch.tell(&Ok(()));
 }
 
 /// Tells the requests of a turn that nothing came of it.
 pub(crate) fn fail(means: &Means, batch: Batch, error: &LedgerError) {
-    means.figures.failed.one();
+    means.figures.failed.fetch_add(1, Relaxed);
     batch.tell(&Err(error.clone()));
 }

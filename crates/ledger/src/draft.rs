@@ -5,7 +5,7 @@ use std::{
     any::Any,
     collections::VecDeque,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
@@ -29,7 +29,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const POLITE_FOR: Duration = Duration::from_millis(200);
 /// For how long a turn that is drafted ahead waits for the one before it.
 const FRESH_FOR: Duration = Duration::from_secs(1);
-/// Work that takes longer than this for each request is done apart from other tasks.
+/// Work that takes longer than this altogether, and than this for each request, is done apart from
+/// other tasks: asking another thread costs something too.
+const SHORT: Duration = Duration::from_millis(2);
 const LIGHT: Duration = Duration::from_micros(250);
 
 /// Drafts the turns of one org, and keeps the requests that decide again.
@@ -60,12 +62,13 @@ impl Drafter {
 
     /// A turn of these requests on what is durable, if something comes of it.
     pub(crate) async fn alone(&mut self, batch: Batch) -> Option<Box<Draft>> {
-        match self.basis().await {
+        let surely = if self.is_polite() { self.surely(&batch) } else { Needs::default() };
+        match self.basis(surely).await {
             Ok(basis) if self.is_behind(&basis) && !batch.only_opens_log() => {
                 fail(&self.means, batch, &LedgerError::Withheld);
                 None
             }
-            Ok(basis) => self.on(basis, batch, "turn.signed").await,
+            Ok(basis) => self.on(basis, batch).await,
             Err(down) => self.down(&down, batch),
         }
     }
@@ -84,7 +87,7 @@ impl Drafter {
         };
         snapshot.set_now(now);
         let basis = Basis { snapshot, head: None, ground: Ground::Ahead, is_fresh: false };
-        self.on(basis, batch, "turn.ahead").await
+        self.on(basis, batch).await
     }
 
     /// Whether the record that was just read is behind what was seen of it. Then nothing is decided
@@ -95,11 +98,11 @@ impl Drafter {
     }
 
     /// What the next turn is decided on.
-    async fn basis(&mut self) -> Result<Basis, StoreDown> {
+    async fn basis(&mut self, surely: Needs) -> Result<Basis, StoreDown> {
         self.settle_doubt().await?;
         let ground = Ground::Firm;
         let memory = self.memory.snapshot.take();
-        let in_order = if self.is_polite() { self.hold().await? } else { None };
+        let in_order = if self.is_polite() { self.hold(surely).await? } else { None };
         let remembered = memory.zip(self.memory.time.at(self.elapsed()));
         let (mut snapshot, head) = match (in_order, remembered) {
             (Some((snapshot, head)), _) => (snapshot, Some(head)),
@@ -115,21 +118,36 @@ impl Drafter {
         Ok(Basis { snapshot, head, ground, is_fresh: true })
     }
 
-    /// Waits for the head, behind the other instances that wait for it, and reads the base.
-    async fn hold(&mut self) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
-        let Some(held) = self.means.parts.store.hold(self.org).await? else { return Ok(None) };
-        self.means.figures.in_order.one();
+    /// What the requests need whatever there is.
+    fn surely(&self, batch: &Batch) -> Needs {
+        let blank = Snapshot::new(self.org, Timestamp::EPOCH, None, Vec::new());
+        batch.requests.iter().fold(Needs::default(), |mut needs, request| {
+            needs.extend(request.needs(&blank));
+            needs
+        })
+    }
+
+    /// Waits for the head, behind the other instances that wait for it, and reads what is needed
+    /// there: others wait for every round trip until the turn is appended.
+    async fn hold(
+        &mut self,
+        needs: Needs,
+    ) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
+        let held = self.means.parts.store.hold(self.org, &needs).await?;
+        let Some(held) = held else { return Ok(None) };
+        self.means.figures.in_order.fetch_add(1, Relaxed);
         failpoint::hit("turn.held").map_err(injected)?;
         let version = held.base.as_ref().map(|base| base.head.version);
         if version != self.memory.version {
             self.memory.contended = Some(self.elapsed());
         }
-        let snapshot = self.means.snapshot(self.org, (held.base, held.now)).await?;
+        let mut snapshot = self.means.snapshot(self.org, (held.base, held.now)).await?;
+        snapshot.learn(needs, held.loaded);
         Ok(Some((snapshot, held.head)))
     }
 
     /// Loads what the requests need, and lets them decide.
-    async fn on(&mut self, basis: Basis, batch: Batch, point: &str) -> Option<Box<Draft>> {
+    async fn on(&mut self, basis: Basis, batch: Batch) -> Option<Box<Draft>> {
         let Basis { snapshot, head, ground, is_fresh } = basis;
         let begun = self.elapsed();
         let mut table = Table::new(snapshot, batch);
@@ -155,16 +173,16 @@ impl Drafter {
         self.memory.is_heavy = self.was_heavy;
         self.put_back(rest);
         match drafted {
-            Drafted::Turn(draft) => match failpoint::hit(point) {
+            Drafted::Turn(draft) => match signed(ground) {
                 Ok(()) => Some(Box::new(Draft { head, begun, ..*draft })),
                 Err(point) => self.down(&injected(point), draft.batch),
             },
             Drafted::Nothing(batch) => {
                 // Nothing to append means no compare-and-set, and memory alone proves nothing.
                 if is_fresh {
-                    done(&self.means, batch, begun)
+                    done(&self.means, batch, begun);
                 } else {
-                    self.put_back(batch)
+                    self.put_back(batch);
                 }
                 None
             }
@@ -202,7 +220,7 @@ impl Drafter {
         };
         let (done, took) =
             if self.memory.is_heavy { apart(&self.means, timed).await } else { timed() };
-        self.was_heavy |= took > LIGHT * requests;
+        self.was_heavy |= took > SHORT && took > LIGHT * requests;
         done
     }
 
@@ -301,7 +319,7 @@ impl Drafter {
     /// that nobody knows what became of it, and the org's next turn looks afresh.
     pub(crate) fn panicked(&self) {
         tracing::error!(org = %self.org, "a turn panicked; its requests are in doubt");
-        self.means.figures.failed.one();
+        self.means.figures.failed.fetch_add(1, Relaxed);
     }
 
     fn elapsed(&self) -> Duration {
@@ -321,6 +339,15 @@ async fn apart<T: Send + 'static>(means: &Means, work: impl FnOnce() -> T + Send
         // A panic goes on where it would have gone without another thread.
         Ok(Err(why)) => resume_unwind(why),
         Err(_) => resume_unwind(Box::new("the work was not done")),
+    }
+}
+
+/// Passes the points at which a turn is signed.
+fn signed(ground: Ground) -> Result<(), failpoint::Injected> {
+    failpoint::hit("turn.signed")?;
+    match ground {
+        Ground::Firm => Ok(()),
+        Ground::Ahead => failpoint::hit("turn.ahead"),
     }
 }
 

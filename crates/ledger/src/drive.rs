@@ -4,7 +4,11 @@
 //! that the first makes. Whatever else becomes of the first, the second is thrown away and its
 //! requests decide again on a fresh look.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::AssertUnwindSafe,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use futures_util::{
     FutureExt,
@@ -67,7 +71,8 @@ impl Driver {
         let mut driver = Self { drafter: Drafter::new(means, org, memory), bell };
         loop {
             driver.take_turns(queues).await;
-            match queues.rest(org, driver.drafter.memory) {
+            let now = driver.drafter.means.parts.clock.elapsed();
+            match queues.rest(org, driver.drafter.memory, now) {
                 Some(memory) => driver.drafter.memory = memory,
                 None => return,
             }
@@ -120,7 +125,7 @@ impl Driver {
         let drafted = AssertUnwindSafe(ahead).catch_unwind().await;
         match self.drafter.unless_panicked(drafted) {
             Some(next) => {
-                self.drafter.means.figures.ahead.one();
+                self.drafter.means.figures.ahead.fetch_add(1, Relaxed);
                 Stage::Ahead(turn, next)
             }
             None => Stage::Committing(turn),
@@ -154,7 +159,7 @@ impl Driver {
         }
         // What it says is not true any more, or may not be worth saying. Its requests come after
         // those of the first.
-        self.drafter.means.figures.redrafted.one();
+        self.drafter.means.figures.redrafted.fetch_add(1, Relaxed);
         self.drafter.put_back(next.batch);
         self.ended(fate, &turn);
         Stage::Nothing

@@ -2,11 +2,11 @@
 //! them.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
 
-use meter::{Counter, Histogram};
+use prometheus::{Histogram, HistogramOpts};
 
 /// Seconds that a turn may take, bucket by bucket.
 const SECONDS: &[f64] = &[0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
@@ -17,21 +17,21 @@ const REQUESTS: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 #[derive(Debug)]
 pub struct Figures {
     /// Turns that are durable.
-    pub turns: Counter,
+    pub turns: AtomicU64,
     /// Turns that another instance's turn made void, to be decided again.
-    pub lost_heads: Counter,
+    pub lost_heads: AtomicU64,
     /// Turns that were decided and signed while the one before them was being committed.
-    pub ahead: Counter,
+    pub ahead: AtomicU64,
     /// Turns that had been drafted on one that was not made durable, to be decided again.
-    pub redrafted: Counter,
+    pub redrafted: AtomicU64,
     /// Turns for which the head was asked for in order, since others write the same org.
-    pub in_order: Counter,
+    pub in_order: AtomicU64,
     /// Turns that could not be made durable; their callers were told.
-    pub failed: Counter,
+    pub failed: AtomicU64,
     /// Commits whose answer was lost.
-    pub doubts: Counter,
+    pub doubts: AtomicU64,
     /// Deeds that were sealed.
-    pub deeds: Counter,
+    pub deeds: AtomicU64,
     /// Requests decided by each durable turn.
     pub requests: Histogram,
     /// Seconds from a turn's begin to its answers.
@@ -49,36 +49,39 @@ pub struct Backlog {
 }
 
 impl Figures {
-    pub(crate) fn new() -> Self {
-        Self {
-            turns: Counter::default(),
-            lost_heads: Counter::default(),
-            ahead: Counter::default(),
-            redrafted: Counter::default(),
-            in_order: Counter::default(),
-            failed: Counter::default(),
-            doubts: Counter::default(),
-            deeds: Counter::default(),
-            requests: Histogram::new(REQUESTS),
-            seconds: Histogram::new(SECONDS),
-            held: AtomicBool::new(false),
-        }
+    pub(crate) fn new() -> prometheus::Result<Self> {
+        let spread = |of: &str, bounds: &[f64]| {
+            Histogram::with_opts(HistogramOpts::new(of, of).buckets(bounds.to_vec()))
+        };
+        Ok(Self {
+            turns: AtomicU64::default(),
+            lost_heads: AtomicU64::default(),
+            ahead: AtomicU64::default(),
+            redrafted: AtomicU64::default(),
+            in_order: AtomicU64::default(),
+            failed: AtomicU64::default(),
+            doubts: AtomicU64::default(),
+            deeds: AtomicU64::default(),
+            requests: spread("requests", REQUESTS)?,
+            seconds: spread("seconds", SECONDS)?,
+            held: AtomicBool::default(),
+        })
     }
 
     /// Whether the last turn that wanted to seal could not.
     pub fn sealing_is_held(&self) -> bool {
-        self.held.load(Ordering::Relaxed)
+        self.held.load(Relaxed)
     }
 
     pub(crate) fn hold_sealing(&self) {
-        self.held.store(true, Ordering::Relaxed);
+        self.held.store(true, Relaxed);
     }
 
     pub(crate) fn won(&self, deeds: usize) {
-        self.turns.one();
+        self.turns.fetch_add(1, Relaxed);
         if deeds > 0 {
-            self.deeds.many(deeds as u64);
-            self.held.store(false, Ordering::Relaxed);
+            self.deeds.fetch_add(deeds as u64, Relaxed);
+            self.held.store(false, Relaxed);
         }
     }
 }

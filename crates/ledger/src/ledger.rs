@@ -42,10 +42,10 @@ impl fmt::Debug for Ledger {
 }
 
 impl Ledger {
-    /// A ledger over these parts.
-    pub fn new(parts: Parts) -> Self {
-        let (means, queues) = (Arc::new(Means::new(parts)), Queues::default());
-        Self { shared: Arc::new(Shared { means, queues }) }
+    /// A ledger over these parts; it fails only where what it counts cannot be counted.
+    pub fn new(parts: Parts) -> prometheus::Result<Self> {
+        let (means, queues) = (Arc::new(Means::new(parts)?), Queues::default());
+        Ok(Self { shared: Arc::new(Shared { means, queues }) })
     }
 
     /// Where committed turns are told.
@@ -102,6 +102,13 @@ impl Ledger {
             self.shared.means.look(org).await?;
         }
         Ok(self.shared.means.policies.unreadable().len())
+    }
+
+    /// Forgets what is remembered of orgs whose last turn is this long ago, and returns how many
+    /// there were. Their next turn looks afresh; how far their logs were seen is not forgotten.
+    pub fn let_go(&self, idle: Duration) -> usize {
+        let now = self.shared.means.parts.clock.elapsed();
+        now.checked_sub(idle).map_or(0, |since| self.shared.queues.let_go(since))
     }
 
     /// What is known of an org now, for reading only.

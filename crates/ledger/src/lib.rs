@@ -5,9 +5,10 @@
 //! takes all requests that queued while the last one committed, loads what they need to know into
 //! a [`Snapshot`], lets each decide in order (a pure function), seals the deeds, and appends
 //! everything in one transaction that holds only if the head has not moved since. Lost that
-//! race: the snapshot is thrown away and the same requests decide again.
+//! race: the snapshot is thrown away and the same requests decide again. While one turn commits, the
+//! next is drafted on top of it. Where others write the same org, the head is held in order.
 //!
-//! That compare-and-set is the only lock there is. A start and a Stop move the same head, so
+//! That compare-and-set is all that lets a turn in. A start and a Stop move the same head, so
 //! nothing starts after a Stop has been answered; budgets, reports, expiry and revocation need no
 //! other scheme. Event order is deed order is commit order.
 //!

@@ -60,10 +60,10 @@ pub(crate) struct Means {
 }
 
 impl Means {
-    pub(crate) fn new(parts: Parts) -> Self {
+    pub(crate) fn new(parts: Parts) -> prometheus::Result<Self> {
         let (policies, notices) = (Policies::default(), Notices::new());
-        let (figures, marks) = (Figures::new(), Marks::default());
-        Self { parts, policies, notices, figures, marks }
+        let (figures, marks) = (Figures::new()?, Marks::default());
+        Ok(Self { parts, policies, notices, figures, marks })
     }
 
     /// What every turn of the org needs to know, read just now.

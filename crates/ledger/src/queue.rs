@@ -64,6 +64,8 @@ struct Queue {
     memory: Option<Box<Memory>>,
     is_driven: bool,
     bell: Arc<Notify>,
+    // When its last turn ended.
+    rested: Duration,
 }
 
 impl Queues {
@@ -107,7 +109,12 @@ impl Queues {
     }
 
     /// Puts the memory to rest, or gives it back when requests came since the last look.
-    pub(crate) fn rest(&self, org: OrgId, memory: Box<Memory>) -> Option<Box<Memory>> {
+    pub(crate) fn rest(
+        &self,
+        org: OrgId,
+        memory: Box<Memory>,
+        now: Duration,
+    ) -> Option<Box<Memory>> {
         let mut queues = self.locked();
         let queue = queues.entry(org).or_default();
         if !queue.waiting.is_empty() {
@@ -116,7 +123,22 @@ impl Queues {
         queue.is_driven = false;
         queue.under_way = None;
         queue.memory = Some(memory);
+        queue.rested = now;
         None
+    }
+
+    /// Forgets the orgs that have rested since this moment or longer, and returns how many there
+    /// were. One whose last commit is in doubt is not forgotten: its next turn begins with that.
+    pub(crate) fn let_go(&self, since: Duration) -> usize {
+        let mut queues = self.locked();
+        let before = queues.len();
+        queues.retain(|_, queue| {
+            let in_doubt = queue.memory.as_ref().is_some_and(|memory| memory.doubt.is_some());
+            queue.is_driven || !queue.waiting.is_empty() || in_doubt || queue.rested > since
+        });
+        let after = queues.len();
+        queues.shrink_to(after.saturating_mul(2));
+        before - after
     }
 
     /// What waits at this moment.

@@ -74,6 +74,8 @@ pub struct HeldOrg {
     pub base: Option<Base>,
     /// The store's own time.
     pub now: Timestamp,
+    /// The rows that were asked for with it.
+    pub loaded: Loaded,
     /// Where rows are read and the turn is appended.
     pub head: Box<dyn HeldHead>,
 }
@@ -115,9 +117,9 @@ pub trait LedgerStore: Send + Sync {
     /// the store's own time.
     async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError>;
 
-    /// Waits for the org's head and holds it. Nothing when it did not come free soon, when there is
-    /// no such org, or when the store keeps no such order.
-    async fn hold(&self, _org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
+    /// Waits for the org's head, holds it, and reads the base and these rows. Nothing when it did not
+    /// come free soon, when there is no such org, or when the store keeps no such order.
+    async fn hold(&self, _org: OrgId, _needs: &Needs) -> Result<Option<HeldOrg>, StoreDown> {
         Ok(None)
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use model::{DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
+use model::{DecisionCode, DecisionSource, Timestamp};
 
 use crate::{budget::Charge, decide::Decision, expr::Decimal};
 
@@ -13,7 +13,7 @@ type Key = (String, Vec<(String, String)>, Timestamp);
 /// What calls have taken from budgets, in memory.
 ///
 /// A decision carries what it takes as [`Charge`]s; [`Counters::admit`] takes them all or refuses
-/// the call. Counters that live elsewhere do the same with [`Charge::admitted`] and
+/// the call. Counters that live elsewhere do the same with [`Decision::admitted`] and
 /// [`Decision::over_budget`], in one transaction for each call.
 ///
 /// ```
@@ -52,8 +52,7 @@ impl Counters {
     /// budget. A denial takes nothing.
     #[must_use = "the call may have been refused"]
     pub fn admit(&mut self, decision: Decision) -> Decision {
-        let totals = decision.charges.iter().map(|charge| charge.admitted(self.used(charge)));
-        let Some(totals) = totals.collect::<Option<Vec<_>>>() else {
+        let Ok(totals) = decision.admitted(|charge| self.used(charge)) else {
             return decision.over_budget();
         };
         for (charge, used) in decision.charges.iter().zip(totals) {
@@ -85,21 +84,28 @@ impl Counters {
 impl Charge {
     /// What a counter that stands at `used` stands at with the call in it; nothing where the
     /// budget does not admit the call.
+    pub fn admitted(&self, used: Decimal) -> Option<Decimal> {
+        used.checked_add(self.amount).filter(|total| *total <= self.limit)
+    }
+}
+
+impl Decision {
+    /// What counters that stand at `used` stand at with the call in them, in the order of the
+    /// charges; or, where some budget does not admit the call, when the last window of those ends.
     ///
     /// ```
-    /// use policy::{Agent, Call, Decimal, Decision, Policy, Timestamp, decide};
+    /// use policy::{Agent, Call, Charge, Decimal, Decision, Policy, Timestamp, decide};
     /// use std::collections::HashMap;
     ///
     /// /// Stands for the table of somebody's database; the statements of one call are one transaction.
     /// fn admit(table: &mut HashMap<String, Decimal>, decision: Decision) -> Decision {
-    ///     let mut rows = Vec::new();
-    ///     for charge in &decision.charges {
-    ///         let key = format!("{} {:?} {}", charge.budget, charge.per, charge.window_start);
-    ///         let used = table.get(&key).copied().unwrap_or_default();
-    ///         let Some(total) = charge.admitted(used) else { return decision.over_budget() };
-    ///         rows.push((key, total));
+    ///     let key = |charge: &Charge| {
+    ///         format!("{} {:?} {}", charge.budget, charge.per, charge.window_start)
+    ///     };
+    ///     match decision.admitted(|charge| table.get(&key(charge)).copied().unwrap_or_default()) {
+    ///         Ok(totals) => table.extend(decision.charges.iter().map(key).zip(totals)),
+    ///         Err(_) => return decision.over_budget(),
     ///     }
-    ///     table.extend(rows);
     ///     decision
     /// }
     ///
@@ -114,22 +120,28 @@ impl Charge {
     /// assert!(admit(&mut table, decide(&policy, &call)).code.is_some());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn admitted(&self, used: Decimal) -> Option<Decimal> {
-        used.checked_add(self.amount).filter(|total| *total <= self.limit)
+    pub fn admitted(
+        &self,
+        mut used: impl FnMut(&Charge) -> Decimal,
+    ) -> Result<Vec<Decimal>, Timestamp> {
+        let mut totals = Vec::with_capacity(self.charges.len());
+        let mut spent_until = None;
+        for charge in &self.charges {
+            match charge.admitted(used(charge)) {
+                Some(total) => totals.push(total),
+                None => spent_until = spent_until.max(Some(charge.window_end)),
+            }
+        }
+        spent_until.map_or(Ok(totals), Err)
     }
-}
 
-impl Decision {
     /// The refusal that the decision becomes where a budget does not admit the call.
     #[must_use]
     pub fn over_budget(self) -> Self {
         Self {
-            outcome: DecisionOutcome::Deny,
-            code: Some(DecisionCode::BudgetExceeded),
-            source: DecisionSource::Budget,
-            approval: None,
-            charges: Vec::new(),
-            ..self
+            rule_id: self.rule_id,
+            reason: self.reason,
+            ..Self::refused(DecisionCode::BudgetExceeded, DecisionSource::Budget)
         }
     }
 }

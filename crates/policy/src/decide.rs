@@ -147,13 +147,24 @@ fn by_default(default: &Fallback) -> Decision {
 
 fn unavailable(rule_id: Option<&Arc<str>>, failure: String) -> Decision {
     Decision {
-        outcome: DecisionOutcome::Deny,
-        code: Some(DecisionCode::PolicyUnavailable),
-        source: DecisionSource::Builtin,
         rule_id: rule_id.map(Arc::clone),
-        reason: None,
-        approval: None,
-        charges: Vec::new(),
         failure: Some(failure),
+        ..Decision::refused(DecisionCode::PolicyUnavailable, DecisionSource::Builtin)
+    }
+}
+
+impl Decision {
+    /// A denial that neither a rule nor the default made.
+    pub fn refused(code: DecisionCode, source: DecisionSource) -> Self {
+        Self {
+            outcome: DecisionOutcome::Deny,
+            code: Some(code),
+            source,
+            rule_id: None,
+            reason: None,
+            approval: None,
+            charges: Vec::new(),
+            failure: None,
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::{fmt, sync::Arc};
 
-use act::{By, MayChange, MayView};
+use act::MayOperate;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use ledger::Ledger;
 use model::OrgId;
@@ -103,29 +103,26 @@ pub struct Core {
     pub work: Arc<Work>,
 }
 
-/// Whoever runs the deployment, in one org; what its verbs do is done by nobody else.
-struct Operator(OrgId);
+/// Whoever runs the deployment: its verbs and its workers, and nobody else.
+struct Operator;
 
-impl MayView for Operator {
-    fn org(&self) -> OrgId {
-        self.0
-    }
-
-    fn by(&self) -> By {
-        By::Operator
-    }
-}
-
-impl MayChange for Operator {}
+impl MayOperate for Operator {}
 
 impl Core {
-    /// What the operator may change of an org.
-    pub(crate) fn operator(&self, org: OrgId) -> admin::OrgChange<'_> {
-        self.admin.change(&Operator(org))
+    /// What the operator may change of the whole deployment.
+    pub(crate) fn deployment(&self) -> admin::Deployment<'_> {
+        self.admin.operate(&Operator)
     }
 
-    /// The domain over these parts.
-    pub fn new(parts: Parts) -> Self {
+    /// What the operator may change of an org.
+    pub(crate) fn operator(&self, org: OrgId) -> admin::OrgChange<'_> {
+        self.deployment().org(org)
+    }
+
+    /// The domain over these parts. The face for embedders, `chancery::memory`, puts its own
+    /// together: it has neither logs to read nor workers, and no crate below both of them is above
+    /// the Gate and the administration.
+    pub fn new(parts: Parts) -> prometheus::Result<Self> {
         let (clock, spawn) = (Arc::new(SystemClock), Arc::new(parts.tasks));
         let entropy = Arc::new(SystemEntropy::new());
         let stores = parts.stores;
@@ -136,7 +133,7 @@ impl Core {
             entropy: entropy.clone(),
             spawn: spawn.clone(),
             log_host: parts.log_host,
-        });
+        })?;
         let gate = gate::Gate::new(gate::Parts {
             ledger: ledger.clone(),
             store: Arc::clone(&stores.actions),
@@ -157,6 +154,6 @@ impl Core {
             vault: parts.vault,
         }));
         let records = records::Records::new(Arc::clone(&stores.records), ledger.clone());
-        Self { ledger, gate, admin, records, stores, work: Arc::default() }
+        Ok(Self { ledger, gate, admin, records, stores, work: Arc::default() })
     }
 }

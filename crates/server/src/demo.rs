@@ -95,7 +95,7 @@ impl Stage {
     pub(crate) async fn set() -> Result<Self, Failure> {
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         let shop = Arc::new(Shop::open().map_err(Failure::internal)?);
-        let core = Core::new(parts(&store, &shop).await?);
+        let core = Core::new(parts(&store, &shop).await?).map_err(Failure::internal)?;
         let connector = NewConnector {
             name: shop::CONNECTOR.to_owned(),
             kind: KIND.to_owned(),
@@ -159,15 +159,7 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
         tasks: crate::runtime::Tokio::new(),
         pepper,
         vault: Arc::new(ring),
-        limits: gate::Limits {
-            max_args_bytes: 262_144,
-            max_result_bytes: 262_144,
-            execute_timeout: Duration::from_secs(30),
-            edge_result_timeout: Duration::from_mins(10),
-            approval_expires_in: Duration::from_mins(30),
-            estimate_timeout: Duration::from_millis(500),
-            context_max_bytes: 32_768,
-        },
+        limits: gate::Limits::default(),
         log_host: "demo.example".to_owned(),
         instance: "demo".to_owned(),
     })

@@ -35,7 +35,7 @@ impl Household {
         policy: &str,
     ) -> Result<Self, Failure> {
         let new = NewOrg { name: "Demo".to_owned(), time_zone: "UTC".to_owned() };
-        let org = core.admin.create_org(new).await.map_err(Failure::internal)?.org.id;
+        let org = core.deployment().create_org(new).await.map_err(Failure::internal)?.org.id;
         let operator = core.operator(org);
         let connector = operator.create_connector(connector).await.map_err(Failure::internal)?;
         let agent = NewAgent {

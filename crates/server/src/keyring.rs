@@ -39,7 +39,7 @@ impl Keyring {
         core.ledger.sealer().replace(&sealer);
         let _ = failpoint::hit("seal_key.activated");
         for key in new {
-            core.admin.seal_key_registered(key).await.map_err(Failure::internal)?;
+            core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
         }
         self.written = written;
         Ok(true)

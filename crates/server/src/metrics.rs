@@ -3,6 +3,7 @@
 //! What is served stands in one table, from which `docs/metrics.md` is made. No series names an
 //! org, an agent or anything else of a caller's.
 
+mod page;
 mod process;
 mod table;
 
@@ -16,11 +17,11 @@ use futures_util::future::{Ready, ready};
 use http::{Method, Request, Response, StatusCode};
 use http_api::{App, HeldOpen};
 use ledger::{Backlog, Ledger};
-use meter::{Gauge, Page};
 use store_postgres::{Pools, PostgresStore};
-use web::{Reply, ReplyBody, Router};
+use web::{Open, Reply, ReplyBody, Router};
 
 use crate::work::Work;
+use page::Series;
 use process::Process;
 
 pub use table::metrics_markdown;
@@ -32,7 +33,7 @@ const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 #[derive(Clone)]
 pub(crate) struct Watched {
     pub(crate) router: Router<App>,
-    pub(crate) connections: Arc<Gauge>,
+    pub(crate) connections: Arc<Open>,
     pub(crate) ledger: Ledger,
     pub(crate) store: Arc<PostgresStore>,
     pub(crate) work: Arc<Work>,
@@ -49,7 +50,7 @@ struct Moment<'w> {
 
 impl Watched {
     /// The page of this moment.
-    pub(crate) fn page(&self) -> String {
+    pub(crate) fn page(&self) -> prometheus::Result<String> {
         let moment = Moment {
             watched: self,
             process: Process::read(),
@@ -57,19 +58,24 @@ impl Watched {
             backlog: self.ledger.backlog(),
             held_open: self.router.state().held_open(),
         };
-        let mut page = Page::default();
+        let mut page = String::new();
         for row in table::ROWS {
-            page.begin(row.name, row.kind, row.help);
-            (row.read)(&moment, &mut page);
+            let mut series = Series::default();
+            (row.read)(&moment, &mut series);
+            series.write(row, &mut page)?;
         }
-        page.finish()
+        Ok(page)
     }
 
     fn answer(&self, method: &Method, path: &str) -> Reply {
         match (method, path) {
-            (&Method::GET | &Method::HEAD, "/metrics") => {
-                Reply::bytes(StatusCode::OK, MEDIA_TYPE, self.page())
-            }
+            (&Method::GET | &Method::HEAD, "/metrics") => match self.page() {
+                Ok(page) => Reply::bytes(StatusCode::OK, MEDIA_TYPE, page),
+                Err(error) => {
+                    tracing::error!(%error, "the metrics could not be written");
+                    Reply::empty(StatusCode::INTERNAL_SERVER_ERROR)
+                }
+            },
             (_, "/metrics") => Reply::empty(StatusCode::METHOD_NOT_ALLOWED)
                 .with(http::header::ALLOW, http::HeaderValue::from_static("GET, HEAD")),
             _ => Reply::empty(StatusCode::NOT_FOUND),

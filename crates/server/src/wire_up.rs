@@ -102,11 +102,12 @@ pub(crate) async fn wire_up_with(
         limits: limits(settings),
         log_host: log_host(settings)?,
         instance: instance_name(now, &*entropy),
-    });
+    })
+    .map_err(Failure::internal)?;
     let checkpoints = Checkpoints::beside(needed.seal_key_file);
     checkpoints.check(&core).await?;
     for key in new_keys {
-        core.admin.seal_key_registered(key).await.map_err(Failure::internal)?;
+        core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
     let keyring = Keyring::of(needed.seal_key_file);

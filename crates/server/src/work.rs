@@ -1,8 +1,11 @@
 //! What the workers did, as numbers for monitoring and health.
 
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    time::Duration,
+};
 
-use meter::{Counter, Gauge};
 use model::{Clock, Timestamp};
 
 /// A worker that has not got through a round for this long is not well.
@@ -56,9 +59,9 @@ impl Worker {
 #[derive(Debug, Default)]
 pub struct Work {
     /// Due actions that sweeps looked at.
-    pub due: Counter,
+    pub due: AtomicU64,
     /// Due actions that the last sweep looked at.
-    pub due_now: Gauge,
+    pub due_now: AtomicU64,
     renewal: Rounds,
     sweep: Rounds,
     checkpoints: Rounds,
@@ -71,11 +74,11 @@ pub struct Work {
 #[derive(Debug, Default)]
 pub struct Rounds {
     /// Rounds that were got through.
-    pub done: Counter,
+    pub done: AtomicU64,
     /// Rounds that failed.
-    pub failed: Counter,
+    pub failed: AtomicU64,
     // Milliseconds of Unix time of the last round got through; none yet is zero.
-    last: Gauge,
+    last: AtomicI64,
 }
 
 impl Work {
@@ -106,18 +109,19 @@ impl Rounds {
     ) -> Result<T, E> {
         match &round {
             Ok(_) => {
-                self.done.one();
-                self.last.set(clock.now().unix_millis().try_into().unwrap_or(0));
+                self.done.fetch_add(1, Relaxed);
+                self.last.store(clock.now().unix_millis(), Relaxed);
             }
-            Err(_) => self.failed.one(),
+            Err(_) => {
+                self.failed.fetch_add(1, Relaxed);
+            }
         }
         round
     }
 
     fn is_well(&self, clock: &dyn Clock, late: Duration) -> bool {
-        let last = i64::try_from(self.last.get()).unwrap_or(i64::MAX);
-        let begun = self.done.get() > 0 || self.failed.get() > 0;
-        let since = clock.now().since(Timestamp::from_unix_millis(last));
+        let begun = self.done.load(Relaxed) > 0 || self.failed.load(Relaxed) > 0;
+        let since = clock.now().since(Timestamp::from_unix_millis(self.last.load(Relaxed)));
         !(begun && since > late)
     }
 }

@@ -3,7 +3,7 @@
 //! A worker that fails logs it and goes on with its next round; nothing that it does depends on
 //! its punctuality.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use model::causes;
 use records::{Position, Walked};
@@ -28,6 +28,9 @@ const WALK_EVERY: Duration = Duration::from_secs(1);
 const WALK_AGAIN_AFTER: Duration = Duration::from_mins(1);
 const CHECKS_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
+const LET_GO_EVERY: Duration = Duration::from_mins(1);
+/// For how long an org is remembered after its last turn.
+const REMEMBERED_FOR: Duration = Duration::from_mins(5);
 /// Several times within the time that a retirement is told ahead.
 const KEYS_EVERY: Duration = Duration::from_secs(3);
 
@@ -47,6 +50,7 @@ impl Workers {
         tasks.spawn(renewal(core.clone(), stopped.clone()));
         tasks.spawn(sweep(core.clone(), stopped.clone()));
         tasks.spawn(pruning(core.clone(), stopped.clone()));
+        tasks.spawn(letting_go(core.clone(), stopped.clone()));
         tasks.spawn(taking_up_keys(core.clone(), keyring.clone(), stopped.clone()));
         tasks.spawn(checkpointing(core.clone(), checkpoints.clone(), stopped.clone()));
         tasks.spawn(walking(core.clone(), stopped.clone()));
@@ -117,14 +121,25 @@ async fn sweep(core: Core, stopped: watch::Receiver<()>) {
     while pulse.next().await.is_some() {
         let Some(round) = pulse.round(core.gate.sweep()).await else { return };
         let due = round.as_ref().map_or(0, |due| *due as u64);
-        core.work.due_now.set(due);
-        core.work.due.many(due);
+        core.work.due_now.store(due, Relaxed);
+        core.work.due.fetch_add(due, Relaxed);
         match core.work.of(Worker::Sweep).count(&SystemClock, round) {
             Ok(0) => {}
             Ok(ended) => tracing::debug!(ended, "due actions were looked at"),
             Err(error) => {
                 tracing::warn!(error = causes(&error), "something due could not be ended");
             }
+        }
+    }
+}
+
+/// Forgets what is remembered of orgs that are quiet.
+async fn letting_go(core: Core, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(LET_GO_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        match core.ledger.let_go(REMEMBERED_FOR) {
+            0 => {}
+            orgs => tracing::debug!(orgs, "quiet orgs were let go of"),
         }
     }
 }
@@ -146,7 +161,7 @@ async fn taking_up_keys(core: Core, mut keyring: Keyring, stopped: watch::Receiv
 async fn pruning(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(PRUNE_EVERY, stopped);
     while pulse.next().await.is_some() {
-        let Some(round) = pulse.round(core.admin.prune()).await else { return };
+        let Some(round) = pulse.round(core.deployment().prune()).await else { return };
         let Some(rebuilt) = pulse.round(rebuild(&core)).await else { return };
         let round = rebuilt.and(round);
         match core.work.of(Worker::Pruning).count(&SystemClock, round) {

@@ -12,6 +12,7 @@ mod head;
 mod held;
 mod policies;
 mod pruned;
+mod rules;
 mod small;
 
 use std::time::Duration;

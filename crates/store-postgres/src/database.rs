@@ -281,14 +281,10 @@ impl Kept {
     /// Sends the calls that end the transaction, and gives the connection back.
     pub(crate) async fn end(mut self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
         let answered = self.ask(calls).await;
-        let is_over = match &answered {
-            Ok(_) => true,
-            Err(Unanswered::Failed(failed)) => failed.reach == pipeline::Reach::Whole,
-            Err(Unanswered::Late(_) | Unanswered::Unsent(_)) => false,
-        };
-        match self.client.take() {
-            Some(client) if !is_over => abandon(client),
-            Some(_) | None => {}
+        let client = self.client.take();
+        // Whatever failed, the connection may be about to be closed.
+        if let (Err(_), Some(client)) = (&answered, client) {
+            abandon(client);
         }
         answered
     }

@@ -25,6 +25,9 @@ pub(crate) enum Fault {
     /// A row is not one that this build could have written.
     #[error("`{column}` of a row of `{table}` cannot be read: {why}")]
     Row { table: &'static str, column: &'static str, why: String },
+    /// A row is not one that may be written.
+    #[error("a row of `{table}` breaks the rule `{rule}`")]
+    Unfit { table: &'static str, rule: &'static str },
 }
 
 impl Fault {

@@ -21,7 +21,6 @@ use crate::{
     PostgresStore,
     database::Call,
     fault::Fault,
-    pipeline::Answers,
     policies,
     rows::{Cells, bigint, system_time},
 };
@@ -58,8 +57,8 @@ impl LedgerStore for PostgresStore {
         self.append_turn(turn).await
     }
 
-    async fn hold(&self, org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
-        self.hold_head(org).await
+    async fn hold(&self, org: OrgId, needs: &Needs) -> Result<Option<HeldOrg>, StoreDown> {
+        self.hold_head(org, needs).await
     }
 
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
@@ -271,7 +270,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
 }
 
 /// What these answers found of the needs.
-pub(crate) fn loaded(needs: &Needs, answers: &Answers) -> Result<Loaded, Fault> {
+pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Fault> {
     let mut answers = answers.iter();
     let mut rows = |is_asked: bool| {
         if !is_asked {

@@ -20,6 +20,16 @@ use crate::{
     rows::{Cells, bigint, system_time},
 };
 
+/// What is asked of an action.
+macro_rules! called {
+    () => {
+        "($2::uuid is null or agent_id = $2)
+        and ($3::text is null or tool like $3)
+        and ($4::text[] is null or verdict = any($4))
+        and ($5::text is null or strpos(tool, $5) > 0)"
+    };
+}
+
 /// Up to so many actions are few.
 const FEW: i64 = 5_000;
 
@@ -204,14 +214,13 @@ const LIST: &str = r"
             offset 0))
     order by deed.seq desc limit $13";
 
-const CALLS: &str = r"
-    select id from action
-    where org_id = $1
-        and ($2::uuid is null or agent_id = $2)
-        and ($3::text is null or tool like $3)
-        and ($4::text[] is null or verdict = any($4))
-        and ($5::text is null or strpos(tool, $5) > 0)
-    limit $6";
+const CALLS: &str = concat!(
+    "select id from action where org_id = $1 and state = 'sealed' and ",
+    called!(),
+    " union all select id from action where org_id = $1 and state <> 'sealed' and ",
+    called!(),
+    " limit $6"
+);
 
 const DEED: &str = "
     select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, null::uuid as acting_id,

@@ -1,5 +1,7 @@
 //! Brings a database to the schema of this build, forward only, as the role that owns it.
 
+use std::time::Duration;
+
 use model::Digest;
 use tokio_postgres::Client;
 
@@ -40,6 +42,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 12, name: "logs",     sql: include_str!("../../../migrations/0012_logs.sql") },
     Migration { version: 13, name: "org_settings", sql: include_str!("../../../migrations/0013_org_settings.sql") },
     Migration { version: 14, name: "accepted_tools", sql: include_str!("../../../migrations/0014_accepted_tools.sql") },
+    Migration { version: 15, name: "cheaper_actions", sql: include_str!("../../../migrations/0015_cheaper_actions.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -134,7 +137,7 @@ pub async fn migrate(
     let (config, tls) = connect::config(settings)?;
     let client =
         connect::dial(&config, tls).await.map_err(|fault| failed("reach the database", fault))?;
-    run(&client, LOCK, "wait for other migrations").await?;
+    lock(&client).await?;
     run(&client, BOOKKEEPING, "make the table of migrations").await?;
     let missing = missing(&client).await?;
     for migration in &missing {
@@ -145,10 +148,23 @@ pub async fn migrate(
 }
 
 // A lock of the session: a migration may be several transactions. It is the only lock of this
-// kind, and it goes with the connection. From then on nothing may hold up a serving instance.
-const LOCK: &str = "
-    select pg_advisory_lock(4842631);
-    set lock_timeout = '5s'";
+// kind, and it goes with the connection. It is not waited for inside PostgreSQL, where an index that is
+// made beside others would wait for the waiting statement to end.
+const LOCK: &str = "select pg_try_advisory_lock(4842631) as mine";
+const LOCK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Waits until no other migration runs. From then on nothing may hold up a serving instance.
+async fn lock(client: &Client) -> Result<(), MigrateError> {
+    let attempt = "wait for other migrations";
+    loop {
+        let mine = client.query_one(LOCK, &[]).await.and_then(|row| row.try_get("mine"));
+        if mine.map_err(|error| failed(attempt, error.into()))? {
+            return run(client, "set lock_timeout = '5s'", attempt).await;
+        }
+        tokio::time::sleep(LOCK_AGAIN).await;
+    }
+}
+
 const BOOKKEEPING: &str = "
     create table if not exists schema_migration (
         version integer not null,
@@ -177,10 +193,17 @@ async fn missing(client: &Client) -> Result<Vec<Migration>, MigrateError> {
 async fn apply(client: &Client, migration: &Migration) -> Result<(), MigrateError> {
     let attempt = format!("apply migration {} `{}`", migration.version, migration.name);
     let done = async {
-        client.batch_execute("begin").await?;
+        // PostgreSQL makes no index inside a transaction that instances can write beside.
+        let is_apart = migration.sql.contains(" concurrently ");
+        if !is_apart {
+            client.batch_execute("begin").await?;
+        }
         // One by one: a distributed table takes no two commands at once.
         for statement in statements(migration.sql) {
             client.batch_execute(statement).await?;
+        }
+        if is_apart {
+            client.batch_execute("begin").await?;
         }
         distribute::whats_new(client).await?;
         let sql = "

@@ -7,30 +7,39 @@ use std::{
 
 use model::{Clock, Timestamp};
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until it is moved. What passes is counted apart from what its hands
+/// show, which somebody may set.
 #[derive(Debug)]
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    shown: AtomicI64,
+    passed: AtomicI64,
+}
 
 impl ManualClock {
     /// A clock that stands at this moment.
     pub fn at(moment: Timestamp) -> Self {
-        Self(AtomicI64::new(moment.unix_millis()))
+        Self { shown: AtomicI64::new(moment.unix_millis()), passed: AtomicI64::new(0) }
     }
 
-    /// Moves the clock on.
+    /// Lets time pass.
     pub fn pass(&self, span: Duration) {
-        let moved = self.now() + span;
-        self.0.store(moved.unix_millis(), Ordering::SeqCst);
+        let millis = span.as_millis().try_into().unwrap();
+        self.shown.fetch_add(millis, Ordering::SeqCst);
+        self.passed.fetch_add(millis, Ordering::SeqCst);
     }
 
-    /// Sets the clock to this moment, which may lie behind it.
+    /// Sets the hands to this moment, which may lie behind them; no time passes.
     pub fn set(&self, moment: Timestamp) {
-        self.0.store(moment.unix_millis(), Ordering::SeqCst);
+        self.shown.store(moment.unix_millis(), Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis(self.0.load(Ordering::SeqCst))
+        Timestamp::from_unix_millis(self.shown.load(Ordering::SeqCst))
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.passed.load(Ordering::SeqCst).try_into().unwrap())
     }
 }

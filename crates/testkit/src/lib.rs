@@ -13,6 +13,7 @@
 mod clock;
 pub mod contract;
 mod entropy;
+mod fixture;
 pub mod sample;
 mod scribe;
 mod spawn;
@@ -20,9 +21,10 @@ mod tool;
 
 pub use clock::ManualClock;
 pub use entropy::SeededEntropy;
-pub use scribe::{Draft, Scribe, sealer};
+pub use fixture::{Fixture, Operator, Rows, START, limits, sealer};
+pub use scribe::{Draft, Scribe};
 pub use spawn::OnTokio;
-pub use tool::ScriptedTool;
+pub use tool::{ScriptedTool, Shop, done};
 
 #[cfg(test)]
 mod tests;

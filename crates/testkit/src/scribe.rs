@@ -2,19 +2,17 @@
 
 use std::sync::Arc;
 
-use deed::{Actor, AdminContent, ChainHead, Content, KeySet, SealKey, SealKeys, Sealer, Subject};
+use deed::{Actor, AdminContent, ChainHead, Content, Sealer, Subject};
 use event::Event;
 use ledger::{
     AppendError, Changes, DeedEntry, Head, LedgerStore, LogNo, PlacedDeed, Turn,
     record::{Agent, Org},
 };
-use model::{
-    ActionId, AgentId, DeedId, Entropy, EventId, EventType, LogId, Mint, OrgId, Timestamp,
-};
+use model::{ActionId, AgentId, DeedId, EventId, EventType, LogId, Mint, OrgId, Timestamp};
 use serde_json::{Map, json};
 use uuid::Uuid;
 
-use crate::{SeededEntropy, sample};
+use crate::{SeededEntropy, sample, sealer};
 
 /// Writes turns for one org and knows where its record stands.
 #[derive(Debug)]
@@ -49,22 +47,11 @@ impl From<Vec<Changes>> for Draft {
     }
 }
 
-/// A sealer with keys of its own, registered since ever.
-pub fn sealer(entropy: &dyn Entropy) -> Sealer {
-    let keys = SealKeys::from_pem(SealKeys::generate_pem(entropy).expose()).unwrap();
-    let registered = keys
-        .keys()
-        .map(|(purpose, key)| SealKey::new(*key.public(), purpose, Timestamp::EPOCH))
-        .collect();
-    let registered = KeySet::new(registered).unwrap();
-    Sealer::new(keys, registered)
-}
-
 impl Scribe {
     /// The scribe of an org that is not there yet; the same seed makes the same org.
     pub fn new(seed: u64, now: Timestamp) -> Self {
         let dice = SeededEntropy::new(seed);
-        let sealer = Arc::new(sealer(&dice));
+        let sealer = Arc::new(sealer(&dice, Timestamp::EPOCH));
         let mint = Mint::new(now, &dice);
         let org = mint.id(OrgId::from_uuid);
         let log = deed::LogOrigin::new("test.example", mint.id(LogId::from_uuid)).unwrap();

@@ -1,27 +1,58 @@
-//! A tool that answers what the test told it to, and remembers what it was asked.
+//! Tools that answer what the test told them to, and the toolbox that serves them.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, OnceLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use model::{ActionId, Digest, Level, OrgId, Outcome, Report, SideEffect};
+use gate::{Found, Served, Toolbox};
+use ledger::{StoreDown, record::ConnectorRef};
+use model::{
+    ActionId, ConnectorId, Footprint, Level, OrgId, Outcome, Report, SideEffect, ToolName,
+};
 use serde_json::{Value, json};
-use tool::{Definition, Run, Settled, Tool};
+use tokio::sync::Semaphore;
+use tool::{Definition, Estimate, Run, Settled, Tool};
 
-/// A tool in memory. Until it is told otherwise it succeeds with an empty object.
-#[derive(Debug)]
+/// More runs than any test has at once.
+const UNHELD: usize = 1_000;
+
+type Script = dyn Fn(&Value) -> Outcome + Send;
+
+/// A tool in memory. Until it is told otherwise it changes one row, offers no estimate, and knows
+/// nothing of a run that was lost.
 pub struct ScriptedTool {
     definition: Definition,
-    outcome: Mutex<Outcome>,
+    script: Mutex<Box<Script>>,
+    estimate: Mutex<Estimate>,
     settled: Mutex<Settled>,
-    runs: Mutex<Vec<(ActionId, Value)>>,
+    runs: AtomicUsize,
+    estimates: AtomicUsize,
+    permits: Semaphore,
+}
+
+impl fmt::Debug for ScriptedTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScriptedTool").field("name", &self.definition.name).finish_non_exhaustive()
+    }
+}
+
+/// The outcome of a run that changed one row and answers this.
+pub fn done(result: Value) -> Outcome {
+    Outcome::Succeeded { result, report: Report { rows_changed: Some(1) } }
 }
 
 impl ScriptedTool {
-    /// A tool of this name, which must be a tool's name, that takes any object.
+    /// A tool of this name, which must be a tool's name, that takes any object without `bad`.
     pub fn new(name: &str, side_effect: SideEffect) -> Self {
         let definition = Definition {
             name: name.parse().unwrap(),
-            title: name.to_owned(),
+            title: "A tool".to_owned(),
             description: "A tool of a test.".to_owned(),
             side_effect,
             input_schema: json!({ "type": "object" }).into(),
@@ -29,34 +60,61 @@ impl ScriptedTool {
             required_level: Level::L0,
             digest: crypto::sha256(name),
         };
-        let outcome = Outcome::Succeeded { result: json!({}), report: Report::default() };
         Self {
             definition,
-            outcome: Mutex::new(outcome),
+            script: Mutex::new(Box::new(|_| done(json!({ "rows": 1 })))),
+            estimate: Mutex::new(Estimate::NotOffered),
             settled: Mutex::new(Settled::Unknowable),
-            runs: Mutex::default(),
+            runs: AtomicUsize::new(0),
+            estimates: AtomicUsize::new(0),
+            permits: Semaphore::new(UNHELD),
         }
     }
 
-    /// Returns this tool with another digest, as if its definition had changed.
-    pub fn with_digest(mut self, digest: Digest) -> Self {
-        self.definition.digest = digest;
+    /// This tool with a bound of what a run may change.
+    pub fn with_footprint(mut self, footprint: Footprint) -> Self {
+        self.definition.footprint = Some(footprint);
         self
+    }
+
+    /// Makes every later run come to what the script says of its arguments.
+    pub fn follow(&self, script: impl Fn(&Value) -> Outcome + Send + 'static) {
+        *self.script.lock().unwrap() = Box::new(script);
     }
 
     /// Makes every later run come to this.
     pub fn answer(&self, outcome: Outcome) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+        self.follow(move |_| outcome.clone());
+    }
+
+    /// Makes every later estimate this one.
+    pub fn estimate_as(&self, estimate: Estimate) {
+        *self.estimate.lock().unwrap() = estimate;
     }
 
     /// Makes every later question about an unseen run come to this.
     pub fn settle_as(&self, settled: Settled) {
-        *self.settled.lock().unwrap_or_else(PoisonError::into_inner) = settled;
+        *self.settled.lock().unwrap() = settled;
     }
 
-    /// The runs so far, each with its arguments.
-    pub fn runs(&self) -> Vec<(ActionId, Value)> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// Makes the next runs wait.
+    pub fn hold(&self) {
+        self.permits.forget_permits(UNHELD);
+    }
+
+    /// Lets one run go on.
+    pub fn release(&self) {
+        self.permits.add_permits(1);
+    }
+
+    /// How many runs there were, those that wait included.
+    pub fn runs(&self) -> usize {
+        self.runs.load(Ordering::SeqCst)
+    }
+
+    /// How many estimates were asked for.
+    pub fn estimates(&self) -> usize {
+        self.estimates.load(Ordering::SeqCst)
     }
 }
 
@@ -67,16 +125,63 @@ impl Tool for ScriptedTool {
     }
 
     fn check_args(&self, args: &Value) -> Result<(), String> {
-        if args.is_object() { Ok(()) } else { Err("expected an object".to_owned()) }
+        if args.get("bad").is_some() { Err("`/bad` is not accepted".to_owned()) } else { Ok(()) }
+    }
+
+    async fn estimate(&self, _: &Value, _: Duration) -> Estimate {
+        self.estimates.fetch_add(1, Ordering::SeqCst);
+        self.estimate.lock().unwrap().clone()
     }
 
     async fn run(&self, run: Run<'_>) -> Outcome {
-        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.push((run.action, run.args.clone()));
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        self.permits.acquire().await.unwrap().forget();
+        (*self.script.lock().unwrap())(run.args)
     }
 
     async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
-        self.settled.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.settled.lock().unwrap().clone()
+    }
+}
+
+/// The tools of the one connector `shop`, which may be made after them.
+#[derive(Debug)]
+pub struct Shop {
+    connector: OnceLock<ConnectorId>,
+    tools: Vec<Arc<ScriptedTool>>,
+}
+
+impl Shop {
+    /// A shop with these tools.
+    pub fn of(tools: impl Into<Vec<Arc<ScriptedTool>>>) -> Arc<Self> {
+        Arc::new(Self { connector: OnceLock::new(), tools: tools.into() })
+    }
+
+    /// Names the connector, once.
+    pub fn connect(&self, connector: ConnectorId) {
+        self.connector.set(connector).unwrap();
+    }
+}
+
+#[async_trait]
+impl Toolbox for Shop {
+    async fn find(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        let every = self.every(org).await?;
+        let found = every.into_iter().find(|served| served.tool.definition().name == *name);
+        Ok(found.map_or(Found::Nobody, Found::Served))
+    }
+
+    async fn every(&self, _: OrgId) -> Result<Vec<Served>, StoreDown> {
+        let connector = ConnectorRef {
+            id: self.connector.get().copied(),
+            name: "shop".to_owned(),
+            kind: "fake".to_owned(),
+        };
+        let served = |tool: &Arc<ScriptedTool>| Served {
+            connector: connector.clone(),
+            test: false,
+            tool: Arc::clone(tool) as Arc<dyn Tool>,
+        };
+        Ok(self.tools.iter().map(served).collect())
     }
 }

@@ -54,12 +54,12 @@ pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
-pub use router::{API_VERSION, API_VERSIONS, BadTable, Router};
+pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;
 pub use slots::{Slot, Slots};
 pub use state::{LookupError, Place, State};
 pub use table::{Patience, Route, RouteHead, Table, at};
-pub use traffic::{RouteTraffic, Traffic};
+pub use traffic::{Open, RouteTraffic, Traffic};
 pub use unchanged::unless_known;
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use hyper_util::{
     server::graceful::GracefulShutdown,
     service::TowerToHyperService,
 };
-use meter::Gauge;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -32,6 +31,7 @@ use crate::{
     lifecycle::Lifecycle,
     reply::ReplyBody,
     slots::{Slot, Slots},
+    traffic::Open,
 };
 pub(crate) use heads::BareLineFeed;
 use socket::Socket;
@@ -72,7 +72,7 @@ pub struct Door {
     /// The proxies that connections of many clients come through.
     pub proxies: TrustedProxies,
     /// How many connections are open.
-    pub open: Arc<Gauge>,
+    pub open: Arc<Open>,
 }
 
 impl Door {

@@ -75,26 +75,28 @@ impl<S> std::fmt::Debug for Router<S> {
     }
 }
 
-/// A table of routes that contradicts itself.
+/// A table of routes that contradicts itself, or whose answers cannot be counted.
 #[derive(Debug, thiserror::Error)]
-#[error("could not add the path `{path}`")]
-pub struct BadTable {
-    path: &'static str,
-    #[source]
-    source: matchit::InsertError,
+pub enum BadTableError {
+    /// A path contradicts another.
+    #[error("could not add the path `{0}`")]
+    Path(&'static str, #[source] matchit::InsertError),
+    /// The answers cannot be counted.
+    #[error("could not count what is answered")]
+    Figures(#[from] prometheus::Error),
 }
 
 impl<S: State> Router<S> {
     /// The router of a table, or says which path contradicts another.
-    pub fn new(setup: Setup, state: Arc<S>, table: Table<S>) -> Result<Self, BadTable> {
-        let traffic = Traffic::new(table.iter().map(|route| (route.method, route.path)));
+    pub fn new(setup: Setup, state: Arc<S>, table: Table<S>) -> Result<Self, BadTableError> {
+        let traffic = Traffic::new(table.iter().map(|route| (route.method, route.path)))?;
         let mut by_path: BTreeMap<&'static str, BTreeMap<_, _>> = BTreeMap::new();
         for (place, route) in table.into_iter().enumerate() {
             by_path.entry(route.path).or_default().insert(route.method, (place, route));
         }
         let mut paths = matchit::Router::new();
         for (path, methods) in by_path {
-            paths.insert(path, methods).map_err(|source| BadTable { path, source })?;
+            paths.insert(path, methods).map_err(|source| BadTableError::Path(path, source))?;
         }
         let traffic = Arc::new(traffic);
         let clients = Slots::new(REQUESTS_OF_ONE);

@@ -3,10 +3,16 @@
 //! A request is counted under the template of its route and never under its own path, so that
 //! there are as many series as there are rows in the table and statuses in the catalogue.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use http::StatusCode;
-use meter::{Counter, Gauge, Histogram};
+use prometheus::{Histogram, HistogramOpts};
 
 /// Seconds that an answer may take, bucket by bucket.
 const SECONDS: &[f64] =
@@ -26,38 +32,68 @@ pub struct RouteTraffic {
     pub path: &'static str,
     /// Seconds from a request's head to its answer's head.
     pub seconds: Histogram,
-    answers: [Counter; STATUSES.len()],
+    answers: [AtomicU64; STATUSES.len()],
+}
+
+/// How many of something are open.
+#[derive(Debug, Default)]
+pub struct Open(AtomicU64);
+
+/// One of what is open; dropping it closes it.
+#[derive(Debug)]
+pub(crate) struct Held(Arc<Open>);
+
+impl Open {
+    /// How many there are now.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    /// Counts one more for as long as what comes back lives.
+    pub(crate) fn hold(self: &Arc<Self>) -> Held {
+        self.0.fetch_add(1, Relaxed);
+        Held(Arc::clone(self))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Relaxed);
+    }
 }
 
 /// The answers of every route.
 #[derive(Debug)]
 pub struct Traffic {
     /// Requests without an answer yet.
-    pub in_flight: Arc<Gauge>,
+    pub in_flight: Arc<Open>,
     // Invariant: one for each route, and one more at the end for what matched none.
     routes: Vec<RouteTraffic>,
 }
 
 impl RouteTraffic {
-    fn new((method, path): (&'static str, &'static str)) -> Self {
-        let answers = std::array::from_fn(|_| Counter::default());
-        Self { method, path, seconds: Histogram::new(SECONDS), answers }
+    fn new((method, path): (&'static str, &'static str)) -> prometheus::Result<Self> {
+        let seconds = HistogramOpts::new("seconds", "seconds").buckets(SECONDS.to_vec());
+        let (seconds, answers) = (Histogram::with_opts(seconds)?, Default::default());
+        Ok(Self { method, path, seconds, answers })
     }
 
     /// Each status that was answered, `other` for one that is not known, and how often.
     pub fn answers(&self) -> impl Iterator<Item = (String, u64)> {
         let given = STATUSES.iter().zip(&self.answers).map(|(status, count)| {
             let shown = if *status == 0 { "other".to_owned() } else { status.to_string() };
-            (shown, count.get())
+            (shown, count.load(Relaxed))
         });
         given.filter(|(_, count)| *count > 0)
     }
 }
 
 impl Traffic {
-    pub(crate) fn new(routes: impl Iterator<Item = (&'static str, &'static str)>) -> Self {
-        let routes = routes.chain([("other", "none")]).map(RouteTraffic::new).collect();
-        Self { in_flight: Arc::default(), routes }
+    pub(crate) fn new(
+        routes: impl Iterator<Item = (&'static str, &'static str)>,
+    ) -> prometheus::Result<Self> {
+        let routes = routes.chain([("other", "none")]).map(RouteTraffic::new);
+        Ok(Self { in_flight: Arc::default(), routes: routes.collect::<Result<_, _>>()? })
     }
 
     /// Every route's answers.
@@ -69,11 +105,11 @@ impl Traffic {
     pub(crate) fn answered(&self, place: Option<usize>, status: StatusCode, took: Duration) {
         let none = self.routes.len().saturating_sub(1);
         let Some(route) = self.routes.get(place.unwrap_or(none)) else { return };
-        route.seconds.add(took.as_secs_f64());
+        route.seconds.observe(took.as_secs_f64());
         let other = STATUSES.len() - 1;
         let at = STATUSES.iter().position(|known| *known == status.as_u16()).unwrap_or(other);
         if let Some(count) = route.answers.get(at) {
-            count.one();
+            count.fetch_add(1, Relaxed);
         }
     }
 }

@@ -1,7 +1,5 @@
 //! An org in memory and a request that makes it.
 
-use std::sync::Arc;
-
 use act::{Act, ActError, By, Changed, Fact, Record};
 use deed::Subject;
 use event::Event;
@@ -9,13 +7,12 @@ use ledger::{
     Entry, EventStore, Ledger, Needs, Request, Snapshot,
     record::{ApiKey, Holder, Org, RETENTION_DAYS},
 };
-use model::{EventType, KeyId, Mint, OrgId, Scope, Timestamp};
+use model::{EventType, KeyId, Mint, OrgId, Scope};
 use serde_json::{Value, json};
-use store_memory::MemoryStore;
-use testkit::{ManualClock, OnTokio, SeededEntropy, sealer};
+use testkit::Fixture;
 use uuid::Uuid;
 
-pub(crate) const NOW: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
+pub(crate) use testkit::START as NOW;
 pub(crate) const ORG: OrgId = OrgId::from_uuid(Uuid::from_u128(7));
 
 /// Makes the org in the first turn of its log.
@@ -99,23 +96,14 @@ pub(crate) fn org_key() -> ApiKey {
 
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
-    store: Arc<MemoryStore>,
+    fixture: Fixture,
 }
 
 impl World {
     /// A ledger over an empty store.
     pub(crate) fn new() -> Self {
-        let (clock, entropy) = (Arc::new(ManualClock::at(NOW)), Arc::new(SeededEntropy::new(0)));
-        let store = Arc::new(MemoryStore::new(clock.clone()));
-        let ledger = Ledger::new(ledger::Parts {
-            store: store.clone(),
-            sealer: Arc::new(sealer(&*entropy)),
-            clock,
-            entropy,
-            spawn: Arc::new(OnTokio),
-            log_host: "chancery.test".to_owned(),
-        });
-        Self { ledger, store }
+        let fixture = Fixture::new(0);
+        Self { ledger: fixture.ledger.clone(), fixture }
     }
 
     /// A ledger with the org in it.
@@ -141,12 +129,11 @@ impl World {
 
     /// The bodies of the org's deeds, in order.
     pub(crate) fn bodies(&self) -> Vec<Value> {
-        let deeds = self.store.deeds(ORG).into_iter();
-        deeds.map(|deed| serde_json::from_str(&deed.body).unwrap()).collect()
+        self.fixture.bodies(ORG)
     }
 
     /// The org's events, in order.
     pub(crate) async fn events(&self) -> Vec<Event> {
-        self.store.events_after(ORG, 0, 1_000).await.unwrap()
+        self.fixture.store.events_after(ORG, 0, 1_000).await.unwrap()
     }
 }

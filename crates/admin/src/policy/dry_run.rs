@@ -7,10 +7,7 @@ use ledger::{
     CounterScope, Entry, Needs, Request, Snapshot,
     record::{Agent, PolicyMode},
 };
-use model::{
-    DecisionCode, DecisionOutcome, DecisionSource, Mint, PolicyId, PolicyVersionId, Timestamp,
-    Visibility,
-};
+use model::{DecisionCode, DecisionSource, Mint, PolicyId, PolicyVersionId, Timestamp, Visibility};
 use policy::{Call, Charge, Decimal, Decision, Explanation, Policy, Show};
 
 use super::Text;
@@ -169,14 +166,5 @@ fn with_budgets(decision: &Decision, budgets: &[BudgetState]) -> Decision {
     if budgets.iter().all(|budget| budget.would_admit) {
         return decision.clone();
     }
-    Decision {
-        outcome: DecisionOutcome::Deny,
-        code: Some(DecisionCode::BudgetExceeded),
-        source: DecisionSource::Budget,
-        rule_id: None,
-        reason: None,
-        approval: None,
-        charges: Vec::new(),
-        failure: None,
-    }
+    Decision::refused(DecisionCode::BudgetExceeded, DecisionSource::Budget)
 }

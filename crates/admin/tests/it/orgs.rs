@@ -1,11 +1,11 @@
 //! Making orgs and agents.
 
-use act::{ActError, By};
+use act::ActError;
 use admin::{AccountStore, ChangeError, NewOrg, PolicyError, PolicyStore};
 use model::{EventType, IntentMode};
 use serde_json::json;
 
-use crate::world::{Actor, World, agent};
+use crate::world::{World, agent};
 
 #[tokio::test]
 async fn an_org_starts_with_everything_sealed_in_one_turn() {
@@ -64,7 +64,7 @@ async fn a_bad_time_zone_or_name_makes_no_org() {
     let world = World::new();
     for (name, time_zone, blamed) in [("Acme", "Nowhere", "time_zone"), ("", "UTC", "name")] {
         let new = NewOrg { name: name.to_owned(), time_zone: time_zone.to_owned() };
-        let refused = world.admin.create_org(new).await;
+        let refused = world.deployment().create_org(new).await;
         let Err(PolicyError::Change(ChangeError::Act(ActError::BadInput { param, .. }))) = refused
         else {
             panic!("{refused:?}")
@@ -117,8 +117,7 @@ async fn a_name_is_taken_once_however_the_askers_race() {
 #[tokio::test]
 async fn an_org_that_is_not_there_has_no_agents() {
     let world = World::new();
-    let nowhere =
-        world.admin.change(&Actor("org_00000000000000000000000001".parse().unwrap(), By::Operator));
+    let nowhere = world.deployment().org("org_00000000000000000000000001".parse().unwrap());
     let refused = nowhere.create_agent(agent("bot")).await;
     assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("org")))), "{refused:?}");
 }

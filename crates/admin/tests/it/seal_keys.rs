@@ -7,10 +7,10 @@ use admin::{
 };
 use crypto::Secret;
 use deed::{Purpose, SealKeys, Sealer, Standing, Thumbprint};
-use model::Clock;
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use store_memory::MemoryStore;
+use testkit::ManualClock;
 
 use crate::world::{START, World};
 
@@ -22,16 +22,8 @@ fn loaded(pem: &str) -> SealKeys {
     SealKeys::from_pem(pem).unwrap()
 }
 
-struct At;
-
-impl Clock for At {
-    fn now(&self) -> model::Timestamp {
-        START
-    }
-}
-
 fn empty() -> MemoryStore {
-    MemoryStore::new(Arc::new(At))
+    MemoryStore::new(Arc::new(ManualClock::at(START)))
 }
 
 #[tokio::test]
@@ -70,7 +62,7 @@ async fn a_registration_is_sealed_in_the_operators_own_log() {
             .await
             .unwrap();
     for key in registered.new.clone() {
-        world.admin.seal_key_registered(key).await.unwrap();
+        world.deployment().seal_key_registered(key).await.unwrap();
     }
     let sealed = world.sealed(OPERATOR_ORG);
     assert_eq!(
@@ -113,7 +105,7 @@ async fn rotated() -> (World, [Thumbprint; 2]) {
     let mut kids: Vec<_> = kids.collect();
     kids.sort_by_key(|key| key.introduced_by.is_some());
     let kids = [kids[0].kid(), kids[1].kid()];
-    world.sealing.replace(&Sealer::new(both(), registered.set));
+    world.sealer.replace(&Sealer::new(both(), registered.set));
     (world, kids)
 }
 
@@ -145,16 +137,16 @@ async fn a_key_that_waits_for_its_time_can_be_let_count_at_once() {
 async fn a_retired_key_signs_nothing_new_and_its_deeds_stay_valid() {
     let (world, [old, new]) = rotated().await;
     let at = START + RETIRED_AFTER;
-    let retired = world.admin.retire_seal_key(&old, at).await.unwrap().object;
+    let retired = world.deployment().retire_seal_key(&old, at).await.unwrap().object;
     assert_eq!(retired.retired_at, Some(at));
     assert_eq!(retired.standing(START), Standing::Active);
     assert_eq!(retired.standing(at), Standing::Retired);
-    assert_eq!(*world.sealing.registered(), world.admin.key_set().await.unwrap());
+    assert_eq!(*world.sealer.registered(), world.admin.key_set().await.unwrap());
     assert_eq!(world.sealed(OPERATOR_ORG).last().unwrap(), "seal_key.retired");
     world.clock.pass(RETIRED_AFTER);
     let acme = world.org().await;
     assert_eq!(world.last_body(&acme)["key_id"], json!(new));
-    let again = world.admin.retire_seal_key(&old, at + RETIRED_AFTER).await.unwrap_err();
+    let again = world.deployment().retire_seal_key(&old, at + RETIRED_AFTER).await.unwrap_err();
     assert!(matches!(again, SealKeyError::Ended(_)), "{again}");
 }
 
@@ -162,7 +154,7 @@ async fn a_retired_key_signs_nothing_new_and_its_deeds_stay_valid() {
 async fn a_retirement_is_told_early_enough_for_every_instance() {
     let (world, [old, _]) = rotated().await;
     let soon = START + Duration::from_secs(14);
-    let error = world.admin.retire_seal_key(&old, soon).await.unwrap_err();
+    let error = world.deployment().retire_seal_key(&old, soon).await.unwrap_err();
     assert!(matches!(error, SealKeyError::TooSoon { .. }), "{error}");
     assert_eq!(world.admin.key_set().await.unwrap().find(&old).unwrap().retired_at, None);
 }
@@ -175,7 +167,7 @@ async fn a_revoked_key_counts_for_nothing_and_does_not_seal_the_deed_about_it() 
         compromised_since: Some(START.before(Duration::from_hours(1))),
     };
     // The newest key seals by itself; it is the one that is lost.
-    let revoked = world.admin.revoke_seal_key(&new, why()).await.unwrap().object;
+    let revoked = world.deployment().revoke_seal_key(&new, why()).await.unwrap().object;
     assert_eq!(revoked.standing(START), Standing::Revoked);
     let told = world.bodies(OPERATOR_ORG).pop().unwrap();
     assert_eq!(told["admin"]["event"], "seal_key.revoked");
@@ -183,25 +175,25 @@ async fn a_revoked_key_counts_for_nothing_and_does_not_seal_the_deed_about_it() 
     assert_eq!((&told["subject"]["id"], &told["key_id"]), (&json!(new), &json!(old)));
     // Whoever was cut off asks again: the set stays, and the deed follows.
     world.clock.pass(Duration::from_secs(5));
-    let again = world.admin.revoke_seal_key(&new, why()).await.unwrap().object;
+    let again = world.deployment().revoke_seal_key(&new, why()).await.unwrap().object;
     assert_eq!(again, revoked);
-    let retired = world.admin.retire_seal_key(&new, START + Duration::from_hours(1)).await;
+    let retired = world.deployment().retire_seal_key(&new, START + Duration::from_hours(1)).await;
     assert!(matches!(retired.unwrap_err(), SealKeyError::Ended(_)));
 }
 
 #[tokio::test]
 async fn the_last_key_of_a_purpose_can_be_neither_retired_nor_revoked() {
     let (world, [old, new]) = rotated().await;
-    world.admin.retire_seal_key(&old, START + RETIRED_AFTER).await.unwrap();
+    world.deployment().retire_seal_key(&old, START + RETIRED_AFTER).await.unwrap();
     let why = Revocation { reason: "key_compromise".parse().unwrap(), compromised_since: None };
     let later = START + Duration::from_mins(1);
-    let error = world.admin.retire_seal_key(&new, later).await.unwrap_err();
+    let error = world.deployment().retire_seal_key(&new, later).await.unwrap_err();
     assert!(matches!(error, SealKeyError::Last(_)), "{error}");
     world.clock.pass(RETIRED_AFTER);
-    let error = world.admin.revoke_seal_key(&new, why.clone()).await.unwrap_err();
+    let error = world.deployment().revoke_seal_key(&new, why.clone()).await.unwrap_err();
     assert!(matches!(error, SealKeyError::Last(_)), "{error}");
     let stranger = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k".parse().unwrap();
-    let error = world.admin.revoke_seal_key(&stranger, why).await.unwrap_err();
+    let error = world.deployment().revoke_seal_key(&stranger, why).await.unwrap_err();
     assert!(matches!(error, SealKeyError::Unknown(_)), "{error}");
 }
 
@@ -209,9 +201,9 @@ async fn the_last_key_of_a_purpose_can_be_neither_retired_nor_revoked() {
 async fn a_retirement_that_was_cut_off_is_told_when_it_is_asked_for_again() {
     let (world, [old, _]) = rotated().await;
     let at = START + RETIRED_AFTER;
-    world.admin.retire_seal_key(&old, at).await.unwrap();
+    world.deployment().retire_seal_key(&old, at).await.unwrap();
     let sealed = world.sealed(OPERATOR_ORG).len();
     world.clock.pass(RETIRED_AFTER);
-    world.admin.retire_seal_key(&old, at).await.unwrap();
+    world.deployment().retire_seal_key(&old, at).await.unwrap();
     assert_eq!(world.sealed(OPERATOR_ORG).len(), sealed + 1);
 }

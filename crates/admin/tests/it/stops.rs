@@ -2,7 +2,7 @@
 
 use act::{ActError, By};
 use admin::{AccountStore, ChangeError};
-use model::{AgentStatus, Clock};
+use model::{AgentStatus, Clock, EventType};
 use serde_json::json;
 
 use crate::world::{Actor, World, agent, org_key};
@@ -26,6 +26,23 @@ async fn an_agent_is_stopped_and_started_with_a_reason() {
     assert_eq!(started, agent);
     assert_eq!(world.store.agent(created.org.id, agent.id).await.unwrap(), Some(agent));
     assert_eq!(world.last_body(&created)["admin"]["event"], "agent.started");
+}
+
+#[tokio::test]
+async fn the_stop_that_holds_an_agent_is_told_as_it_stands() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let agent = operator.create_agent(agent("support")).await.unwrap().object.id;
+    let told = async || world.admin.stop_of(created.org.id, agent).await.unwrap();
+    assert_eq!(told().await, None);
+    operator.stop_agent(agent, "it ran wild").await.unwrap();
+    assert_eq!(told().await, Some(EventType::AgentStopped));
+    operator.stop_org("everything looks odd").await.unwrap();
+    assert_eq!(told().await, Some(EventType::OrgStopped));
+    operator.start_org("all is well").await.unwrap();
+    operator.start_agent(agent, "it was fixed").await.unwrap();
+    assert_eq!(told().await, None);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! A deployment in memory: a store, a ledger, a sealer, and a clock that tests move.
 
 use std::{
+    ops::Deref,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -9,22 +10,19 @@ use std::{
 };
 
 use async_trait::async_trait;
-use crypto::{Secret, vault::Ring};
-use deed::{KeySet, SealKey, SealKeys, Sealer};
 use event::Event;
-use ledger::{EventStore, Ledger};
-use model::{OrgId, Timestamp};
+use ledger::EventStore;
+use model::OrgId;
 use serde_json::Value;
-use store_memory::MemoryStore;
-use testkit::{ManualClock, OnTokio, SeededEntropy};
+use testkit::{Fixture, Operator, sealer};
 
 use act::{By, MayChange, MayView};
 use admin::{
-    Admin, Candidate, ConnectorCheck, CreatedOrg, KeyMode, NewAgent, NewKey, NewOrg, OrgChange,
-    Parts, UnfitError,
+    Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode, NewAgent, NewKey, NewOrg,
+    OrgChange, UnfitError,
 };
 
-pub(crate) const START: Timestamp = Timestamp::from_unix_millis(1_790_000_000_000);
+pub(crate) use testkit::START;
 
 /// An adapter that wants a host, and knows one password.
 struct Picky;
@@ -61,71 +59,56 @@ impl MayChange for Actor {}
 
 pub(crate) struct World {
     pub(crate) admin: Admin,
-    pub(crate) store: Arc<MemoryStore>,
-    pub(crate) clock: Arc<ManualClock>,
-    pub(crate) vault: Arc<Ring>,
-    pub(crate) ledger: Ledger,
-    pub(crate) sealing: Arc<Sealer>,
+    fixture: Fixture,
+}
+
+impl Deref for World {
+    type Target = Fixture;
+
+    fn deref(&self) -> &Fixture {
+        &self.fixture
+    }
+}
+
+/// A seed that no other instance has.
+fn seed() -> u64 {
+    static INSTANCES: AtomicU64 = AtomicU64::new(0);
+    INSTANCES.fetch_add(1, Ordering::SeqCst) << 32
 }
 
 impl World {
     /// A deployment whose seal keys count from the start.
     pub(crate) fn new() -> Self {
-        let clock = Arc::new(ManualClock::at(START));
-        let store = Arc::new(MemoryStore::new(clock.clone()));
-        Self::over(store, clock, sealer(START))
+        Self::of(Fixture::new(seed()))
     }
 
-    /// Returns another instance over the same store.
+    /// Another instance over the same store.
     pub(crate) fn second_instance(&self) -> Self {
-        Self::over(self.store.clone(), self.clock.clone(), self.sealing.clone())
+        Self::of(self.beside(seed()))
     }
 
-    /// Returns another instance over the same store whose key counts only later.
+    /// Another instance over the same store whose key counts only later.
     pub(crate) fn unable_to_seal(&self) -> Self {
-        let later = START + Duration::from_hours(1);
-        Self::over(self.store.clone(), self.clock.clone(), sealer(later))
+        let instance = self.beside(seed());
+        let later = sealer(&*instance.dice, START + Duration::from_hours(1));
+        Self::of(instance.sealing_by(later))
     }
 
-    fn over(store: Arc<MemoryStore>, clock: Arc<ManualClock>, sealing: Arc<Sealer>) -> Self {
-        static INSTANCES: AtomicU64 = AtomicU64::new(0);
-        let instance = INSTANCES.fetch_add(1, Ordering::SeqCst);
-        let entropy = Arc::new(SeededEntropy::new(instance << 32));
-        let ledger = Ledger::new(ledger::Parts {
-            store: store.clone(),
-            sealer: sealing.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-            spawn: Arc::new(OnTokio),
-            log_host: "chancery.test".to_owned(),
-        });
-        let ring = format!("{}=", "A".repeat(43));
-        let vault = Arc::new(Ring::parse(&Secret::new(ring)).unwrap());
-        let admin = Admin::new(Parts {
-            ledger: ledger.clone(),
-            store: store.clone(),
-            connectors: Arc::new(Picky),
-            entropy,
-            clock: clock.clone(),
-            pepper: Secret::new(vec![9; 32]),
-            vault: vault.clone(),
-        });
-        Self { admin, store, clock, vault, ledger, sealing }
+    fn of(fixture: Fixture) -> Self {
+        Self { admin: fixture.admin(Arc::new(Picky)), fixture }
+    }
+
+    pub(crate) fn deployment(&self) -> Deployment<'_> {
+        self.admin.operate(&Operator)
     }
 
     pub(crate) async fn org(&self) -> CreatedOrg {
         let new = NewOrg { name: "Acme".to_owned(), time_zone: "Europe/Zurich".to_owned() };
-        self.admin.create_org(new).await.unwrap()
+        self.deployment().create_org(new).await.unwrap()
     }
 
     pub(crate) fn operator(&self, org: &CreatedOrg) -> OrgChange<'_> {
-        self.admin.change(&Actor(org.org.id, By::Operator))
-    }
-
-    /// The bodies of the org's deeds, in order.
-    pub(crate) fn bodies(&self, org: OrgId) -> Vec<Value> {
-        let bodies = self.store.deeds(org).into_iter().map(|deed| deed.body);
-        bodies.map(|body| serde_json::from_str(&body).unwrap()).collect()
+        self.deployment().org(org.org.id)
     }
 
     pub(crate) fn last_body(&self, org: &CreatedOrg) -> Value {
@@ -159,13 +142,4 @@ pub(crate) fn agent_key() -> NewKey {
 
 pub(crate) fn org_key() -> NewKey {
     NewKey { scopes: vec![model::Scope::Admin], ..agent_key() }
-}
-
-fn sealer(active_from: Timestamp) -> Arc<Sealer> {
-    let pem = SealKeys::generate_pem(&crypto::SystemEntropy::new());
-    let keys = SealKeys::from_pem(pem.expose()).unwrap();
-    let public =
-        keys.keys().map(|(purpose, key)| SealKey::new(*key.public(), purpose, active_from));
-    let registered = KeySet::new(public.collect()).unwrap();
-    Arc::new(Sealer::new(keys, registered))
 }

@@ -5,6 +5,7 @@ pub(crate) const MAX_DEPTH: usize = 8;
 
 /// A body that is not one of ours.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum BodyError {
     /// The bytes are no JSON that the strict parser takes.
     #[error("the body is no strict JSON: {0}")]

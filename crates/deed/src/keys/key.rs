@@ -70,6 +70,7 @@ pub struct Introduction {
 
 /// Why a key does not count for a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeyUseError {
     /// The record is older than the key.
     #[error("the key was not yet active when this was issued")]
@@ -187,6 +188,7 @@ pub fn thumbprint(key: &PublicKey) -> Thumbprint {
 
 /// A key set that cannot be trusted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KeySetError {
     /// It is no JSON that the strict parser takes, or not a key set.
     #[error("expected a seal key set as keys.json has it: {0}")]

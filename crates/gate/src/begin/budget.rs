@@ -5,7 +5,7 @@ use ledger::{
     record::{ActivePolicy, BudgetUse, Cost},
 };
 use model::Timestamp;
-use policy::{Call, Charge, ChargeKind, Decimal};
+use policy::{Call, ChargeKind, Decision};
 
 use crate::points::pass;
 
@@ -27,26 +27,23 @@ pub(super) fn scope(call: &Call, active: &ActivePolicy) -> CounterScope {
 
 /// The counters with all charges in them, or when the last of the exhausted windows ends.
 pub(super) fn admit(
-    charges: &[Charge],
+    decision: &Decision,
     scope: CounterScope,
     snapshot: &Snapshot,
 ) -> Result<Admitted, Timestamp> {
-    let mut admitted = Admitted::default();
-    let mut exhausted: Option<Timestamp> = None;
-    for charge in charges {
+    let mut keys = Vec::with_capacity(decision.charges.len());
+    let totals = decision.admitted(|charge| {
         let key = scope.key(charge);
-        let Some(total) = charge.admitted(snapshot.used(&key, charge.window_start)) else {
-            exhausted = exhausted.max(Some(charge.window_end));
-            continue;
-        };
-        let counter = |used: Decimal| BudgetUse {
-            key: key.clone(),
-            window_start: charge.window_start,
-            window_end: charge.window_end,
-            used,
-        };
-        admitted.counters.push(counter(total));
-        admitted.charged.push(counter(charge.amount));
+        let used = snapshot.used(&key, charge.window_start);
+        keys.push(key);
+        used
+    })?;
+    let mut admitted = Admitted::default();
+    for ((charge, key), total) in decision.charges.iter().zip(keys).zip(totals) {
+        let (window_start, window_end) = (charge.window_start, charge.window_end);
+        let part = BudgetUse { key, window_start, window_end, used: charge.amount };
+        admitted.counters.push(BudgetUse { used: total, ..part.clone() });
+        admitted.charged.push(part);
         if let (None, ChargeKind::Cost { unit }) = (&admitted.cost, &charge.kind) {
             let (amount, currency) = (charge.amount.to_string(), unit.clone());
             admitted.cost = Some(Cost { amount, currency });
@@ -55,7 +52,7 @@ pub(super) fn admit(
     if !admitted.charged.is_empty() {
         pass("gate.budget_charged");
     }
-    exhausted.map_or(Ok(admitted), Err)
+    Ok(admitted)
 }
 
 /// The counters with a call's part taken out again, for windows that still run.

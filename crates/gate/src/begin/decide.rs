@@ -6,7 +6,7 @@ use ledger::{
     LoadedPolicy, Snapshot,
     record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
 };
-use model::{AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
+use model::{AgentStatus, DecisionCode, DecisionSource, Timestamp};
 use policy::{ApprovalClause, Call};
 
 use super::budget::{self, Admitted};
@@ -37,7 +37,7 @@ pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
     let call = case.at(snapshot);
     let builtin = builtin(case, snapshot);
     let mut decided = match builtin {
-        Some((code, source)) => verdict(enforced, refused(code, source)),
+        Some((code, source)) => verdict(enforced, policy::Decision::refused(code, source)),
         None => by_policy(case, (enforced, call.as_ref()?), snapshot),
     };
     if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(case, &call, snapshot)) {
@@ -61,11 +61,11 @@ fn by_policy(
     // through without it.
     let Some(compiled) = &enforced.policy else {
         let (code, source) = (DecisionCode::PolicyUnavailable, DecisionSource::Builtin);
-        return verdict(enforced, refused(code, source));
+        return verdict(enforced, policy::Decision::refused(code, source));
     };
     let decision = case.ask(compiled, call);
     let scope = budget::scope(call, &enforced.active);
-    match budget::admit(charges(&decision), scope, snapshot) {
+    match budget::admit(&decision, scope, snapshot) {
         Ok(admitted) => Verdict {
             budgets: admitted.counters,
             charged: admitted.charged,
@@ -74,16 +74,11 @@ fn by_policy(
         },
         Err(retry_at) => {
             let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
-            let mut verdict = verdict(enforced, refused(code, source));
+            let mut verdict = verdict(enforced, policy::Decision::refused(code, source));
             verdict.decision.retry_at = Some(retry_at);
             verdict
         }
     }
-}
-
-/// What a decision takes from budgets; one that denies the call takes nothing.
-fn charges(decision: &policy::Decision) -> &[policy::Charge] {
-    if decision.outcome == DecisionOutcome::Deny { &[] } else { &decision.charges }
 }
 
 /// The counters that the decision will look at, those of the shadow version included.
@@ -94,7 +89,7 @@ pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestam
         let scope = budget::scope(&call, &loaded.active);
         if let Some(compiled) = &loaded.policy {
             let decision = case.ask(compiled, &call);
-            let taken = charges(&decision).iter();
+            let taken = decision.charges.iter();
             counters.extend(taken.map(|charge| (scope.key(charge), charge.window_start)));
         }
     }
@@ -135,32 +130,18 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
     }
 }
 
-/// The decision that no policy made.
-fn refused(code: DecisionCode, source: DecisionSource) -> policy::Decision {
-    policy::Decision {
-        outcome: DecisionOutcome::Deny,
-        code: Some(code),
-        source,
-        rule_id: None,
-        reason: None,
-        approval: None,
-        charges: Vec::new(),
-        failure: None,
-    }
-}
-
 /// What the shadow version would have decided and taken from its own counters; its failures
 /// never touch the call.
 fn shadow(case: &Case, call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admitted)> {
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
     let decision = case.ask(loaded.policy.as_ref()?, call);
     let scope = budget::scope(call, &loaded.active);
-    let admitted = budget::admit(charges(&decision), scope, snapshot);
+    let admitted = budget::admit(&decision, scope, snapshot);
     let (decision, admitted) = if let Ok(admitted) = admitted {
         (decision, admitted)
     } else {
         let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
-        (refused(code, source), Admitted::default())
+        (policy::Decision::refused(code, source), Admitted::default())
     };
     let shadow = Shadow {
         outcome: decision.outcome,

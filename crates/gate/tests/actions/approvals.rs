@@ -1,6 +1,6 @@
 //! Calls that wait for a person: what a person is shown, and how the wait ends without one.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use gate::{CancelError, Canceller, Ended};
 use ledger::record::Action;
@@ -65,7 +65,7 @@ async fn an_org_key_cancels_any_waiting_action_and_another_agent_none() {
         panic!("a first cancellation is no repeat");
     };
     assert_eq!(ended.status, Status::Cancelled);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 0);
+    assert_eq!(house.refund.runs(), 0);
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn a_person_is_shown_what_was_sent_and_what_decided() {
     assert_eq!(shown["max_rows_changed"], 1);
     assert_eq!(shown["estimate"], json!({ "status": "absent", "why": "not_asked" }));
     assert_eq!(shown["warnings"], json!([]));
-    assert_eq!(house.refund.estimates.load(Ordering::SeqCst), 0, "no rule asks for it");
+    assert_eq!(house.refund.estimates(), 0, "no rule asks for it");
     let by = Canceller::Agent(house.agent, house.key);
     let Ended::Now(ended) = house.cancel(&action, by).await.unwrap() else { panic!("no repeat") };
     let committed = json!(action.approval.unwrap().context);
@@ -112,12 +112,12 @@ async fn a_person_is_shown_what_was_sent_and_what_decided() {
 async fn the_tool_is_asked_once_what_a_call_would_do_when_the_rule_wants_it() {
     let house = House::new().await;
     let rows = json!([{ "orders": 3 }]);
-    *house.refund.estimate.lock().unwrap() = Estimate::Given(rows.clone());
+    house.refund.estimate_as(Estimate::Given(rows.clone()));
     let action = house.refund(5_000).await;
     let shown = context(&house, &action).await;
     assert_eq!(shown["estimate"], json!({ "status": "given", "rows": rows }));
     assert_eq!(shown["args_shown"], json!({ "args.amount": 5_000 }));
-    assert_eq!(house.refund.estimates.load(Ordering::SeqCst), 1);
+    assert_eq!(house.refund.estimates(), 1);
     assert_eq!(action.approval.unwrap().expires_at, action.created_at + Duration::from_hours(2));
 }
 
@@ -125,7 +125,7 @@ async fn the_tool_is_asked_once_what_a_call_would_do_when_the_rule_wants_it() {
 async fn an_estimate_that_does_not_come_is_said_to_be_absent() {
     for (estimate, why) in [(Estimate::Late, "late"), (Estimate::Failed, "failed")] {
         let house = House::new().await;
-        *house.refund.estimate.lock().unwrap() = estimate;
+        house.refund.estimate_as(estimate);
         let action = house.refund(5_000).await;
         assert_eq!(action.state, State::PendingApproval);
         let shown = context(&house, &action).await;
@@ -137,7 +137,7 @@ async fn an_estimate_that_does_not_come_is_said_to_be_absent() {
 #[tokio::test]
 async fn a_snapshot_stays_within_its_bound_and_says_what_it_leaves_out() {
     let house = House::new().await;
-    *house.refund.estimate.lock().unwrap() = Estimate::Given(json!("x".repeat(100_000)));
+    house.refund.estimate_as(Estimate::Given(json!("x".repeat(100_000))));
     let args = json!({ "amount": 5_000, "note": "x".repeat(900) });
     let action = house.submit(house.call("shop.refund", args)).await.unwrap();
     let shown = context(&house, &action).await;

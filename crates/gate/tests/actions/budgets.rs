@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use gate::{ActionStore, Submission};
 use ledger::{
-    Changes, LedgerStore, Needs,
-    record::{Action, ActivePolicy, BudgetUse, Org, PolicyMode},
+    LedgerStore, Needs,
+    record::{Action, BudgetUse, Org, PolicyMode},
 };
 use model::{DecisionCode, DecisionOutcome, ExecutionErrorCode, Fault, Outcome, Status, Timestamp};
 use policy::Decimal;
@@ -45,7 +45,7 @@ fn at(text: &str) -> Timestamp {
 async fn moved(house: &House, zone: &str, moment: &str) {
     let org = house.gate.ledger().look(house.org).await.unwrap().org().cloned().unwrap();
     house.pass(at(moment).since(house.now()));
-    house.write(vec![Changes::from(Org { time_zone: zone.to_owned(), ..org })]).await;
+    house.write(Org { time_zone: zone.to_owned(), ..org }).await;
 }
 
 /// Spends the day's three refunds and returns when the next one is admitted again.
@@ -116,7 +116,7 @@ async fn costs_are_charged_exactly_and_stand_in_the_action() {
 #[tokio::test]
 async fn what_certainly_did_not_run_is_given_back_and_an_unknown_run_is_not() {
     let house = House::new().await;
-    let told = |outcome| *house.refund.outcome.lock().unwrap() = outcome;
+    let told = |outcome| house.refund.answer(outcome);
     let fault = || Fault::new(ExecutionErrorCode::ToolTimeout, "no answer");
     told(Outcome::Unknown(fault()));
     let unknown = house.refund(1).await;
@@ -166,7 +166,7 @@ async fn a_run_that_failed_frees_the_shadow_budget_too() {
     let house = House::new().await;
     house.shadow(SHADOW).await;
     let fault = Fault::new(ExecutionErrorCode::ToolError, "the row is gone");
-    *house.refund.outcome.lock().unwrap() = Outcome::Failed(fault);
+    house.refund.answer(Outcome::Failed(fault));
     for _ in 0..3 {
         let action = house.refund(1).await;
         assert_eq!(action.decision.shadow.unwrap().outcome, DecisionOutcome::Allow);
@@ -182,7 +182,7 @@ async fn counters_that_drifted_are_made_anew_from_the_charges() {
     house.refund(500).await;
     assert_eq!(house.gate.rebuild_budgets(house.org).await.unwrap(), 0, "they agree");
     let leaked = BudgetUse { used: decimal("3"), ..first.charged[0].clone() };
-    house.write(vec![Changes::from(leaked)]).await;
+    house.write(leaked).await;
     assert_eq!(house.refund(1).await.status, Status::Denied);
     assert_eq!(house.gate.rebuild_budgets(house.org).await.unwrap(), 1);
     assert_eq!(used(&house, &first).await, [decimal("2")]);
@@ -212,18 +212,11 @@ async fn sixty_four_clients_never_overspend_money() {
 impl House {
     /// Makes this document the enforced policy.
     async fn enforce(&self, document: &str) {
-        self.activate(document, PolicyMode::Enforce).await;
+        self.activate(2, document, PolicyMode::Enforce).await;
     }
 
     /// Makes this document the shadow policy.
     async fn shadow(&self, document: &str) {
-        self.activate(document, PolicyMode::Shadow).await;
-    }
-
-    async fn activate(&self, document: &str, mode: PolicyMode) {
-        let version = self.version(document);
-        let (policy, id, digest) = (version.policy, version.id, version.digest);
-        let active = ActivePolicy { mode, policy, version: id, digest };
-        self.write(vec![Changes::from(version), Changes::from(active)]).await;
+        self.activate(2, document, PolicyMode::Shadow).await;
     }
 }

@@ -1,6 +1,6 @@
 //! One call each, from submission to deed.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use crypto::json::Canonical;
 use gate::{
@@ -12,8 +12,9 @@ use model::{
     Outcome, State, Status, Verdict, WitnessMethod,
 };
 use serde_json::json;
+use testkit::done;
 
-use crate::house::{House, body, done};
+use crate::house::{House, body};
 
 fn rejection(error: SubmitError) -> Rejection {
     match error {
@@ -29,7 +30,7 @@ async fn an_allowed_call_runs_once_is_witnessed_and_sealed() {
     assert_eq!((action.state, action.status), (State::Sealed, Status::Executed));
     assert_eq!(action.witness.as_ref().unwrap().verdict, Verdict::Verified);
     assert_eq!(action.decision.rule_id.as_deref(), Some("refunds"));
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 1);
+    assert_eq!(house.refund.runs(), 1);
     let body = body(&house, &action);
     assert_eq!(body["action"]["status"], "executed");
     assert_eq!(body["action"]["execution"]["attestation"], "gateway_executed");
@@ -83,7 +84,7 @@ async fn a_stopped_agent_is_refused_and_sealed() {
     let action = house.refund(20).await;
     assert_eq!(action.decision.code, Some(DecisionCode::AgentStopped));
     assert_eq!(action.decision.source, DecisionSource::Stop);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 0);
+    assert_eq!(house.refund.runs(), 0);
 }
 
 #[tokio::test]
@@ -144,7 +145,7 @@ async fn one_key_is_one_action() {
     assert!(matches!(again, Submitted::Replayed(action) if *action == first));
     let different = rejection(house.submit(keyed(&house, 21)).await.unwrap_err());
     assert_eq!(different, Rejection::DifferentRequest(first.id));
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 1);
+    assert_eq!(house.refund.runs(), 1);
     house.pass(Duration::from_hours(24));
     assert_ne!(house.submit(keyed(&house, 20)).await.unwrap().id, first.id);
 }
@@ -157,14 +158,14 @@ async fn racing_calls_with_one_key_run_once() {
     let ids: std::collections::BTreeSet<_> =
         actions.into_iter().map(|action| action.unwrap().id).collect();
     assert_eq!(ids.len(), 1);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 1);
+    assert_eq!(house.refund.runs(), 1);
 }
 
 #[tokio::test]
 async fn a_failed_run_gives_its_budget_back() {
     let house = House::new().await;
     let fault = Fault::new(ExecutionErrorCode::ToolError, "the row is gone");
-    *house.refund.outcome.lock().unwrap() = Outcome::Failed(fault);
+    house.refund.answer(Outcome::Failed(fault));
     for _ in 0..5 {
         let action = house.refund(20).await;
         assert_eq!(action.status, Status::Failed);
@@ -195,14 +196,14 @@ async fn racing_calls_never_overspend_a_budget() {
     let actions = futures_util::future::join_all(racers).await;
     let ran = actions.iter().filter(|action| action.status == Status::Executed).count();
     assert_eq!(ran, 3);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 3);
+    assert_eq!(house.refund.runs(), 3);
 }
 
 #[tokio::test]
 async fn an_unknown_outcome_is_said_to_be_unknown() {
     let house = House::new().await;
     let fault = Fault::new(ExecutionErrorCode::ToolTimeout, "no answer in 30 s");
-    *house.refund.outcome.lock().unwrap() = Outcome::Unknown(fault);
+    house.refund.answer(Outcome::Unknown(fault));
     let action = house.refund(20).await;
     assert_eq!(action.status, Status::Executed);
     assert_eq!(action.execution.unwrap().status, ExecutionStatus::Unknown);
@@ -213,7 +214,7 @@ async fn an_unknown_outcome_is_said_to_be_unknown() {
 async fn of_a_result_over_the_limit_only_the_digest_is_kept() {
     let house = House::new().await;
     let result = json!({ "long": "x".repeat(200) });
-    *house.refund.outcome.lock().unwrap() = done(result.clone());
+    house.refund.answer(done(result.clone()));
     let call = house.call("shop.refund", json!({ "amount": 20 }));
     let Submitted::Running(running) = house.gate.submit(call).await.unwrap() else {
         panic!("the call runs");
@@ -350,7 +351,7 @@ async fn a_store_that_is_down_runs_nothing() {
     house.store.go_down();
     let call = house.call("shop.refund", json!({ "amount": 20 }));
     assert!(house.submit(call).await.is_err());
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 0);
+    assert_eq!(house.refund.runs(), 0);
     house.store.come_up();
     assert_eq!(house.refund(20).await.status, Status::Executed);
 }

@@ -1,6 +1,6 @@
 //! Runs whose instance is gone, and what becomes of them.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use gate::{ActionStore, Filter, Submitted};
@@ -13,12 +13,12 @@ use crate::house::House;
 
 /// Begins a run that never comes back, as if its instance were gone.
 async fn abandoned(house: &House) -> Action {
-    house.refund.gate.forget_permits(1_000);
+    house.refund.hold();
     let call = house.call("shop.refund", json!({ "amount": 20 }));
     let Submitted::Running(running) = house.gate.submit(call).await.unwrap() else {
         panic!("the call runs");
     };
-    while house.refund.runs.load(Ordering::SeqCst) == 0 {
+    while house.refund.runs() == 0 {
         tokio::task::yield_now().await;
     }
     house.pass(Duration::from_mins(1));
@@ -27,9 +27,9 @@ async fn abandoned(house: &House) -> Action {
 
 async fn recovered(house: &House, settled: Settled) -> Action {
     let action = abandoned(house).await;
-    *house.refund.settled.lock().unwrap() = settled;
+    house.refund.settle_as(settled);
     assert_eq!(house.gate.sweep().await.unwrap(), 1);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 1, "a run is never repeated");
+    assert_eq!(house.refund.runs(), 1, "a run is never repeated");
     house.gate.action(house.org, action.id).await.unwrap().unwrap()
 }
 
@@ -74,7 +74,7 @@ async fn a_late_run_cannot_seal_what_was_taken_over() {
     let house = House::new().await;
     let before = house.store.deeds(house.org).len();
     let action = recovered(&house, Settled::NotApplied).await;
-    house.refund.gate.add_permits(1);
+    house.refund.release();
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -99,8 +99,8 @@ async fn unsealed(house: &House) -> usize {
 #[tokio::test]
 async fn many_interrupted_runs_are_ended_by_one_sweep_in_few_turns() {
     let house = House::new().await;
-    house.batch.gate.forget_permits(1_000);
-    *house.batch.settled.lock().unwrap() = Settled::NotApplied;
+    house.batch.hold();
+    house.batch.settle_as(Settled::NotApplied);
     let calls = (0..INTERRUPTED).map(|number| {
         let call = house.call("shop.batch", json!({ "number": number }));
         house.gate.submit(call)
@@ -117,8 +117,8 @@ async fn many_interrupted_runs_are_ended_by_one_sweep_in_few_turns() {
 #[tokio::test]
 async fn runs_that_cannot_be_ended_hold_nothing_else_up() {
     let house = House::new().await;
-    house.batch.gate.forget_permits(1_000);
-    *house.batch.settled.lock().unwrap() = Settled::Unreachable;
+    house.batch.hold();
+    house.batch.settle_as(Settled::Unreachable);
     let calls = (0..300).map(|_| house.gate.submit(house.call("shop.batch", json!({}))));
     join_all(calls).await;
     house.pass(Duration::from_secs(20));
@@ -133,23 +133,23 @@ async fn runs_that_cannot_be_ended_hold_nothing_else_up() {
 #[tokio::test]
 async fn a_run_that_is_handed_back_is_ended_at_once() {
     let house = House::new().await;
-    house.refund.gate.forget_permits(1_000);
+    house.refund.hold();
     let call = house.call("shop.refund", json!({ "amount": 20 }));
     let Submitted::Running(running) = house.gate.submit(call).await.unwrap() else {
         panic!("the call runs");
     };
-    while house.refund.runs.load(Ordering::SeqCst) == 0 {
+    while house.refund.runs() == 0 {
         tokio::task::yield_now().await;
     }
     assert_eq!(house.gate.sweep().await.unwrap(), 0, "its lease lasts");
     assert_eq!(house.gate.hand_back_leases().await.unwrap(), 1);
     assert_eq!(house.gate.hand_back_leases().await.unwrap(), 0, "it is given back once");
-    *house.refund.settled.lock().unwrap() = Settled::Applied;
+    house.refund.settle_as(Settled::Applied);
     assert_eq!(house.gate.sweep().await.unwrap(), 1);
     let ended = house.gate.action(house.org, running.action.id).await.unwrap().unwrap();
     assert_eq!(ended.status, Status::Executed);
     let deeds = house.store.deeds(house.org).len();
-    house.refund.gate.add_permits(1);
+    house.refund.release();
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }

@@ -1,6 +1,6 @@
 //! Requests that are sent again under the same idempotency key.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::time::Duration;
 
 use crypto::json::Canonical;
 use gate::{CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, Ended, ReportError};
@@ -85,7 +85,7 @@ async fn racing_cancellations_with_one_key_end_the_action_once() {
     let repeats = ended.iter().filter(|ended| is_repeat(ended.as_ref().unwrap())).count();
     assert_eq!(repeats, 63);
     assert_eq!(house.store.deeds(house.org).len(), 1);
-    assert_eq!(house.refund.runs.load(Ordering::SeqCst), 0);
+    assert_eq!(house.refund.runs(), 0);
 }
 
 #[tokio::test]

@@ -65,14 +65,16 @@ impl Validator {
     pub fn check(&self, operation: &str, given: &Given<'_>) -> Result<(), Fault> {
         let status = given.status.as_u16();
         let blame = |what: String| Fault(format!("{operation} {status}: {what}"));
-        let described = self
-            .operations()
-            .find(|(_, _, it)| it.get("operationId").and_then(Value::as_str) == Some(operation))
-            .and_then(|(_, _, it)| it.get("responses")?.get(status.to_string()))
-            .map(|response| self.follow(response))
-            .ok_or_else(|| blame("this status is not described".to_owned()))?;
+        let is_it = |it: &Value| it.get("operationId").is_some_and(|id| id == operation);
+        let found = self.operations().map(|(_, _, it)| it).find(|it| is_it(it));
+        let described = found.and_then(|it| it.get("responses")?.get(status.to_string()));
+        let (Some(found), Some(described)) = (found, described) else {
+            return Err(blame("this status is not described".to_owned()));
+        };
+        let described = self.follow(described);
         self.headers(described, given.headers).map_err(blame)?;
-        self.body(described, given).map_err(blame)
+        self.body(described, given).map_err(blame)?;
+        names_code([described, found], given.body).map_err(blame)
     }
 
     fn headers(&self, described: &Value, headers: &HeaderMap) -> Result<(), String> {
@@ -125,6 +127,15 @@ impl Validator {
             .collect();
         if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
     }
+}
+
+/// Passes what is no error, and an error whose code the response or the operation names.
+fn names_code(describing: [&Value; 2], body: &[u8]) -> Result<(), String> {
+    let body: Value = serde_json::from_slice(body).unwrap_or_default();
+    let Some(code) = body.pointer("/error/code") else { return Ok(()) };
+    let lists = describing.iter().filter_map(|it| it.get("x-error-codes")?.as_array());
+    let is_named = lists.flatten().any(|named| named == code);
+    if is_named { Ok(()) } else { Err(format!("no list has the error code {code}")) }
 }
 
 /// Makes every object schema refuse members that it does not name.

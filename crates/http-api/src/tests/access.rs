@@ -12,7 +12,7 @@ use model::{
 };
 use serde_json::{Value, json};
 
-use super::house::{Answer, House, Operator, holder, org_key, request};
+use super::house::{Answer, House, holder, org_key, request};
 use crate::routes;
 
 /// What a credential meets behind an access rule.
@@ -64,8 +64,8 @@ struct Stranger {
 impl Stranger {
     async fn beside(house: &House) -> Self {
         let new = NewOrg { name: "Stranger".to_owned(), time_zone: "UTC".to_owned() };
-        let org = house.admin.create_org(new).await.unwrap().org.id;
-        let operator = house.admin.change(&Operator(org));
+        let org = house.deployment().create_org(new).await.unwrap().org.id;
+        let operator = house.deployment().org(org);
         let agent = holder(&operator, "stranger").await;
         let body =
             json!({ "tool": "mail.send", "args": {}, "mode": "proxy", "connector_type": "mcp" });

@@ -75,6 +75,27 @@ fn the_description_lists_the_codes_of_the_catalogue() {
 }
 
 #[test]
+fn every_error_names_the_codes_that_it_comes_with() {
+    let description = Validator::new().unwrap();
+    let known = |code: &String| crate::catalogue::from_word(code).unwrap().row().statuses;
+    for (_, _, operation) in description.operations() {
+        let id = operation["operationId"].as_str().unwrap();
+        let mut own = names(operation.get("x-error-codes"));
+        for (status, response) in operation["responses"].as_object().unwrap() {
+            let response = description.follow(response);
+            let schema = &response["content"]["application/json"]["schema"];
+            let common = names(response.get("x-error-codes"));
+            let is_error = schema["$ref"] == "#/components/schemas/Error";
+            assert_eq!(common.is_empty(), !is_error, "{id} {status}");
+            let status: u16 = status.parse().unwrap();
+            assert!(common.iter().all(|code| known(code).contains(&status)), "{id} {status}");
+            own.retain(|code| !known(code).contains(&status));
+        }
+        assert!(own.is_empty(), "{id} describes no answer with {own:?}");
+    }
+}
+
+#[test]
 fn the_description_lists_the_words_of_the_vocabulary() {
     let description = Validator::new().unwrap();
     let words = |name: &str| names(description.part(&format!("/components/schemas/{name}/enum")));

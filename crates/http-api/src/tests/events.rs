@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use web::{Bounds, Door, ReplyBody, serve};
 
-use super::house::{House, Operator, request};
+use super::house::{House, request};
 
 /// Bounds that a reader which stops reading soon meets.
 fn quick() -> Bounds {
@@ -406,7 +406,7 @@ async fn what_another_instance_commits_is_streamed_too() {
     let mut stream = Open::at(&house, "/v1/events", &house.org_key, &[]).await;
     stream.message().await.unwrap();
     let elsewhere = house.second_instance();
-    let operator = elsewhere.change(&Operator(house.org));
+    let operator = elsewhere.operate(&testkit::Operator).org(house.org);
     operator.stop_agent(house.other.agent, "a drill").await.unwrap();
     let events = stream.events(2).await;
     assert_eq!(kinds(&events), ["agent.stopped", "deed.sealed"]);

@@ -2,36 +2,26 @@
 //! told. Every answer is held against the interface description.
 
 use std::{
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
-use act::{By, MayChange, MayView};
 use admin::{
-    Activation, Admin, Candidate, ConnectorCheck, Expected, KeyMode, NewAgent, NewConnector,
-    NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyActivation, UnfitError,
-    register_seal_keys,
+    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, NewAgent,
+    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore, UnfitError,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
-use crypto::{Secret, vault::Ring};
-use deed::{SealKeys, Sealer};
-use gate::{Found, Gate, Limits, Served, Toolbox};
+use crypto::Secret;
+use deed::KeySet;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
-use ledger::{
-    EventStore, Ledger, StoreDown,
-    record::{ConnectorRef, PolicyMode},
-};
-use model::{
-    ActionId, AgentId, Clock, ConnectorId, IntentMode, KeyId, Level, OrgId, Outcome, Report, Scope,
-    SideEffect, Timestamp, ToolName,
-};
+use ledger::{EventStore, Ledger, record::PolicyMode};
+use model::{AgentId, ConnectorId, IntentMode, KeyId, OrgId, Outcome, Scope, SideEffect};
 use records::Records;
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
-use testkit::{ManualClock, OnTokio, SeededEntropy};
-use tool::{Definition, Run, Settled, Tool};
+use testkit::{Fixture, ManualClock, Operator, ScriptedTool, Shop, done, limits};
 use web::{Control, Lifecycle, ReplyBody, Router, TrustedProxies};
 
 use crate::{
@@ -50,93 +40,6 @@ rules:
 budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
 "#;
-
-/// A tool that waits for the test's permission and then succeeds.
-#[derive(Debug)]
-pub(super) struct Held {
-    definition: Definition,
-    pub(super) permits: tokio::sync::Semaphore,
-}
-
-impl Held {
-    fn new(name: &str, side_effect: SideEffect) -> Arc<Self> {
-        let definition = Definition {
-            name: name.parse().unwrap(),
-            title: "A tool".to_owned(),
-            description: "A tool of a test.".to_owned(),
-            side_effect,
-            input_schema: json!({ "type": "object" }).into(),
-            footprint: None,
-            required_level: Level::L0,
-            digest: crypto::sha256(name),
-        };
-        Arc::new(Self { definition, permits: tokio::sync::Semaphore::new(1_000) })
-    }
-
-    /// Makes the next runs wait.
-    pub(super) fn hold(&self) {
-        self.permits.forget_permits(1_000);
-    }
-
-    /// Lets one run go on.
-    pub(super) fn release(&self) {
-        self.permits.add_permits(1);
-    }
-}
-
-#[async_trait]
-impl Tool for Held {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn check_args(&self, args: &Value) -> Result<(), String> {
-        if args.get("bad").is_some() { Err("`/bad` is not accepted".to_owned()) } else { Ok(()) }
-    }
-
-    async fn run(&self, run: Run<'_>) -> Outcome {
-        self.permits.acquire().await.unwrap().forget();
-        let mut result = json!({ "refunded": run.args.get("amount") });
-        if let Some(note) = run.args.get("note") {
-            result["note"] = note.clone();
-        }
-        Outcome::Succeeded { result, report: Report { rows_changed: Some(1) } }
-    }
-
-    async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
-        Settled::Unknowable
-    }
-}
-
-/// The tools of the one connector, once it is made.
-#[derive(Default)]
-struct Tools {
-    connector: OnceLock<ConnectorId>,
-    tools: Vec<Arc<Held>>,
-}
-
-#[async_trait]
-impl Toolbox for Tools {
-    async fn find(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
-        let every = self.every(org).await?;
-        let found = every.into_iter().find(|served| served.tool.definition().name == *name);
-        Ok(found.map_or(Found::Nobody, Found::Served))
-    }
-
-    async fn every(&self, _: OrgId) -> Result<Vec<Served>, StoreDown> {
-        let connector = ConnectorRef {
-            id: self.connector.get().copied(),
-            name: "shop".to_owned(),
-            kind: "fake".to_owned(),
-        };
-        let served = |tool: &Arc<Held>| Served {
-            connector: connector.clone(),
-            test: false,
-            tool: Arc::clone(tool) as Arc<dyn Tool>,
-        };
-        Ok(self.tools.iter().map(served).collect())
-    }
-}
 
 struct AnyConnector;
 
@@ -173,13 +76,13 @@ pub(super) struct House {
     pub(super) control: Control,
     pub(super) lifecycle: Lifecycle,
     pub(super) probe: Arc<Told>,
-    pub(super) refund: Arc<Held>,
+    pub(super) refund: Arc<ScriptedTool>,
     pub(super) org: OrgId,
     pub(super) support: Holder,
     pub(super) other: Holder,
     pub(super) org_key: String,
     description: Validator,
-    foundation: Foundation,
+    fixture: Fixture,
 }
 
 /// An answer whose shape the description confirms.
@@ -204,105 +107,6 @@ impl Answer {
         self.body["id"].as_str().unwrap().to_owned()
     }
 }
-
-struct Foundation {
-    store: Arc<MemoryStore>,
-    clock: Arc<ManualClock>,
-    entropy: Arc<SeededEntropy>,
-    sealer: Arc<Sealer>,
-    ledger: Ledger,
-}
-
-impl Foundation {
-    async fn new() -> Self {
-        let start: Timestamp = "2026-10-01T12:00:00.000Z".parse().unwrap();
-        let clock = Arc::new(ManualClock::at(start));
-        let entropy = Arc::new(SeededEntropy::new(1));
-        let store = Arc::new(MemoryStore::new(Arc::clone(&clock) as Arc<dyn Clock>));
-        let pem = SealKeys::generate_pem(&*entropy);
-        let keys = || SealKeys::from_pem(pem.expose()).unwrap();
-        let registered =
-            register_seal_keys(&*store, &keys(), (start, SealKeyActivation::Ahead)).await.unwrap();
-        let sealer = Arc::new(Sealer::new(keys(), registered.set));
-        Self::over(store, clock, entropy, sealer)
-    }
-
-    fn over(
-        store: Arc<MemoryStore>,
-        clock: Arc<ManualClock>,
-        entropy: Arc<SeededEntropy>,
-        sealer: Arc<Sealer>,
-    ) -> Self {
-        let ledger = Ledger::new(ledger::Parts {
-            store: Arc::clone(&store) as _,
-            sealer: Arc::clone(&sealer),
-            clock: Arc::clone(&clock) as _,
-            entropy: Arc::clone(&entropy) as _,
-            spawn: Arc::new(OnTokio),
-            log_host: "test.example".to_owned(),
-        });
-        Self { store, clock, entropy, sealer, ledger }
-    }
-
-    /// Returns another instance over the same record.
-    fn second(&self) -> Self {
-        Self::over(
-            Arc::clone(&self.store),
-            Arc::clone(&self.clock),
-            Arc::clone(&self.entropy),
-            Arc::clone(&self.sealer),
-        )
-    }
-
-    fn admin(&self) -> Arc<Admin> {
-        let ring = Ring::parse(&Secret::new(format!("{}=", "A".repeat(43)))).unwrap();
-        Arc::new(Admin::new(admin::Parts {
-            ledger: self.ledger.clone(),
-            store: Arc::clone(&self.store) as _,
-            connectors: Arc::new(AnyConnector),
-            entropy: Arc::clone(&self.entropy) as _,
-            clock: Arc::clone(&self.clock) as _,
-            pepper: Secret::new(vec![9; 32]),
-            vault: Arc::new(ring),
-        }))
-    }
-
-    fn gate(&self, tools: Arc<Tools>) -> Gate {
-        Gate::new(gate::Parts {
-            ledger: self.ledger.clone(),
-            store: Arc::clone(&self.store) as _,
-            toolbox: tools,
-            spawn: Arc::new(OnTokio),
-            pause: Arc::new(OnTokio),
-            clock: Arc::clone(&self.clock) as _,
-            instance: "one".to_owned(),
-            limits: Limits {
-                max_args_bytes: 1_000,
-                max_result_bytes: 100,
-                execute_timeout: Duration::from_secs(30),
-                edge_result_timeout: Duration::from_mins(10),
-                approval_expires_in: Duration::from_mins(30),
-                estimate_timeout: Duration::from_millis(500),
-                context_max_bytes: 32_768,
-            },
-        })
-    }
-}
-
-/// Whoever runs the deployment, in one org.
-pub(super) struct Operator(pub(super) OrgId);
-
-impl MayView for Operator {
-    fn org(&self) -> OrgId {
-        self.0
-    }
-
-    fn by(&self) -> By {
-        By::Operator
-    }
-}
-
-impl MayChange for Operator {}
 
 async fn key(org: &OrgChange<'_>, agent: AgentId, scopes: Vec<Scope>) -> (KeyId, String) {
     let new = NewKey { name: "main".to_owned(), scopes, mode: KeyMode::Live, expires_at: None };
@@ -354,34 +158,49 @@ async fn enforce(org: &OrgChange<'_>, document: &str) {
     org.activate_policy(activation).await.unwrap();
 }
 
+/// What the refunding tool answers: the amount, and the note where there is one.
+fn refunded(args: &Value) -> Outcome {
+    let mut result = json!({ "refunded": args.get("amount") });
+    if let Some(note) = args.get("note") {
+        result["note"] = note.clone();
+    }
+    done(result)
+}
+
 impl House {
     pub(super) async fn new() -> Self {
-        let foundation = Foundation::new().await;
-        let admin = foundation.admin();
-        let refund = Held::new("shop.refund", SideEffect::Write);
-        let delete = Held::new("shop.delete", SideEffect::Destructive);
-        let tools = vec![delete, Arc::clone(&refund)];
-        let tools = Arc::new(Tools { tools, ..Tools::default() });
+        let fixture = Fixture::new(1);
+        for key in fixture.sealer.registered().keys() {
+            fixture.store.put_seal_key(key).await.unwrap();
+        }
+        let published = fixture.store.seal_keys().await.unwrap();
+        fixture.sealer.register(KeySet::new(published).unwrap());
+        let admin = Arc::new(fixture.admin(Arc::new(AnyConnector)));
+        let refund = Arc::new(ScriptedTool::new("shop.refund", SideEffect::Write));
+        refund.follow(refunded);
+        let delete = Arc::new(ScriptedTool::new("shop.delete", SideEffect::Destructive));
+        let shop = Shop::of([delete, Arc::clone(&refund)]);
         let new = NewOrg { name: "Acme".to_owned(), time_zone: "UTC".to_owned() };
-        let org = admin.create_org(new).await.unwrap().org.id;
-        let operator = admin.change(&Operator(org));
-        tools.connector.set(connector(&operator).await).unwrap();
+        let deployment = admin.operate(&Operator);
+        let org = deployment.create_org(new).await.unwrap().org.id;
+        let operator = deployment.org(org);
+        shop.connect(connector(&operator).await);
         enforce(&operator, POLICY).await;
         let (support, other) =
             (holder(&operator, "support").await, holder(&operator, "other").await);
         let org_key = org_key(&operator).await;
         let (control, lifecycle) = Control::new();
         let probe = Arc::new(Told(Mutex::new(Condition::Ok)));
-        let Foundation { store, clock, entropy, .. } = &foundation;
+        let store = Arc::clone(&fixture.store);
         let router = service(Parts {
-            gate: foundation.gate(tools),
+            gate: fixture.gate(shop, limits()),
             admin: Arc::clone(&admin),
-            records: Records::new(Arc::clone(store) as _, foundation.ledger.clone()),
-            events: Arc::clone(store) as _,
+            records: Records::new(Arc::clone(&store) as _, fixture.ledger.clone()),
+            events: Arc::clone(&store) as _,
             probe: Arc::clone(&probe) as _,
             lifecycle: lifecycle.clone(),
-            clock: Arc::clone(clock) as _,
-            entropy: Arc::clone(entropy) as _,
+            clock: Arc::clone(&fixture.clock) as _,
+            entropy: Arc::clone(&fixture.dice) as _,
             settings: Settings {
                 base_url: "http://test".to_owned(),
                 wait_timeout: Duration::from_secs(10),
@@ -393,9 +212,9 @@ impl House {
         Self {
             router: router.unwrap(),
             admin,
-            store: Arc::clone(&foundation.store),
-            clock: Arc::clone(&foundation.clock),
-            foundation,
+            store,
+            clock: Arc::clone(&fixture.clock),
+            fixture,
             control,
             lifecycle,
             probe,
@@ -409,11 +228,15 @@ impl House {
     }
 
     pub(super) fn ledger(&self) -> &Ledger {
-        &self.foundation.ledger
+        &self.fixture.ledger
+    }
+
+    pub(super) fn deployment(&self) -> Deployment<'_> {
+        self.admin.operate(&Operator)
     }
 
     pub(super) fn operator(&self) -> OrgChange<'_> {
-        self.admin.change(&Operator(self.org))
+        self.deployment().org(self.org)
     }
 
     /// Returns another key of the first agent.
@@ -459,8 +282,8 @@ impl House {
     }
 
     /// The administration of another instance over the same record.
-    pub(super) fn second_instance(&self) -> Arc<Admin> {
-        self.foundation.second().admin()
+    pub(super) fn second_instance(&self) -> Admin {
+        self.fixture.beside(2).admin(Arc::new(AnyConnector))
     }
 
     /// The events of the org, in order.

@@ -30,13 +30,13 @@ async fn payloads_go_after_a_year_and_the_deeds_still_verify() {
     let denied = denied.body["error"]["action"]["id"].as_str().unwrap().to_owned();
     house.clock.pass(DAY * 200);
     let young = house.refund(6).await.id();
-    assert_eq!(house.admin.prune().await.unwrap(), 0, "nothing is a year old");
+    assert_eq!(house.deployment().prune().await.unwrap(), 0, "nothing is a year old");
     let before = read(&house, &old).await.body;
     assert_eq!(before["request"], json!({ "amount": 5 }));
     assert!(!before["deeds"][0]["disclosures"].as_array().unwrap().is_empty());
     house.clock.pass(DAY * 165);
-    assert_eq!(house.admin.prune().await.unwrap(), 2);
-    assert_eq!(house.admin.prune().await.unwrap(), 0, "they are gone already");
+    assert_eq!(house.deployment().prune().await.unwrap(), 2);
+    assert_eq!(house.deployment().prune().await.unwrap(), 0, "they are gone already");
     for id in [&old, &denied] {
         let after = read(&house, id).await.body;
         assert_eq!((&after["request"], &after["result"]), (&Value::Null, &Value::Null));
@@ -70,7 +70,7 @@ async fn a_pruning_is_sealed_with_the_part_of_the_log_that_it_touched() {
     assert_eq!(set["admin"]["event"], "org.updated");
     assert!(set["admin"]["before"].is_object() && set["admin"]["after"].is_object(), "{set}");
     house.clock.pass(DAY);
-    assert_eq!(house.admin.prune().await.unwrap(), 2);
+    assert_eq!(house.deployment().prune().await.unwrap(), 2);
     let deed = house.store.deeds(house.org).pop().unwrap();
     let body: Value = serde_json::from_str(&deed.body).unwrap();
     assert_eq!(body["admin"]["event"], "retention.pruned");
@@ -88,7 +88,8 @@ async fn more_payloads_than_one_turn_takes_go_in_several_and_two_instances_do_no
     }
     house.clock.pass(DAY * 365);
     let elsewhere = house.second_instance();
-    let (here, there) = tokio::join!(house.admin.prune(), elsewhere.prune());
+    let (here, there) = (house.deployment(), elsewhere.operate(&testkit::Operator));
+    let (here, there) = tokio::join!(here.prune(), there.prune());
     assert_eq!(here.unwrap() + there.unwrap(), actions);
     let told: u64 = house
         .store

@@ -78,6 +78,17 @@ async fn the_reference_shows_every_operation_and_needs_nothing_from_outside() {
         let article = format!("<article id=\"{}\">", row.operation);
         assert_eq!(page.matches(&article).count(), 1, "{}", row.operation);
     }
+    let article = |id: &str| page.split(&format!("<article id=\"{id}\">")).nth(1).unwrap();
+    let of = |id: &str| article(id).split("</article>").next().unwrap();
+    for (id, code, is_its) in [
+        ("sendAction", "policy_denied", true),
+        ("listDeeds", "policy_denied", false),
+        ("listDeeds", "insufficient_scope", true),
+        ("archivePolicy", "policy_active", true),
+        ("archivePolicy", "name_taken", false),
+    ] {
+        assert_eq!(of(id).contains(&format!("/docs/errors/{code}\"")), is_its, "{id} {code}");
+    }
     for part in ["<script", "src=", "<link", "@import", "url(", "undefined", "`"] {
         assert!(!page.contains(part), "the page has `{part}`");
     }

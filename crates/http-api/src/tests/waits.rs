@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::house::{House, Operator, request};
+use super::house::{House, request};
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_outlasts_its_wait_is_202_and_is_sealed_all_the_same() {
@@ -75,7 +75,7 @@ async fn a_wait_that_begins_right_after_a_stop_elsewhere_ends_at_once_too() {
     let held = house.refund(500).await;
     let path = format!("/v1/actions/{}?wait=25", held.id());
     let elsewhere = house.second_instance();
-    let elsewhere = elsewhere.change(&Operator(house.org));
+    let elsewhere = elsewhere.operate(&testkit::Operator).org(house.org);
     // This instance has just looked the key up, and nobody has told it of the Stop.
     elsewhere.stop_agent(house.support.agent, "a drill").await.unwrap();
     let started = Instant::now();

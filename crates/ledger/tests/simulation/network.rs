@@ -12,8 +12,9 @@ use ledger::{
 };
 use model::{Clock, OrgId, PolicyVersionId, Timestamp};
 use store_memory::MemoryStore;
+use testkit::{ManualClock, SeededEntropy};
 
-use crate::world::{Dice, Moved, Tasks, pass};
+use crate::world::{Tasks, delay, pass};
 
 /// For how long the row stays locked for somebody who says nothing, in milliseconds.
 const HELD_FOR: i64 = 60;
@@ -81,8 +82,8 @@ impl Row {
 #[derive(Clone)]
 pub(super) struct Network {
     pub(super) store: Arc<MemoryStore>,
-    pub(super) clock: Arc<Moved>,
-    pub(super) dice: Arc<Dice>,
+    pub(super) clock: Arc<ManualClock>,
+    pub(super) dice: Arc<SeededEntropy>,
     // Late commits belong to no process: they survive a crash.
     pub(super) wire: Tasks,
     pub(super) counts: Arc<Counts>,
@@ -110,8 +111,8 @@ impl Network {
                 self.counts.late_commits.fetch_add(1, Ordering::Relaxed);
                 let (late, turn) = (self.clone(), turn.clone());
                 self.wire.spawn(Box::pin(async move {
-                    late.dice.delay().await;
-                    late.dice.delay().await;
+                    delay(&late.dice).await;
+                    delay(&late.dice).await;
                     let _ = late.store.append(&turn).await;
                 }));
                 Err(AppendError::InDoubt(down()))
@@ -121,7 +122,7 @@ impl Network {
                 if matches!(appended, Err(AppendError::Lost)) {
                     self.counts.lost_heads.fetch_add(1, Ordering::Relaxed);
                 }
-                self.dice.delay().await;
+                delay(&self.dice).await;
                 appended
             }
         }
@@ -131,17 +132,17 @@ impl Network {
 #[async_trait]
 impl LedgerStore for Network {
     async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
-        self.dice.delay().await;
+        delay(&self.dice).await;
         if self.dice.roll(40) == 0 {
             return Err(down());
         }
         let base = self.store.base(org).await;
-        self.dice.delay().await;
+        delay(&self.dice).await;
         base
     }
 
     async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
-        self.dice.delay().await;
+        delay(&self.dice).await;
         self.store.load(org, needs).await
     }
 
@@ -154,14 +155,14 @@ impl LedgerStore for Network {
     }
 
     async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
-        self.dice.delay().await;
+        delay(&self.dice).await;
         while self.row.is_held(self.clock.now()) {
             pass().await;
         }
         self.deliver(turn).await
     }
 
-    async fn hold(&self, org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
+    async fn hold(&self, org: OrgId, needs: &Needs) -> Result<Option<HeldOrg>, StoreDown> {
         if self.is_old {
             return Ok(None);
         }
@@ -171,7 +172,8 @@ impl LedgerStore for Network {
             if let Some(name) = self.row.try_lock(self.clock.now(), millis) {
                 let head = Box::new(Held { network: self.clone(), org, name });
                 let (base, now) = self.base(org).await?;
-                return Ok(Some(HeldOrg { base, now, head }));
+                let loaded = self.load(org, needs).await?;
+                return Ok(Some(HeldOrg { base, now, loaded, head }));
             }
             pass().await;
         }
@@ -179,7 +181,7 @@ impl LedgerStore for Network {
     }
 
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
-        self.dice.delay().await;
+        delay(&self.dice).await;
         if self.dice.roll(4) == 0 { Err(down()) } else { self.store.settle(turn).await }
     }
 }
@@ -199,7 +201,7 @@ impl HeldHead for Held {
 
     async fn append(self: Box<Self>, turn: &Turn) -> Result<Timestamp, AppendError> {
         let Self { network, name, .. } = &*self;
-        network.dice.delay().await;
+        delay(&network.dice).await;
         if !network.row.is_held_by(*name, network.clock.now()) {
             network.counts.taken_away.fetch_add(1, Ordering::Relaxed);
             return Err(AppendError::Lost);

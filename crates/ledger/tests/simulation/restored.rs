@@ -2,28 +2,20 @@
 //! promoted before it has heard of everything.
 
 use std::{
-    sync::{Arc, Mutex, atomic::AtomicU64},
+    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use ledger::{
     AppendError, Base, Entry, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, Request,
-    Snapshot, Spawn, StoreDown, Turn,
+    Snapshot, StoreDown, Turn,
 };
 use model::{Mint, OrgId, PolicyVersionId, Timestamp};
 use store_memory::MemoryStore;
+use testkit::{Fixture, ManualClock};
 
-use crate::world::{Bump, Dice, Found, Moved, sealer, world_org};
-
-struct OnTokio;
-
-impl Spawn for OnTokio {
-    fn spawn(&self, task: BoxFuture<'static, ()>) {
-        tokio::spawn(task);
-    }
-}
+use crate::world::{Bump, founding, world_org};
 
 /// What a store shows of an org, which may be that it is gone.
 #[derive(Clone)]
@@ -31,7 +23,7 @@ struct Shown(Option<Base>);
 
 /// A store whose org may be made to look as it did before.
 struct PutBack {
-    store: MemoryStore,
+    store: Arc<MemoryStore>,
     shows: Mutex<Option<Shown>>,
 }
 
@@ -64,25 +56,17 @@ impl LedgerStore for PutBack {
     }
 }
 
-fn ledger(store: &Arc<PutBack>, dice: u64) -> Ledger {
-    ledger_by(store, dice, Arc::new(Moved::at(1_790_000_000_000)))
+/// A process with keys of its own.
+fn ledger(store: &Arc<PutBack>, seed: u64) -> Ledger {
+    ledger_of(&Fixture::new(seed), store)
 }
 
-fn ledger_by(store: &Arc<PutBack>, dice: u64, clock: Arc<Moved>) -> Ledger {
-    let dice = Arc::new(Dice(AtomicU64::new(dice)));
-    Ledger::new(Parts {
-        store: Arc::clone(store) as _,
-        sealer: Arc::new(sealer(&dice)),
-        clock,
-        entropy: dice,
-        spawn: Arc::new(OnTokio),
-        log_host: "restored.example".to_owned(),
-    })
+fn ledger_of(process: &Fixture, store: &Arc<PutBack>) -> Ledger {
+    Ledger::new(Parts { store: Arc::clone(store) as _, ..process.parts() }).unwrap()
 }
 
 fn store() -> Arc<PutBack> {
-    let clock = Arc::new(Moved::at(1_790_000_000_000));
-    Arc::new(PutBack { store: MemoryStore::new(clock), shows: Mutex::default() })
+    Arc::new(PutBack { store: Fixture::new(0).store, shows: Mutex::default() })
 }
 
 async fn bump(ledger: &Ledger, label: &str) -> Result<u64, LedgerError> {
@@ -95,7 +79,7 @@ async fn nothing_is_sealed_on_a_record_that_is_behind_what_was_seen() {
     for gone in [false, true] {
         let store = store();
         let ledger = ledger(&store, 1);
-        ledger.enter(world_org(), Found).await.unwrap();
+        ledger.enter(world_org(), founding()).await.unwrap();
         bump(&ledger, "kept").await.unwrap();
         let before = store.store.base(world_org()).await.unwrap().0;
         bump(&ledger, "lost").await.unwrap();
@@ -113,7 +97,7 @@ async fn nothing_is_sealed_on_a_record_that_is_behind_what_was_seen() {
 async fn a_process_that_starts_knows_what_was_signed_for() {
     let store = store();
     let first = ledger(&store, 1);
-    first.enter(world_org(), Found).await.unwrap();
+    first.enter(world_org(), founding()).await.unwrap();
     bump(&first, "one").await.unwrap();
     let head = store.store.base(world_org()).await.unwrap().0.unwrap().head;
     let log = head.chain.log().clone();
@@ -132,17 +116,17 @@ async fn a_process_that_starts_knows_what_was_signed_for() {
 async fn a_request_that_panics_is_in_doubt_and_the_org_goes_on() {
     let store = store();
     let ledger = ledger(&store, 1);
-    ledger.enter(world_org(), Found).await.unwrap();
+    ledger.enter(world_org(), founding()).await.unwrap();
     let faulty = Bump { label: "faulty".to_owned(), limit: 100, panics: true };
     let doubt = ledger.enter(world_org(), faulty).await;
     assert!(matches!(doubt, Err(LedgerError::InDoubt)), "{doubt:?}");
     assert_eq!(bump(&ledger, "after").await.unwrap(), 1);
-    assert_eq!(ledger.figures().failed.get(), 1);
+    assert_eq!(ledger.figures().failed.load(Relaxed), 1);
 }
 
 /// A bump that takes this long to decide.
 struct Slow {
-    clock: Arc<Moved>,
+    clock: Arc<ManualClock>,
     takes: Duration,
     bump: Bump,
 }
@@ -163,13 +147,13 @@ impl Request for Slow {
 #[tokio::test]
 async fn a_request_whose_turn_comes_too_late_is_not_decided() {
     let store = store();
-    let clock = Arc::new(Moved::at(1_790_000_000_000));
-    let ledger = ledger_by(&store, 1, Arc::clone(&clock));
-    ledger.enter(world_org(), Found).await.unwrap();
+    let process = Fixture::new(1);
+    let ledger = ledger_of(&process, &store);
+    ledger.enter(world_org(), founding()).await.unwrap();
     for (takes, is_late) in [(Duration::from_secs(5), false), (Duration::from_secs(7), true)] {
         let before = store.store.deeds(world_org()).len();
         let slow = Bump { label: "slow".to_owned(), limit: 100, panics: false };
-        let slow = Slow { clock: Arc::clone(&clock), takes, bump: slow };
+        let slow = Slow { clock: Arc::clone(&process.clock), takes, bump: slow };
         let slow = ledger.enter(world_org(), slow);
         let (slow, behind) = tokio::join!(slow, bump(&ledger, "behind"));
         assert!(slow.is_ok(), "it had its turn in time: {slow:?}");
@@ -177,4 +161,26 @@ async fn a_request_whose_turn_comes_too_late_is_not_decided() {
         let sealed = store.store.deeds(world_org()).len() - before;
         assert_eq!(sealed, if is_late { 1 } else { 2 }, "what was told holds");
     }
+}
+
+#[tokio::test]
+async fn an_org_that_is_quiet_is_let_go_of_and_goes_on_where_it_was() {
+    const IDLE: Duration = Duration::from_mins(5);
+    let store = store();
+    let process = Fixture::new(1);
+    let ledger = ledger_of(&process, &store);
+    ledger.enter(world_org(), founding()).await.unwrap();
+    assert_eq!(bump(&ledger, "one").await.unwrap(), 1);
+    process.clock.pass(IDLE - Duration::from_secs(1));
+    assert_eq!(ledger.let_go(IDLE), 0, "its last turn is not that long ago");
+    process.clock.pass(Duration::from_secs(1));
+    assert_eq!(ledger.let_go(IDLE), 1);
+    assert_eq!(ledger.let_go(IDLE), 0, "nothing is left of it");
+    // What was seen of its log is not let go of.
+    let before = store.store.base(world_org()).await.unwrap().0;
+    assert_eq!(bump(&ledger, "two").await.unwrap(), 2);
+    *store.shows.lock().unwrap() = Some(Shown(before));
+    process.clock.pass(IDLE);
+    assert_eq!(ledger.let_go(IDLE), 1);
+    assert!(matches!(bump(&ledger, "never").await, Err(LedgerError::Withheld)));
 }

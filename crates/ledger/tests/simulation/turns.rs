@@ -3,7 +3,10 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{
+            AtomicU32,
+            Ordering::{self, Relaxed},
+        },
     },
     time::Duration,
 };
@@ -18,13 +21,14 @@ use ledger::{
 use model::{DeedId, EventType, Mint, OrgId, PolicyVersionId, Timestamp};
 use serde_json::{Map, Value};
 use store_memory::{Doubt, MemoryStore};
+use testkit::{Fixture, ManualClock};
 use tokio::sync::Semaphore;
 
-use crate::world::{Bump, Dice, Found, Moved, sealer, world_org};
+use crate::world::{Bump, founding, world_org};
 
 /// A store whose appends wait for a permit each, and which says what it was given.
 struct Gated {
-    store: MemoryStore,
+    store: Arc<MemoryStore>,
     open: Semaphore,
     /// How many requests each turn had deeds for.
     deeds: Mutex<Vec<usize>>,
@@ -76,29 +80,26 @@ impl Spawn for Counting {
 
 struct House {
     store: Arc<Gated>,
-    clock: Arc<Moved>,
+    clock: Arc<ManualClock>,
     spawn: Arc<Counting>,
     ledger: Ledger,
 }
 
 impl House {
     async fn new() -> Self {
-        let clock = Arc::new(Moved::at(1_790_000_000_000));
+        let fixture = Fixture::new(1);
         let (open, deeds) = (Semaphore::new(1), Mutex::default());
-        let store = Arc::new(Gated { store: MemoryStore::new(clock.clone()), open, deeds });
-        let dice = Arc::new(Dice(AtomicU64::new(1)));
+        let store = Arc::new(Gated { store: fixture.store.clone(), open, deeds });
         let spawn = Arc::new(Counting::default());
         let ledger = Ledger::new(Parts {
             store: Arc::clone(&store) as _,
-            sealer: Arc::new(sealer(&dice)),
-            clock: clock.clone(),
-            entropy: dice,
             spawn: spawn.clone(),
-            log_host: "turns.example".to_owned(),
-        });
-        ledger.enter(world_org(), Found).await.unwrap();
+            ..fixture.parts()
+        })
+        .unwrap();
+        ledger.enter(world_org(), founding()).await.unwrap();
         store.deeds.lock().unwrap().clear();
-        Self { store, clock, spawn, ledger }
+        Self { store, clock: fixture.clock, spawn, ledger }
     }
 
     /// Lets so many turns be appended.
@@ -143,7 +144,7 @@ struct Odd {
     millis: u64,
     bytes: usize,
     sealable: bool,
-    clock: Arc<Moved>,
+    clock: Arc<ManualClock>,
 }
 
 impl Request for Odd {
@@ -236,7 +237,7 @@ async fn the_next_turn_is_drafted_while_one_is_committed_and_waits_for_it() {
     let [first, second] = house.two();
     settle().await;
     settle().await;
-    assert_eq!(house.ledger.figures().ahead.get(), 1, "the second is drafted");
+    assert_eq!(house.ledger.figures().ahead.load(Relaxed), 1, "the second is drafted");
     assert!(!first.is_finished() && !second.is_finished(), "nobody is answered yet");
     house.open(1);
     assert_eq!(first.await.unwrap().unwrap(), 1);
@@ -254,7 +255,7 @@ async fn a_turn_that_was_drafted_on_a_lost_or_doubtful_one_is_drafted_anew() {
         let [first, second] = house.two();
         settle().await;
         settle().await;
-        assert_eq!(house.ledger.figures().ahead.get(), 1);
+        assert_eq!(house.ledger.figures().ahead.load(Relaxed), 1);
         match fault {
             None => house.store.store.lose_next(1),
             Some(doubt) => house.store.store.doubt_next(doubt),
@@ -264,7 +265,7 @@ async fn a_turn_that_was_drafted_on_a_lost_or_doubtful_one_is_drafted_anew() {
         assert_eq!((first, second), (1, 2), "{fault:?}");
         // A doubt that is settled as committed is a turn to build on.
         let redrafted = u64::from(fault != Some(Doubt::Committed));
-        assert_eq!(house.ledger.figures().redrafted.get(), redrafted, "{fault:?}");
+        assert_eq!(house.ledger.figures().redrafted.load(Relaxed), redrafted, "{fault:?}");
         assert_eq!(house.store.store.deeds(world_org()).len(), 2);
     }
 }
@@ -297,7 +298,7 @@ async fn what_a_turn_changes_is_not_read_again_before_it_is_committed() {
     settle().await;
     let [second, _] = house.two();
     settle().await;
-    assert_eq!(house.ledger.figures().ahead.get(), 1);
+    assert_eq!(house.ledger.figures().ahead.load(Relaxed), 1);
     house.open(10);
     assert_eq!((first.await.unwrap().unwrap(), second.await.unwrap().unwrap()), (1, 2));
 }

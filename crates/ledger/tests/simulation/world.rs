@@ -8,22 +8,21 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::Ordering::{self, Relaxed},
     },
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
-use deed::{Actor, AdminContent, Content, Draft, KeySet, SealKey, SealKeys, Sealer, Subject};
-use futures_util::future::BoxFuture;
-use model::{Clock, DeedId, Entropy, EventType, Mint, OrgId, Timestamp};
-use serde_json::{Map, Value, json};
-use store_memory::MemoryStore;
+use deed::{Actor, AdminContent, Content, Draft, Subject};
+use futures_util::{FutureExt, future::BoxFuture};
+use model::{Clock, DeedId, EventType, Mint, OrgId, Timestamp};
+use serde_json::{Map, Value};
+use testkit::{Fixture, ManualClock, Rows, SeededEntropy, sample};
 
 use ledger::{
     Changes, DeedEntry, Entry, EventStore, Figures, Ledger, LedgerError, LedgerStore, Needs, Parts,
-    Request, Snapshot, Spawn,
-    record::{BudgetUse, Org, RETENTION_DAYS},
+    Request, Snapshot, Spawn, StoreDown, record::BudgetUse,
 };
 
 use crate::network::{Counts, Network, Row};
@@ -52,24 +51,10 @@ pub(super) struct Seen {
     pub(super) issued_at: Timestamp,
 }
 
-/// Numbers that look random and are the same for the same seed.
-#[derive(Debug)]
-pub(super) struct Dice(pub(super) AtomicU64);
-
-impl Dice {
-    pub(super) fn roll(&self, sides: u64) -> u64 {
-        // SplitMix64.
-        let mut z = self.0.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
-
-    /// Gives others a chance to run, for a while that the dice choose.
-    pub(super) async fn delay(&self) {
-        for _ in 0..self.roll(4) {
-            pass().await;
-        }
+/// Gives others a chance to run, for a while that the dice choose.
+pub(super) async fn delay(dice: &SeededEntropy) {
+    for _ in 0..dice.roll(4) {
+        pass().await;
     }
 }
 
@@ -82,43 +67,6 @@ pub(super) async fn pass() {
         },
     )
     .await;
-}
-
-impl Entropy for Dice {
-    fn fill(&self, buffer: &mut [u8]) {
-        for byte in buffer {
-            *byte = self.roll(256) as u8;
-        }
-    }
-}
-
-/// A clock that only moves when the world moves it, and whose wall time somebody may step.
-pub(super) struct Moved {
-    start: i64,
-    ran: AtomicI64,
-    stepped: AtomicI64,
-}
-
-impl Moved {
-    pub(super) fn at(start: i64) -> Self {
-        Self { start, ran: AtomicI64::new(0), stepped: AtomicI64::new(0) }
-    }
-
-    /// Lets this much time pass.
-    pub(super) fn pass(&self, span: Duration) {
-        self.ran.fetch_add(span.as_millis().try_into().unwrap(), Ordering::Relaxed);
-    }
-}
-
-impl Clock for Moved {
-    fn now(&self) -> Timestamp {
-        let since = self.ran.load(Ordering::Relaxed) + self.stepped.load(Ordering::Relaxed);
-        Timestamp::from_unix_millis(self.start + since)
-    }
-
-    fn elapsed(&self) -> Duration {
-        Duration::from_millis(self.ran.load(Ordering::Relaxed).try_into().unwrap())
-    }
 }
 
 type Task = (usize, BoxFuture<'static, ()>);
@@ -186,42 +134,20 @@ impl Request for Bump {
     }
 }
 
-pub(super) struct Found;
-
-impl Request for Found {
-    type Answer = ();
-
-    fn needs(&self, _: &Snapshot) -> Needs {
-        Needs::default()
-    }
-
-    fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
-        let org = Org {
-            id: snapshot.org_id(),
-            name: "simulated".to_owned(),
-            time_zone: "UTC".to_owned(),
-            pro: true,
-            stop: None,
-            retention_days: RETENTION_DAYS,
-            pruned_to: 0,
-            created_at: mint.now(),
-        };
-        (Entry { changes: Changes::from(org), ..Entry::default() }, ())
-    }
+/// The turn that makes the org.
+pub(super) fn founding() -> Rows {
+    Rows(sample::org(world_org(), testkit::START).into())
 }
 
 /// One history.
 pub(super) struct World {
-    org: OrgId,
-    dice: Arc<Dice>,
-    store: Arc<MemoryStore>,
-    store_clock: Arc<Moved>,
-    clocks: Vec<Arc<Moved>>,
+    /// The store with its clock, the dice, and the sealer of all processes.
+    fixture: Fixture,
+    clocks: Vec<Arc<ManualClock>>,
     tasks: Arc<Mutex<Vec<Task>>>,
     endings: Arc<Mutex<BTreeMap<String, Ending>>>,
     counts: Arc<Counts>,
     row: Arc<Row>,
-    sealer: Arc<Sealer>,
     ledgers: Vec<Ledger>,
     too_soon: Arc<Mutex<Vec<String>>>,
     crashes: usize,
@@ -241,18 +167,18 @@ impl World {
     fn play(seed: u64, requests: usize, limit: u64) -> Self {
         let mut world = Self::new(seed);
         let first = world.process(PROCESSES);
-        world.finish(async move { while first.enter(world_org(), Found).await.is_err() {} });
+        world.finish(async move { while first.enter(world_org(), founding()).await.is_err() {} });
         let mut ledgers: Vec<_> = (0..PROCESSES).map(|process| world.process(process)).collect();
         for number in 0..requests {
-            let process = world.dice.roll(PROCESSES as u64) as usize;
+            let process = world.fixture.dice.roll(PROCESSES as u64) as usize;
             let label = format!("{seed}-{number}");
-            let panics = world.dice.roll(60) == 0;
+            let panics = world.fixture.dice.roll(60) == 0;
             world.counts.panics.fetch_add(u64::from(panics), Ordering::Relaxed);
             world.ask(process, &ledgers[process], Bump { label, limit, panics });
-            for _ in 0..world.dice.roll(100) {
+            for _ in 0..world.fixture.dice.roll(100) {
                 world.step();
             }
-            if world.dice.roll(12) == 0 {
+            if world.fixture.dice.roll(12) == 0 {
                 ledgers[process] = world.crash(process);
             }
         }
@@ -261,25 +187,22 @@ impl World {
     }
 
     fn new(seed: u64) -> Self {
-        let dice = Arc::new(Dice(AtomicU64::new(seed)));
-        let start = Timestamp::parse_rfc3339("2026-10-01T12:00:00Z").unwrap().unix_millis();
-        let store_clock = Arc::new(Moved::at(start));
-        let skew = |dice: &Dice| i64::try_from(dice.roll(600_000)).unwrap() - 300_000;
-        let clocks = (0..=PROCESSES).map(|_| Arc::new(Moved::at(start + skew(&dice)))).collect();
+        let fixture = Fixture::new(seed);
+        let skewed = || {
+            let early = testkit::START.before(Duration::from_mins(5));
+            let skew = Duration::from_millis(fixture.dice.roll(600_000));
+            Arc::new(ManualClock::at(early + skew))
+        };
         Self {
-            org: world_org(),
-            store: Arc::new(MemoryStore::new(Arc::clone(&store_clock) as Arc<dyn Clock>)),
-            store_clock,
-            clocks,
+            clocks: (0..=PROCESSES).map(|_| skewed()).collect(),
             tasks: Arc::default(),
             endings: Arc::default(),
             counts: Arc::default(),
             row: Arc::default(),
-            sealer: Arc::new(sealer(&dice)),
             ledgers: Vec::new(),
             too_soon: Arc::default(),
             crashes: 0,
-            dice,
+            fixture,
         }
     }
 
@@ -287,33 +210,32 @@ impl World {
         let tasks = |process| Tasks { process, all: Arc::clone(&self.tasks) };
         let ledger = Ledger::new(Parts {
             store: Arc::new(Network {
-                store: Arc::clone(&self.store),
-                clock: Arc::clone(&self.store_clock),
-                dice: Arc::clone(&self.dice),
+                store: Arc::clone(&self.fixture.store),
+                clock: Arc::clone(&self.fixture.clock),
+                dice: Arc::clone(&self.fixture.dice),
                 wire: tasks(usize::MAX),
                 counts: Arc::clone(&self.counts),
                 row: Arc::clone(&self.row),
                 // The last of them is of a build that asks for no order.
                 is_old: process + 1 == PROCESSES,
             }),
-            sealer: Arc::clone(&self.sealer),
             clock: Arc::clone(&self.clocks[process]) as Arc<dyn Clock>,
-            entropy: Arc::clone(&self.dice) as Arc<dyn Entropy>,
             spawn: Arc::new(tasks(process)),
-            log_host: "sim.example".to_owned(),
-        });
+            ..self.fixture.parts()
+        })
+        .unwrap();
         self.ledgers.push(ledger.clone());
         ledger
     }
 
     fn ask(&self, process: usize, ledger: &Ledger, bump: Bump) {
         let label = bump.label.clone();
-        let (ledger, org, endings) = (ledger.clone(), self.org, Arc::clone(&self.endings));
+        let (ledger, endings) = (ledger.clone(), Arc::clone(&self.endings));
         // Until it is told otherwise, the one who asked knows nothing.
         endings.lock().unwrap().insert(label.clone(), Ending::Crashed);
-        let (store, too_soon) = (Arc::clone(&self.store), Arc::clone(&self.too_soon));
+        let (store, too_soon) = (Arc::clone(&self.fixture.store), Arc::clone(&self.too_soon));
         let client = async move {
-            let ending = match ledger.enter(org, bump).await {
+            let ending = match ledger.enter(world_org(), bump).await {
                 Ok(value) => Ending::Answered(value),
                 Err(LedgerError::Unavailable | LedgerError::Busy) => Ending::Unavailable,
                 Err(LedgerError::InDoubt | LedgerError::Withheld | LedgerError::Fault) => {
@@ -321,7 +243,8 @@ impl World {
                 }
             };
             let said = format!("\"{label}\"");
-            let is_recorded = || store.deeds(org).iter().any(|deed| deed.body.contains(&said));
+            let is_recorded =
+                || store.deeds(world_org()).iter().any(|deed| deed.body.contains(&said));
             if matches!(ending, Ending::Answered(place) if place != REFUSED) && !is_recorded() {
                 too_soon.lock().unwrap().push(label.clone());
             }
@@ -339,9 +262,10 @@ impl World {
 
     /// Lets one task go on, and says whether there was one.
     fn step(&self) -> bool {
-        for clock in self.clocks.iter().chain([&self.store_clock]) {
-            let moves = self.dice.roll(8) == 0;
-            clock.pass(Duration::from_millis(if moves { self.dice.roll(3) } else { 0 }));
+        let dice = &self.fixture.dice;
+        for clock in self.clocks.iter().chain([&self.fixture.clock]) {
+            let moves = dice.roll(8) == 0;
+            clock.pass(Duration::from_millis(if moves { dice.roll(3) } else { 0 }));
         }
         self.step_a_clock();
         let (process, mut task) = {
@@ -349,7 +273,7 @@ impl World {
             if tasks.is_empty() {
                 return false;
             }
-            let next = self.dice.roll(tasks.len() as u64) as usize;
+            let next = dice.roll(tasks.len() as u64) as usize;
             tasks.swap_remove(next)
         };
         if task.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending() {
@@ -358,19 +282,21 @@ impl World {
         true
     }
 
-    /// Now and then the wall clock of one process jumps, by an hour or a year, there or back.
+    /// Now and then somebody sets the clock of one process by an hour or a year, there or back.
     fn step_a_clock(&self) {
-        const SPANS: [i64; 4] = [3_600_000, -3_600_000, 31_536_000_000, -31_536_000_000];
-        if self.dice.roll(40) == 0 {
-            let clock = &self.clocks[self.dice.roll(PROCESSES as u64) as usize];
-            clock.stepped.store(SPANS[self.dice.roll(4) as usize], Ordering::Relaxed);
+        let dice = &self.fixture.dice;
+        if dice.roll(40) == 0 {
+            let span = *dice.pick(&[Duration::from_hours(1), Duration::from_hours(24 * 365)]);
+            let (ahead, behind) = (self.now() + span, self.now().before(span));
+            let clock = &self.clocks[dice.roll(PROCESSES as u64) as usize];
+            clock.set(*dice.pick(&[ahead, behind]));
             self.counts.clock_steps.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// What the store's clock says.
     pub(super) fn now(&self) -> Timestamp {
-        self.store_clock.now()
+        self.fixture.clock.now()
     }
 
     fn finish(&self, work: impl Future<Output = ()>) {
@@ -391,15 +317,14 @@ impl World {
                 issued_at: stored.issued_at,
             }
         };
-        self.store.deeds(self.org).into_iter().map(seen).collect()
+        self.fixture.store.deeds(world_org()).into_iter().map(seen).collect()
     }
 
     pub(super) fn prev_of(&self, place: usize) -> String {
         if let Some(before) = place.checked_sub(1) {
             return self.deeds()[before].digest.clone();
         }
-        let body = self.store.deeds(self.org)[0].body.clone();
-        let body: Value = serde_json::from_str(&body).unwrap();
+        let body = self.fixture.bodies(world_org()).swap_remove(0);
         let log = body["log"].as_str().unwrap().parse().unwrap();
         deed::genesis_digest(&log).to_string()
     }
@@ -407,12 +332,12 @@ impl World {
     pub(super) fn counter(&self) -> u64 {
         let budgets = [(COUNTER.to_owned(), Timestamp::EPOCH)].into();
         let needs = Needs { budgets, ..Needs::default() };
-        let loaded = now(self.store.load(self.org, &needs)).unwrap();
+        let loaded = now(self.fixture.store.load(world_org(), &needs));
         loaded.budgets.first().map_or(0, |row| row.used.to_string().parse().unwrap())
     }
 
     pub(super) fn events(&self) -> Vec<u64> {
-        let events = now(self.store.events_after(self.org, 0, usize::MAX)).unwrap();
+        let events = now(self.fixture.store.events_after(world_org(), 0, usize::MAX));
         events.iter().map(|event| event.seq).collect()
     }
 
@@ -436,9 +361,9 @@ impl World {
             ("answered", ended(|ending| matches!(ending, Ending::Answered(_)))),
             ("unavailable", ended(|ending| *ending == Ending::Unavailable)),
             ("crashed", self.crashes),
-            ("ahead", figures(|figures| figures.ahead.get())),
-            ("redrafted", figures(|figures| figures.redrafted.get())),
-            ("in_order", figures(|figures| figures.in_order.get())),
+            ("ahead", figures(|figures| figures.ahead.load(Relaxed))),
+            ("redrafted", figures(|figures| figures.redrafted.load(Relaxed))),
+            ("in_order", figures(|figures| figures.in_order.load(Relaxed))),
         ]);
         counts.extend(self.counts.all());
         counts
@@ -449,21 +374,7 @@ pub(super) fn world_org() -> OrgId {
     "org_01h455vb4pex5vsknk084sn02q".parse().unwrap()
 }
 
-pub(super) fn sealer(dice: &Dice) -> Sealer {
-    let keys = SealKeys::from_pem(SealKeys::generate_pem(dice).expose()).unwrap();
-    let registered = keys
-        .keys()
-        .map(|(purpose, key)| SealKey::new(*key.public(), purpose, Timestamp::EPOCH))
-        .collect();
-    let registered = KeySet::new(registered).unwrap();
-    Sealer::new(keys, registered)
-}
-
-/// Runs what never waits.
-fn now<T>(work: impl Future<Output = T>) -> T {
-    let mut work = Box::pin(work);
-    match work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("{}", json!("the memory store waited")),
-    }
+/// What the store answers, which in memory never waits.
+fn now<T>(work: impl Future<Output = Result<T, StoreDown>>) -> T {
+    work.now_or_never().expect("the memory store does not wait").unwrap()
 }

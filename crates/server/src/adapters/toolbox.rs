@@ -81,7 +81,10 @@ impl OrgTools {
         let rows = self.store.connectors(org).await?;
         let known = rows.into_iter().map(|row| self.known(row)).collect();
         let reading = Reading { at: now, connectors: Arc::new(known) };
-        self.lock().insert(org, reading.clone());
+        let mut readings = self.lock();
+        // What is old is read again anyway, so orgs that are quiet leave nothing behind.
+        readings.retain(|_, reading| fresh(&&*reading));
+        readings.insert(org, reading.clone());
         Ok(reading.connectors)
     }
 

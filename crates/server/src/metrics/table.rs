@@ -1,11 +1,11 @@
 //! Every metric in one table: its name, its labels, what it means and where it is read.
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::atomic::Ordering::Relaxed};
 
-use meter::{Kind, Page};
+use prometheus::proto::MetricType;
 use store_postgres::Pool;
 
-use super::{Moment, process::Process};
+use super::{Moment, page::Series, process::Process};
 use crate::work::Worker;
 
 /// One metric.
@@ -13,77 +13,77 @@ pub(super) struct Row {
     /// Its name.
     pub(super) name: &'static str,
     /// What it is.
-    pub(super) kind: Kind,
+    pub(super) kind: MetricType,
     /// What its series are told apart by.
     labels: &'static str,
     /// What it means.
     pub(super) help: &'static str,
     /// Writes its series.
-    pub(super) read: fn(&Moment<'_>, &mut Page),
+    pub(super) read: fn(&Moment<'_>, &mut Series),
 }
 
-const fn row(
+pub(super) const fn row(
     name: &'static str,
-    kind: Kind,
+    kind: MetricType,
     labels: &'static str,
     help: &'static str,
-    read: fn(&Moment<'_>, &mut Page),
+    read: fn(&Moment<'_>, &mut Series),
 ) -> Row {
     Row { name, kind, labels, help, read }
 }
 
-use Kind::{Counter, Gauge, Histogram};
+use MetricType::{COUNTER, GAUGE, HISTOGRAM};
 
 /// Every metric.
 #[rustfmt::skip]
 pub(super) const ROWS: &[Row] = &[
-    row("process_cpu_seconds_total",            Counter,   "",                      "Processor seconds of the process, the system's for it included.",                  |it, page| of_process(it, page, |process| process.cpu_seconds)),
-    row("process_start_time_seconds",           Gauge,     "",                      "When the process began, in seconds of Unix time.",                                 |it, page| of_process(it, page, |process| process.started)),
-    row("process_resident_memory_bytes",        Gauge,     "",                      "Memory that the process holds.",                                                   |it, page| count_of_process(it, page, |process| Some(process.resident))),
-    row("process_virtual_memory_bytes",         Gauge,     "",                      "Memory that the process may address.",                                             |it, page| count_of_process(it, page, |process| Some(process.addressed))),
-    row("process_threads",                      Gauge,     "",                      "Threads of the process.",                                                          |it, page| count_of_process(it, page, |process| Some(process.threads))),
-    row("process_open_fds",                     Gauge,     "",                      "Files that the process has open, sockets included.",                               |it, page| count_of_process(it, page, |process| Some(process.open_files))),
-    row("process_max_fds",                      Gauge,     "",                      "Files that the process may have open.",                                            |it, page| count_of_process(it, page, |process| process.most_files)),
-    row("chancery_http_requests_total",         Counter,   "route, method, status", "Requests that were answered; what matched no route counts as route `none`.",       http_requests),
-    row("chancery_http_request_seconds",        Histogram, "route, method",         "Time from a request's head to its answer's head; of streams and waits it is the time until they begin or end.", http_seconds),
-    row("chancery_http_requests_in_flight",     Gauge,     "",                      "Requests without an answer yet.",                                                  |it, page| page.count(&[], it.watched.router.traffic().in_flight.get())),
-    row("chancery_http_connections",            Gauge,     "",                      "Open connections of clients.",                                                     |it, page| page.count(&[], it.watched.connections.get())),
-    row("chancery_event_streams",               Gauge,     "",                      "Open event streams.",                                                              |it, page| page.count(&[], it.held_open.streams as u64)),
-    row("chancery_waits",                       Gauge,     "",                      "Open waits for an action.",                                                        |it, page| page.count(&[], it.held_open.waits as u64)),
-    row("chancery_turns_total",                 Counter,   "",                      "Turns of the ledger that are durable.",                                            |it, page| page.count(&[], it.watched.ledger.figures().turns.get())),
-    row("chancery_turn_requests",               Histogram, "",                      "Requests that each turn decided.",                                                 |it, page| page.spread(&[], &it.watched.ledger.figures().requests)),
-    row("chancery_turn_seconds",                Histogram, "",                      "Time from the drafting of a durable turn to its answers.",                         |it, page| page.spread(&[], &it.watched.ledger.figures().seconds)),
-    row("chancery_turns_lost_total",            Counter,   "",                      "Turns that another instance's turn made void; they were decided again.",           |it, page| page.count(&[], it.watched.ledger.figures().lost_heads.get())),
-    row("chancery_turns_ahead_total",           Counter,   "",                      "Turns that were decided and signed while the one before was being committed.",     |it, page| page.count(&[], it.watched.ledger.figures().ahead.get())),
-    row("chancery_turns_redrafted_total",       Counter,   "",                      "Turns that were drafted ahead on one that was not made durable; they were decided again.", |it, page| page.count(&[], it.watched.ledger.figures().redrafted.get())),
-    row("chancery_turns_in_order_total",        Counter,   "",                      "Turns for which the head was held in order, since other instances write the org.", |it, page| page.count(&[], it.watched.ledger.figures().in_order.get())),
-    row("chancery_turns_failed_total",          Counter,   "",                      "Turns that could not be made durable; their callers were told so.",                |it, page| page.count(&[], it.watched.ledger.figures().failed.get())),
-    row("chancery_turns_in_doubt_total",        Counter,   "",                      "Commits whose answer was lost.",                                                   |it, page| page.count(&[], it.watched.ledger.figures().doubts.get())),
-    row("chancery_turn_queue_requests",         Gauge,     "",                      "Requests whose turn has not begun.",                                               |it, page| page.count(&[], it.backlog.requests as u64)),
-    row("chancery_turn_queue_oldest_seconds",   Gauge,     "",                      "How long the oldest request has been without an answer; health is `degraded` past 10.", |it, page| page.value(&[], it.backlog.oldest.as_secs_f64())),
-    row("chancery_deeds_sealed_total",          Counter,   "",                      "Deeds that were sealed and committed.",                                            |it, page| page.count(&[], it.watched.ledger.figures().deeds.get())),
-    row("chancery_sealing_held",                Gauge,     "",                      "1 while the last deed that was to be sealed could not be.",                        |it, page| page.count(&[], it.watched.ledger.figures().sealing_is_held().into())),
-    row("chancery_database_connections",        Gauge,     "pool, state",           "Connections to the control database, `idle` or in `use`, for `turns` and all that goes with them or for `reading`.", database_connections),
-    row("chancery_database_connections_max",    Gauge,     "pool",                  "The most connections of a pool.",                                                  |it, page| of_pools(it, page, |pool| pool.most)),
-    row("chancery_database_waiting",            Gauge,     "pool",                  "Calls that wait for a connection of a pool.",                                      |it, page| of_pools(it, page, |pool| pool.waiting)),
-    row("chancery_worker_rounds_total",         Counter,   "worker, outcome",       "Rounds of each worker, `done` or `failed`.",                                       worker_rounds),
-    row("chancery_due_actions",                 Gauge,     "",                      "Due actions that the last sweep looked at: late reports, expired approvals, runs of lost instances.", |it, page| page.count(&[], it.watched.work.due_now.get())),
-    row("chancery_due_actions_total",           Counter,   "",                      "Due actions that sweeps looked at.",                                               |it, page| page.count(&[], it.watched.work.due.get())),
+    row("process_cpu_seconds_total",            COUNTER,   "",                      "Processor seconds of the process, the system's for it included.",                  |it, page| of_process(it, page, |process| process.cpu_seconds)),
+    row("process_start_time_seconds",           GAUGE,     "",                      "When the process began, in seconds of Unix time.",                                 |it, page| of_process(it, page, |process| process.started)),
+    row("process_resident_memory_bytes",        GAUGE,     "",                      "Memory that the process holds.",                                                   |it, page| count_of_process(it, page, |process| Some(process.resident))),
+    row("process_virtual_memory_bytes",         GAUGE,     "",                      "Memory that the process may address.",                                             |it, page| count_of_process(it, page, |process| Some(process.addressed))),
+    row("process_threads",                      GAUGE,     "",                      "Threads of the process.",                                                          |it, page| count_of_process(it, page, |process| Some(process.threads))),
+    row("process_open_fds",                     GAUGE,     "",                      "Files that the process has open, sockets included.",                               |it, page| count_of_process(it, page, |process| Some(process.open_files))),
+    row("process_max_fds",                      GAUGE,     "",                      "Files that the process may have open.",                                            |it, page| count_of_process(it, page, |process| process.most_files)),
+    row("chancery_http_requests_total",         COUNTER,   "route, method, status", "Requests that were answered; what matched no route counts as route `none`.",       http_requests),
+    row("chancery_http_request_seconds",        HISTOGRAM, "route, method",         "Time from a request's head to its answer's head; of streams and waits it is the time until they begin or end.", http_seconds),
+    row("chancery_http_requests_in_flight",     GAUGE,     "",                      "Requests without an answer yet.",                                                  |it, page| page.count(&[], it.watched.router.traffic().in_flight.get())),
+    row("chancery_http_connections",            GAUGE,     "",                      "Open connections of clients.",                                                     |it, page| page.count(&[], it.watched.connections.get())),
+    row("chancery_event_streams",               GAUGE,     "",                      "Open event streams.",                                                              |it, page| page.count(&[], it.held_open.streams as u64)),
+    row("chancery_waits",                       GAUGE,     "",                      "Open waits for an action.",                                                        |it, page| page.count(&[], it.held_open.waits as u64)),
+    row("chancery_turns_total",                 COUNTER,   "",                      "Turns of the ledger that are durable.",                                            |it, page| page.count(&[], it.watched.ledger.figures().turns.load(Relaxed))),
+    row("chancery_turn_requests",               HISTOGRAM, "",                      "Requests that each turn decided.",                                                 |it, page| page.spread(&[], &it.watched.ledger.figures().requests)),
+    row("chancery_turn_seconds",                HISTOGRAM, "",                      "Time from the drafting of a durable turn to its answers.",                         |it, page| page.spread(&[], &it.watched.ledger.figures().seconds)),
+    row("chancery_turns_lost_total",            COUNTER,   "",                      "Turns that another instance's turn made void; they were decided again.",           |it, page| page.count(&[], it.watched.ledger.figures().lost_heads.load(Relaxed))),
+    row("chancery_turns_ahead_total",           COUNTER,   "",                      "Turns that were decided and signed while the one before was being committed.",     |it, page| page.count(&[], it.watched.ledger.figures().ahead.load(Relaxed))),
+    row("chancery_turns_redrafted_total",       COUNTER,   "",                      "Turns that were drafted ahead on one that was not made durable; they were decided again.", |it, page| page.count(&[], it.watched.ledger.figures().redrafted.load(Relaxed))),
+    row("chancery_turns_in_order_total",        COUNTER,   "",                      "Turns for which the head was held in order, since other instances write the org.", |it, page| page.count(&[], it.watched.ledger.figures().in_order.load(Relaxed))),
+    row("chancery_turns_failed_total",          COUNTER,   "",                      "Turns that could not be made durable; their callers were told so.",                |it, page| page.count(&[], it.watched.ledger.figures().failed.load(Relaxed))),
+    row("chancery_turns_in_doubt_total",        COUNTER,   "",                      "Commits whose answer was lost.",                                                   |it, page| page.count(&[], it.watched.ledger.figures().doubts.load(Relaxed))),
+    row("chancery_turn_queue_requests",         GAUGE,     "",                      "Requests whose turn has not begun.",                                               |it, page| page.count(&[], it.backlog.requests as u64)),
+    row("chancery_turn_queue_oldest_seconds",   GAUGE,     "",                      "How long the oldest request has been without an answer; health is `degraded` past 10.", |it, page| page.value(&[], it.backlog.oldest.as_secs_f64())),
+    row("chancery_deeds_sealed_total",          COUNTER,   "",                      "Deeds that were sealed and committed.",                                            |it, page| page.count(&[], it.watched.ledger.figures().deeds.load(Relaxed))),
+    row("chancery_sealing_held",                GAUGE,     "",                      "1 while the last deed that was to be sealed could not be.",                        |it, page| page.count(&[], it.watched.ledger.figures().sealing_is_held().into())),
+    row("chancery_database_connections",        GAUGE,     "pool, state",           "Connections to the control database, `idle` or in `use`, for `turns` and all that goes with them or for `reading`.", database_connections),
+    row("chancery_database_connections_max",    GAUGE,     "pool",                  "The most connections of a pool.",                                                  |it, page| of_pools(it, page, |pool| pool.most)),
+    row("chancery_database_waiting",            GAUGE,     "pool",                  "Calls that wait for a connection of a pool.",                                      |it, page| of_pools(it, page, |pool| pool.waiting)),
+    row("chancery_worker_rounds_total",         COUNTER,   "worker, outcome",       "Rounds of each worker, `done` or `failed`.",                                       worker_rounds),
+    row("chancery_due_actions",                 GAUGE,     "",                      "Due actions that the last sweep looked at: late reports, expired approvals, runs of lost instances.", |it, page| page.count(&[], it.watched.work.due_now.load(Relaxed))),
+    row("chancery_due_actions_total",           COUNTER,   "",                      "Due actions that sweeps looked at.",                                               |it, page| page.count(&[], it.watched.work.due.load(Relaxed))),
 ];
 
-fn of_process(moment: &Moment<'_>, page: &mut Page, value: fn(&Process) -> f64) {
+fn of_process(moment: &Moment<'_>, page: &mut Series, value: fn(&Process) -> f64) {
     if let Some(process) = &moment.process {
         page.value(&[], value(process));
     }
 }
 
-fn count_of_process(moment: &Moment<'_>, page: &mut Page, count: fn(&Process) -> Option<u64>) {
+fn count_of_process(moment: &Moment<'_>, page: &mut Series, count: fn(&Process) -> Option<u64>) {
     if let Some(count) = moment.process.as_ref().and_then(count) {
         page.count(&[], count);
     }
 }
 
-fn http_requests(moment: &Moment<'_>, page: &mut Page) {
+fn http_requests(moment: &Moment<'_>, page: &mut Series) {
     for route in moment.watched.router.traffic().routes() {
         for (status, count) in route.answers() {
             let labels = [("route", route.path), ("method", route.method), ("status", &status)];
@@ -92,7 +92,7 @@ fn http_requests(moment: &Moment<'_>, page: &mut Page) {
     }
 }
 
-fn http_seconds(moment: &Moment<'_>, page: &mut Page) {
+fn http_seconds(moment: &Moment<'_>, page: &mut Series) {
     for route in moment.watched.router.traffic().routes() {
         // A route that nobody asked for has nothing to say, and eighteen lines to say it in.
         if route.answers().next().is_some() {
@@ -101,14 +101,14 @@ fn http_seconds(moment: &Moment<'_>, page: &mut Page) {
     }
 }
 
-fn database_connections(moment: &Moment<'_>, page: &mut Page) {
+fn database_connections(moment: &Moment<'_>, page: &mut Series) {
     for (name, pool) in pools(moment) {
         page.count(&[("pool", name), ("state", "idle")], pool.idle as u64);
         page.count(&[("pool", name), ("state", "use")], pool.in_use as u64);
     }
 }
 
-fn of_pools(moment: &Moment<'_>, page: &mut Page, value: fn(Pool) -> usize) {
+fn of_pools(moment: &Moment<'_>, page: &mut Series, value: fn(Pool) -> usize) {
     for (name, pool) in pools(moment) {
         page.count(&[("pool", name)], value(pool) as u64);
     }
@@ -118,10 +118,11 @@ fn pools(moment: &Moment<'_>) -> [(&'static str, Pool); 2] {
     [("turns", moment.pools.turns), ("reading", moment.pools.reading)]
 }
 
-fn worker_rounds(moment: &Moment<'_>, page: &mut Page) {
+fn worker_rounds(moment: &Moment<'_>, page: &mut Series) {
     for worker in Worker::ALL {
         let rounds = moment.watched.work.of(worker);
-        for (outcome, count) in [("done", rounds.done.get()), ("failed", rounds.failed.get())] {
+        let (done, failed) = (rounds.done.load(Relaxed), rounds.failed.load(Relaxed));
+        for (outcome, count) in [("done", done), ("failed", failed)] {
             page.count(&[("worker", worker.as_str()), ("outcome", outcome)], count);
         }
     }
@@ -139,7 +140,7 @@ pub fn metrics_markdown() -> String {
     );
     for Row { name, kind, labels, help, .. } in ROWS {
         // Writing to a string cannot fail.
-        let _ = writeln!(page, "| `{name}` | {} | {labels} | {help} |", kind.as_str());
+        let _ = writeln!(page, "| `{name}` | {} | {labels} | {help} |", super::page::word(*kind));
     }
     page
 }

@@ -19,7 +19,7 @@ const DAY: Duration = Duration::from_hours(24);
 pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
     match what {
         cli::Org::Create { name, time_zone } => {
-            let made = core.admin.create_org(NewOrg { name, time_zone }).await;
+            let made = core.deployment().create_org(NewOrg { name, time_zone }).await;
             let made = made.map_err(|error| policy_failure(&error))?;
             print::line(described(&made.org));
         }

@@ -19,7 +19,7 @@ pub(super) fn print(page: Page) -> Exit {
 fn vocabulary_markdown() -> String {
     let mut page = String::from(
         "# Vocabulary\n\nEvery closed list of the service's words, made from \
-         `crates/model/src/vocabulary.rs`; do not edit this page.\n\n| List | Words |\n|---|---|\n",
+         `crates/model/src/vocabulary/`; do not edit this page.\n\n| List | Words |\n|---|---|\n",
     );
     for list in model::lists() {
         let words: Vec<_> = list.words.iter().map(|word| format!("`{word}`")).collect();

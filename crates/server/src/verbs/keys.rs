@@ -60,17 +60,18 @@ fn new(out: &Path) -> Result<Exit, Failure> {
 }
 
 async fn act(wired: &Wired, what: Keys) -> Result<(), Failure> {
-    let admin = &wired.core.admin;
+    let deployment = wired.core.deployment();
     match what {
         // Being wired up was all that it takes.
         Keys::New { .. } | Keys::Activate { .. } | Keys::List => Ok(()),
         Keys::Retire { kid, at } => {
             // A second more than is asked for, which may pass on the way.
             let soon = SystemClock.now() + RETIRED_AFTER + Duration::from_secs(1);
-            told(admin.retire_seal_key(&kid, at.unwrap_or(soon)).await)
+            told(deployment.retire_seal_key(&kid, at.unwrap_or(soon)).await)
         }
         Keys::Revoke { kid, reason, compromised_since } => {
-            told(admin.revoke_seal_key(&kid, Revocation { reason, compromised_since }).await)
+            let why = Revocation { reason, compromised_since };
+            told(deployment.revoke_seal_key(&kid, why).await)
         }
     }
 }

@@ -1,14 +1,12 @@
 //! When a worker is well.
 
-use std::sync::atomic::{AtomicI64, Ordering};
-
 use super::*;
 
 struct At(AtomicI64);
 
 impl Clock for At {
     fn now(&self) -> Timestamp {
-        Timestamp::from_unix_millis(self.0.load(Ordering::Relaxed))
+        Timestamp::from_unix_millis(self.0.load(Relaxed))
     }
 }
 
@@ -18,14 +16,14 @@ fn a_worker_that_gets_through_no_round_for_a_minute_is_not_well() {
     assert!(work.is_well(&clock), "nothing has begun");
     let sweep = work.of(Worker::Sweep);
     assert_eq!(sweep.count(&clock, Ok::<_, String>(3)), Ok(3));
-    clock.0.fetch_add(60_000, Ordering::Relaxed);
+    clock.0.fetch_add(60_000, Relaxed);
     assert_eq!(sweep.count(&clock, Err::<(), _>("away")), Err("away"));
     assert!(work.is_well(&clock));
-    clock.0.fetch_add(1, Ordering::Relaxed);
+    clock.0.fetch_add(1, Relaxed);
     assert!(!work.is_well(&clock));
     let _ = sweep.count(&clock, Ok::<_, String>(()));
     assert!(work.is_well(&clock));
-    assert_eq!((sweep.done.get(), sweep.failed.get()), (2, 1));
+    assert_eq!((sweep.done.load(Relaxed), sweep.failed.load(Relaxed)), (2, 1));
 }
 
 #[test]

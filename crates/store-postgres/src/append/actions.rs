@@ -15,7 +15,7 @@ use ledger::{
 use model::ActionId;
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use super::Step;
+use super::{Step, rules};
 use crate::{
     database::{Call, Value},
     fault::Fault,
@@ -36,6 +36,8 @@ pub(crate) fn steps<'a>(
         let why = format!("its id is not of the moment {}", odd.created_at);
         return Err(Fault::Row { table: "action", column: "created_at", why });
     }
+    rules::judge(&new)?;
+    rules::judge(&moved)?;
     let org = *turn.org.as_uuid();
     let begun = (!new.is_empty()).then(|| {
         let rows = Rows { actions: new, lease_until };

@@ -36,13 +36,19 @@ struct Held {
 }
 
 impl PostgresStore {
-    /// Waits for the head, behind whoever asked for it before, and reads the base.
-    pub(crate) async fn hold_head(&self, org: OrgId) -> Result<Option<HeldOrg>, StoreDown> {
+    /// Waits for the head, behind whoever asked for it before, and reads the base and these rows.
+    pub(crate) async fn hold_head(
+        &self,
+        org: OrgId,
+        needs: &Needs,
+    ) -> Result<Option<HeldOrg>, StoreDown> {
         let kept = self.database.kept().await.map_err(|fault| fault.down(HOLD))?;
         let mut calls = vec![Call::new(BEGIN), Call::new(LIMITS)];
         calls.push(Call::new(LOCK).with(*org.as_uuid()));
-        let before = calls.len();
-        calls.extend(base_calls(org));
+        let of_base = base_calls(org);
+        let (before, of_rows) = (calls.len(), calls.len() + of_base.len());
+        calls.extend(of_base);
+        calls.extend(loads(*org.as_uuid(), needs));
         let answers = match kept.ask(&calls).await {
             Ok(answers) => answers,
             Err(Unanswered::Failed(failed))
@@ -52,10 +58,12 @@ impl PostgresStore {
             }
             Err(unanswered) => return Err(unanswered.fault().down(HOLD)),
         };
-        let answers = answers.get(before..).unwrap_or_default();
-        let (base, now) = base(org, answers).map_err(|fault| fault.down(HOLD))?;
+        let part = |range: std::ops::Range<usize>| answers.get(range).unwrap_or_default();
+        let (base, now) = base(org, part(before..of_rows)).map_err(|fault| fault.down(HOLD))?;
+        let loaded =
+            loaded(needs, part(of_rows..answers.len())).map_err(|fault| fault.down(HOLD))?;
         let head = Box::new(Held { kept, org, lease: self.lease });
-        Ok(base.map(|base| HeldOrg { base: Some(base), now, head }))
+        Ok(base.map(|base| HeldOrg { base: Some(base), now, loaded, head }))
     }
 }
 

@@ -12,14 +12,25 @@ const MOST: i64 = 5_000;
 // Each step goes straight to the next name, whatever the number of actions in between.
 const TOOLS: &str = "
     with recursive used as (
-        (select tool as name from action where org_id = $1 and tool >= $2 order by tool limit 1)
+        (select tool as name from action
+        where org_id = $1 and state = 'sealed' and tool >= $2 order by tool limit 1)
         union all
         select (
-            select tool from action where org_id = $1 and tool > used.name order by tool limit 1
+            select tool from action
+            where org_id = $1 and state = 'sealed' and tool > used.name order by tool limit 1
         )
         from used where starts_with(used.name, $2)
     )
-    select name from used where starts_with(name, $2) limit $3";
+    select name from used where starts_with(name, $2)
+    union
+    select open.tool
+    from unnest(array['cancelled', 'executing', 'pending_approval', 'witnessing']) as stage (name)
+    cross join lateral (
+        select tool from action
+        where org_id = $1 and state = stage.name and state <> 'sealed' and starts_with(tool, $2)
+        offset 0
+    ) as open
+    limit $3";
 const ERRORS: &str = "
     with recursive used as (
         (select error_code as name from action where org_id = $1 and error_code is not null

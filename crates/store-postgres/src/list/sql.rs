@@ -4,6 +4,9 @@
 //! is the number of rows; of a list, `$5` to `$13` are the filters, null where nothing is asked,
 //! and `$14` and `$15` the driver's values. The plans are made once and for any values, so what
 //! leads to an index stands alone, and what may be null only looks at rows.
+//!
+//! By what stands from the beginning only sealed actions are found through an index of their own; the
+//! few that are not sealed are all looked at, by their state.
 
 /// How many of the newest are looked at before a driver is chosen.
 macro_rules! window {
@@ -52,6 +55,18 @@ macro_rules! led {
     };
 }
 
+/// The newest of those that are not sealed and meet a condition.
+macro_rules! unsealed {
+    ($meets:expr, $most:expr) => {
+        concat!(
+            "select open.id from unnest(array['cancelled', 'executing', 'pending_approval',
+                'witnessing']) as stage (name) cross join lateral (",
+            newest!(concat!("state = stage.name and state <> 'sealed' and ", $meets), $most),
+            ") as open"
+        )
+    };
+}
+
 /// The records of the newest of these ids.
 macro_rules! records {
     ($ids:expr) => {
@@ -73,6 +88,17 @@ macro_rules! list {
     };
 }
 
+/// The list by what stands from the beginning.
+macro_rules! list_of {
+    ($driver:ident) => {
+        records!(concat!(
+            led!($driver!(values "$14", "$15"), concat!($driver!(sealed), passes!()), "$4"),
+            " union all ",
+            unsealed!(concat!($driver!(among "$14"), passes!()), "$4")
+        ))
+    };
+}
+
 macro_rules! probe {
     ($ids:expr) => {
         concat!(
@@ -91,6 +117,16 @@ macro_rules! probe_of {
     };
 }
 
+macro_rules! probe_by {
+    ($driver:ident) => {
+        probe!(concat!(
+            led!($driver!(values "$4", "$5"), $driver!(sealed), "200"),
+            " union all ",
+            unsealed!($driver!(among "$4"), "200")
+        ))
+    };
+}
+
 /// The number of actions at which a probe ends.
 pub(super) const PROBED: i64 = 200;
 
@@ -105,23 +141,47 @@ pub(super) const NEWEST: &str = concat!(
 );
 
 macro_rules! agent {
-    () => {
-        "agent_id = wanted.value"
+    (values $list:literal, $other:literal) => {
+        concat!($list, "::text[]::uuid[], ", $other, "::text[]")
+    };
+    (sealed) => {
+        "agent_id = wanted.value and state = 'sealed'"
+    };
+    (among $list:literal) => {
+        concat!("agent_id = any(", $list, "::text[]::uuid[])")
     };
 }
 macro_rules! tool {
-    () => {
-        "tool = wanted.value"
+    (values $list:literal, $other:literal) => {
+        concat!($list, "::text[], ", $other, "::text[]")
+    };
+    (sealed) => {
+        "tool = wanted.value and state = 'sealed'"
+    };
+    (among $list:literal) => {
+        concat!("tool = any(", $list, "::text[])")
     };
 }
 macro_rules! person {
-    () => {
-        "on_behalf_of = wanted.value"
+    (values $list:literal, $other:literal) => {
+        concat!($list, "::text[], ", $other, "::text[]")
+    };
+    (sealed) => {
+        "on_behalf_of = wanted.value and state = 'sealed'"
+    };
+    (among $list:literal) => {
+        concat!("on_behalf_of = any(", $list, "::text[])")
     };
 }
 macro_rules! outcome {
-    () => {
-        "outcome = wanted.value"
+    (values $list:literal, $other:literal) => {
+        concat!($list, "::text[], ", $other, "::text[]")
+    };
+    (sealed) => {
+        "outcome = wanted.value and state = 'sealed'"
+    };
+    (among $list:literal) => {
+        concat!("outcome = any(", $list, "::text[])")
     };
 }
 macro_rules! state {
@@ -146,31 +206,33 @@ macro_rules! shadow {
 }
 
 pub(super) const ALL: &str = list!("true");
-pub(super) const OF_AGENT: &str =
-    records!(led!("$14::text[]::uuid[], $15::text[]", concat!(agent!(), passes!()), "$4"));
-pub(super) const OF_TOOLS: &str = list!(tool!());
-pub(super) const ON_BEHALF_OF: &str = list!(person!());
-pub(super) const DECIDED: &str = list!(outcome!());
+pub(super) const OF_AGENT: &str = list_of!(agent);
+pub(super) const OF_TOOLS: &str = list_of!(tool);
+pub(super) const ON_BEHALF_OF: &str = list_of!(person);
+pub(super) const DECIDED: &str = list_of!(outcome);
 pub(super) const UNSEALED: &str = list!(state!());
 pub(super) const WITNESSED: &str = list!(verdict!());
 pub(super) const SHADOW_DIFFERS: &str = list!(shadow!());
 pub(super) const NAMED: &str = records!(concat!(
-    led!("$14::text[], null::text[]", concat!(tool!(), passes!()), "$4"),
+    led!(tool!(values "$14", "$15"), concat!(tool!(sealed), passes!()), "$4"),
+    " union ",
+    unsealed!(concat!(tool!(among "$14"), passes!()), "$4"),
     " union ",
     led!("$15::text[], null::text[]", concat!(error!(), passes!()), "$4")
 ));
 
 pub(super) const PROBE_ALL: &str = probe_of!("true");
-pub(super) const PROBE_OF_AGENT: &str =
-    probe!(led!("$4::text[]::uuid[], $5::text[]", agent!(), "200"));
-pub(super) const PROBE_OF_TOOLS: &str = probe_of!(tool!());
-pub(super) const PROBE_ON_BEHALF_OF: &str = probe_of!(person!());
-pub(super) const PROBE_DECIDED: &str = probe_of!(outcome!());
+pub(super) const PROBE_OF_AGENT: &str = probe_by!(agent);
+pub(super) const PROBE_OF_TOOLS: &str = probe_by!(tool);
+pub(super) const PROBE_ON_BEHALF_OF: &str = probe_by!(person);
+pub(super) const PROBE_DECIDED: &str = probe_by!(outcome);
 pub(super) const PROBE_UNSEALED: &str = probe_of!(state!());
 pub(super) const PROBE_WITNESSED: &str = probe_of!(verdict!());
 pub(super) const PROBE_SHADOW_DIFFERS: &str = probe_of!(shadow!());
 pub(super) const PROBE_NAMED: &str = probe!(concat!(
-    led!("$4::text[], null::text[]", tool!(), "200"),
+    led!(tool!(values "$4", "$5"), tool!(sealed), "200"),
+    " union ",
+    unsealed!(tool!(among "$4"), "200"),
     " union ",
     led!("$5::text[], null::text[]", error!(), "200")
 ));

@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fmt};
 
 use tokio_postgres::{Client, Error};
 
-use super::{GRANTS, LOCK, MigrateError, OF_NO_ORG, failed, run};
+use super::{GRANTS, MigrateError, OF_NO_ORG, failed, lock, run};
 use crate::{Settings, connect};
 
 /// How a table is spread.
@@ -104,7 +104,7 @@ async fn client(settings: &Settings) -> Result<Client, MigrateError> {
     let (config, tls) = connect::config(settings)?;
     let client = connect::dial(&config, tls).await;
     let client = client.map_err(|fault| failed("reach the database", fault))?;
-    run(&client, LOCK, "wait for other migrations").await?;
+    lock(&client).await?;
     Ok(client)
 }
 

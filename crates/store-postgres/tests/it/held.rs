@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use ledger::{AppendError, Changes, HeldOrg, LedgerStore};
+use ledger::{AppendError, Changes, HeldOrg, LedgerStore, Needs};
 use store_postgres::PostgresStore;
 use testkit::Scribe;
 
@@ -12,7 +12,7 @@ use crate::world::store;
 const STOPPED: Duration = Duration::from_secs(1);
 
 async fn hold(store: &PostgresStore, scribe: &Scribe) -> HeldOrg {
-    store.hold(scribe.org).await.unwrap().expect("the head is free")
+    store.hold(scribe.org, &Needs::default()).await.unwrap().expect("the head is free")
 }
 
 #[expect(clippy::disallowed_methods, reason = "how long a head is held is what is tested")]
@@ -76,7 +76,7 @@ async fn a_head_that_does_not_come_free_is_done_without() {
     owner.batch_execute("begin").await.unwrap();
     let sql = "select from org_head where org_id = $1 for update";
     owner.query(sql, &[scribe.org.as_uuid()]).await.unwrap();
-    assert!(store.hold(scribe.org).await.unwrap().is_none());
+    assert!(store.hold(scribe.org, &Needs::default()).await.unwrap().is_none());
     owner.batch_execute("rollback").await.unwrap();
     hold(&store, &scribe).await;
 }

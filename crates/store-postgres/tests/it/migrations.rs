@@ -7,6 +7,7 @@ use store_postgres::{
     CheckError, Durability, MIGRATIONS, MigrateError, PostgresStore, Settings, migrate,
     testing::TestDatabase,
 };
+use testkit::{Scribe, sample};
 
 use crate::world::settings;
 
@@ -139,4 +140,40 @@ async fn a_role_that_may_change_what_was_sealed_is_refused_where_deeds_must_last
         client.batch_execute(&take).await.unwrap();
         check(&database).await.unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn indexes_are_made_beside_a_serving_instance_and_a_broken_run_is_taken_up() {
+    let Some(database) = TestDatabase::new().await else { return };
+    let client = database.owner().await;
+    // As it was before, but for what a run had done that was broken off.
+    let before = "
+        delete from schema_migration where version = 15;
+        drop index action_sealed_of_tool;
+        create index action_of_tool on action (org_id, tool, id) where tool is not null;
+        alter table action add constraint action_state_check check (state <> 'none')";
+    client.batch_execute(before).await.unwrap();
+    let store = PostgresStore::new(&settings(&database)).unwrap();
+    let mut scribe = Scribe::created(31, &store).await;
+    let agent = scribe.agent("busy");
+    let (by, role) = (owner(&database), database.role());
+    let migrating = tokio::spawn(async move { migrate(&by, role).await });
+    let mut turns = 0;
+    while !migrating.is_finished() || turns < 3 {
+        let mint = scribe.mint();
+        let (request, disclosure) = sample::request(&serde_json::json!({}), &mint);
+        let begun = sample::begun(sample::action(&agent, request, &mint), vec![disclosure]);
+        scribe.append(&store, vec![begun]).await.unwrap();
+        turns += 1;
+    }
+    assert_eq!(migrating.await.unwrap().unwrap(), ["cheaper_actions"]);
+    let sql = "
+        select indexrelid::regclass::text from pg_index
+        where indrelid = 'action'::regclass and indisvalid
+        union all select conname from pg_constraint where conname = 'action_state_check'";
+    let rows = client.query(sql, &[]).await.unwrap();
+    let found: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let has = |name: &str| found.iter().any(|found| found == name);
+    assert!(has("action_sealed_of_tool") && has("action_sealed_of_agent"), "{found:?}");
+    assert!(!has("action_of_tool") && !has("action_state_check"), "{found:?}");
 }

@@ -135,7 +135,8 @@ impl Stored {
             entropy: Arc::new(testkit::SeededEntropy::new(901)),
             spawn: Arc::new(OnTokio),
             log_host: "test.example".to_owned(),
-        });
+        })
+        .unwrap();
         let records = Records::new(Arc::clone(&store) as _, ledger);
         let (changes, entry) = acted(&scribe);
         let (agent, action) = (entry.agent, entry.action);

@@ -1,6 +1,6 @@
 //! Who a request is taken to come from, and what one client may hold.
 
-use std::{net::IpAddr, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request};
@@ -13,7 +13,7 @@ use tokio::{
 
 use super::support::*;
 use crate::{
-    Bounds, Control, TrustedProxies,
+    Bounds, Control, Open, TrustedProxies,
     client::{Peer, counted},
 };
 
@@ -101,6 +101,17 @@ async fn one_client_has_so_many_requests_under_way_and_no_forged_header_gives_it
     assert_eq!(send("10.0.0.1", None).await.unwrap(), 503);
     let again = router.answer(request("192.0.2.1", None)).await;
     assert_eq!(again.status(), 503, "ended requests make room");
+}
+
+#[test]
+fn what_is_open_is_counted_while_it_is_held() {
+    let open = Arc::new(Open::default());
+    let (one, two) = (open.hold(), open.hold());
+    assert_eq!(open.get(), 2);
+    drop(one);
+    assert_eq!(open.get(), 1);
+    drop(two);
+    assert_eq!(open.get(), 0);
 }
 
 #[tokio::test]

@@ -128,7 +128,7 @@ async fn wait_for(
 /// moment old, so the record is asked: a Stop that is not there yet is heard by the wait.
 async fn refuse_stopped(app: &App, caller: &Reader) -> Result<(), CallError> {
     let Reader::Agent(key) = caller else { return Ok(()) };
-    match app.gate.stop_of(key.org, key.agent).await? {
+    match app.admin.stop_of(key.org, key.agent).await? {
         Some(kind) => Err(stopped(kind).into()),
         None => Ok(()),
     }

@@ -1,0 +1,40 @@
+//! How an agent stands, and what keys and members may do.
+
+list!(/// How an agent stands; the highest that holds wins.
+AgentStatus {
+    /// Gone for good.
+    Archived = "archived",
+    /// Stopped by a person.
+    Stopped = "stopped",
+    /// Suspended for a time.
+    Suspended = "suspended",
+    /// Free to act.
+    Active = "active",
+});
+list!(/// Whether an agent's calls must be signed.
+IntentMode {
+    /// A signature is ignored.
+    Off = "off",
+    /// A signature is checked when there is one.
+    Optional = "optional",
+    /// A signature must be there.
+    Required = "required",
+});
+list!(/// What an API key may do.
+Scope {
+    /// Read actions and deeds.
+    ActionsRead = "actions:read",
+    /// Send and report actions.
+    ActionsExecute = "actions:execute",
+    /// Change the org.
+    Admin = "admin",
+});
+list!(/// What a member may do.
+Role {
+    /// Read.
+    Viewer = "viewer",
+    /// Read and change.
+    Admin = "admin",
+    /// Everything.
+    Owner = "owner",
+});

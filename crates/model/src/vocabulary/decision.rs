@@ -1,0 +1,71 @@
+//! What was decided about a call, by what, and what a person answered.
+
+list!(/// What a decision came to.
+DecisionOutcome {
+    /// The call may run.
+    Allow = "allow",
+    /// The call is refused.
+    Deny = "deny",
+    /// A person must say yes first.
+    RequireApproval = "require_approval",
+});
+list!(/// What a decision was made by.
+DecisionSource {
+    /// A rule of the active policy.
+    Rule = "rule",
+    /// The service itself: unknown tool, disabled connector, unreadable policy.
+    Builtin = "builtin",
+    /// The policy's default.
+    Default = "default",
+    /// A budget of the policy.
+    Budget = "budget",
+    /// A Stop of the agent or the org.
+    Stop = "stop",
+});
+list!(/// Why a decision is not a plain allow.
+DecisionCode {
+    /// A person must say yes first.
+    ApprovalRequired = "approval_required",
+    /// A rule denied the call.
+    PolicyDenied = "policy_denied",
+    /// No rule covered the call and the default denies.
+    DefaultDenied = "default_denied",
+    /// A budget is spent.
+    BudgetExceeded = "budget_exceeded",
+    /// The agent is stopped.
+    AgentStopped = "agent_stopped",
+    /// The agent is suspended.
+    AgentSuspended = "agent_suspended",
+    /// The whole org is stopped.
+    OrgStopped = "org_stopped",
+    /// No connector serves the tool, or the name is no tool name.
+    ToolUnknown = "tool_unknown",
+    /// The tool's definition is not the pinned one.
+    ToolChanged = "tool_changed",
+    /// The tool's connector is disabled.
+    ConnectorDisabled = "connector_disabled",
+    /// The policy could not be evaluated.
+    PolicyUnavailable = "policy_unavailable",
+});
+list!(/// How the question to a person stands.
+ApprovalStatus {
+    /// Nobody has decided.
+    Pending = "pending",
+    /// Enough people said yes.
+    Approved = "approved",
+    /// A person said no.
+    Denied = "denied",
+    /// Nobody answered in time, which means no.
+    Expired = "expired",
+    /// The action was cancelled.
+    Cancelled = "cancelled",
+    /// A Stop or a change took the question away.
+    Voided = "voided",
+});
+list!(/// How a person showed who they are when deciding an approval.
+Assurance {
+    /// A signed-in session.
+    Session = "session",
+    /// A link sent by e-mail.
+    EmailLink = "email_link",
+});

@@ -1,0 +1,92 @@
+//! What is recorded: the kinds of deeds and what happens.
+
+list!(/// What a deed records.
+DeedKind {
+    /// One action's end.
+    Action = "action",
+    /// One change to the org.
+    Admin = "admin",
+    /// What became known of an action later.
+    Amendment = "amendment",
+});
+list!(/// What happened, in the words of streams, webhooks and admin deeds.
+EventType {
+    /// An action was recorded and runs or may run.
+    ActionCreated = "action.created",
+    /// An action waits for a person.
+    ActionPendingApproval = "action.pending_approval",
+    /// An action was refused.
+    ActionDenied = "action.denied",
+    /// An action was cancelled.
+    ActionCancelled = "action.cancelled",
+    /// An action has its verdict.
+    ActionWitnessed = "action.witnessed",
+    /// An action was undone by another.
+    ActionUndone = "action.undone",
+    /// A deed was sealed.
+    DeedSealed = "deed.sealed",
+    /// An agent was made.
+    AgentCreated = "agent.created",
+    /// An agent was stopped.
+    AgentStopped = "agent.stopped",
+    /// An agent was started again.
+    AgentStarted = "agent.started",
+    /// An agent key was made.
+    AgentKeyCreated = "agent_key.created",
+    /// An agent key was revoked.
+    AgentKeyRevoked = "agent_key.revoked",
+    /// An org key was made.
+    ApiKeyCreated = "api_key.created",
+    /// An org key was revoked.
+    ApiKeyRevoked = "api_key.revoked",
+    /// An org was made.
+    OrgCreated = "org.created",
+    /// An org's settings changed.
+    OrgUpdated = "org.updated",
+    /// Every agent of the org was stopped.
+    OrgStopped = "org.stopped",
+    /// The org was started again.
+    OrgStarted = "org.started",
+    /// A policy was made.
+    PolicyCreated = "policy.created",
+    /// A policy's name or description changed.
+    PolicyUpdated = "policy.updated",
+    /// A policy was archived.
+    PolicyArchived = "policy.archived",
+    /// The tests of a policy changed.
+    PolicyTestsUpdated = "policy.tests_updated",
+    /// A policy got a version.
+    PolicyVersionCreated = "policy.version_created",
+    /// A policy version became the enforced or the shadow one.
+    PolicyActivated = "policy.activated",
+    /// No policy version is the shadow one any more.
+    PolicyShadowEnded = "policy.shadow_ended",
+    /// A connector was made.
+    ConnectorCreated = "connector.created",
+    /// A connector's config changed.
+    ConnectorUpdated = "connector.updated",
+    /// A connector may run calls.
+    ConnectorEnabled = "connector.enabled",
+    /// A connector refuses calls.
+    ConnectorDisabled = "connector.disabled",
+    /// A connector got a credential.
+    ConnectorCredentialSet = "connector.credential_set",
+    /// Payloads were removed that had been kept long enough.
+    RetentionPruned = "retention.pruned",
+    /// A log of deeds began.
+    LogStarted = "log.started",
+    /// A log of deeds began in place of one that lost deeds.
+    LogRecovered = "log.recovered",
+    /// The history of an org was read out.
+    LedgerExported = "ledger.exported",
+    /// A log of deeds was checked and is as it was sealed.
+    ChainCheckPassed = "chain.check_passed",
+    /// A log of deeds is not as it was sealed.
+    ChainBroken = "chain.broken",
+    /// A seal key was registered.
+    SealKeyRegistered = "seal_key.registered",
+    /// A seal key is to count for nothing new.
+    SealKeyRetired = "seal_key.retired",
+    /// A seal key counts for nothing any more.
+    SealKeyRevoked = "seal_key.revoked",
+});

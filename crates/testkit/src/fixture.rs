@@ -1,0 +1,163 @@
+//! A deployment in memory: a store, what takes turns over it, and the Gate and the administration
+//! that are made of them.
+
+use std::sync::Arc;
+
+use act::MayOperate;
+use admin::{Admin, ConnectorCheck};
+use crypto::{Secret, vault::Ring};
+use deed::{KeySet, SealKey, SealKeys, Sealer};
+use gate::{Gate, Limits, Toolbox};
+use ledger::{Changes, Entry, Ledger, Needs, Parts, Request, Snapshot};
+use model::{Entropy, Mint, OrgId, Timestamp};
+use serde_json::Value;
+use store_memory::MemoryStore;
+
+use crate::{ManualClock, OnTokio, SeededEntropy};
+
+/// The moment at which fixtures begin: noon of 2026-10-01 in UTC.
+pub const START: Timestamp = Timestamp::from_unix_millis(1_790_856_000_000);
+
+/// One process of a deployment in memory.
+#[derive(Debug)]
+pub struct Fixture {
+    /// The record.
+    pub store: Arc<MemoryStore>,
+    /// The time of the store and of the process.
+    pub clock: Arc<ManualClock>,
+    /// The randomness of the process.
+    pub dice: Arc<SeededEntropy>,
+    /// What signs its deeds.
+    pub sealer: Arc<Sealer>,
+    /// What encrypts credentials.
+    pub vault: Arc<Ring>,
+    /// What takes its turns.
+    pub ledger: Ledger,
+}
+
+/// A sealer with keys of its own, registered for what is sealed from then on.
+pub fn sealer(entropy: &dyn Entropy, since: Timestamp) -> Sealer {
+    let keys = SealKeys::from_pem(SealKeys::generate_pem(entropy).expose()).unwrap();
+    let registered =
+        keys.keys().map(|(purpose, key)| SealKey::new(*key.public(), purpose, since)).collect();
+    let registered = KeySet::new(registered).unwrap();
+    Sealer::new(keys, registered)
+}
+
+/// Bounds of a Gate, small enough for tests to reach them.
+pub fn limits() -> Limits {
+    Limits { max_args_bytes: 1_000, max_result_bytes: 100, ..Limits::default() }
+}
+
+impl Fixture {
+    /// A process over an empty record, at [`START`]; the same seed makes the same one.
+    pub fn new(seed: u64) -> Self {
+        let (clock, dice) = (Arc::new(ManualClock::at(START)), Arc::new(SeededEntropy::new(seed)));
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        let sealer = Arc::new(sealer(&*dice, START));
+        Self::over(store, clock, dice, sealer)
+    }
+
+    /// Another process over the same record, with the same keys and randomness of its own.
+    pub fn beside(&self, seed: u64) -> Self {
+        let dice = Arc::new(SeededEntropy::new(seed));
+        Self::over(self.store.clone(), self.clock.clone(), dice, self.sealer.clone())
+    }
+
+    /// This process with another sealer.
+    pub fn sealing_by(self, sealer: Sealer) -> Self {
+        Self::over(self.store, self.clock, self.dice, Arc::new(sealer))
+    }
+
+    fn over(
+        store: Arc<MemoryStore>,
+        clock: Arc<ManualClock>,
+        dice: Arc<SeededEntropy>,
+        sealer: Arc<Sealer>,
+    ) -> Self {
+        let ledger = Ledger::new(parts(&store, &clock, &dice, &sealer)).unwrap();
+        let vault = Arc::new(Ring::parse(&Secret::new(format!("{}=", "A".repeat(43)))).unwrap());
+        Self { store, clock, dice, sealer, vault, ledger }
+    }
+
+    /// What a ledger of this process is made of, for one that differs in some part.
+    pub fn parts(&self) -> Parts {
+        parts(&self.store, &self.clock, &self.dice, &self.sealer)
+    }
+
+    /// The Gate of this process over these tools.
+    pub fn gate(&self, toolbox: Arc<dyn Toolbox>, limits: Limits) -> Gate {
+        Gate::new(gate::Parts {
+            ledger: self.ledger.clone(),
+            store: self.store.clone(),
+            toolbox,
+            spawn: Arc::new(OnTokio),
+            pause: Arc::new(OnTokio),
+            clock: self.clock.clone(),
+            instance: "one".to_owned(),
+            limits,
+        })
+    }
+
+    /// The administration of this process, whose connectors are judged by this.
+    pub fn admin(&self, connectors: Arc<dyn ConnectorCheck>) -> Admin {
+        Admin::new(admin::Parts {
+            ledger: self.ledger.clone(),
+            store: self.store.clone(),
+            connectors,
+            entropy: self.dice.clone(),
+            clock: self.clock.clone(),
+            pepper: Secret::new(vec![9; 32]),
+            vault: self.vault.clone(),
+        })
+    }
+
+    /// Writes rows as they are given, in a turn without deeds.
+    pub async fn write(&self, org: OrgId, rows: impl Into<Changes>) {
+        self.ledger.enter(org, Rows(rows.into())).await.unwrap();
+    }
+
+    /// The bodies of the org's deeds, in order.
+    pub fn bodies(&self, org: OrgId) -> Vec<Value> {
+        let deeds = self.store.deeds(org).into_iter();
+        deeds.map(|deed| serde_json::from_str(&deed.body).unwrap()).collect()
+    }
+}
+
+fn parts(
+    store: &Arc<MemoryStore>,
+    clock: &Arc<ManualClock>,
+    dice: &Arc<SeededEntropy>,
+    sealer: &Arc<Sealer>,
+) -> Parts {
+    Parts {
+        store: store.clone(),
+        sealer: sealer.clone(),
+        clock: clock.clone(),
+        entropy: dice.clone(),
+        spawn: Arc::new(OnTokio),
+        log_host: "test.example".to_owned(),
+    }
+}
+
+/// Whoever runs the deployment of a test.
+#[derive(Debug, Clone, Copy)]
+pub struct Operator;
+
+impl MayOperate for Operator {}
+
+/// Rows that a turn writes as they are given.
+#[derive(Debug)]
+pub struct Rows(pub Changes);
+
+impl Request for Rows {
+    type Answer = ();
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, _: &Snapshot, _: &Mint<'_>) -> (Entry, ()) {
+        (Entry { changes: self.0.clone(), ..Entry::default() }, ())
+    }
+}
