@@ -5,9 +5,9 @@
 mod manifest;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
@@ -36,9 +36,9 @@ pub(crate) fn run(workspace: &Workspace, request: &Publish) -> Result<()> {
         wanted => wanted.iter().map(String::as_str).collect(),
     };
     let packages = built_from(&metadata, &doors)?;
-    let copy = workspace.target().join("publish");
-    if copy.exists() {
-        fs::remove_dir_all(&copy).map_err(Failure::on("remove", &copy))?;
+    let (copy, built) = (workspace.target().join("publish"), built(workspace));
+    for old in [&copy, &built].into_iter().filter(|old| old.exists()) {
+        fs::remove_dir_all(old).map_err(Failure::on("remove", old))?;
     }
     for package in &packages {
         copied(package, workspace.root(), &copy)?;
@@ -47,17 +47,55 @@ pub(crate) fn run(workspace: &Workspace, request: &Publish) -> Result<()> {
     write(&copy.join("Cargo.toml"), &manifest::workspace(&names))?;
     let (lock, kept) = (workspace.root().join("Cargo.lock"), copy.join("Cargo.lock"));
     fs::copy(&lock, &kept).map_err(Failure::on("copy", &lock))?;
+    forget_unpacked(&cargo_home()?, &packages)?;
     process::run(&mut pack(workspace, &copy))?;
     println!("packed and built: {}", names.join(", "));
     Ok(())
 }
 
-/// Returns cargo's own command that packs and builds every package of the copy. It takes libraries
+/// Cargo's own command that packs and builds every package of the copy. It takes libraries
 /// from where the checkout's build has put them, and asks no registry.
 fn pack(workspace: &Workspace, copy: &Path) -> Command {
     let mut command = workspace.cargo(["package", "--workspace", "--offline", "--allow-dirty"]);
-    command.current_dir(copy).env("CARGO_TARGET_DIR", workspace.target().join("publish-build"));
+    command.current_dir(copy).env("CARGO_TARGET_DIR", built(workspace));
     command
+}
+
+/// Where the packages are built, each time anew: to cargo, one version is built once.
+fn built(workspace: &Workspace) -> PathBuf {
+    workspace.target().join("publish-build")
+}
+
+/// The folder where cargo keeps what it has fetched and unpacked.
+fn cargo_home() -> Result<PathBuf> {
+    let told = env::var_os("CARGO_HOME").map(PathBuf::from);
+    told.or_else(|| Some(env::home_dir()?.join(".cargo"))).ok_or_else(|| {
+        Failure::because("neither CARGO_HOME nor HOME says where cargo keeps packages".to_owned())
+    })
+}
+
+/// Removes what cargo unpacked of these packages from folders. It unpacks a version once and
+/// takes it for unchanged, so that a second run from one folder would build against the first.
+fn forget_unpacked(home: &Path, packages: &[&Package]) -> Result<()> {
+    let unpacked = home.join("registry/src");
+    if !unpacked.exists() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(&unpacked).map_err(Failure::on("read", &unpacked))? {
+        let entry = entry.map_err(Failure::on("read", &unpacked))?;
+        // A registry that is a folder has no host, and its name here begins with what follows one.
+        if !entry.file_name().to_string_lossy().starts_with('-') {
+            continue;
+        }
+        for package in packages {
+            let name = manifest::published(&package.name);
+            let old = entry.path().join(format!("{name}-{}", package.version));
+            if old.exists() {
+                fs::remove_dir_all(&old).map_err(Failure::on("remove", &old))?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The crates and all crates of the workspace that they are built from, by name.

@@ -3,12 +3,16 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use model::{ConnectorId, OrgId};
-use tokio::sync::OnceCell;
+use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{Blueprint, BuildError, Connector, Deps, build};
+
+/// For how long a connector that could not be built is not tried again.
+const FAILED_FOR: Duration = Duration::from_secs(3);
 
 /// Builds each connector once per revision.
 #[derive(Debug)]
@@ -20,9 +24,37 @@ pub struct Registry {
 #[derive(Debug, Clone)]
 struct Slot {
     revision: u64,
-    // Callers of one revision wait for one build; a failed build leaves the cell empty, and the
-    // next caller tries again.
+    // Callers of one revision wait for one build. A failed one leaves the cell empty and is
+    // remembered, so that those who waited hear of it and do not try one after the other.
     connector: Arc<OnceCell<Arc<dyn Connector>>>,
+    failed: Arc<Mutex<Option<(Instant, BuildError)>>>,
+}
+
+impl Slot {
+    fn new(revision: u64) -> Self {
+        Self { revision, connector: Arc::default(), failed: Arc::default() }
+    }
+
+    async fn build(
+        &self,
+        blueprint: &Blueprint,
+        deps: &Deps,
+    ) -> Result<Arc<dyn Connector>, BuildError> {
+        if let Some((at, error)) = &*self.failed()
+            && at.elapsed() < FAILED_FOR
+        {
+            return Err(error.clone());
+        }
+        let built = build(blueprint, deps).await;
+        if let Err(error) = &built {
+            *self.failed() = Some((Instant::now(), error.clone()));
+        }
+        built
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<(Instant, BuildError)>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Registry {
@@ -31,13 +63,14 @@ impl Registry {
         Self { deps, built: Mutex::new(HashMap::new()) }
     }
 
-    /// The connector of this revision, building it if nobody has.
+    /// The connector of this revision, building it if nobody has. One that could not be built a
+    /// moment ago fails at once.
     pub async fn get_or_build(
         &self,
         blueprint: &Blueprint,
     ) -> Result<Arc<dyn Connector>, BuildError> {
         let slot = self.slot(blueprint);
-        slot.connector.get_or_try_init(|| build(blueprint, &self.deps)).await.cloned()
+        slot.connector.get_or_try_init(|| slot.build(blueprint, &self.deps)).await.cloned()
     }
 
     /// Forgets a connector, whose connections close when its last call ends.
@@ -48,7 +81,7 @@ impl Registry {
     /// The place of this revision. A caller that still holds an older revision than the
     /// kept one gets a place of its own, which nobody keeps.
     fn slot(&self, blueprint: &Blueprint) -> Slot {
-        let fresh = Slot { revision: blueprint.revision, connector: Arc::default() };
+        let fresh = Slot::new(blueprint.revision);
         let mut built = self.lock();
         let kept = built.entry((blueprint.org, blueprint.id)).or_insert_with(|| fresh.clone());
         if kept.revision < fresh.revision {

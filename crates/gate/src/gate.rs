@@ -21,6 +21,7 @@ use crate::{
     resolve::invalid,
     store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, Page},
     submission::{Rejection, Submission, SubmitError},
+    takeovers::AskedConnectors,
 };
 
 /// What a Gate is made of.
@@ -49,6 +50,7 @@ pub struct Gate {
     pub(crate) parts: Arc<Parts>,
     // The actions that this instance runs now.
     held: Arc<Mutex<HashMap<ActionId, HeldLease>>>,
+    pub(crate) asked: Arc<AskedConnectors>,
 }
 
 impl fmt::Debug for Parts {
@@ -86,7 +88,7 @@ pub struct Running {
 impl Gate {
     /// A Gate of these parts.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), held: Arc::default() }
+        Self { parts: Arc::new(parts), held: Arc::default(), asked: Arc::default() }
     }
 
     /// The ledger that the Gate records in.

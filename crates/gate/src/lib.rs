@@ -5,7 +5,7 @@
 //! is carried out, witnessed and sealed in a second turn whether anyone still waits or not. The
 //! stages are types: only what a turn permitted can be run, only what was judged can be sealed.
 //!
-//! Deadlines are data. The Gate has no timers; a worker calls [`Gate::sweep`], and whoever waits
+//! Deadlines are data. The Gate has no timers; workers call [`Gate::sweep`], and whoever waits
 //! for an action does so outside.
 
 mod asked;
@@ -26,6 +26,7 @@ mod resolved;
 mod settle;
 mod store;
 mod submission;
+mod takeovers;
 mod withdraw;
 
 pub use begin::Verdict;
@@ -40,7 +41,7 @@ pub use resolve::ToolListing;
 pub use resolved::Resolved;
 pub use store::{
     ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
-    ShadowDiffers, StoredDeed,
+    ShadowDiffers, StoredDeed, Sweep,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
 pub use withdraw::{CancelError, Cancellation, Canceller};

@@ -8,8 +8,7 @@ use ledger::{
     Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
     record::{Action, Lease},
 };
-use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, Outcome, State, ToolName};
-use tokio::sync::Semaphore;
+use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, OrgId, Outcome, State, ToolName};
 use tool::Settled;
 use witness::Reporter;
 
@@ -18,14 +17,12 @@ use crate::{
     points::pass,
     ports::Found,
     settle::{Executed, RunResult, Times, needs_of_end},
-    store::{Due, DueFor},
+    store::{Due, DueFor, DuePlace, Sweep},
     withdraw::Expire,
 };
 
 /// How many due actions are read, and ended together, at once. Those of one org share turns.
-const PAGE: usize = 256;
-/// How many governed systems' answers are waited for at once.
-const SETTLING: usize = 32;
+pub(crate) const PAGE: usize = 256;
 /// After this many holders nobody asks the governed system again.
 const MAX_HOLDERS: u64 = 8;
 
@@ -41,27 +38,40 @@ pub enum SweepError {
 }
 
 impl Gate {
-    /// Ends everything that is due, page by page, and returns how many actions were looked at.
+    /// Ends what is due for this sweep, page by page, and returns how many actions were looked at.
     /// What cannot be ended holds nothing else up; the first such error comes back at the end.
-    pub async fn sweep(&self) -> Result<usize, SweepError> {
-        let settling = Semaphore::new(SETTLING);
+    pub async fn sweep(&self, sweep: Sweep) -> Result<usize, SweepError> {
+        if sweep == Sweep::Takeovers {
+            return self.take_over().await;
+        }
         let (mut after, mut looked, mut failed) = (None, 0, None);
         loop {
-            let page = self.parts.store.due(after, PAGE).await?;
+            let (page, next) = self.due(sweep, after).await?;
             looked += page.len();
-            after = page.last().filter(|_| page.len() == PAGE).map(Due::place);
-            let ends = page.into_iter().map(|due| self.end(due, &settling));
-            let mut ends = stream::iter(ends).buffer_unordered(PAGE);
+            let mut ends =
+                stream::iter(page.into_iter().map(|due| self.end(due))).buffer_unordered(PAGE);
             while let Some(end) = ends.next().await {
                 failed = failed.or(end.err());
             }
+            after = next;
             if after.is_none() {
                 return failed.map_or(Ok(looked), Err);
             }
         }
     }
 
-    async fn end(&self, due: Due, settling: &Semaphore) -> Result<(), SweepError> {
+    /// A page of what is due, and the place that the next one is behind.
+    pub(crate) async fn due(
+        &self,
+        sweep: Sweep,
+        after: Option<DuePlace>,
+    ) -> Result<(Vec<Due>, Option<DuePlace>), StoreDown> {
+        let page = self.parts.store.due(sweep, after, PAGE).await?;
+        let next = page.last().filter(|_| page.len() == PAGE).map(Due::place);
+        Ok((page, next))
+    }
+
+    async fn end(&self, due: Due) -> Result<(), SweepError> {
         let Due { org, action, what, since: _ } = due;
         match what {
             DueFor::EdgeDeadline => {
@@ -70,26 +80,35 @@ impl Gate {
                 self.parts.ledger.enter(org, EdgeLost { action, max_result_bytes }).await?;
             }
             DueFor::ApprovalExpiry => self.parts.ledger.enter(org, Expire { action }).await?,
-            DueFor::Takeover(from) => {
-                let take = TakeOver { action, from, to: self.parts.instance.clone() };
-                if let Some(taken) = self.parts.ledger.enter(org, take).await? {
-                    self.end_taken(taken, settling).await?;
-                }
-            }
+            // Another sweep's.
+            DueFor::Takeover { .. } => {}
         }
         Ok(())
     }
 
+    /// Gives an action to this instance, if nobody else has taken it since.
+    pub(crate) async fn taken(
+        &self,
+        org: OrgId,
+        action: ActionId,
+        from: Lease,
+    ) -> Result<Option<Arc<Action>>, SweepError> {
+        let take = TakeOver { action, from, to: self.parts.instance.clone() };
+        let taken = self.parts.ledger.enter(org, take).await?;
+        if let Some(action) = &taken {
+            self.hold(action);
+            pass("recover.taken");
+        }
+        Ok(taken)
+    }
+
     /// Ends an action that this instance took over, by what the governed system knows. Where that
     /// cannot be asked now, the lease runs out once more.
-    async fn end_taken(&self, action: Arc<Action>, settling: &Semaphore) -> Result<(), SweepError> {
-        self.hold(&action);
-        pass("recover.taken");
-        let settled = {
-            // Nobody closes it, so that an error cannot be.
-            let _permit = settling.acquire().await;
-            self.settle(&action).await
-        };
+    pub(crate) async fn end_taken(
+        &self,
+        action: &Action,
+        settled: Result<Option<Outcome>, SweepError>,
+    ) -> Result<(), SweepError> {
         let Ok(Some(outcome)) = settled else {
             self.let_go(action.id);
             return settled.map(drop);
@@ -102,16 +121,16 @@ impl Gate {
         };
         let result = RunResult::Nothing;
         let executed = Executed { outcome, result, reporter, times: Times::Unseen };
-        let witnessed = executed.witnessed(&action, None, self.parts.limits.max_result_bytes);
+        let witnessed = executed.witnessed(action, None, self.parts.limits.max_result_bytes);
         tracing::info!(action = %action.id, "an action was taken over and ended");
         pass("recover.settled");
-        self.seal(&action, &Arc::new(witnessed)).await;
+        self.seal(action, &Arc::new(witnessed)).await;
         Ok(())
     }
 
     /// What became of a run that nobody saw the end of; nothing when that must be asked
     /// again later.
-    async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
+    pub(crate) async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
         let holders = action.lease.as_ref().map_or(0, |lease| lease.token);
         let settled = match action.tool.parse::<ToolName>() {
             Ok(name) => match self.parts.toolbox.find(action.org, &name).await? {

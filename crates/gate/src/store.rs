@@ -100,6 +100,22 @@ pub struct Page {
     pub has_more: bool,
 }
 
+/// What is looked for by itself among everything that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sweep {
+    /// Calls whose edge did not report in time.
+    Reports,
+    /// Approvals that nobody gave in time.
+    Approvals,
+    /// Runs whose lease ran out.
+    Takeovers,
+}
+
+impl Sweep {
+    /// Every sweep.
+    pub const ALL: [Self; 3] = [Self::Reports, Self::Approvals, Self::Takeovers];
+}
+
 /// An action that something is due for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
@@ -120,8 +136,13 @@ pub enum DueFor {
     EdgeDeadline,
     /// The approval expired.
     ApprovalExpiry,
-    /// This lease of whoever carried it out ran out. Nobody renews it any more.
-    Takeover(Lease),
+    /// Nobody renews the lease of whoever carried it out any more.
+    Takeover {
+        /// The lease that ran out.
+        from: Lease,
+        /// The name of the connector that ran it, the first part of its tool's.
+        connector: String,
+    },
 }
 
 /// The place of an action among those that are due, the longest first.
@@ -188,9 +209,14 @@ pub trait ActionStore: Send + Sync {
         key: &str,
     ) -> Result<Option<IdempotencyKey>, StoreDown>;
 
-    /// Returns up to `limit` actions of any org behind this place that something is due for by
-    /// the store's own time, the longest due first.
-    async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown>;
+    /// Up to `limit` actions of any org behind this place that are due for this sweep by the
+    /// store's own time, the longest due first.
+    async fn due(
+        &self,
+        sweep: Sweep,
+        after: Option<DuePlace>,
+        limit: usize,
+    ) -> Result<Vec<Due>, StoreDown>;
 
     /// Moves the ends of leases that have not run out, and returns the ones that were moved.
     async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown>;

@@ -58,21 +58,33 @@ impl Checkpoints {
     /// A log that is gone belongs to no org that is left; then the operator's own org is the one
     /// that seals nothing, so that nothing of the deployment goes on as if all were well.
     pub async fn missing(&self, core: &Core) -> Result<Vec<Missing>, Failure> {
-        let (signed, unread_files) = self.files.read(&core.ledger.sealer().registered())?;
-        if signed.is_empty() && unread_files.is_empty() {
-            return Ok(Vec::new());
-        }
         let logs = core.records.store().logs().await.map_err(unread)?;
+        self.missing_of(core, &logs, None).await
+    }
+
+    /// What is missing of every org, or of this one alone: no other log is read for it.
+    async fn missing_of(
+        &self,
+        core: &Core,
+        logs: &[LogSize],
+        org: Option<OrgId>,
+    ) -> Result<Vec<Missing>, Failure> {
+        let owners: HashMap<_, _> =
+            logs.iter().map(|log| (files::name(&log.log), log.of.org)).collect();
+        let owner = |name: &str| owners.get(name).copied().unwrap_or(OPERATOR_ORG);
+        let is_asked = |name: &str| org.is_none_or(|org| org == owner(name));
+        let keys = core.ledger.sealer().registered();
+        let (signed, unread_files) = self.files.read(&keys, is_asked)?;
         let mut missing: Vec<_> = unread_files
             .into_iter()
-            .map(|UnreadFile { log, why }| {
-                let of = logs.iter().find(|of| files::name(&of.log) == log);
-                let org = of.map_or(OPERATOR_ORG, |of| of.of.org);
-                Missing { org, why: Unsound::Unread(why), known: None }
+            .map(|UnreadFile { log, why }| Missing {
+                org: owner(&log),
+                why: Unsound::Unread(why),
+                known: None,
             })
             .collect();
         for known in signed {
-            missing.extend(self.judged(core, &logs, known).await);
+            missing.extend(self.judged(core, logs, known).await);
         }
         Ok(missing)
     }
@@ -126,7 +138,7 @@ impl Checkpoints {
         seen: &mut Seen,
     ) -> Result<(), Failure> {
         let org = log.of.org;
-        if core.ledger.withheld().contains(&org) && !self.released(core, log, seen).await? {
+        if core.ledger.withheld().contains(&org) && !self.released(core, (logs, log), seen).await? {
             return Ok(());
         }
         let before = seen.signed.get(&org);
@@ -162,17 +174,21 @@ impl Checkpoints {
 
     /// Takes turns again of an org that has another log by now, if all that was signed for is
     /// there or told of; looks once for each log, and again where something could not be read.
-    async fn released(&self, core: &Core, log: &LogSize, seen: &mut Seen) -> Result<bool, Failure> {
+    async fn released(
+        &self,
+        core: &Core,
+        (logs, log): (&[LogSize], &LogSize),
+        seen: &mut Seen,
+    ) -> Result<bool, Failure> {
         let org = log.of.org;
         if seen.withheld.get(&org) == Some(&log.log)
             || core.ledger.has_seen_more(org, &log.log, log.size)
         {
             return Ok(false);
         }
-        let missing = self.missing(core).await?;
-        let mut mine = missing.iter().filter(|missing| missing.org == org).peekable();
-        if mine.peek().is_some() {
-            if mine.all(|missing| matches!(missing.why, Unsound::Log(_))) {
+        let missing = self.missing_of(core, logs, Some(org)).await?;
+        if !missing.is_empty() {
+            if missing.iter().all(|missing| matches!(missing.why, Unsound::Log(_))) {
                 seen.withheld.insert(org, log.log.clone());
             }
             return Ok(false);

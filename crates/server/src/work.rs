@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use gate::Sweep;
 use model::{Clock, Timestamp};
 
 /// A worker that has not got through a round for this long is not well.
@@ -18,8 +19,12 @@ const LATE_OF_HOURLY: Duration = Duration::from_hours(3);
 pub enum Worker {
     /// Keeps leases.
     Renewal,
-    /// Ends what nobody else ends.
-    Sweep,
+    /// Ends calls whose edge did not report.
+    Reports,
+    /// Ends approvals that nobody gave.
+    Approvals,
+    /// Ends runs of lost instances.
+    Takeovers,
     /// Signs the heads of logs.
     Checkpoints,
     /// Looks whether logs are as they were sealed.
@@ -32,14 +37,24 @@ pub enum Worker {
 
 impl Worker {
     /// Every worker.
-    pub const ALL: [Self; 6] =
-        [Self::Renewal, Self::Sweep, Self::Checkpoints, Self::Walk, Self::Keys, Self::Pruning];
+    pub const ALL: [Self; 8] = [
+        Self::Renewal,
+        Self::Reports,
+        Self::Approvals,
+        Self::Takeovers,
+        Self::Checkpoints,
+        Self::Walk,
+        Self::Keys,
+        Self::Pruning,
+    ];
 
     /// The worker's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Renewal => "renewal",
-            Self::Sweep => "sweep",
+            Self::Reports => "reports",
+            Self::Approvals => "approvals",
+            Self::Takeovers => "takeovers",
             Self::Checkpoints => "checkpoints",
             Self::Walk => "walk",
             Self::Keys => "keys",
@@ -49,7 +64,13 @@ impl Worker {
 
     const fn late(self) -> Duration {
         match self {
-            Self::Renewal | Self::Sweep | Self::Checkpoints | Self::Walk | Self::Keys => LATE,
+            Self::Renewal
+            | Self::Reports
+            | Self::Approvals
+            | Self::Takeovers
+            | Self::Checkpoints
+            | Self::Walk
+            | Self::Keys => LATE,
             Self::Pruning => LATE_OF_HOURLY,
         }
     }
@@ -60,10 +81,11 @@ impl Worker {
 pub struct Work {
     /// Due actions that sweeps looked at.
     pub due: AtomicU64,
-    /// Due actions that the last sweep looked at.
-    pub due_now: AtomicU64,
+    due_now: [AtomicU64; Sweep::ALL.len()],
     renewal: Rounds,
-    sweep: Rounds,
+    reports: Rounds,
+    approvals: Rounds,
+    takeovers: Rounds,
     checkpoints: Rounds,
     walk: Rounds,
     keys: Rounds,
@@ -86,12 +108,31 @@ impl Work {
     pub fn of(&self, worker: Worker) -> &Rounds {
         match worker {
             Worker::Renewal => &self.renewal,
-            Worker::Sweep => &self.sweep,
+            Worker::Reports => &self.reports,
+            Worker::Approvals => &self.approvals,
+            Worker::Takeovers => &self.takeovers,
             Worker::Checkpoints => &self.checkpoints,
             Worker::Walk => &self.walk,
             Worker::Keys => &self.keys,
             Worker::Pruning => &self.pruning,
         }
+    }
+
+    /// Notes how many due actions a sweep looked at.
+    pub fn looked_at(&self, sweep: Sweep, due: usize) {
+        self.due.fetch_add(due as u64, Relaxed);
+        let [reports, approvals, takeovers] = &self.due_now;
+        let now = match sweep {
+            Sweep::Reports => reports,
+            Sweep::Approvals => approvals,
+            Sweep::Takeovers => takeovers,
+        };
+        now.store(due as u64, Relaxed);
+    }
+
+    /// How many due actions the last sweeps looked at.
+    pub fn due_now(&self) -> u64 {
+        self.due_now.iter().map(|due| due.load(Relaxed)).sum()
     }
 
     /// Whether every worker that has begun got through a round lately.

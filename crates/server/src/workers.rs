@@ -3,8 +3,9 @@
 //! A worker that fails logs it and goes on with its next round; nothing that it does depends on
 //! its punctuality.
 
-use std::{sync::atomic::Ordering::Relaxed, time::Duration};
+use std::time::Duration;
 
+use gate::Sweep;
 use model::causes;
 use records::{Position, Walked};
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
@@ -48,7 +49,11 @@ impl Workers {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         tasks.spawn(renewal(core.clone(), stopped.clone()));
-        tasks.spawn(sweep(core.clone(), stopped.clone()));
+        let reports = (Sweep::Reports, Worker::Reports);
+        tasks.spawn(sweep(reports, core.clone(), stopped.clone()));
+        let approvals = (Sweep::Approvals, Worker::Approvals);
+        tasks.spawn(sweep(approvals, core.clone(), stopped.clone()));
+        tasks.spawn(takeovers(core.clone(), stopped.clone()));
         tasks.spawn(pruning(core.clone(), stopped.clone()));
         tasks.spawn(letting_go(core.clone(), stopped.clone()));
         tasks.spawn(taking_up_keys(core.clone(), keyring.clone(), stopped.clone()));
@@ -115,21 +120,34 @@ async fn renewal(core: Core, stopped: watch::Receiver<()>) {
     }
 }
 
-/// Ends what nobody else ends: overdue reports, expired approvals, runs of lost instances.
-async fn sweep(core: Core, stopped: watch::Receiver<()>) {
+/// Ends what is due for one sweep and nobody else ends.
+async fn sweep((sweep, worker): (Sweep, Worker), core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(SWEEP_EVERY, stopped);
     while pulse.next().await.is_some() {
-        let Some(round) = pulse.round(core.gate.sweep()).await else { return };
-        let due = round.as_ref().map_or(0, |due| *due as u64);
-        core.work.due_now.store(due, Relaxed);
-        core.work.due.fetch_add(due, Relaxed);
-        match core.work.of(Worker::Sweep).count(&SystemClock, round) {
-            Ok(0) => {}
-            Ok(ended) => tracing::debug!(ended, "due actions were looked at"),
-            Err(error) => {
-                tracing::warn!(error = causes(&error), "something due could not be ended");
-            }
+        if pulse.round(swept((sweep, worker), core.clone())).await.is_none() {
+            return;
         }
+    }
+}
+
+/// Ends runs of lost instances. A round that waits for a governed system holds up no other round:
+/// a system that is being asked is asked by one of them.
+async fn takeovers(core: Core, stopped: watch::Receiver<()>) {
+    let (mut pulse, mut rounds) = (Pulse::new(SWEEP_EVERY, stopped), JoinSet::new());
+    while pulse.next().await.is_some() {
+        while rounds.try_join_next().is_some() {}
+        rounds.spawn(swept((Sweep::Takeovers, Worker::Takeovers), core.clone()));
+    }
+}
+
+/// One round of a sweep.
+async fn swept((sweep, worker): (Sweep, Worker), core: Core) {
+    let round = core.gate.sweep(sweep).await;
+    core.work.looked_at(sweep, round.as_ref().map_or(0, |due| *due));
+    match core.work.of(worker).count(&SystemClock, round) {
+        Ok(0) => {}
+        Ok(ended) => tracing::debug!(ended, "due actions were looked at"),
+        Err(error) => tracing::warn!(error = causes(&error), "something due could not be ended"),
     }
 }
 

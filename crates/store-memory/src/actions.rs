@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use gate::{
     ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
+    Sweep,
 };
 use ledger::{
     StoreDown,
@@ -67,14 +68,20 @@ impl ActionStore for MemoryStore {
         Ok(named.filter(|row| self.clock.now() < row.expires_at).cloned())
     }
 
-    async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown> {
+    async fn due(
+        &self,
+        sweep: Sweep,
+        after: Option<DuePlace>,
+        limit: usize,
+    ) -> Result<Vec<Due>, StoreDown> {
         let kept = self.reach("look for what is due")?;
         let now = self.clock.now();
         let mut due: Vec<_> = kept
             .orgs
             .iter()
             .flat_map(|(org, rows)| rows.actions.values().filter_map(|kept| due_of(*org, kept)))
-            .filter(|due| due.since <= now && after.is_none_or(|after| after < due.place()))
+            .filter(|due| sweep_of(&due.what) == sweep && due.since <= now)
+            .filter(|due| after.is_none_or(|after| after < due.place()))
             .collect();
         due.sort_by_key(Due::place);
         due.truncate(limit);
@@ -157,7 +164,8 @@ fn due_of(org: OrgId, kept: &KeptAction) -> Option<Due> {
             (DueFor::ApprovalExpiry, approval.expires_at)
         }
         (State::Executing | State::Witnessing, _, Some(lease)) => {
-            (DueFor::Takeover(lease.clone()), kept.lease_until?)
+            let connector = action.tool.split('.').next().unwrap_or_default().to_owned();
+            (DueFor::Takeover { from: lease.clone(), connector }, kept.lease_until?)
         }
         (State::Executing, _, None) => (DueFor::EdgeDeadline, action.deadline?),
         (State::PendingApproval, None, _)
@@ -165,6 +173,14 @@ fn due_of(org: OrgId, kept: &KeptAction) -> Option<Due> {
         | (State::Cancelled | State::Sealed, _, _) => return None,
     };
     Some(Due { since, org, action: action.id, what })
+}
+
+const fn sweep_of(what: &DueFor) -> Sweep {
+    match what {
+        DueFor::EdgeDeadline => Sweep::Reports,
+        DueFor::ApprovalExpiry => Sweep::Approvals,
+        DueFor::Takeover { .. } => Sweep::Takeovers,
+    }
 }
 
 fn place(action: &Action) -> ActionPlace {

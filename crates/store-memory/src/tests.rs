@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use gate::ActionStore;
+use gate::{ActionStore, Sweep};
 use ledger::{AppendError, Changes, EventStore, LedgerStore};
 use model::Timestamp;
 use testkit::{ManualClock, Scribe, contract, sample};
@@ -96,9 +96,9 @@ async fn a_renewed_lease_lasts_as_long_as_a_new_one() {
     clock.pass(Duration::from_secs(14));
     assert_eq!(store.renew(&held).await.unwrap(), held);
     clock.pass(Duration::from_millis(14_999));
-    assert!(store.due(None, 10).await.unwrap().is_empty());
+    assert!(store.due(Sweep::Takeovers, None, 10).await.unwrap().is_empty());
     clock.pass(Duration::from_millis(1));
-    assert_eq!(store.due(None, 10).await.unwrap().len(), 1);
+    assert_eq!(store.due(Sweep::Takeovers, None, 10).await.unwrap().len(), 1);
     assert!(store.renew(&held).await.unwrap().is_empty(), "it is too late");
 }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use deed::Disclosure;
 use gate::{
     ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
-    StoredDeed,
+    StoredDeed, Sweep,
 };
 use ledger::{
     StoreDown,
@@ -70,16 +70,29 @@ impl ActionStore for PostgresStore {
         rows.first().map(idempotency_key).transpose().map_err(|fault| fault.down(attempt))
     }
 
-    async fn due(&self, after: Option<DuePlace>, limit: usize) -> Result<Vec<Due>, StoreDown> {
+    async fn due(
+        &self,
+        sweep: Sweep,
+        after: Option<DuePlace>,
+        limit: usize,
+    ) -> Result<Vec<Due>, StoreDown> {
         let attempt = "look for what is due";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let call = Call::new(DUE)
+        let sql = match sweep {
+            Sweep::Reports => REPORTS_DUE,
+            Sweep::Approvals => APPROVALS_DUE,
+            Sweep::Takeovers => TAKEOVERS_DUE,
+        };
+        let call = Call::new(sql)
             .with(limit)
             .with(after.map(|place| system_time(place.since)))
             .with(after.map(|place| *place.org.as_uuid()))
             .with(after.map(|place| *place.action.as_uuid()));
         let rows = self.database.ask_one(attempt, call).await?;
-        rows.iter().map(due).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+        rows.iter()
+            .map(|row| due(sweep, row))
+            .collect::<Result<_, _>>()
+            .map_err(|fault| fault.down(attempt))
     }
 
     async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown> {
@@ -132,31 +145,30 @@ const DEEDS: &str = "
     from deed where org_id = $1 and action_id = $2
     order by seq";
 
-// Looks through every org; what is found is then changed by turns of its own org. `now()` holds
-// still within a statement, so that each part is a range of its partial index.
-const DUE: &str = "
-    select org_id, id, what, since, lease_holder, lease_token from (
-        (select org_id, id, 'edge_deadline' as what, deadline as since,
-            null::text as lease_holder, null::bigint as lease_token
-        from action
-        where state = 'executing' and deadline is not null and deadline <= now()
-            and ($2::timestamptz is null or deadline >= $2
-                and (deadline, org_id, id) > ($2, $3::uuid, $4::uuid))
-        order by deadline, org_id, id limit $1)
-        union all
-        (select org_id, id, 'approval_expiry', approval_expires_at, null, null from action
-        where state = 'pending_approval' and approval_expires_at <= now()
-            and ($2::timestamptz is null or approval_expires_at >= $2
-                and (approval_expires_at, org_id, id) > ($2, $3::uuid, $4::uuid))
-        order by approval_expires_at, org_id, id limit $1)
-        union all
-        (select org_id, id, 'takeover', lease_until, lease_holder, lease_token from action
-        where lease_until is not null and lease_until <= now()
-            and ($2::timestamptz is null or lease_until >= $2
-                and (lease_until, org_id, id) > ($2, $3::uuid, $4::uuid))
-        order by lease_until, org_id, id limit $1)
-    ) as due
-    order by since, org_id, id limit $1";
+// These look through every org; what is found is then changed by turns of its own org. `now()`
+// holds still within a statement, so that each is a range of its partial index.
+const REPORTS_DUE: &str = "
+    select org_id, id, deadline as since from action
+    where state = 'executing' and deadline is not null and deadline <= now()
+        and ($2::timestamptz is null or deadline >= $2
+            and (deadline, org_id, id) > ($2, $3::uuid, $4::uuid))
+    order by deadline, org_id, id limit $1";
+
+const APPROVALS_DUE: &str = "
+    select org_id, id, approval_expires_at as since from action
+    where state = 'pending_approval' and approval_expires_at <= now()
+        and ($2::timestamptz is null or approval_expires_at >= $2
+            and (approval_expires_at, org_id, id) > ($2, $3::uuid, $4::uuid))
+    order by approval_expires_at, org_id, id limit $1";
+
+const TAKEOVERS_DUE: &str = "
+    select org_id, id, lease_until as since, lease_holder, lease_token,
+        split_part(tool, '.', 1) as connector
+    from action
+    where lease_until is not null and lease_until <= now()
+        and ($2::timestamptz is null or lease_until >= $2
+            and (lease_until, org_id, id) > ($2, $3::uuid, $4::uuid))
+    order by lease_until, org_id, id limit $1";
 
 // Planned for its values, so that the rows are found by their keys and never by walking the org.
 // `is true` keeps the index of leases out of it, whose order is another one.
@@ -204,16 +216,15 @@ fn held_lease(org: OrgId, row: &Row) -> Result<HeldLease, Fault> {
     })
 }
 
-fn due(row: &Row) -> Result<Due, Fault> {
+fn due(sweep: Sweep, row: &Row) -> Result<Due, Fault> {
     let cells = Cells::of("action", row);
-    let what = match cells.get("what")? {
-        "edge_deadline" => DueFor::EdgeDeadline,
-        "approval_expiry" => DueFor::ApprovalExpiry,
-        "takeover" => DueFor::Takeover(Lease {
-            holder: cells.get("lease_holder")?,
-            token: cells.count("lease_token")?,
-        }),
-        other => return Err(cells.fault("what", other)),
+    let what = match sweep {
+        Sweep::Reports => DueFor::EdgeDeadline,
+        Sweep::Approvals => DueFor::ApprovalExpiry,
+        Sweep::Takeovers => DueFor::Takeover {
+            from: Lease { holder: cells.get("lease_holder")?, token: cells.count("lease_token")? },
+            connector: cells.get("connector")?,
+        },
     };
     Ok(Due {
         since: cells.moment("since")?,

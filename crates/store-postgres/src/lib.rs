@@ -110,15 +110,6 @@ impl PostgresStore {
         schema::check(&self.database, durability).await
     }
 
-    /// The database's time.
-    pub async fn now(&self) -> Result<Timestamp, StoreDown> {
-        let attempt = "ask the database for its time";
-        let call = Call::new("select clock_timestamp() as clock");
-        let rows = self.database.ask_one(attempt, call).await?;
-        let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
-        Cells::of("the clock", row).moment("clock").map_err(|fault| fault.down(attempt))
-    }
-
     /// How the database stands now.
     pub async fn pulse(&self) -> Result<Pulse, StoreDown> {
         let attempt = "ask the database how it stands";

@@ -33,7 +33,9 @@ pub struct ScriptedTool {
     settled: Mutex<Settled>,
     runs: AtomicUsize,
     estimates: AtomicUsize,
+    settlings: AtomicUsize,
     permits: Semaphore,
+    answers: Semaphore,
 }
 
 impl fmt::Debug for ScriptedTool {
@@ -67,7 +69,9 @@ impl ScriptedTool {
             settled: Mutex::new(Settled::Unknowable),
             runs: AtomicUsize::new(0),
             estimates: AtomicUsize::new(0),
+            settlings: AtomicUsize::new(0),
             permits: Semaphore::new(UNHELD),
+            answers: Semaphore::new(UNHELD),
         }
     }
 
@@ -102,6 +106,11 @@ impl ScriptedTool {
         self.permits.forget_permits(UNHELD);
     }
 
+    /// Makes every later question about an unseen run go without an answer.
+    pub fn fall_silent(&self) {
+        self.answers.forget_permits(UNHELD);
+    }
+
     /// Lets one run go on.
     pub fn release(&self) {
         self.permits.add_permits(1);
@@ -110,6 +119,11 @@ impl ScriptedTool {
     /// How many runs there were, those that wait included.
     pub fn runs(&self) -> usize {
         self.runs.load(Ordering::SeqCst)
+    }
+
+    /// How many questions about unseen runs there were.
+    pub fn settlings(&self) -> usize {
+        self.settlings.load(Ordering::SeqCst)
     }
 
     /// How many estimates were asked for.
@@ -140,6 +154,8 @@ impl Tool for ScriptedTool {
     }
 
     async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+        self.settlings.fetch_add(1, Ordering::SeqCst);
+        let _answer = self.answers.acquire().await.unwrap();
         self.settled.lock().unwrap().clone()
     }
 }

@@ -90,3 +90,23 @@ fn a_crate_without_a_description_is_described_by_the_first_words_of_its_code() {
     assert!(text.contains("name = \"seal_words\"\n"), "{text}");
     assert_eq!(manifest::published("chancery"), "chancery");
 }
+
+#[test]
+fn what_an_earlier_run_unpacked_is_forgotten_and_nothing_else() {
+    let metadata = metadata();
+    let home = env::temp_dir().join(format!("chancery-publish-{}", std::process::id()));
+    let ours = home.join("registry/src/-0d66/chancery-deed-0.3.0");
+    let kept = [
+        home.join("registry/src/-0d66/chancery-deed-0.2.0"),
+        home.join("registry/src/index.crates.io-1949/chancery-deed-0.3.0"),
+        home.join("registry/cache/-0d66/chancery-deed-0.3.0"),
+    ];
+    forget_unpacked(&home, &[&metadata.packages[0]]).unwrap();
+    for folder in kept.iter().chain([&ours]) {
+        fs::create_dir_all(folder.join("src")).unwrap();
+    }
+    forget_unpacked(&home, &[&metadata.packages[0]]).unwrap();
+    assert!(!ours.exists());
+    assert!(kept.iter().all(|folder| folder.exists()));
+    fs::remove_dir_all(&home).unwrap();
+}

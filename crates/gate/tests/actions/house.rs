@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use crypto::json::Canonical;
 use gate::{
     CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Gate, Limits,
-    Submission, SubmitError, Submitted,
+    Submission, SubmitError, Submitted, Sweep,
 };
 use ledger::{
     Changes,
@@ -35,6 +35,7 @@ rules:
   - { id: changed, match: "mail.*", when: call.tool_changed, outcome: require_approval }
   - { id: edge, match: "mail.*", outcome: allow }
   - { id: batches, match: shop.batch, outcome: allow }
+  - { id: desk, match: desk.close, outcome: allow }
   - { id: broken, match: shop.broken, when: "args.missing == 1", outcome: allow }
 budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
@@ -54,6 +55,8 @@ pub(crate) struct House {
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) refund: Arc<ScriptedTool>,
     pub(crate) batch: Arc<ScriptedTool>,
+    /// Named for another connector than the others.
+    pub(crate) desk: Arc<ScriptedTool>,
     pub(crate) org: OrgId,
     pub(crate) agent: AgentId,
     pub(crate) key: KeyId,
@@ -87,9 +90,11 @@ impl House {
         let fixture = Fixture::new(1);
         let refund = tool("shop.refund", SideEffect::Write);
         let batch = tool("shop.batch", SideEffect::Write);
+        let desk = tool("desk.close", SideEffect::Write);
         let shop = Shop::of([
             Arc::clone(&refund),
             Arc::clone(&batch),
+            Arc::clone(&desk),
             tool("shop.delete", SideEffect::Destructive),
             tool("shop.broken", SideEffect::Read),
         ]);
@@ -115,6 +120,7 @@ impl House {
             clock: Arc::clone(&fixture.clock),
             refund,
             batch,
+            desk,
             org: org.id,
             agent: support.id,
             key: main.id,
@@ -157,6 +163,15 @@ impl House {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Every sweep, one after the other; how many actions were looked at.
+    pub(crate) async fn sweep(&self) -> usize {
+        let mut looked = 0;
+        for sweep in Sweep::ALL {
+            looked += self.gate.sweep(sweep).await.unwrap();
+        }
+        looked
     }
 
     pub(crate) async fn write(&self, rows: impl Into<Changes>) {

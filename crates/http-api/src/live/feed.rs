@@ -12,8 +12,8 @@ use std::{
 
 use event::Event;
 use ledger::{EventStore, Notice, Notices, StoreDown};
-use model::OrgId;
-use serde_json::Value;
+use model::{EventType, KeyId, OrgId};
+use serde_json::{Value, json};
 use tokio::{
     sync::{OnceCell, broadcast},
     time::MissedTickBehavior,
@@ -37,6 +37,13 @@ pub(crate) struct Batch {
 impl Batch {
     pub(crate) fn new(events: Vec<Event>) -> Arc<Self> {
         Arc::new(Self { events, objects: OnceCell::new() })
+    }
+
+    /// Whether the key was revoked by one of these events.
+    pub(crate) fn revokes(&self, key: KeyId) -> bool {
+        let of_keys = [EventType::ApiKeyRevoked, EventType::AgentKeyRevoked];
+        let own = |event: &&Event| event.object.get("id") == Some(&json!(key));
+        self.events.iter().filter(|event| of_keys.contains(&event.kind)).any(|event| own(&event))
     }
 }
 

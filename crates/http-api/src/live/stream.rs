@@ -179,6 +179,9 @@ impl EventStream {
     }
 
     async fn show(&mut self, batch: &Batch) {
+        if batch.revokes(self.caller.key()) {
+            return self.end_session(&ApiError::unauthenticated("the API key is not valid"));
+        }
         let shown = |event: &&Event| event.seq > self.last && self.wanted.shows(event);
         if batch.events.iter().any(|event| shown(&event)) {
             let objects = batch.objects.get_or_init(|| message::objects(&self.app, batch)).await;
@@ -205,9 +208,14 @@ impl EventStream {
             Err(error) => Some(error),
         };
         if let Some(error) = lost {
-            self.queue.push_back(message::session_ended(&error));
-            self.ended = true;
+            self.end_session(&error);
         }
+    }
+
+    /// Tells why the stream ends; what was made before and not read yet goes first.
+    fn end_session(&mut self, error: &ApiError) {
+        self.queue.push_back(message::session_ended(error));
+        self.ended = true;
     }
 }
 

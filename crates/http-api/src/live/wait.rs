@@ -5,7 +5,7 @@ use std::sync::Arc;
 use event::Event;
 use gate::Gate;
 use ledger::{StoreDown, record::Action};
-use model::{ActionId, AgentId, EventType, OrgId};
+use model::{ActionId, AgentId, EventType, KeyId, OrgId};
 use serde_json::json;
 use tokio::{sync::broadcast, time::Instant};
 use web::Lifecycle;
@@ -24,6 +24,8 @@ pub(crate) enum Ended {
     Action(Option<Arc<Action>>),
     /// The waiting agent, or its org, was stopped.
     Stopped(EventType),
+    /// The key that waits was revoked.
+    Revoked,
 }
 
 impl Wait {
@@ -44,7 +46,7 @@ impl Wait {
         was: &Action,
         bounds: WaitBounds,
     ) -> Result<Ended, StoreDown> {
-        let WaitBounds { deadline, mut lifecycle, agent } = bounds;
+        let WaitBounds { deadline, mut lifecycle, waits } = bounds;
         loop {
             let now = gate.action(self.org, self.action).await?;
             let moved =
@@ -53,9 +55,10 @@ impl Wait {
                 return Ok(Ended::Action(now.map(Arc::new)));
             }
             tokio::select! {
-                touched = self.touched(agent) => match touched {
+                touched = self.touched(waits) => match touched {
                     Touched::Action => {}
                     Touched::Stop(kind) => return Ok(Ended::Stopped(kind)),
+                    Touched::Revoked => return Ok(Ended::Revoked),
                 },
                 () = tokio::time::sleep_until(deadline) => {}
                 () = lifecycle.closing() => return Ok(Ended::Action(now.map(Arc::new))),
@@ -64,11 +67,11 @@ impl Wait {
     }
 
     /// Waits for an event that may end the wait.
-    async fn touched(&mut self, agent: Option<AgentId>) -> Touched {
+    async fn touched(&mut self, waits: Waits) -> Touched {
         loop {
             match self.subscription.batches.recv().await {
                 Ok(batch) => {
-                    if let Some(touched) = touches(&batch, self.action, agent) {
+                    if let Some(touched) = touches(&batch, self.action, waits) {
                         return touched;
                     }
                 }
@@ -85,16 +88,29 @@ impl Wait {
 pub(crate) struct WaitBounds {
     pub(crate) deadline: Instant,
     pub(crate) lifecycle: Lifecycle,
-    /// The waiting agent, whose Stop ends the wait.
+    pub(crate) waits: Waits,
+}
+
+/// Who waits; nobody's end is the end of a wait that is part of sending.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Waits {
+    /// The agent, whose Stop ends the wait.
     pub(crate) agent: Option<AgentId>,
+    /// The key, whose revocation ends the wait.
+    pub(crate) key: Option<KeyId>,
 }
 
 enum Touched {
     Action,
     Stop(EventType),
+    Revoked,
 }
 
-fn touches(batch: &Batch, action: ActionId, agent: Option<AgentId>) -> Option<Touched> {
+fn touches(batch: &Batch, action: ActionId, waits: Waits) -> Option<Touched> {
+    let Waits { agent, key } = waits;
+    if key.is_some_and(|key| batch.revokes(key)) {
+        return Some(Touched::Revoked);
+    }
     let stops = |event: &&Event| {
         let own = agent.is_some_and(|agent| event.object.get("id") == Some(&json!(agent)));
         let org = event.kind == EventType::OrgStopped && agent.is_some();

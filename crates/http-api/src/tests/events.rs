@@ -251,6 +251,18 @@ async fn a_revoked_key_ends_its_stream_within_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_revoked_key_ends_its_stream_at_the_revocations_own_event() {
+    let house = House::new().await;
+    let mut stream = Open::at(&house, "/v1/events", &house.support.key, &[]).await;
+    stream.message().await.unwrap();
+    house.operator().revoke_key(house.support.id).await.unwrap();
+    let revoked = tokio::time::Instant::now();
+    assert_eq!(stream.message().await.unwrap().event, "session_ended");
+    assert!(stream.message().await.is_none());
+    assert!(revoked.elapsed() < Duration::from_secs(1), "{:?}", revoked.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_stream_that_is_never_silent_is_still_checked() {
     let house = House::new().await;
     let mut stream = Open::at(&house, "/v1/events", &house.other.key, &[]).await;

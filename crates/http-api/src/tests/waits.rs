@@ -70,6 +70,18 @@ async fn a_stop_ends_an_agents_wait_with_the_stop_error() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_revoked_key_ends_its_wait_at_the_revocations_own_event() {
+    let house = House::new().await;
+    let held = house.refund(500).await;
+    let wait = house.get_later(&format!("/v1/actions/{}?wait=25", held.id()));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    house.operator().revoke_key(house.support.id).await.unwrap();
+    let started = Instant::now();
+    assert_eq!(wait.await.unwrap().status(), 401);
+    assert!(started.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_wait_that_begins_right_after_a_stop_elsewhere_ends_at_once_too() {
     let house = House::new().await;
     let held = house.refund(500).await;

@@ -64,10 +64,12 @@ impl Files {
         File::open(&self.folder)?.sync_all()
     }
 
-    /// The checkpoints that are there, and the files that hold none.
+    /// The checkpoints that are there of the logs that are asked for by name, and the files that
+    /// hold none.
     pub(super) fn read(
         &self,
         keys: &KeySet,
+        is_asked: impl Fn(&str) -> bool,
     ) -> Result<(Vec<Checkpoint>, Vec<UnreadFile>), Failure> {
         let unreadable = |error: io::Error| {
             let folder = self.folder.display();
@@ -85,6 +87,9 @@ impl Files {
                 continue;
             }
             let log = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            if !is_asked(&log) {
+                continue;
+            }
             match open(&path, &log, keys) {
                 Ok(checkpoint) => checkpoints.push(checkpoint),
                 Err(why) => {

@@ -61,7 +61,9 @@ pub(super) async fn migrate(settings: Settings, what: Migrate) -> Result<Exit, F
 
 async fn distribute(store: &store_postgres::Settings) -> Result<(), MigrateError> {
     let tables = store_postgres::spreading(store).await?;
-    tables.iter().for_each(|table| print::line(table.to_string()));
+    for table in &tables {
+        print::line(table.to_string());
+    }
     store_postgres::distribute(store, &tables).await?;
     match tables.len() {
         0 => print::line("every table is spread already"),

@@ -14,7 +14,7 @@ impl Clock for At {
 fn a_worker_that_gets_through_no_round_for_a_minute_is_not_well() {
     let (work, clock) = (Work::default(), At(AtomicI64::new(1_000_000)));
     assert!(work.is_well(&clock), "nothing has begun");
-    let sweep = work.of(Worker::Sweep);
+    let sweep = work.of(Worker::Reports);
     assert_eq!(sweep.count(&clock, Ok::<_, String>(3)), Ok(3));
     clock.0.fetch_add(60_000, Relaxed);
     assert_eq!(sweep.count(&clock, Err::<(), _>("away")), Err("away"));

@@ -132,10 +132,11 @@ async fn a_lease_ends_when_the_settings_say() {
     let change = sample::begun(action, Vec::new());
     scribe.append(&store, vec![change]).await.unwrap();
     tokio::time::sleep(Duration::from_millis(400)).await;
-    let due = gate::ActionStore::due(&store, None, 10).await.unwrap();
+    let due = gate::ActionStore::due(&store, gate::Sweep::Takeovers, None, 10).await.unwrap();
     let lease = ledger::record::Lease { holder: "one".to_owned(), token: 1 };
     assert_eq!(due.len(), 1);
-    assert_eq!(due[0].what, gate::DueFor::Takeover(lease));
+    let connector = "shop".to_owned();
+    assert_eq!(due[0].what, gate::DueFor::Takeover { from: lease, connector });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

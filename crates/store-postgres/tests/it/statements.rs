@@ -6,10 +6,12 @@ use std::{collections::BTreeSet, fs, path::Path};
 use store_postgres::{GRANTS, OF_NO_ORG};
 
 /// The statements that look through every org, each by words that no other has.
-const OF_EVERY_ORG: [&str; 6] = [
+const OF_EVERY_ORG: [&str; 8] = [
     "select record from org order by",
     "select org_id from org order by",
-    "'edge_deadline' as what",
+    "deadline as since from action",
+    "approval_expires_at as since from action",
+    "lease_until as since, lease_holder",
     "select org_id, no::bigint as log_no",
     "select org_id, id from chain_check",
     "as is_ahead",

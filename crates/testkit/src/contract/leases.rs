@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gate::{Due, DueFor, HeldLease};
+use gate::{Due, DueFor, HeldLease, Sweep};
 use ledger::{
     Changes,
     record::{Action, Lease},
@@ -27,8 +27,12 @@ pub(super) async fn check(store: &dyn Store) {
 
 /// What is due for this org, in order.
 async fn due(store: &dyn Store, org: OrgId) -> Vec<(ActionId, DueFor)> {
-    let due = store.due(None, 1_000).await.unwrap();
-    due.into_iter()
+    let mut all = Vec::new();
+    for sweep in Sweep::ALL {
+        all.extend(store.due(sweep, None, 1_000).await.unwrap());
+    }
+    all.sort_by_key(Due::place);
+    all.into_iter()
         .filter(|due| due.org == org)
         .map(|Due { action, what, .. }| (action, what))
         .collect()
@@ -43,7 +47,8 @@ fn moved(action: &Action) -> Changes {
 }
 
 fn takeover(holder: &str, token: u64) -> DueFor {
-    DueFor::Takeover(Lease { holder: holder.to_owned(), token })
+    let from = Lease { holder: holder.to_owned(), token };
+    DueFor::Takeover { from, connector: "shop".to_owned() }
 }
 
 /// A new action of a gateway under a lease.
@@ -78,8 +83,8 @@ async fn what_is_due_is_found_oldest_first(store: &dyn Store) {
         (overdue.id, DueFor::EdgeDeadline),
     ];
     assert_eq!(due(store, scribe.org).await, expected);
-    assert_eq!(store.due(None, 2).await.unwrap().len(), 2);
-    assert!(store.due(None, 0).await.unwrap().is_empty());
+    assert_eq!(store.due(Sweep::Reports, None, 1).await.unwrap().len(), 1);
+    assert!(store.due(Sweep::Reports, None, 0).await.unwrap().is_empty());
     // What has ended is due no more.
     let deed = || scribe.mint().id(DeedId::from_uuid);
     let ended = [
@@ -100,18 +105,20 @@ async fn what_is_due_is_paged_and_nothing_is_left_out(store: &dyn Store) {
         .map(|at| sample::waiting(&fresh(&scribe), now.before(MINUTE * (at % 3)), &scribe.mint()));
     let due: Vec<Action> = overdue.chain(expired).collect();
     scribe.append(store, due.iter().map(begun).collect::<Vec<_>>()).await.unwrap();
-    let whole = store.due(None, 1_000).await.unwrap();
-    let (mut paged, mut after) = (Vec::new(), None);
-    loop {
-        let page = store.due(after, 3).await.unwrap();
-        let Some(last) = page.last() else { break };
-        after = Some(last.place());
-        paged.extend(page);
+    for sweep in [Sweep::Reports, Sweep::Approvals] {
+        let whole = store.due(sweep, None, 1_000).await.unwrap();
+        let (mut paged, mut after) = (Vec::new(), None);
+        loop {
+            let page = store.due(sweep, after, 3).await.unwrap();
+            let Some(last) = page.last() else { break };
+            after = Some(last.place());
+            paged.extend(page);
+        }
+        assert_eq!(paged, whole);
+        assert!(paged.is_sorted_by_key(Due::place));
+        let own = paged.iter().filter(|found| found.org == scribe.org).count();
+        assert_eq!(own, due.len() / 2);
     }
-    assert_eq!(paged, whole);
-    assert!(paged.is_sorted_by_key(Due::place));
-    let own = |page: &[Due]| page.iter().filter(|due| due.org == scribe.org).count();
-    assert_eq!(own(&paged), due.len());
 }
 
 async fn a_lease_that_was_handed_back_is_due_at_once(store: &dyn Store) {

@@ -180,6 +180,23 @@ async fn a_restarted_server_costs_no_call() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the test measures real time")]
+async fn many_who_wait_for_a_connector_that_cannot_be_built_hear_of_one_try() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    // It takes connections and says nothing on them.
+    let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    world.blueprint.config["port"] = json!(silent.local_addr().unwrap().port());
+    world.blueprint.config["limits"] = json!({"connect_ms": 500});
+    let registry = Registry::new(world.deps.clone());
+    let all = (0..50).map(|_| registry.get_or_build(&world.blueprint));
+    let began = std::time::Instant::now();
+    let built = futures_util::future::join_all(all).await;
+    assert!(built.iter().all(Result::is_err));
+    assert!(began.elapsed() < Duration::from_secs(5), "50 tries one after the other take 25 s");
+    world.end().await;
+}
+
+#[tokio::test]
 async fn the_registry_builds_once_for_each_revision() {
     let Some(mut world) = World::new(tools()).await else { return };
     let registry = Registry::new(world.deps.clone());
@@ -200,6 +217,9 @@ async fn the_registry_builds_once_for_each_revision() {
     world.blueprint.config["host"] = json!("169.254.169.254");
     assert!(registry.get_or_build(&world.blueprint).await.is_err());
     world.blueprint.config["host"] = json!("127.0.0.1");
+    let again = registry.get_or_build(&world.blueprint).await;
+    assert!(again.is_err(), "a failed build is remembered");
+    tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(registry.get_or_build(&world.blueprint).await.is_ok(), "a failed build is tried again");
     registry.forget(world.blueprint.org, world.blueprint.id);
     world.end().await;

@@ -11,7 +11,7 @@ use web::{ApiError, Call, List, ListView, Param, Query, Reply, excerpt};
 use crate::{
     access::Reader,
     app::{App, Waiter},
-    live::wait::{Ended, Wait, WaitBounds},
+    live::wait::{Ended, Wait, WaitBounds, Waits},
     refusal::{Answer, CallError, stopped},
     wire::{
         action::ActionView, detail::DetailView, filter::action_filter, submission::wait_seconds,
@@ -117,10 +117,12 @@ async fn wait_for(
         .take(waiter)
         .ok_or_else(|| ApiError::rate_limited("20 waits are open; let one end first"))?;
     let lifecycle = app.lifecycle.clone();
-    let bounds = WaitBounds { deadline, lifecycle, agent: caller.only_agent() };
+    let waits = Waits { agent: caller.only_agent(), key: Some(caller.key()) };
+    let bounds = WaitBounds { deadline, lifecycle, waits };
     match listening.change(&app.gate, &action, bounds).await? {
         Ended::Action(_) => Ok(()),
         Ended::Stopped(kind) => Err(stopped(kind).into()),
+        Ended::Revoked => Err(ApiError::unauthenticated("the API key is not valid").into()),
     }
 }
 

@@ -13,7 +13,7 @@ use super::{REPLAYED, YES};
 use crate::{
     access::AgentCaller,
     app::App,
-    live::wait::{Ended, Wait, WaitBounds},
+    live::wait::{Ended, Wait, WaitBounds, Waits},
     refusal::{Answer, CallError, refusal},
     wire::{action::ActionView, submission::SendRequest},
 };
@@ -84,10 +84,10 @@ async fn settled(
     deadline: Instant,
 ) -> Result<Arc<Action>, CallError> {
     let wait = Wait::begin(&app.feeds, action.org, action.id).await?;
-    let bounds = WaitBounds { deadline, lifecycle: app.lifecycle.clone(), agent: None };
+    let bounds = WaitBounds { deadline, lifecycle: app.lifecycle.clone(), waits: Waits::default() };
     match wait.change(&app.gate, &action, bounds).await? {
         Ended::Action(now) => Ok(now.unwrap_or(action)),
-        Ended::Stopped(_) => Ok(action),
+        Ended::Stopped(_) | Ended::Revoked => Ok(action),
     }
 }
 

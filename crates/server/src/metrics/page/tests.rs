@@ -20,7 +20,9 @@ fn a_page_is_in_the_form_that_prometheus_reads() {
         let bounds = vec![0.25, 1.0, 25.0];
         let spread = HistogramOpts::new("any", "any").buckets(bounds);
         let spread = Histogram::with_opts(spread).unwrap();
-        [0.25, 0.5, 1.0, 30.0].into_iter().for_each(|value| spread.observe(value));
+        for value in [0.25, 0.5, 1.0, 30.0] {
+            spread.observe(value);
+        }
         it.spread(&[("of", "c")], &spread);
     });
     write("c", MetricType::GAUGE, "How full.", |it| it.value(&[], 0.5));
