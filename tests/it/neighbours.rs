@@ -69,7 +69,8 @@ async fn the_fifth_list_of_one_key_is_told_to_wait() {
         let deadline = Instant::now() + Duration::from_secs(20);
         let refused = loop {
             let fifth = curious.get(path).await;
-            if fifth.status != 200 {
+            // One that has a place may be too slow for an answer.
+            if fifth.status == 429 {
                 break fifth;
             }
             assert!(Instant::now() < deadline, "{path} is never refused");
