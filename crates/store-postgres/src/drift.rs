@@ -47,7 +47,7 @@ impl PostgresStore {
     pub(crate) async fn budget_drift(&self, org: OrgId) -> Result<Drift, StoreDown> {
         let attempt = "compare budget counters with charges";
         let call = Call::new(DRIFT).with(*org.as_uuid());
-        let rows = self.database.ask_at_leisure(attempt, call, LIMIT).await?;
+        let rows = self.reading.ask_at_leisure(attempt, call, LIMIT).await?;
         drift(&rows).map_err(|fault| fault.down(attempt))
     }
 }
