@@ -9,7 +9,6 @@
 mod accounts;
 mod actions;
 mod append;
-mod archive;
 mod connect;
 mod database;
 mod drift;
@@ -40,7 +39,6 @@ use ledger::StoreDown;
 use model::Timestamp;
 use rows::Cells;
 
-pub use archive::{ArchiveError, Earnest, Thinned, thin_checkpoints};
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{
