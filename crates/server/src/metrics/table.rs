@@ -66,6 +66,8 @@ pub(super) const ROWS: &[Row] = &[
     row("chancery_database_connections_max",    GAUGE,     "",                      "The most connections of the pool.",                                                |it, page| page.count(&[], it.pool.most as u64)),
     row("chancery_database_waiting",            GAUGE,     "",                      "Calls that wait for a connection of the pool.",                                    |it, page| page.count(&[], it.pool.waiting as u64)),
     row("chancery_worker_rounds_total",         COUNTER,   "worker, outcome",       "Rounds of each worker, `done` or `failed`.",                                       worker_rounds),
+    row("chancery_leases_lost_total",           COUNTER,   "",                      "Leases that ran out or went to another instance while their runs went on here.",   |it, page| page.count(&[], it.watched.work.leases_lost.load(Relaxed))),
+    row("chancery_walk_age_seconds",            GAUGE,     "",                      "How long ago the last walk through every log that passed over none ended; before the first, how long ago the process began.", |it, page| page.value(&[], it.watched.work.walked.age().as_secs_f64())),
     row("chancery_due_actions",                 GAUGE,     "",                      "Due actions that the last sweeps looked at: late reports, expired approvals, runs of lost instances.", |it, page| page.count(&[], it.watched.work.due_now())),
     row("chancery_due_actions_total",           COUNTER,   "",                      "Due actions that sweeps looked at.",                                               |it, page| page.count(&[], it.watched.work.due.load(Relaxed))),
 ];
