@@ -37,6 +37,8 @@ mod keys;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod neighbours;
+#[cfg(test)]
 mod offline;
 #[cfg(test)]
 mod one_org;

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// An org beside the house's own, and an agent of it.
-async fn neighbour(house: &House) -> (String, Agent) {
+pub(crate) async fn neighbour(house: &House) -> (String, Agent) {
     let first_word = |text: String| text.split_whitespace().next().unwrap().to_owned();
     let org = first_word(house.verbs.run(&["org", "create", "neighbour"]).await);
     let made = ["agent", "create", "next-door", "--org", &org];
@@ -21,7 +21,7 @@ async fn neighbour(house: &House) -> (String, Agent) {
 }
 
 /// Has the neighbour refused, which is sealed.
-async fn refused(service: &Service, agent: &Agent) {
+pub(crate) async fn refused(service: &Service, agent: &Agent) {
     let answer = service.caller(&agent.key).call("nobody.serves", json!({})).await;
     let action = answer.error(404, "tool_unknown", None)["action"].clone();
     assert_sealed(&action, "denied");

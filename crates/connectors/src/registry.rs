@@ -18,7 +18,13 @@ const FAILED_FOR: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub struct Registry {
     deps: Deps,
-    built: Mutex<HashMap<(OrgId, ConnectorId), Slot>>,
+    built: Mutex<HashMap<(OrgId, ConnectorId), Kept>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    slot: Slot,
+    used: Instant,
 }
 
 #[derive(Debug, Clone)]
@@ -73,9 +79,14 @@ impl Registry {
         slot.connector.get_or_try_init(|| slot.build(blueprint, &self.deps)).await.cloned()
     }
 
-    /// Forgets a connector, whose connections close when its last call ends.
-    pub fn forget(&self, org: OrgId, connector: ConnectorId) {
-        self.lock().remove(&(org, connector));
+    /// Forgets the connectors that nobody has asked for in this time, and says how many. The
+    /// connections of one close when its last call ends.
+    pub fn let_go(&self, idle: Duration) -> usize {
+        let mut built = self.lock();
+        let before = built.len();
+        built.retain(|_, kept| kept.used.elapsed() < idle);
+        built.shrink_to_fit();
+        before - built.len()
     }
 
     /// The place of this revision. A caller that still holds an older revision than the
@@ -83,14 +94,18 @@ impl Registry {
     fn slot(&self, blueprint: &Blueprint) -> Slot {
         let fresh = Slot::new(blueprint.revision);
         let mut built = self.lock();
-        let kept = built.entry((blueprint.org, blueprint.id)).or_insert_with(|| fresh.clone());
-        if kept.revision < fresh.revision {
-            *kept = fresh.clone();
+        let used = Instant::now();
+        let kept = built
+            .entry((blueprint.org, blueprint.id))
+            .and_modify(|kept| kept.used = used)
+            .or_insert_with(|| Kept { slot: fresh.clone(), used });
+        if kept.slot.revision < fresh.revision {
+            kept.slot = fresh.clone();
         }
-        if kept.revision == fresh.revision { kept.clone() } else { fresh }
+        if kept.slot.revision == fresh.revision { kept.slot.clone() } else { fresh }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(OrgId, ConnectorId), Slot>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(OrgId, ConnectorId), Kept>> {
         // The map is whole between any two statements, so a panic elsewhere harms nothing here.
         self.built.lock().unwrap_or_else(PoisonError::into_inner)
     }

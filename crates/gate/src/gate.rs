@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use crypto::json::Canonical;
@@ -245,6 +246,11 @@ impl Gate {
             self.parts.store.hand_back(&held).await?;
         }
         Ok(held.len())
+    }
+
+    /// Forgets the tools that nobody has asked for in this time, and says of how many connectors.
+    pub fn let_go_of_tools(&self, idle: Duration) -> usize {
+        self.parts.toolbox.let_go(idle)
     }
 
     pub(crate) fn hold(&self, action: &Action) {

@@ -37,6 +37,12 @@ pub trait Toolbox: Send + Sync {
 
     /// Every tool of the org, the built-in ones included, sorted by name.
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown>;
+
+    /// Forgets the connectors that nobody has asked for in this time, and says how many. A toolbox
+    /// that builds none has none to forget.
+    fn let_go(&self, _idle: Duration) -> usize {
+        0
+    }
 }
 
 /// Lets time pass; the Gate itself keeps no timers.

@@ -39,6 +39,24 @@ pub enum Principal {
     Org(OrgKey),
 }
 
+impl Principal {
+    /// The org that it belongs to.
+    pub(crate) fn org(&self) -> OrgId {
+        match self {
+            Self::Agent(key) => key.org,
+            Self::Org(key) => key.org,
+        }
+    }
+
+    /// The key, for what is counted by key.
+    pub(crate) fn key(&self) -> KeyId {
+        match self {
+            Self::Agent(key) => key.key,
+            Self::Org(key) => key.key,
+        }
+    }
+}
+
 /// An agent's live key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentKey {

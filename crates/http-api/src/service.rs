@@ -11,7 +11,7 @@ use records::Records;
 use web::{BadTableError, Cursors, Lifecycle, Router, Setup, Slots, TrustedProxies};
 
 use crate::{
-    app::{App, Build},
+    app::{App, Build, Lists},
     health::{Health, Probe},
     key_set::KeySetCache,
     live::feed::Feeds,
@@ -87,6 +87,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         records,
         streams: Slots::new(STREAMS),
         waits: Slots::new(WAITS),
+        lists: Lists::new(),
         cursors: Cursors::new(settings.cursor_key),
         health: Health::new(probe),
         key_set: KeySetCache::default(),

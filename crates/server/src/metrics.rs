@@ -17,7 +17,7 @@ use futures_util::future::{Ready, ready};
 use http::{Method, Request, Response, StatusCode};
 use http_api::{App, HeldOpen};
 use ledger::{Backlog, Ledger};
-use store_postgres::{Pool, PostgresStore};
+use store_postgres::{Pools, PostgresStore};
 use web::{Open, Reply, ReplyBody, Router};
 
 use crate::work::Work;
@@ -43,7 +43,7 @@ pub(crate) struct Watched {
 struct Moment<'w> {
     watched: &'w Watched,
     process: Option<Process>,
-    pool: Pool,
+    pools: Pools,
     backlog: Backlog,
     held_open: HeldOpen,
 }
@@ -54,7 +54,7 @@ impl Watched {
         let moment = Moment {
             watched: self,
             process: Process::read(),
-            pool: self.store.pool(),
+            pools: self.store.pools(),
             backlog: self.ledger.backlog(),
             held_open: self.router.state().held_open(),
         };

@@ -43,6 +43,10 @@ pub struct Settings {
     pub migrate_database: Option<Database>,
     /// How the control database plans statements.
     pub database_plans: store_postgres::Plans,
+    /// The most connections to it for turns and what goes with them.
+    pub database_connections: usize,
+    /// The most connections to it for reading.
+    pub database_reading_connections: usize,
     /// Where the service listens.
     pub listen: HostPort,
     /// The address that callers see.
@@ -200,6 +204,8 @@ fn read(reader: &mut Reader<'_>) -> Settings {
         database: reader.optional("SERVICE_DATABASE_URL", Database::parse),
         migrate_database: reader.optional("SERVICE_MIGRATE_DATABASE_URL", Database::parse),
         database_plans: reader.word("SERVICE_DATABASE_PLANS"),
+        database_connections: reader.number("SERVICE_DATABASE_CONNECTIONS"),
+        database_reading_connections: reader.number("SERVICE_DATABASE_READING_CONNECTIONS"),
         listen: reader.value_of("SERVICE_LISTEN", HostPort::parse),
         base_url: reader.value_of("SERVICE_BASE_URL", Origin::parse),
         seal_key_file: reader.optional("SERVICE_SEAL_KEY_FILE", |text| Some(PathBuf::from(text))),

@@ -145,6 +145,8 @@ pub(crate) async fn open_store(
 ) -> Result<Arc<PostgresStore>, Failure> {
     let mut store = store_settings(database);
     store.plans = settings.database_plans;
+    store.pool_size = settings.database_connections;
+    store.reading_pool_size = settings.database_reading_connections;
     let store = Arc::new(PostgresStore::new(&store).map_err(Failure::usage)?);
     let durability = match settings.env {
         Environment::Prod => Durability::SurvivesACrash,

@@ -30,7 +30,7 @@ const WALK_AGAIN_AFTER: Duration = Duration::from_mins(1);
 const CHECKS_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
-/// For how long an org is remembered after its last turn.
+/// For how long an org is remembered after its last turn, and a connector after its last call.
 const REMEMBERED_FOR: Duration = Duration::from_mins(5);
 /// Several times within the time that a retirement is told ahead.
 const KEYS_EVERY: Duration = Duration::from_secs(3);
@@ -156,9 +156,10 @@ async fn swept((sweep, worker): (Sweep, Worker), core: Core) {
 async fn letting_go(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(LET_GO_EVERY, stopped);
     while pulse.next().await.is_some() {
-        match core.ledger.let_go(REMEMBERED_FOR) {
-            0 => {}
-            orgs => tracing::debug!(orgs, "quiet orgs were let go of"),
+        let orgs = core.ledger.let_go(REMEMBERED_FOR);
+        let connectors = core.gate.let_go_of_tools(REMEMBERED_FOR);
+        if orgs + connectors > 0 {
+            tracing::debug!(orgs, connectors, "what is quiet was let go of");
         }
     }
 }

@@ -41,7 +41,7 @@ impl ActionStore for PostgresStore {
         // only because it came later.
         let calls = [DISCLOSURES, EVENTS, DEEDS, ACTION]
             .map(|sql| Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid()));
-        let answers = self.database.ask(attempt, &calls).await?;
+        let answers = self.reading.ask(attempt, &calls).await?;
         detail(org, &answers).map_err(|fault| fault.down(attempt))
     }
 
@@ -52,7 +52,7 @@ impl ActionStore for PostgresStore {
         after: Option<ActionPlace>,
         limit: usize,
     ) -> Result<Page, StoreDown> {
-        page(&self.database, org, filter, after, limit).await
+        page(&self.reading, org, filter, after, limit).await
     }
 
     async fn idempotency_key(

@@ -8,7 +8,7 @@ use rustls_pki_types::{CertificateDer, pem::PemObject};
 use tokio_postgres::{Client, Config, NoTls, config::SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{Plans, Settings, fault::Fault};
+use crate::{Plans, Settings, database::Share, fault::Fault};
 
 /// Settings that no connection can be made of.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,9 @@ const SESSION: &str = "-c statement_timeout=5000 -c lock_timeout=2000 \
      -c default_transaction_isolation=read\\ committed -c timezone=UTC \
      -c random_page_cost=1.1 -c enable_seqscan=off -c enable_hashjoin=off \
      -c enable_mergejoin=off -c jit=off";
+/// What is only read is given up by the server itself, so that nobody's search goes on there once
+/// its connection was given to another.
+const READING: &str = "-c statement_timeout=1000";
 const GENERIC: &str = "-c plan_cache_mode=force_generic_plan";
 /// Citus sends a statement to one node if the plan is made for its values, and makes a plan for all
 /// values of hardly any.
@@ -74,13 +77,21 @@ pub(crate) fn config(settings: &Settings) -> Result<(Config, Tls), BadSettings> 
 
 /// Limits what every session of this address may hold up, and says what it asks first of all. What
 /// the address says itself comes last and counts.
-pub(crate) fn limit_sessions(config: &mut Config, plans: Plans) -> Option<&'static str> {
+pub(crate) fn limit_sessions(
+    config: &mut Config,
+    plans: Plans,
+    share: Share,
+) -> Option<&'static str> {
     let own = config.get_options().unwrap_or_default().to_owned();
     let planned = match plans {
         Plans::Detect | Plans::Generic => GENERIC,
         Plans::Auto => "",
     };
-    config.options(format!("{SESSION} {planned} {own}"));
+    let shorter = match share {
+        Share::Turns => "",
+        Share::Reading => READING,
+    };
+    config.options(format!("{SESSION} {shorter} {planned} {own}"));
     (plans == Plans::Detect && !own.contains("plan_cache_mode")).then_some(DETECTED)
 }
 

@@ -1,4 +1,4 @@
-//! The pool, and how statements get to the database and back within the deadline.
+//! A pool, and how statements get to the database and back within the deadline.
 
 use std::time::Duration;
 
@@ -53,7 +53,17 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The pool of connections.
+/// What a pool is for. Neither takes a connection of the other, so that no number of searches keeps
+/// a turn, a lease or a key waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// Turns, leases, sweeps, keys and health.
+    Turns,
+    /// Lists, searches, exports and walks.
+    Reading,
+}
+
+/// A pool of connections.
 pub(crate) struct Database {
     pool: Pool,
     deadline: Duration,
@@ -77,9 +87,13 @@ pub(crate) enum Unanswered {
 }
 
 impl Database {
-    pub(crate) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+    pub(crate) fn new(settings: &Settings, share: Share) -> Result<Self, BadSettings> {
         let (mut config, tls) = connect::config(settings)?;
-        let first = connect::limit_sessions(&mut config, settings.plans);
+        let first = connect::limit_sessions(&mut config, settings.plans, share);
+        let most = match share {
+            Share::Turns => settings.pool_size,
+            Share::Reading => settings.reading_pool_size,
+        };
         // A connection that the server closed is known as closed; asking it each time would cost
         // every call a round trip.
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
@@ -87,7 +101,7 @@ impl Database {
             Tls::Plain => Manager::from_config(config, NoTls, recycling),
             Tls::Rustls(connector) => Manager::from_config(config, connector, recycling),
         };
-        let pool = Pool::builder(manager).max_size(settings.pool_size).runtime(Runtime::Tokio1);
+        let pool = Pool::builder(manager).max_size(most).runtime(Runtime::Tokio1);
         let pool = match first {
             Some(sql) => pool.post_create(Hook::async_fn(move |client, _| {
                 Box::pin(async move { client.batch_execute(sql).await.map_err(HookError::Backend) })

@@ -9,6 +9,7 @@
 mod accounts;
 mod actions;
 mod append;
+mod archive;
 mod connect;
 mod database;
 mod drift;
@@ -33,12 +34,13 @@ pub mod testing;
 
 use std::{fmt, time::Duration};
 
-use database::{Call, Database};
+use database::{Call, Database, Share};
 use fault::Fault;
 use ledger::StoreDown;
 use model::Timestamp;
 use rows::Cells;
 
+pub use archive::{ArchiveError, Earnest, Thinned, thin_checkpoints};
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{
@@ -48,6 +50,15 @@ pub use migrate::{
 };
 pub use schema::{CheckError, Durability};
 pub use settings::{Plans, Settings};
+
+/// The use of the pools of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pools {
+    /// For turns, leases, sweeps, keys and health.
+    pub turns: Pool,
+    /// For lists, searches, exports and walks.
+    pub reading: Pool,
+}
 
 /// The use of a pool of connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +76,7 @@ pub struct Pool {
 /// The record in PostgreSQL.
 pub struct PostgresStore {
     database: Database,
+    reading: Database,
     lease: Duration,
 }
 
@@ -89,7 +101,9 @@ const PULSE: &str = "
 impl PostgresStore {
     /// The store that these settings name; it connects when it is first asked.
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
-        Ok(Self { database: Database::new(settings)?, lease: settings.lease })
+        let database = Database::new(settings, Share::Turns)?;
+        let reading = Database::new(settings, Share::Reading)?;
+        Ok(Self { database, reading, lease: settings.lease })
     }
 
     /// Checks that the database has exactly the schema of this build, and that what it says it
@@ -112,9 +126,9 @@ impl PostgresStore {
         pulse().map_err(|fault: Fault| fault.down(attempt))
     }
 
-    /// How the pool of connections is used now.
-    pub fn pool(&self) -> Pool {
-        self.database.pool()
+    /// How the pools of connections are used now.
+    pub fn pools(&self) -> Pools {
+        Pools { turns: self.database.pool(), reading: self.reading.pool() }
     }
 
     /// Asks the database for a sign of life.

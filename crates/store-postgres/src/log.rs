@@ -37,14 +37,14 @@ impl LogStore for PostgresStore {
     async fn closed(&self, org: OrgId) -> Result<Vec<LogHead>, StoreDown> {
         let attempt = "read the heads of closed logs";
         let call = Call::new(CLOSED).with(*org.as_uuid());
-        let rows = self.database.ask_one(attempt, call).await?;
+        let rows = self.reading.ask_one(attempt, call).await?;
         rows.iter().map(log_head).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 
     async fn hashes(&self, log: OrgLog, spans: &[Span]) -> Result<Vec<Vec<Digest>>, StoreDown> {
         let attempt = "read the hashes of a log's tree";
         let calls = [of_level(DIGESTS, log, spans), of_level(NODES, log, spans)];
-        let answers = self.database.ask(attempt, &calls).await?;
+        let answers = self.reading.ask(attempt, &calls).await?;
         let mut found: Vec<_> = spans.iter().map(|_| Vec::new()).collect();
         for row in answers.iter().flatten() {
             add_hash(row, (log.no, spans), &mut found).map_err(|fault| fault.down(attempt))?;
@@ -57,7 +57,7 @@ impl LogStore for PostgresStore {
         let sql = "
             select count(*) as open, min(created_at) as oldest from action
             where org_id = $1 and state <> 'sealed'";
-        let rows = self.database.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
+        let rows = self.reading.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
         let Some(row) = rows.first() else { return Ok((0, None)) };
         let cells = Cells::of("action", row);
         let read = || Ok((cells.count("open")?, cells.moment_if_any("oldest")?));
@@ -82,7 +82,7 @@ impl LogStore for PostgresStore {
             .with(place(log.no, from))
             .with(place(log.no.next(), 0))
             .with(limit);
-        let rows = self.database.ask_one(attempt, call).await?;
+        let rows = self.reading.ask_one(attempt, call).await?;
         rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 
@@ -118,7 +118,7 @@ impl LogStore for PostgresStore {
             .with(*log.org.as_uuid())
             .with(place(log.no, sizes.start))
             .with(place(log.no, sizes.end));
-        let rows = self.database.ask_one(attempt, call).await?;
+        let rows = self.reading.ask_one(attempt, call).await?;
         rows.iter().map(checkpoint).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 
@@ -129,7 +129,7 @@ impl LogStore for PostgresStore {
             .with(i64::from(log.no.get()))
             .with(place(log.no, 0))
             .with(place(log.no.next(), 0));
-        let rows = self.database.ask_one(attempt, call).await?;
+        let rows = self.reading.ask_one(attempt, call).await?;
         rows.first().map(misfit).transpose().map_err(|fault| fault.down(attempt))
     }
 

@@ -53,14 +53,14 @@ impl DeedStore for PostgresStore {
             self.few_calls(org, filter.agent, &filter.calls).await?
         };
         let call = list(org, filter, &calls, window);
-        let rows = self.database.ask_planned(attempt, call).await?;
+        let rows = self.reading.ask_planned(attempt, call).await?;
         rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 
     async fn deed(&self, org: OrgId, id: DeedId) -> Result<Option<OpenDeed>, StoreDown> {
         let attempt = "read a deed";
         let deed = Call::new(DEED).with(*org.as_uuid()).with(*id.as_uuid());
-        let rows = self.database.ask_one(attempt, deed).await?;
+        let rows = self.reading.ask_one(attempt, deed).await?;
         let row = rows.first().map(deed_row).transpose().map_err(|fault| fault.down(attempt))?;
         let Some(row) = row else { return Ok(None) };
         let mut open = self.opened(org, vec![row]).await?;
@@ -70,7 +70,7 @@ impl DeedStore for PostgresStore {
     async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown> {
         let attempt = "read the deeds about an action";
         let call = Call::new(ABOUT).with(*org.as_uuid()).with(*action.as_uuid());
-        let rows = self.database.ask_one(attempt, call).await?;
+        let rows = self.reading.ask_one(attempt, call).await?;
         let rows: Result<_, _> = rows.iter().map(deed_row).collect();
         self.opened(org, rows.map_err(|fault| fault.down(attempt))?).await
     }
@@ -101,7 +101,7 @@ impl PostgresStore {
             .with(verdict_words(verdicts))
             .with(text.as_deref())
             .with(FEW + 1);
-        let rows = self.database.ask_planned(attempt, call).await?;
+        let rows = self.reading.ask_planned(attempt, call).await?;
         if i64::try_from(rows.len()).is_ok_and(|count| count > FEW) {
             return Ok(Calls::Many);
         }
@@ -118,7 +118,7 @@ impl PostgresStore {
         (org, moment): (OrgId, Timestamp),
     ) -> Result<u64, StoreDown> {
         let call = Call::new(sql).with(*org.as_uuid()).with(system_time(moment));
-        let rows = self.database.ask_one(attempt, call).await?;
+        let rows = self.reading.ask_one(attempt, call).await?;
         let place = rows.first().map(|row| Cells::of("deed", row).count("place")).transpose();
         place.map(Option::unwrap_or_default).map_err(|fault| fault.down(attempt))
     }
@@ -129,7 +129,7 @@ impl PostgresStore {
         // What was disclosed when an action began is kept under the action, and opens its deed.
         let all: Vec<Uuid> = rows.iter().flat_map(owners).collect();
         let call = Call::new(OPENS).with(*org.as_uuid()).with(all);
-        let found = self.database.ask_one(attempt, call).await?;
+        let found = self.reading.ask_one(attempt, call).await?;
         let opens: Result<Vec<(Uuid, Disclosure)>, Fault> = found.iter().map(disclosure).collect();
         let opens = opens.map_err(|fault| fault.down(attempt))?;
         let open = |row: DeedRow| {

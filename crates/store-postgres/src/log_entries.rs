@@ -40,7 +40,7 @@ impl EntryStore for PostgresStore {
             self.few_calls(org, filter.agent, &filter.calls).await?
         };
         let call = search(org, filter, &calls, window);
-        let rows = self.database.ask_planned(attempt, call).await?;
+        let rows = self.reading.ask_planned(attempt, call).await?;
         let entries = rows.iter().map(|row| entry(org, row)).collect::<Result<_, _>>();
         entries.map_err(|fault| fault.down(attempt))
     }

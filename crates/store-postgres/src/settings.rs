@@ -11,8 +11,10 @@ pub struct Settings {
     pub url: Secret<String>,
     /// Certificates, as PEM, that are trusted beside the public ones.
     pub ca_pem: Option<String>,
-    /// The most connections at a time.
+    /// The most connections at a time for turns, leases, sweeps, keys and health.
     pub pool_size: usize,
+    /// The most connections at a time beside those, for lists, searches, exports and walks.
+    pub reading_pool_size: usize,
     /// By when every call has an answer, be it that there is none.
     pub deadline: Duration,
     /// How long a lease lasts.
@@ -58,6 +60,7 @@ impl Settings {
             url,
             ca_pem: None,
             pool_size: 16,
+            reading_pool_size: 12,
             deadline: Duration::from_secs(2),
             lease: Duration::from_secs(15),
             plans: Plans::default(),

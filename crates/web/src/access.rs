@@ -5,7 +5,11 @@
 use crypto::Secret;
 use http::{HeaderMap, header::AUTHORIZATION};
 
-use crate::{error::ApiError, state::State};
+use crate::{
+    error::ApiError,
+    state::{Place, State},
+    table::Patience,
+};
 
 /// Longer than any key this service makes; nothing longer is looked up.
 const MAX_KEY: usize = 128;
@@ -63,15 +67,21 @@ impl<H, C> Access<H, C> {
         Self { name, who, admit: Admit::Holder(admit) }
     }
 
-    /// The caller that the request's credential makes under this rule.
+    /// The caller that the request's credential makes under this rule, and its place among the
+    /// requests of this kind.
     pub async fn admit(
         self,
         bearer: Option<Secret<String>>,
+        patience: Patience,
         state: &impl State<Holder = H>,
-    ) -> Result<C, ApiError> {
+    ) -> Result<(C, Place), ApiError> {
         match self.admit {
-            Admit::Anyone(caller) => Ok(caller()),
-            Admit::Holder(admit) => admit(holder(bearer, state).await?),
+            Admit::Anyone(caller) => Ok((caller(), Place::unbounded())),
+            Admit::Holder(admit) => {
+                let holder = holder(bearer, state).await?;
+                let place = state.place(&holder, patience)?;
+                admit(holder).map(|caller| (caller, place))
+            }
         }
     }
 }

@@ -57,7 +57,7 @@ pub use reply::{Reply, ReplyBody};
 pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;
 pub use slots::{Slot, Slots};
-pub use state::{LookupError, State};
+pub use state::{LookupError, Place, State};
 pub use table::{Patience, Route, RouteHead, Table, at};
 pub use traffic::{Open, RouteTraffic, Traffic};
 pub use unchanged::unless_known;

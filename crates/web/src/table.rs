@@ -20,11 +20,13 @@ pub type Table<S> = Vec<Route<S>>;
 type Endpoint<S> =
     Box<dyn Fn(Arc<S>, Arrival) -> BoxFuture<'static, Result<Reply, ApiError>> + Send + Sync>;
 
-/// How long a handler may take to begin its answer.
+/// How long a handler may take to begin its answer, and whether it is one of few at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
     /// Ten seconds.
     Short,
+    /// Ten seconds, for one of the few lists that a caller may have under way.
+    Lists,
     /// The longest wait that a caller may ask for, and ten seconds.
     Waits,
 }
@@ -32,7 +34,7 @@ pub enum Patience {
 impl Patience {
     const fn limit(self) -> Duration {
         match self {
-            Self::Short => Duration::from_secs(10),
+            Self::Short | Self::Lists => Duration::from_secs(10),
             Self::Waits => Duration::from_secs(35),
         }
     }
@@ -138,7 +140,7 @@ impl RouteHead {
         let endpoint: Endpoint<S> = Box::new(move |state: Arc<S>, arrival| {
             Box::pin(async move {
                 let bearer = bearer(&arrival.head.headers);
-                let caller = access.admit(bearer, &*state).await?;
+                let (caller, _place) = access.admit(bearer, patience, &*state).await?;
                 let call = arrival.read(input).await?;
                 let answer = handler(state, caller, call);
                 let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {

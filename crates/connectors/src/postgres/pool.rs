@@ -1,6 +1,7 @@
 //! The connections of one role: a few, opened when needed, reused when a transaction ended well.
 
 use std::{
+    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -8,7 +9,7 @@ use std::{
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
 use super::{
@@ -22,7 +23,8 @@ pub(super) struct Pool {
     login: Login,
     size: usize,
     places: Arc<Semaphore>,
-    idle: Mutex<Vec<Session>>,
+    // Those that rest, since when; the one that has rested longest is in front.
+    idle: Mutex<VecDeque<(Instant, Session)>>,
 }
 
 impl fmt::Debug for Pool {
@@ -80,10 +82,20 @@ impl Pool {
 
     fn kept(&self) -> Option<Session> {
         let mut idle = self.idle();
-        std::iter::from_fn(|| idle.pop()).find(|session| !session.is_closed())
+        let resting = std::iter::from_fn(|| idle.pop_back());
+        resting.map(|(_, session)| session).find(|session| !session.is_closed())
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
+    /// Keeps a connection, and closes those that a quieter time has not needed.
+    fn keep(&self, session: Session) {
+        let mut idle = self.idle();
+        idle.push_back((Instant::now(), session));
+        while idle.front().is_some_and(|(since, _)| since.elapsed() >= IDLE_FOR) {
+            idle.pop_front();
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, VecDeque<(Instant, Session)>> {
         // The list is whole between any two statements.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,7 +105,7 @@ impl Lease {
     /// Keeps the connection for the next call; its transaction has ended.
     pub(super) fn give_back(self) {
         if !self.session.is_busy() {
-            self.pool.idle().push(self.session);
+            self.pool.keep(self.session);
         }
     }
 
@@ -106,4 +118,6 @@ impl Lease {
     }
 }
 
+/// For how long a connection that nobody uses is kept.
+const IDLE_FOR: Duration = Duration::from_mins(5);
 const ROLLBACK_LIMIT: Duration = Duration::from_secs(1);

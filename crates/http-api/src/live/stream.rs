@@ -13,7 +13,7 @@ use futures_util::Stream;
 use ledger::StoreDown;
 use model::{AgentId, KeyId};
 use tokio::{sync::broadcast, time::Instant};
-use web::{ApiError, Slot};
+use web::{ApiError, Patience, Slot};
 
 use super::{
     cursor::{Cursor, Resume},
@@ -199,9 +199,9 @@ impl EventStream {
     async fn check_credential(&mut self) {
         self.recheck = Instant::now() + RECHECK;
         let bearer = Some(self.bearer.clone());
-        let admitted = STREAM_READERS.admit(bearer, &*self.app).await;
+        let admitted = STREAM_READERS.admit(bearer, Patience::Short, &*self.app).await;
         let lost = match admitted {
-            Ok(reader) if reader.is_same_as(&self.caller) => None,
+            Ok((reader, _)) if reader.is_same_as(&self.caller) => None,
             Ok(_) => Some(ApiError::unauthenticated("the API key is not valid")),
             // A store that cannot be asked says nothing about the key; ask again in a minute.
             Err(error) if error.status().is_server_error() => None,

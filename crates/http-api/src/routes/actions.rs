@@ -2,7 +2,7 @@
 
 use web::{
     NOTHING,
-    Patience::{Short, Waits},
+    Patience::{Lists, Short, Waits},
     Table, at, json, query,
 };
 
@@ -25,7 +25,7 @@ const TOOLS: usize = 256 * 1024;
 pub(super) fn routes() -> Table<App> {
     vec![
         at("POST", "/v1/actions",                    "sendAction")    .with(AGENT_EXECUTE,  json(ACTION),           Waits, actions::send::send),
-        at("GET",  "/v1/actions",                    "listActions")   .with(ACTION_READERS, query(LIST),            Short, actions::read::list),
+        at("GET",  "/v1/actions",                    "listActions")   .with(ACTION_READERS, query(LIST),            Lists, actions::read::list),
         at("GET",  "/v1/actions/{id}",               "getAction")     .with(ACTION_READERS, query(actions::read::DETAIL), Waits, actions::read::show),
         at("POST", "/v1/actions/{id}/result",        "reportResult")  .with(AGENT_EXECUTE,  json(RESULT),           Short, actions::report),
         at("POST", "/v1/actions/{id}/cancel",        "cancelAction")  .with(CANCELLERS,     NOTHING,                Short, actions::cancel),

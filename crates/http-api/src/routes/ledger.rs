@@ -1,6 +1,10 @@
 //! The history of an org and its log.
 
-use web::{NOTHING, Patience::Short, Table, at, json, query};
+use web::{
+    NOTHING,
+    Patience::{Lists, Short},
+    Table, at, json, query,
+};
 
 use crate::{
     access::{ACTION_READERS, ADMINS, VIEWERS},
@@ -16,8 +20,8 @@ const CHECK: usize = 16 * 1024;
 #[rustfmt::skip]
 pub(super) fn routes() -> Table<App> {
     vec![
-        at("GET",  "/v1/ledger",                     "searchLedger")  .with(ACTION_READERS, query(ENTRIES),         Short, ledger::search),
-        at("GET",  "/v1/ledger/export",              "exportLedger")  .with(ADMINS,         query(EXPORT),          Short, ledger::export),
+        at("GET",  "/v1/ledger",                     "searchLedger")  .with(ACTION_READERS, query(ENTRIES),         Lists, ledger::search),
+        at("GET",  "/v1/ledger/export",              "exportLedger")  .with(ADMINS,         query(EXPORT),          Lists, ledger::export),
         at("GET",  "/v1/ledger/head",                "getLedgerHead") .with(VIEWERS,        NOTHING,                Short, ledger::head),
         at("GET",  "/v1/ledger/chain_checks",        "listChainChecks").with(VIEWERS,       query(ledger::CHECKS),  Short, ledger::checks),
         at("POST", "/v1/ledger/chain_checks",        "askChainCheck") .with(ADMINS,         json(CHECK),            Short, ledger::ask_check),

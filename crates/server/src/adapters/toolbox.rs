@@ -164,4 +164,8 @@ impl Toolbox for OrgTools {
         every.sort_by(|left, right| left.tool.definition().name.cmp(&right.tool.definition().name));
         Ok(every)
     }
+
+    fn let_go(&self, idle: Duration) -> usize {
+        self.registry.let_go(idle)
+    }
 }

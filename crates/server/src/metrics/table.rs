@@ -3,6 +3,7 @@
 use std::{fmt::Write, sync::atomic::Ordering::Relaxed};
 
 use prometheus::proto::MetricType;
+use store_postgres::Pool;
 
 use super::{Moment, page::Series, process::Process};
 use crate::work::Worker;
@@ -62,9 +63,9 @@ pub(super) const ROWS: &[Row] = &[
     row("chancery_turn_queue_oldest_seconds",   GAUGE,     "",                      "How long the oldest request has been without an answer; health is `degraded` past 10.", |it, page| page.value(&[], it.backlog.oldest.as_secs_f64())),
     row("chancery_deeds_sealed_total",          COUNTER,   "",                      "Deeds that were sealed and committed.",                                            |it, page| page.count(&[], it.watched.ledger.figures().deeds.load(Relaxed))),
     row("chancery_sealing_held",                GAUGE,     "",                      "1 while the last deed that was to be sealed could not be.",                        |it, page| page.count(&[], it.watched.ledger.figures().sealing_is_held().into())),
-    row("chancery_database_connections",        GAUGE,     "state",                 "Connections of the pool to the control database, `idle` or in `use`.",             database_connections),
-    row("chancery_database_connections_max",    GAUGE,     "",                      "The most connections of the pool.",                                                |it, page| page.count(&[], it.pool.most as u64)),
-    row("chancery_database_waiting",            GAUGE,     "",                      "Calls that wait for a connection of the pool.",                                    |it, page| page.count(&[], it.pool.waiting as u64)),
+    row("chancery_database_connections",        GAUGE,     "pool, state",           "Connections to the control database, `idle` or in `use`, for `turns` and all that goes with them or for `reading`.", database_connections),
+    row("chancery_database_connections_max",    GAUGE,     "pool",                  "The most connections of a pool.",                                                  |it, page| of_pools(it, page, |pool| pool.most)),
+    row("chancery_database_waiting",            GAUGE,     "pool",                  "Calls that wait for a connection of a pool.",                                      |it, page| of_pools(it, page, |pool| pool.waiting)),
     row("chancery_worker_rounds_total",         COUNTER,   "worker, outcome",       "Rounds of each worker, `done` or `failed`.",                                       worker_rounds),
     row("chancery_leases_lost_total",           COUNTER,   "",                      "Leases that ran out or went to another instance while their runs went on here.",   |it, page| page.count(&[], it.watched.work.leases_lost.load(Relaxed))),
     row("chancery_walk_age_seconds",            GAUGE,     "",                      "How long ago the last walk through every log that passed over none ended; before the first, how long ago the process began.", |it, page| page.value(&[], it.watched.work.walked.age().as_secs_f64())),
@@ -103,8 +104,20 @@ fn http_seconds(moment: &Moment<'_>, page: &mut Series) {
 }
 
 fn database_connections(moment: &Moment<'_>, page: &mut Series) {
-    page.count(&[("state", "idle")], moment.pool.idle as u64);
-    page.count(&[("state", "use")], moment.pool.in_use as u64);
+    for (name, pool) in pools(moment) {
+        page.count(&[("pool", name), ("state", "idle")], pool.idle as u64);
+        page.count(&[("pool", name), ("state", "use")], pool.in_use as u64);
+    }
+}
+
+fn of_pools(moment: &Moment<'_>, page: &mut Series, value: fn(Pool) -> usize) {
+    for (name, pool) in pools(moment) {
+        page.count(&[("pool", name)], value(pool) as u64);
+    }
+}
+
+fn pools(moment: &Moment<'_>) -> [(&'static str, Pool); 2] {
+    [("turns", moment.pools.turns), ("reading", moment.pools.reading)]
 }
 
 fn worker_rounds(moment: &Moment<'_>, page: &mut Series) {

@@ -150,6 +150,8 @@ pub(super) const SERVER: &[Row] = &[
     unset("SERVICE_DATABASE_URL",          Database,                                          "The control database. In prod a remote one needs `sslmode=require` or `sslmode=verify-full`.").secret(),
     unset("SERVICE_MIGRATE_DATABASE_URL",  Database,                                          "The control database as the role that owns the schema; only `chancery migrate` uses it.").secret(),
     row(  "SERVICE_DATABASE_PLANS",        Word(PLANS),              "detect",                "How the control database plans statements: `generic` once for all values, `auto` as PostgreSQL chooses, `detect` is `auto` where the extension Citus is installed and `generic` elsewhere. An option `plan_cache_mode` in the address counts above it."),
+    row(  "SERVICE_DATABASE_CONNECTIONS",  Number(4, 200),           "16",                    "The most connections to the control database for turns, leases, sweeps, keys and health."),
+    row(  "SERVICE_DATABASE_READING_CONNECTIONS", Number(2, 200),    "12",                    "The most connections to the control database beside those, for lists, searches, exports and walks."),
     row(  "SERVICE_LISTEN",                HostPort,                 "127.0.0.1:8080",        "Where the service listens."),
     row(  "SERVICE_BASE_URL",              Origin,                   "http://127.0.0.1:8080", "The address that callers see; every `doc_url` begins with it. In prod it is https."),
     unset("SERVICE_SEAL_KEY_FILE",         Path,                                              "The PEM file with the keys that seal deeds and sign checkpoints."),

@@ -5,7 +5,11 @@
 #[cfg(test)]
 mod append;
 #[cfg(test)]
+mod archive;
+#[cfg(test)]
 mod contract;
+#[cfg(test)]
+mod copies;
 #[cfg(test)]
 mod distribute;
 #[cfg(test)]

@@ -221,6 +221,17 @@ async fn the_registry_builds_once_for_each_revision() {
     assert!(again.is_err(), "a failed build is remembered");
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(registry.get_or_build(&world.blueprint).await.is_ok(), "a failed build is tried again");
-    registry.forget(world.blueprint.org, world.blueprint.id);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_connector_that_nobody_asks_for_is_let_go_and_built_again() {
+    let Some(world) = World::new(tools()).await else { return };
+    let registry = Registry::new(world.deps.clone());
+    let first = registry.get_or_build(&world.blueprint).await.unwrap();
+    assert_eq!(registry.let_go(Duration::from_mins(5)), 0, "it was asked for just now");
+    assert_eq!(registry.let_go(Duration::ZERO), 1);
+    let again = registry.get_or_build(&world.blueprint).await.unwrap();
+    assert!(!std::sync::Arc::ptr_eq(&first, &again));
     world.end().await;
 }
