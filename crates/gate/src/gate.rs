@@ -232,22 +232,23 @@ impl Gate {
         self.parts.store.list(org, filter, after, limit).await
     }
 
-    /// Moves the ends of the leases that this instance holds; lost ones are let go of, and their
-    /// runs will be refused when they come to seal.
-    pub async fn renew_leases(&self) -> Result<(), StoreDown> {
+    /// Moves the ends of the leases that this instance holds, and returns how many it lost: it
+    /// lets go of them, and their runs will be refused when they come to seal.
+    pub async fn renew_leases(&self) -> Result<usize, StoreDown> {
         let held: Vec<_> = self.held().values().cloned().collect();
         if held.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
-        let renewed = self.parts.store.renew(&held).await?;
+        let lost = self.parts.store.renew(&held).await?.lost;
         let mut now_held = self.held();
-        for lost in held.iter().filter(|lease| !renewed.contains(lease)) {
-            // An action that ended meanwhile has no lease to lose.
-            if now_held.remove(&lost.action).is_some() {
-                tracing::warn!(action = %lost.action, "a lease ran out before it was renewed");
-            }
+        // What this instance itself took over anew meanwhile, it holds under another token.
+        let lost = lost.iter().filter(|lost| now_held.get(&lost.action) == Some(lost));
+        let lost: Vec<_> = lost.map(|lease| lease.action).collect();
+        for action in &lost {
+            now_held.remove(action);
+            tracing::warn!(%action, "a lease ran out before it was renewed");
         }
-        Ok(())
+        Ok(lost.len())
     }
 
     /// Ends the leases that this instance holds, so that others end its runs at once; returns how

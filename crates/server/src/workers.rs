@@ -138,8 +138,9 @@ async fn renewal(core: Core, stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(RENEW_EVERY, stopped);
     while pulse.next().await.is_some() {
         let round = core.gate.renew_leases().await;
-        if let Err(error) = core.work.of(Worker::Renewal).count(&SystemClock, round) {
-            tracing::warn!(error = causes(&error), "leases could not be renewed");
+        match core.work.of(Worker::Renewal).count(&SystemClock, round) {
+            Ok(lost) => core.work.lost_leases(lost),
+            Err(error) => tracing::warn!(error = causes(&error), "leases could not be renewed"),
         }
     }
 }
@@ -257,7 +258,12 @@ async fn walking(core: Core, stopped: watch::Receiver<()>) {
         let Some(round) = pulse.round(round).await else { return };
         match core.work.of(Worker::Walk).count(&SystemClock, round) {
             Ok(Walked::On) => {}
-            Ok(Walked::Through) => rested = WALK_AGAIN_AFTER,
+            Ok(walked @ (Walked::Through | Walked::Partly)) => {
+                rested = WALK_AGAIN_AFTER;
+                if walked == Walked::Through {
+                    core.work.walked.set();
+                }
+            }
             Err(error) => tracing::warn!(%error, "the logs could not be looked at"),
         }
     }
