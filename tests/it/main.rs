@@ -45,6 +45,8 @@ mod one_org;
 #[cfg(test)]
 mod outage;
 #[cfg(test)]
+mod panics;
+#[cfg(test)]
 mod policies;
 #[cfg(test)]
 mod promises;
@@ -68,6 +70,8 @@ mod settings;
 mod shares;
 #[cfg(test)]
 mod shutdown;
+#[cfg(test)]
+mod standby;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]

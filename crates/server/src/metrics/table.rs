@@ -67,6 +67,8 @@ pub(super) const ROWS: &[Row] = &[
     row("chancery_database_connections_max",    GAUGE,     "pool",                  "The most connections of a pool.",                                                  |it, page| of_pools(it, page, |pool| pool.most)),
     row("chancery_database_waiting",            GAUGE,     "pool",                  "Calls that wait for a connection of a pool.",                                      |it, page| of_pools(it, page, |pool| pool.waiting)),
     row("chancery_worker_rounds_total",         COUNTER,   "worker, outcome",       "Rounds of each worker, `done` or `failed`.",                                       worker_rounds),
+    row("chancery_leases_lost_total",           COUNTER,   "",                      "Leases that ran out or went to another instance while their runs went on here.",   |it, page| page.count(&[], it.watched.work.leases_lost.load(Relaxed))),
+    row("chancery_walk_age_seconds",            GAUGE,     "",                      "How long ago the last walk through every log that passed over none ended; before the first, how long ago the process began.", |it, page| page.value(&[], it.watched.work.walked.age().as_secs_f64())),
     row("chancery_due_actions",                 GAUGE,     "",                      "Due actions that the last sweeps looked at: late reports, expired approvals, runs of lost instances.", |it, page| page.count(&[], it.watched.work.due_now())),
     row("chancery_due_actions_total",           COUNTER,   "",                      "Due actions that sweeps looked at.",                                               |it, page| page.count(&[], it.watched.work.due.load(Relaxed))),
 ];
