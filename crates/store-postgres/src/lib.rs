@@ -39,6 +39,7 @@ mod seal_keys;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod weighed;
 
 use std::{fmt, time::Duration};
 
