@@ -37,6 +37,7 @@ mod keys;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod memory;
 mod neighbours;
 #[cfg(test)]
 mod offline;

@@ -125,6 +125,27 @@ impl Service {
         Some(Self { address, child, log, points, _guard: guard })
     }
 
+    /// The page of metrics, where it is served.
+    pub(crate) async fn metrics(&self) -> String {
+        let page = self.monitor().get("/metrics").await;
+        assert_eq!(page.status, 200);
+        String::from_utf8(page.body.to_vec()).unwrap()
+    }
+
+    /// The number behind this name on the page of metrics.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let page = self.metrics().await;
+        let found = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        found.unwrap().parse().unwrap()
+    }
+
+    /// A caller of the listener of metrics.
+    pub(crate) fn monitor(&self) -> Caller {
+        let log = self.log();
+        let line = log.lines().find(|line| line.contains("metrics are served")).expect("metrics");
+        Caller::new(line.rsplit("address=").next().unwrap().trim().parse().unwrap(), None)
+    }
+
     /// A caller with this key.
     pub(crate) fn caller(&self, key: &str) -> Caller {
         Caller::new(self.address, Some(key))
@@ -133,6 +154,13 @@ impl Service {
     /// A caller without a key.
     pub(crate) fn anonymous(&self) -> Caller {
         Caller::new(self.address, None)
+    }
+
+    /// The bytes on this line of what the system knows of its process, such as `VmRSS:`.
+    pub(crate) fn memory(&self, line: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let found = status.lines().find_map(|it| it.strip_prefix(line)).unwrap();
+        found.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     /// Kills it, as `kill -9` does.
