@@ -40,11 +40,12 @@ const BY_HAND: &[Depth] = &[Depth::Fast, Depth::Full];
 
 /// The checks, the quick ones first.
 #[rustfmt::skip]
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     Step { name: "fmt",     depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step { name: "layers",  depths: ALWAYS,   run: |workspace, _| layers::run(workspace) },
     Step { name: "tidy",    depths: ALWAYS,   run: |workspace, _| tidy::run(workspace) },
     Step { name: "deny",    depths: THOROUGH, run: deny },
+    Step { name: "advisories", depths: IN_CI, run: |workspace, _| advisories(workspace) },
     Step { name: "clippy",  depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]) },
     Step { name: "alone",   depths: ALWAYS,   run: |workspace, _| cargo(workspace, &["clippy", "--package", "policy", "--no-default-features", "--all-targets", "--", "-D", "warnings"]) },
     Step { name: "rustdoc", depths: THOROUGH, run: |workspace, _| rustdoc(workspace) },
@@ -85,6 +86,19 @@ fn deny(workspace: &Workspace, depth: Depth) -> Result<()> {
         }
     }
     cargo(workspace, &["deny", "--log-level", "warn", "check", "bans", "licenses", "sources"])
+}
+
+/// Holds what is built in against the advisories that are known of it. Their database is another's
+/// repository: where it cannot be had, nothing can be said of them.
+fn advisories(workspace: &Workspace) -> Result<()> {
+    let mut fetch = workspace.cargo(["deny", "--log-level", "off", "fetch", "db"]);
+    fetch.env("GIT_TERMINAL_PROMPT", "0");
+    if !process::capture(&mut fetch)?.status.success() {
+        println!("left out: the database of advisories cannot be had here");
+        return Ok(());
+    }
+    let check = ["deny", "--log-level", "warn", "--offline", "check", "advisories"];
+    cargo(workspace, &check)
 }
 
 /// Fails when a check printed findings.

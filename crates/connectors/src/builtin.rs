@@ -178,7 +178,7 @@ impl Tool for Builtin {
         }
     }
 
-    async fn settle(&self, _org: OrgId, _action: ActionId) -> Settled {
+    async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
         // Reading changes nothing, so there is nothing that could have been applied.
         Settled::NotApplied
     }

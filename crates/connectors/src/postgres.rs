@@ -124,15 +124,26 @@ impl Tool for PostgresTool {
         self.estimate_once(args, time_limit).await
     }
 
+    fn place(&self) -> Option<String> {
+        match self.definition.side_effect {
+            SideEffect::Read => None,
+            SideEffect::Write | SideEffect::Destructive => self.governed.place(),
+        }
+    }
+
     async fn run(&self, run: Run<'_>) -> Outcome {
         self.run_once(&run).await
     }
 
-    async fn settle(&self, org: OrgId, action: ActionId) -> Settled {
+    async fn settle(&self, org: OrgId, action: ActionId, place: Option<&str>) -> Settled {
         match self.definition.side_effect {
-            // A read tool changes nothing, so there is nothing that could have been applied.
+            // A read tool changes nothing, so there is nothing that could have been applied, unless
+            // it wrote when the call was permitted.
+            SideEffect::Read if place.is_some() => Settled::Unknowable,
             SideEffect::Read => Settled::NotApplied,
-            SideEffect::Write | SideEffect::Destructive => self.governed.settle(org, action).await,
+            SideEffect::Write | SideEffect::Destructive => {
+                self.governed.settle(org, action, place).await
+            }
         }
     }
 }

@@ -181,9 +181,10 @@ async fn builtin(at: usize, args: Value) -> Result<Outcome, String> {
         action: "act_01h2xcejqtf2nbrexx3vqjhp41".parse().unwrap(),
         request_digest: sha256("x"),
         args: &args,
+        place: None,
         time_limit: Duration::from_secs(1),
     };
-    assert_eq!(tools[at].settle(run.org, run.action).await, Settled::NotApplied);
+    assert_eq!(tools[at].settle(run.org, run.action, run.place).await, Settled::NotApplied);
     Ok(tools[at].run(run).await)
 }
 

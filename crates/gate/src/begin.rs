@@ -300,6 +300,7 @@ impl Begin {
             deadline: None,
             deed: None,
             lease: None,
+            place: None,
         }
     }
 
@@ -322,6 +323,7 @@ impl Begin {
         match self.case.call().facts.mode {
             Mode::Gateway => {
                 action.lease = Some(Lease { holder: self.instance.clone(), token: 1 });
+                action.place = self.case.resolved().place();
             }
             Mode::Proxy => {
                 action.deadline = Some(mint.now() + self.limits.edge_result_timeout);

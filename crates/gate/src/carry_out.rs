@@ -45,6 +45,7 @@ impl Gate {
             org: action.org,
             action: action.id,
             request_digest: action.request_digest,
+            place: action.place.as_deref(),
             args: &args,
             time_limit: self.parts.limits.execute_timeout,
         };

@@ -66,6 +66,18 @@ impl fmt::Debug for Gate {
     }
 }
 
+/// Lets go of a lease when it is dropped.
+struct LetGo {
+    gate: Gate,
+    action: ActionId,
+}
+
+impl Drop for LetGo {
+    fn drop(&mut self) {
+        self.gate.let_go(self.action);
+    }
+}
+
 /// What a submission came to.
 #[derive(Debug)]
 pub enum Submitted {
@@ -185,6 +197,7 @@ impl Gate {
         let action = Arc::clone(&permitted.action);
         let gate = self.clone();
         let task = async move {
+            let _held = gate.held_by_this_task(permitted.action.id);
             if let Some(end) = gate.carry_out(permitted).await {
                 // Whoever waited may have gone; the action is sealed all the same.
                 let _ = told.send(end);
@@ -219,22 +232,23 @@ impl Gate {
         self.parts.store.list(org, filter, after, limit).await
     }
 
-    /// Moves the ends of the leases that this instance holds; lost ones are let go of, and their
-    /// runs will be refused when they come to seal.
-    pub async fn renew_leases(&self) -> Result<(), StoreDown> {
+    /// Moves the ends of the leases that this instance holds, and returns how many it lost: it
+    /// lets go of them, and their runs will be refused when they come to seal.
+    pub async fn renew_leases(&self) -> Result<usize, StoreDown> {
         let held: Vec<_> = self.held().values().cloned().collect();
         if held.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
-        let renewed = self.parts.store.renew(&held).await?;
+        let lost = self.parts.store.renew(&held).await?.lost;
         let mut now_held = self.held();
-        for lost in held.iter().filter(|lease| !renewed.contains(lease)) {
-            // An action that ended meanwhile has no lease to lose.
-            if now_held.remove(&lost.action).is_some() {
-                tracing::warn!(action = %lost.action, "a lease ran out before it was renewed");
-            }
+        // What this instance itself took over anew meanwhile, it holds under another token.
+        let lost = lost.iter().filter(|lost| now_held.get(&lost.action) == Some(lost));
+        let lost: Vec<_> = lost.map(|lease| lease.action).collect();
+        for action in &lost {
+            now_held.remove(action);
+            tracing::warn!(%action, "a lease ran out before it was renewed");
         }
-        Ok(())
+        Ok(lost.len())
     }
 
     /// Ends the leases that this instance holds, so that others end its runs at once; returns how
@@ -257,6 +271,12 @@ impl Gate {
             let held = HeldLease { org: action.org, action: action.id, lease };
             self.held().insert(action.id, held);
         }
+    }
+
+    /// Lets go of the action's lease however the task ends that carries it out: one that nobody
+    /// carries out must not be renewed.
+    pub(crate) fn held_by_this_task(&self, action: ActionId) -> impl Drop + use<> {
+        LetGo { gate: self.clone(), action }
     }
 
     pub(crate) fn let_go(&self, action: ActionId) {

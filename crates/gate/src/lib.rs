@@ -40,8 +40,8 @@ pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use resolved::Resolved;
 pub use store::{
-    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
-    ShadowDiffers, StoredDeed, Sweep,
+    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
+    Page, Renewal, ShadowDiffers, StoredDeed, Sweep,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
 pub use withdraw::{CancelError, Cancellation, Canceller};

@@ -1,52 +1,77 @@
-//! Budget counters made anew from what each action was charged.
+//! Budget counters held against what each action was charged.
 //!
-//! Counters and charges are written by the same turns, so they agree; a counter that does not is
-//! the trace of a fault, is told in the log, and is set right.
+//! Counters and charges are written by the same turns, so they agree, and how far one is from the
+//! other is the same before and after any turn. That difference is the trace of a fault: it is told
+//! in the log and taken out of the counter, whatever was charged meanwhile.
 
-use ledger::{Changes, Entry, LedgerError, Needs, Request, Snapshot};
+use std::time::Duration;
+
+use ledger::{Changes, Entry, LedgerError, Needs, Request, Snapshot, record::BudgetUse};
 use model::{Mint, OrgId};
+use policy::Decimal;
 
-use crate::{gate::Gate, recover::SweepError, store::Drift};
+use crate::{gate::Gate, recover::SweepError, store::Miscount};
 
-/// How often an org that moves meanwhile is looked at before it is left to the next time.
-const TRIES: usize = 8;
+/// How often counters are looked at again after they were set right.
+const LOOKS: usize = 8;
 
 impl Gate {
     /// Compares every counter of a window that still runs with the charges of the org's actions,
     /// sets right those that differ, and returns how many did.
     pub async fn rebuild_budgets(&self, org: OrgId) -> Result<usize, SweepError> {
-        for _ in 0..TRIES {
-            let drift = self.parts.store.drift(org).await?;
-            if drift.counters.is_empty() {
-                return Ok(0);
+        let mut most = 0;
+        for _ in 0..LOOKS {
+            let wrong = self.parts.store.drift(org).await?;
+            let count = wrong.len();
+            if count == 0 {
+                return Ok(most);
             }
-            let count = drift.counters.len();
-            if self.parts.ledger.enter(org, SetRight(drift)).await? {
-                tracing::error!(%org, count, "budget counters were wrong and are set right");
-                return Ok(count);
-            }
+            most = most.max(count);
+            self.parts.ledger.enter(org, SetRight(wrong)).await?;
+            tracing::error!(%org, count, "budget counters were wrong and are set right");
+            // Two instances that find the same difference at once take it out twice. Both look
+            // again, and not at the same time.
+            self.parts.pause.pause(self.own_pause()).await;
         }
         Err(LedgerError::Unavailable.into())
     }
+
+    /// A time that is hardly the same for any two instances.
+    fn own_pause(&self) -> Duration {
+        let name = self.parts.instance.bytes();
+        let number = name.fold(7_u64, |sum, byte| (sum * 31 + u64::from(byte)) % 251);
+        Duration::from_millis(number)
+    }
 }
 
-/// Sets counters to what they were found to be, if the org has not moved since.
-struct SetRight(Drift);
+/// Takes the differences out of counters.
+struct SetRight(Vec<Miscount>);
 
 impl Request for SetRight {
-    /// Whether it was done.
-    type Answer = bool;
+    type Answer = ();
 
     fn needs(&self, _: &Snapshot) -> Needs {
-        Needs::default()
+        let key = |wrong: &Miscount| (wrong.counter.key.clone(), wrong.counter.window_start);
+        Needs { budgets: self.0.iter().map(key).collect(), ..Needs::default() }
     }
 
-    fn decide(&self, snapshot: &Snapshot, _: &Mint<'_>) -> (Entry, bool) {
-        let Drift { version, counters } = &self.0;
-        if snapshot.base().is_none_or(|base| base.head.version != *version) {
-            return (Entry::nothing(), false);
-        }
-        let changes = Changes { budgets: counters.clone(), ..Changes::default() };
-        (Entry { changes, ..Entry::default() }, true)
+    fn decide(&self, snapshot: &Snapshot, _: &Mint<'_>) -> (Entry, ()) {
+        let running = self.0.iter().filter(|wrong| snapshot.now() < wrong.counter.window_end);
+        let budgets = running.filter_map(|wrong| set_right(wrong, snapshot)).collect();
+        let changes = Changes { budgets, ..Changes::default() };
+        (Entry { changes, ..Entry::default() }, ())
     }
+}
+
+fn set_right(wrong: &Miscount, snapshot: &Snapshot) -> Option<BudgetUse> {
+    let Miscount { counter, charged } = wrong;
+    let used = snapshot.used(&counter.key, counter.window_start);
+    // What this instance remembers may be right where the row is not.
+    let right = if used == *charged {
+        used
+    } else {
+        used.checked_add(*charged)?.checked_sub(counter.used)?
+    };
+    let used = if right.is_negative() { Decimal::ZERO } else { right };
+    Some(BudgetUse { used, ..counter.clone() })
 }

@@ -15,7 +15,7 @@ use witness::Reporter;
 use crate::{
     gate::Gate,
     points::pass,
-    ports::Found,
+    ports::{Found, Served},
     settle::{Executed, RunResult, Times, needs_of_end},
     store::{Due, DueFor, DuePlace, Sweep},
     withdraw::Expire,
@@ -134,7 +134,12 @@ impl Gate {
         let holders = action.lease.as_ref().map_or(0, |lease| lease.token);
         let settled = match action.tool.parse::<ToolName>() {
             Ok(name) => match self.parts.toolbox.find(action.org, &name).await? {
-                Found::Served(served) => served.tool.settle(action.org, action.id).await,
+                // Another connector has taken the name, and knows nothing of the run.
+                Found::Served(served) if is_another(&served, action) => Settled::Unknowable,
+                Found::Served(served) => {
+                    let place = action.place.as_deref();
+                    served.tool.settle(action.org, action.id, place).await
+                }
                 Found::Nobody => Settled::Unknowable,
                 Found::Unavailable => Settled::Unreachable,
             },
@@ -159,6 +164,12 @@ impl Gate {
             Settled::Unreachable => None,
         })
     }
+}
+
+/// Whether the tool is not of the connector that the action's was of.
+fn is_another(served: &Served, action: &Action) -> bool {
+    let of = action.connector.as_ref().and_then(|connector| connector.id);
+    of.is_some_and(|of| served.connector.id != Some(of))
 }
 
 /// Gives an action to a new holder, if nobody else has taken it since.

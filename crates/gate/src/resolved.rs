@@ -64,6 +64,14 @@ impl Resolved {
         }
     }
 
+    /// Where a run leaves its traces, where the tool says so.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Served(served) => served.tool.place(),
+            Self::AtEdge { .. } | Self::Unknown => None,
+        }
+    }
+
     /// The digest of the schema that the arguments fit.
     pub fn schema_digest(&self) -> Option<Digest> {
         match self {

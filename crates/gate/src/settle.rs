@@ -154,7 +154,7 @@ impl Witnessed {
             // Nobody can say that an unknown run did not apply, so it counts as executed.
             Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Unknown(_) => Status::Executed,
         };
-        (action.state, action.lease) = (State::Sealed, None);
+        (action.state, action.lease, action.place) = (State::Sealed, None, None);
         let mut entry = Entry::nothing();
         if action.status == Status::Failed {
             entry.changes.budgets = release(&action.charged, snapshot);

@@ -10,6 +10,7 @@ use model::{
     ActionId, AgentId, DecisionOutcome, DeedId, DeedKind, Digest, Level, OrgId, State, Timestamp,
     Verdict,
 };
+use policy::Decimal;
 
 /// An action with everything that is shown of it.
 #[derive(Debug, Clone)]
@@ -174,13 +175,22 @@ pub struct HeldLease {
     pub lease: Lease,
 }
 
-/// Counters of budgets that do not agree with the charges of the actions that they count.
+/// What became of leases that were to be renewed. One whose action has ended is in neither list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Renewal {
+    /// Those whose ends were moved.
+    pub renewed: Vec<HeldLease>,
+    /// Those of actions that are not at their end, and which are over or somebody else's.
+    pub lost: Vec<HeldLease>,
+}
+
+/// A counter of a budget that does not agree with the charges of the actions that it counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drift {
-    /// The version of the org's head at which that was so.
-    pub version: u64,
-    /// The counters as they should be.
-    pub counters: Vec<BudgetUse>,
+pub struct Miscount {
+    /// The counter as it stood.
+    pub counter: BudgetUse,
+    /// The sum of the charges at that moment.
+    pub charged: Decimal,
 }
 
 /// Where actions are read.
@@ -218,12 +228,13 @@ pub trait ActionStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Due>, StoreDown>;
 
-    /// Moves the ends of leases that have not run out, and returns the ones that were moved.
-    async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown>;
+    /// Moves the ends of leases that have not run out.
+    async fn renew(&self, held: &[HeldLease]) -> Result<Renewal, StoreDown>;
 
     /// The counters of windows that still run, by the store's own time, which are not the
     /// sum of what their actions were charged: failed, cancelled and withheld ones gave it back.
-    async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown>;
+    /// Where no such counter is, no action is looked at.
+    async fn drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown>;
 
     /// Ends leases now, so that nobody waits for them to run out.
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown>;

@@ -26,11 +26,18 @@ use crate::{
 /// How many tellings of faults are looked at before one more is told.
 const TOLD: usize = 50;
 
+/// How often in a row a log may fail to be read before the walk passes it over.
+const PATIENCE: u32 = 10;
+
 /// Where a walk through all logs is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Position {
     log: Option<OrgLog>,
     seq: u64,
+    // How often in a row this place could not be read.
+    failures: u32,
+    // Whether a log was passed over since the walk began.
+    is_partial: bool,
 }
 
 /// How far a step of a walk came.
@@ -40,6 +47,8 @@ pub enum Walked {
     On,
     /// Every log was gone through.
     Through,
+    /// The last log is behind, and one that could not be read was passed over.
+    Partly,
 }
 
 /// A part of a log, as somebody asks for its check.
@@ -70,6 +79,20 @@ pub enum AskError {
         /// The log's last place.
         last: u64,
     },
+}
+
+impl Position {
+    /// Goes on to the next log, or back to the beginning behind the last.
+    fn pass_on(&mut self, next: Option<&LogSize>) -> Walked {
+        let Some(next) = next else { return self.end() };
+        *self = Self { log: Some(next.of), seq: 0, failures: 0, ..*self };
+        Walked::On
+    }
+
+    fn end(&mut self) -> Walked {
+        let ended = std::mem::take(self);
+        if ended.is_partial { Walked::Partly } else { Walked::Through }
+    }
 }
 
 impl Records {
@@ -212,25 +235,34 @@ impl Records {
         Ok(self.store.chain_checks(org, after, limit).await?)
     }
 
-    /// Looks at the next tile of all logs, one log after the other.
+    /// Looks at the next tile of all logs, one log after the other. What cannot be read is tried
+    /// again at the next call, so that a failure costs no more than its own step.
     pub async fn walk_on(&self, at: &mut Position, keys: &KeySet) -> Result<Walked, StoreDown> {
         let mut logs = self.store.logs().await?;
         logs.sort_by_key(|log| log.of);
         // A log that is gone since is passed over.
         let here = logs.iter().position(|log| at.log.is_none_or(|at| log.of >= at));
-        let Some(here) = here.and_then(|here| logs.get(here..)) else { return Ok(Walked::Through) };
-        let Some((here, rest)) = here.split_first() else { return Ok(Walked::Through) };
+        let rest = here.and_then(|here| logs.get(here..)).unwrap_or_default();
+        let Some((here, rest)) = rest.split_first() else { return Ok(at.end()) };
         let next = rest.first();
         let follows = next.filter(|next| next.of.org == here.of.org);
-        let first = if at.log == Some(here.of) { at.seq } else { 0 };
-        let stepped = self.step((here, first), follows, keys).await;
-        if let Ok(Some(seq)) = stepped {
-            *at = Position { log: Some(here.of), seq };
-            return Ok(Walked::On);
+        if at.log != Some(here.of) {
+            *at = Position { log: Some(here.of), seq: 0, failures: 0, ..*at };
         }
-        // A log that cannot be read keeps nobody from looking at the others.
-        *at = Position { log: next.map(|next| next.of), seq: 0 };
-        stepped.map(|_| if next.is_some() { Walked::On } else { Walked::Through })
+        match self.step((here, at.seq), follows, keys).await {
+            Ok(Some(seq)) => *at = Position { seq, failures: 0, ..*at },
+            Ok(None) => return Ok(at.pass_on(next)),
+            Err(down) => {
+                at.failures += 1;
+                if at.failures >= PATIENCE {
+                    // A log that cannot be read keeps nobody from looking at the others.
+                    at.is_partial = true;
+                    at.pass_on(next);
+                }
+                return Err(down);
+            }
+        }
+        Ok(Walked::On)
     }
 
     /// Looks at one tile, and returns where the next one begins; nothing at the log's end.

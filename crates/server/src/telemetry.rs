@@ -1,28 +1,49 @@
 //! Logs: JSON lines in prod, readable lines in dev, both on standard error.
 //!
-//! It formats what the crates say and adds nothing; that no argument, result or credential is
-//! ever an event's field is kept where events are made.
+//! It formats what the crates say and adds nothing but how often something was not said again;
+//! that no argument, result or credential is ever an event's field is kept where events are made.
+
+mod throttle;
 
 use std::io::IsTerminal;
 
+use tracing::Subscriber;
 use tracing_subscriber::{
-    Layer, filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt,
+    Layer,
+    filter::Targets,
+    fmt::{self, MakeWriter},
+    layer::SubscriberExt,
+    registry::LookupSpan,
+    util::SubscriberInitExt,
 };
 
 use crate::settings::{Environment, LogLevel};
+use throttle::{Form, Throttled};
 
 /// Sends events to standard error from here on; the second call of a process changes nothing.
 pub fn start(env: Environment, level: LogLevel) {
     let stderr = std::io::stderr;
-    let layer = match env {
-        Environment::Prod => fmt::layer().json().flatten_event(true).with_writer(stderr).boxed(),
-        Environment::Dev => {
-            let ansi = stderr().is_terminal();
-            fmt::layer().compact().with_ansi(ansi).with_writer(stderr).boxed()
-        }
-    };
+    let layer = lines(env, stderr().is_terminal(), stderr);
     // An error says that somebody listens already, a test for one.
     let _ = tracing_subscriber::registry().with(layer.with_filter(targets(level))).try_init();
+}
+
+/// What writes each event as a line.
+fn lines<S, W>(env: Environment, ansi: bool, to: W) -> Box<dyn Layer<S> + Send + Sync>
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    match env {
+        Environment::Prod => {
+            let layer = fmt::layer().json().flatten_event(true).with_writer(to);
+            layer.map_event_format(|lines| Throttled::new(lines, Form::Json)).boxed()
+        }
+        Environment::Dev => {
+            let layer = fmt::layer().compact().with_ansi(ansi).with_writer(to);
+            layer.map_event_format(|lines| Throttled::new(lines, Form::Text)).boxed()
+        }
+    }
 }
 
 /// Libraries that speak at length stay at `warn`: at `debug` the database driver logs statements,
@@ -35,3 +56,6 @@ fn targets(level: LogLevel) -> Targets {
         targets.with_target(*name, quiet)
     })
 }
+
+#[cfg(test)]
+mod tests;

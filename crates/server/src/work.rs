@@ -2,8 +2,11 @@
 
 use std::{
     fmt,
-    sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
-    time::Duration,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
 };
 
 use gate::Sweep;
@@ -81,6 +84,10 @@ impl Worker {
 pub struct Work {
     /// Due actions that sweeps looked at.
     pub due: AtomicU64,
+    /// Leases that were lost while their runs went on.
+    pub leases_lost: AtomicU64,
+    /// The end of the last walk that passed over no log.
+    pub walked: Moment,
     due_now: [AtomicU64; Sweep::ALL.len()],
     renewal: Rounds,
     reports: Rounds,
@@ -90,6 +97,28 @@ pub struct Work {
     walk: Rounds,
     keys: Rounds,
     pruning: Rounds,
+}
+
+/// When something was last so; at first, when the process began.
+#[derive(Debug)]
+pub struct Moment(Mutex<Instant>);
+
+impl Default for Moment {
+    fn default() -> Self {
+        Self(Mutex::new(Instant::now()))
+    }
+}
+
+impl Moment {
+    /// Notes that it is so now.
+    pub fn set(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// How long ago it was.
+    pub fn age(&self) -> Duration {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
 }
 
 /// The rounds of one worker.
@@ -128,6 +157,11 @@ impl Work {
             Sweep::Takeovers => takeovers,
         };
         now.store(due as u64, Relaxed);
+    }
+
+    /// Counts leases that were lost.
+    pub fn lost_leases(&self, leases: usize) {
+        self.leases_lost.fetch_add(leases as u64, Relaxed);
     }
 
     /// How many due actions the last sweeps looked at.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use gate::{
-    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
-    Sweep,
+    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
+    Page, Renewal, Sweep,
 };
 use ledger::{
     StoreDown,
@@ -88,29 +88,28 @@ impl ActionStore for MemoryStore {
         Ok(due)
     }
 
-    async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown> {
+    async fn drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown> {
         let kept = self.reach("compare budget counters with charges")?;
         let now = self.clock.now();
-        let Some(rows) = kept.orgs.get(&org) else {
-            return Ok(Drift { version: 0, counters: Vec::new() });
-        };
+        let Some(rows) = kept.orgs.get(&org) else { return Ok(Vec::new()) };
         let runs = |counter: &&BudgetUse| now < counter.window_end;
         let place = |counter: &BudgetUse| (counter.key.clone(), counter.window_start);
         let nothing = |counter: &BudgetUse| BudgetUse { used: Decimal::ZERO, ..counter.clone() };
         let counters = rows.budgets.values().filter(runs);
         let mut sums: BTreeMap<_, _> = counters.map(|row| (place(row), nothing(row))).collect();
+        if sums.is_empty() {
+            return Ok(Vec::new());
+        }
         let actions = rows.actions.values().map(|kept| &kept.action);
         for part in actions.flat_map(|action| action.taken()).filter(runs) {
             let sum = sums.entry(place(part)).or_insert_with(|| nothing(part));
             sum.used = sum.used.checked_add(part.used).unwrap_or(sum.used);
         }
-        let is_wrong = |sum: &BudgetUse| {
-            let counter = rows.budgets.get(&place(sum));
-            counter.map_or(Decimal::ZERO, |counter| counter.used) != sum.used
-        };
-        let version = rows.head.as_ref().map_or(0, |head| head.version);
-        let counters = sums.into_values().filter(is_wrong).collect();
-        Ok(Drift { version, counters })
+        let compared = sums.into_values().map(|sum| {
+            let counter = rows.budgets.get(&place(&sum)).cloned();
+            Miscount { counter: counter.unwrap_or_else(|| nothing(&sum)), charged: sum.used }
+        });
+        Ok(compared.filter(|it| it.counter.used != it.charged).collect())
     }
 
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown> {
@@ -126,10 +125,10 @@ impl ActionStore for MemoryStore {
         Ok(())
     }
 
-    async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown> {
+    async fn renew(&self, held: &[HeldLease]) -> Result<Renewal, StoreDown> {
         let mut kept = self.reach("renew leases")?;
         let now = self.clock.now();
-        let mut renewed = Vec::new();
+        let mut renewal = Renewal::default();
         for lease in held {
             let rows = kept.orgs.get_mut(&lease.org);
             let Some(row) = rows.and_then(|rows| rows.actions.get_mut(&lease.action)) else {
@@ -138,10 +137,12 @@ impl ActionStore for MemoryStore {
             let lasts = row.lease_until.is_some_and(|until| now < until);
             if lasts && row.action.lease.as_ref() == Some(&lease.lease) {
                 row.lease_until = Some(now + self.lease);
-                renewed.push(lease.clone());
+                renewal.renewed.push(lease.clone());
+            } else if row.action.state == State::Executing && row.action.lease.is_some() {
+                renewal.lost.push(lease.clone());
             }
         }
-        Ok(renewed)
+        Ok(renewal)
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) struct Faults {
     lose: u32,
     doubt: Option<Doubt>,
     down: bool,
+    failing: Option<(&'static str, u32)>,
 }
 
 impl Faults {
@@ -42,8 +43,18 @@ impl Faults {
         self.down = false;
     }
 
-    /// An error while the store is down.
-    pub(crate) fn reachable(&self, attempt: &'static str) -> Result<(), StoreDown> {
+    pub(crate) fn fail(&mut self, attempt: &'static str, calls: u32) {
+        self.failing = Some((attempt, calls));
+    }
+
+    /// An error while the store is down, or this attempt was told to fail.
+    pub(crate) fn reachable(&mut self, attempt: &'static str) -> Result<(), StoreDown> {
+        if let Some((failing, calls @ 1..)) = &mut self.failing
+            && *failing == attempt
+        {
+            *calls -= 1;
+            return Err(fault(attempt, "the store was told to fail"));
+        }
         if self.down { Err(fault(attempt, "the store was told to be down")) } else { Ok(()) }
     }
 

@@ -81,9 +81,14 @@ impl MemoryStore {
         self.locked().faults.come_up();
     }
 
+    /// Makes the next calls that attempt this fail; an attempt is what their error names.
+    pub fn fail_next(&self, attempt: &'static str, calls: u32) {
+        self.locked().faults.fail(attempt, calls);
+    }
+
     /// What is kept, for a call that wants this; an error while the store is down.
     fn reach(&self, attempt: &'static str) -> Result<MutexGuard<'_, Kept>, StoreDown> {
-        let kept = self.locked();
+        let mut kept = self.locked();
         kept.faults.reachable(attempt)?;
         Ok(kept)
     }

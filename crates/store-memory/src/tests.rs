@@ -94,12 +94,14 @@ async fn a_renewed_lease_lasts_as_long_as_a_new_one() {
     let lease = action.lease.unwrap();
     let held = [gate::HeldLease { org: scribe.org, action: action.id, lease }];
     clock.pass(Duration::from_secs(14));
-    assert_eq!(store.renew(&held).await.unwrap(), held);
+    assert_eq!(store.renew(&held).await.unwrap().renewed, held);
     clock.pass(Duration::from_millis(14_999));
     assert!(store.due(Sweep::Takeovers, None, 10).await.unwrap().is_empty());
     clock.pass(Duration::from_millis(1));
     assert_eq!(store.due(Sweep::Takeovers, None, 10).await.unwrap().len(), 1);
-    assert!(store.renew(&held).await.unwrap().is_empty(), "it is too late");
+    let late = store.renew(&held).await.unwrap();
+    assert!(late.renewed.is_empty(), "it is too late");
+    assert_eq!(late.lost, held);
 }
 
 #[tokio::test]

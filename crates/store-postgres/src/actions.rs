@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use deed::Disclosure;
 use gate::{
-    ActionDetail, ActionPlace, ActionStore, Drift, Due, DueFor, DuePlace, Filter, HeldLease, Page,
-    StoredDeed, Sweep,
+    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
+    Page, Renewal, StoredDeed, Sweep,
 };
 use ledger::{
     StoreDown,
@@ -95,7 +95,7 @@ impl ActionStore for PostgresStore {
             .map_err(|fault| fault.down(attempt))
     }
 
-    async fn drift(&self, org: OrgId) -> Result<Drift, StoreDown> {
+    async fn drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown> {
         self.budget_drift(org).await
     }
 
@@ -107,20 +107,22 @@ impl ActionStore for PostgresStore {
         self.database.change_planned("hand leases back", calls).await.map(|_| ())
     }
 
-    async fn renew(&self, held: &[HeldLease]) -> Result<Vec<HeldLease>, StoreDown> {
+    async fn renew(&self, held: &[HeldLease]) -> Result<Renewal, StoreDown> {
         let attempt = "renew leases";
         let by_org = by_org(held);
         let millis = i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX);
         let calls: Vec<_> = by_org
             .iter()
-            .map(|(org, held)| leased(Call::new(RENEWED), *org, held).with(millis))
+            .flat_map(|(org, held)| {
+                // What is lost is looked for afterwards: a run that ends meanwhile has ended then.
+                [
+                    leased(Call::new(RENEWED), *org, held).with(millis),
+                    leased(Call::new(LOST), *org, held),
+                ]
+            })
             .collect();
         let answers = self.database.change_planned(attempt, calls).await?;
-        let renewed = by_org
-            .keys()
-            .zip(&answers)
-            .flat_map(|(org, rows)| rows.iter().map(|row| held_lease(*org, row)));
-        renewed.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+        renewal(by_org.keys().copied(), &answers).map_err(|fault| fault.down(attempt))
     }
 }
 
@@ -181,6 +183,14 @@ const RENEWED: &str = "
         and (action.lease_until > now()) is true
     returning action.id, action.lease_holder, action.lease_token";
 
+const LOST: &str = "
+    select held.id, held.holder as lease_holder, held.token as lease_token
+    from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
+    join action on action.org_id = $1 and action.id = held.id
+    where action.state = 'executing' and action.lease_until is not null
+        and not (action.lease_holder = held.holder and action.lease_token = held.token
+            and action.lease_until > now())";
+
 const HANDED_BACK: &str = "
     update action set lease_until = least(action.lease_until, date_trunc('milliseconds', now()))
     from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
@@ -205,6 +215,20 @@ fn leased<'a>(call: Call<'a>, org: OrgId, leases: &[&'a HeldLease]) -> Call<'a> 
         .with(leases.iter().map(|held| *held.action.as_uuid()).collect::<Vec<_>>())
         .with(leases.iter().map(|held| held.lease.holder.as_str()).collect::<Vec<_>>())
         .with(leases.iter().map(|held| bigint(held.lease.token)).collect::<Vec<_>>())
+}
+
+/// Each org's answers: what was renewed, and what is lost.
+fn renewal(orgs: impl Iterator<Item = OrgId>, answers: &Answers) -> Result<Renewal, Fault> {
+    let mut all = Renewal::default();
+    for (org, answers) in orgs.zip(answers.chunks(2)) {
+        let [renewed, lost] = answers else { continue };
+        for (rows, leases) in [(renewed, &mut all.renewed), (lost, &mut all.lost)] {
+            for row in rows {
+                leases.push(held_lease(org, row)?);
+            }
+        }
+    }
+    Ok(all)
 }
 
 fn held_lease(org: OrgId, row: &Row) -> Result<HeldLease, Fault> {

@@ -9,7 +9,6 @@
 mod accounts;
 mod actions;
 mod append;
-mod archive;
 mod connect;
 mod database;
 mod drift;
@@ -31,6 +30,7 @@ mod seal_keys;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod weighed;
 
 use std::{fmt, time::Duration};
 
@@ -40,7 +40,6 @@ use ledger::StoreDown;
 use model::Timestamp;
 use rows::Cells;
 
-pub use archive::{ArchiveError, Earnest, Thinned, thin_checkpoints};
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{

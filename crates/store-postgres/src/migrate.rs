@@ -154,7 +154,7 @@ const LOCK: &str = "select pg_try_advisory_lock(4842631) as mine";
 const LOCK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Waits until no other migration runs. From then on nothing may hold up a serving instance.
-pub(crate) async fn lock(client: &Client) -> Result<(), MigrateError> {
+async fn lock(client: &Client) -> Result<(), MigrateError> {
     let attempt = "wait for other migrations";
     loop {
         let mine = client.query_one(LOCK, &[]).await.and_then(|row| row.try_get("mine"));

@@ -164,6 +164,7 @@ pub fn action(agent: &Agent, request: deed::Commitment, mint: &Mint<'_>) -> Acti
         deadline: None,
         deed: None,
         lease: Some(Lease { holder: "one".to_owned(), token: 1 }),
+        place: None,
     }
 }
 

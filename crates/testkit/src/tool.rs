@@ -153,7 +153,7 @@ impl Tool for ScriptedTool {
         (*self.script.lock().unwrap())(run.args)
     }
 
-    async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+    async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
         self.settlings.fetch_add(1, Ordering::SeqCst);
         let _answer = self.answers.acquire().await.unwrap();
         self.settled.lock().unwrap().clone()

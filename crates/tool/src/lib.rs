@@ -69,6 +69,8 @@ pub struct Run<'a> {
     pub request_digest: Digest,
     /// The arguments that were digested and decided on.
     pub args: &'a Value,
+    /// The place that the tool named when the run was permitted; it runs there or not at all.
+    pub place: Option<&'a str>,
     /// How long the run may take; past it the outcome is unknown.
     pub time_limit: Duration,
 }
@@ -114,10 +116,16 @@ pub trait Tool: Send + Sync + fmt::Debug {
         Estimate::NotOffered
     }
 
+    /// Where a run leaves the traces that it is settled by; nothing for tools that leave none. It
+    /// is recorded before the run begins.
+    fn place(&self) -> Option<String> {
+        None
+    }
+
     /// Runs the tool once.
     async fn run(&self, run: Run<'_>) -> Outcome;
 
     /// Makes certain, if it can be made so, whether a run of this action was applied, and keeps a
-    /// late one from being applied.
-    async fn settle(&self, org: OrgId, action: ActionId) -> Settled;
+    /// late one from being applied. At any other place than that of the run nothing is known of it.
+    async fn settle(&self, org: OrgId, action: ActionId, place: Option<&str>) -> Settled;
 }

@@ -79,7 +79,7 @@ impl Tool for FnTool {
         }
     }
 
-    async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+    async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
         // The process that would ask is the one that ran the function.
         Settled::Unknowable
     }

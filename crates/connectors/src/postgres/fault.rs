@@ -53,6 +53,8 @@ pub(super) enum ConnectError {
     TooPowerful(String),
     #[error("the role `{0}` does not see the governed database's identity")]
     NoIdentity(String),
+    #[error("the governed database is not the one that it was when the call was permitted")]
+    Moved,
 }
 
 impl ConnectError {
@@ -60,7 +62,9 @@ impl ConnectError {
     pub(super) fn fault(&self) -> Fault {
         let code = match self {
             Self::Egress(error) if error.is_refusal() => Code::EgressRefused,
-            Self::Egress(_) | Self::Late | Self::Busy(_) | Self::Lost => Code::ConnectorUnreachable,
+            Self::Egress(_) | Self::Late | Self::Busy(_) | Self::Lost | Self::Moved => {
+                Code::ConnectorUnreachable
+            }
             Self::Refused(error) => code_of(error.code()),
             Self::Handshake(_) | Self::Unprotected | Self::TooPowerful(_) | Self::NoIdentity(_) => {
                 Code::ConnectorMisconfigured

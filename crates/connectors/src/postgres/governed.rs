@@ -1,7 +1,11 @@
 //! One governed database as all tools of a connector see it, and what is asked of it beside running
 //! them: learning the types of statements, and settling actions whose end nobody saw.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use crypto::{Secret, json, sha256};
 use model::{ActionId, Entropy, Fault, OrgId};
@@ -15,7 +19,7 @@ use super::{
     fault::{ConnectError, of_statement, sentence},
     ledger::{self, Entry, Found, Signer},
     marker::MarkerKey,
-    pool::{NotBegun, Pool},
+    pool::{Lease, NotBegun, Pool},
     quote,
     session::{Access, Login, Pace, Target},
     shape::Shape,
@@ -37,6 +41,10 @@ pub(super) const SMALL_ANSWER: usize = 1 << 20;
 pub(super) struct Governed {
     pub(super) reads: Arc<Pool>,
     pub(super) writes: Arc<Pool>,
+    // Which connector at which revision, and which database.
+    named: (String, String),
+    // The cluster that was met last.
+    system: Mutex<Option<String>>,
     marker: MarkerKey,
     entropy: Arc<dyn Entropy>,
     pub(super) statement_limit: Duration,
@@ -72,6 +80,8 @@ impl Governed {
         Ok(Self {
             reads,
             writes,
+            named: (format!("{}/{}", blueprint.id, blueprint.revision), config.database.clone()),
+            system: Mutex::default(),
             marker,
             entropy: deps.entropy.clone(),
             statement_limit: config.limits.statement(),
@@ -90,11 +100,41 @@ impl Governed {
         Pace { statement: limit, lock: limit, idle: limit * 2, search_path: &self.search_path }
     }
 
-    /// Makes certain whether a write of the action was committed.
-    pub(super) async fn settle(&self, org: OrgId, action: ActionId) -> Settled {
-        match timeout(SETTLE_LIMIT + LEARN_LIMIT, self.tombstone(org, action)).await {
-            Ok(Ok(Found::Tombstone)) => Settled::NotApplied,
-            Ok(Ok(Found::Write)) => Settled::Applied,
+    /// The place where writes leave their traces, as far as it is known: the connector as it is
+    /// configured, the cluster and the database. A database that is restored or moved elsewhere is
+    /// another place.
+    pub(super) fn place(&self) -> Option<String> {
+        let system = self.system.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        system.map(|system| self.place_at(&system))
+    }
+
+    /// The place that this connection leads to, which is from now on the place of the connector.
+    pub(super) fn noted(&self, lease: &Lease) -> String {
+        let system = lease.session.system();
+        let mut known = self.system.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_deref() != Some(system) {
+            *known = Some(system.to_owned());
+        }
+        self.place_at(system)
+    }
+
+    fn place_at(&self, system: &str) -> String {
+        let (connector, database) = &self.named;
+        format!("{connector}/{system}/{database}")
+    }
+
+    /// Makes certain whether a write of the action was committed. A database that is not at the
+    /// place of the run knows nothing of it, so what it lacks says nothing.
+    pub(super) async fn settle(
+        &self,
+        org: OrgId,
+        action: ActionId,
+        place: Option<&str>,
+    ) -> Settled {
+        match timeout(SETTLE_LIMIT + LEARN_LIMIT, self.tombstone(org, action, place)).await {
+            Ok(Ok(Some(Found::Tombstone))) => Settled::NotApplied,
+            Ok(Ok(Some(Found::Write))) => Settled::Applied,
+            Ok(Ok(None)) => Settled::Unknowable,
             Ok(Err(error)) => {
                 tracing::warn!(%action, error, "an action could not be settled");
                 Settled::Unreachable
@@ -103,10 +143,21 @@ impl Governed {
         }
     }
 
-    async fn tombstone(&self, org: OrgId, action: ActionId) -> Result<Found, String> {
+    /// What the ledger holds of the action from now on; nothing where this is another place.
+    async fn tombstone(
+        &self,
+        org: OrgId,
+        action: ActionId,
+        place: Option<&str>,
+    ) -> Result<Option<Found>, String> {
         let pace = self.pace(SETTLE_LIMIT);
         let begun = self.writes.begin(Access::ReadWrite, &pace, SMALL_ANSWER).await;
         let (mut lease, xid) = begun.map_err(|error| not_begun(error).message)?;
+        let here = self.noted(&lease);
+        if place.is_some_and(|place| place != here) {
+            lease.roll_back().await;
+            return Ok(None);
+        }
         let said = |error: tokio_postgres::Error| of_statement(&error).message;
         let xid = xid.unwrap_or_default();
         let system = lease.session.system().to_owned();
@@ -115,7 +166,7 @@ impl Governed {
             Ok(found) => {
                 lease.session.commit().await.map_err(said)?;
                 lease.give_back();
-                found.ok_or_else(|| "the ledger row went away".to_owned())
+                found.map(Some).ok_or_else(|| "the ledger row went away".to_owned())
             }
             Err(error) => {
                 lease.roll_back().await;
@@ -206,6 +257,7 @@ impl Governed {
             let pace = self.pace(LEARN_LIMIT);
             let begun = pool.begin(Access::ReadOnly, &pace, SMALL_ANSWER).await;
             let (mut lease, _) = begun.map_err(not_begun)?;
+            self.noted(&lease);
             let prepared = match lease.session.prepared(text).await {
                 Ok(statement) => Ok(statement),
                 Err(error) => {

@@ -124,6 +124,10 @@ impl PostgresTool {
         let writes = &self.governed.writes;
         let (mut lease, xid) =
             writes.begin(Access::ReadWrite, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
+        let here = self.governed.noted(&lease);
+        if run.place.is_some_and(|place| place != here) {
+            return end(lease, Err(Broken::Connect(ConnectError::Moved))).await;
+        }
         let changed = self.change(&mut lease, run, args, xid.unwrap_or_default()).await;
         let Ok(answer) = changed else { return end(lease, changed).await };
         commit_sent.store(true, Relaxed);
@@ -234,7 +238,7 @@ impl PostgresTool {
     /// The ledger has a row of this action already: somebody settled it, or ran it.
     async fn taken(&self, run: &Run<'_>) -> Outcome {
         let gone = |message: &str| Fault::new(Code::InstanceLost, message);
-        match self.governed.settle(run.org, run.action).await {
+        match self.governed.settle(run.org, run.action, run.place).await {
             Settled::NotApplied => Outcome::Failed(gone("the action was given up before it ran")),
             Settled::Applied => {
                 Outcome::Unknown(gone("the action was applied before; its answer is lost"))

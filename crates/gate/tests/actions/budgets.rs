@@ -1,6 +1,6 @@
 //! Budgets in the Gate: what counts, what is given back, and when a window ends.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use gate::{ActionStore, Submission};
 use ledger::{
@@ -188,7 +188,48 @@ async fn counters_that_drifted_are_made_anew_from_the_charges() {
     assert_eq!(used(&house, &first).await, [decimal("2")]);
     assert_eq!(house.refund(1).await.status, Status::Executed);
     assert_eq!(house.refund(1).await.status, Status::Denied);
-    assert!(house.store.drift(house.org).await.unwrap().counters.is_empty());
+    assert!(house.store.drift(house.org).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_counter_is_set_right_beside_charges_of_the_same_turn() {
+    for is_first in [true, false] {
+        let house = House::new().await;
+        let first = house.refund(1).await;
+        let leaked = BudgetUse { used: decimal("2"), ..first.charged[0].clone() };
+        house.write(leaked).await;
+        let turns = || house.gate.ledger().figures().turns.load(Ordering::Relaxed);
+        let before = turns();
+        let rebuilt = house.gate.rebuild_budgets(house.org);
+        let (rebuilt, charged) = if is_first {
+            tokio::join!(rebuilt, house.refund(1))
+        } else {
+            let (charged, rebuilt) = tokio::join!(house.refund(1), rebuilt);
+            (rebuilt, charged)
+        };
+        assert_eq!((rebuilt.unwrap(), charged.status), (1, Status::Executed));
+        assert_eq!(turns() - before, 2, "the beginning and the counter are one turn");
+        assert_eq!(used(&house, &first).await, [decimal("2")]);
+        assert!(house.store.drift(house.org).await.unwrap().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn counters_of_a_busy_org_are_set_right() {
+    let house = House::new().await;
+    house.enforce(COSTS).await;
+    let refund = || house.call("shop.refund", json!({ "amount": "0.10" }));
+    let first = house.submit(refund()).await.unwrap();
+    let leaked = BudgetUse { used: decimal("50"), ..first.charged[0].clone() };
+    house.write(leaked).await;
+    let busy = async {
+        for _ in 0..20 {
+            futures_util::future::join_all((0..4).map(|_| house.submit(refund()))).await;
+        }
+    };
+    let (rebuilt, ()) = tokio::join!(house.gate.rebuild_budgets(house.org), busy);
+    assert_eq!(rebuilt.unwrap(), 1);
+    assert_eq!(used(&house, &first).await, [decimal("8.10")]);
 }
 
 #[tokio::test]

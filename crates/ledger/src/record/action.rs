@@ -85,6 +85,9 @@ pub struct Action {
     pub deed: Option<DeedId>,
     /// Who carries it out.
     pub lease: Option<Lease>,
+    /// The place that the tool named as the one where its run leaves traces, before it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
 }
 
 impl Action {

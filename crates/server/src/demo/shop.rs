@@ -171,7 +171,7 @@ impl Tool for Till {
         Outcome::Failed(Fault::new(ExecutionErrorCode::ToolError, message))
     }
 
-    async fn settle(&self, _: OrgId, _: ActionId) -> Settled {
+    async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
         // The shop dies with the process, so there is never a run left whose end nobody saw.
         Settled::NotApplied
     }

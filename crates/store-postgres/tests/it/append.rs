@@ -163,7 +163,7 @@ async fn renewals_and_turns_over_the_same_actions_do_not_wait_for_each_other_in_
         async move {
             for _ in 0..40 {
                 let renewed = gate::ActionStore::renew(&*store, &held).await.unwrap();
-                assert_eq!(renewed.len(), held.len());
+                assert_eq!(renewed.renewed.len(), held.len());
             }
         }
     });
@@ -255,7 +255,7 @@ async fn touch(
     assert_eq!((detail.deeds.len(), detail.disclosures.len()), (1, 2));
     let lease = action.lease.clone().unwrap();
     let held = gate::HeldLease { org: scribe.org, action: action.id, lease };
-    assert_eq!(store.renew(&[held]).await.unwrap().len(), 1);
+    assert_eq!(store.renew(&[held]).await.unwrap().renewed.len(), 1);
     let moved = sample::moved(action.clone());
     scribe.append(store, vec![moved, Changes::from(named.clone())]).await.unwrap();
     for filter in filters_for_nothing() {

@@ -5,11 +5,7 @@
 #[cfg(test)]
 mod append;
 #[cfg(test)]
-mod archive;
-#[cfg(test)]
 mod contract;
-#[cfg(test)]
-mod copies;
 #[cfg(test)]
 mod distribute;
 #[cfg(test)]

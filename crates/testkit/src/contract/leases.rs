@@ -134,8 +134,9 @@ async fn a_lease_that_was_handed_back_is_due_at_once(store: &dyn Store) {
     store.hand_back(&[held(&own, 1), held(&other, 7)]).await.unwrap();
     store.hand_back(&[]).await.unwrap();
     assert_eq!(due(store, scribe.org).await, [(own.id, takeover("one", 1))]);
-    assert!(store.renew(&[held(&own, 1)]).await.unwrap().is_empty(), "it is over");
-    assert_eq!(store.renew(&[held(&other, 1)]).await.unwrap(), [held(&other, 1)]);
+    let over = store.renew(&[held(&own, 1)]).await.unwrap();
+    assert_eq!((over.renewed, over.lost), (vec![], vec![held(&own, 1)]), "it is over");
+    assert_eq!(store.renew(&[held(&other, 1)]).await.unwrap().renewed, [held(&other, 1)]);
 }
 
 async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
@@ -147,24 +148,33 @@ async fn only_the_holder_renews_a_lease_and_only_in_time(store: &dyn Store) {
     late.at = scribe.now.before(MINUTE);
     store.append(&late).await.unwrap();
     scribe.went(&late);
+    let org = scribe.org;
     let held = |action: &Action, holder: &str, token| HeldLease {
-        org: scribe.org,
+        org,
         action: action.id,
         lease: Lease { holder: holder.to_owned(), token },
     };
-    let own = held(&live, "one", 1);
+    let (own, ended) = (held(&live, "one", 1), fresh(&scribe));
+    let sealed = sample::sealed(&ended, scribe.mint().id(model::DeedId::from_uuid));
+    scribe.append(store, vec![begun(&sealed)]).await.unwrap();
     let elsewhere = HeldLease { org: Scribe::created(702, store).await.org, ..own.clone() };
     let all = [
         held(&lost, "one", 1),
         held(&live, "two", 1),
         held(&live, "one", 2),
         held(&unleased, "one", 1),
+        held(&ended, "one", 1),
         held(&fresh(&scribe), "one", 1),
         elsewhere,
         own.clone(),
     ];
-    assert_eq!(store.renew(&all).await.unwrap(), [own]);
-    assert!(store.renew(&[]).await.unwrap().is_empty());
+    // Only of what is not at its end a lease can be lost.
+    let mut renewal = store.renew(&all).await.unwrap();
+    renewal.lost.sort_by(|a, b| (a.action, &a.lease.holder).cmp(&(b.action, &b.lease.holder)));
+    let mut gone = all[..3].to_vec();
+    gone.sort_by(|a, b| (a.action, &a.lease.holder).cmp(&(b.action, &b.lease.holder)));
+    assert_eq!((renewal.renewed, renewal.lost), (vec![own], gone));
+    assert_eq!(store.renew(&[]).await.unwrap(), gate::Renewal::default());
     assert_eq!(due(store, scribe.org).await, [(lost.id, takeover("one", 1))]);
 }
 
@@ -182,7 +192,8 @@ async fn a_takeover_gives_a_new_lease(store: &dyn Store) {
     assert!(due(store, scribe.org).await.is_empty());
     let held = |lease| HeldLease { org: scribe.org, action: action.id, lease };
     let old = held(Lease { holder: "one".to_owned(), token: 1 });
-    assert_eq!(store.renew(&[old, held(lease.clone())]).await.unwrap(), [held(lease)]);
+    let renewal = store.renew(&[old.clone(), held(lease.clone())]).await.unwrap();
+    assert_eq!((renewal.renewed, renewal.lost), (vec![held(lease)], vec![old]));
 }
 
 async fn an_idempotency_key_names_its_action_until_it_expires(store: &dyn Store) {

@@ -69,12 +69,59 @@ async fn a_commit_that_is_not_answered_in_time_is_unknown() {
     world.end().await;
 }
 
+#[tokio::test]
+async fn a_run_is_settled_in_its_own_database_or_not_at_all() {
+    let Some(world) = behind_proxy(OnCommit::LoseAnswer).await else { return };
+    let Some(elsewhere) = World::new(tools()).await else { return };
+    let (tool, act) = (world.tool("add").await, action());
+    let place = tool.place();
+    unknown(world.run(&*tool, act, json!({"id": 9}), LIMIT).await, "connector_unreachable");
+    // The connector leads to another database now, which lacks the run.
+    let mut blueprint = world.blueprint.clone();
+    blueprint.config = elsewhere.blueprint.config.clone();
+    let moved = crate::build(&blueprint, &world.deps).await.unwrap().tools().remove(0);
+    let settled = moved.settle(blueprint.org, act, place.as_deref()).await;
+    assert_eq!(settled, Settled::Unknowable);
+    // Another connector, or the same one after a change, may mean another database.
+    for at in 1..3 {
+        let mut blueprint = elsewhere.blueprint.clone();
+        blueprint.config = direct_blueprint(&world).config;
+        if at == 1 {
+            (blueprint.id, blueprint.revision) = (world.blueprint.id, 2);
+        }
+        let other = crate::build(&blueprint, &world.deps).await.unwrap().tools().remove(0);
+        let settled = other.settle(world.blueprint.org, act, place.as_deref()).await;
+        assert_eq!(settled, Settled::Unknowable);
+    }
+    for world in [&world, &elsewhere] {
+        let voids = "select count(*) from service.ledger where kind = 'void'";
+        assert_eq!(world.count(voids).await, 0, "nothing is said of it there");
+    }
+    let run = tool::Run {
+        org: world.blueprint.org,
+        action: action(),
+        request_digest: crypto::sha256("x"),
+        args: &json!({"id": 10}),
+        place: place.as_deref(),
+        time_limit: LIMIT,
+    };
+    failed(moved.run(run).await, "connector_unreachable");
+    assert_eq!(elsewhere.count("select count(*) from items where id = 10").await, 0);
+    assert_eq!(world.settle(&*direct(&world).await, act).await, Settled::Applied);
+    world.end().await;
+    elsewhere.end().await;
+}
+
 /// The same connector without the proxy.
 async fn direct(world: &World) -> std::sync::Arc<dyn tool::Tool> {
+    let connector = crate::build(&direct_blueprint(world), &world.deps).await.unwrap();
+    connector.tools().into_iter().find(|t| t.definition().side_effect == SideEffect::Write).unwrap()
+}
+
+fn direct_blueprint(world: &World) -> crate::Blueprint {
     let mut blueprint = world.blueprint.clone();
     blueprint.config["port"] = json!(world.address.port());
-    let connector = crate::build(&blueprint, &world.deps).await.unwrap();
-    connector.tools().into_iter().find(|t| t.definition().side_effect == SideEffect::Write).unwrap()
+    blueprint
 }
 
 #[tokio::test]

@@ -102,12 +102,20 @@ impl World {
         time_limit: Duration,
     ) -> Outcome {
         let request_digest = sha256(crypto::json::canonical(&args));
-        let run = Run { org: self.blueprint.org, action, request_digest, args: &args, time_limit };
+        let place = tool.place();
+        let run = Run {
+            org: self.blueprint.org,
+            action,
+            request_digest,
+            args: &args,
+            place: place.as_deref(),
+            time_limit,
+        };
         tool.run(run).await
     }
 
     pub(crate) async fn settle(&self, tool: &dyn Tool, action: ActionId) -> Settled {
-        tool.settle(self.blueprint.org, action).await
+        tool.settle(self.blueprint.org, action, tool.place().as_deref()).await
     }
 
     /// One number that the superuser asks for.
