@@ -7,6 +7,8 @@ mod append;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod distribute;
 #[cfg(test)]
 mod faults;
