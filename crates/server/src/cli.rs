@@ -1,5 +1,6 @@
 //! The verbs of `chancery` and what each takes. It parses; `verbs` does.
 
+mod archive;
 mod deeds;
 mod policy;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::{KeyId, OrgId};
 
+pub use archive::{Archive, Archived};
 pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
 pub use policy::{
     Activate, DiffPolicies, ExplainDecision, Format, LintPolicy, Policy, ReplayPolicy, TestPolicy,
@@ -71,6 +73,9 @@ pub enum Verb {
     /// List logs of deeds, and open a new one after deeds were lost.
     #[command(subcommand)]
     Log(Log),
+    /// Thin what is kept of old times, as the role that owns the schema.
+    #[command(subcommand)]
+    Archive(Archive),
     /// Make, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),

@@ -1,6 +1,7 @@
 //! Does what the operator asked. One module per noun; each function returns how it ended.
 
 mod accounts;
+mod archive;
 mod check;
 mod compare;
 mod connector;
@@ -64,6 +65,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         }
         Verb::Keys(what) => in_runtime(keys::run(config, what)),
         Verb::Log(what) => wired(config, async |wired| log::run(wired, what).await),
+        Verb::Archive(what) => in_runtime(archive::run(load(config)?, what)),
         Verb::Org(what) => wired(config, async |wired| accounts::org(&wired.core, what).await),
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
         Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),

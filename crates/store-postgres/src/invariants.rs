@@ -3,6 +3,7 @@
 //! Nothing is changed and nothing is locked: all queries see one moment, in one read-only
 //! transaction, while the service goes on.
 
+mod past;
 mod table;
 
 use std::{fmt::Write, time::Duration};
@@ -15,6 +16,8 @@ use uuid::Uuid;
 use crate::{BadSettings, Settings, connect, fault::Fault};
 pub use table::{INVARIANTS, Invariant, Takes};
 
+/// Every org of the record.
+pub(crate) const ORGS: &str = "select org_id from org order by org_id";
 const ATTEMPT: &str = "look at the record";
 /// Of each invariant's offenders so many are told.
 const TOLD: usize = 5;
@@ -58,7 +61,7 @@ async fn all(
     vault_keys: &[Vec<u8>],
 ) -> Result<Vec<Finding>, Fault> {
     client.batch_execute(BEGIN).await?;
-    let orgs = client.query("select org_id from org order by org_id", &[]).await?;
+    let orgs = client.query(ORGS, &[]).await?;
     let orgs: Vec<Uuid> = orgs.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     let left_behind = (lease * LEFT_BEHIND).as_secs_f64();
     let mut findings = Vec::with_capacity(INVARIANTS.len());

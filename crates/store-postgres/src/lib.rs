@@ -6,9 +6,18 @@
 //! checks. The schema is in `/migrations`, [`migrate`] brings a database to it, and
 //! [`PostgresStore::check`] refuses one that is not.
 
+/// Whether the partition that a tile lies in is away, told by the catalogue itself.
+macro_rules! is_away {
+    () => {
+        "not exists (select from pg_inherits where inhparent = 'deed'::regclass
+            and inhrelid = to_regclass('deed_' || tile.part))"
+    };
+}
+
 mod accounts;
 mod actions;
 mod append;
+mod archive;
 mod connect;
 mod database;
 mod drift;
@@ -40,6 +49,9 @@ use ledger::StoreDown;
 use model::Timestamp;
 use rows::Cells;
 
+pub use archive::{
+    ArchiveError, Earnest, Moved, Part, Thinned, move_to_the_past, thin_checkpoints,
+};
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{

@@ -43,6 +43,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 13, name: "org_settings", sql: include_str!("../../../migrations/0013_org_settings.sql") },
     Migration { version: 14, name: "accepted_tools", sql: include_str!("../../../migrations/0014_accepted_tools.sql") },
     Migration { version: 15, name: "cheaper_actions", sql: include_str!("../../../migrations/0015_cheaper_actions.sql") },
+    Migration { version: 16, name: "past",     sql: include_str!("../../../migrations/0016_past.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -82,6 +83,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "checkpoint",       privileges: "select, insert" },
     Grant { table: "chain_check",      privileges: "select, insert, update" },
     Grant { table: "event",            privileges: "select, insert" },
+    Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
     Grant { table: "schema_migration", privileges: "select" },
 ];
@@ -154,7 +156,7 @@ const LOCK: &str = "select pg_try_advisory_lock(4842631) as mine";
 const LOCK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Waits until no other migration runs. From then on nothing may hold up a serving instance.
-async fn lock(client: &Client) -> Result<(), MigrateError> {
+pub(crate) async fn lock(client: &Client) -> Result<(), MigrateError> {
     let attempt = "wait for other migrations";
     loop {
         let mine = client.query_one(LOCK, &[]).await.and_then(|row| row.try_get("mine"));

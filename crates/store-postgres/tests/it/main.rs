@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod append;
 #[cfg(test)]
+mod archive;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod copies;
