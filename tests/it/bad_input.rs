@@ -228,6 +228,7 @@ async fn requests_that_two_servers_could_read_in_two_ways_are_refused() {
         "GET /v1/version HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
         "POST /v1/actions HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
         "POST /v1/actions HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "POST /v1/actions HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     ];
     for head in heads {
         let answer = exchange(address, head.as_bytes()).await;

@@ -10,11 +10,10 @@ use crate::{
     log::until,
     proxy::{authorized, report},
     straight_way::assert_sealed,
-    verifiers::program,
 };
 
 /// The steps: an hour and a year, forward and back.
-const STEPS: [&str; 4] = ["+3600s", "-3600s", "+31536000s", "-31536000s"];
+pub(crate) const STEPS: [&str; 4] = ["+3600s", "-3600s", "+31536000s", "-31536000s"];
 /// How far the two clocks that are not stepped may be from each other, and a slow machine behind.
 const NEAR: Duration = Duration::from_secs(30);
 
@@ -49,10 +48,8 @@ async fn every_way(caller: &Caller, step: &str) {
 
 #[tokio::test]
 async fn a_step_of_one_instances_clock_moves_no_time_of_the_org() {
-    let Some(library) = program("CHANCERY_FAKETIME") else { return };
     let Some(house) = House::new("").await else { return };
-    let faketime = Faketime { library, offset: house.folder().join("offset") };
-    faketime.step("+0s");
+    let Some(faketime) = Faketime::of(house.folder()) else { return };
     let (stepped, other) = tokio::join!(house.start(Start::Stepped(&faketime)), house.serve());
     let agent = house.agent("timely").await;
     let [one, two] = [&stepped, &other].map(|service| service.caller(&agent.key));

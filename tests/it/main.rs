@@ -37,6 +37,7 @@ mod keys;
 #[cfg(test)]
 mod log;
 #[cfg(test)]
+mod memory;
 mod neighbours;
 #[cfg(test)]
 mod offline;
@@ -44,6 +45,8 @@ mod offline;
 mod one_org;
 #[cfg(test)]
 mod outage;
+#[cfg(test)]
+mod panics;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
@@ -68,6 +71,8 @@ mod settings;
 mod shares;
 #[cfg(test)]
 mod shutdown;
+#[cfg(test)]
+mod standby;
 #[cfg(test)]
 mod stops;
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 use crate::{
-    house::{Caller, House, Request},
+    house::{Caller, House, Request, Service},
     log::note,
     one_org::{neighbour, refused},
 };
@@ -53,6 +55,72 @@ async fn many_searches_of_one_key_stop_no_other_org_and_health_stays_ok() {
         assert_eq!(health["checks"]["database"], "ok", "{health}");
     }
     searches.iter().for_each(tokio::task::JoinHandle::abort);
+}
+
+/// A policy whose every decision takes as much as it may, and a file of tests with as many of them
+/// as there may be.
+fn endless_tests() -> Value {
+    let document = "{ schema: 1, default: { outcome: allow }, rules: [{ id: a, match: '*', \
+                     when: 'args.l.exists(a, args.l.exists(b, a + b > 1000))', outcome: deny }] }";
+    let list: Vec<usize> = (0..300).collect();
+    let suite = json!({
+        "now": "2026-10-01T12:00:00Z",
+        "agents": { "bot": {} },
+        "calls": { "heavy": { "tool": "a.b", "args": { "l": list } } },
+        "cases": [{ "agent": "bot", "call": "heavy", "steps": [
+            { "repeat": 9_999, "expect": { "code": "policy_unavailable" } },
+        ] }],
+    });
+    json!({ "document": document, "suite": suite.to_string() })
+}
+
+/// Waits until so many tests of policies are being worked on.
+async fn runs(service: &Service, wanted: u64) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while service.metric("chancery_policy_runs").await != wanted {
+        assert!(Instant::now() < deadline, "never {wanted} runs");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_test_runs_of_one_org_are_told_to_wait_and_end_with_their_callers() {
+    let Some(house) = House::new("server: { metrics_listen: '127.0.0.1:0' }\n").await else {
+        return;
+    };
+    let (_, neighbour) = neighbour(&house).await;
+    let key = house.org_key().await;
+    let service = house.serve().await;
+    let caller = service.caller(&key);
+    let request = Request::post("/v1/policies/test", &endless_tests());
+    let running: Vec<_> = (0..100)
+        .map(|_| {
+            let (caller, request) = (caller.clone(), request.clone());
+            tokio::spawn(async move { caller.send(request).await })
+        })
+        .collect();
+    refused(&service, &neighbour).await;
+    let mut too_many = 0;
+    for task in running {
+        let answer = task.await.unwrap();
+        if answer.status == 400 {
+            answer.error(400, "validation_failed", Some("suite"));
+        } else {
+            answer.error(429, "rate_limited", None);
+            assert_eq!(answer.header("Retry-After"), Some("1"));
+            too_many += 1;
+        }
+    }
+    assert!((1..100).contains(&too_many), "{too_many} were told to wait");
+    runs(&service, 0).await;
+    let before = service.metric("chancery_policy_run_steps_total").await;
+    let left = tokio::spawn(async move { caller.try_send(request).await.is_ok() });
+    runs(&service, 1).await;
+    left.abort();
+    let _ = left.await;
+    runs(&service, 0).await;
+    let after = service.metric("chancery_policy_run_steps_total").await;
+    assert!(after - before < 20_000_000, "what nobody waited for was done to its end");
 }
 
 #[tokio::test]

@@ -148,10 +148,7 @@ fn shown(answer: &Answer) -> String {
 
 /// The page of metrics of this service.
 async fn metrics(service: &Service) -> String {
-    let log = service.log();
-    let line = log.lines().find(|line| line.contains("metrics are served")).expect("metrics");
-    let address = line.rsplit("address=").next().unwrap().trim().parse().unwrap();
-    let caller = Caller::new(address, None);
+    let caller = service.monitor();
     assert_eq!(caller.get("/").await.status, 404);
     assert_eq!(caller.get("/metrics/more").await.status, 404);
     assert_eq!(caller.send(Request::raw("/metrics", "")).await.status, 405);

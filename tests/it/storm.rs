@@ -20,11 +20,13 @@ use points::POINTS;
 
 /// The faults, how many services each strikes at a time, and its part of a hundred. What strikes a
 /// database strikes every service.
-const FAULTS: [(Fault, usize, usize); 4] = [
+const FAULTS: [(Fault, usize, usize); 6] = [
     (Fault::Service, 2, 48),
     (Fault::Postgres, 1, 16),
     (Fault::Connections, 1, 22),
     (Fault::Pause, 8, 14),
+    (Fault::Panic, 1, 16),
+    (Fault::Clock, 1, 10),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

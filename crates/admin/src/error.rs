@@ -40,6 +40,9 @@ pub enum PolicyError {
     /// A version of the policy is active.
     #[error("a version of the policy is active; activate another policy first")]
     Active,
+    /// Nobody waits for the outcome any more.
+    #[error("the work was stopped, since nobody waits for its outcome")]
+    Stopped,
     /// The org has as many policies as it may have.
     #[error("the org has {0} policies, the most there may be; archive one first")]
     LimitReached(usize),

@@ -16,8 +16,8 @@ pub use dry_run::{BudgetState, Counters, DryCall, DryRun};
 pub use manage::{NewPolicy, PolicyEdit};
 pub use reading::{ActivePolicies, Page};
 pub use replaying::{History, recorded_call};
-pub use suites::{Tested, Trial, Untested};
-pub use versions::{Linted, NewVersion, Text, diff, lint};
+pub use suites::{Tested, Trial, Untested, bounded_effort};
+pub use versions::{Linted, NewVersion, Text, diff, lint, lint_within};
 
 use model::{PolicyId, PolicyVersionId};
 use serde_json::{Value, json};

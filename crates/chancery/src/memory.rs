@@ -143,7 +143,7 @@ impl Office {
         let version = version.map_err(OfficeError::of)?.object.id;
         let untested = operator.view().untested(policy, version).await.map_err(OfficeError::of)?;
         let activation = Activation {
-            version: untested.pass().map_err(OfficeError::of)?,
+            version: untested.pass(&policy::Effort::unbounded()).map_err(OfficeError::of)?,
             mode: PolicyMode::Enforce,
             reason: "The program says so.".to_owned(),
             expected_active: Expected::Anything,

@@ -7,7 +7,8 @@
 //! with nothing flushed), `pause:<ms>`, or `error`. And in the folder that
 //! `CHANCERY_FAILPOINT_FOLDER` names, a file `turn.signed` holds the next visit of that point: the
 //! visitor renames it to `turn.signed.held` and waits until that is gone, while whoever made it
-//! does to the process, or to what it talks to, what they like.
+//! does to the process, or to what it talks to, what they like. Who renames it on to
+//! `turn.signed.panic` lets the visitor panic.
 //!
 //! A point is named by where it lies and what has happened there: at `gate.permitted` the call is
 //! permitted and nothing else of it has happened.
@@ -93,6 +94,8 @@ mod armed {
             while held.exists() {
                 pause(LOOK);
             }
+            let panics = fs::remove_file(folder.join(format!("{point}.panic"))).is_ok();
+            assert!(!panics, "a panic was injected at `{point}`");
         }
     }
 

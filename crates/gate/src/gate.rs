@@ -66,6 +66,18 @@ impl fmt::Debug for Gate {
     }
 }
 
+/// Lets go of a lease when it is dropped.
+struct LetGo {
+    gate: Gate,
+    action: ActionId,
+}
+
+impl Drop for LetGo {
+    fn drop(&mut self) {
+        self.gate.let_go(self.action);
+    }
+}
+
 /// What a submission came to.
 #[derive(Debug)]
 pub enum Submitted {
@@ -185,6 +197,7 @@ impl Gate {
         let action = Arc::clone(&permitted.action);
         let gate = self.clone();
         let task = async move {
+            let _held = gate.held_by_this_task(permitted.action.id);
             if let Some(end) = gate.carry_out(permitted).await {
                 // Whoever waited may have gone; the action is sealed all the same.
                 let _ = told.send(end);
@@ -258,6 +271,12 @@ impl Gate {
             let held = HeldLease { org: action.org, action: action.id, lease };
             self.held().insert(action.id, held);
         }
+    }
+
+    /// Lets go of the action's lease however the task ends that carries it out: one that nobody
+    /// carries out must not be renewed.
+    pub(crate) fn held_by_this_task(&self, action: ActionId) -> impl Drop + use<> {
+        LetGo { gate: self.clone(), action }
     }
 
     pub(crate) fn let_go(&self, action: ActionId) {

@@ -204,6 +204,7 @@ impl Gate {
 
     async fn end_lost(&self, due: Due, round: &Round) -> Result<(), SweepError> {
         let DueFor::Takeover { from, .. } = due.what else { return Ok(()) };
+        let _held = self.held_by_this_task(due.action);
         let Some(action) = self.taken(due.org, due.action, from).await? else { return Ok(()) };
         let settled = {
             // Nobody closes it, so that an error cannot be.

@@ -15,6 +15,7 @@ use crate::{
     health::Health,
     key_set::KeySetCache,
     live::feed::Feeds,
+    trials::Trials,
 };
 
 /// What is running.
@@ -34,6 +35,7 @@ pub struct App {
     pub(crate) feeds: Feeds,
     pub(crate) streams: Slots<KeyId>,
     pub(crate) waits: Slots<Waiter>,
+    pub(crate) trials: Trials,
     pub(crate) lists: Lists,
     pub(crate) cursors: Cursors,
     pub(crate) health: Health,
@@ -97,6 +99,10 @@ impl State for App {
         principal(&self.admin, key).await
     }
 
+    fn number(&self, holder: &Principal) -> u128 {
+        holder.key().as_uuid().as_u128()
+    }
+
     fn place(&self, holder: &Principal, patience: Patience) -> Result<Place, ApiError> {
         match patience {
             Patience::Lists => self.lists.take(holder.org(), holder.key()),
@@ -112,12 +118,20 @@ pub struct HeldOpen {
     pub streams: usize,
     /// Waits for an action.
     pub waits: usize,
+    /// Tests, lints and comparisons of policies that are being worked on.
+    pub policy_runs: usize,
 }
 
 impl App {
     /// What clients hold open now.
     pub fn held_open(&self) -> HeldOpen {
-        HeldOpen { streams: self.streams.open(), waits: self.waits.open() }
+        let (streams, waits) = (self.streams.open(), self.waits.open());
+        HeldOpen { streams, waits, policy_runs: self.trials.running() }
+    }
+
+    /// The steps that tests of policies took so far.
+    pub fn policy_steps(&self) -> u64 {
+        self.trials.steps()
     }
 }
 

@@ -17,6 +17,7 @@ mod live;
 mod refusal;
 pub mod routes;
 mod service;
+mod trials;
 mod wire;
 
 pub use app::{App, Build, HeldOpen};

@@ -189,6 +189,7 @@ impl IntoApiError for PolicyError {
                     .with_member("tests", case_results(&failed))
             }
             PolicyError::Active => ApiError::new(changes::POLICY_ACTIVE, sentence),
+            PolicyError::Stopped => ApiError::unavailable(sentence),
             PolicyError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
         }
     }

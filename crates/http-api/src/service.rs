@@ -8,7 +8,9 @@ use gate::Gate;
 use ledger::EventStore;
 use model::{Clock, Entropy, Mint};
 use records::Records;
-use web::{BadTableError, Cursors, Lifecycle, Router, Setup, Slots, TrustedProxies};
+use web::{
+    BadTableError, BodyRule, Cursors, Lifecycle, Room, Router, Setup, Slots, Table, TrustedProxies,
+};
 
 use crate::{
     app::{App, Build, Lists},
@@ -16,6 +18,7 @@ use crate::{
     key_set::KeySetCache,
     live::feed::Feeds,
     routes,
+    trials::Trials,
 };
 
 /// The most streams that one key holds open.
@@ -24,6 +27,9 @@ const STREAMS: usize = 8;
 const WAITS: usize = 20;
 /// The longest that a whole body may take to arrive.
 const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// The part of the room for bodies that one key may have.
+const SHARES: usize = 16;
 
 /// What the interface is made of.
 pub struct Parts {
@@ -56,6 +62,8 @@ pub struct Settings {
     pub wait_timeout: Duration,
     /// The key of list cursors, the same on every instance.
     pub cursor_key: Secret<Vec<u8>>,
+    /// The most bytes of bodies that are held in memory at once.
+    pub body_memory: usize,
     /// The proxies whose word on who the client is counts.
     pub proxies: TrustedProxies,
     /// What is running.
@@ -72,11 +80,13 @@ impl std::fmt::Debug for Parts {
 pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
     let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
+    let table = routes::table();
     let setup = Setup {
         base_url: settings.base_url.trim_end_matches('/').to_owned(),
         clock: Arc::clone(&clock),
         entropy: Arc::clone(&entropy),
         body_time: BODY_TIME,
+        room: Arc::new(room(settings.body_memory, &table)),
         proxies: settings.proxies,
         lifecycle: lifecycle.clone(),
     };
@@ -87,6 +97,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         records,
         streams: Slots::new(STREAMS),
         waits: Slots::new(WAITS),
+        trials: Trials::new(),
         lists: Lists::new(),
         cursors: Cursors::new(settings.cursor_key),
         health: Health::new(probe),
@@ -98,5 +109,15 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         build: settings.build,
         instance: format!("{:016x}", u64::from_be_bytes(random)),
     };
-    Router::new(setup, Arc::new(app), routes::table())
+    Router::new(setup, Arc::new(app), table)
+}
+
+/// The room for bodies: of one key a sixteenth, and never less than the largest body.
+fn room(most: usize, table: &Table<App>) -> Room {
+    let largest = table.iter().map(|route| match route.input.body {
+        BodyRule::None => 0,
+        BodyRule::Json(limit) => limit,
+    });
+    let share = largest.fold(most / SHARES, usize::max);
+    Room::new(most.max(share), share)
 }

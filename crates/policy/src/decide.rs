@@ -9,7 +9,7 @@ use crate::{
     budget::{self, Charge},
     call::Call,
     document::{ApprovalClause, Fallback, Rule, Source},
-    expr::{Failure, Machine, Scope},
+    expr::{FUEL, Failure, Machine, Scope},
     policy::Policy,
 };
 
@@ -57,13 +57,24 @@ pub struct Decision {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn decide(policy: &Policy, call: &Call) -> Decision {
-    let document = &policy.document;
+    let scope = Scope::new(call);
+    decide_by(policy, call, &mut Machine::new(&scope))
+}
+
+/// The decision, and the steps that it took, of which there is always one.
+pub(crate) fn decide_counted(policy: &Policy, call: &Call) -> (Decision, usize) {
     let scope = Scope::new(call);
     let mut machine = Machine::new(&scope);
+    let decision = decide_by(policy, call, &mut machine);
+    (decision, FUEL - machine.fuel_left() + 1)
+}
+
+fn decide_by<'v>(policy: &'v Policy, call: &Call, machine: &mut Machine<'v>) -> Decision {
+    let document = &policy.document;
     let candidates = policy.tools.candidates(document, &call.tool);
     let matched = policy
         .tools
-        .walk(document, (&candidates, &scope), |_, rule| rule.verdict(&mut machine))
+        .walk(document, (&candidates, machine.scope()), |_, rule| rule.verdict(machine))
         .transpose();
     let decision = match matched {
         Ok(Some(rule)) => by_rule(rule),
@@ -74,7 +85,7 @@ pub fn decide(policy: &Policy, call: &Call) -> Decision {
         return decision;
     }
     let budgets = candidates.budgets.iter().filter_map(|place| document.budgets.get(*place));
-    match budget::charges(budgets, call, &mut machine) {
+    match budget::charges(budgets, call, machine) {
         Ok(charges) => Decision { charges, ..decision },
         Err(failure) => unavailable(decision.rule_id.as_ref(), failure),
     }

@@ -17,6 +17,7 @@ use crate::{
     catalog::Catalog,
     decide::decide,
     document::{Cost, Document, Measure},
+    effort::{Effort, EffortError},
     policy::Policy,
     prove::{Answer, Goal, Judgement, Prover, first},
 };
@@ -135,8 +136,24 @@ pub struct Side {
 /// # Ok::<(), policy::DocumentError>(())
 /// ```
 pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
+    compared((before, after), catalog, &Effort::unbounded())
+}
+
+/// Compares two versions, where that takes no more than this effort.
+pub fn diff_within(
+    before: &Policy,
+    after: &Policy,
+    catalog: &dyn Catalog,
+    effort: &Effort,
+) -> Result<Diff, EffortError> {
+    let diff = compared((before, after), catalog, effort);
+    effort.check().map(|()| diff)
+}
+
+/// What was found until the effort ended.
+fn compared((before, after): (&Policy, &Policy), catalog: &dyn Catalog, effort: &Effort) -> Diff {
     let tools = catalog.tools();
-    let mut prover = Prover::new(&tools, MAX_CUBES);
+    let mut prover = Prover::new(&tools, MAX_CUBES, effort);
     let mut diff = Diff { changes: Vec::new(), certainty: Certainty::Proven };
     for (one, other) in pairs(&before.document, &after.document) {
         let Some(kind) =
@@ -147,7 +164,7 @@ pub fn diff(before: &Policy, after: &Policy, catalog: &dyn Catalog) -> Diff {
         if diff.has(kind, &one, &other) {
             continue;
         }
-        if diff.changes.len() >= MAX_CHANGES {
+        if diff.changes.len() >= MAX_CHANGES || prover.is_ended() {
             diff.certainty = Certainty::NotProven;
             break;
         }

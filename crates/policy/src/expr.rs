@@ -28,9 +28,7 @@ pub use decimal::{Decimal, DecimalError};
 
 pub(crate) use ast::{Expr, Junction, Problem};
 pub(crate) use check::condition;
-#[cfg(test)]
-pub(crate) use eval::FUEL;
-pub(crate) use eval::Machine;
+pub(crate) use eval::{FUEL, Machine};
 pub(crate) use failure::Failure;
 pub(crate) use guard::{Branch, Guard, Key, Operand, Plain, guards};
 pub(crate) use names::hint;

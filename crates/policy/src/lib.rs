@@ -46,6 +46,7 @@ mod decide;
 #[cfg(feature = "prover")]
 mod diff;
 mod document;
+mod effort;
 mod error;
 mod expr;
 mod glob;
@@ -68,16 +69,17 @@ pub use catalog::{Approver, Catalog, Directory, KnownTool, Unknown};
 pub use counters::Counters;
 pub use decide::{Decision, decide};
 #[cfg(feature = "prover")]
-pub use diff::{Certainty, Change, ChangeKind, Diff, Side, diff};
+pub use diff::{Certainty, Change, ChangeKind, Diff, Side, diff, diff_within};
 pub use document::{
     ApprovalClause, Document, Excluded, MAX_BYTES, MAX_EXPRESSION_NODES, MAX_RULES, Window,
     read::parse,
 };
+pub use effort::{Effort, EffortError};
 pub use error::{Code, DocumentError, Finding, Severity};
 pub use expr::{Decimal, DecimalError};
 pub use glob::{Glob, GlobError};
 #[cfg(feature = "prover")]
-pub use lint::lint;
+pub use lint::{lint, lint_within};
 pub use policy::Policy;
 pub use replay::{Coverage, NotReplayable, Record, Recorded, Replay, ReplayAnswer, replay};
 pub use suite::{CaseResult, Report, Suite, read::read_suite};

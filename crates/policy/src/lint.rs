@@ -19,6 +19,7 @@ use crate::{
     call::Call,
     catalog::{Catalog, Directory, KnownTool},
     document::{Document, Rule},
+    effort::{Effort, EffortError},
     error::{Code, Finding, Severity},
     expr::hint,
     glob::Glob,
@@ -49,11 +50,31 @@ const MAX_CUBES: usize = 200_000;
 /// # Ok::<(), policy::DocumentError>(())
 /// ```
 pub fn lint(document: &Document, catalog: &dyn Catalog, directory: &dyn Directory) -> Vec<Finding> {
+    judged(document, (catalog, directory), &Effort::unbounded())
+}
+
+/// Judges the document, where that takes no more than this effort.
+pub fn lint_within(
+    document: &Document,
+    catalog: &dyn Catalog,
+    directory: &dyn Directory,
+    effort: &Effort,
+) -> Result<Vec<Finding>, EffortError> {
+    let findings = judged(document, (catalog, directory), effort);
+    effort.check().map(|()| findings)
+}
+
+/// What was found until the effort ended.
+fn judged(
+    document: &Document,
+    (catalog, directory): (&dyn Catalog, &dyn Directory),
+    effort: &Effort,
+) -> Vec<Finding> {
     let mut tools = catalog.tools();
     tools.sort_by(|left, right| left.name.cmp(&right.name));
     let policy = Policy::from(document.clone());
     let names: Vec<Option<Glob>> = tools.iter().map(|tool| Glob::parse(&tool.name).ok()).collect();
-    let mut prover = Prover::new(&tools, MAX_CUBES);
+    let mut prover = Prover::new(&tools, MAX_CUBES, effort);
     let mut findings = Vec::new();
     let mut reached = Vec::new();
     if document.default.outcome == DecisionOutcome::Allow {
@@ -61,6 +82,9 @@ pub fn lint(document: &Document, catalog: &dyn Catalog, directory: &dyn Director
         findings.push(about(Code::DefaultAllow, Severity::Warning, "default", message));
     }
     for (place, (rule, own)) in document.rules.iter().zip(&policy.document.rules).enumerate() {
+        if prover.is_ended() {
+            break;
+        }
         let facts = Facts { document, policy: &policy, tools: &tools, names: &names };
         let mut report = Report { place, rule, own, facts, findings: &mut findings };
         patterns(&mut report);

@@ -8,13 +8,13 @@ use deed::{
     tree::{TreeHead, leaf_hash, verify_inclusion},
 };
 use ledger::StoreDown;
-use model::{CheckId, OrgId, Timestamp};
+use model::{CheckId, Digest, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     guard::compare,
     proof::{ProofError, inclusion},
-    store::{LogHead, LogStore, OrgLog, Span, TILE},
+    store::{DeedRow, LogHead, LogStore, OrgLog, Span, TILE},
     walk::{Before, Fault, Judge, Leaves, Problem, fault, node_fault},
 };
 
@@ -72,6 +72,16 @@ pub struct ChainCheck {
     pub first_bad: Option<Fault>,
 }
 
+/// What was found of the deeds of one tile, or of some of them.
+pub(crate) struct Looked {
+    /// The place behind them.
+    pub(crate) end: u64,
+    /// How many were looked at: none of a tile that is away.
+    pub(crate) deeds: u64,
+    /// The first thing that is wrong.
+    pub(crate) fault: Option<Fault>,
+}
+
 /// A part of a log that is to be checked, and what it is held against.
 #[derive(Clone, Copy)]
 pub(crate) struct Walk<'a> {
@@ -87,13 +97,31 @@ impl Walk<'_> {
     }
 
     /// What is wrong with the deeds from `first` to the end of their tile, or to `end` if
-    /// that comes first, and the place behind them.
-    pub(crate) async fn tile(
-        &self,
-        first: u64,
-        end: u64,
-    ) -> Result<(u64, Option<Fault>), StoreDown> {
+    /// that comes first. Of a tile that is away the tree is looked at alone.
+    pub(crate) async fn tile(&self, first: u64, end: u64) -> Result<Looked, StoreDown> {
         let end = end.min(self.head.chain.size()).min((first / TILE + 1) * TILE);
+        let away = self.store.away(self.log(), first / TILE).await?;
+        let (rows, found) = match away {
+            Some(_) => (Vec::new(), None),
+            None => self.deeds((first, end)).await?,
+        };
+        let found = match found {
+            None if end.is_multiple_of(TILE) && end >= TILE => self.nodes(end, &rows).await?,
+            found => found,
+        };
+        let fault = match found {
+            None => self.kept((first, end), &rows).await?,
+            found => found,
+        };
+        Ok(Looked { end, deeds: away.map_or(end - first, |_| 0), fault })
+    }
+
+    /// The rows of these deeds, with that of the one before them where it is here, and what is wrong
+    /// with them.
+    async fn deeds(
+        &self,
+        (first, end): (u64, u64),
+    ) -> Result<(Vec<DeedRow>, Option<Fault>), StoreDown> {
         let from = first.saturating_sub(1);
         let limit = usize::try_from(end - from).unwrap_or(usize::MAX);
         let rows = self.store.rows(self.log(), from, limit).await?;
@@ -103,21 +131,17 @@ impl Walk<'_> {
             (_, Some((before, rows))) if before.seq == from => {
                 judge.rows((first, end), Before::Deed(before), rows)
             }
-            (_, _) => Some(fault(from, Problem::Gap, "a deed", "none")),
+            (_, _) => match self.store.away(self.log(), from / TILE).await? {
+                Some(before) => judge.rows((first, end), Before::Away(before), &rows),
+                None => Some(fault(from, Problem::Gap, "a deed", "none")),
+            },
         };
-        let found = match found {
-            None if end.is_multiple_of(TILE) && end >= TILE => self.nodes(end).await?,
-            found => found,
-        };
-        let found = match found {
-            None => self.kept((first, end), &rows).await?,
-            found => found,
-        };
-        Ok((end, found))
+        Ok((rows, found))
     }
 
-    /// What is wrong with the stored nodes that are complete with the deed before `end`.
-    async fn nodes(&self, end: u64) -> Result<Option<Fault>, StoreDown> {
+    /// What is wrong with the stored nodes that are complete with the deed before `end`, and with what
+    /// they are made of beside these rows.
+    async fn nodes(&self, end: u64, rows: &[DeedRow]) -> Result<Option<Fault>, StoreDown> {
         let mut spans = vec![Span { level: 0, start: end - TILE, count: TILE }];
         let mut stored = Vec::new();
         let (mut level, mut count) = (1, end / TILE);
@@ -131,6 +155,10 @@ impl Walk<'_> {
         }
         let mut hashes = self.store.hashes(self.log(), &[&spans[..], &stored].concat()).await?;
         let nodes = hashes.split_off(spans.len());
+        let leaves = hashes.first().map(Vec::as_slice).unwrap_or_default();
+        if let Some(fault) = differs(rows, (end - TILE, leaves)) {
+            return Ok(Some(fault));
+        }
         let pairs = spans.iter().zip(hashes.iter().zip(&nodes));
         Ok(pairs.into_iter().find_map(|(span, (below, node))| {
             let leaves = if span.level == 0 { Leaves::Deeds } else { Leaves::Nodes };
@@ -185,6 +213,15 @@ impl Walk<'_> {
         let broken = compare(self.store, self.org, self.head, &known).await?;
         Ok(broken.map(mismatch))
     }
+}
+
+/// The first row whose digest is not the one that the tree is made of, from this place on.
+fn differs(rows: &[DeedRow], (start, leaves): (u64, &[Digest])) -> Option<Fault> {
+    rows.iter().find_map(|row| {
+        let place = usize::try_from(row.seq.checked_sub(start)?).ok()?;
+        let leaf = leaves.get(place).filter(|leaf| **leaf != row.digest)?;
+        Some(fault(row.seq, Problem::Digest, leaf, row.digest))
+    })
 }
 
 fn mismatch(found: impl ToString) -> Fault {

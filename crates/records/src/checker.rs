@@ -142,9 +142,11 @@ impl Records {
         let walk = Walk { store: &*self.store, keys, org: check.org, head: &head };
         let mut at = check.from_seq;
         let mut found = None;
+        check.checked = 0;
         while found.is_none() && at < check.end_seq {
-            (at, found) = walk.tile(at, check.end_seq).await?;
-            check.checked = at - check.from_seq;
+            let looked = walk.tile(at, check.end_seq).await?;
+            (at, found) = (looked.end, looked.fault);
+            check.checked += looked.deeds;
             self.store.put_check(&check).await?;
         }
         if found.is_none() {
@@ -284,7 +286,8 @@ impl Records {
         let (size, mut next, mut found) = (head.chain.size(), first, None);
         let walk = Walk { store: &*self.store, keys, org: log.org, head: &head };
         if first < size {
-            (next, found) = walk.tile(first, size).await?;
+            let looked = walk.tile(first, size).await?;
+            (next, found) = (looked.end, looked.fault);
         }
         let is_whole = next >= size;
         if found.is_none() && is_whole {

@@ -30,7 +30,8 @@ pub use proof::{ProofError, consistency, inclusion};
 pub use records::{Growth, ReadError, Reader, Records, Store};
 pub use recovery::{Remembered, judge};
 pub use store::{
-    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Stray,
+    Away, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing,
+    Stray,
 };
 pub use walk::{Fault, Problem};
 

@@ -107,6 +107,15 @@ impl DeedRow {
     }
 }
 
+/// What is known of a full tile of deeds that lies in a partition which is away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Away {
+    /// The digest of its last deed.
+    pub last: Digest,
+    /// When that was sealed.
+    pub issued_at: Timestamp,
+}
+
 /// A checkpoint as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
@@ -168,6 +177,13 @@ pub trait LogStore: Send + Sync {
 
     /// Returns up to `limit` deeds from this place on, in the order of their places.
     async fn rows(&self, log: OrgLog, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown>;
+
+    /// What is known of this tile of a log while its deeds are away, with all that the tree needs of
+    /// them still there; nothing of a tile that is here.
+    async fn away(&self, log: OrgLog, tile: u64) -> Result<Option<Away>, StoreDown> {
+        let _ = (log, tile);
+        Ok(None)
+    }
 
     /// Keeps a checkpoint, unless one of this size is kept already.
     async fn put_checkpoint(

@@ -14,7 +14,7 @@ use deed::{
 use model::{Digest, OrgId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::store::DeedRow;
+use crate::store::{Away, DeedRow};
 
 /// What may be wrong with a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,6 +72,8 @@ pub(crate) enum Before<'a> {
     Beginning,
     /// This one.
     Deed(&'a DeedRow),
+    /// This one, which is away.
+    Away(Away),
 }
 
 impl Judge<'_> {
@@ -145,6 +147,7 @@ impl Before<'_> {
         match self {
             Self::Beginning => None,
             Self::Deed(before) => Some((before.digest, before.issued_at)),
+            Self::Away(before) => Some((before.last, before.issued_at)),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Household {
         let version = version.map_err(Failure::internal)?.object.id;
         let untested = operator.view().untested(named, version).await.map_err(Failure::internal)?;
         let activation = Activation {
-            version: untested.pass().map_err(Failure::internal)?,
+            version: untested.pass(&policy::Effort::unbounded()).map_err(Failure::internal)?,
             mode: PolicyMode::Enforce,
             reason: "The demo's own policy.".to_owned(),
             expected_active: Expected::Anything,

@@ -111,6 +111,7 @@ impl Service {
                 base_url: settings.base_url.as_str().to_owned(),
                 wait_timeout: settings.gate.wait_timeout,
                 cursor_key,
+                body_memory: settings.body_memory * 1024 * 1024,
                 proxies: proxies.clone(),
                 build: build(),
             },

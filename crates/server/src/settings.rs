@@ -47,6 +47,8 @@ pub struct Settings {
     pub database_connections: usize,
     /// The most connections to it for reading.
     pub database_reading_connections: usize,
+    /// The most MiB of bodies of requests that are held in memory.
+    pub body_memory: usize,
     /// Where the service listens.
     pub listen: HostPort,
     /// The address that callers see.
@@ -206,6 +208,7 @@ fn read(reader: &mut Reader<'_>) -> Settings {
         database_plans: reader.word("SERVICE_DATABASE_PLANS"),
         database_connections: reader.number("SERVICE_DATABASE_CONNECTIONS"),
         database_reading_connections: reader.number("SERVICE_DATABASE_READING_CONNECTIONS"),
+        body_memory: reader.number("SERVICE_BODY_MEMORY"),
         listen: reader.value_of("SERVICE_LISTEN", HostPort::parse),
         base_url: reader.value_of("SERVICE_BASE_URL", Origin::parse),
         seal_key_file: reader.optional("SERVICE_SEAL_KEY_FILE", |text| Some(PathBuf::from(text))),

@@ -3,8 +3,9 @@
 //! A worker that fails logs it and goes on with its next round; nothing that it does depends on
 //! its punctuality.
 
-use std::time::Duration;
+use std::{panic::AssertUnwindSafe, time::Duration};
 
+use futures_util::FutureExt;
 use gate::Sweep;
 use model::causes;
 use records::{Position, Walked};
@@ -32,6 +33,8 @@ const PRUNE_EVERY: Duration = Duration::from_mins(10);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
 /// For how long an org is remembered after its last turn, and a connector after its last call.
 const REMEMBERED_FOR: Duration = Duration::from_mins(5);
+/// How long a worker that panicked rests.
+const BEGIN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// Several times within the time that a retirement is told ahead.
 const KEYS_EVERY: Duration = Duration::from_secs(3);
 
@@ -48,18 +51,21 @@ impl Workers {
     pub fn start(core: &Core, checkpoints: &Checkpoints, keyring: &Keyring) -> Self {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
-        tasks.spawn(renewal(core.clone(), stopped.clone()));
-        let reports = (Sweep::Reports, Worker::Reports);
-        tasks.spawn(sweep(reports, core.clone(), stopped.clone()));
-        let approvals = (Sweep::Approvals, Worker::Approvals);
-        tasks.spawn(sweep(approvals, core.clone(), stopped.clone()));
-        tasks.spawn(takeovers(core.clone(), stopped.clone()));
-        tasks.spawn(pruning(core.clone(), stopped.clone()));
-        tasks.spawn(letting_go(core.clone(), stopped.clone()));
-        tasks.spawn(taking_up_keys(core.clone(), keyring.clone(), stopped.clone()));
-        tasks.spawn(checkpointing(core.clone(), checkpoints.clone(), stopped.clone()));
-        tasks.spawn(walking(core.clone(), stopped.clone()));
-        tasks.spawn(checking(core.clone(), stopped));
+        let own = || (core.clone(), stopped.clone());
+        keep(&mut tasks, own(), renewal);
+        keep(&mut tasks, own(), |core, stop| sweep((Sweep::Reports, Worker::Reports), core, stop));
+        keep(&mut tasks, own(), |core, stop| {
+            sweep((Sweep::Approvals, Worker::Approvals), core, stop)
+        });
+        keep(&mut tasks, own(), takeovers);
+        keep(&mut tasks, own(), pruning);
+        keep(&mut tasks, own(), letting_go);
+        let keyring = keyring.clone();
+        keep(&mut tasks, own(), move |core, stop| taking_up_keys(core, keyring.clone(), stop));
+        let checkpoints = checkpoints.clone();
+        keep(&mut tasks, own(), move |core, stop| checkpointing(core, checkpoints.clone(), stop));
+        keep(&mut tasks, own(), walking);
+        keep(&mut tasks, own(), checking);
         Self { core: core.clone(), stop, tasks }
     }
 
@@ -75,6 +81,24 @@ impl Workers {
             }
         }
     }
+}
+
+/// Keeps a worker at work: one that panics begins again, as its next round may fare better.
+fn keep<W: Future<Output = ()> + Send + 'static>(
+    tasks: &mut JoinSet<()>,
+    (core, stopped): (Core, watch::Receiver<()>),
+    begin: impl Fn(Core, watch::Receiver<()>) -> W + Send + 'static,
+) {
+    tasks.spawn(async move {
+        loop {
+            let work = AssertUnwindSafe(begin(core.clone(), stopped.clone())).catch_unwind();
+            if work.await.is_ok() {
+                return;
+            }
+            tracing::error!("a worker panicked and begins again");
+            tokio::time::sleep(BEGIN_AGAIN_AFTER).await;
+        }
+    });
 }
 
 /// Beats at an interval until the workers are stopped.

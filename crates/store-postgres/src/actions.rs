@@ -150,14 +150,14 @@ const DEEDS: &str = "
 // These look through every org; what is found is then changed by turns of its own org. `now()`
 // holds still within a statement, so that each is a range of its partial index.
 const REPORTS_DUE: &str = "
-    select org_id, id, deadline as since from action
+    select org_id, id, deadline as since from only action
     where state = 'executing' and deadline is not null and deadline <= now()
         and ($2::timestamptz is null or deadline >= $2
             and (deadline, org_id, id) > ($2, $3::uuid, $4::uuid))
     order by deadline, org_id, id limit $1";
 
 const APPROVALS_DUE: &str = "
-    select org_id, id, approval_expires_at as since from action
+    select org_id, id, approval_expires_at as since from only action
     where state = 'pending_approval' and approval_expires_at <= now()
         and ($2::timestamptz is null or approval_expires_at >= $2
             and (approval_expires_at, org_id, id) > ($2, $3::uuid, $4::uuid))
@@ -166,7 +166,7 @@ const APPROVALS_DUE: &str = "
 const TAKEOVERS_DUE: &str = "
     select org_id, id, lease_until as since, lease_holder, lease_token,
         split_part(tool, '.', 1) as connector
-    from action
+    from only action
     where lease_until is not null and lease_until <= now()
         and ($2::timestamptz is null or lease_until >= $2
             and (lease_until, org_id, id) > ($2, $3::uuid, $4::uuid))
@@ -175,7 +175,7 @@ const TAKEOVERS_DUE: &str = "
 // Planned for its values, so that the rows are found by their keys and never by walking the org.
 // `is true` keeps the index of leases out of it, whose order is another one.
 const RENEWED: &str = "
-    update action
+    update only action
     set lease_until = date_trunc('milliseconds', now()) + $5::bigint * interval '1 millisecond'
     from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
     where action.org_id = $1 and action.id = held.id
@@ -186,13 +186,13 @@ const RENEWED: &str = "
 const LOST: &str = "
     select held.id, held.holder as lease_holder, held.token as lease_token
     from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
-    join action on action.org_id = $1 and action.id = held.id
+    join only action on action.org_id = $1 and action.id = held.id
     where action.state = 'executing' and action.lease_until is not null
         and not (action.lease_holder = held.holder and action.lease_token = held.token
             and action.lease_until > now())";
 
 const HANDED_BACK: &str = "
-    update action set lease_until = least(action.lease_until, date_trunc('milliseconds', now()))
+    update only action set lease_until = least(action.lease_until, date_trunc('milliseconds', now()))
     from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
     where action.org_id = $1 and action.id = held.id
         and action.lease_holder = held.holder and action.lease_token = held.token";

@@ -2,6 +2,7 @@
 //! service's role has no right to any of it.
 
 mod checkpoints;
+mod past;
 
 use model::OrgId;
 use tokio_postgres::Client;
@@ -10,6 +11,7 @@ use uuid::Uuid;
 use crate::{BadSettings, Settings, connect, fault::Fault, invariants::ORGS, migrate};
 
 pub use checkpoints::{Thinned, thin_checkpoints};
+pub use past::{Moved, Part, move_to_the_past};
 
 /// Whether something is done, or only told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +31,30 @@ pub enum ArchiveError {
     /// There is no such org.
     #[error("there is no org `{0}`")]
     NoSuchOrg(OrgId),
+    /// What is younger may still be changed, or counts for a budget of its month.
+    #[error("what is younger than 32 days is not moved; name an earlier time")]
+    TooYoung,
+    /// The tables are spread.
+    #[error(
+        "the database has the extension `citus`, which takes no table that inherits; nothing was changed"
+    )]
+    Citus,
+    /// A partition that rows belong to is not attached.
+    #[error("the partition `{part}` is away; attach it first, as docs/runbook.md says")]
+    Away {
+        /// Its name.
+        part: String,
+    },
+    /// The deeds are not as they were sealed, or an action of theirs is not there.
+    #[error(
+        "the deeds of org `{org}` from place {place} on are not as they were sealed; they stay where they are: check the log"
+    )]
+    Unsound {
+        /// The org.
+        org: OrgId,
+        /// The place of the first deed of the tile.
+        place: u64,
+    },
     /// The database refused a step or gave no answer.
     #[error("could not {attempt}")]
     Failed {

@@ -18,6 +18,7 @@ use crate::{
     connect::{self, Tls},
     fault::Fault,
     pipeline::{self, Answers, Failed},
+    weighed::{Weighed, Weight},
 };
 
 /// A value of a statement.
@@ -47,9 +48,9 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// The values as the driver takes them.
-    pub(crate) fn borrowed(&self) -> Vec<&(dyn ToSql + Sync)> {
-        self.values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect()
+    /// The values as the driver takes them, each adding to this weight.
+    pub(crate) fn weighed<'w>(&'w self, weight: &'w Weight) -> Vec<Weighed<'w>> {
+        self.values.iter().map(|value| Weighed { value: &**value, weight }).collect()
     }
 }
 
@@ -200,7 +201,7 @@ impl Database {
     /// A connection that stays with whoever asked for it, over several calls.
     pub(crate) async fn kept(&self) -> Result<Kept, Fault> {
         let client = self.client(Instant::now() + self.deadline).await?;
-        Ok(Kept { client: Some(client), deadline: self.deadline })
+        Ok(Kept { client: Some(client), deadline: self.deadline, weight: Weight::default() })
     }
 
     /// A connection that is ready for these calls.
@@ -227,10 +228,16 @@ impl Database {
 impl Session {
     /// Sends the calls that the session was made for and returns their rows.
     pub(crate) async fn send(self, calls: &[Call<'_>]) -> Result<Answers, Unanswered> {
-        let sent = pipeline::send(&self.client, &self.statements, calls);
+        let weight = Weight::default();
+        let sent = pipeline::send(&self.client, &self.statements, calls, &weight);
         let answered = timeout_at(self.until, sent).await;
         match answered {
-            Ok(Ok(answers)) => Ok(answers),
+            Ok(Ok(answers)) => {
+                if weight.is_heavy() {
+                    abandon(self.client);
+                }
+                Ok(answers)
+            }
             Ok(Err(failed)) => {
                 if failed.reach == pipeline::Reach::CutOff {
                     abandon(self.client);
@@ -260,6 +267,7 @@ pub(crate) struct Kept {
     // Invariant: there until the last calls.
     client: Option<Object>,
     deadline: Duration,
+    weight: Weight,
 }
 
 impl Kept {
@@ -272,7 +280,7 @@ impl Kept {
             return Err(Unanswered::Unsent(Fault::Late(self.deadline)));
         };
         let statements = statements.map_err(|error| Unanswered::Unsent(error.into()))?;
-        match timeout_at(until, pipeline::send(client, &statements, calls)).await {
+        match timeout_at(until, pipeline::send(client, &statements, calls, &self.weight)).await {
             Ok(answered) => answered.map_err(Unanswered::Failed),
             Err(_) => Err(Unanswered::Late(Fault::Late(self.deadline))),
         }
@@ -283,7 +291,7 @@ impl Kept {
         let answered = self.ask(calls).await;
         let client = self.client.take();
         // Whatever failed, the connection may be about to be closed.
-        if let (Err(_), Some(client)) = (&answered, client) {
+        if let Some(client) = client.filter(|_| answered.is_err() || self.weight.is_heavy()) {
             abandon(client);
         }
         answered
@@ -309,7 +317,7 @@ fn ended() -> Fault {
     Fault::Broken("its calls have ended".to_owned())
 }
 
-/// Closes a connection that may still be busy or inside a transaction.
+/// Closes a connection that may still be busy or inside a transaction, or whose buffers are large.
 fn abandon(client: Object) {
     drop(Object::take(client));
 }

@@ -27,7 +27,7 @@ const DRIFT: &str = r#"
         select part ->> 'key' as key, (part ->> 'window_start')::timestamptz as window_start,
             max((part ->> 'window_end')::timestamptz) as window_end,
             sum((part ->> 'used')::numeric) as used
-        from action
+        from only action
         cross join jsonb_array_elements(record::jsonb -> 'charged') as part
         where org_id = $1 and id >= $2 and record like '%"charged":[{%'
             and created_at >= (select min(window_start) from counter)

@@ -3,6 +3,7 @@
 //! Nothing is changed and nothing is locked: all queries see one moment, in one read-only
 //! transaction, while the service goes on.
 
+mod past;
 mod table;
 
 use std::{fmt::Write, time::Duration};

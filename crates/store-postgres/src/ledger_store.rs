@@ -87,7 +87,7 @@ impl EventStore for PostgresStore {
         let attempt = "read events";
         let sql = "
             select seq, id, kind, created_at, livemode, agent_id, action_id, data
-            from event where org_id = $1 and seq > $2
+            from only event where org_id = $1 and seq > $2
             order by seq limit $3";
         let call = Call::new(sql)
             .with(*org.as_uuid())
@@ -136,7 +136,7 @@ const KEYS: &str = "
 const ACTIONS: &str = "
     select found.record from unnest($2::uuid[]) as wanted (id)
     cross join lateral (
-        select record from action where org_id = $1 and id = wanted.id offset 0
+        select record from only action where org_id = $1 and id = wanted.id offset 0
     ) as found";
 const IDEMPOTENCY_KEYS: &str = "
     select named.* from unnest($2::uuid[], $3::text[]) as wanted (agent_id, key)

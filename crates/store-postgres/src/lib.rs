@@ -6,6 +6,14 @@
 //! checks. The schema is in `/migrations`, [`migrate`] brings a database to it, and
 //! [`PostgresStore::check`] refuses one that is not.
 
+/// Whether the partition that a tile lies in is away, told by the catalogue itself.
+macro_rules! is_away {
+    () => {
+        "not exists (select from pg_inherits where inhparent = 'deed'::regclass
+            and inhrelid = to_regclass('deed_' || tile.part))"
+    };
+}
+
 mod accounts;
 mod actions;
 mod append;
@@ -31,6 +39,7 @@ mod seal_keys;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod weighed;
 
 use std::{fmt, time::Duration};
 
@@ -40,7 +49,9 @@ use ledger::StoreDown;
 use model::Timestamp;
 use rows::Cells;
 
-pub use archive::{ArchiveError, Earnest, Thinned, thin_checkpoints};
+pub use archive::{
+    ArchiveError, Earnest, Moved, Part, Thinned, move_to_the_past, thin_checkpoints,
+};
 pub use connect::BadSettings;
 pub use invariants::{Finding, INVARIANTS, Invariant, NotLooked, Takes, look};
 pub use migrate::{

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use ledger::{LogNo, Place, StoreDown};
 use model::{ActionId, AgentId, DeedId, Digest, OrgId, Timestamp};
 use records::{
-    DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing, Stray,
+    Away, DeedRow, LogHead, LogSize, LogStore, Misfit, OrgLog, SignedCheckpoint, Span, Standing,
+    Stray,
 };
 use tokio_postgres::Row;
 
@@ -55,7 +56,7 @@ impl LogStore for PostgresStore {
     async fn unsealed(&self, org: OrgId) -> Result<(u64, Option<Timestamp>), StoreDown> {
         let attempt = "count what is not sealed";
         let sql = "
-            select count(*) as open, min(created_at) as oldest from action
+            select count(*) as open, min(created_at) as oldest from only action
             where org_id = $1 and state <> 'sealed'";
         let rows = self.reading.ask_one(attempt, Call::new(sql).with(*org.as_uuid())).await?;
         let Some(row) = rows.first() else { return Ok((0, None)) };
@@ -66,24 +67,26 @@ impl LogStore for PostgresStore {
 
     async fn rows(&self, log: OrgLog, from: u64, limit: usize) -> Result<Vec<DeedRow>, StoreDown> {
         let attempt = "read the deeds of a log";
-        let sql = "
-            select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id,
-                acting.agent_id as acting_id, deed.issued_at, deed.body, deed.digest,
-                deed.signature, deed.key_id
-            from deed
-            left join lateral (
-                select agent_id from action where org_id = $1 and id = deed.action_id offset 0
-            ) as acting on true
-            where deed.org_id = $1 and deed.seq >= $2 and deed.seq < $3
-            order by deed.seq limit $4";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let call = Call::new(sql)
+        let call = Call::new(ROWS)
             .with(*log.org.as_uuid())
             .with(place(log.no, from))
             .with(place(log.no.next(), 0))
             .with(limit);
         let rows = self.reading.ask_one(attempt, call).await?;
         rows.iter().map(deed_row).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn away(&self, log: OrgLog, tile: u64) -> Result<Option<Away>, StoreDown> {
+        let attempt = "look for a tile that is away";
+        let Some(index) = Place::node(log.no, 1, tile) else { return Ok(None) };
+        let call = Call::new(AWAY).with(*log.org.as_uuid()).with(bigint(index));
+        let rows = self.database.ask_one(attempt, call).await?;
+        let read = |row| {
+            let cells = Cells::of("past_tile", row);
+            Ok(Away { last: cells.digest("last")?, issued_at: cells.moment("issued_at")? })
+        };
+        rows.first().map(read).transpose().map_err(|fault: Fault| fault.down(attempt))
     }
 
     async fn put_checkpoint(
@@ -166,18 +169,58 @@ const CLOSED: &str = "
     from closed_log where org_id = $1
     order by no";
 
-// `offset 0` keeps each run a range of the primary key.
+const AWAY: &str = concat!(
+    "select substr(tile.digests, 8161, 32) as last, tile.issued_at from past_tile as tile
+    where tile.org_id = $1 and tile.index = $2 and ",
+    is_away!()
+);
+
+// A deed that is about an action which is away can only be held against its own row.
+const ROWS: &str = concat!(
+    "
+    select deed.seq, deed.id, deed.kind, deed.agent_id, deed.action_id, deed.issued_at, deed.body,
+        deed.digest, deed.signature, deed.key_id,
+        case when acting.agent_id is not null then acting.agent_id
+            when deed.action_id is not null and deed.kind <> 'action' and exists (
+                select from past_tile as tile where tile.org_id = $1 and ",
+    is_away!(),
+    ") then deed.agent_id end as acting_id
+    from deed
+    left join lateral (
+        select agent_id from action where org_id = $1 and id = deed.action_id offset 0
+    ) as acting on true
+    where deed.org_id = $1 and deed.seq >= $2 and deed.seq < $3
+    order by deed.seq limit $4"
+);
+
+// `offset 0` keeps each run a range of the primary key. Of deeds in the past the digests were kept,
+// so that these do not ask whether their partition is here.
 const DIGESTS: &str = "
     select run.place, leaf.index, leaf.hash
     from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
         as run (place, level, first, behind)
     cross join lateral (
-        select seq as index, digest as hash from deed
+        select seq as index, digest as hash from only deed
         where org_id = $1 and seq >= run.first and seq < run.behind
         offset 0
     ) as leaf
     where run.level = 0
-    order by run.place, leaf.index";
+    union all
+    select run.place, leaf.index, leaf.hash
+    from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])
+        as run (place, level, first, behind)
+    cross join lateral (
+        select (tile.index << 8) + leaf.no as index,
+            substr(tile.digests, leaf.no * 32 + 1, 32) as hash
+        from past_tile as tile cross join generate_series(0, 255) as leaf (no)
+        where tile.org_id = $1 and tile.index >= run.first >> 8
+            and tile.index <= (run.behind - 1) >> 8
+            and (tile.index << 8) + leaf.no >= run.first
+            and (tile.index << 8) + leaf.no < run.behind
+        offset 0
+    ) as leaf
+    where run.level = 0
+    order by 1, 2";
 const NODES: &str = "
     select run.place, node.index, node.hash
     from unnest($2::bigint[], $3::smallint[], $4::bigint[], $5::bigint[])

@@ -241,6 +241,9 @@ const OPENS: &str = "
     order by opens.owner_id, opens.path";
 
 // The log is the first that is open or has its last deed at that time or later.
+//
+// A place whose deed is away has the time of the last deed of its tile: deeds that are here are
+// found right all the same, since times follow places.
 const DEED_AT: &str = "
     with recursive log as (
         select no::bigint as no, size, issued_at as last from closed_log where org_id = $1
@@ -254,7 +257,12 @@ const DEED_AT: &str = "
             case when deed.issued_at < $2 then high else middle end
         from search
         cross join lateral (select (low + high) / 2 as middle) as half
-        join deed on deed.org_id = $1 and deed.seq = middle
+        cross join lateral (
+            select issued_at, 0 as rank from deed where org_id = $1 and seq = middle
+            union all
+            select issued_at, 1 from past_tile where org_id = $1 and index = middle >> 8
+            order by rank limit 1
+        ) as deed
         where low < high
     )
     select low as place from search where low >= high";

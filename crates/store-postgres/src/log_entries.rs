@@ -179,6 +179,7 @@ const SEARCH: &str = r"
     ) as deed on true
     where $15 is null or starts_with(deed.body, $15)
     order by shown.seq desc limit $14";
+// A place whose event is away has the time of the last event that went with its tile.
 const EVENT_AT: &str = "
     with recursive search (low, high) as (
         select 1::bigint, event_seq + 1 from org_head where org_id = $1
@@ -187,7 +188,13 @@ const EVENT_AT: &str = "
             case when event.created_at < $2 then high else middle end
         from search
         cross join lateral (select (low + high) / 2 as middle) as half
-        join event on event.org_id = $1 and event.seq = middle
+        cross join lateral (
+            select created_at, 0 as rank from event where org_id = $1 and seq = middle
+            union all
+            (select event_at, 1 from past_tile where org_id = $1 and events >= middle
+            order by events, index limit 1)
+            order by rank limit 1
+        ) as event
         where low < high
     )
     select low as place from search where low >= high";

@@ -43,6 +43,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 13, name: "org_settings", sql: include_str!("../../../migrations/0013_org_settings.sql") },
     Migration { version: 14, name: "accepted_tools", sql: include_str!("../../../migrations/0014_accepted_tools.sql") },
     Migration { version: 15, name: "cheaper_actions", sql: include_str!("../../../migrations/0015_cheaper_actions.sql") },
+    Migration { version: 16, name: "past",     sql: include_str!("../../../migrations/0016_past.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -82,6 +83,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "checkpoint",       privileges: "select, insert" },
     Grant { table: "chain_check",      privileges: "select, insert, update" },
     Grant { table: "event",            privileges: "select, insert" },
+    Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
     Grant { table: "schema_migration", privileges: "select" },
 ];

@@ -6,9 +6,9 @@ use std::{
     task::Poll,
 };
 
-use tokio_postgres::{Client, Error, Row, Statement};
+use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
-use crate::database::Call;
+use crate::{database::Call, weighed::Weight};
 
 /// The rows of each statement, in order.
 pub(crate) type Answers = Vec<Vec<Row>>;
@@ -42,12 +42,17 @@ pub(crate) async fn send(
     client: &Client,
     statements: &[Statement],
     calls: &[Call<'_>],
+    weight: &Weight,
 ) -> Result<Answers, Failed> {
     let mut asked: Vec<(Asked<'_>, Answered)> = statements
         .iter()
         .zip(calls)
         .map(|(statement, call)| {
-            let asked = async move { client.query(statement, &call.borrowed()).await };
+            let asked = async move {
+                let values = call.weighed(weight);
+                let values: Vec<_> = values.iter().map(|it| it as &(dyn ToSql + Sync)).collect();
+                client.query(statement, &values).await
+            };
             (Box::pin(asked) as Asked<'_>, None)
         })
         .collect();

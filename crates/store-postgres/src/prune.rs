@@ -15,7 +15,7 @@ use crate::{
 };
 
 const LOGGED: &str = "
-    select seq, id, action_id, issued_at from deed
+    select seq, id, action_id, issued_at from only deed
     where org_id = $1 and seq >= $2
     order by seq limit $3";
 

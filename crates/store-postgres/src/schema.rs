@@ -80,7 +80,7 @@ const CHANGEABLE: &str = "
     from pg_class as class
     where class.oid = any (array[
             to_regclass('deed'), to_regclass('event'), to_regclass('log_node'),
-            to_regclass('closed_log'), to_regclass('checkpoint')]::oid[])
+            to_regclass('closed_log'), to_regclass('checkpoint'), to_regclass('past_tile')]::oid[])
         and (has_table_privilege(class.oid, 'update, delete, truncate')
             or pg_has_role(class.relowner, 'member'))
     order by name limit 1";

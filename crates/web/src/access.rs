@@ -79,7 +79,7 @@ impl<H, C> Access<H, C> {
             Admit::Anyone(caller) => Ok((caller(), Place::unbounded())),
             Admit::Holder(admit) => {
                 let holder = holder(bearer, state).await?;
-                let place = state.place(&holder, patience)?;
+                let place = state.place(&holder, patience)?.numbered(state.number(&holder));
                 admit(holder).map(|caller| (caller, place))
             }
         }

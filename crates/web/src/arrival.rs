@@ -1,8 +1,8 @@
 //! A request before its body is read, and the bounded reading of that body.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue,
     header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT},
@@ -18,6 +18,7 @@ use crate::{
     input::{BodyRule, Input},
     listener::StreamSwitch,
     query::Query,
+    room::{Room, Taken},
 };
 
 /// The body of a request, whatever carried it here.
@@ -34,38 +35,43 @@ pub(crate) struct Arrival {
     pub(crate) params: Params,
     pub(crate) body: RequestBody,
     pub(crate) body_time: Duration,
+    pub(crate) room: Arc<Room>,
 }
 
 impl Arrival {
-    /// The call once query and body are read within their bounds.
+    /// The call once query and body are read within their bounds, and the room that its body takes
+    /// of whoever sent it.
     pub(crate) async fn read(
         mut self,
         Input { body: rule, query }: Input,
-    ) -> Result<Call, ApiError> {
+        whose: u128,
+    ) -> Result<(Call, Taken), ApiError> {
         let query = Query::read(self.head.uri.query(), query)?;
-        let body = self.bounded(rule).await?;
+        let mut taken = self.room.of(whose);
+        let body = self.bounded(rule, &mut taken).await?;
         if rule != BodyRule::None && body.is_empty() {
             return Err(ApiError::new(codes::VALIDATION_FAILED, "this route needs a JSON body"));
         }
-        Ok(Call {
+        let call = Call {
             request: self.request,
             connection: self.head.extensions.get::<StreamSwitch>().cloned(),
             headers: self.head.headers,
             query,
             params: self.params,
             body,
-        })
+        };
+        Ok((call, taken))
     }
 
     /// Reads the body within its bounds.
-    async fn bounded(&mut self, rule: BodyRule) -> Result<Bytes, ApiError> {
+    async fn bounded(&mut self, rule: BodyRule, taken: &mut Taken) -> Result<Bytes, ApiError> {
         let limit = match rule {
             BodyRule::None => 0,
             BodyRule::Json(limit) => limit,
         };
         let read = async {
-            refuse_by_head(&self.head.headers, rule, limit)?;
-            collect(&mut self.body, limit).await
+            let announced = refuse_by_head(&self.head.headers, rule, limit)?;
+            collect(&mut self.body, (announced, limit), taken).await
         };
         let Ok(body) = tokio::time::timeout(self.body_time, read).await else {
             return Err(too_slow(self.body_time));
@@ -96,14 +102,21 @@ impl Arrival {
     }
 }
 
+/// The first buffer of a body whose length nobody announced.
+const FIRST_BYTES: usize = 4 * 1024;
 /// How much of a refused body is let pass by, and for how long.
 const PASSED_BYTES: usize = 8 * 1024 * 1024;
 const PASSED_FOR: Duration = Duration::from_secs(1);
 
-/// Refuses, before a byte is buffered, a body whose head says that it will not be read.
-fn refuse_by_head(headers: &HeaderMap, rule: BodyRule, limit: usize) -> Result<(), ApiError> {
+/// The announced length of a body, if there is one. Refuses, before a byte is buffered, a body whose
+/// head says that it will not be read.
+fn refuse_by_head(
+    headers: &HeaderMap,
+    rule: BodyRule,
+    limit: usize,
+) -> Result<Option<usize>, ApiError> {
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if length.is_some_and(|length: u64| length > limit as u64) {
+    if length.is_some_and(|length: usize| length > limit) {
         return Err(too_large(limit));
     }
     let is_json = headers.get(CONTENT_TYPE).is_some_and(is_json);
@@ -111,7 +124,7 @@ fn refuse_by_head(headers: &HeaderMap, rule: BodyRule, limit: usize) -> Result<(
         let message = "expected `Content-Type: application/json`";
         return Err(ApiError::new(codes::MEDIA_TYPE_UNSUPPORTED, message).on("Content-Type"));
     }
-    Ok(())
+    Ok(length)
 }
 
 fn is_json(media_type: &HeaderValue) -> bool {
@@ -122,20 +135,36 @@ fn is_json(media_type: &HeaderValue) -> bool {
         && parts.all(|parameter| parameter.eq_ignore_ascii_case("charset=utf-8"))
 }
 
-async fn collect(body: &mut RequestBody, limit: usize) -> Result<Bytes, ApiError> {
-    let mut bytes = BytesMut::new();
+/// Reads the body into a buffer of its announced length, or else into one that grows in steps; room
+/// is taken before either is made.
+async fn collect(
+    body: &mut RequestBody,
+    (announced, limit): (Option<usize>, usize),
+    taken: &mut Taken,
+) -> Result<Bytes, ApiError> {
+    let mut bytes = Vec::new();
+    if let Some(length) = announced {
+        taken.grow_to(length)?;
+        bytes.reserve_exact(length);
+    }
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             let message = "the body broke off or is not well framed";
             return Err(ApiError::new(codes::VALIDATION_FAILED, message).closing());
         };
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > limit {
+        let length = bytes.len() + data.len();
+        if length > limit {
             return Err(too_large(limit));
+        }
+        if length > bytes.capacity() {
+            let wanted = length.max(2 * bytes.capacity()).max(FIRST_BYTES).min(limit);
+            taken.grow_to(wanted)?;
+            bytes.reserve_exact(wanted - bytes.len());
         }
         bytes.extend_from_slice(&data);
     }
-    Ok(bytes.freeze())
+    Ok(bytes.into())
 }
 
 fn too_large(limit: usize) -> ApiError {

@@ -1,9 +1,7 @@
 //! Refusals of requests that an HTTP parser takes but two of them may read differently.
 //!
-//! Pure: it looks at the parsed head alone. What never becomes a head (a bad request line, a
-//! `Content-Length` list) is refused below, by hyper. A request with both `Content-Length` and
-//! `Transfer-Encoding` arrives here as chunked; hyper closes its connection after the answer, so
-//! nothing that follows is ever read as a second request.
+//! Pure: it looks at the parsed head and at what was found in its bytes. What never becomes a head
+//! (a bad request line, a `Content-Length` list) is refused below, by hyper.
 
 use http::{
     HeaderMap, HeaderName, Method, Uri,
@@ -11,7 +9,11 @@ use http::{
     request::Parts,
 };
 
-use crate::{codes, error::ApiError, listener::BareLineFeed};
+use crate::{
+    codes,
+    error::ApiError,
+    listener::{Ambiguity, Ambiguous},
+};
 
 /// The longest path and query.
 const MAX_URI: usize = 8 * 1024;
@@ -36,7 +38,7 @@ const ONCE: [&str; 9] = [
 
 /// Passes a head that can be read in one way only.
 pub(crate) fn check(head: &Parts) -> Result<(), ApiError> {
-    line_ends(head)
+    ambiguities(head)
         .and_then(|()| sizes(head))
         .and_then(|()| characters(&head.headers))
         .and_then(|()| repeats(&head.headers))
@@ -45,12 +47,18 @@ pub(crate) fn check(head: &Parts) -> Result<(), ApiError> {
         .map_err(ApiError::closing)
 }
 
-fn line_ends(head: &Parts) -> Result<(), ApiError> {
-    if head.extensions.get::<BareLineFeed>().is_some_and(BareLineFeed::was_seen) {
-        let message = "a line of the head ends in a bare line feed; lines end in CR LF";
-        return Err(ApiError::new(codes::VALIDATION_FAILED, message));
+fn ambiguities(head: &Parts) -> Result<(), ApiError> {
+    match head.extensions.get::<Ambiguous>().and_then(Ambiguous::found) {
+        None => Ok(()),
+        Some(Ambiguity::BareLineFeed) => {
+            let message = "a line of the head ends in a bare line feed; lines end in CR LF";
+            Err(ApiError::new(codes::VALIDATION_FAILED, message))
+        }
+        Some(Ambiguity::TwoLengths) => {
+            let message = "this header stands once and never beside `Transfer-Encoding`";
+            Err(ApiError::invalid("Content-Length", message))
+        }
     }
-    Ok(())
 }
 
 fn sizes(head: &Parts) -> Result<(), ApiError> {

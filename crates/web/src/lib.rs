@@ -6,13 +6,13 @@
 //! A request takes this way through it:
 //!
 //! 1. `listener` accepts the connection, bounds what a client can hold open, and watches the bytes
-//!    (`heads`) for lines that other parsers would read differently.
+//!    (`heads`) for what other parsers would read differently.
 //! 2. `router` names the request, counts it (`traffic`) and refuses what two parsers may read in
 //!    two ways (`framing`), then who asks for too much at once (`client`, `slots`).
 //! 3. `table` has the row of the path and method. Its [`Access`] rule (`access`) makes the
 //!    handler's caller of whoever the [`State`] says holds the credential.
-//! 4. `arrival` reads query and body within the bounds of the row's [`Input`]; what comes of it
-//!    is a [`Call`], whose members and parameters `fields` and `query` read strictly.
+//! 4. `arrival` reads query and body within the bounds of the row's [`Input`] and the [`Room`]
+//!    that is left for bodies; what comes of it is a [`Call`], whose members and parameters `fields` and `query` read strictly.
 //! 5. The handler answers with a [`Reply`] or fails with an [`ApiError`]; `router` turns either
 //!    into the response, and a panic into a 500. `codes` has the error codes that the kit raises.
 //!
@@ -34,6 +34,7 @@ mod list;
 mod listener;
 mod query;
 mod reply;
+mod room;
 mod router;
 mod setup;
 mod slots;
@@ -54,6 +55,7 @@ pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
 pub use reply::{Reply, ReplyBody};
+pub use room::Room;
 pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;
 pub use slots::{Slot, Slots};

@@ -108,6 +108,11 @@ impl<S: State> Router<S> {
         Arc::clone(&self.0.traffic)
     }
 
+    /// How many bytes of bodies are held in memory.
+    pub fn body_bytes(&self) -> usize {
+        self.0.setup.room.held()
+    }
+
     /// The state that handlers share.
     pub fn state(&self) -> &S {
         &self.0.state
@@ -165,8 +170,8 @@ impl<S: State> Inner<S> {
         }
         let _turn = client.map(|client| self.take_turn(client)).transpose()?;
         let (route, params) = self.find(&head)?;
-        let body_time = self.setup.body_time;
-        let arrival = Arrival { request, head, params, body, body_time };
+        let (body_time, room) = (self.setup.body_time, Arc::clone(&self.setup.room));
+        let arrival = Arrival { request, head, params, body, body_time, room };
         route.call(&self.state, arrival).await
     }
 

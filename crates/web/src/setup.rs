@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use model::{Clock, Entropy};
 
-use crate::{client::TrustedProxies, lifecycle::Lifecycle};
+use crate::{client::TrustedProxies, lifecycle::Lifecycle, room::Room};
 
 /// What the router itself needs of the outside.
 pub struct Setup {
@@ -16,6 +16,8 @@ pub struct Setup {
     pub entropy: Arc<dyn Entropy>,
     /// The longest that a whole body may take to arrive.
     pub body_time: Duration,
+    /// The room for the bodies of requests.
+    pub room: Arc<Room>,
     /// The proxies whose word on who the client is counts.
     pub proxies: TrustedProxies,
     /// How far the server is on its way down.

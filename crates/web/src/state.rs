@@ -15,6 +15,11 @@ pub trait State: Send + Sync + 'static {
     /// Who holds the key, or `None` for one that is wrong, revoked or expired.
     async fn holder(&self, key: &Secret<String>) -> Result<Option<Self::Holder>, LookupError>;
 
+    /// A number that the requests of one holder have in common, by which their bytes are counted.
+    fn number(&self, _: &Self::Holder) -> u128 {
+        0
+    }
+
     /// The place of this holder's request among those of its kind, or why there is none for it now.
     fn place(&self, _: &Self::Holder, _: Patience) -> Result<Place, ApiError> {
         Ok(Place::unbounded())
@@ -22,23 +27,36 @@ pub trait State: Send + Sync + 'static {
 }
 
 /// What a request holds from its admission to its answer; dropping it lets the next one in.
-pub struct Place(Option<Box<dyn Send>>);
+pub struct Place {
+    held: Option<Box<dyn Send>>,
+    whose: u128,
+}
 
 impl Place {
     /// A place of which there are as many as are asked for.
     pub const fn unbounded() -> Self {
-        Self(None)
+        Self { held: None, whose: 0 }
+    }
+
+    /// The number of its holder.
+    pub(crate) fn whose(&self) -> u128 {
+        self.whose
+    }
+
+    /// The place, of the holder with this number.
+    pub(crate) fn numbered(self, whose: u128) -> Self {
+        Self { whose, ..self }
     }
 
     /// A place that is free again when this is dropped.
     pub fn of(held: impl Send + 'static) -> Self {
-        Self(Some(Box::new(held)))
+        Self { held: Some(Box::new(held)), whose: 0 }
     }
 }
 
 impl std::fmt::Debug for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Place").field("is_bounded", &self.0.is_some()).finish()
+        f.debug_struct("Place").field("is_bounded", &self.held.is_some()).finish_non_exhaustive()
     }
 }
 

@@ -140,8 +140,8 @@ impl RouteHead {
         let endpoint: Endpoint<S> = Box::new(move |state: Arc<S>, arrival| {
             Box::pin(async move {
                 let bearer = bearer(&arrival.head.headers);
-                let (caller, _place) = access.admit(bearer, patience, &*state).await?;
-                let call = arrival.read(input).await?;
+                let (caller, place) = access.admit(bearer, patience, &*state).await?;
+                let (call, _taken) = arrival.read(input, place.whose()).await?;
                 let answer = handler(state, caller, call);
                 let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {
                     tracing::error!(operation, "a handler ran out of time");

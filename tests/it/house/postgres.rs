@@ -81,6 +81,27 @@ impl OwnPostgres {
         self.wait_until_gone(postmaster);
     }
 
+    /// Makes a standby of what has been committed up to now; what comes later does not reach it.
+    pub(crate) fn make_standby(&self) {
+        let port = self.cluster.port.to_string();
+        let words =
+            ["--pgdata=standby", "--host=127.0.0.1", "--port", &port, "--username=postgres"];
+        self.run(
+            "pg_basebackup",
+            &[words.as_slice(), &["--no-sync", "--checkpoint=fast"]].concat(),
+        );
+        fs::write(self.folder.join("standby/standby.signal"), "").unwrap();
+    }
+
+    /// Kills the server and has its standby take its place, under its address.
+    pub(crate) fn fail_over(&mut self) {
+        self.kill();
+        fs::rename(self.folder.join("data"), self.folder.join("lost")).unwrap();
+        fs::rename(self.folder.join("standby"), self.folder.join("data")).unwrap();
+        self.start();
+        self.run("pg_ctl", &["--pgdata=data", "--wait", "promote"]);
+    }
+
     /// Stops every process of it without ending one: nothing is refused and nothing answers.
     pub(crate) fn pause(&self) {
         self.processes().into_iter().for_each(|process| signal(process, Signal::STOP));
@@ -119,7 +140,7 @@ impl OwnPostgres {
     fn run(&self, program: &str, words: &[&str]) {
         let mut command = Command::new(self.binaries.join(program));
         command.args(words).current_dir(&self.folder).env_clear();
-        command.env("PATH", "/usr/bin:/bin").env("LC_ALL", "C");
+        command.env("PATH", "/usr/bin:/bin").env("LC_ALL", "C").env("PGPASSWORD", PASSWORD);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         if geteuid().is_root() {
             let (user, group) = account();

@@ -4,7 +4,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     net::SocketAddr,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
@@ -13,6 +13,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::{caller::Caller, guard::Guard, site::binaries, verbs::Verbs};
+use crate::verifiers::program;
 
 /// How a service is started.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,8 @@ pub(crate) enum Start<'a> {
     Held(&'a str),
     /// As it is shipped, its wall clock off by what the file says at each moment.
     Stepped(&'a Faketime),
+    /// As that, with failpoints that the test arms while it runs.
+    HoldableStepped(&'a Faketime),
 }
 
 /// Steps the wall clock of one process, and leaves its count of time alone.
@@ -39,6 +42,15 @@ pub(crate) struct Faketime {
 }
 
 impl Faketime {
+    /// One that keeps its offset in this folder, and is not off yet; nothing where the run has no
+    /// such library.
+    pub(crate) fn of(folder: &Path) -> Option<Self> {
+        let offset = folder.join("offset");
+        let faketime = Self { library: program("CHANCERY_FAKETIME")?, offset };
+        faketime.step("+0s");
+        Some(faketime)
+    }
+
     /// Steps the clock to this offset from the true time, such as `-3600s`.
     pub(crate) fn step(&self, offset: &str) {
         // Whoever reads it never meets half of it.
@@ -91,7 +103,7 @@ impl Service {
         let (binary, failpoints) = match start {
             Start::Plain | Start::Stepped(_) => (binaries.plain, ""),
             Start::Armed(points) => (with_failpoints(), points),
-            Start::Holdable | Start::Held(_) => (with_failpoints(), ""),
+            Start::Holdable | Start::Held(_) | Start::HoldableStepped(_) => (with_failpoints(), ""),
         };
         let points = verbs.folder().join(format!("points-{number}"));
         fs::create_dir_all(&points).unwrap();
@@ -103,7 +115,7 @@ impl Service {
         command.env_clear().env("PATH", "/usr/bin:/bin").env("CHANCERY_FAILPOINTS", failpoints);
         command.env("CHANCERY_FAILPOINT_FOLDER", &points);
         command.envs(verbs.environment().iter().cloned());
-        if let Start::Stepped(faketime) = start {
+        if let Start::Stepped(faketime) | Start::HoldableStepped(faketime) = start {
             command.envs(faketime.environment());
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
@@ -111,6 +123,27 @@ impl Service {
         let guard = Guard::of(child.id(), verbs.folder());
         let address = address(&mut child, &log, deadline).await?;
         Some(Self { address, child, log, points, _guard: guard })
+    }
+
+    /// The page of metrics, where it is served.
+    pub(crate) async fn metrics(&self) -> String {
+        let page = self.monitor().get("/metrics").await;
+        assert_eq!(page.status, 200);
+        String::from_utf8(page.body.to_vec()).unwrap()
+    }
+
+    /// The number behind this name on the page of metrics.
+    pub(crate) async fn metric(&self, name: &str) -> u64 {
+        let page = self.metrics().await;
+        let found = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        found.unwrap().parse().unwrap()
+    }
+
+    /// A caller of the listener of metrics.
+    pub(crate) fn monitor(&self) -> Caller {
+        let log = self.log();
+        let line = log.lines().find(|line| line.contains("metrics are served")).expect("metrics");
+        Caller::new(line.rsplit("address=").next().unwrap().trim().parse().unwrap(), None)
     }
 
     /// A caller with this key.
@@ -121,6 +154,13 @@ impl Service {
     /// A caller without a key.
     pub(crate) fn anonymous(&self) -> Caller {
         Caller::new(self.address, None)
+    }
+
+    /// The bytes on this line of what the system knows of its process, such as `VmRSS:`.
+    pub(crate) fn memory(&self, line: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let found = status.lines().find_map(|it| it.strip_prefix(line)).unwrap();
+        found.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
     }
 
     /// Kills it, as `kill -9` does.
@@ -177,6 +217,12 @@ impl Service {
     pub(crate) fn release(&self, point: &str) {
         // Nobody may wait there.
         let _ = fs::remove_file(self.points.join(format!("{point}.held")));
+    }
+
+    /// Lets whoever waits at this point panic there.
+    pub(crate) fn panics(&self, point: &str) {
+        let at = |end: &str| self.points.join(format!("{point}.{end}"));
+        fs::rename(at("held"), at("panic")).unwrap();
     }
 
     /// What it has logged.

@@ -19,7 +19,8 @@ use super::{
     watch::{Seen, Watch},
 };
 use crate::{
-    house::{Agent, House, OwnPostgres, Plan, Request, Service, Site, Start, Wire, call},
+    clocks::STEPS,
+    house::{Agent, Faketime, House, OwnPostgres, Plan, Request, Service, Site, Start, Wire, call},
     keys::add_new_keys,
 };
 
@@ -34,6 +35,8 @@ const RECOVERIES: usize = 3;
 /// How often a house's seal keys are exchanged: each time its key file grows.
 const EXCHANGES: usize = 12;
 const CLIENTS: usize = 5;
+/// For how long a clock is off.
+const STEPPED_FOR: Duration = Duration::from_secs(2);
 /// Every payload of the org may go at once, so that retention has something to do.
 const KEEP_NOTHING: &str =
     "update org set record = jsonb_set(record::jsonb, '{retention_days}', '0')::text";
@@ -51,6 +54,10 @@ pub(crate) enum Fault {
     Connections,
     /// The service is paused until its leases have run out.
     Pause,
+    /// What the service does at the point panics.
+    Panic,
+    /// The wall clock of the service steps, and some time later back.
+    Clock,
 }
 
 impl Fault {
@@ -61,6 +68,8 @@ impl Fault {
             Self::Postgres => "postgres",
             Self::Connections => "cut",
             Self::Pause => "pause",
+            Self::Panic => "panic",
+            Self::Clock => "clock",
         }
     }
 
@@ -71,13 +80,17 @@ impl Fault {
             Self::Postgres => "PostgreSQL killed",
             Self::Connections => "connections cut",
             Self::Pause => "service paused",
+            Self::Panic => "panic",
+            Self::Clock => "clock stepped",
         }
     }
 
     /// How often it is struck at a point, of so many rounds.
     fn rounds(self, point: &Point, rounds: usize) -> usize {
         match (self, point.way) {
-            (Self::Postgres | Self::Connections, Way::Orphans) => rounds.min(RECOVERIES),
+            (Self::Postgres | Self::Connections | Self::Panic | Self::Clock, Way::Orphans) => {
+                rounds.min(RECOVERIES)
+            }
             (_, Way::Keys) => rounds.min(EXCHANGES),
             (_, _) => rounds,
         }
@@ -118,6 +131,8 @@ struct Lane {
     house: House,
     agent: Agent,
     wire: Option<Wire>,
+    /// Steps the clocks of those that are struck.
+    faketime: Option<Faketime>,
     postgres: Mutex<Option<OwnPostgres>>,
     queue: Mutex<VecDeque<(&'static Point, usize)>>,
     struck: Mutex<BTreeMap<&'static str, usize>>,
@@ -151,11 +166,11 @@ impl Lane {
         let common = Site::common().await?;
         let own = match fault {
             Fault::Postgres => Some(OwnPostgres::new()?),
-            Fault::Service | Fault::Connections | Fault::Pause => None,
+            _ => None,
         };
         let wire = match fault {
             Fault::Connections => Some(Wire::before(&common.cluster).await),
-            Fault::Service | Fault::Postgres | Fault::Pause => None,
+            _ => None,
         };
         let site = match (&own, &wire) {
             (Some(own), _) => Site::prepare(own.cluster.clone()).await,
@@ -164,6 +179,10 @@ impl Lane {
         };
         let house =
             House::build(Plan { control: &site, governed: &site, settings: SETTINGS }).await;
+        let faketime = match fault {
+            Fault::Clock => Some(Faketime::of(house.folder())?),
+            _ => None,
+        };
         house.activate("roomy", &crate::house::POLICY.replace("count: 20", "count: 1000000")).await;
         if points.iter().any(|point| point.way == Way::Start) {
             house.control.run(KEEP_NOTHING).await;
@@ -179,7 +198,7 @@ impl Lane {
         let lines = (0..services).map(|_| Line::default()).collect();
         let striking = AtomicUsize::new(struck);
         let struck = Mutex::default();
-        Some(Self { storm, house, agent, wire, postgres, queue, struck, lines, striking })
+        Some(Self { storm, house, agent, wire, faketime, postgres, queue, struck, lines, striking })
     }
 
     /// Keeps one service at work, and strikes it if it is one of those, until the queue is empty.
@@ -193,7 +212,7 @@ impl Lane {
         }
         let load = Load::start(&self.house, &name, CLIENTS, &lines);
         let line = &lines[0];
-        let mut service = self.start(line, Start::Holdable).await;
+        let mut service = self.start(line, self.holdable()).await;
         if slot < self.storm.struck {
             self.strike_all(line, &mut service).await;
             self.striking.fetch_sub(1, Ordering::SeqCst);
@@ -222,9 +241,14 @@ impl Lane {
                 self.queue.lock().unwrap().push_back((point, tries - 1));
             }
             if !service.runs() {
-                *service = self.start(line, Start::Holdable).await;
+                *service = self.start(line, self.holdable()).await;
             }
         }
+    }
+
+    /// How services are started that can be struck.
+    fn holdable(&self) -> Start<'_> {
+        self.faketime.as_ref().map_or(Start::Holdable, Start::HoldableStepped)
     }
 
     async fn start(&self, line: &Line, start: Start<'_>) -> Service {
@@ -280,6 +304,15 @@ impl Lane {
                 service.release(point.name);
                 tokio::time::sleep(PAUSED_FOR).await;
                 service.signal(Signal::CONT);
+            }
+            Fault::Panic => service.panics(point.name),
+            Fault::Clock => {
+                let step = |offset| self.faketime.iter().for_each(|clock| clock.step(offset));
+                let struck = self.struck.lock().unwrap().values().sum::<usize>();
+                step(STEPS[struck % STEPS.len()]);
+                service.release(point.name);
+                tokio::time::sleep(STEPPED_FOR).await;
+                step("+0s");
             }
         }
     }

@@ -7,7 +7,7 @@ use ledger::{
     record::{Policy as Row, PolicyTests, PolicyVersion},
 };
 use model::{EventType, PolicyId};
-use policy::{Policy, Report, Suite, read_suite};
+use policy::{Effort, EffortError, Policy, Report, Suite, read_suite};
 use serde_json::{Value, json};
 
 use super::{Expected, Text, manage::live, thin};
@@ -15,6 +15,13 @@ use crate::{OrgChange, OrgView, PolicyError};
 
 /// The most calls that the service decides for one file of tests.
 const MOST_CALLS: u64 = 10_000;
+/// The most steps of evaluation that the service takes for one file of tests.
+const MOST_STEPS: u64 = 20_000_000;
+
+/// The effort that the service makes to judge, compare or test documents for one caller.
+pub fn bounded_effort() -> Effort {
+    Effort::of_steps(MOST_STEPS)
+}
 
 /// A document and a file of tests that are to be run over it.
 #[derive(Debug, Clone)]
@@ -25,9 +32,9 @@ pub struct Trial {
 
 impl Trial {
     /// What comes of the tests. It takes its time.
-    pub fn run(&self) -> Result<Report, PolicyError> {
+    pub fn run(&self, effort: &Effort) -> Result<Report, PolicyError> {
         let policy = Policy::compile(&self.document).map_err(PolicyError::Invalid)?;
-        Ok(read(&self.suite)?.run(&policy))
+        Ok(read(&self.suite)?.run_within(&policy, effort)?)
     }
 }
 
@@ -49,13 +56,13 @@ pub struct Tested {
 
 impl Untested {
     /// The version as one that passed. It takes its time.
-    pub fn pass(self) -> Result<Tested, PolicyError> {
+    pub fn pass(self, effort: &Effort) -> Result<Tested, PolicyError> {
         let Self { version, suite, revision } = self;
         // An older build may have taken what this one cannot read; enforcing that would refuse
         // every call.
         let policy = Policy::compile(&version.document).map_err(PolicyError::Invalid)?;
         if let Some(suite) = suite {
-            let mut failed = read(&suite)?.run(&policy).results;
+            let mut failed = read(&suite)?.run_within(&policy, effort)?.results;
             failed.retain(|result| !result.differences.is_empty());
             if !failed.is_empty() {
                 return Err(PolicyError::TestsFailed(failed));
@@ -142,6 +149,19 @@ impl OrgView<'_> {
                 let version = self.policy_version(id).await?;
                 Ok((version.document, Some(version.policy)))
             }
+        }
+    }
+}
+
+impl From<EffortError> for PolicyError {
+    fn from(ended: EffortError) -> Self {
+        match ended {
+            EffortError::TooMuch => {
+                let expected =
+                    format!("tests that take at most {MOST_STEPS} steps together; these take more");
+                ActError::bad_input("suite", expected).into()
+            }
+            EffortError::Stopped => Self::Stopped,
         }
     }
 }

@@ -4,7 +4,9 @@ use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{LedgerError, Needs, record::PolicyVersion};
 use model::{Digest, EventType, PolicyId, PolicyVersionId, Timestamp};
-use policy::{Catalog, Diff, DocumentError, Finding, KnownTool, Policy, Severity};
+use policy::{
+    Catalog, Diff, Document, DocumentError, Effort, Finding, KnownTool, Policy, Severity,
+};
 use serde_json::{Value, json};
 
 use super::{ExpectedVersion, manage::live, thin};
@@ -51,6 +53,14 @@ pub struct Linted {
 }
 
 impl Linted {
+    fn of(document: String, judged: Result<(Document, Vec<Finding>), DocumentError>) -> Self {
+        let (digest, findings) = match judged {
+            Ok((parsed, findings)) => (Some(Policy::from(parsed).digest()), findings),
+            Err(DocumentError { findings }) => (None, findings),
+        };
+        Self { document, digest, findings }
+    }
+
     /// The document's digest, when it can decide at all.
     pub fn digest(&self) -> Option<Digest> {
         self.digest
@@ -80,21 +90,39 @@ impl Catalog for Tools<'_> {
 /// A document with what is to be said of it, judged against these tools. It takes its
 /// time: up to two seconds for a large document.
 pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
-    let (digest, findings) = match policy::parse(&document) {
+    let judged = policy::parse(&document).map(|parsed| {
+        let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
+        (parsed, findings)
+    });
+    Linted::of(document, judged)
+}
+
+/// The same, where that takes no more than this effort.
+pub fn lint_within(
+    document: String,
+    tools: &[KnownTool],
+    effort: &Effort,
+) -> Result<Linted, PolicyError> {
+    let judged = match policy::parse(&document) {
         Ok(parsed) => {
-            let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
-            (Some(Policy::from(parsed).digest()), findings)
+            let findings = policy::lint_within(&parsed, &Tools(tools), &policy::Unknown, effort)?;
+            Ok((parsed, findings))
         }
-        Err(DocumentError { findings }) => (None, findings),
+        Err(invalid) => Err(invalid),
     };
-    Linted { document, digest, findings }
+    Ok(Linted::of(document, judged))
 }
 
 /// What the second document decides differently from the first, judged against these
 /// tools. It takes its time.
-pub fn diff(before: &str, after: &str, tools: &[KnownTool]) -> Result<Diff, PolicyError> {
+pub fn diff(
+    before: &str,
+    after: &str,
+    tools: &[KnownTool],
+    effort: &Effort,
+) -> Result<Diff, PolicyError> {
     let compile = |document| Policy::compile(document).map_err(PolicyError::Invalid);
-    Ok(policy::diff(&compile(before)?, &compile(after)?, &Tools(tools)))
+    Ok(policy::diff_within(&compile(before)?, &compile(after)?, &Tools(tools), effort)?)
 }
 
 impl OrgView<'_> {

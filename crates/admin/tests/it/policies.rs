@@ -39,7 +39,7 @@ async fn enforced(world: &World, org: &CreatedOrg) -> Option<PolicyVersionId> {
 async fn enforce(operator: &OrgChange<'_>, version: &PolicyVersion) -> Activation {
     let untested = operator.view().untested(version.policy, version.id).await.unwrap();
     Activation {
-        version: untested.pass().unwrap(),
+        version: untested.pass(&policy::Effort::unbounded()).unwrap(),
         mode: PolicyMode::Enforce,
         reason: "stricter".to_owned(),
         expected_active: Expected::Anything,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use act::MayView;
 use http::StatusCode;
-use web::{ApiError, Call, List, Param, Reply};
+use web::{Call, List, Param, Reply};
 
 use crate::{
     access::{Admin, Viewer},
@@ -60,14 +60,4 @@ pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let changed = app.admin.change(&caller).archive_policy(call.param("id")?).await?;
     Ok(Reply::ok(&WithDeed::of(PolicyView::from(&changed.object), changed.deed)))
-}
-
-/// Does work that takes its time on a thread of its own; other requests go on meanwhile.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| {
-        tracing::error!(%error, "work on a policy was not done");
-        ApiError::internal()
-    })
 }

@@ -13,10 +13,10 @@ use crate::{
     wire::filter::LIST,
 };
 
-/// Room for `args` of the largest permitted size in their least compact spelling.
-const ACTION: usize = 2 * 1024 * 1024;
-/// Room for a result of the largest permitted size.
-const RESULT: usize = 2 * 1024 * 1024;
+/// Room for `args` of the largest permitted size and what stands beside them.
+const ACTION: usize = 320 * 1024;
+/// Room for a result of the largest size that an operator may permit.
+const RESULT: usize = 1280 * 1024;
 /// Room for 500 tools.
 const TOOLS: usize = 256 * 1024;
 

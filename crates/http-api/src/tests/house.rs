@@ -153,7 +153,8 @@ async fn enforce(org: &OrgChange<'_>, document: &str) {
     let version = org.create_policy_version(new).await.unwrap().object.id;
     let (mode, reason) = (PolicyMode::Enforce, "for the test".to_owned());
     let expected_active = Expected::Anything;
-    let version = org.view().untested(policy, version).await.unwrap().pass().unwrap();
+    let version = org.view().untested(policy, version).await.unwrap();
+    let version = version.pass(&policy::Effort::unbounded()).unwrap();
     let activation = Activation { version, mode, reason, expected_active };
     org.activate_policy(activation).await.unwrap();
 }
@@ -205,6 +206,7 @@ impl House {
                 base_url: "http://test".to_owned(),
                 wait_timeout: Duration::from_secs(10),
                 cursor_key: Secret::new(vec![1; 32]),
+                body_memory: 32 * 1024 * 1024,
                 proxies: TrustedProxies::default(),
                 build: Build { version: "1.2.3".to_owned(), commit: None },
             },

@@ -44,17 +44,17 @@ async fn answers_are_counted_by_template_method_and_status() {
 #[tokio::test]
 async fn streams_and_waits_are_counted_while_they_are_open() {
     let house = House::new().await;
-    assert_eq!(house.router.state().held_open(), HeldOpen { streams: 0, waits: 0 });
+    assert_eq!(house.router.state().held_open(), HeldOpen { streams: 0, waits: 0, policy_runs: 0 });
     let path = format!("/v1/actions/{}?wait=25", house.refund(500).await.id());
     let wait = house.get_later(&path);
     let stream = house.get_later("/v1/events").await.unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    assert_eq!(house.router.state().held_open(), HeldOpen { streams: 1, waits: 1 });
+    assert_eq!(house.router.state().held_open(), HeldOpen { streams: 1, waits: 1, policy_runs: 0 });
     assert_eq!(house.router.traffic().in_flight.get(), 1);
     drop(stream);
     wait.abort();
     let _ = wait.await;
-    assert_eq!(house.router.state().held_open(), HeldOpen { streams: 0, waits: 0 });
+    assert_eq!(house.router.state().held_open(), HeldOpen { streams: 0, waits: 0, policy_runs: 0 });
     assert_eq!(house.router.traffic().in_flight.get(), 0);
 }
 

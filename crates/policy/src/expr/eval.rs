@@ -32,8 +32,12 @@ impl<'v> Machine<'v> {
         Self { scope, fuel: FUEL, variables: [Value::Null, Value::Null] }
     }
 
+    /// What the expressions look at.
+    pub(crate) fn scope(&self) -> &'v Scope<'v> {
+        self.scope
+    }
+
     /// How much work is left.
-    #[cfg(test)]
     pub(crate) fn fuel_left(&self) -> usize {
         self.fuel
     }

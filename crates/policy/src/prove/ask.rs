@@ -7,7 +7,7 @@ use super::{
     split::ways,
     witness,
 };
-use crate::{call::Call, catalog::KnownTool, document::Rule};
+use crate::{call::Call, catalog::KnownTool, document::Rule, effort::Effort};
 
 /// The most cubes that one question may look at.
 const MAX_CUBES: usize = 4_096;
@@ -37,6 +37,7 @@ pub(crate) enum Answer<'p> {
 pub(crate) struct Prover<'p> {
     tools: &'p [KnownTool],
     cubes: usize,
+    effort: Effort,
 }
 
 /// What came of the calls that a cube led to.
@@ -55,9 +56,14 @@ struct Node<'p> {
 }
 
 impl<'p> Prover<'p> {
-    /// A prover that looks at so many cubes in all.
-    pub(crate) fn new(tools: &'p [KnownTool], cubes: usize) -> Self {
-        Self { tools, cubes }
+    /// A prover that looks at so many cubes in all, for as long as the effort lasts.
+    pub(crate) fn new(tools: &'p [KnownTool], cubes: usize, effort: &Effort) -> Self {
+        Self { tools, cubes, effort: effort.clone() }
+    }
+
+    /// Whether the work was ended; every answer is then that nothing is proven.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.effort.check().is_err()
     }
 
     /// A call that meets the goals and that the judge confirms, when there is one.
@@ -71,7 +77,9 @@ impl<'p> Prover<'p> {
         let mut takers: Vec<&'p Rule> = Vec::new();
         let mut is_certain = true;
         while let Some(node) = open.pop() {
-            let Some(rest) = left.checked_sub(1) else { return Answer::NotProven };
+            let Some(rest) = left.checked_sub(1).filter(|_| !self.is_ended()) else {
+                return Answer::NotProven;
+            };
             left = rest;
             self.cubes = self.cubes.saturating_sub(1);
             let Some(mut leaf) = settle(node, &mut open) else { continue };
@@ -103,6 +111,9 @@ impl<'p> Prover<'p> {
     ) -> Tried<'p> {
         let mut taker = None;
         for sample in witness::samples(cube, self.tools) {
+            if self.is_ended() {
+                return Tried::No;
+            }
             match judge(&sample) {
                 Judgement::Yes => return Tried::Yes(Box::new(sample)),
                 // A rule that was to be passed took it: the call does not lie in the cube.

@@ -3,7 +3,7 @@
 
 use super::{Answer, First, Goal, Judgement, Prover, Want, first};
 use crate::{
-    Policy,
+    Effort, Policy,
     catalog::Unknown,
     lint::lint,
     parse,
@@ -23,7 +23,8 @@ fn one_rule(when: &str) -> Policy {
 fn ask(policy: &Policy, want: Want) -> Answer<'_> {
     let rule = &policy.document.rules[0];
     let when = rule.when.as_ref().unwrap();
-    Prover::new(&[], 100_000).ask(vec![Goal::Comes(when.expr(), want)], |sample| {
+    let effort = Effort::unbounded();
+    Prover::new(&[], 100_000, &effort).ask(vec![Goal::Comes(when.expr(), want)], |sample| {
         if rule.comes_to(sample) == want { Judgement::Yes } else { Judgement::No }
     })
 }

@@ -8,13 +8,25 @@ use super::{Case, CaseResult, Expected, Report, Sample, Suite};
 use crate::{
     call::{Agent, Call},
     counters::Counters,
-    decide::{Decision, decide},
+    decide::{Decision, decide_counted},
+    effort::{Effort, EffortError},
     policy::Policy,
 };
 
 impl Suite {
     /// What comes of the tests under this policy.
     pub fn run(&self, policy: &Policy) -> Report {
+        self.report((policy, &Effort::unbounded()))
+    }
+
+    /// What comes of the tests under this policy, where that takes no more than this effort.
+    pub fn run_within(&self, policy: &Policy, effort: &Effort) -> Result<Report, EffortError> {
+        let report = self.report((policy, effort));
+        effort.check().map(|()| report)
+    }
+
+    /// What came of the tests until the effort ended.
+    fn report(&self, under: (&Policy, &Effort)) -> Report {
         let mut decided = BTreeSet::new();
         let mut results = Vec::new();
         for case in &self.cases {
@@ -24,13 +36,13 @@ impl Suite {
                     else {
                         continue;
                     };
-                    let differences = self.run_case(policy, case, (who, what), &mut decided);
+                    let differences = self.run_case(under, case, (who, what), &mut decided);
                     let name = format!("{}: {agent} {call}", case.name);
                     results.push(CaseResult { name, differences });
                 }
             }
         }
-        let ids = policy.document.rules.iter().map(|rule| &rule.id);
+        let ids = under.0.document.rules.iter().map(|rule| &rule.id);
         Report {
             results,
             untested: ids.filter(|id| !decided.contains(*id)).map(ToString::to_string).collect(),
@@ -39,7 +51,7 @@ impl Suite {
 
     fn run_case(
         &self,
-        policy: &Policy,
+        (policy, effort): (&Policy, &Effort),
         case: &Case,
         (agent, sample): (&Agent, &Sample),
         decided: &mut BTreeSet<Arc<str>>,
@@ -50,7 +62,12 @@ impl Suite {
         for (place, step) in case.steps.iter().enumerate() {
             call.now = call.now + step.after;
             for time in 1..=step.repeat {
-                let decision = counters.admit(decide(policy, &call));
+                if effort.check().is_err() {
+                    return differences;
+                }
+                let (decision, steps) = decide_counted(policy, &call);
+                effort.spend(steps);
+                let decision = counters.admit(decision);
                 decided.extend(decision.rule_id.clone());
                 let found = step.expect.differences(&decision);
                 if !found.is_empty() {

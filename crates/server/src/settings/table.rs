@@ -152,6 +152,7 @@ pub(super) const SERVER: &[Row] = &[
     row(  "SERVICE_DATABASE_PLANS",        Word(PLANS),              "detect",                "How the control database plans statements: `generic` once for all values, `auto` as PostgreSQL chooses, `detect` is `auto` where the extension Citus is installed and `generic` elsewhere. An option `plan_cache_mode` in the address counts above it."),
     row(  "SERVICE_DATABASE_CONNECTIONS",  Number(4, 200),           "16",                    "The most connections to the control database for turns, leases, sweeps, keys and health."),
     row(  "SERVICE_DATABASE_READING_CONNECTIONS", Number(2, 200),    "12",                    "The most connections to the control database beside those, for lists, searches, exports and walks."),
+    row(  "SERVICE_BODY_MEMORY",           Number(32, 65_536),       "256",                   "The most MiB of bodies of requests that are held in memory at once; one key may have a sixteenth of them, and 8 MiB in any case."),
     row(  "SERVICE_LISTEN",                HostPort,                 "127.0.0.1:8080",        "Where the service listens."),
     row(  "SERVICE_BASE_URL",              Origin,                   "http://127.0.0.1:8080", "The address that callers see; every `doc_url` begins with it. In prod it is https."),
     unset("SERVICE_SEAL_KEY_FILE",         Path,                                              "The PEM file with the keys that seal deeds and sign checkpoints."),

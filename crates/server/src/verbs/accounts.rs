@@ -160,6 +160,8 @@ pub(super) fn policy_failure(error: &PolicyError) -> Failure {
                 .collect();
             Failure { exit: Exit::FoundBad, sentence: format!("{error}:{}", lines.concat()) }
         }
-        PolicyError::Active | PolicyError::LimitReached(_) => Failure::usage(error),
+        PolicyError::Active | PolicyError::LimitReached(_) | PolicyError::Stopped => {
+            Failure::usage(error)
+        }
     }
 }

@@ -1,8 +1,10 @@
 //! `archive`: what the operator does to a record that has grown old, as the role that owns the
 //! schema.
 
-use model::causes;
-use store_postgres::{ArchiveError, Earnest, Thinned, thin_checkpoints};
+use model::{Timestamp, causes};
+use store_postgres::{
+    ArchiveError, Earnest, Moved, Part, PostgresStore, Thinned, move_to_the_past, thin_checkpoints,
+};
 
 use crate::{
     cli::{Archive, Archived},
@@ -21,21 +23,62 @@ pub(super) async fn run(settings: Settings, what: Archive) -> Result<Exit, Failu
     })?;
     let store = store_settings(database);
     match what {
-        Archive::Checkpoints(Archived { org, dry_run }) => {
-            let earnest = if dry_run { Earnest::Tell } else { Earnest::Do };
-            for thinned in thin_checkpoints(&store, org, earnest).await.map_err(failure)? {
-                let Thinned { org, had, gone } = thinned;
-                let would = if dry_run { "would go" } else { "went" };
-                print::line(format!("{org}  {had} checkpoints, {gone} {would}"));
+        Archive::Checkpoints(of) => checkpoints(&store, of).await?,
+        Archive::Past { before, of } => past(&store, before, of).await?,
+        Archive::List => {
+            let store = PostgresStore::new(&store).map_err(Failure::usage)?;
+            let parts = store.parts().await;
+            for part in parts.map_err(|error| Failure::internal(causes(&error)))? {
+                print::line(described(&part));
             }
         }
     }
     Ok(Exit::Ok)
 }
 
+/// A partition as a line.
+fn described(part: &Part) -> String {
+    let Part { name, deeds, is_away } = part;
+    format!("{name}  {deeds} deeds  {}", if *is_away { "away" } else { "attached" })
+}
+
+async fn checkpoints(store: &store_postgres::Settings, of: Archived) -> Result<(), Failure> {
+    let thinned = thin_checkpoints(store, of.org, earnest(of)).await;
+    for Thinned { org, had, gone } in thinned.map_err(failure)? {
+        let would = if of.dry_run { "would go" } else { "went" };
+        print::line(format!("{org}  {had} checkpoints, {gone} {would}"));
+    }
+    Ok(())
+}
+
+async fn past(
+    store: &store_postgres::Settings,
+    before: Timestamp,
+    of: Archived,
+) -> Result<(), Failure> {
+    let moved = move_to_the_past(store, (of.org, before), earnest(of)).await;
+    for Moved { org, deeds, waits } in moved.map_err(failure)? {
+        let would = if of.dry_run { "would be moved" } else { "were moved" };
+        let waits = if waits { "; those that follow wait for their payloads to go" } else { "" };
+        print::line(format!("{org}  {deeds} deeds {would}{waits}"));
+    }
+    Ok(())
+}
+
+fn earnest(of: Archived) -> Earnest {
+    if of.dry_run { Earnest::Tell } else { Earnest::Do }
+}
+
 fn failure(error: ArchiveError) -> Failure {
     match error {
-        ArchiveError::Settings(_) | ArchiveError::NoSuchOrg(_) => Failure::usage(causes(&error)),
+        ArchiveError::Settings(_)
+        | ArchiveError::NoSuchOrg(_)
+        | ArchiveError::TooYoung
+        | ArchiveError::Citus
+        | ArchiveError::Away { .. } => Failure::usage(causes(&error)),
+        ArchiveError::Unsound { .. } => {
+            Failure { exit: Exit::FoundBad, ..Failure::internal(causes(&error)) }
+        }
         ArchiveError::Failed { .. } => Failure::internal(causes(&error)),
     }
 }

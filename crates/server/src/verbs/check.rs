@@ -45,6 +45,8 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     let store = open_store(settings, database).await?;
     let found = store_postgres::look(&store_settings(database), &vault.key_ids()).await;
     let mut report = Report::of(found.map_err(|error| Failure::internal(causes(&error)))?);
+    let parts = store.parts().await.map_err(|error| Failure::internal(causes(&error)))?;
+    report.away = parts.into_iter().filter(|part| part.is_away).collect();
     // A start would register a new key; a check leaves that to it.
     if is_new_here(settings, store.as_ref()).await? {
         let sentence = "the seal key file has a key that the next start will register";

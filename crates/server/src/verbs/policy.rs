@@ -7,7 +7,7 @@ mod report;
 pub(super) use judge::{diff, lint, test};
 pub(super) use recorded::{explain, replay};
 
-use admin::{Activation, Expected, NewPolicy, NewVersion, Untested};
+use admin::{Activation, Expected, NewPolicy, NewVersion};
 use ledger::record::PolicyMode;
 use model::causes;
 
@@ -41,7 +41,8 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     let version = version.map_err(|error| policy_failure(&error))?.object;
     let mode = if what.shadow { PolicyMode::Shadow } else { PolicyMode::Enforce };
     let expected_active = Expected::Anything;
-    let tested = operator.view().untested(policy, version.id).await.and_then(Untested::pass);
+    let untested = operator.view().untested(policy, version.id).await;
+    let tested = untested.and_then(|untested| untested.pass(&policy::Effort::unbounded()));
     let tested = tested.map_err(|error| policy_failure(&error))?;
     let reason = what.reason;
     let activation = Activation { version: tested, mode, reason, expected_active };

@@ -1,5 +1,7 @@
 //! What must hold of every org's rows, as a table. The queries are run in `invariants`.
 
+use super::past;
+
 /// Something that holds of every org's rows at every moment.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Invariant {
@@ -30,27 +32,13 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "log-dense",
         sentence: "the deeds of a log have the places 0, 1, 2 and so on",
         takes: Takes::Org,
-        sql: "
-            select format('deed %s of log %s stands at place %s', place, log, counted)
-            from (
-                select seq >> 40 as log, seq & (1::bigint << 40) - 1 as place,
-                    row_number() over (partition by seq >> 40 order by seq) - 1 as counted
-                from deed where org_id = $1
-            ) as d
-            where place <> counted",
+        sql: past::LOG_DENSE,
     },
     Invariant {
         name: "log-linked",
         sentence: "each deed names the digest of the one before it",
         takes: Takes::Org,
-        sql: r"
-            select format('deed %s', seq)
-            from (
-                select seq, substring(body from '\x22prev\x22:\x22sha256:([0-9a-f]{64})\x22,\x22seq\x22:') as prev,
-                    encode(lag(digest) over (partition by seq >> 40 order by seq), 'hex') as before
-                from deed where org_id = $1
-            ) as d
-            where prev is null or prev <> before",
+        sql: past::LOG_LINKED,
     },
     Invariant {
         name: "deed-digest",
@@ -97,26 +85,7 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "head",
         sentence: "the head row names the last deed, and the tree is as large as the log",
         takes: Takes::Org,
-        sql: "
-            select format('the head of log %s has %s deeds, the log %s', h.no, h.size, l.size)
-            from org
-            left join (
-                select org_id, (select count(*) from closed_log where org_id = $1) as no, size,
-                    last_digest, frontier, issued_at
-                from org_head where org_id = $1
-                union all
-                select org_id, no, size, last_digest, frontier, issued_at
-                from closed_log where org_id = $1
-            ) as h using (org_id)
-            cross join lateral (
-                select count(*) as size, max(seq) as last from deed
-                where org_id = $1 and seq >= h.no << 40 and seq < (h.no + 1) << 40) as l
-            left join deed as d on d.org_id = $1 and d.seq = l.last
-            where org.org_id = $1
-                and (h.size is distinct from l.size
-                    or octet_length(h.frontier) <> 32 * bit_count(h.size::bit(64))
-                    or (l.size > 0 and (h.last_digest, h.issued_at)
-                        is distinct from (d.digest, d.issued_at)))",
+        sql: past::HEAD,
     },
     Invariant {
         name: "tree",
@@ -270,30 +239,13 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "events",
         sentence: "the events have places without a gap, up to the one that the head names",
         takes: Takes::Org,
-        sql: "
-            select format('the head names event %s, there are %s up to %s', h.event_seq,
-                count(e.seq), max(e.seq))
-            from org_head as h left join event as e on e.org_id = $1
-            where h.org_id = $1
-            group by h.event_seq
-            having coalesce(max(e.seq), 0) <> h.event_seq
-                or count(e.seq) <> coalesce(max(e.seq) - min(e.seq) + 1, 0)",
+        sql: past::EVENTS,
     },
     Invariant {
         name: "deed-events",
         sentence: "each deed since the first event has its event",
         takes: Takes::Org,
-        sql: r"
-            select format('deed %s', d.seq)
-            from deed as d
-            left join (
-                select substring(data from '\x22seq\x22:([0-9]+)')::bigint + (
-                    select count(*) << 40 from closed_log as c
-                    where c.org_id = $1 and c.event_seq < event.seq) as of
-                from event where org_id = $1 and kind = 'deed.sealed'
-            ) as e on e.of = d.seq
-            where d.org_id = $1 and e.of is null
-                and d.issued_at > (select min(created_at) from event where org_id = $1)",
+        sql: past::DEED_EVENTS,
     },
     Invariant {
         name: "idempotency",
@@ -311,11 +263,7 @@ pub const INVARIANTS: &[Invariant] = &[
         name: "disclosures",
         sentence: "what opens a commitment belongs to an action or a deed",
         takes: Takes::Org,
-        sql: "
-            select format('%s of %s', path, owner_id) from disclosure as o
-            where org_id = $1
-                and not exists (select from action where org_id = $1 and id = o.owner_id)
-                and not exists (select from deed where org_id = $1 and id = o.owner_id)",
+        sql: past::DISCLOSURES,
     },
     Invariant {
         name: "agents",

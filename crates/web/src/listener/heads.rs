@@ -1,25 +1,37 @@
-//! Follows where the heads of requests lie in what a client sends, to find lines in them that end
-//! in a bare line feed: the HTTP library reads those as ends of lines, others do not.
+//! Follows where the heads of requests lie in what a client sends, to find what the HTTP library
+//! reads without a word and others read in another way: lines that end in a bare line feed, and a
+//! `Content-Length` that stands twice or beside `Transfer-Encoding`.
 //!
 //! It refuses nothing by itself and decides no framing. Where it cannot tell what follows, it
 //! stops looking; such a request is refused elsewhere and ends its connection.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, OnceLock};
 
 /// The longest line that is looked at; nothing longer is read as a head.
 const MAX_LINE: usize = 64 * 1024;
 
-/// Whether a bare line feed stood in a head of a connection.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct BareLineFeed(Arc<AtomicBool>);
+/// What parsers read in more than one way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ambiguity {
+    /// A line that ends in a bare line feed.
+    BareLineFeed,
+    /// A `Content-Length` that is not the only header about the body's length.
+    TwoLengths,
+}
 
-impl BareLineFeed {
-    /// Whether it did.
-    pub(crate) fn was_seen(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+/// The first such thing that stood in a head of a connection.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ambiguous(Arc<OnceLock<Ambiguity>>);
+
+impl Ambiguous {
+    /// What it was, where there was one.
+    pub(crate) fn found(&self) -> Option<Ambiguity> {
+        self.0.get().copied()
+    }
+
+    fn tell(&self, found: Ambiguity) {
+        // Only the first is told; the connection ends with it.
+        let _ = self.0.set(found);
     }
 }
 
@@ -42,23 +54,25 @@ enum At {
     Lost,
 }
 
-/// Looks for bare line feeds in heads.
+/// Looks for what is ambiguous in heads.
 #[derive(Debug)]
 pub(super) struct Heads {
     at: At,
     // What follows the head that is being read.
     next: At,
     line: Vec<u8>,
-    found: BareLineFeed,
+    // Whether the head that is being read has a `Content-Length`.
+    has_length: bool,
+    found: Ambiguous,
 }
 
 impl Heads {
     pub(super) fn new() -> Self {
         let (at, next) = (At::Start, At::Start);
-        Self { at, next, line: Vec::new(), found: BareLineFeed::default() }
+        Self { at, next, line: Vec::new(), has_length: false, found: Ambiguous::default() }
     }
 
-    pub(super) fn found(&self) -> BareLineFeed {
+    pub(super) fn found(&self) -> Ambiguous {
         self.found.clone()
     }
 
@@ -98,7 +112,7 @@ impl Heads {
             if let Some(line) = line.strip_suffix(b"\r\n") {
                 self.at = self.after(line);
             } else {
-                self.found.0.store(true, Ordering::Relaxed);
+                self.found.tell(Ambiguity::BareLineFeed);
                 self.at = At::Lost;
             }
         }
@@ -111,7 +125,7 @@ impl Heads {
             // Line ends before a request are passed over; behind trailers the next one begins.
             At::Start | At::Trailer if line.is_empty() => At::Start,
             At::Start => {
-                self.next = At::Start;
+                (self.next, self.has_length) = (At::Start, false);
                 At::Header
             }
             At::Header if line.is_empty() => self.next,
@@ -133,16 +147,28 @@ impl Heads {
     fn frame(&mut self, line: &[u8]) {
         let Some((name, value)) = split(line) else { return };
         if name.eq_ignore_ascii_case(b"content-length") {
+            if self.has_length || self.next != At::Start {
+                return self.two_lengths();
+            }
+            self.has_length = true;
             let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-            self.next = match (self.next, length) {
-                (At::Start, Some(0)) => At::Start,
-                (At::Start, Some(length)) => At::Body(length),
-                _ => At::Lost,
+            self.next = match length {
+                Some(0) => At::Start,
+                Some(length) => At::Body(length),
+                None => At::Lost,
             };
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+            if self.has_length {
+                return self.two_lengths();
+            }
             let chunked = value.eq_ignore_ascii_case(b"chunked") && self.next == At::Start;
             self.next = if chunked { At::Size } else { At::Lost };
         }
+    }
+
+    fn two_lengths(&mut self) {
+        self.found.tell(Ambiguity::TwoLengths);
+        self.next = At::Lost;
     }
 }
 

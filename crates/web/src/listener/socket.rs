@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, Sleep, sleep},
 };
 
-use super::heads::{BareLineFeed, Heads};
+use super::heads::{Ambiguous, Heads};
 
 /// Unsent bytes that the kernel may hold on a stream before it reports the socket as full, so
 /// that a slow reader is noticed after kilobytes and not after megabytes.
@@ -57,7 +57,7 @@ impl Socket {
         self.switch.clone()
     }
 
-    pub(super) fn bare_line_feed(&self) -> BareLineFeed {
+    pub(super) fn ambiguous(&self) -> Ambiguous {
         self.heads.found()
     }
 

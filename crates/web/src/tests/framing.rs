@@ -96,18 +96,31 @@ async fn what_is_no_http_is_refused_and_the_connection_closed() {
 }
 
 #[tokio::test]
-async fn nothing_is_read_as_a_second_request_behind_a_length_and_a_coding() {
+async fn a_body_whose_length_is_told_in_two_ways_is_refused_and_nothing_behind_it_is_read() {
     let server = start(quick()).await;
     let inner = "GET /v1/ping HTTP/1.1\r\nHost: a\r\n\r\n";
-    for order in [
-        "Content-Length: 5\r\nTransfer-Encoding: chunked",
-        "Transfer-Encoding: chunked\r\nContent-Length: 5",
+    let body = "c\r\n{\"name\":\"a\"}\r\n0\r\n\r\n";
+    for framing in [
+        "Content-Length: 22\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: chunked\r\nContent-Length: 22",
+        "transfer-encoding: chunked\r\nX: y\r\ncontent-length: 0",
+        "Content-Length: 0\r\nTransfer-Encoding: chunked",
+        "Content-Length: 22\r\nContent-Length: 22",
     ] {
-        let request =
-            format!("POST /v1/panic HTTP/1.1\r\nHost: a\r\n{order}\r\n\r\n0\r\n\r\n{inner}");
+        let request = format!(
+            "POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {AGENT}\r\n\
+             Content-Type: application/json\r\n{framing}\r\n\r\n{body}{inner}"
+        );
         let answer = exchange(server.address, request).await;
-        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{order}: {answer}");
-        assert!(!answer.contains("pong"), "{answer}");
+        let (status, told) = parsed(&answer);
+        assert_eq!(
+            (status, told["error"]["code"].as_str()),
+            (400, Some(BAD)),
+            "{framing}: {answer}"
+        );
+        assert_eq!(told["error"]["param"], "Content-Length", "{framing}: {answer}");
+        assert_eq!(header(&answer, "connection"), Some("close"), "{framing}: {answer}");
+        assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{framing}: {answer}");
     }
 }
 

@@ -76,6 +76,46 @@ async fn a_body_that_goes_on_trickling_is_refused_all_the_same() {
 }
 
 #[tokio::test]
+async fn bodies_that_do_not_arrive_take_their_share_of_the_room_and_give_it_back() {
+    let server = start_patient().await;
+    let holds = async |bytes: usize| {
+        let reached = async {
+            while server.router.body_bytes() != bytes {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        timeout(Duration::from_secs(30), reached).await.unwrap();
+    };
+    let post = |key: &str, rest: &str| {
+        format!(
+            "POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\
+             Content-Type: application/json\r\nConnection: close\r\n{rest}"
+        )
+    };
+    let mut slow = Vec::new();
+    for key in [[AGENT; 8].as_slice(), &[SECOND; 2]].concat() {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(post(key, "Content-Length: 64\r\n\r\n{").as_bytes()).await.unwrap();
+        slow.push(stream);
+    }
+    holds(ROOM).await;
+    for (key, rest, status) in [
+        (AGENT, "Content-Length: 1\r\n\r\n{", 429),
+        (SECOND, "Content-Length: 1\r\n\r\n{", 503),
+        (SECOND, "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n", 503),
+    ] {
+        let answer = exchange(server.address, post(key, rest)).await;
+        assert_eq!(parsed(&answer).0, status, "{answer}");
+        assert_eq!(header(&answer, "retry-after"), Some("1"), "{answer}");
+        assert_eq!(header(&answer, "connection"), Some("close"), "{answer}");
+    }
+    drop(slow);
+    holds(0).await;
+    let whole = post(SECOND, "Content-Length: 12\r\n\r\n{\"name\":\"a\"}");
+    assert_eq!(parsed(&exchange(server.address, whole).await).0, 200);
+}
+
+#[tokio::test]
 async fn a_client_that_says_it_will_send_no_more_holds_nothing_open() {
     let server = start(quick()).await;
     for sent in

@@ -33,7 +33,12 @@ impl Entropy for Sevens {
 
 pub(super) const AGENT: &str = "svc_live_agent";
 pub(super) const READ_ONLY: &str = "svc_live_reader";
+pub(super) const SECOND: &str = "svc_live_second";
 pub(super) const ORG: &str = "svc_live_org";
+
+/// The bytes of bodies that are held at once, of all and of one holder.
+pub(super) const ROOM: usize = 10 * 64;
+pub(super) const SHARE: usize = 8 * 64;
 
 /// The state of the odd routes.
 pub(super) struct Odd;
@@ -41,6 +46,7 @@ pub(super) struct Odd;
 /// Who holds a key.
 pub(super) enum Holder {
     Agent(&'static [Scope]),
+    Second,
     Org,
 }
 
@@ -50,11 +56,12 @@ struct Agent;
 const PUBLIC: Access<Holder, ()> = Access::anyone("PUBLIC", "anybody", || ());
 const AGENTS: Access<Holder, Agent> = Access::holder("AGENTS", "an agent", |holder| match holder {
     Holder::Agent(scopes) if scopes.contains(&Scope::ActionsExecute) => Ok(Agent),
+    Holder::Second => Ok(Agent),
     Holder::Agent(_) | Holder::Org => Err(ApiError::insufficient_scope(Scope::ActionsExecute)),
 });
 const ORGS: Access<Holder, ()> = Access::holder("ORGS", "an org", |holder| match holder {
     Holder::Org => Ok(()),
-    Holder::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
+    Holder::Agent(_) | Holder::Second => Err(ApiError::insufficient_scope(Scope::Admin)),
 });
 
 #[async_trait]
@@ -66,8 +73,17 @@ impl State for Odd {
             AGENT => Ok(Some(Holder::Agent(&[Scope::ActionsExecute, Scope::ActionsRead]))),
             READ_ONLY => Ok(Some(Holder::Agent(&[Scope::ActionsRead]))),
             ORG => Ok(Some(Holder::Org)),
+            SECOND => Ok(Some(Holder::Second)),
             "svc_live_down" => Err(LookupError("the test says so".into())),
             _ => Ok(None),
+        }
+    }
+
+    fn number(&self, holder: &Holder) -> u128 {
+        match holder {
+            Holder::Agent(_) => 1,
+            Holder::Second => 2,
+            Holder::Org => 3,
         }
     }
 }
@@ -129,11 +145,16 @@ fn table() -> Table<Odd> {
 }
 
 pub(super) fn router(proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<Odd> {
+    router_with(Duration::from_millis(200), proxies, lifecycle)
+}
+
+fn router_with(body_time: Duration, proxies: TrustedProxies, lifecycle: Lifecycle) -> Router<Odd> {
     let setup = Setup {
         base_url: "http://test".to_owned(),
         clock: Arc::new(FixedClock),
         entropy: Arc::new(Sevens),
-        body_time: Duration::from_millis(200),
+        body_time,
+        room: Arc::new(Room::new(ROOM, SHARE)),
         proxies,
         lifecycle,
     };
@@ -145,6 +166,7 @@ pub(super) struct Server {
     pub(super) control: Control,
     pub(super) lifecycle: Lifecycle,
     pub(super) done: JoinHandle<usize>,
+    pub(super) router: Router<Odd>,
 }
 
 pub(super) fn quick() -> Bounds {
@@ -163,13 +185,30 @@ pub(super) async fn start(bounds: Bounds) -> Server {
 
 /// Starts a server that trusts these proxies.
 pub(super) async fn start_behind(proxies: TrustedProxies, bounds: Bounds) -> Server {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
     let (control, lifecycle) = Control::new();
     let router = router(proxies.clone(), lifecycle.clone());
+    serve_with(router, proxies, bounds, (control, lifecycle)).await
+}
+
+/// Starts a server that waits long for bodies.
+pub(super) async fn start_patient() -> Server {
+    let (control, lifecycle) = Control::new();
+    let proxies = TrustedProxies::default();
+    let router = router_with(Duration::from_secs(60), proxies.clone(), lifecycle.clone());
+    serve_with(router, proxies, quick(), (control, lifecycle)).await
+}
+
+async fn serve_with(
+    router: Router<Odd>,
+    proxies: TrustedProxies,
+    bounds: Bounds,
+    (control, lifecycle): (Control, Lifecycle),
+) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
     let door = Door { proxies, ..Door::new(listener) };
-    let done = tokio::spawn(serve(door, router, lifecycle.clone(), bounds));
-    Server { address, control, lifecycle, done }
+    let done = tokio::spawn(serve(door, router.clone(), lifecycle.clone(), bounds));
+    Server { address, control, lifecycle, done, router }
 }
 
 /// Sends the bytes and returns everything until the server closes or pauses for 700 ms.

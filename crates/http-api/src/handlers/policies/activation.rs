@@ -6,7 +6,6 @@ use act::MayView;
 use admin::Activation;
 use web::{Call, List, Reply};
 
-use super::blocking;
 use crate::{
     access::{Admin, Viewer},
     app::App,
@@ -19,7 +18,7 @@ pub(crate) async fn activate(app: Arc<App>, caller: Admin, call: Call) -> Answer
     let Activate { policy, version, mode, reason, expected_active } = policy_activation(&call)?;
     let editor = app.admin.change(&caller);
     let untested = editor.view().untested(policy, version).await?;
-    let version = blocking(move || untested.pass()).await??;
+    let version = app.trials.run(caller.org(), move |effort| untested.pass(effort)).await??;
     let activation = Activation { version, mode, reason, expected_active };
     let activated = editor.activate_policy(activation).await?;
     Ok(Reply::ok(&ActivationView::from(&activated.object)))

@@ -7,7 +7,6 @@ use admin::OrgView;
 use model::PolicyVersionId;
 use web::{ApiError, Call, Param, Reply};
 
-use super::blocking;
 use crate::{
     access::Viewer,
     app::App,
@@ -32,7 +31,8 @@ pub(crate) async fn diff(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     };
     let before = reader.policy_version(against).await?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let diff = blocking(move || admin::diff(&before.document, &after.document, &tools)).await??;
+    let compare = move |effort: &_| admin::diff(&before.document, &after.document, &tools, effort);
+    let diff = app.trials.run(caller.org(), compare).await??;
     Ok(Reply::ok(&DiffView::of(id, against, &diff)))
 }
 
@@ -45,7 +45,8 @@ async fn enforced(reader: &OrgView<'_>) -> Result<PolicyVersionId, CallError> {
 pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let document = document_alone(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let linted = blocking(move || admin::lint(document, &tools)).await?;
+    let judge = move |effort: &_| admin::lint_within(document, &tools, effort);
+    let linted = app.trials.run(caller.org(), judge).await??;
     Ok(Reply::ok(&LintView::from(&linted)))
 }
 
@@ -53,7 +54,7 @@ pub(crate) async fn lint(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn test(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let (text, suite) = policy_trial(&call)?;
     let trial = app.admin.view(&caller).policy_trial(text, suite).await?;
-    let report = blocking(move || trial.run()).await??;
+    let report = app.trials.run(caller.org(), move |effort| trial.run(effort)).await??;
     Ok(Reply::ok(&TestRunView::from(report)))
 }
 

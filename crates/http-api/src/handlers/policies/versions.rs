@@ -8,7 +8,6 @@ use http::StatusCode;
 use model::{PolicyId, PolicyVersionId};
 use web::{ApiError, Call, List, Param, Position, Reply};
 
-use super::blocking;
 use crate::{
     access::{Admin, Viewer},
     app::App,
@@ -58,7 +57,8 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let MakeVersion { policy, document, note, expected_parent } = policy_version_new(&call)?;
     let tools = app.gate.known_tools(caller.org()).await?;
-    let document = blocking(move || admin::lint(document, &tools)).await?;
+    let judge = move |effort: &_| admin::lint_within(document, &tools, effort);
+    let document = app.trials.run(caller.org(), judge).await??;
     let found = findings(document.findings());
     let new = NewVersion { policy, document, note, expected_parent };
     let made = app.admin.change(&caller).create_policy_version(new).await?;

@@ -3,7 +3,7 @@
 use connectors::{CheckLine, CheckState};
 use model::{ConnectorId, OrgId};
 use serde_json::{Value, json};
-use store_postgres::Finding;
+use store_postgres::{Finding, Part};
 
 use crate::exit::Exit;
 
@@ -13,6 +13,8 @@ pub(super) struct Report {
     record: Vec<Finding>,
     /// What a start of the service would say, if it is more than nothing.
     start: Option<(CheckState, String)>,
+    /// The partitions of the past that are away, and were not looked at.
+    pub(super) away: Vec<Part>,
     /// The governed systems.
     pub(super) systems: Vec<System>,
 }
@@ -33,7 +35,7 @@ pub(super) struct System {
 impl Report {
     /// The report of a record, before anything else was looked at.
     pub(super) fn of(record: Vec<Finding>) -> Self {
-        Self { record, start: None, systems: Vec::new() }
+        Self { record, start: None, away: Vec::new(), systems: Vec::new() }
     }
 
     /// Notes why the service was not put together, so that no system was looked at.
@@ -62,6 +64,10 @@ impl Report {
             lines.push(format!("FAIL  {name}  not so: {sentence}; {} rows", finding.violations));
             lines.extend(finding.first.iter().map(|offender| format!("        {offender}")));
         }
+        lines.extend(self.away.iter().map(|part| {
+            let (name, deeds) = (&part.name, part.deeds);
+            format!("note  past  {deeds} deeds of `{name}` are away and were not looked at")
+        }));
         lines.push("\nthe service".to_owned());
         lines.push(match &self.start {
             Some((state, sentence)) => format!("{}  start  {sentence}", word(*state)),
@@ -102,10 +108,15 @@ impl Report {
         });
         json!({
             "record": record.collect::<Vec<_>>(),
+            "away": self.away.iter().map(away).collect::<Vec<_>>(),
             "start": start,
             "systems": systems.collect::<Vec<_>>(),
         })
     }
+}
+
+fn away(part: &Part) -> Value {
+    json!({ "part": part.name, "deeds": part.deeds })
 }
 
 fn word(state: CheckState) -> &'static str {

@@ -73,7 +73,7 @@ pub(in crate::verbs) fn test(what: &TestPolicy) -> Result<Exit, Failure> {
 pub(in crate::verbs) fn diff(what: &DiffPolicies) -> Result<Exit, Failure> {
     let (before, after) = (read_text(&what.before)?, read_text(&what.after)?);
     let tools = tools(what.tools.as_deref())?;
-    let diff = admin::diff(&before, &after, &tools);
+    let diff = admin::diff(&before, &after, &tools, &policy::Effort::unbounded());
     let diff = diff.map_err(|error| crate::verbs::accounts::policy_failure(&error))?;
     let mut lines = Vec::new();
     let mut cases = Vec::new();

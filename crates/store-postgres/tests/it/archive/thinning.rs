@@ -4,15 +4,16 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use crypto::Secret;
 use deed::{Checkpoint, tree::verify_consistency};
-use ledger::{Changes, Ledger, LogNo, Parts};
+use ledger::{Changes, LogNo};
 use model::{CheckId, Timestamp};
 use records::{ChainCheck, CheckStatus, CheckStore, LogStore, OrgLog, Records, SignedCheckpoint};
 use store_postgres::{
     ArchiveError, Earnest, PostgresStore, Settings, Thinned, testing::TestDatabase,
     thin_checkpoints,
 };
-use testkit::{Draft, OnTokio, Scribe};
+use testkit::{Draft, Scribe};
 
+use super::records;
 use crate::world::store;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -25,18 +26,6 @@ struct Old {
     store: Arc<PostgresStore>,
     records: Records,
     scribe: Scribe,
-}
-
-fn records(store: &Arc<PostgresStore>, scribe: &Scribe) -> Records {
-    let ledger = Ledger::new(Parts {
-        store: Arc::clone(store) as _,
-        sealer: scribe.sealer(),
-        clock: Arc::new(testkit::ManualClock::at(scribe.now)),
-        entropy: Arc::new(testkit::SeededEntropy::new(7)),
-        spawn: Arc::new(OnTokio),
-        log_host: "test.example".to_owned(),
-    });
-    Records::new(Arc::clone(store) as _, ledger.unwrap())
 }
 
 impl Old {

@@ -1,16 +1,16 @@
-//! What counts as a bare line feed, however the bytes arrive.
+//! What counts as ambiguous, however the bytes arrive.
 
 use super::*;
 
-fn found(sent: &str) -> bool {
+fn found(sent: &str) -> Option<Ambiguity> {
     let whole = {
         let mut heads = Heads::new();
         heads.see(sent.as_bytes());
-        heads.found().was_seen()
+        heads.found().found()
     };
     let mut heads = Heads::new();
     sent.bytes().for_each(|byte| heads.see(&[byte]));
-    assert_eq!(heads.found().was_seen(), whole, "{sent:?} byte by byte");
+    assert_eq!(heads.found().found(), whole, "{sent:?} byte by byte");
     whole
 }
 
@@ -25,7 +25,7 @@ fn a_line_of_a_head_that_ends_in_a_bare_line_feed_is_found() {
         "POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\na\nbGET / HTTP/1.1\nHost: a\r\n\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;x\r\na\nb\r\n0\r\nT: 1\r\n\r\nGET /\n",
     ] {
-        assert!(found(sent), "{sent:?}");
+        assert_eq!(found(sent), Some(Ambiguity::BareLineFeed), "{sent:?}");
     }
 }
 
@@ -36,11 +36,26 @@ fn line_feeds_of_bodies_and_what_nobody_can_frame_are_let_be() {
         "POST / HTTP/1.1\r\ncontent-length: 4\r\n\r\n\n\n\n\nGET / HTTP/1.1\r\n\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\nA\r\n\n\n\n\n\n\n\n\n\n\n\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n\n",
-        "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n\n",
-        "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n\n",
+        "POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\naPOST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n\
+         POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nsize\r\n\n",
     ] {
-        assert!(!found(sent), "{sent:?}");
+        assert_eq!(found(sent), None, "{sent:?}");
+    }
+}
+
+#[test]
+fn a_length_that_is_not_the_only_one_is_found() {
+    for headers in [
+        "Content-Length: 1\r\nContent-Length: 1",
+        "Content-Length: 1\r\nX: y\r\ncontent-length: 2",
+        "Content-Length: 0\r\nTransfer-Encoding: chunked",
+        "transfer-encoding: chunked\r\nX: y\r\nCONTENT-LENGTH: 0",
+        "Transfer-Encoding: gzip\r\nContent-Length: 1",
+    ] {
+        let first = "POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\na";
+        let sent = format!("{first}POST / HTTP/1.1\r\n{headers}\r\n\r\n\n");
+        assert_eq!(found(&sent), Some(Ambiguity::TwoLengths), "{sent:?}");
     }
 }
 

@@ -1,0 +1,155 @@
+//! Work on the documents of policies that takes its time: on threads of its own, little of it at
+//! once, and no longer than somebody waits for it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use model::OrgId;
+use policy::Effort;
+use tokio::sync::Semaphore;
+use web::{ApiError, Slots};
+
+/// The most runs of all orgs at once.
+const RUNS: usize = 2;
+/// How long an org's run waits for those of others.
+const TURN: Duration = Duration::from_secs(5);
+
+/// The runs that are under way.
+pub(crate) struct Trials {
+    orgs: Slots<OrgId>,
+    places: Arc<Semaphore>,
+    steps: Arc<AtomicU64>,
+}
+
+/// Ends work when whoever waits for it is gone.
+struct Awaited(Effort);
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+impl Trials {
+    pub(crate) fn new() -> Self {
+        let places = Arc::new(Semaphore::new(RUNS));
+        Self { orgs: Slots::new(1), places, steps: Arc::default() }
+    }
+
+    /// How many runs take a processor now.
+    pub(crate) fn running(&self) -> usize {
+        RUNS.saturating_sub(self.places.available_permits())
+    }
+
+    /// The steps that all runs took so far.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps.load(Relaxed)
+    }
+
+    /// Does the work on a thread of its own, where the org has no other under way. Both places are
+    /// given back by the work itself, so that no more of it is under way than is counted.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        org: OrgId,
+        work: impl FnOnce(&Effort) -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let Some(of_org) = self.orgs.take(org) else {
+            let message = "this org's documents are tested, judged or compared one at a time";
+            return Err(ApiError::rate_limited(message));
+        };
+        let place = tokio::time::timeout(TURN, Arc::clone(&self.places).acquire_owned()).await;
+        let Ok(Ok(place)) = place else {
+            let message = "the tests and comparisons of other orgs take long; ask again";
+            return Err(ApiError::rate_limited(message));
+        };
+        let effort = admin::bounded_effort();
+        let awaited = Awaited(effort.clone());
+        let taken = Arc::clone(&self.steps);
+        let done = tokio::task::spawn_blocking(move || {
+            let most = effort.steps_left();
+            let outcome = work(&effort);
+            taken.fetch_add(most - effort.steps_left(), Relaxed);
+            drop((place, of_org));
+            outcome
+        });
+        let done = done.await;
+        drop(awaited);
+        done.map_err(|error| {
+            tracing::error!(%error, "work on a policy was not done");
+            ApiError::internal()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Uuid;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn org(number: u128) -> OrgId {
+        OrgId::from_uuid(Uuid::from_u128(number))
+    }
+
+    /// Works until nobody waits any more.
+    fn endless(effort: &Effort) {
+        let policy = policy::Policy::compile(policy::STARTER).unwrap();
+        let suite = "{ now: 2026-10-01T12:00:00Z, agents: { bot: {} }, calls: { a: { tool: a.b } }, \
+                     cases: [{ agent: bot, call: a, expect: {} }] }";
+        let suite = policy::read_suite(suite).unwrap();
+        while suite.run_within(&policy, effort).is_ok() {
+            std::thread::yield_now();
+        }
+    }
+
+    async fn until(trials: &Trials, running: usize) {
+        let reached = async {
+            while trials.running() != running {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        tokio::time::timeout(LONG, reached).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn an_org_has_one_run_and_it_ends_when_nobody_waits_for_it() {
+        let trials = Arc::new(Trials::new());
+        let start = |number| {
+            let trials = Arc::clone(&trials);
+            tokio::spawn(async move { trials.run(org(number), endless).await })
+        };
+        let mine = start(1);
+        until(&trials, 1).await;
+        for _ in 0..99 {
+            let refused = trials.run(org(1), |_| ()).await.unwrap_err();
+            assert_eq!(
+                (refused.status().as_u16(), refused.code()),
+                (429, web::codes::RATE_LIMITED)
+            );
+        }
+        trials.run(org(2), |_| ()).await.unwrap();
+        mine.abort();
+        until(&trials, 0).await;
+        let steps = trials.steps();
+        assert!(steps > 0);
+        trials.run(org(1), |_| ()).await.unwrap();
+        assert_eq!(trials.steps(), steps, "what nobody waits for went on");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_third_org_waits_for_its_turn_and_is_told_when_there_is_none() {
+        let trials = Trials::new();
+        let held = Arc::clone(&trials.places).acquire_many_owned(2).await.unwrap();
+        let refused = trials.run(org(3), |_| ()).await.unwrap_err();
+        assert_eq!(refused.status(), 429);
+        drop(held);
+        trials.run(org(3), |_| ()).await.unwrap();
+    }
+}
