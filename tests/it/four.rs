@@ -1,6 +1,6 @@
-//! Four services on one org, killed with their database at every point on the way to a sealed deed:
-//! what was acknowledged is in the log as it was shown, once, and every checkpoint that was ever
-//! handed out is of that log's past.
+//! Four services on one org, struck at every point on the way to a sealed deed: killed, alone or
+//! with their database, made to panic, or their clocks stepped. What was acknowledged is in the log
+//! as it was shown, once, and every checkpoint that was ever handed out is of that log's past.
 //!
 //! `CHANCERY_CRASH_KILLS` says of how many faults this is a quarter; each once at each point
 //! without it.
@@ -32,7 +32,12 @@ async fn four_services_killed_anywhere_on_the_way_to_a_deed_lose_double_and_chan
         let rounds = rounds(part, SEALING.len());
         Storm { fault, services: 4, struck, points: SEALING, rounds }
     };
-    let storms = [storm(Fault::Service, 4, 19), storm(Fault::Postgres, 1, 6)];
+    let storms = [
+        storm(Fault::Service, 4, 13),
+        storm(Fault::Postgres, 1, 4),
+        storm(Fault::Panic, 2, 4),
+        storm(Fault::Clock, 1, 4),
+    ];
     let Some(tallies) = rage(&storms).await else { return };
     println!("{}", table(SEALING, &tallies));
     nothing_was_found_or_missed(SEALING, &tallies);
