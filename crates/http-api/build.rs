@@ -13,6 +13,7 @@ use std::{env, error::Error, fs, io, path::Path};
 )]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=api");
+    println!("cargo::rerun-if-env-changed={WRITES}");
     let mut files = Vec::new();
     for folder in ["api", "api/examples"] {
         for entry in fs::read_dir(folder)? {
@@ -28,9 +29,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             io::Error::other(format!("`{}`: no part has the line `{line}`", file.display()))
         })?;
     }
+    if env::var_os(WRITES).is_some() {
+        joined.begin_examples();
+    }
     let target = Path::new(&env::var("OUT_DIR")?).join("openapi.yaml");
     Ok(fs::write(target, joined.text())?)
 }
+
+/// Set where the tests write the examples of answers.
+const WRITES: &str = "CHANCERY_WRITE_EXAMPLES";
 
 #[derive(Default)]
 struct Joined {
@@ -88,6 +95,21 @@ impl Joined {
             self.parts.push((name.to_owned(), String::new()));
             self.parts.len() - 1
         })
+    }
+
+    /// Begins the examples that are referred to and stand nowhere yet. Nothing is served from a
+    /// description that refers to what is not there, so nobody could see what is answered.
+    fn begin_examples(&mut self) {
+        let text = self.text();
+        let at = self.part("examples");
+        let Some((_, examples)) = self.parts.get_mut(at) else { return };
+        for rest in text.split("#/components/examples/").skip(1) {
+            let name = rest.split(|it: char| !it.is_ascii_alphanumeric() && it != '_').next();
+            let opens = format!("    {}:", name.unwrap_or_default());
+            if !examples.lines().any(|line| line == opens) {
+                examples.extend([opens.as_str(), "\n      value: {}\n"]);
+            }
+        }
     }
 
     fn text(&self) -> String {

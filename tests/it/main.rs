@@ -5,6 +5,8 @@
 )]
 
 #[cfg(test)]
+mod archive;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod check;

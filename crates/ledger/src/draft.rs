@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// For how long requests that lose the head are decided again before they are told to come back.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOSING_FOR: Duration = Duration::from_secs(2);
 /// For how long after a sign of others an instance asks for the head in order.
 const POLITE_FOR: Duration = Duration::from_millis(200);
 /// For how long a turn that is drafted ahead waits for the one before it.
@@ -268,7 +268,7 @@ impl Drafter {
         let now = self.elapsed();
         self.memory.contended = Some(now);
         let since = *batch.lost.get_or_insert(now);
-        if now.saturating_sub(since) > PATIENCE {
+        if now.saturating_sub(since) > LOSING_FOR {
             fail(&self.means, batch, &LedgerError::Busy);
         } else {
             self.put_back(batch);

@@ -28,7 +28,7 @@ pub struct Ledger {
 
 /// How long a request waits for its turn. With the time that a commit may take it is less than any
 /// caller waits, so that nothing is decided for somebody who was told that it was not.
-const PATIENCE: Duration = Duration::from_secs(6);
+const QUEUED_FOR: Duration = Duration::from_secs(6);
 
 struct Shared {
     means: Arc<Means>,
@@ -155,7 +155,7 @@ impl Ledger {
         opens: Opens,
     ) -> Result<R::Answer, LedgerError> {
         let now = self.shared.means.parts.clock.elapsed();
-        let (waiting, answer) = queued(request, opens, now + PATIENCE);
+        let (waiting, answer) = queued(request, opens, now + QUEUED_FOR);
         if let Some(start) = self.shared.queues.push(org, waiting, now) {
             let shared = Arc::clone(&self.shared);
             let means = Arc::clone(&shared.means);

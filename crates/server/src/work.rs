@@ -103,16 +103,21 @@ pub struct Work {
 #[derive(Debug)]
 pub struct Moment(Mutex<Instant>);
 
+#[expect(clippy::disallowed_methods, reason = "an age must not move with the wall clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 impl Default for Moment {
     fn default() -> Self {
-        Self(Mutex::new(Instant::now()))
+        Self(Mutex::new(now()))
     }
 }
 
 impl Moment {
     /// Notes that it is so now.
     pub fn set(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now();
     }
 
     /// How long ago it was.

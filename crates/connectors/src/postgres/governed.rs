@@ -148,13 +148,13 @@ impl Governed {
         &self,
         org: OrgId,
         action: ActionId,
-        place: Option<&str>,
+        ran_at: Option<&str>,
     ) -> Result<Option<Found>, String> {
         let pace = self.pace(SETTLE_LIMIT);
         let begun = self.writes.begin(Access::ReadWrite, &pace, SMALL_ANSWER).await;
         let (mut lease, xid) = begun.map_err(|error| not_begun(error).message)?;
         let here = self.noted(&lease);
-        if place.is_some_and(|place| place != here) {
+        if ran_at.is_some_and(|ran_at| ran_at != here) {
             lease.roll_back().await;
             return Ok(None);
         }

@@ -3,6 +3,8 @@
 //! Each seed is one history; a failing seed fails again.
 
 #[cfg(test)]
+mod fronted;
+#[cfg(test)]
 mod histories;
 #[cfg(test)]
 mod network;

@@ -2,71 +2,31 @@
 //! promoted before it has heard of everything.
 
 use std::{
-    sync::{Arc, Mutex, atomic::Ordering::Relaxed},
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
-use async_trait::async_trait;
-use ledger::{
-    AppendError, Base, Entry, Ledger, LedgerError, LedgerStore, Loaded, Needs, Parts, Request,
-    Snapshot, StoreDown, Turn,
-};
-use model::{Mint, OrgId, PolicyVersionId, Timestamp};
-use store_memory::MemoryStore;
+use ledger::{Entry, Ledger, LedgerError, LedgerStore, Needs, Parts, Request, Snapshot};
+use model::Mint;
 use testkit::{Fixture, ManualClock};
+use tokio::sync::Semaphore;
 
-use crate::world::{Bump, founding, world_org};
-
-/// What a store shows of an org, which may be that it is gone.
-#[derive(Clone)]
-struct Shown(Option<Base>);
-
-/// A store whose org may be made to look as it did before.
-struct PutBack {
-    store: Arc<MemoryStore>,
-    shows: Mutex<Option<Shown>>,
-}
-
-#[async_trait]
-impl LedgerStore for PutBack {
-    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
-        let (base, now) = self.store.base(org).await?;
-        let shown = self.shows.lock().unwrap().clone();
-        Ok((shown.map_or(base, |Shown(base)| base), now))
-    }
-
-    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
-        self.store.load(org, needs).await
-    }
-
-    async fn policy_document(
-        &self,
-        org: OrgId,
-        version: PolicyVersionId,
-    ) -> Result<Option<String>, StoreDown> {
-        self.store.policy_document(org, version).await
-    }
-
-    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
-        self.store.append(turn).await
-    }
-
-    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
-        self.store.settle(turn).await
-    }
-}
+use crate::{
+    fronted::{Fronted, Shown},
+    world::{Bump, founding, world_org},
+};
 
 /// A process with keys of its own.
-fn ledger(store: &Arc<PutBack>, seed: u64) -> Ledger {
+fn ledger(store: &Arc<Fronted>, seed: u64) -> Ledger {
     ledger_of(&Fixture::new(seed), store)
 }
 
-fn ledger_of(process: &Fixture, store: &Arc<PutBack>) -> Ledger {
+fn ledger_of(process: &Fixture, store: &Arc<Fronted>) -> Ledger {
     Ledger::new(Parts { store: Arc::clone(store) as _, ..process.parts() }).unwrap()
 }
 
-fn store() -> Arc<PutBack> {
-    Arc::new(PutBack { store: Fixture::new(0).store, shows: Mutex::default() })
+fn store() -> Arc<Fronted> {
+    Fronted::new(Fixture::new(0).store, Semaphore::MAX_PERMITS)
 }
 
 async fn bump(ledger: &Ledger, label: &str) -> Result<u64, LedgerError> {

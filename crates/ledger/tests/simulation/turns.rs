@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{
             AtomicU32,
             Ordering::{self, Relaxed},
@@ -11,57 +11,20 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use deed::{Actor, AdminContent, Content, Draft, Path, Subject, commit};
 use futures_util::future::{BoxFuture, join_all};
 use ledger::{
-    AppendError, Base, Changes, DeedEntry, Entry, Ledger, LedgerError, LedgerStore, Loaded, Needs,
-    Parts, Request, Snapshot, Spawn, StoreDown, Turn,
+    Changes, DeedEntry, Entry, Ledger, LedgerError, Needs, Parts, Request, Snapshot, Spawn,
 };
-use model::{DeedId, EventType, Mint, OrgId, PolicyVersionId, Timestamp};
+use model::{DeedId, EventType, Mint, OrgId, Timestamp};
 use serde_json::{Map, Value};
-use store_memory::{Doubt, MemoryStore};
+use store_memory::Doubt;
 use testkit::{Fixture, ManualClock};
-use tokio::sync::Semaphore;
 
-use crate::world::{Bump, founding, world_org};
-
-/// A store whose appends wait for a permit each, and which says what it was given.
-struct Gated {
-    store: Arc<MemoryStore>,
-    open: Semaphore,
-    /// How many requests each turn had deeds for.
-    deeds: Mutex<Vec<usize>>,
-}
-
-#[async_trait]
-impl LedgerStore for Gated {
-    async fn base(&self, org: OrgId) -> Result<(Option<Base>, Timestamp), StoreDown> {
-        self.store.base(org).await
-    }
-
-    async fn load(&self, org: OrgId, needs: &Needs) -> Result<Loaded, StoreDown> {
-        self.store.load(org, needs).await
-    }
-
-    async fn policy_document(
-        &self,
-        org: OrgId,
-        version: PolicyVersionId,
-    ) -> Result<Option<String>, StoreDown> {
-        self.store.policy_document(org, version).await
-    }
-
-    async fn append(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
-        self.open.acquire().await.unwrap().forget();
-        self.deeds.lock().unwrap().push(turn.deeds.len());
-        self.store.append(turn).await
-    }
-
-    async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
-        self.store.settle(turn).await
-    }
-}
+use crate::{
+    fronted::Fronted,
+    world::{Bump, founding, world_org},
+};
 
 /// Runs tasks on the runtime, and counts the work that is done apart from it.
 #[derive(Default)]
@@ -79,7 +42,7 @@ impl Spawn for Counting {
 }
 
 struct House {
-    store: Arc<Gated>,
+    store: Arc<Fronted>,
     clock: Arc<ManualClock>,
     spawn: Arc<Counting>,
     ledger: Ledger,
@@ -88,8 +51,7 @@ struct House {
 impl House {
     async fn new() -> Self {
         let fixture = Fixture::new(1);
-        let (open, deeds) = (Semaphore::new(1), Mutex::default());
-        let store = Arc::new(Gated { store: fixture.store.clone(), open, deeds });
+        let store = Fronted::new(fixture.store.clone(), 1);
         let spawn = Arc::new(Counting::default());
         let ledger = Ledger::new(Parts {
             store: Arc::clone(&store) as _,

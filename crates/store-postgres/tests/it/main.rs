@@ -9,6 +9,8 @@ mod archive;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod copies;
+#[cfg(test)]
 mod distribute;
 #[cfg(test)]
 mod faults;

@@ -145,6 +145,15 @@ async fn a_partition_that_is_away_breaks_no_log_and_comes_back_as_it_was() {
         old.as_told("To attach", &part.name).await;
     }
     assert_eq!(old.read().await.differs(&before), NOTHING);
+    // And back to where turns write, the newest first.
+    for part in parts.iter().rev() {
+        old.as_told("To move a partition back", &part.name).await;
+        assert_eq!(old.check().await, (SIZE, None));
+        assert_eq!(old.broken().await, Vec::<String>::new());
+    }
+    assert_eq!(old.count("select count(*) from only deed").await, SIZE);
+    assert_eq!(old.read().await.differs(&before), NOTHING);
+    old.prove(&digests, &kept).await;
 }
 
 #[tokio::test]
