@@ -84,6 +84,8 @@ mod storm;
 #[cfg(test)]
 mod straight_way;
 #[cfg(test)]
+mod strain;
+#[cfg(test)]
 mod values;
 #[cfg(test)]
 mod verifiers;

@@ -169,3 +169,31 @@ async fn a_governed_database_that_hangs_costs_one_failed_call_and_nothing_else()
         assert!(log.iter().any(|deed| deed.json()["id"] == id));
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_answered_503_while_its_database_hung_is_never_recorded_nor_run() {
+    let Some(common) = Site::common().await else { return };
+    let Some(postgres) = OwnPostgres::new() else { return };
+    let own = Site::prepare(postgres.cluster.clone()).await;
+    let house = House::build(Plan { control: common, governed: &own, settings: "" }).await;
+    let caller_key = house.agent("patient").await.key;
+    // It hangs before the service has ever seen it, so that nothing is known of its tools.
+    postgres.pause();
+    let service = house.serve().await;
+    let caller = service.caller(&caller_key);
+    let body = call("lab.note", json!({ "mark": "lost" }));
+    let calls = (0..20).map(|_| {
+        let (caller, body) = (caller.clone(), body.clone());
+        tokio::spawn(async move { caller.send(Request::post("/v1/actions", &body)).await })
+    });
+    for answer in calls.collect::<Vec<_>>() {
+        answer.await.unwrap().error(503, "service_unavailable", None);
+    }
+    postgres.resume();
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let after = caller.executed("lab.note", json!({ "mark": "after" })).await;
+    assert_sealed(&after, "executed");
+    assert_eq!(house.notes("lost").await, 0, "nothing ran after its caller was sent away");
+    let actions = house.control.count("select count(*) from action").await;
+    assert_eq!(actions, 1, "nothing was recorded of it either");
+}

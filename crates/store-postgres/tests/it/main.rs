@@ -13,6 +13,8 @@ mod copies;
 #[cfg(test)]
 mod distribute;
 #[cfg(test)]
+mod drift;
+#[cfg(test)]
 mod faults;
 #[cfg(test)]
 mod held;
