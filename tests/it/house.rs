@@ -31,7 +31,7 @@ pub(crate) use cluster::Database;
 pub(crate) use postgres::OwnPostgres;
 pub(crate) use raw::exchange;
 pub(crate) use records::{Deed, lines};
-pub(crate) use service::{Faketime, NOBODY, Service, Start};
+pub(crate) use service::{Faketime, Service, Start};
 pub(crate) use site::{Site, binaries};
 pub(crate) use stream::{Message, Stream};
 pub(crate) use verbs::Verbs;

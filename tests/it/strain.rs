@@ -1,18 +1,11 @@
-//! A service under strain: many connections, no more threads, and runs that nobody can settle.
+//! A service under strain: many connections, and runs that nobody can settle.
 
-use std::{
-    fs,
-    os::unix::fs::chown,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
-use rustix::process::geteuid;
 use serde_json::{Value, json};
 
 use crate::{
-    house::{Caller, House, NOBODY, OwnPostgres, Plan, Request, Site, Start, call},
+    house::{Caller, House, OwnPostgres, Plan, Request, Site, call},
     proxy::edge_call,
 };
 
@@ -55,53 +48,6 @@ async fn sixty_four_busy_connections_write_no_warning() {
     let loud = |line: &&str| line.contains(" WARN ") || line.contains("ERROR");
     let said: Vec<_> = log[before..].lines().filter(loud).collect();
     assert_eq!(said, Vec::<&str>::new());
-}
-
-/// Gives everything of the house to the user `nobody`.
-fn give_away(folder: &Path) {
-    chown(folder, Some(NOBODY), Some(NOBODY)).unwrap();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            give_away(&path);
-        }
-        chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_org_goes_on_where_the_system_gives_no_thread() {
-    if !geteuid().is_root() {
-        eprintln!("left out: only root starts a service as somebody whose threads are bounded");
-        return;
-    }
-    let Some(house) = House::new("").await else { return };
-    let key = house.agent("busy").await.key;
-    give_away(house.folder());
-    let service = house.start(Start::Nobody).await;
-    let caller = service.caller(&key);
-    let refused = call("shop.orders.delete", json!({ "order": 42 }));
-    caller.send(Request::post("/v1/actions", &refused)).await.is(403);
-    let process = service.process().to_string();
-    let bounded = Command::new("prlimit").args(["--pid", &process, "--nproc=1:1"]).status();
-    assert!(bounded.unwrap().success());
-    // Turns of more than 32 deeds are signed on several threads where there are any.
-    let until = Instant::now() + LASTS;
-    let asks = (0..256).map(|_| {
-        let (caller, refused) = (caller.clone(), refused.clone());
-        tokio::spawn(async move {
-            while Instant::now() < until {
-                let request = Request::post("/v1/actions", &refused);
-                assert_eq!(caller.glance(request).await.status, 403);
-            }
-        })
-    });
-    for ask in asks.collect::<Vec<_>>() {
-        ask.await.unwrap();
-    }
-    caller.send(Request::post("/v1/actions", &refused)).await.is(403);
-    assert!(!service.log().contains("panicked"), "{}", service.log());
-    house.sound_log(&caller).await;
 }
 
 /// Another org of the house, whose agent may have its edge run calls; returns the agent's key.

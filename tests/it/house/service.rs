@@ -4,7 +4,6 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     net::SocketAddr,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -15,9 +14,6 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{caller::Caller, guard::Guard, site::binaries, verbs::Verbs};
 use crate::verifiers::program;
-
-/// The user and the group that own nothing, on every Linux.
-pub(crate) const NOBODY: u32 = 65_534;
 
 /// How a service is started.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +26,6 @@ pub(crate) enum Start<'a> {
     Holdable,
     /// As that, and the first visitor of this point waits there.
     Held(&'a str),
-    /// As it is shipped, by the user `nobody`, who must be able to read the house.
-    Nobody,
     /// As it is shipped, its wall clock off by what the file says at each moment.
     Stepped(&'a Faketime),
     /// As that, with failpoints that the test arms while it runs.
@@ -107,7 +101,7 @@ impl Service {
         let binaries = binaries().unwrap();
         let with_failpoints = || binaries.failpoints.expect("`CHANCERY_FAILPOINT_BIN` is not set");
         let (binary, failpoints) = match start {
-            Start::Plain | Start::Stepped(_) | Start::Nobody => (binaries.plain, ""),
+            Start::Plain | Start::Stepped(_) => (binaries.plain, ""),
             Start::Armed(points) => (with_failpoints(), points),
             Start::Holdable | Start::Held(_) | Start::HoldableStepped(_) => (with_failpoints(), ""),
         };
@@ -123,9 +117,6 @@ impl Service {
         command.envs(verbs.environment().iter().cloned());
         if let Start::Stepped(faketime) | Start::HoldableStepped(faketime) = start {
             command.envs(faketime.environment());
-        }
-        if matches!(start, Start::Nobody) {
-            command.uid(NOBODY).gid(NOBODY);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
@@ -158,11 +149,6 @@ impl Service {
     /// A caller with this key.
     pub(crate) fn caller(&self, key: &str) -> Caller {
         Caller::new(self.address, Some(key))
-    }
-
-    /// The number of its process.
-    pub(crate) fn process(&self) -> u32 {
-        self.child.id()
     }
 
     /// A caller without a key.

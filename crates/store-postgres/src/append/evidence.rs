@@ -62,7 +62,9 @@ impl ToSql for Opening<'_> {
         let parts = self.0.parts();
         // Made room for in one step, with what stands behind it: a buffer that is full doubles.
         out.reserve(parts.iter().map(|part| part.len()).sum::<usize>() + BEHIND);
-        parts.iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
+        for part in &parts {
+            out.extend_from_slice(part.as_bytes());
+        }
         Ok(IsNull::No)
     }
 
