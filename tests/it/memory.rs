@@ -1,15 +1,20 @@
-//! What clients send is held in memory within a bound.
+//! What clients send is held in memory within a bound, and given back.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
 use crate::{
-    house::House,
+    house::{Caller, House, Request},
     one_org::{neighbour, refused},
+    proxy::edge_call,
 };
 
 const MIB: u64 = 1024 * 1024;
@@ -56,4 +61,55 @@ async fn a_thousand_bodies_that_never_end_take_a_bounded_room_and_others_are_ser
     assert!(answered > 0, "nobody was told to wait");
     let peak = service.memory("VmHWM:");
     assert!(peak < 300 * MIB, "{} MiB", peak / MIB);
+}
+
+/// Sends calls with large arguments, one after the other, until each is recorded.
+async fn send_large(caller: Caller, calls: usize) {
+    let body = edge_call(&json!({ "text": "x".repeat(250_000) }));
+    for _ in 0..calls {
+        let deadline = Instant::now() + Duration::from_mins(1);
+        loop {
+            // Who is sent away before the body was read may find the connection closed.
+            let answer = caller.try_send(Request::post("/v1/actions", &body)).await;
+            match answer.map_or(503, |answer| answer.status.as_u16()) {
+                200 => break,
+                429 | 503 if Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+                other => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_64_mb_of_calls_the_memory_comes_back() {
+    let Some(house) = House::new("").await else { return };
+    let mut keys = Vec::new();
+    for number in 0..8 {
+        keys.push(house.agent(&format!("large-{number}")).await.key);
+    }
+    let service = house.serve().await;
+    for key in &keys {
+        send_large(service.caller(key), 1).await;
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let before = service.memory("VmRSS:");
+    let sending: Vec<_> = keys
+        .iter()
+        .flat_map(|key| (0..32).map(|_| tokio::spawn(send_large(service.caller(key), 1))))
+        .collect();
+    for task in sending {
+        task.await.unwrap();
+    }
+    let most = before * 3 / 2 + 8 * MIB;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut after = service.memory("VmRSS:");
+    println!("{} MiB before, {} MiB right after", before / MIB, after / MIB);
+    while after > most {
+        assert!(Instant::now() < deadline, "{} MiB, {} before", after / MIB, before / MIB);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        after = service.memory("VmRSS:");
+    }
+    println!("{} MiB in the end", after / MIB);
 }
