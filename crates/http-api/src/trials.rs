@@ -92,7 +92,7 @@ mod tests {
 
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(60);
+    const LONG: Duration = Duration::from_mins(1);
 
     fn org(number: u128) -> OrgId {
         OrgId::from_uuid(Uuid::from_u128(number))

@@ -194,7 +194,7 @@ pub(super) async fn start_behind(proxies: TrustedProxies, bounds: Bounds) -> Ser
 pub(super) async fn start_patient() -> Server {
     let (control, lifecycle) = Control::new();
     let proxies = TrustedProxies::default();
-    let router = router_with(Duration::from_secs(60), proxies.clone(), lifecycle.clone());
+    let router = router_with(Duration::from_mins(1), proxies.clone(), lifecycle.clone());
     serve_with(router, proxies, quick(), (control, lifecycle)).await
 }
 

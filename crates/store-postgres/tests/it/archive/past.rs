@@ -5,7 +5,7 @@ use crypto::Secret;
 use gate::ActionStore;
 use ledger::LogNo;
 use model::DeedId;
-use records::{DeedStore, EntryStore, LogStore, OrgLog, Problem};
+use records::{DeedStore, EntryStore, Fault, LogStore, OrgLog, Problem};
 use store_postgres::{ArchiveError, Earnest, Settings, move_to_the_past};
 
 use super::old::{DAY, NOTHING, OLD, Old, SIZE};
@@ -62,6 +62,26 @@ async fn old_deeds_move_and_nothing_reads_or_proves_differently() {
     assert!(!text.contains("action_2"), "what is due is not looked for in the past: {text}");
 }
 
+/// A row that was changed while its partition was away is found, and so is one that went.
+async fn changed_while_it_is_away(old: &Old, part: &str, seq: u64) {
+    let table = format!("deed_{part}");
+    old.as_told("To detach", part).await;
+    old.run(&format!(
+        "create table kept as table {table};
+        update {table} set body = replace(body, 'livemode', 'livemodf'),
+            digest = sha256(convert_to(replace(body, 'livemode', 'livemodf'), 'UTF8'))
+            where seq = {seq}"
+    ))
+    .await;
+    old.as_told("To attach", part).await;
+    let found = |fault: Option<Fault>| fault.map(|fault| (fault.seq, fault.problem));
+    assert_eq!(found(old.check().await.1), Some((seq, Problem::BodyMissing)));
+    old.run(&format!("delete from {table} where seq = {seq}")).await;
+    assert_eq!(found(old.check().await.1), Some((seq, Problem::Gap)));
+    old.run(&format!("delete from {table}; insert into {table} table kept; drop table kept")).await;
+    assert_eq!(old.check().await, (SIZE, None));
+}
+
 #[tokio::test]
 async fn a_partition_that_is_away_breaks_no_log_and_comes_back_as_it_was() {
     let Some(old) = Old::new(1710).await else { return };
@@ -109,30 +129,8 @@ async fn a_partition_that_is_away_breaks_no_log_and_comes_back_as_it_was() {
         old.as_told("To attach", &part.name).await;
         assert_eq!(old.read().await.differs(&before), NOTHING, "it is back as it was");
         assert_eq!(old.check().await, (SIZE, None));
-        // A row that was changed while it was away is found.
         let at = before.deeds.iter().find(|deed| !left.deeds.contains(deed)).unwrap();
-        let table = format!("deed_{}", part.name);
-        old.as_told("To detach", &part.name).await;
-        old.run(&format!(
-            "create table kept as table {table};
-            update {table} set body = replace(body, 'livemode', 'livemodf'),
-                digest = sha256(convert_to(replace(body, 'livemode', 'livemodf'), 'UTF8'))
-                where seq = {}",
-            at.seq
-        ))
-        .await;
-        old.as_told("To attach", &part.name).await;
-        let (_, fault) = old.check().await;
-        assert_eq!(
-            fault.map(|fault| (fault.seq, fault.problem)),
-            Some((at.seq, Problem::BodyMissing))
-        );
-        old.run(&format!("delete from {table} where seq = {}", at.seq)).await;
-        let (_, fault) = old.check().await;
-        assert_eq!(fault.map(|fault| (fault.seq, fault.problem)), Some((at.seq, Problem::Gap)));
-        old.run(&format!("delete from {table}; insert into {table} table kept; drop table kept"))
-            .await;
-        assert_eq!(old.check().await, (SIZE, None));
+        changed_while_it_is_away(&old, &part.name, at.seq).await;
     }
     // All of them at once.
     for part in &parts {
