@@ -16,7 +16,7 @@ const STREAMS: usize = 1_000;
 
 /// What the benchmark takes.
 pub(crate) struct Options {
-    span: Duration,
+    pub(crate) span: Duration,
     pub(crate) port: u16,
     // One load at 64 connections, for a look at what it spends its time on.
     only: Option<Kind>,
@@ -93,7 +93,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         Some(Kind::ProxyPair | Kind::GatewayUpdate | Kind::Refusal) => None,
     };
     if options.only.is_none() {
-        two_processes(&ground, &peer, &options).await?;
+        for processes in [2, 4] {
+            several_processes(&ground, &peer, (&options, processes)).await?;
+        }
     }
     table::end(ground.service.peak_memory()?, streams);
     ground.service.stop().await?;
@@ -122,19 +124,30 @@ async fn mixed(ground: &Ground, peer: &Peer, options: &Options) -> Result<u64, F
     Ok(of_streams / STREAMS as u64)
 }
 
-/// Runs the loads against two processes that serve the same org.
-async fn two_processes(ground: &Ground, peer: &Peer, options: &Options) -> Result<(), Failure> {
-    let (key, second) = (ground.demo.key()?, ground.demo.serve(options.port + 1, None).await?);
-    let both = [ground.service.host.clone(), second.host.clone()];
+/// Runs the loads against so many processes that serve the same org.
+async fn several_processes(
+    ground: &Ground,
+    peer: &Peer,
+    (options, processes): (&Options, u16),
+) -> Result<(), Failure> {
+    let (key, mut others) = (ground.demo.key()?, Vec::new());
+    for number in 1..processes {
+        others.push(ground.demo.serve(options.port + number, None).await?);
+    }
+    let hosts = std::iter::once(&ground.service).chain(&others);
+    let hosts: Vec<_> = hosts.map(|service| service.host.clone()).collect();
     let rate = peer.rate(64, options.span).await?;
     table::peer(64, rate);
     for kind in Kind::PLAIN {
-        let measured = &load::run(kind, &both, &key, 64, options.span).await?;
-        let name = &format!("{}, two processes", kind.name());
+        let measured = &load::run(kind, &hosts, &key, 64, options.span).await?;
+        let name = &format!("{}, {processes} processes", kind.name());
         let (connections, commits, computed) = (64, None, None);
         Row { name, kind, connections, measured, commits, computed, peer: rate }.print();
     }
-    second.stop().await
+    for other in others {
+        other.stop().await?;
+    }
+    Ok(())
 }
 
 /// Counts what the control database committed.

@@ -16,6 +16,7 @@ mod client;
 mod deeds;
 mod gate;
 mod load;
+mod neighbours;
 mod peer;
 mod recovery;
 mod service;
@@ -38,13 +39,17 @@ fn main() -> ExitCode {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(recovery::run(options)))
         }
+        (Some("neighbours"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(neighbours::run(options)))
+        }
         (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .map_err(Failure::from)
             .and_then(|runtime| runtime.block_on(deeds::run())),
         (_, Err(error)) => Err(error.into()),
-        _ => Err("expected the name of a benchmark: gate, recovery or deeds".into()),
+        _ => Err("expected the name of a benchmark: gate, neighbours, recovery or deeds".into()),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

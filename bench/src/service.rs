@@ -54,7 +54,7 @@ impl Demo {
             &port.to_string(),
         ]);
         let service = Service::start(command, port).await?;
-        self.activate_policy().await?;
+        self.activate(POLICY, None).await?;
         Ok(service)
     }
 
@@ -115,17 +115,29 @@ impl Demo {
         Ok(pairs.map(|(name, value)| (name.to_owned(), unquoted(value))).collect())
     }
 
-    async fn activate_policy(&self) -> Result<(), Failure> {
+    /// Activates a policy of this org, or of the demo's.
+    pub(crate) async fn activate(&self, policy: &str, org: Option<&str>) -> Result<(), Failure> {
         let file = self.folder.join("bench.yaml");
-        std::fs::write(&file, POLICY)?;
+        std::fs::write(&file, policy)?;
         let status = Command::new(&self.binary)
             .args(["policy", "activate", "--reason", "benchmark"])
             .arg(&file)
+            .args(org.into_iter().flat_map(|org| ["--org", org]))
             .envs(self.settings()?)
             .stdout(Stdio::null())
             .status()
             .await?;
         if status.success() { Ok(()) } else { Err("the policy was not activated".into()) }
+    }
+
+    /// What a verb made: the first word that it prints.
+    pub(crate) async fn made(&self, words: &[&str]) -> Result<String, Failure> {
+        let mut command = Command::new(&self.binary);
+        command.args(words).envs(self.settings()?).stdin(Stdio::null()).stderr(Stdio::null());
+        let output = command.output().await?;
+        let text = String::from_utf8(output.stdout)?;
+        let word = text.split_whitespace().next().map(str::to_owned);
+        word.ok_or_else(|| format!("`chancery {}` made nothing", words.join(" ")).into())
     }
 }
 
