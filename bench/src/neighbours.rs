@@ -29,8 +29,8 @@ const QUIET: usize = 4;
 const FILLING: Duration = Duration::from_secs(30);
 /// How long a neighbour is at it before the quiet org is measured beside it.
 const WARM: Duration = Duration::from_secs(2);
-/// How long whoever was sent away waits before the next try.
-const TRIED_AGAIN_AFTER: Duration = Duration::from_millis(10);
+/// How long whoever was sent away waits before the next try, as `Retry-After` says.
+const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Lets no call through, each of which the org's edge would run.
 const REFUSING: &str = "schema: 1\ndefault: { outcome: deny, reason: \"Nothing is allowed.\" }\n";
