@@ -38,7 +38,7 @@ impl Gate {
     /// ends it.
     pub(crate) async fn carry_out(&self, permitted: Permitted) -> Option<Finished> {
         let Permitted { action, tool, args } = permitted;
-        self.hold(&action);
+        let _held = self.hold(&action);
         pass("gate.permitted");
         let started = self.parts.clock.now();
         let run = Run {
@@ -96,7 +96,6 @@ impl Gate {
                 Err(LedgerError::Withheld | LedgerError::Fault) => break,
             }
         }
-        self.let_go(id);
         sealed
     }
 }

@@ -66,15 +66,22 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// Lets go of a lease when it is dropped.
-struct LetGo {
-    gate: Gate,
-    action: ActionId,
+/// A lease that is renewed until this is dropped, however its task ends: one whose run nobody
+/// carries out any more must run out.
+pub(crate) struct Held {
+    all: Arc<Mutex<HashMap<ActionId, HeldLease>>>,
+    lease: Option<HeldLease>,
 }
 
-impl Drop for LetGo {
+impl Drop for Held {
     fn drop(&mut self) {
-        self.gate.let_go(self.action);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        // This instance may have taken the action over anew meanwhile, under another token.
+        if let Some(lease) = &self.lease
+            && all.get(&lease.action) == Some(lease)
+        {
+            all.remove(&lease.action);
+        }
     }
 }
 
@@ -197,7 +204,6 @@ impl Gate {
         let action = Arc::clone(&permitted.action);
         let gate = self.clone();
         let task = async move {
-            let _held = gate.held_by_this_task(permitted.action.id);
             if let Some(end) = gate.carry_out(permitted).await {
                 // Whoever waited may have gone; the action is sealed all the same.
                 let _ = told.send(end);
@@ -266,21 +272,14 @@ impl Gate {
         self.parts.toolbox.let_go(idle)
     }
 
-    pub(crate) fn hold(&self, action: &Action) {
-        if let Some(lease) = action.lease.clone() {
-            let held = HeldLease { org: action.org, action: action.id, lease };
-            self.held().insert(action.id, held);
+    /// Keeps the action's lease from running out as long as the task holds what this returns.
+    pub(crate) fn hold(&self, action: &Action) -> Held {
+        let lease = action.lease.clone();
+        let lease = lease.map(|lease| HeldLease { org: action.org, action: action.id, lease });
+        if let Some(lease) = &lease {
+            self.held().insert(lease.action, lease.clone());
         }
-    }
-
-    /// Lets go of the action's lease however the task ends that carries it out: one that nobody
-    /// carries out must not be renewed.
-    pub(crate) fn held_by_this_task(&self, action: ActionId) -> impl Drop + use<> {
-        LetGo { gate: self.clone(), action }
-    }
-
-    pub(crate) fn let_go(&self, action: ActionId) {
-        self.held().remove(&action);
+        Held { all: Arc::clone(&self.held), lease }
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, HashMap<ActionId, HeldLease>> {

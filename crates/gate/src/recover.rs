@@ -13,7 +13,7 @@ use tool::Settled;
 use witness::Reporter;
 
 use crate::{
-    gate::Gate,
+    gate::{Gate, Held},
     points::pass,
     ports::{Found, Served},
     settle::{Executed, RunResult, Times, needs_of_end},
@@ -86,20 +86,18 @@ impl Gate {
         Ok(())
     }
 
-    /// Gives an action to this instance, if nobody else has taken it since.
+    /// Gives an action to this instance, with its lease, if nobody else has taken it since.
     pub(crate) async fn taken(
         &self,
         org: OrgId,
         action: ActionId,
         from: Lease,
-    ) -> Result<Option<Arc<Action>>, SweepError> {
+    ) -> Result<Option<(Arc<Action>, Held)>, SweepError> {
         let take = TakeOver { action, from, to: self.parts.instance.clone() };
-        let taken = self.parts.ledger.enter(org, take).await?;
-        if let Some(action) = &taken {
-            self.hold(action);
-            pass("recover.taken");
-        }
-        Ok(taken)
+        let Some(action) = self.parts.ledger.enter(org, take).await? else { return Ok(None) };
+        let held = self.hold(&action);
+        pass("recover.taken");
+        Ok(Some((action, held)))
     }
 
     /// Ends an action that this instance took over, by what the governed system knows. Where that
@@ -109,10 +107,7 @@ impl Gate {
         action: &Action,
         settled: Result<Option<Outcome>, SweepError>,
     ) -> Result<(), SweepError> {
-        let Ok(Some(outcome)) = settled else {
-            self.let_go(action.id);
-            return settled.map(drop);
-        };
+        let Ok(Some(outcome)) = settled else { return settled.map(drop) };
         let reporter = match outcome {
             Outcome::Unknown(_) => Reporter::Nobody,
             Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Failed(_) => {

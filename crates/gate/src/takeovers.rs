@@ -204,8 +204,8 @@ impl Gate {
 
     async fn end_lost(&self, due: Due, round: &Round) -> Result<(), SweepError> {
         let DueFor::Takeover { from, .. } = due.what else { return Ok(()) };
-        let _held = self.held_by_this_task(due.action);
-        let Some(action) = self.taken(due.org, due.action, from).await? else { return Ok(()) };
+        let taken = self.taken(due.org, due.action, from).await?;
+        let Some((action, _held)) = taken else { return Ok(()) };
         let settled = {
             // Nobody closes it, so that an error cannot be.
             let _permit = round.permits.acquire().await;
