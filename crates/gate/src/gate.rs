@@ -286,3 +286,29 @@ impl Gate {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ledger::record::Lease;
+    use model::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn whoever_held_an_action_before_lets_go_of_its_own_lease_alone() {
+        let all: Arc<Mutex<HashMap<ActionId, HeldLease>>> = Arc::default();
+        let hold = |token| {
+            let lease = Lease { holder: "one".to_owned(), token };
+            let (org, action) =
+                (OrgId::from_uuid(Uuid::from_u128(1)), ActionId::from_uuid(Uuid::from_u128(2)));
+            let lease = HeldLease { org, action, lease };
+            all.lock().unwrap().insert(action, lease.clone());
+            Held { all: Arc::clone(&all), lease: Some(lease) }
+        };
+        let (first, second) = (hold(1), hold(2));
+        drop(first);
+        assert_eq!(all.lock().unwrap().len(), 1, "the second one's is renewed on");
+        drop(second);
+        assert!(all.lock().unwrap().is_empty());
+    }
+}

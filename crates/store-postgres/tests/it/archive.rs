@@ -7,7 +7,8 @@ mod thinning;
 use std::sync::Arc;
 
 use ledger::{Ledger, Parts};
-use records::Records;
+use model::CheckId;
+use records::{ChainCheck, CheckStatus, CheckStore, LogStore, Records};
 use store_postgres::PostgresStore;
 use testkit::{OnTokio, Scribe};
 
@@ -22,4 +23,28 @@ fn records(store: &Arc<PostgresStore>, scribe: &Scribe) -> Records {
         log_host: "test.example".to_owned(),
     });
     Records::new(Arc::clone(store) as _, ledger.unwrap())
+}
+
+/// Has the log checked as somebody asked for it, against this checkpoint if any.
+async fn checked(
+    (store, records): (&PostgresStore, &Records),
+    scribe: &Scribe,
+    checkpoint: Option<String>,
+) -> ChainCheck {
+    let head = store.head(scribe.org).await.unwrap().unwrap();
+    let check = ChainCheck {
+        id: scribe.mint().id(CheckId::from_uuid),
+        org: scribe.org,
+        created_at: scribe.now,
+        status: CheckStatus::Queued,
+        log: Some(head.chain.log().clone()),
+        from_seq: 0,
+        end_seq: head.chain.size(),
+        checkpoint,
+        checked: 0,
+        finished_at: None,
+        first_bad: None,
+    };
+    store.ask_check(&check).await.unwrap();
+    records.do_check(&scribe.sealer().registered()).await.unwrap().unwrap()
 }

@@ -12,11 +12,10 @@ use ledger::{
     Changes, DeedEntry, LogNo, PlacedDeed,
     record::{Action, Agent},
 };
-use model::{CheckId, EventType, Timestamp};
+use model::{EventType, Timestamp};
 use records::{
-    ChainCheck, CheckStatus, CheckStore, DeedFilter, DeedRow, DeedStore, Entry, EntryFilter,
-    EntryStore, Fault, LogStore, OrgLog, Records, SignedCheckpoint, Walked, Window, consistency,
-    inclusion,
+    DeedFilter, DeedRow, DeedStore, Entry, EntryFilter, EntryStore, Fault, LogStore, OrgLog,
+    Records, SignedCheckpoint, Walked, Window, consistency, inclusion,
 };
 use serde_json::json;
 use store_postgres::{
@@ -26,7 +25,7 @@ use store_postgres::{
 use testkit::{Draft, Scribe, sample};
 use tokio_postgres::Client;
 
-use super::records;
+use super::{checked, records};
 use crate::world::store;
 
 pub(super) const NOTHING: Vec<String> = Vec::new();
@@ -208,23 +207,7 @@ impl Old {
 
     /// How many deeds a check of the whole log looked at, and what is wrong.
     pub(super) async fn check(&self) -> (u64, Option<Fault>) {
-        let head = self.store.head(self.scribe.org).await.unwrap().unwrap();
-        let check = ChainCheck {
-            id: self.scribe.mint().id(CheckId::from_uuid),
-            org: self.scribe.org,
-            created_at: self.scribe.now,
-            status: CheckStatus::Queued,
-            log: Some(head.chain.log().clone()),
-            from_seq: 0,
-            end_seq: head.chain.size(),
-            checkpoint: None,
-            checked: 0,
-            finished_at: None,
-            first_bad: None,
-        };
-        self.store.ask_check(&check).await.unwrap();
-        let keys = self.scribe.sealer().registered();
-        let done = self.records.do_check(&keys).await.unwrap().unwrap();
+        let done = checked((&self.store, &self.records), &self.scribe, None).await;
         (done.checked, done.first_bad)
     }
 

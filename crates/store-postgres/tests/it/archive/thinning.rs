@@ -5,15 +5,15 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use crypto::Secret;
 use deed::{Checkpoint, tree::verify_consistency};
 use ledger::{Changes, LogNo};
-use model::{CheckId, Timestamp};
-use records::{ChainCheck, CheckStatus, CheckStore, LogStore, OrgLog, Records, SignedCheckpoint};
+use model::Timestamp;
+use records::{CheckStatus, LogStore, OrgLog, Records, SignedCheckpoint};
 use store_postgres::{
     ArchiveError, Earnest, PostgresStore, Settings, Thinned, testing::TestDatabase,
     thin_checkpoints,
 };
 use testkit::{Draft, Scribe};
 
-use super::records;
+use super::{checked, records};
 use crate::world::store;
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -68,23 +68,8 @@ impl Old {
 
     /// Has the log checked against this checkpoint, as a client would have it done.
     async fn check(&self, note: &str) -> CheckStatus {
-        let head = self.store.head(self.scribe.org).await.unwrap().unwrap();
-        let check = ChainCheck {
-            id: self.scribe.mint().id(CheckId::from_uuid),
-            org: self.scribe.org,
-            created_at: self.scribe.now,
-            status: CheckStatus::Queued,
-            log: Some(head.chain.log().clone()),
-            from_seq: 0,
-            end_seq: head.chain.size(),
-            checkpoint: Some(note.to_owned()),
-            checked: 0,
-            finished_at: None,
-            first_bad: None,
-        };
-        self.store.ask_check(&check).await.unwrap();
-        let keys = self.scribe.sealer().registered();
-        self.records.do_check(&keys).await.unwrap().unwrap().status
+        let note = Some(note.to_owned());
+        checked((&self.store, &self.records), &self.scribe, note).await.status
     }
 
     /// Proves that the log grew from this checkpoint.
