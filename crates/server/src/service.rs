@@ -98,6 +98,7 @@ impl Service {
             records: core.records.clone(),
             work: Arc::clone(&work),
         };
+        let aside = tasks.clone();
         let router = http_api::service(http_api::Parts {
             gate: core.gate.clone(),
             admin: Arc::clone(&core.admin),
@@ -107,6 +108,7 @@ impl Service {
             lifecycle: lifecycle.clone(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy::new()),
+            aside: Arc::new(move |work| aside.try_out(work)),
             settings: http_api::Settings {
                 base_url: settings.base_url.as_str().to_owned(),
                 wait_timeout: settings.gate.wait_timeout,
