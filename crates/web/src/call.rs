@@ -49,6 +49,11 @@ impl Call {
         if self.body.is_empty() { Ok(Fields::none()) } else { Fields::of_body(&self.body) }
     }
 
+    /// The members of the JSON body but one, and that one's text, for whoever reads it otherwise.
+    pub fn fields_beside(&self, name: &str) -> Result<(Fields, Option<&[u8]>), ApiError> {
+        Fields::of_body_beside(&self.body, name)
+    }
+
     /// The text of a header that the framing rules let stand once.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())

@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crypto::json::Canonical;
 use gate::{
     CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Gate, Limits,
     Submission, SubmitError, Submitted, Sweep,
@@ -225,7 +224,7 @@ impl House {
             status: ExecutionStatus::Succeeded,
             started_at: self.now(),
             finished_at: self.now(),
-            result: EdgeResult::Whole(Canonical::new(json!({ "sent": true })), None),
+            result: EdgeResult::Whole(json!({ "sent": true }).into(), None),
             error_code: None,
             error_message: None,
             idempotency_key: None,
