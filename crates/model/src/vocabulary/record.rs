@@ -69,6 +69,8 @@ EventType {
     ConnectorEnabled = "connector.enabled",
     /// A connector refuses calls.
     ConnectorDisabled = "connector.disabled",
+    /// A connector was archived, and its credential removed.
+    ConnectorArchived = "connector.archived",
     /// A connector got a credential.
     ConnectorCredentialSet = "connector.credential_set",
     /// Payloads were removed that had been kept long enough.
