@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::OrgId;
 
-pub use accounts::{Agent, ByReason, CreateKey, Key, OneAgent, Org};
+pub use accounts::{Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, OneAgent, Org};
 pub use archive::{Archive, Archived};
 pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
 pub use policy::{
