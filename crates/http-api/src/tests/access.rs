@@ -147,7 +147,7 @@ async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, S
 }
 
 /// The path with an id in each of its slots.
-fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
+pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     let id = |name: &str| ids.get(name).cloned().unwrap_or_default();
     let of = if path.starts_with("/v1/policies") {
         id("policy")
@@ -166,7 +166,7 @@ fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     path
 }
 
-fn missing() -> BTreeMap<&'static str, String> {
+pub(super) fn missing() -> BTreeMap<&'static str, String> {
     let id = |prefix: &str| format!("{prefix}_01h455vb4pex5vsknk084sn02q");
     BTreeMap::from([
         ("action", id("act")),
