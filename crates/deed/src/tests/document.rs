@@ -1,20 +1,16 @@
 //! `docs/deed-format.md` tells the truth: its tables are the code's, its shell lines work.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+mod shell;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
+use std::collections::BTreeSet;
+
 use model::{
     ApprovalStatus, Assurance, Attestation, DecisionCode, DecisionOutcome, DecisionSource,
     DeedKind, ExecutionStatus, IntentMode, Level, Mode, SideEffect, Verdict, WitnessMethod,
 };
 use serde_json::{Value, json};
 
-use super::support::{Log, amendment_of, key_set};
+use super::support::{Log, amendment_of};
 use crate::{
     honesty_rules, specimen,
     verify::{CheckId, REQUIRED},
@@ -107,102 +103,4 @@ fn names(value: &Value) -> Vec<String> {
         Value::Array(items) => items.iter().flat_map(names).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => vec![],
     }
-}
-
-/// The shell block that follows this heading.
-fn shell(heading: &str) -> &'static str {
-    let (_, section) = DOCUMENT.split_once(heading).expect(heading);
-    let (_, block) = section.split_once("```sh\n").expect("a shell block");
-    block.split_once("```").expect("the block's end").0
-}
-
-fn run(lines: &str, folder: &Path) -> Output {
-    Command::new("sh").args(["-eu", "-c", lines]).current_dir(folder).output().unwrap()
-}
-
-fn has(program: &str) -> bool {
-    Command::new(program).arg("--help").output().is_ok()
-}
-
-/// A folder of its own, gone at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("deed-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn put(&self, name: &str, value: &Value) {
-        fs::write(self.0.join(name), value.to_string()).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn flipped(base64: &Value, place: usize) -> Value {
-    let mut bytes = STANDARD.decode(base64.as_str().unwrap()).unwrap();
-    bytes[place] ^= 1;
-    json!(STANDARD.encode(bytes))
-}
-
-#[test]
-fn the_shell_lines_accept_a_good_deed_and_refuse_changed_ones() {
-    if !(has("openssl") && has("jq")) {
-        println!("left out: the document's shell lines need openssl and jq");
-        return;
-    }
-    let mut log = Log::new();
-    log.seal(|mint| specimen::action(mint).unwrap()).unwrap();
-    let folder = Folder::new("shell");
-    folder.put("keys.json", &serde_json::from_str(&key_set().to_json()).unwrap());
-    let check = |form: &Value| {
-        folder.put("deed.json", form);
-        run(shell("## Check one deed with a shell"), &folder.0)
-    };
-    let good = &log.forms[0];
-    let output = check(good);
-    assert!(output.status.success(), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stdout).ends_with("valid\n"), "{output:?}");
-    let refused = |change: &dyn Fn(&mut Value)| {
-        let mut form = good.clone();
-        change(&mut form);
-        let output = check(&form);
-        assert!(!output.status.success(), "{output:?}");
-    };
-    refused(&|form| form["payload"] = flipped(&form["payload"], 300));
-    refused(&|form| form["signature"]["value"] = flipped(&form["signature"]["value"], 3));
-    refused(&|form| form["digest"] = json!("sha256:00"));
-    let mut keys: Value = serde_json::from_str(&key_set().to_json()).unwrap();
-    keys["keys"][0]["revoked_at"] = json!("2026-10-02T00:00:00.000Z");
-    folder.put("keys.json", &keys);
-    refused(&|_| ());
-    keys["keys"][0]["revoked_at"] = json!(null);
-    keys["keys"][0]["retired_at"] = json!("2026-10-01T12:00:00.000Z");
-    folder.put("keys.json", &keys);
-    refused(&|_| ());
-}
-
-#[test]
-fn the_shell_lines_open_a_commitment() {
-    if !has("jq") {
-        println!("left out: the document's shell lines need jq");
-        return;
-    }
-    let mut log = Log::new();
-    log.seal(specimen::admin).unwrap();
-    let folder = Folder::new("disclosure");
-    let lines = shell("## Commitments and disclosures");
-    folder.put("deed.json", &log.forms[0]);
-    let output = run(lines, &folder.0);
-    assert!(output.status.success(), "{output:?}");
-    let mut form = log.forms[0].clone();
-    form["disclosures"][1] = flipped(&form["disclosures"][1], 70);
-    folder.put("deed.json", &form);
-    assert!(!run(lines, &folder.0).status.success());
 }
