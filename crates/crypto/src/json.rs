@@ -6,6 +6,7 @@
 //! `parse(canonical(v)) == v`.
 
 mod canonical;
+mod exact;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use serde::de::{self, DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
 pub use canonical::Canonical;
+pub use exact::{Exact, keeps_numbers, pieces};
 
 /// The deepest nesting of arrays and objects that is read.
 pub const MAX_DEPTH: usize = 32;
@@ -37,7 +39,7 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
 /// The RFC 8785 form of the value.
 ///
 /// An integer beyond 2^53 - 1 is rounded to the nearest double, as RFC 8785 defines; only values
-/// that did not come from [`parse`] can hold one, and [`is_lossy`] finds them.
+/// that came neither from [`parse`] nor through [`Exact`] can hold one, and [`is_lossy`] finds them.
 pub fn canonical(value: &Value) -> Vec<u8> {
     let Some(size) = plain_size(value) else { return canonical_generally(value) };
     // Memory that grows while it is written would be copied each time.
@@ -81,10 +83,10 @@ fn is_ordered(character: char) -> bool {
     character <= '\u{d7ff}'
 }
 
-/// Whether the canonical form rounds a number of this value.
+/// Whether a number of this value is one that [`parse`] refuses.
 pub fn is_lossy(value: &Value) -> bool {
     match value {
-        Value::Number(number) => !number.is_f64() && normal(number).is_none(),
+        Value::Number(number) => exact::held(number).is_none(),
         Value::Array(items) => items.iter().any(is_lossy),
         Value::Object(members) => members.values().any(is_lossy),
         Value::Null | Value::Bool(_) | Value::String(_) => false,

@@ -105,6 +105,70 @@ fn numbers_are_normalised() {
 }
 
 #[test]
+fn a_result_keeps_every_number_digit_for_digit() {
+    #[rustfmt::skip]
+    let cases = [
+        ("1e21",                                   json!("1e21")),
+        ("[6.02e23, 602e21]",                      json!(["6.02e23", "602e21"])),
+        (r#"{"id": 9007199254740993}"#,            json!({ "id": "9007199254740993" })),
+        ("-9223372036854775808",                   json!("-9223372036854775808")),
+        ("18446744073709551616 ",                  json!("18446744073709551616")),
+        ("1e400",                                  json!("1e400")),
+        ("1e-400",                                 json!("1e-400")),
+        ("0.12345678901234567890",                 json!("0.12345678901234567890")),
+        (r#"{"a\"1e21": [1e21, "1e21\\", 1e21]}"#, json!({ "a\"1e21": ["1e21", "1e21\\", "1e21"] })),
+    ];
+    for (text, held) in cases {
+        let exact = json::Exact::parse(text.as_bytes()).unwrap();
+        assert_eq!((&**exact.canonical().value(), exact.has_numbers_as_text()), (&held, true));
+        assert_eq!(json::parse(exact.canonical().text().as_bytes()), Ok(held), "{text}");
+    }
+    for text in ["9007199254740991", "[1.0, 1e3, 0.1, 2.50, -0, 1E-7, 5e-324]", r#"{"a":"1e21"}"#] {
+        let exact = json::Exact::parse(text.as_bytes()).unwrap();
+        assert!(!exact.has_numbers_as_text(), "{text}");
+        assert_eq!(**exact.canonical().value(), json::parse(text.as_bytes()).unwrap());
+    }
+    let made = json!([1e21, 9_007_199_254_740_993_i64, u64::MAX, 2.0, 0.5]);
+    let exact = json::Exact::from(made);
+    let held = json!(["1e+21", "9007199254740993", "18446744073709551615", 2, 0.5]);
+    assert_eq!((&**exact.canonical().value(), exact.has_numbers_as_text()), (&held, true));
+}
+
+#[test]
+fn a_result_has_the_digest_of_what_was_sent_and_of_what_is_held() {
+    let exact = json::Exact::parse(br#"{"b": 9007199254740993, "a": 1.0}"#).unwrap();
+    for known in [r#"{"a":1,"b":9007199254740992}"#, r#"{"a":1,"b":"9007199254740993"}"#] {
+        assert!(exact.has_digest(sha256(known)), "{known}");
+    }
+    assert!(!exact.has_digest(sha256(r#"{"a":1,"b":9007199254740993}"#)));
+}
+
+#[test]
+fn a_result_that_is_no_json_is_refused_whatever_its_numbers_are() {
+    for text in [
+        "{1e21: 1}",
+        "{1e21 : 1}",
+        "1e21 1",
+        "1e21e5",
+        "1e",
+        "01e21",
+        "tru1e21",
+        "1e21\"a\"",
+        "[1e21",
+        "\"1e21",
+        "{\"a\":1e21,\"a\":1e21}",
+        "1e21x",
+        "--1e21",
+        "+1e21",
+        ".1e21",
+        "",
+    ] {
+        assert!(json::Exact::parse(text.as_bytes()).is_err(), "{text}");
+    }
+    assert!(json::Exact::parse(&[b'"', 0xff, b'"']).is_err());
+}
+
+#[test]
 fn canonical_bytes_match_rfc_8785() {
     // The example of RFC 8785, section 3.2.4, less its number beyond 2^53.
     let value: Value = serde_json::from_str(
@@ -182,8 +246,25 @@ proptest! {
     }
 
     #[test]
+    fn what_the_strict_parser_reads_is_a_result_as_it_stands(value in any_json()) {
+        let text = json::canonical(&value);
+        let exact = json::Exact::parse(&text).unwrap();
+        prop_assert!(!exact.has_numbers_as_text());
+        prop_assert_eq!(exact.canonical().text().as_bytes(), text);
+    }
+
+    #[test]
     fn no_bytes_make_the_parser_panic(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = json::parse(&bytes);
+        let _ = json::Exact::parse(&bytes);
+    }
+
+    #[test]
+    fn a_text_is_a_result_exactly_if_it_is_json(text in "[\\[\\]{}:,\"\\\\ 019e+.tr-]{0,12}") {
+        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+        let twice = json::Exact::parse(text.as_bytes());
+        let twice = twice.is_err_and(|error| error.to_string().contains("stands twice"));
+        prop_assert_eq!(json::Exact::parse(text.as_bytes()).is_ok(), is_json && !twice);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crypto::json::Canonical;
+use crypto::json::Exact;
 use ledger::{Entry, LedgerError, Needs, Request, Snapshot, record::Action};
 use model::{
     ActionId, AgentId, Digest, ErrorCode, ExecutionErrorCode, ExecutionStatus, Fault, KeyId, Mint,
@@ -52,7 +52,7 @@ pub struct EdgeReport {
 #[derive(Debug, Clone, PartialEq)]
 pub enum EdgeResult {
     /// The result itself, and the digest that the edge computed, if it did.
-    Whole(Canonical, Option<Digest>),
+    Whole(Exact, Option<Digest>),
     /// The digest of a result that is too large to send.
     Digest(Digest),
     /// Nothing; only for a run that did not succeed.
@@ -138,26 +138,26 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
         return invalid("finished_at", "expected a time not before `started_at`".to_owned());
     }
     let succeeded = report.status == ExecutionStatus::Succeeded;
+    if succeeded && report.error_code.is_some() {
+        return invalid("error_code", "a success has no `error_code`".to_owned());
+    }
     match &report.result {
         EdgeResult::Nothing if succeeded => {
             invalid("result", "a success needs `result` or `result_digest`".to_owned())
         }
         EdgeResult::Whole(value, told) => {
-            if value.text().len() > max_result_bytes {
+            if value.canonical().text().len() > max_result_bytes {
                 let sentence = format!(
                     "expected at most {max_result_bytes} bytes; send `result_digest` alone for a larger result"
                 );
                 return invalid("result", sentence);
             }
-            let digest = value.digest();
-            if told.is_some_and(|told| told != digest) {
+            if told.is_some_and(|told| !value.has_digest(told)) {
+                let digest = value.canonical().digest();
                 let sentence = format!("the result's canonical form has the digest {digest}");
                 return invalid("result_digest", sentence);
             }
             Ok(())
-        }
-        EdgeResult::Digest(_) | EdgeResult::Nothing if succeeded && report.error_code.is_some() => {
-            invalid("error_code", "a success has no `error_code`".to_owned())
         }
         EdgeResult::Digest(_) | EdgeResult::Nothing => Ok(()),
     }
@@ -166,7 +166,7 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
 /// What a repeat under the same idempotency key must be equal in.
 fn fingerprint(report: &EdgeReport) -> Digest {
     let result = match &report.result {
-        EdgeResult::Whole(value, _) => json!(value.digest()),
+        EdgeResult::Whole(value, _) => json!(value.canonical().digest()),
         EdgeResult::Digest(digest) => json!(digest),
         EdgeResult::Nothing => Value::Null,
     };

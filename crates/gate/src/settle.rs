@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crypto::json::Canonical;
+use crypto::json::Exact;
 use ledger::{
     Entry, Needs, Snapshot,
     record::{Action, Execution, Witness},
@@ -33,7 +33,7 @@ pub(crate) struct Executed {
 #[derive(Debug, Clone)]
 pub(crate) enum RunResult {
     /// The result itself.
-    Whole(Canonical),
+    Whole(Exact),
     /// The digest of one that was not sent along.
     Digest(Digest),
     /// There is none.
@@ -44,14 +44,14 @@ impl RunResult {
     /// Takes the result out of an outcome, so that it is held once.
     pub(crate) fn taken_from(outcome: &mut Outcome) -> Self {
         match outcome {
-            Outcome::Succeeded { result, .. } => Self::Whole(Canonical::new(result.take())),
+            Outcome::Succeeded { result, .. } => Self::Whole(Exact::from(result.take())),
             Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => Self::Nothing,
         }
     }
 
     fn digest(&self) -> Option<Digest> {
         match self {
-            Self::Whole(result) => Some(result.digest()),
+            Self::Whole(result) => Some(result.canonical().digest()),
             Self::Digest(digest) => Some(*digest),
             Self::Nothing => None,
         }
@@ -60,8 +60,8 @@ impl RunResult {
     /// How much of it stands in the record.
     fn kept(&self, max_bytes: usize) -> Option<KeptResult> {
         match self {
-            Self::Whole(result) if result.text().len() <= max_bytes => {
-                Some(KeptResult::Whole(result.clone()))
+            Self::Whole(result) if result.canonical().text().len() <= max_bytes => {
+                Some(KeptResult::Whole(result.canonical().clone()))
             }
             Self::Whole(_) | Self::Digest(_) | Self::Nothing => {
                 self.digest().map(KeptResult::DigestOnly)
@@ -107,7 +107,7 @@ impl Executed {
         });
         let kept = self.result.kept(max_result_bytes);
         let lossy_numbers = match &self.result {
-            RunResult::Whole(result) => crypto::json::is_lossy(result.value()),
+            RunResult::Whole(result) => result.has_numbers_as_text(),
             RunResult::Digest(_) | RunResult::Nothing => false,
         };
         Witnessed { executed: self, finding, kept, lossy_numbers }
@@ -128,7 +128,7 @@ impl Witnessed {
     /// The result as the answering response shows it: whole, however much of it is kept.
     pub(crate) fn result(&self) -> Option<&Arc<Value>> {
         match &self.executed.result {
-            RunResult::Whole(result) => Some(result.value()),
+            RunResult::Whole(result) => Some(result.canonical().value()),
             RunResult::Digest(_) | RunResult::Nothing => None,
         }
     }

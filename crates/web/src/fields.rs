@@ -26,16 +26,38 @@ impl Fields {
     /// Members are parsed one by one, so that the strict parser's refusal carries the name of the
     /// member it is about, and so that each has the parser's whole depth for itself.
     pub fn of_body(body: &[u8]) -> Result<Self, ApiError> {
+        Self::of(split(body)?)
+    }
+
+    /// Reads a body that is one JSON object, all but one member, which is given as its text.
+    pub fn of_body_beside<'b>(
+        body: &'b [u8],
+        name: &str,
+    ) -> Result<(Self, Option<&'b [u8]>), ApiError> {
+        let mut members = split(body)?;
+        let at = members.iter().position(|(member, _)| member == name);
+        let text = at.map(|at| members.remove(at).1);
+        if text.is_some() && members.iter().any(|(member, _)| member == name) {
+            return Err(twice(name));
+        }
+        Ok((Self::of(members)?, text))
+    }
+
+    fn of(texts: Vec<(String, &[u8])>) -> Result<Self, ApiError> {
         let mut members = Map::new();
-        for (name, text) in split(body)? {
+        for (name, text) in texts {
             let value = crypto::json::parse(text)
                 .map_err(|error| ApiError::invalid(excerpt(&name).to_owned(), error.to_string()))?;
             if members.insert(name.clone(), value).is_some() {
-                let message = "this member stands twice in the body";
-                return Err(ApiError::invalid(excerpt(&name).to_owned(), message));
+                return Err(twice(&name));
             }
         }
         Ok(Self { prefix: String::new(), members })
+    }
+
+    /// No members.
+    pub(crate) fn none() -> Self {
+        Self { prefix: String::new(), members: Map::new() }
     }
 
     /// Takes a member that must be there.
@@ -203,6 +225,10 @@ impl<T: FromStr<Err: std::fmt::Display>> FromJson for Word<T> {
         let read = text.parse().map(Word);
         read.map_err(|error| format!("could not read `{}`: {error}", excerpt(&text)))
     }
+}
+
+fn twice(name: &str) -> ApiError {
+    ApiError::invalid(excerpt(name).to_owned(), "this member stands twice in the body")
 }
 
 /// Cuts the text of an object into the names and the texts of its members.

@@ -7,6 +7,7 @@ use http::{
     HeaderMap, HeaderName, Method, Uri,
     header::{CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, UPGRADE},
     request::Parts,
+    uri::Authority,
 };
 
 use crate::{
@@ -58,6 +59,10 @@ fn ambiguities(head: &Parts) -> Result<(), ApiError> {
             let message = "this header stands once and never beside `Transfer-Encoding`";
             Err(ApiError::invalid("Content-Length", message))
         }
+        Some(Ambiguity::Fragment) => {
+            let message = "the address has a `#`; what stands behind one is never sent";
+            Err(ApiError::new(codes::VALIDATION_FAILED, message))
+        }
     }
 }
 
@@ -95,8 +100,8 @@ fn repeats(headers: &HeaderMap) -> Result<(), ApiError> {
 
 fn target(uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    if host.is_empty() {
-        return Err(ApiError::invalid("Host", "a request names the host it is for"));
+    if !is_host(host) {
+        return Err(ApiError::invalid("Host", "a request names one host, with a port or without"));
     }
     let other = uri.authority().is_some_and(|named| !named.as_str().eq_ignore_ascii_case(host));
     if other {
@@ -109,6 +114,15 @@ fn target(uri: &Uri, headers: &HeaderMap) -> Result<(), ApiError> {
         ));
     }
     Ok(())
+}
+
+fn is_host(text: &str) -> bool {
+    // An empty port is one that is not named.
+    let text = text.strip_suffix(':').unwrap_or(text);
+    text.parse::<Authority>().is_ok_and(|named| {
+        let whole = named.host() == text || named.port_u16().is_some();
+        whole && !text.contains('@')
+    })
 }
 
 fn has_dot_segment(path: &str) -> bool {

@@ -96,7 +96,7 @@ pub struct Execution {
     pub error_message: Option<Commitment>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// Whether the result held numbers that its canonical form rounds.
+    /// Whether the result held numbers that JSON would round; these stand in it as texts.
     pub lossy_numbers: bool,
     /// The result.
     pub result: Option<Commitment>,

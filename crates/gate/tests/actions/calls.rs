@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crypto::json::Canonical;
 use gate::{
     CancelError, Canceller, EdgeReport, EdgeResult, Ended, Rejection, ReportError, Submission,
     SubmitError, Submitted,
@@ -75,6 +74,19 @@ async fn a_rule_that_cannot_be_evaluated_refuses_the_call() {
     assert_eq!(action.decision.code, Some(DecisionCode::PolicyUnavailable));
     assert_eq!(action.decision.rule_id.as_deref(), Some("broken"));
     assert_eq!(action.status, Status::Denied);
+}
+
+#[tokio::test]
+async fn where_no_policy_decides_no_call_is_let_through_and_the_key_is_not_blamed() {
+    let house = House::without_policy(testkit::limits()).await;
+    let call = house.call("shop.refund", json!({ "amount": 20 }));
+    let rejected = rejection(house.submit(call).await.unwrap_err());
+    assert_eq!(rejected, Rejection::PolicyUnavailable);
+    assert!(house.store.deeds(house.org).is_empty() && house.refund.runs() == 0);
+    house.revoke_key().await;
+    let call = house.call("shop.refund", json!({ "amount": 20 }));
+    let rejected = rejection(house.submit(call).await.unwrap_err());
+    assert_eq!(rejected, Rejection::Unauthenticated, "a key that does not hold learns nothing");
 }
 
 #[tokio::test]
@@ -231,6 +243,24 @@ async fn of_a_result_over_the_limit_only_the_digest_is_kept() {
 }
 
 #[tokio::test]
+async fn a_result_with_numbers_that_a_double_rounds_is_sealed_with_their_digits() {
+    let house = House::new().await;
+    house.refund.answer(done(json!({ "id": 9_007_199_254_740_993_i64, "atoms": 6.02e23 })));
+    let action = house.refund(20).await;
+    assert_eq!(action.status, Status::Executed);
+    assert!(action.execution.unwrap().lossy_numbers);
+    let detail = house.gate.detail(house.org, action.id).await.unwrap().unwrap();
+    let held = json!({ "atoms": "6.02e+23", "id": "9007199254740993" });
+    let result = detail
+        .disclosures
+        .iter()
+        .find(|opened| opened.path().as_str() == "action.execution.result");
+    assert_eq!(result.unwrap().value(), held.to_string());
+    let digest = crypto::sha256(crypto::json::canonical(&held));
+    assert_eq!(action.result_digest, Some(digest));
+}
+
+#[tokio::test]
 async fn an_edge_call_is_authorised_reported_and_sealed() {
     let house = House::new().await;
     let action = house.submit(house.edge_call()).await.unwrap();
@@ -270,16 +300,13 @@ async fn a_bad_report_names_its_field_and_leaves_the_action_open() {
         (
             "result",
             EdgeReport {
-                result: EdgeResult::Whole(Canonical::new(json!("x".repeat(200))), None),
+                result: EdgeResult::Whole(json!("x".repeat(200)).into(), None),
                 ..good.clone()
             },
         ),
         (
             "result_digest",
-            EdgeReport {
-                result: EdgeResult::Whole(Canonical::new(json!(1)), Some(wrong)),
-                ..good.clone()
-            },
+            EdgeReport { result: EdgeResult::Whole(json!(1).into(), Some(wrong)), ..good.clone() },
         ),
         ("finished_at", EdgeReport { started_at: late, finished_at: late, ..good.clone() }),
         (

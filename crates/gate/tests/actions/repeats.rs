@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crypto::json::Canonical;
 use gate::{CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, Ended, ReportError};
 use ledger::record::Action;
 use model::Status;
@@ -29,7 +28,7 @@ async fn a_report_with_a_key_is_taken_once_and_replayed() {
     };
     assert_eq!(again.status, Status::Executed);
     let different =
-        EdgeReport { result: EdgeResult::Whole(Canonical::new(json!(2)), None), ..report.clone() };
+        EdgeReport { result: EdgeResult::Whole(json!(2).into(), None), ..report.clone() };
     let refused = house.gate.report(different).await.unwrap_err();
     assert!(matches!(refused, ReportError::DifferentRequest), "{refused}");
     let second = house.submit(house.edge_call()).await.unwrap();

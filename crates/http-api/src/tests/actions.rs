@@ -63,7 +63,7 @@ async fn a_tool_that_nobody_serves_is_404_and_sealed() {
     let house = House::new().await;
     for tool in ["shop.nothing", "no tool name"] {
         let answer = house.post("/v1/actions", json!({ "tool": tool, "args": {} })).await;
-        assert_eq!(answer.code(), (404, "tool_unknown"), "{tool}");
+        assert_eq!((answer.code(), answer.param()), ((404, "tool_unknown"), Some("tool")));
         let action = &answer.body["error"]["action"];
         assert_eq!(action["tool"], tool);
         assert_eq!(action["decision"]["source"], "builtin");
@@ -134,6 +134,38 @@ async fn an_edge_is_authorized_and_reports_once() {
 }
 
 #[tokio::test]
+async fn a_report_may_hold_any_number() {
+    let house = House::new().await;
+    let id = house.authorize().await.id();
+    // Written out, since no JSON library of ours makes such numbers.
+    let body = |digest: &str| {
+        let moment = "2026-10-01T12:00:00.000Z";
+        format!(
+            r#"{{"status":"succeeded","started_at":"{moment}","finished_at":"{moment}",
+                "result":{{"n":9007199254740993,"m":[1e21,1e400]}},"result_digest":"{digest}"}}"#
+        )
+    };
+    let held = r#"{"m":["1e21","1e400"],"n":"9007199254740993"}"#;
+    let send = |text: String| {
+        let path = format!("/v1/actions/{id}/result");
+        let length = text.len().to_string();
+        let headers = [("content-type", "application/json"), ("content-length", &length)];
+        let mut report = request("POST", &path, &house.support.key, &headers, None);
+        *report.body_mut() = text.into();
+        house.send(report)
+    };
+    let refused = send(body(&crypto::sha256("other").to_string())).await;
+    assert_eq!(refused.param(), Some("result_digest"), "{}", refused.body);
+    let sealed = send(body(&crypto::sha256(held).to_string())).await;
+    assert_eq!((sealed.status, &sealed.body["status"]), (200, &"executed".into()));
+    assert_eq!(sealed.body["result_digest"], crypto::sha256(held).to_string());
+    let detail = house.get(&format!("/v1/actions/{id}"), &house.support.key).await;
+    assert_eq!(detail.body["result"], serde_json::from_str::<Value>(held).unwrap());
+    let run = &detail.body["deeds"][0]["body"]["action"]["execution"];
+    assert_eq!(run["lossy_numbers"], true, "{}", detail.body["deeds"][0]);
+}
+
+#[tokio::test]
 async fn a_report_names_the_member_that_is_wrong() {
     let house = House::new().await;
     let id = house.authorize().await.id();
@@ -163,6 +195,25 @@ async fn a_report_names_the_member_that_is_wrong() {
         body[param] = value;
         let answer = house.post(&path, body).await;
         assert_eq!((answer.code(), answer.param()), ((400, "validation_failed"), Some(param)));
+    }
+}
+
+#[tokio::test]
+async fn a_success_has_no_error_code_however_its_result_is_sent() {
+    let house = House::new().await;
+    let id = house.authorize().await.id();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    for (member, value) in [("result", json!(1)), ("result_digest", json!(digest))] {
+        let mut body = json!({
+            "status": "succeeded",
+            "started_at": "2026-10-01T12:00:00.000Z",
+            "finished_at": "2026-10-01T12:00:00.000Z",
+            "error_code": "no_such_note",
+        });
+        body[member] = value;
+        let answer = house.post(&format!("/v1/actions/{id}/result"), body).await;
+        let expected = ((400, "validation_failed"), Some("error_code"));
+        assert_eq!((answer.code(), answer.param()), expected, "{member}");
     }
 }
 

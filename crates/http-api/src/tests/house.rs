@@ -126,10 +126,10 @@ pub(super) async fn holder(org: &OrgChange<'_>, name: &str) -> Holder {
     Holder { agent, id, key }
 }
 
-pub(super) async fn org_key(org: &OrgChange<'_>) -> String {
+pub(super) async fn org_key(org: &OrgChange<'_>, scope: Scope) -> String {
     let new = NewKey {
         name: "admin".to_owned(),
-        scopes: vec![Scope::Admin],
+        scopes: vec![scope],
         mode: KeyMode::Live,
         expires_at: None,
     };
@@ -189,7 +189,7 @@ impl House {
         enforce(&operator, POLICY).await;
         let (support, other) =
             (holder(&operator, "support").await, holder(&operator, "other").await);
-        let org_key = org_key(&operator).await;
+        let org_key = org_key(&operator, Scope::Admin).await;
         let (control, lifecycle) = Control::new();
         let probe = Arc::new(Told(Mutex::new(Condition::Ok)));
         let store = Arc::clone(&fixture.store);

@@ -1,6 +1,6 @@
 //! The body of `POST /v1/actions/{id}/result`.
 
-use crypto::json::Canonical;
+use crypto::json::Exact;
 use gate::{EdgeReport, EdgeResult};
 use model::{ActionId, Digest, ErrorCode, ExecutionStatus, Timestamp};
 use web::{ApiError, Call, Fields, Word};
@@ -13,11 +13,12 @@ const MAX_MESSAGE: usize = 2000;
 /// Reads the report of this agent's edge.
 pub(crate) fn edge_report(call: &Call, caller: &AgentKey) -> Result<EdgeReport, ApiError> {
     let action = call.param::<ActionId>("id")?;
-    let mut fields = call.fields()?;
+    let (mut fields, result) = call.fields_beside("result")?;
     let Word(status) = fields.required::<Word<ExecutionStatus>>("status")?;
     let started_at = time(&mut fields, "started_at")?;
     let finished_at = time(&mut fields, "finished_at")?;
-    let result = fields.any("result");
+    let result = result.map(Exact::parse).transpose();
+    let result = result.map_err(|error| fields.error("result", error.to_string()))?;
     let digest = fields.optional::<Word<Digest>>("result_digest")?.map(|Word(digest)| digest);
     let error_code = fields.optional::<Word<ErrorCode>>("error_code")?.map(|Word(code)| code);
     let error_message = fields.optional::<String>("error_message")?;
@@ -26,7 +27,7 @@ pub(crate) fn edge_report(call: &Call, caller: &AgentKey) -> Result<EdgeReport, 
     }
     fields.finish()?;
     let result = match (result, digest) {
-        (Some(value), digest) => EdgeResult::Whole(Canonical::new(value), digest),
+        (Some(value), digest) => EdgeResult::Whole(value, digest),
         (None, Some(digest)) => EdgeResult::Digest(digest),
         (None, None) => EdgeResult::Nothing,
     };

@@ -278,7 +278,7 @@ pub struct Execution {
     pub error_code: Option<ErrorCode>,
     /// What went wrong, as a sentence.
     pub error_message: Option<String>,
-    /// Whether the result held numbers that its canonical form rounds.
+    /// Whether the result held numbers that JSON would round; these stand in it as texts.
     pub lossy_numbers: bool,
 }
 

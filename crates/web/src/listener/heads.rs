@@ -1,6 +1,6 @@
 //! Follows where the heads of requests lie in what a client sends, to find what the HTTP library
-//! reads without a word and others read in another way: lines that end in a bare line feed, and a
-//! `Content-Length` that stands twice or beside `Transfer-Encoding`.
+//! reads without a word and others read in another way: lines that end in a bare line feed, a
+//! `Content-Length` that stands twice or beside `Transfer-Encoding`, and a fragment.
 //!
 //! It refuses nothing by itself and decides no framing. Where it cannot tell what follows, it
 //! stops looking; such a request is refused elsewhere and ends its connection.
@@ -17,6 +17,8 @@ pub(crate) enum Ambiguity {
     BareLineFeed,
     /// A `Content-Length` that is not the only header about the body's length.
     TwoLengths,
+    /// A first line with a `#`, behind which the HTTP library reads nothing.
+    Fragment,
 }
 
 /// The first such thing that stood in a head of a connection.
@@ -125,6 +127,9 @@ impl Heads {
             // Line ends before a request are passed over; behind trailers the next one begins.
             At::Start | At::Trailer if line.is_empty() => At::Start,
             At::Start => {
+                if line.contains(&b'#') {
+                    self.found.tell(Ambiguity::Fragment);
+                }
                 (self.next, self.has_length) = (At::Start, false);
                 At::Header
             }

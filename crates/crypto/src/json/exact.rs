@@ -1,0 +1,192 @@
+//! Results: JSON whose numbers may be any, held without rounding one.
+
+use std::borrow::Cow;
+
+use model::Digest;
+use serde::de::IgnoredAny;
+use serde_json::{Number, Value};
+
+use super::{Canonical, JsonError, MAX_INTEGER, canonical, normal, parse};
+use crate::sha256;
+
+/// A value that somebody else made and that cannot be refused any more, such as a tool's result.
+///
+/// A number that a double does not keep digit for digit, or that lies outside ±(2^53−1), stands as
+/// the text of its digits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exact {
+    canonical: Canonical,
+    numbers_as_text: bool,
+    // Only where a number stands as text, and the text that was read has an RFC 8785 form at all.
+    rounded: Option<Digest>,
+}
+
+impl Exact {
+    /// Reads a JSON text as [`parse`] does, numbers excepted.
+    pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
+        // What is no UTF-8 is no JSON: the strict parser says where.
+        let Ok(text) = std::str::from_utf8(text) else { return parse(text).map(Self::from) };
+        let quoted = numbers_quoted(text);
+        let mut exact = Self::from(parse(quoted.as_bytes())?);
+        if let Cow::Owned(_) = quoted {
+            exact.numbers_as_text = true;
+            let rounded = serde_json::from_str(text).ok();
+            exact.rounded = rounded.map(|value: Value| sha256(canonical(&value)));
+        }
+        Ok(exact)
+    }
+
+    /// The value, with such numbers as texts, and its canonical form.
+    pub fn canonical(&self) -> &Canonical {
+        &self.canonical
+    }
+
+    /// Whether a number of it stands as text.
+    pub fn has_numbers_as_text(&self) -> bool {
+        self.numbers_as_text
+    }
+
+    /// Whether a digest is that of the value: as it is held, or in the RFC 8785 form of what was
+    /// read, which rounds its numbers.
+    pub fn has_digest(&self, digest: Digest) -> bool {
+        self.canonical.digest() == digest || self.rounded == Some(digest)
+    }
+}
+
+impl From<Value> for Exact {
+    fn from(mut value: Value) -> Self {
+        let numbers_as_text = hold(&mut value);
+        Self { canonical: Canonical::new(value), numbers_as_text, rounded: None }
+    }
+}
+
+/// Writes numbers as [`parse`] reads them and those that it refuses as texts; whether there were
+/// any of these.
+fn hold(value: &mut Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let held = held(number);
+            let refused = held.is_none();
+            *value = held.unwrap_or_else(|| Value::String(number.to_string()));
+            refused
+        }
+        // Every member is gone through, whatever the first one was.
+        Value::Array(items) => items.iter_mut().map(hold).fold(false, |one, other| one | other),
+        Value::Object(members) => {
+            members.values_mut().map(hold).fold(false, |one, other| one | other)
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
+#[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact as a double")]
+pub(super) fn held(number: &Number) -> Option<Value> {
+    if !number.is_f64() {
+        return normal(number).map(Value::Number);
+    }
+    let value = number.as_f64().filter(|value| value.abs() <= MAX_INTEGER as f64)?;
+    Some(if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) })
+}
+
+/// Whether every number of a JSON text is read as it stands there.
+pub fn keeps_numbers(text: &str) -> bool {
+    matches!(numbers_quoted(text), Cow::Borrowed(_))
+}
+
+/// The text with quotes around its numbers that would not be kept. What is no JSON is none
+/// afterwards.
+fn numbers_quoted(text: &str) -> Cow<'_, str> {
+    let words = |(outside, _)| words(outside);
+    if !pieces(text).flat_map(words).any(|(_, word, after)| is_changed(word, after)) {
+        return Cow::Borrowed(text);
+    }
+    let mut quoted = String::with_capacity(text.len() + 64);
+    for (outside, inside) in pieces(text) {
+        let mut end = outside;
+        for (before, word, after) in self::words(outside) {
+            let quote = if is_changed(word, after) { "\"" } else { "" };
+            quoted.extend([before, quote, word, quote]);
+            end = after;
+        }
+        quoted.extend([end, inside]);
+    }
+    Cow::Owned(quoted)
+}
+
+/// Cuts a JSON text into what stands outside its strings, each with the string behind it, quotes
+/// included.
+pub fn pieces(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (outside, from) = rest.split_at(rest.find('"').unwrap_or(rest.len()));
+        let (inside, after) = from.split_at(end_of_string(from));
+        rest = after;
+        Some((outside, inside))
+    })
+}
+
+fn end_of_string(text: &str) -> usize {
+    let mut bytes = text.bytes().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The words of a text without strings, each with what is before and behind it.
+fn words(outside: &str) -> impl Iterator<Item = (&str, &str, &str)> {
+    let mut rest = outside;
+    std::iter::from_fn(move || {
+        let (before, from) = rest.split_at(rest.find(is_word_part)?);
+        let end = from.find(|next| !is_word_part(next)).unwrap_or(from.len());
+        let (word, after) = from.split_at(end);
+        rest = after;
+        Some((before, word, after))
+    })
+}
+
+fn is_word_part(next: char) -> bool {
+    next.is_ascii_alphanumeric() || matches!(next, '-' | '+' | '.')
+}
+
+/// Whether a word is a number that is not read as it stands. In the place of a key none is.
+fn is_changed(word: &str, after: &str) -> bool {
+    const SAFE_DIGITS: usize = 15;
+    if word.len() <= SAFE_DIGITS && word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let begins = word.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    let is_number = begins && serde_json::from_str::<IgnoredAny>(word).is_ok();
+    is_number && !is_kept(word) && !after.trim_start().starts_with(':')
+}
+
+/// A number is kept when it is in range and what it becomes prints the same digits.
+fn is_kept(word: &str) -> bool {
+    let Ok(number) = serde_json::from_str::<Number>(word) else { return false };
+    held(&number).is_some_and(|held| significant(&held.to_string()) == significant(word))
+}
+
+/// The digits without zeros at either end, and the power of ten of the last one.
+fn significant(number: &str) -> Option<(String, i64)> {
+    let unsigned = number.strip_prefix('-').unwrap_or(number);
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let exponent: i64 = exponent.parse().ok()?;
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let cut = digits.trim_end_matches('0');
+    let zeros = i64::try_from(digits.len() - cut.len()).ok()?;
+    let places = i64::try_from(fraction.len()).ok()?;
+    let cut = cut.trim_start_matches('0').to_owned();
+    let power = if cut.is_empty() { 0 } else { exponent.checked_add(zeros - places)? };
+    Some((cut, power))
+}
