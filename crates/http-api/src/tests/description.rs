@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Operations whose body or query names what may not be there.
-const NAMES_OBJECTS: [&str; 4] =
+const NAMES_OBJECTS: [&str; 5] =
     ["sendAction", "dryRunPolicy", "testPolicy", "getProof", "readLog"];
 
 fn names(list: Option<&Value>) -> BTreeSet<String> {

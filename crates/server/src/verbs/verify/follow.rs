@@ -58,7 +58,9 @@ impl From<Unfit> for Stopped {
 pub(super) async fn run(what: &Verify, url: &str) -> Result<Exit, Failure> {
     let ca = what.ca.as_deref().map(read).transpose()?;
     let remote = Remote::new(url, key(what.key_file.as_deref())?, ca.as_deref())?;
-    let held = match held(what, &remote).await {
+    let keys = what.keys.as_deref().map(keys_of).transpose()?;
+    let kept = what.known_checkpoint.as_deref().map(read_text).transpose()?;
+    let held = match held(what, &remote, (keys, kept)).await {
         Ok(held) => held,
         Err(stopped) => return ended(what, stopped),
     };
@@ -82,6 +84,7 @@ pub(super) async fn run(what: &Verify, url: &str) -> Result<Exit, Failure> {
 }
 
 /// The API key: never of the command line, where every process of the machine can read it.
+#[expect(clippy::disallowed_methods, reason = "it is an auditor's, no setting of the service")]
 fn key(file: Option<&Path>) -> Result<Secret<String>, Failure> {
     let text = match file {
         Some(file) => read_text(file)?,
@@ -93,10 +96,13 @@ fn key(file: Option<&Path>) -> Result<Secret<String>, Failure> {
 }
 
 /// Reads what the log is held to: keys, the service's own checkpoint, and the one that was kept.
-async fn held(what: &Verify, remote: &Remote) -> Result<Held, Stopped> {
-    let internal = |failure: Failure| RemoteError::Broken(failure.to_string());
-    let keys = match &what.keys {
-        Some(file) => keys_of(file).map_err(internal)?,
+async fn held(
+    what: &Verify,
+    remote: &Remote,
+    (keys, kept): (Option<KeySet>, Option<String>),
+) -> Result<Held, Stopped> {
+    let keys = match keys {
+        Some(keys) => keys,
         None => {
             let keys = remote.read("/.well-known/service/keys.json").await?;
             KeySet::parse(&keys).map_err(|error| unfit(format!("the service's keys: {error}")))?
@@ -109,10 +115,7 @@ async fn held(what: &Verify, remote: &Remote) -> Result<Held, Stopped> {
             .map_err(|error| unfit(format!("the checkpoint {whose}: {error}")))
     };
     let now = opened(&note, "of the service")?;
-    let known = match &what.known_checkpoint {
-        Some(file) => Some(opened(&read_text(file).map_err(internal)?, "that was kept")?),
-        None => None,
-    };
+    let known = kept.map(|note| opened(&note, "that was kept")).transpose()?;
     fits(what, &now, known.as_ref())?;
     Ok(Held { keys, note, now, known })
 }

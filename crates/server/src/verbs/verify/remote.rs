@@ -62,6 +62,9 @@ impl Remote {
                  or `http://` for a service on this machine"
             ))
         };
+        if key.expose().is_empty() || !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(Failure::usage("the API key is empty, or has characters that no key has"));
+        }
         let uri: Uri = url.parse().map_err(|_| bad("this is no address"))?;
         let authority = uri.authority().filter(|it| !it.as_str().contains('@'));
         let authority = authority.ok_or_else(|| bad("this names no host, or a user"))?;
@@ -156,7 +159,9 @@ async fn refused(response: Response<Incoming>) -> RemoteError {
     let status = response.status();
     let body = timeout(PATIENCE, Limited::new(response.into_body(), 64 * 1024).collect()).await;
     let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
-    let body: String = String::from_utf8_lossy(&body).chars().take(500).collect();
+    // It is printed to a terminal, which must take nothing of it for an order.
+    let body = String::from_utf8_lossy(&body);
+    let body: String = body.chars().filter(|it| !it.is_control()).take(500).collect();
     if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
         return RemoteError::Broken(format!("the service answered {status}: {body}"));
     }
