@@ -5,6 +5,7 @@ use std::error::Error;
 use tokio_postgres::{Client, error::SqlState};
 
 use super::MigrateError;
+use crate::fault::Fault;
 
 type Cause = Box<dyn Error + Send + Sync>;
 
@@ -26,12 +27,11 @@ pub(super) async fn lacking(client: &Client, (attempt, source): (String, Cause))
 
 /// Whether the database refused it for want of a right, or had no schema to make it in.
 fn is_refused(source: &(dyn Error + 'static)) -> bool {
-    let codes = [&SqlState::INSUFFICIENT_PRIVILEGE, &SqlState::INVALID_SCHEMA_NAME];
-    let mut causes = std::iter::successors(Some(source), |error| (**error).source());
-    causes.any(|error| {
-        let database = error.downcast_ref::<tokio_postgres::Error>();
-        database.and_then(tokio_postgres::Error::code).is_some_and(|code| codes.contains(&code))
-    })
+    let lacking = [SqlState::INSUFFICIENT_PRIVILEGE, SqlState::INVALID_SCHEMA_NAME];
+    match source.downcast_ref() {
+        Some(Fault::Refused { code, .. }) => lacking.contains(code),
+        Some(_) | None => false,
+    }
 }
 
 // Tables that are there are their owner's to change; where there are none, they need a schema.
