@@ -7,8 +7,9 @@ use std::{
 };
 
 use admin::{
-    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, NewAgent,
-    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore, UnfitError,
+    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, KnownTools,
+    NewAgent, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore,
+    UnfitError,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -45,8 +46,8 @@ struct AnyConnector;
 
 #[async_trait]
 impl ConnectorCheck for AnyConnector {
-    async fn check(&self, _: Candidate<'_>) -> Result<(), UnfitError> {
-        Ok(())
+    async fn check(&self, _: Candidate<'_>) -> Result<KnownTools, UnfitError> {
+        Ok(KnownTools::new())
     }
 }
 
