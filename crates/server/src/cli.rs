@@ -142,6 +142,12 @@ pub struct InOrg {
     pub org: Option<OrgId>,
 }
 
+impl From<OrgId> for InOrg {
+    fn from(org: OrgId) -> Self {
+        Self { org: Some(org) }
+    }
+}
+
 /// What `org` does.
 #[derive(Debug, Subcommand)]
 pub enum Org {
