@@ -133,7 +133,8 @@ impl Street {
         let quiet = org("quiet", REFUSING).await?;
         let heavy = [org("heavy-one", HEAVY).await?, org("heavy-two", HEAVY).await?];
         let agent_key = ground.demo.key()?;
-        let org_key = ground.demo.made(&["key", "create", "--org", &heavy[0].id]).await?;
+        let org_key =
+            ground.demo.made(&["key", "create", "--org-admin", "--org", &heavy[0].id]).await?;
         let host = [ground.service.host.clone()];
         load::run(Kind::Refusal, &host, &agent_key, 64, FILLING).await?;
         Ok(Self { ground, quiet, heavy, agent_key, org_key })

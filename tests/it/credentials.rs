@@ -79,9 +79,10 @@ async fn another_orgs_action_looks_like_one_that_does_not_exist() {
     house.verbs.run(&["agent", "create", "stranger", "--org", org]).await;
     let agent = ["key", "create", "--agent", "stranger", "--org", org];
     let nobodys = "act_00000000000000000000000000";
-    for key in
-        [house.verbs.run(&agent).await, house.verbs.run(&["key", "create", "--org", org]).await]
-    {
+    for key in [
+        house.verbs.run(&agent).await,
+        house.verbs.run(&["key", "create", "--org-admin", "--org", org]).await,
+    ] {
         let stranger = shared.service.caller(key.trim());
         for path in ["/v1/actions/{}", "/v1/actions/{}?wait=1", "/v1/actions/{}/cancel"] {
             let bodies = [theirs, nobodys].map(|id| {

@@ -124,7 +124,7 @@ impl House {
 
     /// Makes a key of the org itself and returns its text.
     pub(crate) async fn org_key(&self) -> String {
-        first_word(&self.verbs.run(&["key", "create", "--org", &self.org]).await)
+        first_word(&self.verbs.run(&["key", "create", "--org-admin", "--org", &self.org]).await)
     }
 
     /// Lets this document decide.

@@ -17,6 +17,8 @@ mod clocks;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod connectors;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credentials;

@@ -44,7 +44,7 @@ async fn own_org(shared: &SharedHouse) -> (String, Caller, Caller) {
     let org = made.split_whitespace().next().unwrap();
     house.verbs.run(&["agent", "create", "bot", "--org", org]).await;
     let agent = house.verbs.run(&["key", "create", "--agent", "bot", "--org", org]).await;
-    let key = house.verbs.run(&["key", "create", "--org", org]).await;
+    let key = house.verbs.run(&["key", "create", "--org-admin", "--org", org]).await;
     let (key, agent) = (shared.service.caller(key.trim()), shared.service.caller(agent.trim()));
     (org.to_owned(), key, agent)
 }

@@ -11,6 +11,7 @@ pub struct Act<F> {
     by: By,
     reason: Option<Reason>,
     needs: Needs,
+    scopes: &'static [Scope],
     decide: F,
 }
 
@@ -23,7 +24,7 @@ impl<F> Act<F> {
     where
         F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, E> + Send + 'static,
     {
-        Self { by, reason: None, needs: Needs::default(), decide }
+        Self { by, reason: None, needs: Needs::default(), scopes: &[Scope::Admin], decide }
     }
 
     /// The same change for this reason, to which its deeds commit.
@@ -34,6 +35,11 @@ impl<F> Act<F> {
     /// The same change, decided on a snapshot in which these rows are known.
     pub fn needing(self, needs: Needs) -> Self {
         Self { needs, ..self }
+    }
+
+    /// What the service records of somebody who read, for which a key that may only read is enough.
+    pub fn of_a_reader(self) -> Self {
+        Self { scopes: &[Scope::Admin, Scope::AdminRead], ..self }
     }
 
     /// Has the change decided in a turn of the org, and answers once the turn is durable.
@@ -57,6 +63,20 @@ impl<F> Act<F> {
     {
         ledger.open_log(org, self).await.map_err(ActError::from)?
     }
+
+    /// A key may have been revoked since it was authenticated; the turn knows.
+    fn is_allowed(&self, at: &Snapshot) -> Result<(), ActError> {
+        at.org().ok_or(ActError::NotFound("org"))?;
+        match self.by {
+            By::Operator | By::Service => Ok(()),
+            By::OrgKey(id) => at
+                .key(id)
+                .filter(|key| key.is_valid(at.now()))
+                .filter(|key| key.scopes.iter().any(|scope| self.scopes.contains(scope)))
+                .map(|_| ())
+                .ok_or(ActError::NotAllowed),
+        }
+    }
 }
 
 impl<F, T, E> Request for Act<F>
@@ -77,23 +97,10 @@ where
 
     fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
         let mut record = Record::new(self.by, self.reason.clone(), mint);
-        let allowed = may_change(self.by, at).map_err(E::from);
+        let allowed = self.is_allowed(at).map_err(E::from);
         match allowed.and_then(|()| (self.decide)(at, &mut record)) {
             Ok(done) => (record.into_entry(), Ok(done)),
             Err(error) => (Entry::nothing(), Err(error)),
         }
-    }
-}
-
-/// A key may have been revoked since it was authenticated; the turn knows.
-fn may_change(by: By, at: &Snapshot) -> Result<(), ActError> {
-    at.org().ok_or(ActError::NotFound("org"))?;
-    match by {
-        By::Operator | By::Service => Ok(()),
-        By::OrgKey(id) => at
-            .key(id)
-            .filter(|key| key.is_valid(at.now()) && key.scopes.contains(&Scope::Admin))
-            .map(|_| ())
-            .ok_or(ActError::NotAllowed),
     }
 }

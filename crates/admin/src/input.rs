@@ -75,7 +75,7 @@ pub(crate) fn scopes(holder: Holder, scopes: &[Scope]) -> Result<Vec<Scope>, Act
         Holder::Agent(_) => {
             (&[Scope::ActionsRead, Scope::ActionsExecute], "`actions:read`, `actions:execute`")
         }
-        Holder::Org => (&[Scope::Admin], "`admin`"),
+        Holder::Org => (&[Scope::Admin, Scope::AdminRead], "`admin`, `admin:read`"),
     };
     let given: Vec<Scope> =
         allowed.iter().copied().filter(|scope| scopes.contains(scope)).collect();

@@ -16,8 +16,8 @@ use crate::{ChangeError, KeyMode, KeyText, OrgChange, agent, input};
 pub struct NewKey {
     /// Its name.
     pub name: String,
-    /// What it may do: `actions:read` and `actions:execute` for an agent's, `admin` for the
-    /// org's own.
+    /// What it may do: `actions:read` and `actions:execute` for an agent's, `admin` or
+    /// `admin:read` for the org's own.
     pub scopes: Vec<Scope>,
     /// Whether its actions are tests.
     pub mode: KeyMode,

@@ -36,7 +36,7 @@ mod store;
 pub use agent::NewAgent;
 pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
-pub use connector::{Candidate, ConnectorCheck, NewConnector};
+pub use connector::{Candidate, ConnectorCheck, KnownTools, NewConnector};
 pub use credential::{Credential, open_credential};
 pub use error::{
     AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,

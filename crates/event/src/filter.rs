@@ -1,14 +1,14 @@
 //! The `types` filter of streams: event types and family wildcards.
 
-use model::EventType;
+use model::{COMING_EVENT_TYPES, EventType};
 
 const MAX_LEN: usize = 1200;
 
 /// A filter over event types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Types {
-    // Invariant: empty means every type.
-    wanted: Vec<EventType>,
+    // Every type where there is no list; an empty list waits for what cannot happen yet.
+    wanted: Option<Vec<EventType>>,
 }
 
 /// A text that is no filter.
@@ -25,7 +25,7 @@ pub enum EventTypesError {
 impl Types {
     /// The filter that lets everything through.
     pub fn every() -> Self {
-        Self { wanted: Vec::new() }
+        Self { wanted: None }
     }
 
     /// Reads a comma list of event types and family wildcards.
@@ -35,18 +35,18 @@ impl Types {
         }
         let mut wanted = Vec::new();
         for item in text.split(',') {
-            let before = wanted.len();
-            wanted.extend(EventType::ALL.iter().filter(|kind| covers(item, kind.as_str())));
-            if wanted.len() == before {
+            let mut known = EventType::WORDS.iter().chain(COMING_EVENT_TYPES);
+            if !known.any(|kind| covers(item, kind)) {
                 return Err(EventTypesError::Unknown(item.chars().take(64).collect()));
             }
+            wanted.extend(EventType::ALL.iter().filter(|kind| covers(item, kind.as_str())));
         }
-        Ok(Self { wanted })
+        Ok(Self { wanted: Some(wanted) })
     }
 
     /// Whether the filter lets this type through.
     pub fn cover(&self, kind: EventType) -> bool {
-        self.wanted.is_empty() || self.wanted.contains(&kind)
+        self.wanted.as_ref().is_none_or(|wanted| wanted.contains(&kind))
     }
 }
 

@@ -1,4 +1,4 @@
-use model::{EventType, State, Status};
+use model::{COMING_EVENT_TYPES, EventType, State, Status};
 
 use super::*;
 
@@ -9,6 +9,17 @@ fn a_filter_takes_types_and_families() {
     assert!(types.cover(EventType::DeedSealed));
     assert!(!types.cover(EventType::AgentCreated));
     assert!(Types::every().cover(EventType::AgentCreated));
+}
+
+#[test]
+fn a_filter_takes_types_that_cannot_happen_yet_and_lets_nothing_through_for_them() {
+    for word in COMING_EVENT_TYPES {
+        assert!(word.parse::<EventType>().is_err(), "`{word}` can happen");
+        let types = Types::parse(word).unwrap();
+        assert!(!EventType::ALL.iter().any(|kind| types.cover(*kind)), "{word}");
+    }
+    let types = Types::parse("webhook.*,deed.sealed").unwrap();
+    assert!(types.cover(EventType::DeedSealed) && !types.cover(EventType::OrgCreated));
 }
 
 #[test]

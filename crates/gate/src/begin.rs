@@ -175,8 +175,7 @@ impl Request for Begin {
             return (Entry::nothing(), BeginOutcome::Rejected(rejection));
         }
         let Some(verdict) = self.case.decide(snapshot) else {
-            // An org without an active policy cannot even name what refused the call.
-            return (Entry::nothing(), BeginOutcome::Rejected(Rejection::Unauthenticated));
+            return (Entry::nothing(), BeginOutcome::Rejected(Rejection::PolicyUnavailable));
         };
         if self.lacks_estimate(&verdict) {
             // The org's other calls would wait for the tool's answer inside this turn. Nothing is

@@ -138,6 +138,9 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
         return invalid("finished_at", "expected a time not before `started_at`".to_owned());
     }
     let succeeded = report.status == ExecutionStatus::Succeeded;
+    if succeeded && report.error_code.is_some() {
+        return invalid("error_code", "a success has no `error_code`".to_owned());
+    }
     match &report.result {
         EdgeResult::Nothing if succeeded => {
             invalid("result", "a success needs `result` or `result_digest`".to_owned())
@@ -155,9 +158,6 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
                 return invalid("result_digest", sentence);
             }
             Ok(())
-        }
-        EdgeResult::Digest(_) | EdgeResult::Nothing if succeeded && report.error_code.is_some() => {
-            invalid("error_code", "a success has no `error_code`".to_owned())
         }
         EdgeResult::Digest(_) | EdgeResult::Nothing => Ok(()),
     }

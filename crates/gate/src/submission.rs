@@ -62,6 +62,9 @@ pub enum Rejection {
     /// The key is not valid any more.
     #[error("the API key is missing, wrong, revoked or expired")]
     Unauthenticated,
+    /// No policy decides in the org, so nothing could be named as what refused the call.
+    #[error("no policy decides in this org, so no call is let through; nothing was recorded")]
+    PolicyUnavailable,
     /// The idempotency key names a different request.
     #[error(
         "this `Idempotency-Key` was used within 24 hours for a different request, action `{0}`"

@@ -35,7 +35,7 @@ pub type Access<C> = web::Access<Principal, C>;
 pub enum Principal {
     /// An agent, by a key of its own.
     Agent(AgentKey),
-    /// The org's administration, by an org key.
+    /// The org's administration, or somebody who reads what it reads, by an org key.
     Org(OrgKey),
 }
 
@@ -74,13 +74,15 @@ pub struct AgentKey {
     pub stopped: bool,
 }
 
-/// An org's live administration key.
+/// A live key of the org's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrgKey {
     /// The org.
     pub org: OrgId,
     /// The key.
     pub key: KeyId,
+    /// The most that it may do: `admin`, or `admin:read`.
+    pub scope: Scope,
 }
 
 /// Anybody, with or without a credential.
@@ -231,35 +233,37 @@ pub const AGENT_EXECUTE: Access<AgentCaller> =
 /// Admits agents to their own actions and org keys to all.
 pub const ACTION_READERS: Access<Reader> = Access::holder(
     "ACTION_READERS",
-    "agent key with `actions:read` (its own actions) or org admin key",
+    "agent key with `actions:read` (its own actions), or org key with `admin` or `admin:read`",
     reader,
 );
 
 /// Admits the same callers as [`ACTION_READERS`] to the live stream.
 pub const STREAM_READERS: Access<Reader> = Access::holder(
     "STREAM_READERS",
-    "agent key with `actions:read` (its own events) or org admin key",
+    "agent key with `actions:read` (its own events), or org key with `admin` or `admin:read`",
     reader,
 );
 
 /// Admits the acting agent, admins and org keys to cancel.
 pub const CANCELLERS: Access<Canceller> = Access::holder(
     "CANCELLERS",
-    "agent key with `actions:execute` (its own actions) or org admin key",
+    "agent key with `actions:execute` (its own actions), or org key with `admin`",
     |holder| match holder {
-        Principal::Org(key) => Ok(Canceller::Org(key)),
+        Principal::Org(key) => changing(key).map(Canceller::Org),
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
     },
 );
 
 /// Admits those who may read the org's settings.
-pub const VIEWERS: Access<Viewer> = Access::holder("VIEWERS", "org admin key", |holder| {
-    org(holder).map(|(org, by)| Viewer { org, by })
-});
+pub const VIEWERS: Access<Viewer> =
+    Access::holder("VIEWERS", "org key with `admin` or `admin:read`", |holder| {
+        org(holder).map(|OrgKey { org, key, .. }| Viewer { org, by: By::OrgKey(key) })
+    });
 
 /// Admits those who may change the org's settings.
-pub const ADMINS: Access<Admin> = Access::holder("ADMINS", "org admin key", |holder| {
-    org(holder).map(|(org, by)| Admin { org, by })
+pub const ADMINS: Access<Admin> = Access::holder("ADMINS", "org key with `admin`", |holder| {
+    let OrgKey { org, key, .. } = changing(org(holder)?)?;
+    Ok(Admin { org, by: By::OrgKey(key) })
 });
 
 fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
@@ -269,10 +273,18 @@ fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     }
 }
 
-fn org(holder: Principal) -> Result<(OrgId, By), ApiError> {
+fn org(holder: Principal) -> Result<OrgKey, ApiError> {
     match holder {
-        Principal::Org(OrgKey { org, key }) => Ok((org, By::OrgKey(key))),
+        Principal::Org(key) => Ok(key),
         Principal::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
+    }
+}
+
+fn changing(key: OrgKey) -> Result<OrgKey, ApiError> {
+    if key.scope == Scope::Admin {
+        Ok(key)
+    } else {
+        Err(ApiError::insufficient_scope(Scope::Admin))
     }
 }
 

@@ -105,6 +105,7 @@ impl IntoApiError for Rejection {
         match self {
             Rejection::Invalid { param, sentence } => ApiError::invalid(param, sentence),
             Rejection::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
+            Rejection::PolicyUnavailable => ApiError::new(actions::POLICY_UNAVAILABLE, sentence),
             Rejection::DifferentRequest(_) => {
                 ApiError::new(actions::IDEMPOTENCY_CONFLICT, sentence).on("Idempotency-Key")
             }
@@ -228,7 +229,10 @@ pub(crate) fn refusal(action: &Action, now: Timestamp) -> Option<ApiError> {
     };
     let sentence = sentence.unwrap_or_else(|| code.row().title.to_owned());
     let shown = serde_json::to_value(ActionView::from(action)).unwrap_or_default();
-    let error = ApiError::new(code, sentence).with_member("action", shown);
+    let mut error = ApiError::new(code, sentence).with_member("action", shown);
+    if code == actions::TOOL_UNKNOWN {
+        error = error.on("tool");
+    }
     match action.decision.retry_at {
         Some(at) => Some(error.retry_after(seconds_until(at, now))),
         None if code == actions::BUDGET_EXCEEDED => Some(error.retry_after(1)),

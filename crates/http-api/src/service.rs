@@ -8,9 +8,7 @@ use gate::Gate;
 use ledger::EventStore;
 use model::{Clock, Entropy, Mint};
 use records::Records;
-use web::{
-    BadTableError, BodyRule, Cursors, Lifecycle, Room, Router, Setup, Slots, Table, TrustedProxies,
-};
+use web::{BadTableError, Cursors, Lifecycle, Room, Router, Setup, Slots, Table, TrustedProxies};
 
 use crate::{
     app::{App, Build, Lists},
@@ -114,10 +112,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
 
 /// The room for bodies: of one key a sixteenth, and never less than the largest body.
 fn room(most: usize, table: &Table<App>) -> Room {
-    let largest = table.iter().map(|route| match route.input.body {
-        BodyRule::None => 0,
-        BodyRule::Json(limit) => limit,
-    });
+    let largest = table.iter().map(|route| route.input.body.limit());
     let share = largest.fold(most / SHARES, usize::max);
     Room::new(most.max(share), share)
 }

@@ -13,5 +13,6 @@ mod policies;
 mod retention;
 mod shapes;
 mod system;
+mod texts;
 mod traffic;
 mod waits;

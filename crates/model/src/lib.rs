@@ -46,10 +46,10 @@ pub use time::{Timestamp, TimestampError};
 pub use tool_name::{ConnectorName, ToolName, ToolNameError};
 pub use uuid::Uuid;
 pub use vocabulary::{
-    AgentStatus, ApprovalStatus, Assurance, Attestation, DecisionCode, DecisionOutcome,
-    DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus, IntentMode, Level,
-    List, Mode, Role, Scope, SideEffect, State, Status, Verdict, Visibility, WitnessMethod,
-    WordError, lists,
+    AgentStatus, ApprovalStatus, Assurance, Attestation, COMING_EVENT_TYPES, DecisionCode,
+    DecisionOutcome, DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus,
+    IntentMode, Level, List, Mode, Role, Scope, SideEffect, State, Status, Verdict, Visibility,
+    WitnessMethod, WordError, lists,
 };
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ pub use action::{
 };
 pub use decision::{ApprovalStatus, Assurance, DecisionCode, DecisionOutcome, DecisionSource};
 pub use evidence::{Attestation, Level, Verdict, WitnessMethod};
-pub use record::{DeedKind, EventType};
+pub use record::{COMING_EVENT_TYPES, DeedKind, EventType};
 
 /// Every closed list, for the generated docs.
 pub fn lists() -> Vec<List> {
@@ -104,5 +104,6 @@ pub fn lists() -> Vec<List> {
         List { name: "API key scope", words: Scope::WORDS },
         List { name: "member role", words: Role::WORDS },
         List { name: "event type", words: EventType::WORDS },
+        List { name: "event type that cannot happen yet", words: COMING_EVENT_TYPES },
     ]
 }

@@ -89,7 +89,7 @@ impl Service {
         let Listeners { interface, metrics } = listeners;
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
-        let Wired { core, store, tasks, checkpoints, keyring, cursor_key, deps: _ } = wired;
+        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, deps: _ } = wired;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
         let probe = Probe {
@@ -97,6 +97,7 @@ impl Service {
             ledger: ledger.clone(),
             records: core.records.clone(),
             work: Arc::clone(&work),
+            tools: Arc::clone(&tools),
         };
         let router = http_api::service(http_api::Parts {
             gate: core.gate.clone(),
@@ -117,7 +118,7 @@ impl Service {
             },
         })
         .map_err(Failure::internal)?;
-        let workers = Workers::start(&core, &checkpoints, &keyring);
+        let workers = Workers::start(&core, &checkpoints, &keyring, tools);
         let door = Door { proxies, ..Door::new(interface) };
         if let Some(listener) = metrics {
             let (router, connections) = (router.clone(), Arc::clone(&door.open));

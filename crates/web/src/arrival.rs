@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT},
+    header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
     request::Parts,
 };
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
@@ -49,7 +49,7 @@ impl Arrival {
         let query = Query::read(self.head.uri.query(), query)?;
         let mut taken = self.room.of(whose);
         let body = self.bounded(rule, &mut taken).await?;
-        if rule != BodyRule::None && body.is_empty() {
+        if matches!(rule, BodyRule::Json(_)) && body.is_empty() {
             return Err(ApiError::new(codes::VALIDATION_FAILED, "this route needs a JSON body"));
         }
         let call = Call {
@@ -65,62 +65,35 @@ impl Arrival {
 
     /// Reads the body within its bounds.
     async fn bounded(&mut self, rule: BodyRule, taken: &mut Taken) -> Result<Bytes, ApiError> {
-        let limit = match rule {
-            BodyRule::None => 0,
-            BodyRule::Json(limit) => limit,
-        };
         let read = async {
-            let announced = refuse_by_head(&self.head.headers, rule, limit)?;
-            collect(&mut self.body, (announced, limit), taken).await
+            let announced = refuse_by_head(&self.head.headers, rule)?;
+            collect(&mut self.body, (announced, rule.limit()), taken).await
         };
-        let Ok(body) = tokio::time::timeout(self.body_time, read).await else {
-            return Err(too_slow(self.body_time));
-        };
-        if body.is_err() {
-            self.let_pass().await;
+        match tokio::time::timeout(self.body_time, read).await {
+            Ok(body) => body,
+            Err(_) => Err(too_slow(self.body_time)),
         }
-        body
-    }
-
-    /// Lets what is left of a refused body pass by, for a while: a client that is still writing
-    /// when the socket closes would see a broken pipe in place of the answer.
-    async fn let_pass(&mut self) {
-        // Who asks before sending has sent nothing, and must not be told to.
-        if self.head.headers.contains_key(EXPECT) {
-            return;
-        }
-        let passing = async {
-            let mut left = PASSED_BYTES;
-            while let Some(Ok(frame)) = self.body.frame().await {
-                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
-                if left == 0 {
-                    break;
-                }
-            }
-        };
-        let _ = tokio::time::timeout(PASSED_FOR, passing).await;
     }
 }
 
 /// The first buffer of a body whose length nobody announced.
 const FIRST_BYTES: usize = 4 * 1024;
-/// How much of a refused body is let pass by, and for how long.
-const PASSED_BYTES: usize = 8 * 1024 * 1024;
-const PASSED_FOR: Duration = Duration::from_secs(1);
 
 /// The announced length of a body, if there is one. Refuses, before a byte is buffered, a body whose
 /// head says that it will not be read.
-fn refuse_by_head(
-    headers: &HeaderMap,
-    rule: BodyRule,
-    limit: usize,
-) -> Result<Option<usize>, ApiError> {
+fn refuse_by_head(headers: &HeaderMap, rule: BodyRule) -> Result<Option<usize>, ApiError> {
     let length = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
-    if length.is_some_and(|length: usize| length > limit) {
-        return Err(too_large(limit));
+    if length.is_some_and(|length: usize| length > rule.limit()) {
+        return Err(too_large(rule.limit()));
     }
-    let is_json = headers.get(CONTENT_TYPE).is_some_and(is_json);
-    if rule != BodyRule::None && !is_json && length != Some(0) {
+    let may_be_json = match rule {
+        BodyRule::None => false,
+        BodyRule::Json(_) => length != Some(0),
+        BodyRule::OptionalJson(_) => {
+            length.unwrap_or(0) > 0 || headers.contains_key(TRANSFER_ENCODING)
+        }
+    };
+    if may_be_json && !headers.get(CONTENT_TYPE).is_some_and(is_json) {
         let message = "expected `Content-Type: application/json`";
         return Err(ApiError::new(codes::MEDIA_TYPE_UNSUPPORTED, message).on("Content-Type"));
     }

@@ -9,12 +9,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use model::RequestId;
 
-use crate::{
-    error::ApiError,
-    fields::Fields,
-    listener::StreamSwitch,
-    query::{Query, decode_path},
-};
+use crate::{error::ApiError, fields::Fields, listener::StreamSwitch, query::Query, text::Text};
 
 /// The most characters of a reference that a `Service-` header carries.
 const MAX_REFERENCE: usize = 256;
@@ -45,13 +40,13 @@ impl Call {
         self.params
             .iter()
             .find(|(known, _)| known == name)
-            .and_then(|(_, raw)| decode_path(raw)?.parse().ok())
+            .and_then(|(_, raw)| Text::of_path(raw)?.as_str().parse().ok())
             .ok_or_else(ApiError::not_found)
     }
 
-    /// The members of the JSON body.
+    /// The members of the JSON body; of none there are none.
     pub fn fields(&self) -> Result<Fields, ApiError> {
-        Fields::of_body(&self.body)
+        if self.body.is_empty() { Ok(Fields::none()) } else { Fields::of_body(&self.body) }
     }
 
     /// The members of the JSON body but one, and that one's text, for whoever reads it otherwise.

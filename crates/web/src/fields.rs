@@ -55,6 +55,11 @@ impl Fields {
         Ok(Self { prefix: String::new(), members })
     }
 
+    /// No members.
+    pub(crate) fn none() -> Self {
+        Self { prefix: String::new(), members: Map::new() }
+    }
+
     /// Takes a member that must be there.
     pub fn required<T: FromJson>(&mut self, name: &'static str) -> Result<T, ApiError> {
         match self.optional(name)? {

@@ -9,6 +9,18 @@ pub enum BodyRule {
     None,
     /// One JSON object of at most this many bytes.
     Json(usize),
+    /// The same, or nothing, which says as much as an object without members.
+    OptionalJson(usize),
+}
+
+impl BodyRule {
+    /// The most bytes that are read.
+    pub const fn limit(self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Json(limit) | Self::OptionalJson(limit) => limit,
+        }
+    }
 }
 
 /// What a route reads of a request.
@@ -31,4 +43,9 @@ pub const fn query(query: &'static [Param]) -> Input {
 /// Reads a JSON object of at most this many bytes and no query.
 pub const fn json(limit: usize) -> Input {
     Input { body: BodyRule::Json(limit), query: &[] }
+}
+
+/// Reads a JSON object of at most this many bytes, or nothing, and no query.
+pub const fn optional_json(limit: usize) -> Input {
+    Input { body: BodyRule::OptionalJson(limit), query: &[] }
 }

@@ -5,14 +5,15 @@
 //!
 //! A request takes this way through it:
 //!
-//! 1. `listener` accepts the connection, bounds what a client can hold open, and watches the bytes
-//!    (`heads`) for what other parsers would read differently.
+//! 1. `listener` accepts the connection, bounds what a client can hold open, and judges each head
+//!    (`heads`) before the HTTP library reads it.
 //! 2. `router` names the request, counts it (`traffic`) and refuses what two parsers may read in
 //!    two ways (`framing`), then who asks for too much at once (`client`, `slots`).
 //! 3. `table` has the row of the path and method. Its [`Access`] rule (`access`) makes the
 //!    handler's caller of whoever the [`State`] says holds the credential.
 //! 4. `arrival` reads query and body within the bounds of the row's [`Input`] and the [`Room`]
-//!    that is left for bodies; what comes of it is a [`Call`], whose members and parameters `fields` and `query` read strictly.
+//!    that is left for bodies; what comes of it is a [`Call`], whose members and parameters
+//!    `fields`, `query` and `text` read strictly.
 //! 5. The handler answers with a [`Reply`] or fails with an [`ApiError`]; `router` turns either
 //!    into the response, and a panic into a 500. `codes` has the error codes that the kit raises.
 //!
@@ -40,6 +41,7 @@ mod setup;
 mod slots;
 mod state;
 mod table;
+mod text;
 mod traffic;
 mod unchanged;
 
@@ -49,7 +51,7 @@ pub use client::TrustedProxies;
 pub use code::{Code, CodeRow, Family};
 pub use error::{ApiError, excerpt};
 pub use fields::{Fields, FromJson, Word};
-pub use input::{BodyRule, Input, NOTHING, json, query};
+pub use input::{BodyRule, Input, NOTHING, json, optional_json, query};
 pub use lifecycle::{Control, Lifecycle, Phase};
 pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};

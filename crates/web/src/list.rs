@@ -33,7 +33,7 @@ impl Cursors {
         list: List,
         query: &'a Query,
     ) -> Result<Page<'a, P>, ApiError> {
-        let limit = query.parse::<usize>("limit")?.unwrap_or(DEFAULT_LIMIT);
+        let limit = query.number::<usize>("limit")?.unwrap_or(DEFAULT_LIMIT);
         if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(ApiError::invalid("limit", "expected 1 to 100"));
         }

@@ -3,7 +3,10 @@
 
 use std::str::FromStr;
 
-use crate::error::{ApiError, excerpt};
+use crate::{
+    error::{ApiError, excerpt},
+    text::Text,
+};
 
 /// A parameter that a route takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,19 +28,20 @@ impl Param {
 
 /// A query whose every parameter the route knows.
 #[derive(Debug, Default)]
-pub struct Query(Vec<(&'static str, String)>);
+pub struct Query(Vec<(&'static str, Text)>);
 
 impl Query {
     /// Reads the text behind the `?` under the route's list of parameters.
     pub fn read(text: Option<&str>, known: &[Param]) -> Result<Self, ApiError> {
-        let mut pairs: Vec<(&'static str, String)> = Vec::new();
+        let mut pairs: Vec<(&'static str, Text)> = Vec::new();
         for pair in text.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
             let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decode(raw_name).ok_or_else(|| undecodable(excerpt(raw_name).to_owned()))?;
-            let Some(param) = known.iter().find(|param| param.name() == name) else {
-                return Err(unknown(&name, known));
+            let name = Text::of_query(raw_name);
+            let name = name.ok_or_else(|| unreadable(excerpt(raw_name).to_owned()))?;
+            let Some(param) = known.iter().find(|param| param.name() == name.as_str()) else {
+                return Err(unknown(name.as_str(), known));
             };
-            let value = decode(raw_value).ok_or_else(|| undecodable(param.name()))?;
+            let value = Text::of_query(raw_value).ok_or_else(|| unreadable(param.name()))?;
             let repeated = pairs.iter().any(|(known, _)| *known == param.name());
             if repeated && matches!(param, Param::One(_)) {
                 return Err(ApiError::invalid(param.name(), "this parameter may stand once"));
@@ -81,6 +85,17 @@ impl Query {
             .transpose()
     }
 
+    /// The parameter as a number, which is written plainly.
+    pub fn number<T>(&self, name: &'static str) -> Result<Option<T>, ApiError>
+    where
+        T: FromStr<Err: std::fmt::Display>,
+    {
+        if self.text(name).is_some_and(|text| !is_plain_number(text)) {
+            return Err(ApiError::invalid(name, "expected a number in digits, such as `20`"));
+        }
+        self.parse(name)
+    }
+
     /// The items of a comma list, none of which may be empty.
     pub fn list<T>(&self, name: &'static str) -> Result<Vec<T>, ApiError>
     where
@@ -110,34 +125,14 @@ fn unknown(name: &str, known: &[Param]) -> ApiError {
     ApiError::invalid(excerpt(name).to_owned(), message)
 }
 
-fn undecodable(name: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
-    ApiError::invalid(name, "expected percent-encoded UTF-8")
+fn unreadable(name: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
+    ApiError::invalid(name, Text::EXPECTED)
 }
 
-/// The text with `%XX` decoded once and `+` as a space.
-pub(crate) fn decode(text: &str) -> Option<String> {
-    let plus = text.replace('+', " ");
-    decode_path(&plus)
-}
-
-/// The text with `%XX` decoded once.
-pub(crate) fn decode_path(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        if *first == b'%' {
-            let (pair, after) = tail.split_at_checked(2)?;
-            bytes.push(u8::from_str_radix(hex(pair)?, 16).ok()?);
-            rest = after;
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-fn hex(pair: &[u8]) -> Option<&str> {
-    let digits = pair.iter().all(u8::is_ascii_hexdigit);
-    std::str::from_utf8(pair).ok().filter(|_| digits)
+/// Whether a number is written in the one way that is taken: digits without a sign, an exponent or
+/// zeros in front, and a point only between digits.
+fn is_plain_number(text: &str) -> bool {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    digits(whole) && digits(fraction) && (whole == "0" || !whole.starts_with('0'))
 }

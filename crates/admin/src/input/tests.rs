@@ -69,10 +69,12 @@ fn a_key_has_the_scopes_of_its_holder_only() {
     let (read, run, admin) = (Scope::ActionsRead, Scope::ActionsExecute, Scope::Admin);
     assert_eq!(scopes(AGENT, &[run, read, run]).unwrap(), [read, run]);
     assert_eq!(scopes(Holder::Org, &[admin]).unwrap(), [admin]);
+    assert_eq!(scopes(Holder::Org, &[Scope::AdminRead]).unwrap(), [Scope::AdminRead]);
     for (holder, bad) in [
         (AGENT, vec![]),
         (AGENT, vec![admin]),
         (AGENT, vec![read, admin]),
+        (AGENT, vec![Scope::AdminRead]),
         (Holder::Org, vec![]),
         (Holder::Org, vec![read]),
         (Holder::Org, vec![admin, run]),

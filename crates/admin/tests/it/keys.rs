@@ -179,3 +179,17 @@ async fn a_key_of_an_agent_that_is_not_there_is_not_made() {
     let refused = world.operator(&created).create_agent_key(nobody, agent_key()).await;
     assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound("agent")))));
 }
+
+#[tokio::test]
+async fn an_org_key_that_may_only_read_changes_nothing_even_where_it_was_let_in() {
+    let world = World::new();
+    let created = world.org().await;
+    let reading = NewKey { scopes: vec![Scope::AdminRead], ..org_key() };
+    let key = world.operator(&created).create_org_key(reading).await.unwrap().key.object;
+    let by_key = Actor(created.org.id, By::OrgKey(key.id));
+    let refused = world.admin.change(&by_key).create_agent(agent("first")).await;
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
+    // What it read out is told of all the same.
+    world.admin.ledger_exported(&by_key, (None, None)).await.unwrap();
+    assert_eq!(world.last_body(&created)["actor"], json!({ "type": "api_key", "id": key.id }));
+}

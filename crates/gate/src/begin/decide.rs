@@ -6,7 +6,7 @@ use ledger::{
     LoadedPolicy, Snapshot,
     record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
 };
-use model::{AgentStatus, DecisionCode, DecisionSource, Timestamp};
+use model::{AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
 use policy::{ApprovalClause, Call};
 
 use super::budget::{self, Admitted};
@@ -64,6 +64,10 @@ fn by_policy(
         return verdict(enforced, policy::Decision::refused(code, source));
     };
     let decision = case.ask(compiled, call);
+    if decision.outcome != DecisionOutcome::Deny && case.is_to_be_accepted() {
+        let (code, source) = (DecisionCode::ToolChanged, DecisionSource::Builtin);
+        return verdict(enforced, policy::Decision::refused(code, source));
+    }
     let scope = budget::scope(call, &enforced.active);
     match budget::admit(&decision, scope, snapshot) {
         Ok(admitted) => Verdict {

@@ -77,6 +77,19 @@ async fn a_rule_that_cannot_be_evaluated_refuses_the_call() {
 }
 
 #[tokio::test]
+async fn where_no_policy_decides_no_call_is_let_through_and_the_key_is_not_blamed() {
+    let house = House::without_policy(testkit::limits()).await;
+    let call = house.call("shop.refund", json!({ "amount": 20 }));
+    let rejected = rejection(house.submit(call).await.unwrap_err());
+    assert_eq!(rejected, Rejection::PolicyUnavailable);
+    assert!(house.store.deeds(house.org).is_empty() && house.refund.runs() == 0);
+    house.revoke_key().await;
+    let call = house.call("shop.refund", json!({ "amount": 20 }));
+    let rejected = rejection(house.submit(call).await.unwrap_err());
+    assert_eq!(rejected, Rejection::Unauthenticated, "a key that does not hold learns nothing");
+}
+
+#[tokio::test]
 async fn a_stopped_agent_is_refused_and_sealed() {
     let house = House::new().await;
     house.stop_agent().await;

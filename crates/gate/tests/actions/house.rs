@@ -86,6 +86,14 @@ impl House {
 
     /// A house whose calls and results may be so large.
     pub(crate) async fn with_room(max_args_bytes: usize, max_result_bytes: usize) -> Self {
+        let limits = Limits { max_args_bytes, max_result_bytes, ..limits() };
+        let house = Self::without_policy(limits).await;
+        house.activate(1, POLICY, PolicyMode::Enforce).await;
+        house
+    }
+
+    /// A house in which no policy decides.
+    pub(crate) async fn without_policy(limits: Limits) -> Self {
         let fixture = Fixture::new(1);
         let refund = tool("shop.refund", SideEffect::Write);
         let batch = tool("shop.batch", SideEffect::Write);
@@ -97,7 +105,6 @@ impl House {
             tool("shop.delete", SideEffect::Destructive),
             tool("shop.broken", SideEffect::Read),
         ]);
-        let limits = Limits { max_args_bytes, max_result_bytes, ..limits() };
         let mint = Mint::new(fixture.clock.now(), &*fixture.dice);
         let org = Org {
             time_zone: "UTC".to_owned(),
@@ -146,7 +153,6 @@ impl House {
         .into_iter()
         .collect();
         house.write(accounts).await;
-        house.activate(1, POLICY, PolicyMode::Enforce).await;
         house
     }
 

@@ -26,9 +26,10 @@ fn holder(caller: Caller) -> Option<Principal> {
             let agent = agent.id;
             Some(Principal::Agent(AgentKey { org, agent, key, livemode, scopes, stopped }))
         }
-        // An org key without the scope opens nothing at all.
-        KeyHolder::Org => {
-            scopes.contains(&Scope::Admin).then_some(Principal::Org(OrgKey { org, key }))
-        }
+        // An org key without a scope of the org's opens nothing at all.
+        KeyHolder::Org => [Scope::Admin, Scope::AdminRead]
+            .into_iter()
+            .find(|scope| scopes.contains(scope))
+            .map(|scope| Principal::Org(OrgKey { org, key, scope })),
     }
 }

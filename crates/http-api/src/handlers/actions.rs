@@ -31,6 +31,7 @@ pub(crate) async fn report(app: Arc<App>, caller: AgentCaller, call: Call) -> An
 
 /// `POST /v1/actions/{id}/cancel`
 pub(crate) async fn cancel(app: Arc<App>, caller: Canceller, call: Call) -> Answer {
+    call.fields()?.finish()?;
     let (action, idempotency_key) = (call.param::<ActionId>("id")?, call.idempotency_key()?);
     let (org, by) = match caller {
         Canceller::Agent(key) => (key.org, gate::Canceller::Agent(key.agent, key.key)),

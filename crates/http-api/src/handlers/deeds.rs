@@ -59,7 +59,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Answer {
 
 /// `GET /v1/deeds/{id}/bundle`
 pub(crate) async fn bundle(app: Arc<App>, caller: Reader, call: Call) -> Answer {
-    let (id, known) = (call.param("id")?, call.query.parse("from")?);
+    let (id, known) = (call.param("id")?, call.query.number("from")?);
     let evidence = app.records.evidence(reader(&caller), id, known).await;
     let evidence = evidence.map_err(|error| match error {
         ReadError::Sizes { .. } => ApiError::invalid("from", error.to_string()),

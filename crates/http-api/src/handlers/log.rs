@@ -42,9 +42,9 @@ pub(crate) async fn proof(app: Arc<App>, caller: Reader, call: Call) -> Answer {
 
 /// `GET /v1/log/consistency`
 pub(crate) async fn consistency(app: Arc<App>, caller: Reader, call: Call) -> Answer {
-    let from: Option<u64> = call.query.parse("from")?;
+    let from: Option<u64> = call.query.number("from")?;
     let from = from.ok_or_else(|| required("from", "the size of a log that was kept"))?;
-    let (log, to): (Option<LogOrigin>, _) = (call.query.parse("log")?, call.query.parse("to")?);
+    let (log, to): (Option<LogOrigin>, _) = (call.query.parse("log")?, call.query.number("to")?);
     let grew =
         app.records.growth(caller.org(), log.as_ref(), (from, to)).await.map_err(|error| {
             match error {

@@ -3,7 +3,7 @@
 use web::{
     NOTHING,
     Patience::{Lists, Short},
-    Table, at, json, query,
+    Table, at, optional_json, query,
 };
 
 use crate::{
@@ -21,10 +21,10 @@ const CHECK: usize = 16 * 1024;
 pub(super) fn routes() -> Table<App> {
     vec![
         at("GET",  "/v1/ledger",                     "searchLedger")  .with(ACTION_READERS, query(ENTRIES),         Lists, ledger::search),
-        at("GET",  "/v1/ledger/export",              "exportLedger")  .with(ADMINS,         query(EXPORT),          Lists, ledger::export),
+        at("GET",  "/v1/ledger/export",              "exportLedger")  .with(VIEWERS,        query(EXPORT),          Lists, ledger::export),
         at("GET",  "/v1/ledger/head",                "getLedgerHead") .with(VIEWERS,        NOTHING,                Short, ledger::head),
         at("GET",  "/v1/ledger/chain_checks",        "listChainChecks").with(VIEWERS,       query(ledger::CHECKS),  Short, ledger::checks),
-        at("POST", "/v1/ledger/chain_checks",        "askChainCheck") .with(ADMINS,         json(CHECK),            Short, ledger::ask_check),
+        at("POST", "/v1/ledger/chain_checks",        "askChainCheck") .with(ADMINS,         optional_json(CHECK),           Short, ledger::ask_check),
         at("GET",  "/v1/ledger/chain_checks/{id}",   "getChainCheck") .with(VIEWERS,        NOTHING,                Short, ledger::check),
         at("GET",  "/v1/log/checkpoint",             "getCheckpoint") .with(ACTION_READERS, query(log::CHECKPOINT), Short, log::checkpoint),
         at("GET",  "/v1/log/proof",                  "getProof")      .with(ACTION_READERS, query(log::PROOF),      Short, log::proof),

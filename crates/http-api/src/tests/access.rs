@@ -7,7 +7,7 @@ use admin::{KeyMode, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange};
 use http::HeaderMap;
 use model::{
     AgentId, KeyId,
-    Scope::{self, ActionsExecute, ActionsRead, Admin},
+    Scope::{self, ActionsExecute, ActionsRead, Admin, AdminRead},
     Timestamp,
 };
 use serde_json::{Value, json};
@@ -31,22 +31,24 @@ enum Kind {
     Executes,
     ReadsAndExecutes,
     Administers,
+    Audits,
 }
 
 fn expected(rule: &str, kind: Kind) -> Met {
-    use Kind::{Administers, Executes, Nothing, Reads, ReadsAndExecutes};
+    use Kind::{Administers, Audits, Executes, Nothing, Reads, ReadsAndExecutes};
     let admitted: &[Kind] = match rule {
         "PUBLIC" => return Met::Through,
         "AGENT_EXECUTE" => &[Executes, ReadsAndExecutes],
-        "ACTION_READERS" | "STREAM_READERS" => &[Reads, ReadsAndExecutes, Administers],
+        "ACTION_READERS" | "STREAM_READERS" => &[Reads, ReadsAndExecutes, Administers, Audits],
         "CANCELLERS" => &[Executes, ReadsAndExecutes, Administers],
-        "VIEWERS" | "ADMINS" => &[Administers],
+        "VIEWERS" => &[Administers, Audits],
+        "ADMINS" => &[Administers],
         other => panic!("the rule `{other}` has no line here"),
     };
     match kind {
         Nothing => Met::Unauthenticated,
         kind if admitted.contains(&kind) => Met::Through,
-        Reads | Executes | ReadsAndExecutes | Administers => Met::Forbidden,
+        Reads | Executes | ReadsAndExecutes | Administers | Audits => Met::Forbidden,
     }
 }
 
@@ -81,7 +83,7 @@ impl Stranger {
         let version = operator.create_policy_version(new).await.unwrap().object.id;
         Self {
             reads_and_executes: agent.key,
-            administers: org_key(&operator).await,
+            administers: org_key(&operator, Admin).await,
             agent: agent.agent,
             action,
             policy: policy.to_string(),
@@ -142,12 +144,13 @@ async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, S
             Kind::ReadsAndExecutes,
         ),
         ("an org key", house.org_key.clone(), Kind::Administers),
+        ("an org key that may only read", org_key(&operator, AdminRead).await, Kind::Audits),
         ("an org key of another org", stranger.administers.clone(), Kind::Administers),
     ]
 }
 
 /// The path with an id in each of its slots.
-fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
+pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     let id = |name: &str| ids.get(name).cloned().unwrap_or_default();
     let of = if path.starts_with("/v1/policies") {
         id("policy")
@@ -166,7 +169,7 @@ fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     path
 }
 
-fn missing() -> BTreeMap<&'static str, String> {
+pub(super) fn missing() -> BTreeMap<&'static str, String> {
     let id = |prefix: &str| format!("{prefix}_01h455vb4pex5vsknk084sn02q");
     BTreeMap::from([
         ("action", id("act")),
@@ -244,6 +247,29 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
         }
         _ => None,
     }
+}
+
+#[test]
+fn a_key_that_may_only_read_is_let_in_wherever_an_admin_only_looks() {
+    for route in routes::table() {
+        let met = |kind| expected(route.access, kind) == Met::Through;
+        let looks = route.method == "GET" && met(Kind::Administers);
+        assert!(!looks || met(Kind::Audits), "{}", route.operation);
+    }
+}
+
+#[tokio::test]
+async fn an_export_tells_of_the_key_that_read_it_out_though_it_may_change_nothing() {
+    let house = House::new().await;
+    let key = org_key(&house.operator(), AdminRead).await;
+    let window = "created_at[gte]=2026-10-01T00:00:00Z&created_at[lt]=2026-10-02T00:00:00Z";
+    let read = house.get(&format!("/v1/ledger/export?{window}"), &key).await;
+    assert_eq!(read.status, 200);
+    let told = house.get("/v1/ledger?limit=2", &key).await;
+    let exported = &told.body["data"][1];
+    assert_eq!([&exported["type"], &exported["actor"]["kind"]], ["ledger.exported", "api_key"]);
+    let asked = request("POST", "/v1/ledger/chain_checks", &key, &[], Some(json!({})));
+    assert_eq!(house.send(asked).await.code(), (403, "insufficient_scope"));
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn a_tool_that_nobody_serves_is_404_and_sealed() {
     let house = House::new().await;
     for tool in ["shop.nothing", "no tool name"] {
         let answer = house.post("/v1/actions", json!({ "tool": tool, "args": {} })).await;
-        assert_eq!(answer.code(), (404, "tool_unknown"), "{tool}");
+        assert_eq!((answer.code(), answer.param()), ((404, "tool_unknown"), Some("tool")));
         let action = &answer.body["error"]["action"];
         assert_eq!(action["tool"], tool);
         assert_eq!(action["decision"]["source"], "builtin");
@@ -205,6 +205,25 @@ async fn a_report_names_the_member_that_is_wrong() {
         body[param] = value;
         let answer = house.post(&path, body).await;
         assert_eq!((answer.code(), answer.param()), ((400, "validation_failed"), Some(param)));
+    }
+}
+
+#[tokio::test]
+async fn a_success_has_no_error_code_however_its_result_is_sent() {
+    let house = House::new().await;
+    let id = house.authorize().await.id();
+    let digest = format!("sha256:{}", "0".repeat(64));
+    for (member, value) in [("result", json!(1)), ("result_digest", json!(digest))] {
+        let mut body = json!({
+            "status": "succeeded",
+            "started_at": "2026-10-01T12:00:00.000Z",
+            "finished_at": "2026-10-01T12:00:00.000Z",
+            "error_code": "no_such_note",
+        });
+        body[member] = value;
+        let answer = house.post(&format!("/v1/actions/{id}/result"), body).await;
+        let expected = ((400, "validation_failed"), Some("error_code"));
+        assert_eq!((answer.code(), answer.param()), expected, "{member}");
     }
 }
 

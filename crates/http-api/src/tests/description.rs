@@ -51,6 +51,8 @@ fn bodies_queries_and_access_are_described_as_the_table_has_them() {
         let taken: BTreeSet<&str> = route.input.query.iter().map(|param| param.name()).collect();
         assert_eq!(queried, taken, "{id}");
         let takes_body = route.input.body != BodyRule::None;
+        let required = operation.pointer("/requestBody/required") == Some(&Value::Bool(true));
+        assert_eq!(required, matches!(route.input.body, BodyRule::Json(_)), "{id}");
         assert_eq!(operation.get("requestBody").is_some(), takes_body, "{id}");
         let public = operation.get("security").is_some_and(|it| it == &Value::Array(Vec::new()));
         assert_eq!(public, route.access == "PUBLIC", "{id}");

@@ -304,8 +304,8 @@ async fn a_ping_is_sent_only_when_nothing_else_was_for_fifteen_seconds() {
 async fn every_type_and_every_family_is_a_filter_and_nothing_else_is() {
     let house = House::new().await;
     let mut filters: Vec<String> = Vec::new();
-    for kind in model::EventType::ALL {
-        let (family, _) = kind.as_str().split_once('.').unwrap();
+    for kind in model::EventType::WORDS.iter().chain(model::COMING_EVENT_TYPES) {
+        let (family, _) = kind.split_once('.').unwrap();
         filters.extend([kind.to_string(), format!("{family}.*"), format!("deed.sealed,{kind}")]);
     }
     for filter in filters {

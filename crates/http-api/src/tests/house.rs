@@ -7,8 +7,9 @@ use std::{
 };
 
 use admin::{
-    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, NewAgent,
-    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore, UnfitError,
+    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, KnownTools,
+    NewAgent, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore,
+    UnfitError,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -45,8 +46,8 @@ struct AnyConnector;
 
 #[async_trait]
 impl ConnectorCheck for AnyConnector {
-    async fn check(&self, _: Candidate<'_>) -> Result<(), UnfitError> {
-        Ok(())
+    async fn check(&self, _: Candidate<'_>) -> Result<KnownTools, UnfitError> {
+        Ok(KnownTools::new())
     }
 }
 
@@ -126,10 +127,10 @@ pub(super) async fn holder(org: &OrgChange<'_>, name: &str) -> Holder {
     Holder { agent, id, key }
 }
 
-pub(super) async fn org_key(org: &OrgChange<'_>) -> String {
+pub(super) async fn org_key(org: &OrgChange<'_>, scope: Scope) -> String {
     let new = NewKey {
         name: "admin".to_owned(),
-        scopes: vec![Scope::Admin],
+        scopes: vec![scope],
         mode: KeyMode::Live,
         expires_at: None,
     };
@@ -192,7 +193,7 @@ impl House {
         enforce(&operator, POLICY).await;
         let (support, other) =
             (holder(&operator, "support").await, holder(&operator, "other").await);
-        let org_key = org_key(&operator).await;
+        let org_key = org_key(&operator, Scope::Admin).await;
         let (control, lifecycle) = Control::new();
         let probe = Arc::new(Told(Mutex::new(Condition::Ok)));
         let store = Arc::clone(&fixture.store);

@@ -34,8 +34,8 @@ pub(crate) fn deed_filter(query: &Query) -> Result<DeedFilter, ApiError> {
         from: moment(query, "issued_at[gte]")?,
         to: moment(query, "issued_at[lt]")?,
         log: query.parse("log")?,
-        from_seq: query.parse("seq[gte]")?,
-        end_seq: query.parse("seq[lt]")?,
+        from_seq: query.number("seq[gte]")?,
+        end_seq: query.number("seq[lt]")?,
     })
 }
 

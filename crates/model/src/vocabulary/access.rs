@@ -26,8 +26,10 @@ Scope {
     ActionsRead = "actions:read",
     /// Send and report actions.
     ActionsExecute = "actions:execute",
-    /// Change the org.
+    /// Read and change the org.
     Admin = "admin",
+    /// Read whatever the org's admins read, and change nothing.
+    AdminRead = "admin:read",
 });
 list!(/// What a member may do.
 Role {

@@ -60,7 +60,7 @@ async fn check_under(
         config,
         credential,
     };
-    Adapters::new(deps(private_networks)).check(candidate).await
+    Adapters::new(deps(private_networks)).check(candidate).await.map(drop)
 }
 
 #[tokio::test]

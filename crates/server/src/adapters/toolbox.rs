@@ -19,7 +19,7 @@ use ledger::{
     StoreDown,
     record::{Connector, ConnectorRef},
 };
-use model::{Clock, OrgId, Timestamp, ToolName};
+use model::{Clock, ConnectorId, OrgId, Timestamp, ToolName};
 use tool::Tool;
 
 /// How long a reading of an org's connectors is used.
@@ -36,6 +36,18 @@ pub struct OrgTools {
     registry: Registry,
     own: Vec<Arc<dyn Tool>>,
     read: Mutex<HashMap<OrgId, Reading>>,
+    learnt: Mutex<HashMap<ConnectorId, Learnt>>,
+}
+
+/// What the tools of a connector are to be kept with, which its row does not have yet.
+#[derive(Debug)]
+pub struct Learnt {
+    /// The org.
+    pub org: OrgId,
+    /// The connector, at this revision.
+    pub connector: (ConnectorId, u32),
+    /// What its tools are to be kept with.
+    pub tools: admin::KnownTools,
 }
 
 /// An org's connectors as they were a moment ago.
@@ -48,8 +60,7 @@ struct Reading {
 /// A connector and what it is built from.
 struct Registered {
     row: Connector,
-    // Absent when the credential does not open, which the log told.
-    blueprint: Option<Blueprint>,
+    blueprint: Blueprint,
 }
 
 impl fmt::Debug for OrgTools {
@@ -67,7 +78,15 @@ impl OrgTools {
         records: Arc<dyn BuiltinSource>,
     ) -> Result<Self, BadSchema> {
         let (vault, own) = (Arc::clone(&deps.vault), connectors::builtin_tools(records)?);
-        Ok(Self { store, clock, vault, registry: Registry::new(deps), own, read: Mutex::default() })
+        Ok(Self {
+            store,
+            clock,
+            vault,
+            registry: Registry::new(deps),
+            own,
+            read: Mutex::default(),
+            learnt: Mutex::default(),
+        })
     }
 
     /// The org's connectors, read again if the last reading is old.
@@ -79,7 +98,8 @@ impl OrgTools {
             return Ok(Arc::clone(&reading.connectors));
         }
         let rows = self.store.connectors(org).await?;
-        let known = rows.into_iter().map(|row| self.known(row)).collect();
+        let kept = rows.into_iter().filter(|row| row.archived_at.is_none());
+        let known = kept.map(|row| self.known(row)).collect();
         let reading = Reading { at: now, connectors: Arc::new(known) };
         let mut readings = self.lock();
         // What is old is read again anyway, so orgs that are quiet leave nothing behind.
@@ -89,28 +109,30 @@ impl OrgTools {
     }
 
     fn known(&self, row: Connector) -> Registered {
-        let blueprint = match admin::open_credential(&self.vault, &row) {
-            Ok(fields) => Some(Blueprint {
-                org: row.org,
-                id: row.id,
-                name: row.name.clone(),
-                kind: row.kind.clone(),
-                revision: row.revision.into(),
-                config: row.config.clone(),
-                credential: connectors::Credential::new(fields),
-            }),
-            Err(error) => {
-                tracing::error!(connector = %row.id, %error, "a credential does not open");
-                None
-            }
+        let fields = admin::open_credential(&self.vault, &row).unwrap_or_else(|error| {
+            // Its tools are known all the same; nobody logs in to run them.
+            tracing::error!(connector = %row.id, %error, "a credential does not open");
+            admin::Credential::new()
+        });
+        let blueprint = Blueprint {
+            org: row.org,
+            id: row.id,
+            name: row.name.clone(),
+            kind: row.kind.clone(),
+            revision: row.revision.into(),
+            config: row.config.clone(),
+            credential: connectors::Credential::new(fields),
+            tools: row.tools.clone(),
         };
         Registered { row, blueprint }
     }
 
     async fn built(&self, known: &Registered) -> Option<Arc<dyn Built>> {
-        let blueprint = known.blueprint.as_ref()?;
-        match self.registry.get_or_build(blueprint).await {
-            Ok(connector) => Some(connector),
+        match self.registry.get_or_build(&known.blueprint).await {
+            Ok(connector) => {
+                self.note_learnt(&known.row, &*connector);
+                Some(connector)
+            }
             Err(error) => {
                 tracing::warn!(connector = %known.row.id, %error, "a connector cannot be used now");
                 None
@@ -118,18 +140,41 @@ impl OrgTools {
         }
     }
 
+    /// Keeps what was learnt of a connector that was made before that was noted in its row.
+    fn note_learnt(&self, row: &Connector, built: &dyn Built) {
+        if !row.tools.is_empty() {
+            return;
+        }
+        let connector = (row.id, row.revision);
+        let learnt = Learnt { org: row.org, connector, tools: built.learnt() };
+        let mut all = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(row.id, learnt);
+    }
+
+    /// What was learnt since this was asked last.
+    pub fn take_learnt(&self) -> Vec<Learnt> {
+        let mut all = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        all.drain().map(|(_, learnt)| learnt).collect()
+    }
+
+    /// How many of the connectors that were used of late are out of reach.
+    pub fn out_of_reach(&self) -> usize {
+        self.registry.out_of_reach()
+    }
+
     /// The connector's tools; nothing when it cannot be used now, which the log tells.
     async fn served(&self, known: &Registered) -> Option<Vec<Served>> {
         let Connector { id, name, kind, test, .. } = &known.row;
         let connector = ConnectorRef { id: Some(*id), name: name.to_string(), kind: kind.clone() };
-        let serve = |tool| Served { connector: connector.clone(), test: *test, tool };
+        let serve =
+            |tool| Served { connector: connector.clone(), test: *test, changed: false, tool };
         Some(self.built(known).await?.tools().into_iter().map(serve).collect())
     }
 
     fn own(&self) -> impl Iterator<Item = Served> {
         self.own.iter().map(|tool| {
             let connector = ConnectorRef { id: None, name: OWN.to_owned(), kind: OWN.to_owned() };
-            Served { connector, test: false, tool: Arc::clone(tool) }
+            Served { connector, test: false, changed: false, tool: Arc::clone(tool) }
         })
     }
 
@@ -149,10 +194,10 @@ impl Toolbox for OrgTools {
         let connectors = self.connectors(org).await?;
         let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
         let Some(known) = connectors.iter().find(serves) else { return Ok(Found::Nobody) };
-        Ok(match self.served(known).await {
-            Some(tools) => tools.into_iter().find(named).map_or(Found::Nobody, Found::Served),
-            None => Found::Unavailable,
-        })
+        let Some(tools) = self.served(known).await else { return Ok(Found::Unavailable) };
+        let Some(found) = tools.into_iter().find(named) else { return Ok(Found::Nobody) };
+        let changed = found.tool.has_changed().await;
+        Ok(Found::Served(Served { changed, ..found }))
     }
 
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown> {

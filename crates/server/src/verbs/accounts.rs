@@ -1,7 +1,5 @@
 //! `org`, `agent` and `key`: makes accounts, each by the same use case as the routes.
 
-use std::time::Duration;
-
 use act::ActError;
 use admin::{ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
 use model::{AgentId, IntentMode, OrgId, Scope, causes};
@@ -13,8 +11,6 @@ use crate::{
     exit::{Exit, Failure},
     print,
 };
-
-const DAY: Duration = Duration::from_hours(24);
 
 pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
     match what {
@@ -94,13 +90,15 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
         core.stores.ledger.base(org).await.map_err(|error| Failure::internal(causes(&error)))?.1;
     let mut new = NewKey {
         name: what.name,
-        scopes: vec![Scope::Admin],
+        scopes: vec![if what.holder.read_only { Scope::AdminRead } else { Scope::Admin }],
         mode: if what.test { KeyMode::Test } else { KeyMode::Live },
-        expires_at: what.expires_in_days.map(|days| now + DAY * u32::from(days)),
+        expires_at: what.expires.map(|when| when.from(now)),
     };
-    let made = match what.agent {
+    let made = match what.holder.agent {
         Some(agent) => {
-            new.scopes = vec![Scope::ActionsExecute, Scope::ActionsRead];
+            let both = vec![cli::AgentScope::Execute, cli::AgentScope::Read];
+            let scopes = if what.scope.is_empty() { both } else { what.scope };
+            new.scopes = scopes.into_iter().map(cli::AgentScope::scope).collect();
             operator.create_agent_key(agent_of(core, org, &agent).await?, new).await
         }
         None => operator.create_org_key(new).await,

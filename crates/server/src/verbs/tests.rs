@@ -325,3 +325,34 @@ fn pages_of_the_docs_print() {
     }
     assert!(read(Path::new("/")).is_err(), "a folder is no file");
 }
+
+fn taken(words: &[&str]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(["chancery"].into_iter().chain(words.iter().copied()))
+}
+
+#[test]
+fn a_key_is_made_only_for_whom_it_was_said() {
+    for holder in [&["--agent", "bot"][..], &["--org-admin"], &["--read-only"]] {
+        assert!(taken(&[&["key", "create"], holder].concat()).is_ok(), "{holder:?}");
+    }
+    let refusal = |words: &[&str]| taken(&[&["key", "create"], words].concat()).unwrap_err();
+    let neither = refusal(&[]).to_string();
+    assert!(neither.contains("--agent <NAME>|--org-admin|--read-only"), "{neither}");
+    for both in [&["--agent", "bot", "--org-admin"][..], &["--org-admin", "--read-only"]] {
+        assert!(refusal(both).to_string().contains("cannot be used with"), "{both:?}");
+    }
+    // An org key has one scope, which the flag says.
+    assert!(taken(&["key", "create", "--org-admin", "--scope", "actions:read"]).is_err());
+}
+
+#[test]
+fn a_key_ends_at_a_moment_or_after_a_time() {
+    let ends = |when: &str| taken(&["key", "create", "--agent", "bot", "--expires", when]);
+    for when in ["2027-03-31T18:00:00Z", "90d", "12h", "30m"] {
+        assert!(ends(when).is_ok(), "{when}");
+    }
+    for when in ["", "d", "0h", "1 h", "1.5h", "90", "90y", "99999999999999999999h", "tomorrow"] {
+        let refused = ends(when).unwrap_err().to_string();
+        assert!(refused.contains("--expires"), "{when}: {refused}");
+    }
+}

@@ -88,6 +88,8 @@ async fn a_path_parameter_is_decoded_once() {
     assert_eq!(body["name"], "a/b%20c");
     let (status, _) = parsed(&exchange(server.address, get("/v1/item/%ff")).await);
     assert_eq!(status, 404);
+    let (status, _) = parsed(&exchange(server.address, get("/v1/item/a%00")).await);
+    assert_eq!(status, 404);
 }
 
 #[tokio::test]
@@ -108,6 +110,9 @@ async fn queries_are_read_strictly() {
         ("m=1", "m"),
         ("n=%ff", "n"),
         ("n=%4", "n"),
+        ("n=%00", "n"),
+        ("n=a%00b", "n"),
+        ("n%00=1", "n%00"),
         ("%6E=1&n=2", "n"),
         ("n[x]=1", "n[x]"),
     ] {

@@ -74,7 +74,7 @@ fn may_read(caller: &Reader, action: &Action) -> bool {
 }
 
 fn wait(query: &Query) -> Result<Duration, ApiError> {
-    wait_seconds("wait", query.parse::<f64>("wait")?.unwrap_or(0.0))
+    wait_seconds("wait", query.number::<f64>("wait")?.unwrap_or(0.0))
 }
 
 fn witness_detail(query: &Query) -> Result<WitnessDetail, ApiError> {

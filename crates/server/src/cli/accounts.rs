@@ -1,0 +1,202 @@
+//! What the verbs on orgs, agents and keys take.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+use model::{KeyId, Scope, Timestamp};
+
+use super::InOrg;
+
+/// What `org` does.
+#[derive(Debug, Subcommand)]
+pub enum Org {
+    /// Make an org with its log, its built-in agent and the starter policy.
+    Create {
+        /// Its name.
+        name: String,
+        /// The time zone that its days begin in, an IANA name.
+        #[arg(long, default_value = "UTC")]
+        time_zone: String,
+    },
+    /// List the orgs.
+    List,
+    /// Stop every agent of the org; nothing starts once this has answered.
+    Stop(ByReason),
+    /// Let the org's agents act again.
+    Start(ByReason),
+    /// Set how the org is run; payloads that a shorter time removes do not come back.
+    Set {
+        /// For how many days payloads are kept once their action is sealed, from 1 to 3650.
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
+        retention_days: u16,
+        /// Which org.
+        #[command(flatten)]
+        org: InOrg,
+    },
+}
+
+/// What a Stop or a start of an org takes.
+#[derive(Debug, Args)]
+pub struct ByReason {
+    /// Why, for the record.
+    #[arg(long)]
+    pub reason: String,
+    /// Which org.
+    #[command(flatten)]
+    pub org: InOrg,
+}
+
+/// What a Stop or a start of an agent takes.
+#[derive(Debug, Args)]
+pub struct OneAgent {
+    /// The agent, by name or id.
+    pub agent: String,
+    /// Why, and in which org.
+    #[command(flatten)]
+    pub by: ByReason,
+}
+
+/// What `agent` does.
+#[derive(Debug, Subcommand)]
+pub enum Agent {
+    /// Make an agent.
+    Create {
+        /// Its name, unique in the org.
+        name: String,
+        /// A fact about it that policies may ask for, as `name=value`; may be given again.
+        #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
+        label: Vec<(String, String)>,
+        /// In which org.
+        #[command(flatten)]
+        org: InOrg,
+    },
+    /// Stop an agent; nothing of it starts once this has answered.
+    Stop(OneAgent),
+    /// Let a stopped agent act again.
+    Start(OneAgent),
+}
+
+/// What `key` does.
+#[derive(Debug, Subcommand)]
+pub enum Key {
+    /// Make an API key and print its text, which is shown this once.
+    Create(CreateKey),
+    /// Revoke an API key for good.
+    Revoke {
+        /// The key's id.
+        id: KeyId,
+        /// In which org.
+        #[command(flatten)]
+        org: InOrg,
+    },
+}
+
+/// What `key create` takes.
+#[derive(Debug, Args)]
+pub struct CreateKey {
+    /// Whose it is.
+    #[command(flatten)]
+    pub holder: Holder,
+    /// What an agent's key may do, both by default; may be given again.
+    #[arg(long, conflicts_with_all = ["org_admin", "read_only"])]
+    pub scope: Vec<AgentScope>,
+    /// The key's name.
+    #[arg(long, default_value = "operator")]
+    pub name: String,
+    /// Make a test key.
+    #[arg(long)]
+    pub test: bool,
+    /// When the key ends by itself: a moment such as `2027-03-31T18:00:00Z`, or a time from now
+    /// such as `90d`, `12h` or `30m`. A key of the org's own ends within a year.
+    #[arg(long, value_name = "WHEN", value_parser = expiry)]
+    pub expires: Option<Expiry>,
+    /// In which org.
+    #[command(flatten)]
+    pub org: InOrg,
+}
+
+/// Whose key is made; one of these must be said.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Holder {
+    /// The agent that the key is for, by name or id.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// The org itself: the key reads and changes everything of it (`admin`).
+    #[arg(long)]
+    pub org_admin: bool,
+    /// The org itself: the key reads whatever its admins read, and changes nothing (`admin:read`).
+    #[arg(long)]
+    pub read_only: bool,
+}
+
+/// What an agent's key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AgentScope {
+    /// Read its actions and deeds.
+    #[value(name = "actions:read")]
+    Read,
+    /// Send and report actions.
+    #[value(name = "actions:execute")]
+    Execute,
+}
+
+impl AgentScope {
+    /// The scope in the words of the interface.
+    pub fn scope(self) -> Scope {
+        match self {
+            Self::Read => Scope::ActionsRead,
+            Self::Execute => Scope::ActionsExecute,
+        }
+    }
+}
+
+/// When a key ends by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expiry {
+    /// At this moment.
+    At(Timestamp),
+    /// This long after it was made.
+    After(Duration),
+}
+
+impl Expiry {
+    /// The moment, for a key that is made now.
+    pub fn from(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::At(moment) => moment,
+            Self::After(span) => now + span,
+        }
+    }
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected `name=value`")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// The longest time from now that a key may be given: a hundred years.
+const LONGEST_DAYS: u64 = 36_500;
+
+fn expiry(text: &str) -> Result<Expiry, String> {
+    if let Ok(moment) = Timestamp::parse_rfc3339(text) {
+        return Ok(Expiry::At(moment));
+    }
+    let seconds = text.char_indices().last().and_then(|(at, unit)| {
+        let factor = match unit {
+            'd' => 86_400,
+            'h' => 3_600,
+            'm' => 60,
+            _ => return None,
+        };
+        text.get(..at)?.parse::<u64>().ok()?.checked_mul(factor)
+    });
+    seconds
+        .filter(|seconds| (1..=LONGEST_DAYS * 86_400).contains(seconds))
+        .map(|seconds| Expiry::After(Duration::from_secs(seconds)))
+        .ok_or_else(|| {
+            "expected a moment such as `2027-03-31T18:00:00Z`, or a time from now such as `90d`, \
+             `12h` or `30m`"
+                .to_owned()
+        })
+}
