@@ -82,7 +82,7 @@ fn by_policy(
             // The deed commits to the sentence, so it has all that there is to know.
             verdict.decision.message = Some(charge.refusal());
             verdict.decision.retry_at = Some(charge.window_end);
-            verdict.decision.budget = Some(budget::spent(charge));
+            verdict.decision.budget = Some(Box::new(budget::spent(charge)));
             verdict
         }
     }

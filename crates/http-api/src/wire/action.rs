@@ -209,7 +209,7 @@ fn decision(decision: &Decision) -> DecisionView<'_> {
         message: decision.message.as_deref(),
         policy: decision.policy,
         policy_version: decision.policy_version,
-        budget: decision.budget.as_ref().map(spent),
+        budget: decision.budget.as_deref().map(spent),
         shadow: decision.shadow.as_ref().map(shadow),
     }
 }

@@ -209,7 +209,7 @@ pub struct Decision {
     pub retry_at: Option<Timestamp>,
     /// The budget that refused.
     #[serde(default)]
-    pub budget: Option<SpentBudget>,
+    pub budget: Option<Box<SpentBudget>>,
     /// What the shadow version would have decided.
     pub shadow: Option<Shadow>,
 }

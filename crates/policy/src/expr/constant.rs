@@ -47,8 +47,7 @@ fn look(expr: &Expr, any: &Call, problems: &mut Vec<Problem>) -> bool {
 /// What is to be said of the expression if it has no value.
 fn tried(expr: &Expr, any: &Call, say: impl Fn(Cause<'_>) -> Problem) -> Option<Problem> {
     let scope = Scope::new(any);
-    let problem = Machine::new(&scope).value(expr).err().map(|failure| say(failure.cause));
-    problem
+    Machine::new(&scope).value(expr).err().map(|failure| say(failure.cause))
 }
 
 /// A zone or an address that is written out, beside something that is not.

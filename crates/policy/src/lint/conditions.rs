@@ -26,7 +26,8 @@ pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>)
             && !above.iter().any(|rule| rule.when.is_none() && rule.covers(&tool.name))
     });
     let mut told = BTreeSet::new();
-    let reached: Vec<(&KnownTool, &Option<Glob>)> = reached.collect();
+    // With one more than is looked at, what holds of all of them is not proved.
+    let reached: Vec<(&KnownTool, &Option<Glob>)> = reached.take(MOST_TOOLS + 1).collect();
     let mut lacking = Lacking::default();
     for (tool, name) in reached.iter().copied().take(MOST_TOOLS) {
         let found = expr::doubts(when.expr(), &tool.input_schema).unwrap_or_else(|problem| {
