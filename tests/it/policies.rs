@@ -123,7 +123,7 @@ async fn a_dry_run_agrees_with_the_gate_and_a_draft_is_judged_by_the_orgs_tools(
     let judged = house.verbs.output(&["policy", "lint", &file, "--org", &house.org]).await;
     let told = String::from_utf8_lossy(&judged.stdout);
     assert_eq!(judged.status.code(), Some(1), "{told}");
-    assert!(told.contains("5:11: error unknown_field"), "{told}");
+    assert!(told.contains("6:11: error unknown_field"), "{told}");
 }
 
 #[tokio::test]
