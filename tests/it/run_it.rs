@@ -80,7 +80,8 @@ fn each_command_of_the_page_runs_as_printed_on_a_fresh_cluster() {
     assert_eq!(exported(&fences("sh not-run").concat()), names, "what the reader chooses");
     let commands = fences("sh").join("\n");
     // Whatever fails, the service of this test goes with it.
-    let script = format!("set -eu -o pipefail\ntrap 'kill -9 $(jobs -p) 2>&- || true' EXIT\n{commands}");
+    let script =
+        format!("set -eu -o pipefail\ntrap 'kill -9 $(jobs -p) 2>&- || true' EXIT\n{commands}");
     let found =
         format!("{}:{}:/usr/bin:/bin", path.display(), std::env::var("CHANCERY_PG_BIN").unwrap());
     let mut command = Command::new("bash");

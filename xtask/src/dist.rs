@@ -66,12 +66,11 @@ fn metadata(workspace: &Workspace, target: &str) -> Result<Metadata> {
     })
 }
 
-/// Builds the service for the target, naming the commit that it is of.
+/// Builds the service for the target.
 fn build(workspace: &Workspace, target: &str) -> Result<PathBuf> {
     let package = ["build", "--locked", "--profile", "dist", "--package", "server"];
     let mut command = workspace.cargo(package);
     command.args(["--bin", "chancery", "--target", target]);
-    command.env("CHANCERY_COMMIT", commit(workspace)?);
     if target == STATIC {
         // The parts in C need no compiler of their own for it: it is the same processor and
         // system, and nothing of the C library's is compiled into them.
@@ -80,22 +79,6 @@ fn build(workspace: &Workspace, target: &str) -> Result<PathBuf> {
     }
     process::run(&mut command)?;
     Ok(workspace.target().join(target).join("dist/chancery"))
-}
-
-/// The commit that is checked out; nothing where the checkout is changed, or is none.
-fn commit(workspace: &Workspace) -> Result<String> {
-    let git = |words: &[&str]| -> Result<Option<String>> {
-        let mut command = Command::new("git");
-        let output = process::capture(command.args(words).current_dir(workspace.root()))?;
-        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok(output.status.success().then_some(text))
-    };
-    let changed = git(&["status", "--porcelain"])?.is_none_or(|changed| !changed.is_empty());
-    if changed {
-        println!("the checkout is changed, or is none: the binary names no commit");
-        return Ok(String::new());
-    }
-    Ok(git(&["rev-parse", "HEAD"])?.unwrap_or_default())
 }
 
 /// An empty folder for what is handed out.
