@@ -23,7 +23,7 @@ pub(crate) async fn neighbour(house: &House) -> (String, Agent) {
 /// Has the neighbour refused, which is sealed.
 pub(crate) async fn refused(service: &Service, agent: &Agent) {
     let answer = service.caller(&agent.key).call("nobody.serves", json!({})).await;
-    let action = answer.error(404, "tool_unknown", None)["action"].clone();
+    let action = answer.error(404, "tool_unknown", Some("tool"))["action"].clone();
     assert_sealed(&action, "denied");
 }
 

@@ -106,7 +106,7 @@ async fn a_condition_without_a_value_refuses_the_call() {
 async fn a_tool_that_nobody_serves_is_refused_and_sealed() {
     let Some((_, caller)) = caller().await else { return };
     for tool in ["shop.orders.burn", "ships.read", "no tool name"] {
-        let error = caller.call(tool, json!({})).await.error(404, "tool_unknown", None);
+        let error = caller.call(tool, json!({})).await.error(404, "tool_unknown", Some("tool"));
         assert_sealed(&error["action"], "denied");
         assert_eq!(error["action"]["tool"], tool);
         assert_eq!(error["action"]["decision"]["source"], "builtin");
