@@ -105,6 +105,9 @@ async fn a_hundred_test_runs_of_one_org_are_told_to_wait_and_end_with_their_call
         let answer = task.await.unwrap();
         if answer.status == 400 {
             answer.error(400, "validation_failed", Some("suite"));
+        } else if answer.status == 503 {
+            // It had a place, and on a busy machine it lets others go first.
+            answer.error(503, "service_unavailable", None);
         } else {
             answer.error(429, "rate_limited", None);
             assert_eq!(answer.header("Retry-After"), Some("1"));

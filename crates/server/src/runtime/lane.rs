@@ -11,9 +11,9 @@ use std::{
     thread,
 };
 
-/// How far other threads are preferred: of a core that two want, these have a tenth.
+/// How far other threads are preferred: of a core that two want, these have a quarter.
 #[cfg(target_os = "linux")]
-const NICE: i32 = 10;
+const NICE: i32 = 5;
 
 /// A piece of work.
 type Work = Box<dyn FnOnce() + Send>;
