@@ -2,6 +2,7 @@
 
 mod accounts;
 mod archive;
+mod connector;
 mod deeds;
 mod policy;
 
@@ -12,6 +13,10 @@ use model::OrgId;
 
 pub use accounts::{Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, OneAgent, Org};
 pub use archive::{Archive, Archived};
+pub use connector::{
+    CheckConnector, Connector, CreateConnector, Described, ListConnectors, NamedConnector,
+    SetupConnector, UpdateConnector,
+};
 pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
 pub use policy::{
     Activate, DiffPolicies, ExplainDecision, Format, LintPolicy, Policy, ReplayPolicy, TestPolicy,
@@ -87,7 +92,7 @@ pub enum Verb {
     /// Make and revoke API keys.
     #[command(subcommand)]
     Key(Key),
-    /// Make connectors and look at what they govern.
+    /// Make, change, switch and list connectors, and look at what they govern.
     #[command(subcommand)]
     Connector(Connector),
     /// Print a page of the generated documentation.
@@ -142,59 +147,6 @@ pub struct InOrg {
     /// The org's id; not needed while there is only one.
     #[arg(long, value_name = "ID")]
     pub org: Option<OrgId>,
-}
-
-/// What `connector` does.
-#[derive(Debug, Subcommand)]
-pub enum Connector {
-    /// Make a connector from its file.
-    Create(CreateConnector),
-    /// Print the script that prepares a database for being governed, or apply it.
-    Setup(SetupConnector),
-}
-
-/// What `connector create` takes.
-#[derive(Debug, Args)]
-pub struct CreateConnector {
-    /// The file and what it describes.
-    #[command(flatten)]
-    pub described: Described,
-    /// Let it run test actions and no others.
-    #[arg(long)]
-    pub test: bool,
-    /// In which org.
-    #[command(flatten)]
-    pub org: InOrg,
-}
-
-/// What `connector setup` takes.
-#[derive(Debug, Args)]
-pub struct SetupConnector {
-    /// The file and what it describes.
-    #[command(flatten)]
-    pub described: Described,
-    /// Apply the script as this superuser instead of printing it.
-    #[arg(long, value_name = "USER", requires = "credential")]
-    pub apply: Option<String>,
-    /// The file with the superuser's password.
-    #[arg(long, value_name = "FILE", requires = "apply")]
-    pub password_file: Option<PathBuf>,
-}
-
-/// A connector's file and what stands beside it.
-#[derive(Debug, Args)]
-pub struct Described {
-    /// The connector's config, in YAML or JSON.
-    pub file: PathBuf,
-    /// The connector's name, the first part of its tools' names; the file's name by default.
-    #[arg(long)]
-    pub name: Option<String>,
-    /// The connector's type.
-    #[arg(long, default_value = "postgres")]
-    pub kind: String,
-    /// A file with the credential's fields, in YAML or JSON, such as `conn_password: …`.
-    #[arg(long, value_name = "FILE")]
-    pub credential: Option<PathBuf>,
 }
 
 /// A page of the generated documentation.
