@@ -161,8 +161,33 @@ fn pass(point: &str) {
     let _ = failpoint::hit(point);
 }
 
-/// What is running; the commit is known to builds that were told it.
+/// What is running; the build script names the commit where there is one.
 fn build() -> Build {
     let commit = option_env!("CHANCERY_COMMIT").filter(|commit| !commit.is_empty());
     Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit: commit.map(str::to_owned) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_build_tells_the_commit_of_its_checkout_and_nothing_where_there_is_none() {
+        let git = |arguments: &[&str]| {
+            let output = Command::new("git").args(arguments).output().ok()?;
+            let text = String::from_utf8(output.stdout).ok()?;
+            output.status.success().then(|| text.trim().to_owned())
+        };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a packager says by a variable what is built"
+        )]
+        let named = std::env::var("CHANCERY_COMMIT").ok().filter(|commit| !commit.is_empty());
+        let head = git(&["ls-files", "--error-unmatch", "build.rs"])
+            .and_then(|_| git(&["rev-parse", "HEAD"]));
+        assert_eq!(build().commit, named.or(head));
+        assert_eq!(build().version, env!("CARGO_PKG_VERSION"));
+    }
 }

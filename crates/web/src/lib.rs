@@ -5,8 +5,8 @@
 //!
 //! A request takes this way through it:
 //!
-//! 1. `listener` accepts the connection, bounds what a client can hold open, and watches the bytes
-//!    (`heads`) for what other parsers would read differently.
+//! 1. `listener` accepts the connection, bounds what a client can hold open, and judges each head
+//!    (`heads`) before the HTTP library reads it.
 //! 2. `router` names the request, counts it (`traffic`) and refuses what two parsers may read in
 //!    two ways (`framing`), then who asks for too much at once (`client`, `slots`).
 //! 3. `table` has the row of the path and method. Its [`Access`] rule (`access`) makes the

@@ -1,7 +1,9 @@
 //! The tools of every org: those of its connectors, and the service's own.
 //!
 //! An org's connectors are read again once they are [`READ_FOR`] old, so a change that another
-//! process made shows that much later. Whether a connector is enabled does not rest on this: the
+//! process made shows that much later. A name that is not among them is looked for once more before
+//! it is said to be unknown, since that is sealed; names that are unknown lead to one more reading of
+//! an org in that time and not to one each. Whether a connector is enabled does not rest on this: the
 //! ledger's turn looks at that for every call.
 
 use std::{
@@ -36,6 +38,7 @@ pub struct OrgTools {
     registry: Registry,
     own: Vec<Arc<dyn Tool>>,
     read: Mutex<HashMap<OrgId, Reading>>,
+    sought: Mutex<HashMap<OrgId, Arc<Sought>>>,
     learnt: Mutex<HashMap<ConnectorId, Learnt>>,
 }
 
@@ -50,6 +53,10 @@ pub struct Learnt {
     pub tools: admin::KnownTools,
 }
 
+/// When an org's connectors were last read for a name that they did not have. Whoever comes
+/// meanwhile waits and finds what was read.
+type Sought = tokio::sync::Mutex<Option<Timestamp>>;
+
 /// An org's connectors as they were a moment ago.
 #[derive(Clone)]
 struct Reading {
@@ -61,6 +68,11 @@ struct Reading {
 struct Registered {
     row: Connector,
     blueprint: Blueprint,
+}
+
+/// Whether what was read then is used still. A clock that was set back must not lengthen a memory.
+fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
+    at <= now && now.since(at) < READ_FOR
 }
 
 impl fmt::Debug for OrgTools {
@@ -85,6 +97,7 @@ impl OrgTools {
             registry: Registry::new(deps),
             own,
             read: Mutex::default(),
+            sought: Mutex::default(),
             learnt: Mutex::default(),
         })
     }
@@ -92,18 +105,33 @@ impl OrgTools {
     /// The org's connectors, read again if the last reading is old.
     async fn connectors(&self, org: OrgId) -> Result<Arc<Vec<Registered>>, StoreDown> {
         let now = self.clock.now();
-        // A clock that was set back must not lengthen a memory.
-        let fresh = |reading: &&Reading| reading.at <= now && now.since(reading.at) < READ_FOR;
-        if let Some(reading) = self.lock().get(&org).filter(fresh) {
+        if let Some(reading) = self.lock().get(&org).filter(|it| is_fresh(it.at, now)) {
             return Ok(Arc::clone(&reading.connectors));
         }
+        self.read(org, now).await
+    }
+
+    /// The org's connectors for a name that they did not have a moment ago.
+    async fn sought(&self, org: OrgId) -> Result<Arc<Vec<Registered>>, StoreDown> {
+        let sought = self.sought_for(org);
+        let mut last = sought.lock().await;
+        let now = self.clock.now();
+        if last.is_some_and(|last| is_fresh(last, now)) {
+            return self.connectors(org).await;
+        }
+        let connectors = self.read(org, now).await?;
+        *last = Some(now);
+        Ok(connectors)
+    }
+
+    async fn read(&self, org: OrgId, now: Timestamp) -> Result<Arc<Vec<Registered>>, StoreDown> {
         let rows = self.store.connectors(org).await?;
         let kept = rows.into_iter().filter(|row| row.archived_at.is_none());
         let known = kept.map(|row| self.known(row)).collect();
         let reading = Reading { at: now, connectors: Arc::new(known) };
         let mut readings = self.lock();
         // What is old is read again anyway, so orgs that are quiet leave nothing behind.
-        readings.retain(|_, reading| fresh(&&*reading));
+        readings.retain(|_, reading| is_fresh(reading.at, now));
         readings.insert(org, reading.clone());
         Ok(reading.connectors)
     }
@@ -178,6 +206,29 @@ impl OrgTools {
         })
     }
 
+    fn sought_for(&self, org: OrgId) -> Arc<Sought> {
+        let now = self.clock.now();
+        let mut all = self.sought.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only what somebody waits for, or what was sought a moment ago, has to be known.
+        all.retain(|_, sought| {
+            let last = sought.try_lock().map(|last| *last);
+            last.is_ok_and(|last| last.is_some_and(|last| is_fresh(last, now)))
+                || Arc::strong_count(sought) > 1
+        });
+        Arc::clone(all.entry(org).or_default())
+    }
+
+    /// The tool among these connectors.
+    async fn among(&self, connectors: &[Registered], name: &ToolName) -> Found {
+        let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
+        let named = |served: &Served| served.tool.definition().name == *name;
+        let Some(known) = connectors.iter().find(serves) else { return Found::Nobody };
+        let Some(tools) = self.served(known).await else { return Found::Unavailable };
+        let Some(found) = tools.into_iter().find(named) else { return Found::Nobody };
+        let changed = found.tool.has_changed().await;
+        Found::Served(Served { changed, ..found })
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Reading>> {
         // The map is whole between any two statements, so a panic elsewhere harms nothing here.
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
@@ -192,12 +243,10 @@ impl Toolbox for OrgTools {
             return Ok(self.own().find(named).map_or(Found::Nobody, Found::Served));
         }
         let connectors = self.connectors(org).await?;
-        let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
-        let Some(known) = connectors.iter().find(serves) else { return Ok(Found::Nobody) };
-        let Some(tools) = self.served(known).await else { return Ok(Found::Unavailable) };
-        let Some(found) = tools.into_iter().find(named) else { return Ok(Found::Nobody) };
-        let changed = found.tool.has_changed().await;
-        Ok(Found::Served(Served { changed, ..found }))
+        match self.among(&connectors, name).await {
+            Found::Nobody => Ok(self.among(&*self.sought(org).await?, name).await),
+            found @ (Found::Served(_) | Found::Unavailable) => Ok(found),
+        }
     }
 
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown> {
