@@ -85,9 +85,9 @@ impl Want {
         let columns = self.columns.iter().map(|column| format!("update ({column})"));
         let wanted = self.operations.iter().map(|operation| (*operation).to_owned());
         let wanted: BTreeSet<String> = wanted.chain(columns).collect();
-        let lacks = |right: &&String| {
-            !held.contains(*right) && !(all_updates && right.starts_with("update ("))
-        };
+        let has =
+            |right: &str| held.contains(right) || (all_updates && right.starts_with("update ("));
+        let lacks = |right: &&String| !has(right);
         let lacking: Vec<&str> = wanted.iter().filter(lacks).map(String::as_str).collect();
         let spare: Vec<&str> = held.difference(&wanted).map(String::as_str).collect();
         if !lacking.is_empty() {
