@@ -67,6 +67,7 @@ mod restore;
 mod retention;
 #[cfg(test)]
 mod rolling;
+mod run_it;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

@@ -149,6 +149,12 @@ pub struct InOrg {
     pub org: Option<OrgId>,
 }
 
+impl From<OrgId> for InOrg {
+    fn from(org: OrgId) -> Self {
+        Self { org: Some(org) }
+    }
+}
+
 /// A page of the generated documentation.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Page {

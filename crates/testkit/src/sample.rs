@@ -182,6 +182,7 @@ fn decision(digest: Digest, mint: &Mint<'_>) -> Decision {
         policy_version: mint.id(PolicyVersionId::from_uuid),
         policy_digest: digest,
         retry_at: None,
+        budget: None,
         shadow: None,
     }
 }

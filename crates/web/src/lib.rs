@@ -56,7 +56,7 @@ pub use lifecycle::{Control, Lifecycle, Phase};
 pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
-pub use reply::{Reply, ReplyBody};
+pub use reply::{CutError, Reply, ReplyBody};
 pub use room::Room;
 pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;

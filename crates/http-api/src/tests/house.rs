@@ -150,7 +150,10 @@ async fn connector(org: &OrgChange<'_>) -> ConnectorId {
 
 async fn enforce(org: &OrgChange<'_>, document: &str) {
     let policy = org.create_policy(NewPolicy::named("test")).await.unwrap().object.id;
-    let new = NewVersion::of(policy, admin::lint(document.to_owned(), &[]));
+    let new = NewVersion::of(
+        policy,
+        admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
+    );
     let version = org.create_policy_version(new).await.unwrap().object.id;
     let (mode, reason) = (PolicyMode::Enforce, "for the test".to_owned());
     let expected_active = Expected::Anything;
