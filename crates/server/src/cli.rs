@@ -38,7 +38,8 @@ pub struct Cli {
 pub enum Verb {
     /// Serve the HTTP interface until SIGTERM or Ctrl-C.
     Serve,
-    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C.
+    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C. Touches
+    /// nothing there that it did not make.
     Up(Up),
     /// Tell the whole story in memory, without PostgreSQL or a network.
     Demo,
@@ -108,7 +109,7 @@ pub struct Up {
     /// it here, and not in the environment as `CHANCERY_POSTGRES_URL`.
     #[arg(long, value_name = "URL")]
     pub postgres_url: Option<String>,
-    /// Drop the demo's databases and start over.
+    /// Drop the demo's databases, which `up` marked when it made them, and start over.
     #[arg(long)]
     pub fresh: bool,
     /// The port to serve at.
