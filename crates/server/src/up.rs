@@ -147,11 +147,17 @@ async fn make(
         return Ok((wired, cast));
     }
     let connector = shop::connector(cluster, secrets)?;
-    let household = Household::found(&wired.core, connector, POLICY).await?;
+    let household = Household::found(&wired.core, connector, POLICY).await.map_err(half_made)?;
     let Household { org, agent, key, connector: _ } = household;
     let cast = Cast { org, agent, key: key.secret().clone() };
     folder.keep_cast(&cast)?;
     Ok((wired, cast))
+}
+
+/// A demo that was only half made is not found again; its names are taken.
+fn half_made(failure: Failure) -> Failure {
+    let sentence = format!("{failure}; run again with `--fresh` to start over");
+    Failure { sentence, ..failure }
 }
 
 fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told]) {
