@@ -10,7 +10,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::OrgId;
 
-pub use accounts::{Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, OneAgent, Org};
+pub use accounts::{
+    Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm, ListKeys,
+    OneAgent, Org,
+};
 pub use archive::{Archive, Archived};
 pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
 pub use policy::{
@@ -79,13 +82,13 @@ pub enum Verb {
     /// Thin what is kept of old times, as the role that owns the schema.
     #[command(subcommand)]
     Archive(Archive),
-    /// Make, stop, start and set up orgs.
+    /// Make, list, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
-    /// Make, stop and start agents.
+    /// Make, list, stop and start agents.
     #[command(subcommand)]
     Agent(Agent),
-    /// Make and revoke API keys.
+    /// Make, list and revoke API keys.
     #[command(subcommand)]
     Key(Key),
     /// Make connectors and look at what they govern.
