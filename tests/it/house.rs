@@ -131,7 +131,8 @@ impl House {
     pub(crate) async fn activate(&self, name: &str, policy: &str) {
         let file = self.write(&format!("{name}.yaml"), policy);
         let file = file.to_str().unwrap();
-        let words = ["policy", "activate", file, "--reason", "A test.", "--org", &self.org];
+        let words =
+            ["policy", "activate", file, "--yes", "--reason", "A test.", "--org", &self.org];
         self.verbs.run(&words).await;
     }
 

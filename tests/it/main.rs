@@ -17,6 +17,8 @@ mod clocks;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod connectors;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credentials;
@@ -65,6 +67,7 @@ mod restore;
 mod retention;
 #[cfg(test)]
 mod rolling;
+mod run_it;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]

@@ -115,9 +115,38 @@ async fn a_dry_run_agrees_with_the_gate_and_a_draft_is_judged_by_the_orgs_tools(
                     match: shop.refunds.create\n    when: args.amuont > 5\n    outcome: allow\n";
     let body = json!({ "document": document });
     let lint = org.send(Request::post("/v1/policies/lint", &body)).await.ok();
-    let codes: Vec<_> =
-        lint["lint"].as_array().unwrap().iter().map(|it| text(&it["code"])).collect();
-    assert!(codes.contains(&"unknown_field".to_owned()), "{lint}");
+    let found = lint["lint"].as_array().unwrap().iter();
+    let found: Vec<_> = found.map(|it| (text(&it["code"]), text(&it["severity"]))).collect();
+    assert!(found.contains(&("unknown_field".to_owned(), "error".to_owned())), "{lint}");
+    let (house, file) = (&shared.house, format!("{}.yaml", name()));
+    house.write(&file, document);
+    let judged = house.verbs.output(&["policy", "lint", &file, "--org", &house.org]).await;
+    let told = String::from_utf8_lossy(&judged.stdout);
+    assert_eq!(judged.status.code(), Some(1), "{told}");
+    assert!(told.contains("6:11: error unknown_field"), "{told}");
+}
+
+#[tokio::test]
+async fn a_document_that_lint_warns_of_is_activated_only_by_who_says_so() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let (house, mark) = (&shared.house, name());
+    let (id, org, _) = own_org(shared).await;
+    let file = format!("{mark}.yaml");
+    house.write(&file, "schema: 1\ndefault: { outcome: allow }\n");
+    let words = ["policy", "activate", &file, "--reason", "A test.", "--org", &id];
+    let asked = house.verbs.output(&words).await;
+    let told = String::from_utf8_lossy(&asked.stderr);
+    assert_eq!(asked.status.code(), Some(2), "nobody is there to be asked: {told}");
+    assert!(told.contains("warning default_allow") && told.contains("--yes"), "{told}");
+    let policies = org.send(Request::get("/v1/policies")).await.ok();
+    let named =
+        |list: &Value| list["data"].as_array().unwrap().iter().any(|it| it["name"] == *mark);
+    assert!(!named(&policies), "{policies}");
+    let done = house.verbs.output(&[words.as_slice(), &["--yes"]].concat()).await;
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{told}");
+    assert!(told.contains("warning default_allow"), "{told}");
+    assert!(named(&org.send(Request::get("/v1/policies")).await.ok()));
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn another_org(house: &House) -> String {
     let org = first(verbs.run(&["org", "create", "other"]).await);
     let policy = house.write("other.yaml", "schema: 1\ndefault: { outcome: allow }\n");
     let policy = policy.to_str().unwrap();
-    verbs.run(&["policy", "activate", policy, "--reason", "A test.", "--org", &org]).await;
+    verbs.run(&["policy", "activate", policy, "--yes", "--reason", "A test.", "--org", &org]).await;
     let agent = first(verbs.run(&["agent", "create", "other", "--org", &org]).await);
     first(verbs.run(&["key", "create", "--agent", &agent, "--org", &org]).await)
 }

@@ -67,6 +67,9 @@ pub(crate) enum Verb {
     },
     /// Pack the crates for programs of others as they would be published, and build the packages.
     Publish(Publish),
+    /// Build the service as it is handed out: a binary, its debug information apart, a bill of
+    /// materials, completions and checksums, below `target/dist`.
+    Dist(Dist),
     /// Install what the tests of the verifiers run: Python's libraries, Node and Chromium.
     Tools,
     /// Print the folder of PostgreSQL's binaries, installing them when there are none.
@@ -127,6 +130,14 @@ pub(crate) struct Publish {
     pub(crate) dry_run: bool,
     /// The crates, each with all that it is built from; without one, every crate for others.
     pub(crate) crates: Vec<String>,
+}
+
+/// What is handed out.
+#[derive(Debug, Args)]
+pub(crate) struct Dist {
+    /// The target; the static one where it is installed, and else this machine's.
+    #[arg(long, value_name = "TRIPLE")]
+    pub(crate) target: Option<String>,
 }
 
 /// How thoroughly to check.

@@ -12,6 +12,7 @@ mod check;
 mod cli;
 mod conformance;
 mod crash;
+mod dist;
 mod docs;
 mod failure;
 mod fuzz;
@@ -60,6 +61,7 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
         Verb::Fuzz(request) => fuzz::run(&workspace, &request),
         Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
         Verb::Publish(request) => publish::run(&workspace, &request),
+        Verb::Dist(request) => dist::run(&workspace, &request),
         Verb::Tools => tools::install(&workspace),
         Verb::Postgres { yes } => {
             println!("{}", Launcher::find(yes.into())?.folder().display());

@@ -9,7 +9,7 @@ use ledger::{
     Needs, Snapshot,
     record::{Connector, ConnectorStatus},
 };
-use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp};
+use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp, ToolName};
 use serde_json::{Value, json};
 
 use crate::{
@@ -50,11 +50,15 @@ pub struct Candidate<'a> {
     pub credential: &'a Credential,
 }
 
+/// What the tools of a connector are kept with, in its adapter's own form.
+pub type KnownTools = BTreeMap<ToolName, Value>;
+
 /// Knows the adapters.
 #[async_trait]
 pub trait ConnectorCheck: Send + Sync {
-    /// Fails with what is wrong with a connector.
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError>;
+    /// What the connector's tools are to be kept with, nothing while no credential says who could
+    /// ask for it; fails with what is wrong with the connector.
+    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError>;
 }
 
 impl OrgChange<'_> {
@@ -70,15 +74,15 @@ impl OrgChange<'_> {
             return Err(ChangeError::NameTaken(name.to_string()).into());
         }
         let id = self.admin.mint().id(ConnectorId::from_uuid);
-        self.check(Candidate {
+        let candidate = Candidate {
             org: self.org,
             id,
             name: &name,
             kind: &new.kind,
             config: &new.config,
             credential: &new.credential,
-        })
-        .await?;
+        };
+        let tools = self.check(candidate).await?;
         let connector = Connector {
             id,
             org: self.org,
@@ -88,8 +92,10 @@ impl OrgChange<'_> {
             status: ConnectorStatus::Enabled,
             config: new.config,
             credential: self.sealed(id, &new.credential)?,
+            tools,
             revision: 1,
             created_at: Timestamp::EPOCH,
+            archived_at: None,
         };
         let made = self.turn(Needs::default(), None, move |at, record| {
             if at.connectors().any(|other| other.name == connector.name) {
@@ -101,7 +107,7 @@ impl OrgChange<'_> {
         Ok(made.await?)
     }
 
-    /// Replaces a connector's config.
+    /// Replaces a connector's config, and accepts its tools as the governed system gives them now.
     pub async fn update_connector(
         &self,
         id: ConnectorId,
@@ -109,14 +115,17 @@ impl OrgChange<'_> {
     ) -> Result<Changed<Connector>, ConnectorError> {
         let before = self.stored(id).await?;
         let credential = credential::open_credential(&self.admin.parts.vault, &before)?;
-        self.check(Candidate { config: &config, ..candidate(&before, &credential) }).await?;
+        let tools =
+            self.check(Candidate { config: &config, ..candidate(&before, &credential) }).await?;
         self.revise(before, EventType::ConnectorUpdated, move |connector| {
             connector.config = config.clone();
+            connector.tools = tools.clone();
         })
         .await
     }
 
-    /// Replaces a connector's whole credential; no value is ever given out again.
+    /// Replaces a connector's whole credential; no value is ever given out again. Tools that could
+    /// not be learnt before are accepted with it, and no others.
     pub async fn set_credential(
         &self,
         id: ConnectorId,
@@ -124,21 +133,71 @@ impl OrgChange<'_> {
     ) -> Result<Changed<Connector>, ConnectorError> {
         credential::check(&credential)?;
         let before = self.stored(id).await?;
-        self.check(candidate(&before, &credential)).await?;
+        let tools = self.check(candidate(&before, &credential)).await?;
         let sealed: BTreeMap<String, String> = self.sealed(id, &credential)?;
         self.revise(before, EventType::ConnectorCredentialSet, move |connector| {
             connector.credential = sealed.clone();
+            if connector.tools.is_empty() {
+                connector.tools = tools.clone();
+            }
         })
         .await
     }
 
-    /// Lets a connector run calls again.
+    /// Notes what the tools of a connector are kept with, where it was made before that was noted.
+    /// It changes nothing of what the connector does, so there is no deed of it.
+    pub async fn learn_tools(
+        &self,
+        (id, revision): (ConnectorId, u32),
+        tools: KnownTools,
+    ) -> Result<(), ConnectorError> {
+        let noted = self.turn(Needs::default(), None, move |at, record| {
+            let before = loaded(at, id)?;
+            if before.tools.is_empty() && before.revision == revision {
+                record.write(Connector { tools: tools.clone(), ..before.clone() });
+            }
+            Ok::<_, ActError>(())
+        });
+        Ok(noted.await?)
+    }
+
+    /// Lets a connector run calls again, and accepts its tools as the governed system gives them now.
+    /// One that does not answer keeps the tools that were accepted before.
     pub async fn enable_connector(
         &self,
         id: ConnectorId,
         reason: &str,
     ) -> Result<Changed<Connector>, ConnectorError> {
-        self.switch(id, ConnectorStatus::Enabled, reason).await
+        let before = self.stored(id).await?;
+        let credential = credential::open_credential(&self.admin.parts.vault, &before);
+        let tools = match &credential {
+            Ok(credential) => self.check(candidate(&before, credential)).await.ok(),
+            Err(_) => None,
+        };
+        let learnt = tools.filter(|tools| !tools.is_empty() && *tools != before.tools);
+        let learnt = learnt.map(|tools| (before.revision, tools));
+        self.switch((id, ConnectorStatus::Enabled), reason, learnt).await
+    }
+
+    /// Disables a connector for good and removes its credential. Its name stays taken.
+    pub async fn archive_connector(
+        &self,
+        id: ConnectorId,
+        reason: &str,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let reason = Reason::parse(reason)?;
+        let archived = self.turn(Needs::default(), Some(reason), move |at, record| {
+            let before = loaded(at, id)?;
+            let after = Connector {
+                status: ConnectorStatus::Disabled,
+                credential: BTreeMap::new(),
+                revision: before.revision.saturating_add(1),
+                archived_at: Some(at.now()),
+                ..before.clone()
+            };
+            Ok::<_, ActError>(changed(record, EventType::ConnectorArchived, Some(before), after))
+        });
+        Ok(archived.await?)
     }
 
     /// Makes a connector refuse calls.
@@ -147,14 +206,14 @@ impl OrgChange<'_> {
         id: ConnectorId,
         reason: &str,
     ) -> Result<Changed<Connector>, ConnectorError> {
-        self.switch(id, ConnectorStatus::Disabled, reason).await
+        self.switch((id, ConnectorStatus::Disabled), reason, None).await
     }
 
     async fn switch(
         &self,
-        id: ConnectorId,
-        status: ConnectorStatus,
+        (id, status): (ConnectorId, ConnectorStatus),
         reason: &str,
+        learnt: Option<(u32, KnownTools)>,
     ) -> Result<Changed<Connector>, ConnectorError> {
         let reason = Reason::parse(reason)?;
         let (event, already) = match status {
@@ -170,7 +229,13 @@ impl OrgChange<'_> {
             if before.status == status {
                 return Err(ActError::Conflict(already));
             }
-            let after = Connector { status, ..before.clone() };
+            let mut after = Connector { status, ..before.clone() };
+            // What was learnt of a revision that is gone says nothing of this one.
+            let learnt = learnt.as_ref().filter(|(revision, _)| *revision == before.revision);
+            if let Some((_, tools)) = learnt {
+                after.tools = tools.clone();
+                after.revision = after.revision.saturating_add(1);
+            }
             Ok(changed(record, event, Some(before), after))
         });
         Ok(switched.await?)
@@ -202,7 +267,7 @@ impl OrgChange<'_> {
         Ok(stored.ok_or(ActError::NotFound("connector"))?)
     }
 
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         self.admin.parts.connectors.check(candidate).await
     }
 
@@ -222,7 +287,11 @@ fn candidate<'a>(connector: &'a Connector, credential: &'a Credential) -> Candid
 }
 
 fn loaded(at: &Snapshot, id: ConnectorId) -> Result<&Connector, ActError> {
-    at.connector(id).ok_or(ActError::NotFound("connector"))
+    let connector = at.connector(id).ok_or(ActError::NotFound("connector"))?;
+    match connector.archived_at {
+        None => Ok(connector),
+        Some(_) => Err(ActError::Conflict("the connector is archived")),
+    }
 }
 
 fn connector_name(text: &str) -> Result<ConnectorName, ActError> {

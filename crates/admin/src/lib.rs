@@ -36,7 +36,7 @@ mod store;
 pub use agent::NewAgent;
 pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
-pub use connector::{Candidate, ConnectorCheck, NewConnector};
+pub use connector::{Candidate, ConnectorCheck, KnownTools, NewConnector};
 pub use credential::{Credential, open_credential};
 pub use error::{
     AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
@@ -46,7 +46,7 @@ pub use org::{CreatedOrg, NewOrg, OPERATOR_ORG};
 pub use policy::{
     Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
     History, Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested,
-    bounded_effort, diff, lint, lint_within, recorded_call,
+    bounded_effort, diff, lint, recorded_call,
 };
 pub use seal_key::{
     Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,

@@ -17,7 +17,7 @@ pub use manage::{NewPolicy, PolicyEdit};
 pub use reading::{ActivePolicies, Page};
 pub use replaying::{History, recorded_call};
 pub use suites::{Tested, Trial, Untested, bounded_effort};
-pub use versions::{Linted, NewVersion, Text, diff, lint, lint_within};
+pub use versions::{Linted, NewVersion, Text, diff, lint};
 
 use model::{PolicyId, PolicyVersionId};
 use serde_json::{Value, json};

@@ -138,12 +138,13 @@ impl Office {
         let policy = operator.create_policy(NewPolicy::named(digest)).await;
         let policy = policy.map_err(OfficeError::of)?.object.id;
         let tools = self.gate.known_tools(self.org).await.map_err(OfficeError::of)?;
-        let linted = admin::lint(document.to_owned(), &tools);
+        let effort = policy::Effort::unbounded();
+        let linted = admin::lint(document.to_owned(), &tools, &effort).map_err(OfficeError::of)?;
         let version = operator.create_policy_version(NewVersion::of(policy, linted)).await;
         let version = version.map_err(OfficeError::of)?.object.id;
         let untested = operator.view().untested(policy, version).await.map_err(OfficeError::of)?;
         let activation = Activation {
-            version: untested.pass(&policy::Effort::unbounded()).map_err(OfficeError::of)?,
+            version: untested.pass(&effort).map_err(OfficeError::of)?,
             mode: PolicyMode::Enforce,
             reason: "The program says so.".to_owned(),
             expected_active: Expected::Anything,

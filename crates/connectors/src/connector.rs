@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use async_trait::async_trait;
 use crypto::{Secret, vault::Ring};
 use egress::Egress;
-use model::{ConnectorId, ConnectorName, Entropy, ExecutionErrorCode, Fault, OrgId};
+use model::{ConnectorId, ConnectorName, Entropy, ExecutionErrorCode, Fault, OrgId, ToolName};
 use serde::Deserialize;
 use serde_json::Value;
 use tool::Tool;
@@ -33,6 +33,8 @@ pub struct Blueprint {
     pub config: Value,
     /// Its credential.
     pub credential: Credential,
+    /// What its tools were accepted with, in the adapter's own form; empty to have them learnt.
+    pub tools: BTreeMap<ToolName, Value>,
 }
 
 /// A connector's secrets by field name.
@@ -79,6 +81,12 @@ impl fmt::Debug for Deps {
 pub trait Connector: Send + Sync + fmt::Debug {
     /// Its tools.
     fn tools(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// What its tools are to be kept with, so that they can be built without the governed system.
+    fn learnt(&self) -> BTreeMap<ToolName, Value>;
+
+    /// What kept the governed system from being reached when it was last tried.
+    fn unreached(&self) -> Option<Fault>;
 
     /// What was looked at in the governed system, and what it lacks.
     async fn check(&self) -> Vec<CheckLine>;
@@ -173,8 +181,8 @@ fn sentences(findings: &[Finding]) -> String {
     findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// The connector that the blueprint describes, after asking the governed system whether
-/// every tool fits it.
+/// The connector that the blueprint describes: with its tools as they were accepted, or, where that
+/// is not known, after asking the governed system whether every tool fits it.
 pub async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Arc<dyn Connector>, BuildError> {
     match blueprint.kind.as_str() {
         postgres::KIND => Ok(Arc::new(postgres::PostgresConnector::build(blueprint, deps).await?)),

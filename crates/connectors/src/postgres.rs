@@ -12,6 +12,7 @@ mod governed;
 mod ledger;
 mod marker;
 mod meter;
+mod pin;
 mod pool;
 mod run;
 mod session;
@@ -21,14 +22,20 @@ mod statement;
 mod tls;
 mod value;
 
-use std::{fmt::Write as _, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use model::{ActionId, ConnectorName, OrgId, Outcome, SideEffect};
+use model::{ActionId, ConnectorName, Fault, OrgId, Outcome, SideEffect, ToolName};
 use serde_json::Value;
 use tool::{Definition, Estimate, Run, Settled, Tool};
 
-use self::{config::Returns, governed::Governed, shape::Shape};
+use self::{
+    config::{Config, Declared, Returns},
+    governed::Governed,
+    pin::{Fit, pin_of},
+    pool::Pool,
+    shape::Shape,
+};
 use crate::{ArgsSchema, Blueprint, BuildError, CheckLine, Connector, Deps, Finding};
 
 pub use config::CONFIG_SCHEMA;
@@ -49,6 +56,7 @@ pub const DECODER_PASSWORD: &str = "decoder_password";
 #[derive(Debug)]
 pub struct PostgresConnector {
     tools: Vec<Arc<PostgresTool>>,
+    governed: Arc<Governed>,
     blueprint: Blueprint,
     deps: Deps,
 }
@@ -59,10 +67,11 @@ pub(crate) struct PostgresTool {
     definition: Definition,
     shape: Shape,
     estimate: Option<Shape>,
-    args: ArgsSchema,
+    args: Arc<ArgsSchema>,
     returns: Returns,
     max_rows: usize,
     most_changes: u64,
+    fit: Fit,
     governed: Arc<Governed>,
 }
 
@@ -75,25 +84,63 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
 }
 
 impl PostgresConnector {
-    /// The connector after the server has prepared every statement.
+    /// The connector with the tools that were accepted, which asks the server nothing; where none
+    /// were yet, the connector after the server has prepared every statement.
     pub(crate) async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Self, BuildError> {
         let (config, declared) = config::read(&blueprint.name, &blueprint.config)
             .map_err(|findings| BuildError::Config { findings })?;
         let governed = Arc::new(Governed::new(&config, blueprint, deps)?);
-        let mut findings = governed.ledger_findings(&declared).await?;
-        let mut tools = Vec::new();
-        for (at, tool) in declared.into_iter().enumerate() {
-            match governed.tool(tool).await? {
-                Ok(tool) => tools.push(Arc::new(tool)),
-                Err((member, message)) => {
-                    findings.push(Finding::new(format!("/tools/{at}/{member}"), message));
-                }
+        let tools = match accepted(&governed, &declared, &blueprint.tools) {
+            Some(tools) => tools,
+            None => learnt(&governed, declared, (&config, blueprint)).await?,
+        };
+        let tools = tools.into_iter().map(Arc::new).collect();
+        Ok(Self { tools, governed, blueprint: blueprint.clone(), deps: deps.clone() })
+    }
+}
+
+/// The tools as they were accepted; nothing where one was not, or is declared otherwise now.
+fn accepted(
+    governed: &Arc<Governed>,
+    declared: &[Declared],
+    pins: &BTreeMap<ToolName, Value>,
+) -> Option<Vec<PostgresTool>> {
+    let accepted = |declared: &Declared| {
+        let pin = pin_of(pins, &declared.name)?;
+        let shapes = pin.clone().shapes(declared)?;
+        let tool = governed.assemble(declared.clone(), shapes, Fit::default());
+        pin.is_of(&tool).then_some(tool)
+    };
+    declared.iter().map(accepted).collect()
+}
+
+/// The tools with the types that the server gives them now.
+async fn learnt(
+    governed: &Arc<Governed>,
+    declared: Vec<Declared>,
+    (config, blueprint): (&Config, &Blueprint),
+) -> Result<Vec<PostgresTool>, BuildError> {
+    setup::credential_is_whole(config, &blueprint.credential)?;
+    let mut findings = governed.ledger_findings(&declared).await?;
+    let mut tools = Vec::new();
+    for (at, tool) in declared.into_iter().enumerate() {
+        match governed.tool(tool).await? {
+            Ok(tool) => tools.push(tool),
+            Err((member, message)) => {
+                findings.push(Finding::new(format!("/tools/{at}/{member}"), message));
             }
         }
-        if !findings.is_empty() {
-            return Err(BuildError::Config { findings });
+    }
+    if findings.is_empty() { Ok(tools) } else { Err(BuildError::Config { findings }) }
+}
+
+impl PostgresTool {
+    /// The connections that the tool runs on.
+    fn pool(&self) -> &Arc<Pool> {
+        match self.definition.side_effect {
+            SideEffect::Read => &self.governed.reads,
+            SideEffect::Write | SideEffect::Destructive => &self.governed.writes,
         }
-        Ok(Self { tools, blueprint: blueprint.clone(), deps: deps.clone() })
     }
 }
 
@@ -101,6 +148,14 @@ impl PostgresConnector {
 impl Connector for PostgresConnector {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
+    }
+
+    fn learnt(&self) -> BTreeMap<ToolName, Value> {
+        self.tools.iter().map(|tool| (tool.definition.name.clone(), tool.pin())).collect()
+    }
+
+    fn unreached(&self) -> Option<Fault> {
+        self.governed.unreached()
     }
 
     async fn check(&self) -> Vec<CheckLine> {
@@ -118,6 +173,10 @@ impl Tool for PostgresTool {
         self.args.check(args)?;
         self.shape.bind(args).map(drop)?;
         self.estimate.iter().try_for_each(|shape| shape.bind(args).map(drop))
+    }
+
+    async fn has_changed(&self) -> bool {
+        self.differs().await
     }
 
     async fn estimate(&self, args: &Value, time_limit: Duration) -> Estimate {

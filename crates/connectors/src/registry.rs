@@ -79,6 +79,16 @@ impl Registry {
         slot.connector.get_or_try_init(|| slot.build(blueprint, &self.deps)).await.cloned()
     }
 
+    /// How many of the connectors that are kept could not be built, or could not be reached, when
+    /// they were last tried.
+    pub fn out_of_reach(&self) -> usize {
+        let is_lost = |kept: &&Kept| match kept.slot.connector.get() {
+            Some(connector) => connector.unreached().is_some(),
+            None => kept.slot.failed().is_some(),
+        };
+        self.lock().values().filter(is_lost).count()
+    }
+
     /// Forgets the connectors that nobody has asked for in this time, and says how many. The
     /// connections of one close when its last call ends.
     pub fn let_go(&self, idle: Duration) -> usize {

@@ -135,6 +135,7 @@ fn an_unknown_kind_names_the_known_ones() {
         revision: 1,
         config: json!({}),
         credential: crate::Credential::default(),
+        tools: std::collections::BTreeMap::new(),
     };
     let error = findings(&blueprint).unwrap_err().to_string();
     assert_eq!(error, "no connector is of the kind `oracle`: expected one of `postgres`");

@@ -74,12 +74,24 @@ impl Case {
         self.asked.decide(policy, call)
     }
 
-    /// Whether the edge's tool is not the one that the agent was last let run under this name. An
-    /// edge that once said which tool it has and now leaves it out might have any.
+    /// Whether the tool is not the one that was accepted: of an edge's, the one that the agent was
+    /// last let run under this name. An edge that once said which tool it has and now leaves it out
+    /// might have any.
     pub(crate) fn tool_changed(&self, snapshot: &Snapshot) -> bool {
-        let Resolved::AtEdge { digest, .. } = &self.resolved else { return false };
-        let accepted = snapshot.accepted_tool(self.call.agent.id, &self.call.tool);
-        accepted.is_some() && accepted != *digest
+        match &self.resolved {
+            Resolved::Served(served) => served.changed,
+            Resolved::AtEdge { digest, .. } => {
+                let accepted = snapshot.accepted_tool(self.call.agent.id, &self.call.tool);
+                accepted.is_some() && accepted != *digest
+            }
+            Resolved::Unknown => false,
+        }
+    }
+
+    /// Whether the tool is one that no policy can let run: a connector's tool is accepted by whoever
+    /// keeps the connector, and not by the call.
+    pub(crate) fn is_to_be_accepted(&self) -> bool {
+        matches!(&self.resolved, Resolved::Served(served) if served.changed)
     }
 
     /// What the record learns when the call is let run; nothing where it knows that already.

@@ -14,6 +14,9 @@ pub struct Served {
     pub connector: ConnectorRef,
     /// Whether the connector runs test actions and no others.
     pub test: bool,
+    /// Whether the governed system gives the tool another definition than the one it was accepted
+    /// with.
+    pub changed: bool,
     /// The tool.
     pub tool: Arc<dyn Tool>,
 }

@@ -8,6 +8,7 @@ mod events;
 mod examples;
 mod house;
 mod lists;
+mod log;
 mod pages;
 mod policies;
 mod retention;

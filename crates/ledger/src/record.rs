@@ -14,7 +14,7 @@ pub use account::{
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
-    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, Witness,
+    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, Witness,
 };
 
 /// A row that turns ask for by its key.

@@ -5,7 +5,12 @@ use std::collections::HashMap;
 
 use model::{DecisionCode, DecisionSource, Timestamp};
 
-use crate::{budget::Charge, decide::Decision, expr::Decimal};
+use crate::{
+    budget::{Charge, ChargeKind},
+    decide::Decision,
+    document::Window,
+    expr::Decimal,
+};
 
 /// A budget, what it counts apart, and the start of its window.
 type Key = (String, Vec<(String, String)>, Timestamp);
@@ -87,11 +92,45 @@ impl Charge {
     pub fn admitted(&self, used: Decimal) -> Option<Decimal> {
         used.checked_add(self.amount).filter(|total| *total <= self.limit)
     }
+
+    /// The sentence of a refusal by this budget: its name, its limit and when it resets.
+    ///
+    /// ```
+    /// use policy::{Agent, Call, Policy, Timestamp, decide};
+    ///
+    /// let policy = Policy::compile(
+    ///     "{ schema: 1, default: { outcome: allow },
+    ///        budgets: [{ id: sum, match: '*', window: day,
+    ///                    cost: { amount: args.eur, limit: '99.5', unit: EUR } }] }",
+    /// )?;
+    /// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
+    /// let morning = Timestamp::parse_rfc3339("2026-10-01T09:00:00Z")?;
+    /// let call = Call::new("pay.refund", agent, morning).with_args(serde_json::json!({ "eur": 100 }));
+    /// let decision = decide(&policy, &call);
+    /// assert_eq!(
+    ///     decision.admitted(|_| 0.into()).unwrap_err().refusal(),
+    ///     "The budget `sum` admits at most 99.5 EUR a day; it resets at 2026-10-02T00:00:00.000Z.",
+    /// );
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refusal(&self) -> String {
+        let Self { budget, limit, window_end, .. } = self;
+        let unit = match &self.kind {
+            ChargeKind::Count if *limit == Decimal::from(1) => "call",
+            ChargeKind::Count => "calls",
+            ChargeKind::Cost { unit } => unit,
+        };
+        let article = if self.window == Window::Hour { "an" } else { "a" };
+        let window = self.window.as_str();
+        format!(
+            "The budget `{budget}` admits at most {limit} {unit} {article} {window}; it resets at {window_end}."
+        )
+    }
 }
 
 impl Decision {
     /// What counters that stand at `used` stand at with the call in them, in the order of the
-    /// charges; or, where some budget does not admit the call, when the last window of those ends.
+    /// charges; or, where budgets do not admit the call, the charge of the one whose window ends last.
     ///
     /// ```
     /// use policy::{Agent, Call, Charge, Decimal, Decision, Policy, Timestamp, decide};
@@ -123,16 +162,17 @@ impl Decision {
     pub fn admitted(
         &self,
         mut used: impl FnMut(&Charge) -> Decimal,
-    ) -> Result<Vec<Decimal>, Timestamp> {
+    ) -> Result<Vec<Decimal>, &Charge> {
         let mut totals = Vec::with_capacity(self.charges.len());
-        let mut spent_until = None;
+        let mut last: Option<&Charge> = None;
         for charge in &self.charges {
             match charge.admitted(used(charge)) {
                 Some(total) => totals.push(total),
-                None => spent_until = spent_until.max(Some(charge.window_end)),
+                None if last.is_some_and(|last| charge.window_end <= last.window_end) => {}
+                None => last = Some(charge),
             }
         }
-        spent_until.map_or(Ok(totals), Err)
+        last.map_or(Ok(totals), Err)
     }
 
     /// The refusal that the decision becomes where a budget does not admit the call.

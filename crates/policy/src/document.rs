@@ -60,6 +60,9 @@ pub(crate) struct Rule {
     pub(crate) asks: Option<Arc<ApprovalClause>>,
     /// Where the rule stands, for findings about it as a whole.
     pub(crate) at: Mark,
+    /// Where the fields stand that people are shown.
+    #[cfg_attr(not(feature = "prover"), expect(dead_code, reason = "only `lint` points at them"))]
+    pub(crate) show_at: Vec<Mark>,
 }
 
 /// An expression and the text that it was read from.
@@ -99,6 +102,7 @@ pub(crate) struct Clause {
     pub(crate) expires_in: Option<Duration>,
     pub(crate) exclude: Option<Vec<Excluded>>,
     pub(crate) show: Vec<String>,
+    pub(crate) show_at: Vec<Mark>,
     pub(crate) estimate: bool,
     pub(crate) assurance: Option<Assurance>,
 }

@@ -80,6 +80,8 @@ codes! {
     TypeError = "type_error",
     /// A condition that has no value for some calls that a tool's schema allows.
     CanError = "can_error",
+    /// Something that is written out and that its function can never read.
+    UnreadableConstant = "unreadable_constant",
     /// A field that a tool's schema does not have.
     UnknownField = "unknown_field",
     /// A condition or a comparison that is false for no call.

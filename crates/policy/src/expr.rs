@@ -5,6 +5,8 @@
 
 mod ast;
 mod check;
+#[cfg(feature = "prover")]
+mod constant;
 mod decimal;
 mod duration;
 mod eval;
@@ -41,11 +43,12 @@ pub(crate) use value::{Sort, Value};
 #[cfg(feature = "prover")]
 pub(crate) use {
     ast::{Access, Fold, Kind},
-    check::{doubts, sorts},
+    check::{Doubt, doubts, sorts},
+    constant::unreadable,
     functions::Function,
     names::Fact,
     ops::{Binary, ORDERED},
-    shape::Sorts,
+    shape::{Sorts, unknown},
     value::List,
 };
 

@@ -6,6 +6,8 @@
 
 mod budgets;
 mod conditions;
+mod constants;
+mod fields;
 mod people;
 mod reach;
 mod schema;
@@ -88,6 +90,7 @@ fn judged(
         let facts = Facts { document, policy: &policy, tools: &tools, names: &names };
         let mut report = Report { place, rule, own, facts, findings: &mut findings };
         patterns(&mut report);
+        fields::shown(&mut report);
         let is_reached = reach::is_reachable(&mut report, &mut prover);
         if is_reached {
             reached.push(rule);
@@ -98,6 +101,7 @@ fn judged(
     }
     budgets::check(document, &reached, &mut findings);
     people::check(document, directory, &mut findings);
+    constants::check(document, &mut findings);
     findings.sort_by_key(|finding| (finding.line, finding.column));
     findings
 }

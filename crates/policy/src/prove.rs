@@ -27,4 +27,4 @@ pub(crate) use ask::{Answer, Judgement, Prover};
 pub(crate) use goal::{Goal, Want};
 pub(crate) use term::essence;
 pub(crate) use walk::{First, first};
-pub(crate) use witness::plain_call;
+pub(crate) use witness::{any_call, plain_call};

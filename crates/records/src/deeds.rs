@@ -110,6 +110,9 @@ pub trait DeedStore: Send + Sync {
     /// A deed.
     async fn deed(&self, org: OrgId, id: DeedId) -> Result<Option<OpenDeed>, StoreDown>;
 
+    /// The deeds with what opens their commitments.
+    async fn opened(&self, org: OrgId, rows: Vec<DeedRow>) -> Result<Vec<OpenDeed>, StoreDown>;
+
     /// Every deed about an action, in the order of their places.
     async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown>;
 }

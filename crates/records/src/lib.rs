@@ -15,6 +15,7 @@ mod entries;
 mod guard;
 mod kept;
 mod proof;
+mod read_out;
 mod records;
 mod recovery;
 mod store;
@@ -27,6 +28,7 @@ pub use deeds::{CallFilter, DeedFilter, DeedStore, OpenDeed, Subject, Window};
 pub use entries::{By, Entry, EntryFilter, EntryKind, EntryStore};
 pub use guard::{LogError, compare};
 pub use proof::{ProofError, consistency, inclusion};
+pub use read_out::ReadOut;
 pub use records::{Growth, ReadError, Reader, Records, Store};
 pub use recovery::{Remembered, judge};
 pub use store::{

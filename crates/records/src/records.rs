@@ -59,6 +59,18 @@ pub enum ReadError {
         /// How many deeds the log has.
         size: u64,
     },
+    /// The log has no deeds at these places.
+    #[error("expected places from 0 to {size}, the first one first")]
+    Places {
+        /// How many deeds the log has.
+        size: u64,
+    },
+    /// The deeds from this place on are in a partition that is away.
+    #[error("the deeds from place {seq} on are in a partition that is away")]
+    Away {
+        /// The first of them.
+        seq: u64,
+    },
     /// The log is not the one that was signed for, and nothing more is signed for it.
     #[error("the log does not hold what was signed for")]
     Withheld,

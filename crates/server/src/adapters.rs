@@ -7,7 +7,7 @@ mod toolbox;
 
 pub use builtin::Records;
 pub use check::Adapters;
-pub use toolbox::OrgTools;
+pub use toolbox::{Learnt, OrgTools};
 
 #[cfg(test)]
 mod tests;

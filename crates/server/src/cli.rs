@@ -148,6 +148,12 @@ pub struct InOrg {
     pub org: Option<OrgId>,
 }
 
+impl From<OrgId> for InOrg {
+    fn from(org: OrgId) -> Self {
+        Self { org: Some(org) }
+    }
+}
+
 /// What `connector` does.
 #[derive(Debug, Subcommand)]
 pub enum Connector {

@@ -54,13 +54,13 @@ impl Household {
         let named = operator.create_policy(NewPolicy::named("demo")).await;
         let named = named.map_err(Failure::internal)?.object.id;
         let tools = core.gate.known_tools(org).await.map_err(Failure::internal)?;
-        let version = operator
-            .create_policy_version(NewVersion::of(named, admin::lint(policy.to_owned(), &tools)))
-            .await;
+        let effort = policy::Effort::unbounded();
+        let linted = admin::lint(policy.to_owned(), &tools, &effort).map_err(Failure::internal)?;
+        let version = operator.create_policy_version(NewVersion::of(named, linted)).await;
         let version = version.map_err(Failure::internal)?.object.id;
         let untested = operator.view().untested(named, version).await.map_err(Failure::internal)?;
         let activation = Activation {
-            version: untested.pass(&policy::Effort::unbounded()).map_err(Failure::internal)?,
+            version: untested.pass(&effort).map_err(Failure::internal)?,
             mode: PolicyMode::Enforce,
             reason: "The demo's own policy.".to_owned(),
             expected_active: Expected::Anything,

@@ -9,7 +9,7 @@ use model::{Clock, Timestamp};
 use records::Records;
 use store_postgres::{PostgresStore, Pulse};
 
-use crate::{clock::SystemClock, wire_up::MOST_SKEW, work::Work};
+use crate::{adapters::OrgTools, clock::SystemClock, wire_up::MOST_SKEW, work::Work};
 
 /// A turn that has kept its callers for this long is late.
 const TURN_LATE: Duration = Duration::from_secs(10);
@@ -20,6 +20,7 @@ pub(crate) struct Probe {
     pub(crate) ledger: Ledger,
     pub(crate) records: Records,
     pub(crate) work: Arc<Work>,
+    pub(crate) tools: Arc<OrgTools>,
 }
 
 /// What was found.
@@ -35,6 +36,8 @@ struct Found {
     broken_logs: usize,
     oldest_turn: Duration,
     workers: Condition,
+    /// Connectors whose systems could not be reached when they were last tried.
+    lost_connectors: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +60,7 @@ impl http_api::Probe for Probe {
             broken_logs: self.records.faults().len(),
             oldest_turn: self.ledger.backlog().oldest,
             workers: degraded_unless(self.work.is_well(&clock)),
+            lost_connectors: self.tools.out_of_reach(),
         })
     }
 }
@@ -81,6 +85,7 @@ fn checks(found: Found) -> Vec<Check> {
         ("logs", Some(degraded_unless(found.broken_logs == 0))),
         ("turns", Some(degraded_unless(found.oldest_turn <= TURN_LATE))),
         ("workers", Some(found.workers)),
+        ("connectors", Some(degraded_unless(found.lost_connectors == 0))),
     ];
     let judged = |(name, condition): (_, Option<_>)| Some(Check { name, condition: condition? });
     parts.into_iter().filter_map(judged).collect()

@@ -89,7 +89,7 @@ impl Service {
         let Listeners { interface, metrics } = listeners;
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
-        let Wired { core, store, tasks, checkpoints, keyring, cursor_key, deps: _ } = wired;
+        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, deps: _ } = wired;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
         let probe = Probe {
@@ -97,7 +97,9 @@ impl Service {
             ledger: ledger.clone(),
             records: core.records.clone(),
             work: Arc::clone(&work),
+            tools: Arc::clone(&tools),
         };
+        let aside = tasks.clone();
         let router = http_api::service(http_api::Parts {
             gate: core.gate.clone(),
             admin: Arc::clone(&core.admin),
@@ -107,6 +109,7 @@ impl Service {
             lifecycle: lifecycle.clone(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy::new()),
+            aside: Arc::new(move |work| aside.try_out(work)),
             settings: http_api::Settings {
                 base_url: settings.base_url.as_str().to_owned(),
                 wait_timeout: settings.gate.wait_timeout,
@@ -117,7 +120,7 @@ impl Service {
             },
         })
         .map_err(Failure::internal)?;
-        let workers = Workers::start(&core, &checkpoints, &keyring);
+        let workers = Workers::start(&core, &checkpoints, &keyring, tools);
         let door = Door { proxies, ..Door::new(interface) };
         if let Some(listener) = metrics {
             let (router, connections) = (router.clone(), Arc::clone(&door.open));
@@ -160,8 +163,33 @@ fn pass(point: &str) {
     let _ = failpoint::hit(point);
 }
 
-/// What is running; the commit is known to builds that were told it.
+/// What is running; the build script names the commit where there is one.
 fn build() -> Build {
     let commit = option_env!("CHANCERY_COMMIT").filter(|commit| !commit.is_empty());
     Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit: commit.map(str::to_owned) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_build_tells_the_commit_of_its_checkout_and_nothing_where_there_is_none() {
+        let git = |arguments: &[&str]| {
+            let output = Command::new("git").args(arguments).output().ok()?;
+            let text = String::from_utf8(output.stdout).ok()?;
+            output.status.success().then(|| text.trim().to_owned())
+        };
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a packager says by a variable what is built"
+        )]
+        let named = std::env::var("CHANCERY_COMMIT").ok().filter(|commit| !commit.is_empty());
+        let head = git(&["ls-files", "--error-unmatch", "build.rs"])
+            .and_then(|_| git(&["rev-parse", "HEAD"]));
+        assert_eq!(build().commit, named.or(head));
+        assert_eq!(build().version, env!("CARGO_PKG_VERSION"));
+    }
 }

@@ -39,6 +39,8 @@ pub struct Wired {
     pub store: Arc<PostgresStore>,
     /// What connectors are built with.
     pub deps: connectors::Deps,
+    /// The tools of every org.
+    pub tools: Arc<OrgTools>,
     /// The tasks that the domain starts.
     pub tasks: Tokio,
     /// The checkpoints that this instance signed.
@@ -88,13 +90,13 @@ pub(crate) async fn wire_up_with(
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let records = Arc::new(Records::new(Arc::clone(&stores.actions)));
-    let tools = OrgTools::new(Arc::clone(&stores.accounts), clock, deps.clone(), records)
-        .map_err(Failure::internal)?;
+    let tools = OrgTools::new(Arc::clone(&stores.accounts), clock, deps.clone(), records);
+    let tools = Arc::new(tools.map_err(Failure::internal)?);
     let tasks = Tokio::new();
     let core = Core::new(Parts {
         stores,
         sealer,
-        toolbox: Arc::new(tools),
+        toolbox: Arc::clone(&tools) as _,
         connectors: Arc::new(Adapters::new(deps.clone())),
         tasks: tasks.clone(),
         pepper: needed.pepper,
@@ -112,7 +114,7 @@ pub(crate) async fn wire_up_with(
         core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let keyring = Keyring::of(needed.seal_key_file);
-    Ok(Wired { core, store, deps, tasks, checkpoints, keyring, cursor_key })
+    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key })
 }
 
 fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {

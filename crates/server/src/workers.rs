@@ -3,7 +3,7 @@
 //! A worker that fails logs it and goes on with its next round; nothing that it does depends on
 //! its punctuality.
 
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 use gate::Sweep;
@@ -12,6 +12,7 @@ use records::{Position, Walked};
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
 use crate::{
+    adapters::{Learnt, OrgTools},
     checkpoints::{Checkpoints, Seen},
     clock::SystemClock,
     core::Core,
@@ -30,6 +31,7 @@ const WALK_EVERY: Duration = Duration::from_secs(1);
 const WALK_AGAIN_AFTER: Duration = Duration::from_mins(1);
 const CHECKS_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
+const NOTE_TOOLS_EVERY: Duration = Duration::from_secs(2);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
 /// For how long an org is remembered after its last turn, and a connector after its last call.
 const REMEMBERED_FOR: Duration = Duration::from_mins(5);
@@ -48,7 +50,12 @@ pub struct Workers {
 
 impl Workers {
     /// Starts every worker.
-    pub fn start(core: &Core, checkpoints: &Checkpoints, keyring: &Keyring) -> Self {
+    pub fn start(
+        core: &Core,
+        checkpoints: &Checkpoints,
+        keyring: &Keyring,
+        tools: Arc<OrgTools>,
+    ) -> Self {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         let own = || (core.clone(), stopped.clone());
@@ -60,6 +67,7 @@ impl Workers {
         keep(&mut tasks, own(), takeovers);
         keep(&mut tasks, own(), pruning);
         keep(&mut tasks, own(), letting_go);
+        keep(&mut tasks, own(), move |core, stop| noting_tools(core, Arc::clone(&tools), stop));
         let keyring = keyring.clone();
         keep(&mut tasks, own(), move |core, stop| taking_up_keys(core, keyring.clone(), stop));
         let checkpoints = checkpoints.clone();
@@ -184,6 +192,19 @@ async fn letting_go(core: Core, stopped: watch::Receiver<()>) {
         let connectors = core.gate.let_go_of_tools(REMEMBERED_FOR);
         if orgs + connectors > 0 {
             tracing::debug!(orgs, connectors, "what is quiet was let go of");
+        }
+    }
+}
+
+/// Notes what was learnt of the tools of connectors that an older version made.
+async fn noting_tools(core: Core, tools: Arc<OrgTools>, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(NOTE_TOOLS_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        for Learnt { org, connector, tools } in tools.take_learnt() {
+            if let Err(error) = core.operator(org).learn_tools(connector, tools).await {
+                // Its next call brings it up again.
+                tracing::warn!(connector = %connector.0, %error, "tools could not be noted");
+            }
         }
     }
 }

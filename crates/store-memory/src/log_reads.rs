@@ -52,6 +52,17 @@ impl DeedStore for MemoryStore {
         }))
     }
 
+    async fn opened(&self, org: OrgId, rows: Vec<DeedRow>) -> Result<Vec<OpenDeed>, StoreDown> {
+        let kept = self.reach("read what opens a deed")?;
+        let found = kept.orgs.get(&org);
+        let disclosures = |row: &DeedRow| {
+            let deed = found?.deeds.iter().find(|deed| deed.id == row.id)?;
+            Some(open(found?, deed).disclosures)
+        };
+        let open = |row| OpenDeed { disclosures: disclosures(&row).unwrap_or_default(), row };
+        Ok(rows.into_iter().map(open).collect())
+    }
+
     async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown> {
         let kept = self.reach("read the deeds about an action")?;
         let Some(rows) = kept.orgs.get(&org) else { return Ok(Vec::new()) };

@@ -67,6 +67,22 @@ impl DeedStore for PostgresStore {
         Ok(open.pop())
     }
 
+    async fn opened(&self, org: OrgId, rows: Vec<DeedRow>) -> Result<Vec<OpenDeed>, StoreDown> {
+        let attempt = "read what opens a deed";
+        // What was disclosed when an action began is kept under the action, and opens its deed.
+        let all: Vec<Uuid> = rows.iter().flat_map(owners).collect();
+        let call = Call::new(OPENS).with(*org.as_uuid()).with(all);
+        let found = self.reading.ask_one(attempt, call).await?;
+        let opens: Result<Vec<(Uuid, Disclosure)>, Fault> = found.iter().map(disclosure).collect();
+        let opens = opens.map_err(|fault| fault.down(attempt))?;
+        let open = |row: DeedRow| {
+            let mine: Vec<Uuid> = owners(&row).collect();
+            let texts = opens.iter().filter(|(owner, _)| mine.contains(owner));
+            OpenDeed { disclosures: texts.map(|(_, text)| text.clone()).collect(), row }
+        };
+        Ok(rows.into_iter().map(open).collect())
+    }
+
     async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown> {
         let attempt = "read the deeds about an action";
         let call = Call::new(ABOUT).with(*org.as_uuid()).with(*action.as_uuid());
@@ -121,23 +137,6 @@ impl PostgresStore {
         let rows = self.reading.ask_one(attempt, call).await?;
         let place = rows.first().map(|row| Cells::of("deed", row).count("place")).transpose();
         place.map(Option::unwrap_or_default).map_err(|fault| fault.down(attempt))
-    }
-
-    /// The deeds with what opens their commitments.
-    async fn opened(&self, org: OrgId, rows: Vec<DeedRow>) -> Result<Vec<OpenDeed>, StoreDown> {
-        let attempt = "read what opens a deed";
-        // What was disclosed when an action began is kept under the action, and opens its deed.
-        let all: Vec<Uuid> = rows.iter().flat_map(owners).collect();
-        let call = Call::new(OPENS).with(*org.as_uuid()).with(all);
-        let found = self.reading.ask_one(attempt, call).await?;
-        let opens: Result<Vec<(Uuid, Disclosure)>, Fault> = found.iter().map(disclosure).collect();
-        let opens = opens.map_err(|fault| fault.down(attempt))?;
-        let open = |row: DeedRow| {
-            let mine: Vec<Uuid> = owners(&row).collect();
-            let texts = opens.iter().filter(|(owner, _)| mine.contains(owner));
-            OpenDeed { disclosures: texts.map(|(_, text)| text.clone()).collect(), row }
-        };
-        Ok(rows.into_iter().map(open).collect())
     }
 }
 

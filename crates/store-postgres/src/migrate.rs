@@ -8,6 +8,7 @@ use tokio_postgres::Client;
 use crate::{BadSettings, Settings, connect, fault::Fault, schema::applied};
 
 pub(crate) mod distribute;
+mod rights;
 
 /// One step of the schema.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +115,17 @@ pub enum MigrateError {
         /// The role's name.
         role: String,
     },
+    /// The role may not do what the schema needs.
+    #[error("the role `{role}` lacks a right, and what failed was not changed: {mend}")]
+    NoRight {
+        /// The role that migrates.
+        role: String,
+        /// What gives it the right.
+        mend: String,
+        /// What the database said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The database is no Citus cluster.
     #[error(
         "the database has no extension `citus`, and nothing was changed; docs/scale.md says how it gets one"
@@ -141,13 +153,22 @@ pub async fn migrate(
     let (config, tls) = connect::config(settings)?;
     let client =
         connect::dial(&config, tls).await.map_err(|fault| failed("reach the database", fault))?;
-    lock(&client).await?;
-    run(&client, BOOKKEEPING, "make the table of migrations").await?;
-    let missing = missing(&client).await?;
-    for migration in &missing {
-        apply(&client, migration).await?;
+    match brought(&client, service_role).await {
+        Err(MigrateError::Failed { attempt, source }) => {
+            Err(rights::lacking(&client, (attempt, source)).await)
+        }
+        other => other,
     }
-    grant(&client, service_role).await?;
+}
+
+async fn brought(client: &Client, role: &str) -> Result<Vec<&'static str>, MigrateError> {
+    lock(client).await?;
+    run(client, BOOKKEEPING, "make the table of migrations").await?;
+    let missing = missing(client).await?;
+    for migration in &missing {
+        apply(client, migration).await?;
+    }
+    grant(client, role).await?;
     Ok(missing.iter().map(|migration| migration.name).collect())
 }
 

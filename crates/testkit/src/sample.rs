@@ -110,8 +110,10 @@ pub fn connector(org: OrgId, name: &str, mint: &Mint<'_>) -> Connector {
         status: ConnectorStatus::Enabled,
         config: json!({ "host": "db.example", "port": 5432, "share": 0.1, "tools": [] }),
         credential: BTreeMap::from([("password".to_owned(), "c2VhbGVk".to_owned())]),
+        tools: BTreeMap::new(),
         revision: 1,
         created_at: mint.now(),
+        archived_at: None,
     }
 }
 
@@ -180,6 +182,7 @@ fn decision(digest: Digest, mint: &Mint<'_>) -> Decision {
         policy_version: mint.id(PolicyVersionId::from_uuid),
         policy_digest: digest,
         retry_at: None,
+        budget: None,
         shadow: None,
     }
 }

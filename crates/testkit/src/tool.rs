@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -31,6 +31,7 @@ pub struct ScriptedTool {
     script: Mutex<Box<Script>>,
     estimate: Mutex<Estimate>,
     settled: Mutex<Settled>,
+    changed: AtomicBool,
     runs: AtomicUsize,
     estimates: AtomicUsize,
     settlings: AtomicUsize,
@@ -67,6 +68,7 @@ impl ScriptedTool {
             script: Mutex::new(Box::new(|_| done(json!({ "rows": 1 })))),
             estimate: Mutex::new(Estimate::NotOffered),
             settled: Mutex::new(Settled::Unknowable),
+            changed: AtomicBool::new(false),
             runs: AtomicUsize::new(0),
             estimates: AtomicUsize::new(0),
             settlings: AtomicUsize::new(0),
@@ -99,6 +101,11 @@ impl ScriptedTool {
     /// Makes every later question about an unseen run come to this.
     pub fn settle_as(&self, settled: Settled) {
         *self.settled.lock().unwrap() = settled;
+    }
+
+    /// Says from now on whether the tool is another one than the one that was accepted.
+    pub fn change(&self, changed: bool) {
+        self.changed.store(changed, Ordering::SeqCst);
     }
 
     /// Makes the next runs wait.
@@ -196,6 +203,7 @@ impl Toolbox for Shop {
         let served = |tool: &Arc<ScriptedTool>| Served {
             connector: connector.clone(),
             test: false,
+            changed: tool.changed.load(Ordering::SeqCst),
             tool: Arc::clone(tool) as Arc<dyn Tool>,
         };
         Ok(self.tools.iter().map(served).collect())

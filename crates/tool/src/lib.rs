@@ -111,6 +111,12 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// place and what would have been accepted.
     fn check_args(&self, args: &Value) -> Result<(), String>;
 
+    /// Whether the governed system gives the tool another definition than the one it was accepted
+    /// with, as far as that can be known now.
+    async fn has_changed(&self) -> bool {
+        false
+    }
+
     /// What a call would do, without doing it, within the time limit.
     async fn estimate(&self, _args: &Value, _time_limit: Duration) -> Estimate {
         Estimate::NotOffered

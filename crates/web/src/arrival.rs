@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue,
-    header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, TRANSFER_ENCODING},
+    header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING},
     request::Parts,
 };
 use http_body_util::{BodyExt, combinators::UnsyncBoxBody};
@@ -69,40 +69,15 @@ impl Arrival {
             let announced = refuse_by_head(&self.head.headers, rule)?;
             collect(&mut self.body, (announced, rule.limit()), taken).await
         };
-        let Ok(body) = tokio::time::timeout(self.body_time, read).await else {
-            return Err(too_slow(self.body_time));
-        };
-        if body.is_err() {
-            self.let_pass().await;
+        match tokio::time::timeout(self.body_time, read).await {
+            Ok(body) => body,
+            Err(_) => Err(too_slow(self.body_time)),
         }
-        body
-    }
-
-    /// Lets what is left of a refused body pass by, for a while: a client that is still writing
-    /// when the socket closes would see a broken pipe in place of the answer.
-    async fn let_pass(&mut self) {
-        // Who asks before sending has sent nothing, and must not be told to.
-        if self.head.headers.contains_key(EXPECT) {
-            return;
-        }
-        let passing = async {
-            let mut left = PASSED_BYTES;
-            while let Some(Ok(frame)) = self.body.frame().await {
-                left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
-                if left == 0 {
-                    break;
-                }
-            }
-        };
-        let _ = tokio::time::timeout(PASSED_FOR, passing).await;
     }
 }
 
 /// The first buffer of a body whose length nobody announced.
 const FIRST_BYTES: usize = 4 * 1024;
-/// How much of a refused body is let pass by, and for how long.
-const PASSED_BYTES: usize = 8 * 1024 * 1024;
-const PASSED_FOR: Duration = Duration::from_secs(1);
 
 /// The announced length of a body, if there is one. Refuses, before a byte is buffered, a body whose
 /// head says that it will not be read.

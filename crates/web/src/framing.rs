@@ -1,7 +1,7 @@
 //! Refusals of requests that an HTTP parser takes but two of them may read differently.
 //!
-//! Pure: it looks at the parsed head and at what was found in its bytes. What never becomes a head
-//! (a bad request line, a `Content-Length` list) is refused below, by hyper.
+//! Pure: it looks at the parsed head, and says what the listener found wrong in bytes that never
+//! became one.
 
 use http::{
     HeaderMap, HeaderName, Method, Uri,
@@ -13,15 +13,17 @@ use http::{
 use crate::{
     codes,
     error::ApiError,
-    listener::{Ambiguity, Ambiguous},
+    listener::{Refused, Unreadable},
 };
 
 /// The longest path and query.
 const MAX_URI: usize = 8 * 1024;
-/// The most header lines, below hyper's own 100 so that the refusal is ours.
+/// The most header lines.
 const MAX_HEADERS: usize = 64;
 /// The most bytes of header names and values.
 const MAX_HEADER_BYTES: usize = 32 * 1024;
+
+const ONLY_CHUNKED: &str = "only `chunked` is read";
 
 /// Headers that may stand once. `Service-` headers of an action are left to their own readers,
 /// which answer 422.
@@ -39,7 +41,7 @@ const ONCE: [&str; 9] = [
 
 /// Passes a head that can be read in one way only.
 pub(crate) fn check(head: &Parts) -> Result<(), ApiError> {
-    ambiguities(head)
+    readable(head)
         .and_then(|()| sizes(head))
         .and_then(|()| characters(&head.headers))
         .and_then(|()| repeats(&head.headers))
@@ -48,35 +50,48 @@ pub(crate) fn check(head: &Parts) -> Result<(), ApiError> {
         .map_err(ApiError::closing)
 }
 
-fn ambiguities(head: &Parts) -> Result<(), ApiError> {
-    match head.extensions.get::<Ambiguous>().and_then(Ambiguous::found) {
-        None => Ok(()),
-        Some(Ambiguity::BareLineFeed) => {
-            let message = "a line of the head ends in a bare line feed; lines end in CR LF";
-            Err(ApiError::new(codes::VALIDATION_FAILED, message))
+/// Passes a head that the listener could read; where it could not, what is looked at here is a
+/// request that stands in for what was sent.
+fn readable(head: &Parts) -> Result<(), ApiError> {
+    let Some(why) = head.extensions.get::<Refused>().and_then(Refused::why) else { return Ok(()) };
+    let bad = |message: &'static str| ApiError::new(codes::VALIDATION_FAILED, message);
+    Err(match why {
+        Unreadable::BareLineFeed => {
+            bad("a line of the head ends in a bare line feed; lines end in CR LF")
         }
-        Some(Ambiguity::TwoLengths) => {
+        Unreadable::TwoLengths => {
             let message = "this header stands once and never beside `Transfer-Encoding`";
-            Err(ApiError::invalid("Content-Length", message))
+            ApiError::invalid("Content-Length", message)
         }
-        Some(Ambiguity::Fragment) => {
-            let message = "the address has a `#`; what stands behind one is never sent";
-            Err(ApiError::new(codes::VALIDATION_FAILED, message))
-        }
-    }
+        Unreadable::Length => ApiError::invalid("Content-Length", "expected a number in digits"),
+        Unreadable::Coding => ApiError::invalid("Transfer-Encoding", ONLY_CHUNKED),
+        Unreadable::Fragment => bad("the address has a `#`; what stands behind one is never sent"),
+        Unreadable::Form => bad("the method, the address or a header is in no form of HTTP/1.1"),
+        Unreadable::Version => bad("expected HTTP/1.1; other versions end at a proxy in front"),
+        Unreadable::Target => too_long(),
+        Unreadable::Headers => too_large(),
+    })
+}
+
+fn too_long() -> ApiError {
+    let message = format!("at most {MAX_URI} bytes of an address are read");
+    ApiError::new(codes::URI_TOO_LONG, message)
+}
+
+fn too_large() -> ApiError {
+    let message = format!("at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES} bytes are read");
+    ApiError::new(codes::HEADERS_TOO_LARGE, message)
 }
 
 fn sizes(head: &Parts) -> Result<(), ApiError> {
     let uri = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
     if uri > MAX_URI {
-        let message = format!("the address has {uri} bytes, at most {MAX_URI} are read");
-        return Err(ApiError::new(codes::URI_TOO_LONG, message));
+        return Err(too_long());
     }
     let headers = &head.headers;
     let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
     if headers.len() > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
-        let message = format!("at most {MAX_HEADERS} headers of {MAX_HEADER_BYTES} bytes are read");
-        return Err(ApiError::new(codes::HEADERS_TOO_LARGE, message));
+        return Err(too_large());
     }
     Ok(())
 }
@@ -135,7 +150,7 @@ fn has_dot_segment(path: &str) -> bool {
 fn body(method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     if text(TRANSFER_ENCODING).is_some_and(|coding| !coding.eq_ignore_ascii_case("chunked")) {
-        return Err(ApiError::invalid("Transfer-Encoding", "only `chunked` is read"));
+        return Err(ApiError::invalid("Transfer-Encoding", ONLY_CHUNKED));
     }
     let has_body =
         text(TRANSFER_ENCODING).is_some() || text(CONTENT_LENGTH).is_some_and(|len| len != "0");

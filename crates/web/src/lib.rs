@@ -5,8 +5,8 @@
 //!
 //! A request takes this way through it:
 //!
-//! 1. `listener` accepts the connection, bounds what a client can hold open, and watches the bytes
-//!    (`heads`) for what other parsers would read differently.
+//! 1. `listener` accepts the connection, bounds what a client can hold open, and judges each head
+//!    (`heads`) before the HTTP library reads it.
 //! 2. `router` names the request, counts it (`traffic`) and refuses what two parsers may read in
 //!    two ways (`framing`), then who asks for too much at once (`client`, `slots`).
 //! 3. `table` has the row of the path and method. Its [`Access`] rule (`access`) makes the
@@ -56,7 +56,7 @@ pub use lifecycle::{Control, Lifecycle, Phase};
 pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
 pub use query::{Param, Query};
-pub use reply::{Reply, ReplyBody};
+pub use reply::{CutError, Reply, ReplyBody};
 pub use room::Room;
 pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;

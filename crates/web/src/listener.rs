@@ -33,7 +33,7 @@ use crate::{
     slots::{Slot, Slots},
     traffic::Open,
 };
-pub(crate) use heads::{Ambiguity, Ambiguous};
+pub(crate) use heads::{Refused, Unreadable};
 use socket::Socket;
 pub use socket::StreamSwitch;
 
@@ -172,8 +172,8 @@ fn connection<S>(
 where
     S: Service<Request<Incoming>, Response = Response<ReplyBody>, Error = Infallible> + Clone,
 {
-    let (switch, ambiguous) = (socket.switch(), socket.ambiguous());
-    let service = OfConnection { inner: service.clone(), switch, ambiguous, peer };
+    let (switch, refused) = (socket.switch(), socket.refused());
+    let service = OfConnection { inner: service.clone(), switch, refused, peer };
     // `pipeline_flush` stays off: with it hyper's write buffer has no bound.
     http1::Builder::new()
         .timer(TokioTimer::new())
@@ -187,7 +187,7 @@ where
 struct OfConnection<S> {
     inner: S,
     switch: StreamSwitch,
-    ambiguous: Ambiguous,
+    refused: Refused,
     peer: Peer,
 }
 
@@ -206,7 +206,7 @@ impl<S: Service<Request<Incoming>>> Service<Request<Incoming>> for OfConnection<
     fn call(&mut self, mut request: Request<Incoming>) -> S::Future {
         let known = request.extensions_mut();
         known.insert(self.switch.clone());
-        known.insert(self.ambiguous.clone());
+        known.insert(self.refused.clone());
         known.insert(self.peer);
         self.inner.call(request)
     }

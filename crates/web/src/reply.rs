@@ -2,7 +2,7 @@
 //!
 //! The router adds what every response carries (request id, version, cache rules).
 
-use std::{convert::Infallible, fmt};
+use std::fmt;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -15,7 +15,13 @@ use hyper::body::Frame;
 use serde::Serialize;
 
 /// The body of every response.
-pub type ReplyBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
+pub type ReplyBody = Either<Full<Bytes>, UnsyncBoxBody<Bytes, CutError>>;
+
+/// A streamed answer that breaks off: its connection is closed without the end that the protocol
+/// has, so that whoever reads it knows.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer could not be written to its end")]
+pub struct CutError;
 
 /// A handler's answer.
 pub struct Reply {
@@ -60,12 +66,31 @@ impl Reply {
     where
         S: Stream<Item = Bytes> + Send + 'static,
     {
+        Self::breakable(media_type, chunks.map(Ok))
+    }
+
+    /// A 200 answer whose body is written while it is made, and that may break off.
+    pub fn breakable<S>(media_type: &'static str, chunks: S) -> Self
+    where
+        S: Stream<Item = Result<Bytes, CutError>> + Send + 'static,
+    {
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-        let body = Either::Right(BodyExt::boxed_unsync(StreamBody::new(
-            chunks.map(|chunk| Ok(Frame::data(chunk))),
-        )));
+        let frames = StreamBody::new(chunks.map(|chunk| chunk.map(Frame::data)));
+        let body = Either::Right(BodyExt::boxed_unsync(frames));
         Self { status: StatusCode::OK, headers, body }
+    }
+
+    /// The answer, holding this until the last of a streamed body was taken.
+    pub(crate) fn holding(mut self, held: impl Send + 'static) -> Self {
+        if let Either::Right(body) = self.body {
+            let body = body.map_frame(move |frame| {
+                let _held = &held;
+                frame
+            });
+            self.body = Either::Right(BodyExt::boxed_unsync(body));
+        }
+        self
     }
 
     /// The answer with one more header.

@@ -147,7 +147,8 @@ impl RouteHead {
                     tracing::error!(operation, "a handler ran out of time");
                     return Err(given_up(method));
                 };
-                answer.map_err(Into::into)
+                // A list that is written while it is made is under way until it was read.
+                answer.map(|reply| reply.holding(place)).map_err(Into::into)
             })
         });
         let (name, who) = (access.name, access.who);

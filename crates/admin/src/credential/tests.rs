@@ -38,8 +38,10 @@ fn connector() -> Connector {
         status: ConnectorStatus::Enabled,
         config: json!({}),
         credential: envelope.seal(&credential()).unwrap(),
+        tools: BTreeMap::new(),
         revision: 1,
         created_at: Timestamp::EPOCH,
+        archived_at: None,
     }
 }
 

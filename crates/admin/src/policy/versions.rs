@@ -87,22 +87,9 @@ impl Catalog for Tools<'_> {
     }
 }
 
-/// A document with what is to be said of it, judged against these tools. It takes its
-/// time: up to two seconds for a large document.
-pub fn lint(document: String, tools: &[KnownTool]) -> Linted {
-    let judged = policy::parse(&document).map(|parsed| {
-        let findings = policy::lint(&parsed, &Tools(tools), &policy::Unknown);
-        (parsed, findings)
-    });
-    Linted::of(document, judged)
-}
-
-/// The same, where that takes no more than this effort.
-pub fn lint_within(
-    document: String,
-    tools: &[KnownTool],
-    effort: &Effort,
-) -> Result<Linted, PolicyError> {
+/// A document with what is to be said of it, judged against these tools where that takes no more
+/// than this effort: up to two seconds for a large document.
+pub fn lint(document: String, tools: &[KnownTool], effort: &Effort) -> Result<Linted, PolicyError> {
     let judged = match policy::parse(&document) {
         Ok(parsed) => {
             let findings = policy::lint_within(&parsed, &Tools(tools), &policy::Unknown, effort)?;

@@ -47,7 +47,7 @@ async fn enforce(operator: &OrgChange<'_>, version: &PolicyVersion) -> Activatio
 }
 
 fn of(policy: PolicyId, document: &str) -> NewVersion {
-    NewVersion::of(policy, lint(document.to_owned(), &[]))
+    NewVersion::of(policy, lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap())
 }
 
 #[tokio::test]

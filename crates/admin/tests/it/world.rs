@@ -18,7 +18,11 @@ use testkit::{Fixture, Operator, sealer};
 
 use act::{By, MayChange, MayView};
 use admin::{
+<<<<<<< HEAD
     AccountStore as _, Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode, NewAgent,
+=======
+    Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode, KnownTools, NewAgent,
+>>>>>>> main
     NewKey, NewOrg, OrgChange, UnfitError,
 };
 
@@ -29,7 +33,7 @@ struct Picky;
 
 #[async_trait]
 impl ConnectorCheck for Picky {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         if candidate.kind != "postgres" {
             return Err(UnfitError::UnknownKind(candidate.kind.to_owned()));
         }
@@ -37,8 +41,16 @@ impl ConnectorCheck for Picky {
             return Err(UnfitError::Config(vec!["`host`: expected a host name".to_owned()]));
         }
         let wrong = candidate.credential.get("conn_password").filter(|it| it.expose() != "right");
-        wrong
-            .map_or(Ok(()), |_| Err(UnfitError::Unreachable("the password was refused".to_owned())))
+        if wrong.is_some() {
+            return Err(UnfitError::Unreachable("the password was refused".to_owned()));
+        }
+        // What a database would say of the tools is what the config says that it says.
+        let tools = candidate
+            .config
+            .get("tools")
+            .and_then(|tools| serde_json::from_value(tools.clone()).ok());
+        let known = tools.filter(|_: &KnownTools| !candidate.credential.is_empty());
+        Ok(known.unwrap_or_default())
     }
 }
 

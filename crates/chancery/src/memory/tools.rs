@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use admin::{Candidate, ConnectorCheck, UnfitError};
+use admin::{Candidate, ConnectorCheck, KnownTools, UnfitError};
 use async_trait::async_trait;
 use gate::{Found, Served, Toolbox};
 use ledger::{StoreDown, record::ConnectorRef};
@@ -118,7 +118,7 @@ impl Tools {
             name: name.to_owned(),
             kind: KIND.to_owned(),
         };
-        Served { connector, test: false, tool: Arc::clone(tool) }
+        Served { connector, test: false, changed: false, tool: Arc::clone(tool) }
     }
 }
 
@@ -136,9 +136,9 @@ impl Toolbox for Tools {
 
 #[async_trait]
 impl ConnectorCheck for Tools {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         match candidate.kind {
-            KIND => Ok(()),
+            KIND => Ok(KnownTools::new()),
             other => Err(UnfitError::UnknownKind(other.to_owned())),
         }
     }

@@ -127,7 +127,8 @@ impl Governed {
     /// Logs in and asks the questions.
     async fn ask(&self, pool: &Arc<Pool>, user: &str, questions: &[Question]) -> Vec<CheckLine> {
         let login = format!("login of `{user}`");
-        let begun = pool.begin(Access::ReadOnly, &self.pace(QUESTION_LIMIT), SMALL_ANSWER).await;
+        let begun =
+            self.begin(pool, Access::ReadOnly, (&self.pace(QUESTION_LIMIT), SMALL_ANSWER)).await;
         let lease = match begun {
             Ok((lease, _)) => lease,
             Err(error) => return vec![fail(&login, not_begun(error).message)],

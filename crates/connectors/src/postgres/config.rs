@@ -1,7 +1,7 @@
 //! A PostgreSQL connector's config: its shape, and what can be said against it without asking the
 //! database.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use model::{ConnectorName, Footprint, Level, SideEffect, ToolName, ToolNameError};
 use serde::Deserialize;
@@ -121,7 +121,7 @@ pub(super) enum Returns {
 }
 
 /// A tool that holds together by itself; the database has not been asked yet.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Declared {
     pub(super) name: ToolName,
     pub(super) entry: Entry,
@@ -129,7 +129,7 @@ pub(super) struct Declared {
     pub(super) written: Value,
     pub(super) statement: Statement,
     pub(super) estimate: Option<Statement>,
-    pub(super) args: ArgsSchema,
+    pub(super) args: Arc<ArgsSchema>,
 }
 
 /// Reads the config and its tools, or says everything that is wrong with them.
@@ -198,7 +198,7 @@ impl Reading {
         else {
             return Err(self.findings);
         };
-        let (entry, estimate) = (entry.clone(), estimate.flatten());
+        let (entry, estimate, args) = (entry.clone(), estimate.flatten(), Arc::new(args));
         Ok(Declared { name, entry, written, statement, estimate, args })
     }
 

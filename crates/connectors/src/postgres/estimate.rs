@@ -43,8 +43,13 @@ impl PostgresTool {
         let said = |error: tokio_postgres::Error| of_statement(&error).message;
         let values = shape.bind(args)?;
         let pace = self.governed.pace(limit);
-        let begun = self.governed.reads.begin(Access::ReadOnly, &pace, SMALL_ANSWER).await;
+        let begun = self
+            .governed
+            .begin(&self.governed.reads, Access::ReadOnly, (&pace, SMALL_ANSWER))
+            .await;
         let (mut lease, _) = begun.map_err(|cause| not_begun(cause).message)?;
+        // A plan that was made before a table was altered would not run.
+        lease.session.forget(&shape.text);
         let statement = lease.session.prepared(&shape.text).await.map_err(said);
         let rows = match statement {
             Ok(statement) if shape.is_of(&statement) => {

@@ -51,10 +51,14 @@ pub(super) enum ConnectError {
         "the role `{0}` may do too much: expected a role that is no superuser, replicates nothing, reads and writes no server files, runs no programs and does not own the schema `service`"
     )]
     TooPowerful(String),
+    #[error("the connector's credential has no password for the role `{0}`")]
+    NoPassword(String),
     #[error("the role `{0}` does not see the governed database's identity")]
     NoIdentity(String),
     #[error("the governed database is not the one that it was when the call was permitted")]
     Moved,
+    #[error("the governed database could not be reached when the call was permitted")]
+    NotMet,
 }
 
 impl ConnectError {
@@ -62,10 +66,18 @@ impl ConnectError {
     pub(super) fn fault(&self) -> Fault {
         let code = match self {
             Self::Egress(error) if error.is_refusal() => Code::EgressRefused,
-            Self::Egress(_) | Self::Late | Self::Busy(_) | Self::Lost | Self::Moved => {
-                Code::ConnectorUnreachable
-            }
-            Self::Refused(error) => code_of(error.code()),
+            Self::Egress(_)
+            | Self::Late
+            | Self::Busy(_)
+            | Self::Lost
+            | Self::Moved
+            | Self::NotMet => Code::ConnectorUnreachable,
+            Self::NoPassword(_) => Code::ConnectorAuthFailed,
+            // Who is not let in has met no tool yet, whatever the server's reason.
+            Self::Refused(error) => match code_of(error.code()) {
+                Code::ToolError => Code::ConnectorUnreachable,
+                told => told,
+            },
             Self::Handshake(_) | Self::Unprotected | Self::TooPowerful(_) | Self::NoIdentity(_) => {
                 Code::ConnectorMisconfigured
             }
@@ -101,6 +113,15 @@ pub(super) fn of_statement(error: &tokio_postgres::Error) -> Fault {
         }
         None => Fault::new(Code::ResultInvalid, local(error)),
     }
+}
+
+/// Whether a prepared statement is refused because a table that it reads was altered since. The
+/// server's sentence is in its own language; the routine that says it is not.
+pub(super) fn is_stale(error: &tokio_postgres::Error) -> bool {
+    error.as_db_error().is_some_and(|said| {
+        *said.code() == SqlState::FEATURE_NOT_SUPPORTED
+            && said.routine() == Some("RevalidateCachedQuery")
+    })
 }
 
 /// Whether the server said, of a COMMIT, that the transaction was rolled back. Anything

@@ -4,10 +4,10 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use crypto::{Secret, json, sha256};
+use crypto::{json, sha256};
 use model::{ActionId, Entropy, Fault, OrgId};
 use serde_json::json;
 use tokio::time::timeout;
@@ -19,6 +19,7 @@ use super::{
     fault::{ConnectError, of_statement, sentence},
     ledger::{self, Entry, Found, Signer},
     marker::MarkerKey,
+    pin::{Fit, LOOK_AGAIN},
     pool::{Lease, NotBegun, Pool},
     quote,
     session::{Access, Login, Pace, Target},
@@ -45,6 +46,8 @@ pub(super) struct Governed {
     named: (String, String),
     // The cluster that was met last.
     system: Mutex<Option<String>>,
+    // Since when, and why, the database could not be reached; nothing once it was.
+    unreached: Mutex<Option<(Instant, Fault)>>,
     marker: MarkerKey,
     entropy: Arc<dyn Entropy>,
     pub(super) statement_limit: Duration,
@@ -67,9 +70,9 @@ impl Governed {
     ) -> Result<Self, BuildError> {
         let target = Arc::new(target(config, deps)?);
         let pool = |login| Arc::new(Pool::new(target.clone(), login, config.limits.connections));
-        let writes = pool(login(&config.user, &blueprint.credential, CONN_PASSWORD)?);
+        let writes = pool(login(&config.user, &blueprint.credential, CONN_PASSWORD));
         let reads = match &config.read_user {
-            Some(user) => pool(login(user, &blueprint.credential, READ_PASSWORD)?),
+            Some(user) => pool(login(user, &blueprint.credential, READ_PASSWORD)),
             None => writes.clone(),
         };
         let marker = MarkerKey::derive(&deps.vault, blueprint.id).ok_or_else(|| {
@@ -82,6 +85,7 @@ impl Governed {
             writes,
             named: (format!("{}/{}", blueprint.id, blueprint.revision), config.database.clone()),
             system: Mutex::default(),
+            unreached: Mutex::default(),
             marker,
             entropy: deps.entropy.clone(),
             statement_limit: config.limits.statement(),
@@ -123,6 +127,54 @@ impl Governed {
         format!("{connector}/{system}/{database}")
     }
 
+    /// A connection in a fresh transaction; whether it could be had is what the connector's state is
+    /// told by.
+    pub(super) async fn begin(
+        &self,
+        pool: &Arc<Pool>,
+        access: Access,
+        (pace, bytes): (&Pace<'_>, usize),
+    ) -> Result<(Lease, Option<String>), NotBegun> {
+        let begun = pool.begin(access, pace, bytes).await;
+        match &begun {
+            Ok((lease, _)) => {
+                self.noted(lease);
+                self.note_reached(None);
+            }
+            // That all connections are busy says nothing of the database.
+            Err(NotBegun::Connect(ConnectError::Busy(_)) | NotBegun::Database(_)) => {}
+            Err(NotBegun::Connect(error)) => self.note_reached(Some(error.fault())),
+        }
+        begun
+    }
+
+    /// What kept the database from being reached when it was last tried.
+    pub(super) fn unreached(&self) -> Option<Fault> {
+        let unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
+        unreached.as_ref().map(|(_, fault)| fault.clone())
+    }
+
+    /// Whether the database could not be reached a moment ago, so that it is not asked again yet.
+    pub(super) fn rests(&self) -> bool {
+        let unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
+        unreached.as_ref().is_some_and(|(at, _)| at.elapsed() < LOOK_AGAIN)
+    }
+
+    /// Notes that nobody waited any longer for the database.
+    pub(super) fn not_reached_in_time(&self) {
+        self.note_reached(Some(ConnectError::Late.fault()));
+    }
+
+    fn note_reached(&self, fault: Option<Fault>) {
+        let now = fault.map(|fault| (Instant::now(), fault));
+        let mut unreached = self.unreached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (None, Some((_, fault))) = (&*unreached, &now) {
+            let connector = &self.named.0;
+            tracing::warn!(connector, error = fault.message, "a governed database is out of reach");
+        }
+        *unreached = now;
+    }
+
     /// Makes certain whether a write of the action was committed. A database that is not at the
     /// place of the run knows nothing of it, so what it lacks says nothing.
     pub(super) async fn settle(
@@ -151,7 +203,7 @@ impl Governed {
         ran_at: Option<&str>,
     ) -> Result<Option<Found>, String> {
         let pace = self.pace(SETTLE_LIMIT);
-        let begun = self.writes.begin(Access::ReadWrite, &pace, SMALL_ANSWER).await;
+        let begun = self.begin(&self.writes, Access::ReadWrite, (&pace, SMALL_ANSWER)).await;
         let (mut lease, xid) = begun.map_err(|error| not_begun(error).message)?;
         let here = self.noted(&lease);
         if ran_at.is_some_and(|ran_at| ran_at != here) {
@@ -200,23 +252,34 @@ impl Governed {
         self: &Arc<Self>,
         declared: Declared,
     ) -> Result<Result<PostgresTool, (&'static str, String)>, BuildError> {
-        let Declared { name, entry, written, statement, estimate, args } = declared;
+        let Declared { entry, statement, estimate, .. } = &declared;
         let pool = if entry.footprint.is_some() { &self.writes } else { &self.reads };
-        let shape = match self.learn(pool, &statement, entry.returns).await? {
+        let shape = match self.learn(pool, statement, entry.returns).await? {
             Ok(shape) => shape,
             Err(message) => return Ok(Err(("sql", message))),
         };
         let estimate = match estimate {
             None => None,
-            Some(statement) => match self.learn(&self.reads, &statement, Returns::Rows).await? {
+            Some(statement) => match self.learn(&self.reads, statement, Returns::Rows).await? {
                 Ok(shape) => Some(shape),
                 Err(message) => return Ok(Err(("estimate_sql", message))),
             },
         };
+        Ok(Ok(self.assemble(declared, (shape, estimate), Fit::learnt())))
+    }
+
+    /// The tool with these types.
+    pub(super) fn assemble(
+        self: &Arc<Self>,
+        declared: Declared,
+        (shape, estimate): (Shape, Option<Shape>),
+        fit: Fit,
+    ) -> PostgresTool {
+        let Declared { name, entry, written, statement: _, estimate: _, args } = declared;
         let whole = json!({"name": name, "entry": written, "types": shape.written()});
         let max_rows = usize::try_from(entry.max_rows).unwrap_or(usize::MAX);
         let most_changes = entry.footprint.as_ref().map_or(0, |footprint| footprint.max_rows);
-        Ok(Ok(PostgresTool {
+        PostgresTool {
             definition: Definition {
                 name,
                 title: entry.title,
@@ -233,8 +296,9 @@ impl Governed {
             returns: entry.returns,
             max_rows,
             most_changes,
+            fit,
             governed: self.clone(),
-        }))
+        }
     }
 
     async fn learn(
@@ -247,17 +311,17 @@ impl Governed {
         Ok(prepared.and_then(|prepared| Shape::learn(statement, &prepared, returns)))
     }
 
-    /// Prepares one statement in a transaction that is rolled back. Nothing is executed.
-    async fn prepare(
+    /// Prepares one statement anew in a transaction that is rolled back. Nothing is executed.
+    pub(super) async fn prepare(
         &self,
         pool: &Arc<Pool>,
         text: &str,
     ) -> Result<Result<tokio_postgres::Statement, String>, BuildError> {
         let preparing = async {
             let pace = self.pace(LEARN_LIMIT);
-            let begun = pool.begin(Access::ReadOnly, &pace, SMALL_ANSWER).await;
+            let begun = self.begin(pool, Access::ReadOnly, (&pace, SMALL_ANSWER)).await;
             let (mut lease, _) = begun.map_err(not_begun)?;
-            self.noted(&lease);
+            lease.session.forget(text);
             let prepared = match lease.session.prepared(text).await {
                 Ok(statement) => Ok(statement),
                 Err(error) => {
@@ -288,10 +352,8 @@ pub(super) fn target(config: &Config, deps: &Deps) -> Result<Target, BuildError>
     })
 }
 
-fn login(user: &str, credential: &Credential, field: &'static str) -> Result<Login, BuildError> {
-    let password: &Secret<String> =
-        credential.field(field).ok_or(BuildError::Credential { field })?;
-    Ok(Login { user: user.to_owned(), password: password.clone() })
+fn login(user: &str, credential: &Credential, field: &str) -> Login {
+    Login { user: user.to_owned(), password: credential.field(field).cloned() }
 }
 
 /// Why a transaction did not begin.

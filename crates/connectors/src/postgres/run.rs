@@ -19,7 +19,7 @@ use tool::{Run, Settled};
 use super::{
     PostgresTool,
     config::Returns,
-    fault::{ConnectError, of_statement, rolled_back},
+    fault::{ConnectError, is_stale, of_statement, rolled_back},
     ledger,
     pool::{Lease, NotBegun},
     session::{Access, Pace},
@@ -30,6 +30,7 @@ use super::{
 const MAX_RESULT_BYTES: usize = 8 << 20;
 /// What comes beside a result: headers, notices, the answers of other statements.
 const EXTRA_BYTES: usize = 1 << 20;
+const ALL_BYTES: usize = MAX_RESULT_BYTES + EXTRA_BYTES;
 
 /// What a statement answered.
 #[derive(Debug)]
@@ -104,13 +105,32 @@ impl PostgresTool {
         let args = self.shape.bind(run.args).map_err(Broken::Args)?;
         let pace = self.pace(deadline);
         let reads = &self.governed.reads;
-        let (mut lease, _) =
-            reads.begin(Access::ReadOnly, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
-        let answer = match self.prepared(&mut lease).await {
-            Ok(statement) => self.execute(&lease.session.client, &statement, args).await,
-            Err(broken) => Err(broken),
-        };
+        let begun = self.governed.begin(reads, Access::ReadOnly, (&pace, ALL_BYTES)).await;
+        let (mut lease, _) = begun?;
+        let mut answer = self.look_up(&mut lease, args.clone()).await;
+        if is_of_stale_plan(&answer) {
+            self.renew(&mut lease, Access::ReadOnly, &pace).await?;
+            answer = self.look_up(&mut lease, args).await;
+        }
         end(lease, answer).await
+    }
+
+    async fn look_up(&self, lease: &mut Lease, args: Vec<Argument>) -> Result<Answer, Broken> {
+        let statement = self.prepared(lease).await?;
+        self.execute(&lease.session.client, &statement, args).await
+    }
+
+    /// Begins the transaction again and has the statement prepared anew in it: the server will not
+    /// run what it prepared before a table was altered.
+    async fn renew(
+        &self,
+        lease: &mut Lease,
+        access: Access,
+        pace: &Pace<'_>,
+    ) -> Result<Option<String>, Broken> {
+        lease.session.forget(&self.shape.text);
+        let begun = lease.session.begin_again(access, pace, ALL_BYTES).await;
+        begun.map_err(Broken::Database)
     }
 
     async fn write(
@@ -122,13 +142,16 @@ impl PostgresTool {
         let args = self.shape.bind(run.args).map_err(Broken::Args)?;
         let pace = self.pace(deadline);
         let writes = &self.governed.writes;
-        let (mut lease, xid) =
-            writes.begin(Access::ReadWrite, &pace, MAX_RESULT_BYTES + EXTRA_BYTES).await?;
-        let here = self.governed.noted(&lease);
-        if run.place.is_some_and(|place| place != here) {
-            return end(lease, Err(Broken::Connect(ConnectError::Moved))).await;
+        let begun = self.governed.begin(writes, Access::ReadWrite, (&pace, ALL_BYTES)).await;
+        let (mut lease, xid) = begun?;
+        if let Some(elsewhere) = self.elsewhere(run, &lease) {
+            return end(lease, Err(Broken::Connect(elsewhere))).await;
         }
-        let changed = self.change(&mut lease, run, args, xid.unwrap_or_default()).await;
+        let mut changed = self.change(&mut lease, run, (args.clone(), xid)).await;
+        if is_of_stale_plan(&changed) {
+            let xid = self.renew(&mut lease, Access::ReadWrite, &pace).await?;
+            changed = self.change(&mut lease, run, (args, xid)).await;
+        }
         let Ok(answer) = changed else { return end(lease, changed).await };
         commit_sent.store(true, Relaxed);
         lease.session.commit().await.map_err(Broken::Commit)?;
@@ -137,15 +160,25 @@ impl PostgresTool {
         Ok(answer)
     }
 
+    /// Why the write may not run at the place that the connection leads to: what became of it there
+    /// could not be found out by the place that was recorded.
+    fn elsewhere(&self, run: &Run<'_>, lease: &Lease) -> Option<ConnectError> {
+        match run.place {
+            Some(place) if place == self.governed.noted(lease) => None,
+            Some(_) => Some(ConnectError::Moved),
+            None => Some(ConnectError::NotMet),
+        }
+    }
+
     /// The ledger row, the statement, and the proof that both stand in the transaction that the
     /// marker names. All three are sent at once: inside a transaction, what follows an error fails.
     async fn change(
         &self,
         lease: &mut Lease,
         run: &Run<'_>,
-        args: Vec<Argument>,
-        xid: String,
+        (args, xid): (Vec<Argument>, Option<String>),
     ) -> Result<Answer, Broken> {
+        let xid = xid.unwrap_or_default();
         let statement = self.prepared(lease).await?;
         let session = &lease.session;
         let entry =
@@ -176,10 +209,10 @@ impl PostgresTool {
         Ok(answer)
     }
 
-    /// The statement as this connection has it; it must still be the one that was defined.
+    /// The statement as this connection has it; it must still be the one that was accepted.
     async fn prepared(&self, lease: &mut Lease) -> Result<Statement, Broken> {
         let statement = lease.session.prepared(&self.shape.text).await.map_err(Broken::Database)?;
-        if self.shape.is_of(&statement) { Ok(statement) } else { Err(Broken::Changed) }
+        if self.fit.note(&self.shape, &statement) { Ok(statement) } else { Err(Broken::Changed) }
     }
 
     async fn execute(
@@ -250,6 +283,10 @@ impl PostgresTool {
     }
 }
 
+fn is_of_stale_plan(answer: &Result<Answer, Broken>) -> bool {
+    matches!(answer, Err(Broken::Database(error)) if is_stale(error))
+}
+
 /// Ends a transaction that changed nothing, or must not. A connection that was cut because too much
 /// came in only says that it broke.
 async fn end(lease: Lease, answer: Result<Answer, Broken>) -> Result<Answer, Broken> {
@@ -282,7 +319,7 @@ impl Broken {
             }
             Self::Changed => Fault::new(
                 Code::ConnectorMisconfigured,
-                "the governed database no longer gives the statement the types it was defined with",
+                "the governed database no longer gives the statement the types that the tool was accepted with",
             ),
             Self::TooManyRows(most) => {
                 Fault::new(Code::ResultTooLarge, format!("expected at most {most} rows"))

@@ -43,7 +43,8 @@ impl fmt::Debug for Target {
 #[derive(Debug, Clone)]
 pub(super) struct Login {
     pub(super) user: String,
-    pub(super) password: Secret<String>,
+    // Nothing where the credential has none, and then nobody logs in.
+    pub(super) password: Option<Secret<String>>,
 }
 
 /// One connection.
@@ -110,6 +111,9 @@ impl Target {
     }
 
     async fn shake_hands(self: &Arc<Self>, login: &Login) -> Result<Session, ConnectError> {
+        let Some(password) = &login.password else {
+            return Err(ConnectError::NoPassword(login.user.clone()));
+        };
         let stream = self.egress.connect(&self.host, self.port, self.limit).await;
         let stream = stream.map_err(ConnectError::Egress)?;
         let peer = stream.peer_addr().map_err(|_| ConnectError::Lost)?;
@@ -118,7 +122,7 @@ impl Target {
         let mut config = tokio_postgres::Config::new();
         config
             .user(&login.user)
-            .password(login.password.expose())
+            .password(password.expose())
             .dbname(&self.database)
             .application_name("service");
         let (client, driver) = if let Some(make) = &self.tls {
@@ -283,6 +287,22 @@ impl Session {
         let statement = self.client.prepare(text).await?;
         self.statements.insert(text.to_owned(), statement.clone());
         Ok(statement)
+    }
+
+    /// Prepares the statement anew when it is asked for next.
+    pub(super) fn forget(&mut self, text: &str) {
+        self.statements.remove(text);
+    }
+
+    /// Rolls the transaction back and begins another one, on the same connection.
+    pub(super) async fn begin_again(
+        &mut self,
+        access: Access,
+        pace: &Pace<'_>,
+        bytes: usize,
+    ) -> Result<Option<String>, tokio_postgres::Error> {
+        self.rollback().await?;
+        self.begin(access, pace, bytes).await
     }
 
     /// Commits; an error says nothing yet of whether the server did.

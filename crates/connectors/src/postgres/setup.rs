@@ -23,7 +23,7 @@ use super::{
     quote,
     session::Login,
 };
-use crate::{Blueprint, BuildError, Deps};
+use crate::{Blueprint, BuildError, Credential, Deps};
 
 /// The script may have to wait for locks on the governed tables.
 const SETUP_LIMIT: Duration = Duration::from_mins(1);
@@ -68,16 +68,12 @@ pub async fn apply_setup(
     superuser: &Superuser,
 ) -> Result<(), SetupError> {
     let config = read(blueprint)?;
-    for field in required_fields(&config) {
-        if blueprint.credential.field(field).is_none() {
-            return Err(BuildError::Credential { field }.into());
-        }
-    }
+    credential_is_whole(&config, &blueprint.credential)?;
     let script = script(&config, |field| {
         let password = blueprint.credential.field(field)?;
         Some(format!("'{}'", scram_sha_256(password.expose().as_bytes())))
     });
-    let login = Login { user: superuser.user.clone(), password: superuser.password.clone() };
+    let login = Login { user: superuser.user.clone(), password: Some(superuser.password.clone()) };
     let target = Arc::new(target(&config, deps)?);
     let session =
         target.open_any(&login).await.map_err(|error| SetupError::Connect(error.fault()))?;
@@ -95,9 +91,17 @@ fn read(blueprint: &Blueprint) -> Result<Config, BuildError> {
         .map_err(|findings| BuildError::Config { findings })
 }
 
-fn required_fields(config: &Config) -> Vec<&'static str> {
+/// Fails with the first field that the roles of the config need and the credential lacks.
+pub(super) fn credential_is_whole(
+    config: &Config,
+    credential: &Credential,
+) -> Result<(), BuildError> {
     let read = config.read_user.as_ref().map(|_| READ_PASSWORD);
-    [CONN_PASSWORD].into_iter().chain(read).collect()
+    let mut needed = [CONN_PASSWORD].into_iter().chain(read);
+    match needed.find(|field| credential.field(field).is_none()) {
+        Some(field) => Err(BuildError::Credential { field }),
+        None => Ok(()),
+    }
 }
 
 /// The script; `password` gives the SQL literal of one field, or leaves that role as it is.

@@ -1,6 +1,7 @@
 //! What the server says of a statement: its parameters, its columns, and whether values of both
 //! can cross.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio_postgres::{Statement as Prepared, types::Type};
 
@@ -11,19 +12,22 @@ use super::{
 };
 
 /// A statement with the types that the server gave it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Shape {
-    /// The text as the server takes it.
+    /// The text as the server takes it, which the connector's config has.
+    #[serde(skip)]
     pub(super) text: String,
     parameters: Vec<Parameter>,
     /// Names and types of the columns.
     columns: Vec<(String, String)>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Parameter {
     name: String,
+    #[serde(rename = "type")]
     ty: String,
+    // How a type crosses cannot be told from its name alone.
     codec: Codec,
 }
 
@@ -46,6 +50,13 @@ impl Shape {
             parameters: parameters.collect(),
             columns: columns(prepared),
         })
+    }
+
+    /// The same types for a statement that is read from the config again; nothing where its
+    /// parameters are others.
+    pub(super) fn for_statement(self, statement: &Statement) -> Option<Self> {
+        let names = self.parameters.iter().map(|parameter| &parameter.name);
+        names.eq(&statement.names).then(|| Self { text: statement.text.clone(), ..self })
     }
 
     /// Whether the server still sees the statement like this.

@@ -4,6 +4,7 @@
 mod estimates;
 mod faults;
 mod parts;
+mod pins;
 mod proxy;
 mod reads;
 mod settling;

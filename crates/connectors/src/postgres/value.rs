@@ -11,13 +11,15 @@ mod moment;
 mod number;
 mod read;
 
+use serde::{Deserialize, Serialize};
 use tokio_postgres::types::{Kind, Type};
 
 pub(super) use bind::{Argument, encode};
 pub(super) use read::Cell;
 
 /// What a value of a PostgreSQL type is in JSON.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Codec {
     /// A boolean.
     Bool,

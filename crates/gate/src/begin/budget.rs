@@ -2,10 +2,9 @@
 
 use ledger::{
     CounterScope, Snapshot,
-    record::{ActivePolicy, BudgetUse, Cost},
+    record::{ActivePolicy, BudgetUse, Cost, SpentBudget},
 };
-use model::Timestamp;
-use policy::{Call, ChargeKind, Decision};
+use policy::{Call, Charge, ChargeKind, Decision};
 
 use crate::points::pass;
 
@@ -25,12 +24,12 @@ pub(super) fn scope(call: &Call, active: &ActivePolicy) -> CounterScope {
     CounterScope { mode: active.mode, policy: active.policy, livemode: call.facts.livemode }
 }
 
-/// The counters with all charges in them, or when the last of the exhausted windows ends.
-pub(super) fn admit(
-    decision: &Decision,
+/// The counters with all charges in them, or the charge that is refused for longest.
+pub(super) fn admit<'d>(
+    decision: &'d Decision,
     scope: CounterScope,
     snapshot: &Snapshot,
-) -> Result<Admitted, Timestamp> {
+) -> Result<Admitted, &'d Charge> {
     let mut keys = Vec::with_capacity(decision.charges.len());
     let totals = decision.admitted(|charge| {
         let key = scope.key(charge);
@@ -53,6 +52,21 @@ pub(super) fn admit(
         pass("gate.budget_charged");
     }
     Ok(admitted)
+}
+
+/// The budget of a charge that is refused, as the decision names it.
+pub(super) fn spent(charge: &Charge) -> SpentBudget {
+    let unit = match &charge.kind {
+        ChargeKind::Count => None,
+        ChargeKind::Cost { unit } => Some(unit.clone()),
+    };
+    SpentBudget {
+        id: charge.budget.clone(),
+        limit: charge.limit.to_string(),
+        unit,
+        window: charge.window.as_str().to_owned(),
+        resets_at: charge.window_end,
+    }
 }
 
 /// The counters with a call's part taken out again, for windows that still run.

@@ -6,7 +6,7 @@ use ledger::{
     LoadedPolicy, Snapshot,
     record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
 };
-use model::{AgentStatus, DecisionCode, DecisionSource, Timestamp};
+use model::{AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
 use policy::{ApprovalClause, Call};
 
 use super::budget::{self, Admitted};
@@ -64,6 +64,10 @@ fn by_policy(
         return verdict(enforced, policy::Decision::refused(code, source));
     };
     let decision = case.ask(compiled, call);
+    if decision.outcome != DecisionOutcome::Deny && case.is_to_be_accepted() {
+        let (code, source) = (DecisionCode::ToolChanged, DecisionSource::Builtin);
+        return verdict(enforced, policy::Decision::refused(code, source));
+    }
     let scope = budget::scope(call, &enforced.active);
     match budget::admit(&decision, scope, snapshot) {
         Ok(admitted) => Verdict {
@@ -72,10 +76,13 @@ fn by_policy(
             cost: admitted.cost,
             ..verdict(enforced, decision)
         },
-        Err(retry_at) => {
+        Err(charge) => {
             let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
             let mut verdict = verdict(enforced, policy::Decision::refused(code, source));
-            verdict.decision.retry_at = Some(retry_at);
+            // The deed commits to the sentence, so it has all that there is to know.
+            verdict.decision.message = Some(charge.refusal());
+            verdict.decision.retry_at = Some(charge.window_end);
+            verdict.decision.budget = Some(Box::new(budget::spent(charge)));
             verdict
         }
     }
@@ -136,8 +143,8 @@ fn shadow(case: &Case, call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admi
     let loaded = snapshot.policy(PolicyMode::Shadow)?;
     let decision = case.ask(loaded.policy.as_ref()?, call);
     let scope = budget::scope(call, &loaded.active);
-    let admitted = budget::admit(&decision, scope, snapshot);
-    let (decision, admitted) = if let Ok(admitted) = admitted {
+    let admitted = budget::admit(&decision, scope, snapshot).ok();
+    let (decision, admitted) = if let Some(admitted) = admitted {
         (decision, admitted)
     } else {
         let (code, source) = (DecisionCode::BudgetExceeded, DecisionSource::Budget);
@@ -170,6 +177,7 @@ fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
         policy_version: enforced.active.version,
         policy_digest: enforced.active.digest,
         retry_at: None,
+        budget: None,
         shadow: None,
     };
     Verdict {

@@ -114,6 +114,34 @@ async fn costs_are_charged_exactly_and_stand_in_the_action() {
 }
 
 #[tokio::test]
+async fn a_refusal_names_the_budget_its_limit_and_its_reset_in_decision_and_deed() {
+    let house = House::new().await;
+    house.enforce(COSTS).await;
+    let pay = |amount: Value| house.submit(house.call("shop.refund", json!({ "amount": amount })));
+    let refused = pay(json!("100.01")).await.unwrap();
+    let decision = &refused.decision;
+    let budget = decision.budget.clone().unwrap();
+    assert_eq!(
+        (&*budget.id, &*budget.limit, budget.unit.as_deref()),
+        ("money", "100", Some("EUR"))
+    );
+    assert_eq!((&*budget.window, Some(budget.resets_at)), ("month", decision.retry_at));
+    let resets_at = budget.resets_at;
+    let sentence =
+        format!("The budget `money` admits at most 100 EUR a month; it resets at {resets_at}.");
+    assert_eq!(decision.message.as_ref(), Some(&sentence));
+    let detail = house.gate.detail(house.org, refused.id).await.unwrap().unwrap();
+    let mut opened = detail.disclosures.iter();
+    let reason = opened.find(|opened| opened.path().as_str() == "action.decision.reason");
+    assert_eq!(reason.unwrap().value(), json!(sentence).to_string());
+    // Decisions that were recorded before budgets were named are read as they are.
+    let mut old = serde_json::to_value(decision).unwrap();
+    old.as_object_mut().unwrap().remove("budget");
+    let read: ledger::record::Decision = serde_json::from_value(old).unwrap();
+    assert_eq!((read.budget, read.retry_at), (None, decision.retry_at));
+}
+
+#[tokio::test]
 async fn what_certainly_did_not_run_is_given_back_and_an_unknown_run_is_not() {
     let house = House::new().await;
     let told = |outcome| house.refund.answer(outcome);

@@ -1,7 +1,9 @@
-//! Tools of an edge whose definition is not the one that was last let run.
+//! Tools whose definition is not the one that was accepted: of an edge, the one last let run.
 
 use gate::Submission;
-use model::{DecisionOutcome, State};
+use model::{DecisionCode, DecisionOutcome, DecisionSource, State};
+
+use serde_json::json;
 
 use crate::house::House;
 
@@ -72,4 +74,25 @@ async fn what_another_agent_was_let_run_says_nothing_of_this_one() {
     (call.call.agent.id, call.key) = house.other;
     let action = house.submit(call).await.unwrap();
     assert!(!action.inputs.tool_changed);
+}
+
+#[tokio::test]
+async fn a_served_tool_that_changed_is_refused_until_it_is_accepted_whatever_a_policy_allows() {
+    let house = House::new().await;
+    house.refund.change(true);
+    let refused = house.submit(house.call("shop.refund", json!({ "amount": 5 }))).await.unwrap();
+    let refused = (refused.decision.code, refused.decision.source, refused.inputs.tool_changed);
+    assert_eq!(refused, (Some(DecisionCode::ToolChanged), DecisionSource::Builtin, true));
+    let waits = house.submit(house.call("shop.refund", json!({ "amount": 500 }))).await.unwrap();
+    assert_eq!(
+        waits.decision.code,
+        Some(DecisionCode::ToolChanged),
+        "no person can accept it here"
+    );
+    assert_eq!(house.refund.runs(), 0);
+    house.refund.change(false);
+    for _ in 0..3 {
+        let action = house.submit(house.call("shop.refund", json!({ "amount": 5 }))).await.unwrap();
+        assert_eq!(action.decision.outcome, DecisionOutcome::Allow, "no budget was touched");
+    }
 }

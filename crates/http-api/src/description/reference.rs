@@ -39,12 +39,14 @@ pub(super) fn page(document: Value) -> Result<String, Error> {
         let statuses: Vec<_> = code.row().statuses.iter().map(u16::to_string).collect();
         context! { code => code.as_str(), statuses }
     });
-    environment.get_template("reference")?.render(context! {
+    let page = environment.get_template("reference")?.render(context! {
         style => Value::from_safe_string(STYLE.to_owned()),
         rows => rows.collect::<Vec<_>>(),
         codes => codes.collect::<Vec<_>>(),
         document,
-    })
+    })?;
+    // The template's macros, which come first, leave their line ends.
+    Ok(page.trim_start().to_owned())
 }
 
 /// What a `$ref` leads to, or the value itself.

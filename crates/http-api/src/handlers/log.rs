@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use deed::LogOrigin;
-use http::StatusCode;
+use act::MayView;
+use bytes::Bytes;
+use deed::{BodyError, LogOrigin, api_form};
+use futures_util::{StreamExt, stream};
+use http::{HeaderName, HeaderValue, StatusCode};
 use model::DeedId;
-use records::ReadError;
-use web::{ApiError, Call, Param, Reply};
+use records::{OpenDeed, ReadError, ReadOut};
+use web::{ApiError, Call, CutError, Param, Reply};
 
 use crate::{
-    access::Reader,
+    access::{Reader, Viewer},
     app::App,
     refusal::{Answer, IntoApiError},
     wire::deeds::growth,
@@ -22,8 +25,16 @@ pub(crate) const PROOF: &[Param] = &[Param::One("deed")];
 /// The parameters of a consistency proof.
 pub(crate) const CONSISTENCY: &[Param] = &[Param::One("log"), Param::One("from"), Param::One("to")];
 
+/// The parameters of a log that is read out.
+pub(crate) const DEEDS: &[Param] = &[Param::One("log"), Param::One("from"), Param::One("to")];
+
+/// Tells the places that are read out and the size of the log, as `0-42/45`.
+const RANGE: HeaderName = HeaderName::from_static("service-log-range");
+
 /// Signed notes and proofs are texts.
 pub(super) const TEXT: &str = "text/plain; charset=utf-8";
+/// Deeds are JSON, one a line.
+const NDJSON: &str = "application/x-ndjson";
 
 /// `GET /v1/log/checkpoint`
 pub(crate) async fn checkpoint(app: Arc<App>, caller: Reader, call: Call) -> Answer {
@@ -53,6 +64,53 @@ pub(crate) async fn consistency(app: Arc<App>, caller: Reader, call: Call) -> An
             }
         })?;
     Ok(Reply::ok(&growth(&grew)))
+}
+
+/// `GET /v1/log/deeds`
+///
+/// Nothing but deeds is in it, so that what was saved is what a verifier reads. How many will come
+/// is said before the first; where one cannot be read, the connection breaks.
+pub(crate) async fn deeds(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let log: Option<LogOrigin> = call.query.parse("log")?;
+    let (from, to): (Option<u64>, _) = (call.query.parse("from")?, call.query.parse("to")?);
+    let places = (from.unwrap_or(0), to);
+    let mut out = app.records.read_out(caller.org(), log.as_ref(), places).await?;
+    let ((from, to), size) = (out.places(), out.size());
+    // What cannot be read at all is an answer of its own.
+    let first = lines(&out.step().await?).map_err(|error| {
+        tracing::error!(%error, "a stored deed is not what was sealed");
+        ApiError::internal()
+    })?;
+    let rest = stream::unfold(Some(out), |out| async {
+        let mut out = out?;
+        let next = next_lines(&mut out).await.transpose()?;
+        let goes_on = next.is_ok();
+        Some((next, goes_on.then_some(out)))
+    });
+    let reply = Reply::breakable(NDJSON, stream::iter([Ok(first)]).chain(rest));
+    let range = HeaderValue::try_from(format!("{from}-{to}/{size}"));
+    Ok(reply.with(RANGE, range.map_err(|_| ApiError::internal())?))
+}
+
+/// The next deeds of a log that is read out; nothing behind the last.
+async fn next_lines(out: &mut ReadOut) -> Result<Option<Bytes>, CutError> {
+    let broken = |error: &dyn std::error::Error| {
+        tracing::error!(%error, "a log could not be read out to its end");
+        CutError
+    };
+    let deeds = out.step().await.map_err(|error| broken(&error))?;
+    let text = lines(&deeds).map_err(|error| broken(&error))?;
+    Ok((!text.is_empty()).then_some(text))
+}
+
+/// The deeds in their API form, one a line.
+fn lines(deeds: &[OpenDeed]) -> Result<Bytes, BodyError> {
+    let mut text = String::new();
+    for OpenDeed { row, disclosures } in deeds {
+        text.push_str(&api_form(&row.body, &row.signature, disclosures)?.to_string());
+        text.push('\n');
+    }
+    Ok(text.into())
 }
 
 fn required(name: &'static str, expected: &str) -> ApiError {

@@ -27,6 +27,7 @@ pub(super) fn routes() -> Table<App> {
         at("POST", "/v1/ledger/chain_checks",        "askChainCheck") .with(ADMINS,         optional_json(CHECK),           Short, ledger::ask_check),
         at("GET",  "/v1/ledger/chain_checks/{id}",   "getChainCheck") .with(VIEWERS,        NOTHING,                Short, ledger::check),
         at("GET",  "/v1/log/checkpoint",             "getCheckpoint") .with(ACTION_READERS, query(log::CHECKPOINT), Short, log::checkpoint),
+        at("GET",  "/v1/log/deeds",                  "readLog")       .with(VIEWERS,        query(log::DEEDS),      Lists, log::deeds),
         at("GET",  "/v1/log/proof",                  "getProof")      .with(ACTION_READERS, query(log::PROOF),      Short, log::proof),
         at("GET",  "/v1/log/consistency",            "getConsistency").with(ACTION_READERS, query(log::CONSISTENCY), Short, log::consistency),
     ]

@@ -76,7 +76,10 @@ impl Stranger {
         let made = operator.create_policy(NewPolicy::named("strange")).await.unwrap();
         let (policy, deed) = (made.object.id, made.deed.to_string());
         let document = "schema: 1\ndefault: { outcome: deny }\nrules: []\n";
-        let new = NewVersion::of(policy, admin::lint(document.to_owned(), &[]));
+        let new = NewVersion::of(
+            policy,
+            admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
+        );
         let version = operator.create_policy_version(new).await.unwrap().object.id;
         Self {
             reads_and_executes: agent.key,

@@ -81,7 +81,17 @@ async fn a_spent_budget_says_when_to_come_back() {
     assert_eq!(answer.code(), (429, "budget_exceeded"));
     // Noon UTC; the day's window ends at midnight.
     assert_eq!(answer.headers["retry-after"], "43200");
-    assert!(answer.body["error"]["action"]["deed"].is_string());
+    let (error, action) = (&answer.body["error"], &answer.body["error"]["action"]);
+    assert!(action["deed"].is_string());
+    let resets_at = "2026-10-02T00:00:00.000Z";
+    let named = json!({ "id": "refunds-day", "limit": "3", "unit": null, "window": "day", "resets_at": resets_at });
+    assert_eq!(action["decision"]["budget"], named);
+    let sentence =
+        format!("The budget `refunds-day` admits at most 3 calls a day; it resets at {resets_at}.");
+    assert_eq!(
+        (&error["message"], &action["decision"]["message"]),
+        (&json!(sentence), &json!(sentence))
+    );
 }
 
 #[tokio::test]

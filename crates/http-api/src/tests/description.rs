@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// Operations whose body or query names what may not be there.
-const NAMES_OBJECTS: [&str; 4] = ["sendAction", "dryRunPolicy", "testPolicy", "getProof"];
+const NAMES_OBJECTS: [&str; 5] =
+    ["sendAction", "dryRunPolicy", "testPolicy", "getProof", "readLog"];
 
 fn names(list: Option<&Value>) -> BTreeSet<String> {
     let items = list.and_then(Value::as_array).into_iter().flatten();

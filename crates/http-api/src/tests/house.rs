@@ -7,8 +7,9 @@ use std::{
 };
 
 use admin::{
-    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, NewAgent,
-    NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore, UnfitError,
+    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, KnownTools,
+    NewAgent, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore,
+    UnfitError,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -45,8 +46,8 @@ struct AnyConnector;
 
 #[async_trait]
 impl ConnectorCheck for AnyConnector {
-    async fn check(&self, _: Candidate<'_>) -> Result<(), UnfitError> {
-        Ok(())
+    async fn check(&self, _: Candidate<'_>) -> Result<KnownTools, UnfitError> {
+        Ok(KnownTools::new())
     }
 }
 
@@ -149,7 +150,10 @@ async fn connector(org: &OrgChange<'_>) -> ConnectorId {
 
 async fn enforce(org: &OrgChange<'_>, document: &str) {
     let policy = org.create_policy(NewPolicy::named("test")).await.unwrap().object.id;
-    let new = NewVersion::of(policy, admin::lint(document.to_owned(), &[]));
+    let new = NewVersion::of(
+        policy,
+        admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
+    );
     let version = org.create_policy_version(new).await.unwrap().object.id;
     let (mode, reason) = (PolicyMode::Enforce, "for the test".to_owned());
     let expected_active = Expected::Anything;
@@ -202,6 +206,7 @@ impl House {
             lifecycle: lifecycle.clone(),
             clock: Arc::clone(&fixture.clock) as _,
             entropy: Arc::clone(&fixture.dice) as _,
+            aside: Arc::new(|work| drop(std::thread::spawn(work))),
             settings: Settings {
                 base_url: "http://test".to_owned(),
                 wait_timeout: Duration::from_secs(10),

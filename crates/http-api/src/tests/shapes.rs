@@ -84,7 +84,7 @@ async fn the_parts_of_an_action_have_the_members_of_their_tables() {
     let authorized = house.authorize().await.body;
     #[rustfmt::skip]
     let decision = [
-        "outcome", "code", "source", "rule_id", "reason", "message", "policy", "policy_version", "shadow",
+        "outcome", "code", "source", "rule_id", "reason", "message", "policy", "policy_version", "budget", "shadow",
     ];
     has(&executed["decision"], &decision);
     has(&executed["policy"], &["id", "version_id", "mode", "decision", "rule_id"]);

@@ -73,6 +73,7 @@ async fn the_description_is_served_as_json_too_and_not_again_to_who_has_it() {
 async fn the_reference_shows_every_operation_and_needs_nothing_from_outside() {
     let house = House::new().await;
     let answer = house.get("/docs", "").await;
+    assert!(answer.bytes.starts_with(b"<!doctype html>"), "nothing stands before the page");
     let page = std::str::from_utf8(&answer.bytes).unwrap();
     for row in crate::routes::table() {
         let article = format!("<article id=\"{}\">", row.operation);

@@ -1,7 +1,8 @@
 //! An action as responses show it.
 
 use ledger::record::{
-    Action, Approval, ConnectorRef, Cost, Decision, Execution, PolicyMode, Shadow, Witness,
+    Action, Approval, ConnectorRef, Cost, Decision, Execution, PolicyMode, Shadow, SpentBudget,
+    Witness,
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, ConnectorId, DecisionCode, DecisionOutcome,
@@ -62,7 +63,17 @@ struct DecisionView<'a> {
     message: Option<&'a str>,
     policy: PolicyId,
     policy_version: PolicyVersionId,
+    budget: Option<SpentView<'a>>,
     shadow: Option<ShadowView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct SpentView<'a> {
+    id: &'a str,
+    limit: &'a str,
+    unit: Option<&'a str>,
+    window: &'a str,
+    resets_at: Timestamp,
 }
 
 #[derive(Debug, Serialize)]
@@ -198,7 +209,18 @@ fn decision(decision: &Decision) -> DecisionView<'_> {
         message: decision.message.as_deref(),
         policy: decision.policy,
         policy_version: decision.policy_version,
+        budget: decision.budget.as_deref().map(spent),
         shadow: decision.shadow.as_ref().map(shadow),
+    }
+}
+
+fn spent(budget: &SpentBudget) -> SpentView<'_> {
+    SpentView {
+        id: &budget.id,
+        limit: &budget.limit,
+        unit: budget.unit.as_deref(),
+        window: &budget.window,
+        resets_at: budget.resets_at,
     }
 }
 

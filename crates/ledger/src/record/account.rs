@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{
     AgentId, AgentStatus, ConnectorId, ConnectorName, DeedId, Digest, IntentMode, KeyId, OrgId,
-    PolicyId, PolicyVersionId, Scope, Timestamp,
+    PolicyId, PolicyVersionId, Scope, Timestamp, ToolName,
 };
 use serde::{Deserialize, Serialize};
 
@@ -372,8 +372,15 @@ pub struct Connector {
     pub config: serde_json::Value,
     /// The credential's fields, each under the vault ring: field name to ciphertext in base64.
     pub credential: BTreeMap<String, String>,
-    /// Counts the changes of config and credential.
+    /// What its tools were accepted with, in the form of its type: enough to know them while the
+    /// governed system is out of reach. Empty until they could be learnt.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tools: BTreeMap<ToolName, serde_json::Value>,
+    /// Counts the changes of config, credential and tools.
     pub revision: u32,
     /// When it was made.
     pub created_at: Timestamp,
+    /// When it was archived; it is disabled since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived_at: Option<Timestamp>,
 }

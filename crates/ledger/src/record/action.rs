@@ -207,8 +207,26 @@ pub struct Decision {
     pub policy_digest: Digest,
     /// When the budget that refused will admit again.
     pub retry_at: Option<Timestamp>,
+    /// The budget that refused.
+    #[serde(default)]
+    pub budget: Option<Box<SpentBudget>>,
     /// What the shadow version would have decided.
     pub shadow: Option<Shadow>,
+}
+
+/// A budget that did not admit a call; of several, the one that resets last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpentBudget {
+    /// The budget's id in the policy.
+    pub id: String,
+    /// What all calls of a window may take together, as a decimal number.
+    pub limit: String,
+    /// What costs are counted in; nothing for a budget that counts calls.
+    pub unit: Option<String>,
+    /// How long it adds up: `minute`, `hour`, `day`, `week` or `month`.
+    pub window: String,
+    /// When its next window begins.
+    pub resets_at: Timestamp,
 }
 
 /// What the shadow version would have decided.

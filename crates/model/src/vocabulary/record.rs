@@ -69,6 +69,8 @@ EventType {
     ConnectorEnabled = "connector.enabled",
     /// A connector refuses calls.
     ConnectorDisabled = "connector.disabled",
+    /// A connector was archived, and its credential removed.
+    ConnectorArchived = "connector.archived",
     /// A connector got a credential.
     ConnectorCredentialSet = "connector.credential_set",
     /// Payloads were removed that had been kept long enough.
@@ -105,7 +107,7 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "invite.created", "invite.accepted", "invite.revoked",
     "session.revoked",
     "policy.activation_proposed",
-    "connector.archived", "connector.degraded", "connector.recovered",
+    "connector.degraded", "connector.recovered",
     "tool.changed", "tool.pinned",
     "witness.slot_lagging", "witness.slot_stalled", "witness.slot_recovered",
     "witness.slot_invalidated", "witness.unattributed_write", "witness.forged_marker",

@@ -9,7 +9,10 @@ use super::{
     place::Path,
     reader::{Field, Reader},
 };
-use crate::{error::Code, tree::Data};
+use crate::{
+    error::Code,
+    tree::{Data, Mark},
+};
 
 /// The keys of `approval`.
 pub(crate) const KEYS: [&str; 7] =
@@ -47,8 +50,8 @@ impl ApprovalClause {
 /// Reads who must say yes.
 pub(super) fn clause(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Clause> {
     let fields = reader.map(field.node, &field.path, &KEYS)?;
-    let from = texts(reader, fields.find("from"), approver);
-    let show = texts(reader, fields.find("show"), shown);
+    let (from, _) = texts(reader, fields.find("from"), approver);
+    let (show, show_at) = texts(reader, fields.find("show"), shown);
     let exclude = fields.find("exclude").map(|field| excluded(reader, &field));
     Some(Clause {
         from,
@@ -56,6 +59,7 @@ pub(super) fn clause(reader: &mut Reader<'_>, field: &Field<'_>) -> Option<Claus
         expires_in: reader.span(fields.find("expires_in")),
         exclude,
         show,
+        show_at,
         estimate: fields.find("estimate").is_some_and(|field| reader.switch(&field)),
         assurance: fields.find("assurance").and_then(|field| {
             reader.word(&field, &[(Assurance::Session.as_str(), Assurance::Session)])
@@ -87,14 +91,14 @@ fn excluded(reader: &mut Reader<'_>, field: &Field<'_>) -> Vec<Excluded> {
     fields.filter_map(|field| reader.word(&field, &words)).collect()
 }
 
-/// Reads a list of texts that each pass the check; the check's words say what would have.
+/// Reads a list of texts, each with its place, that pass the check; the check's words say what would have.
 fn texts(
     reader: &mut Reader<'_>,
     field: Option<Field<'_>>,
     check: fn(&str) -> Result<(), &'static str>,
-) -> Vec<String> {
-    let Some(field) = field else { return Vec::new() };
-    let Some(items) = reader.list(&field) else { return Vec::new() };
+) -> (Vec<String>, Vec<Mark>) {
+    let Some(field) = field else { return Default::default() };
+    let Some(items) = reader.list(&field) else { return Default::default() };
     if items.is_empty() || items.len() > MOST_ENTRIES {
         let message = format!("expected 1 to {MOST_ENTRIES} entries");
         reader.push(Code::BadValue, field.node.at, &field.path, message);
@@ -104,11 +108,11 @@ fn texts(
         let item = Field { node, path: Path::Item(&field.path, place) };
         let Some(text) = reader.text(&item, "a text") else { continue };
         match check(text) {
-            Ok(()) => texts.push(text.to_owned()),
+            Ok(()) => texts.push((text.to_owned(), node.at)),
             Err(wanted) => reader.push(Code::BadValue, node.at, &item.path, wanted),
         }
     }
-    texts
+    texts.into_iter().unzip()
 }
 
 fn approver(text: &str) -> Result<(), &'static str> {

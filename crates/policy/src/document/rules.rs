@@ -65,8 +65,9 @@ fn rule(
     let ending = ending(reader, &fields);
     let (outcome, approval) = ending?;
     let reason = reader.reason(fields.find("reason")).map(Arc::from);
+    let show_at = approval.as_ref().map(|clause| clause.show_at.clone()).unwrap_or_default();
     let asks = ApprovalClause::of(outcome, approval, expires_in);
-    Some(Rule { id: id?.into(), globs: globs?, when, outcome, reason, asks, at: node.at })
+    Some(Rule { id: id?.into(), globs: globs?, when, outcome, reason, asks, at: node.at, show_at })
 }
 
 /// Reads `default`.

@@ -14,7 +14,7 @@ use super::{
     names::Fact,
     ops::{Binary, HOLDERS},
     presence::{self, place},
-    shape::{Shape, Sorts},
+    shape::{Shape, Sorts, Unknown},
     value::{Sort, Value},
 };
 use crate::error::Code;
@@ -26,6 +26,8 @@ pub(crate) struct Doubt {
     pub(crate) span: Span,
     pub(crate) code: Code,
     pub(crate) message: String,
+    /// Whether no call that fits the schema has the field.
+    pub(crate) is_certain: bool,
 }
 
 /// Refuses a condition that can never be true or false.
@@ -62,6 +64,12 @@ pub(crate) fn doubts(expr: &Expr, schema: &Json) -> Result<Vec<Doubt>, Problem> 
     let mut checker = Checker::new(Some(schema));
     checker.shape(expr)?;
     Ok(checker.doubts)
+}
+
+impl Doubt {
+    pub(crate) fn new(span: Span, code: Code, message: String) -> Self {
+        Self { span, code, message, is_certain: false }
+    }
 }
 
 struct Checker<'s> {
@@ -155,9 +163,10 @@ impl<'s> Checker<'s> {
         }
         let Some(field) = holder.field(name) else { return Ok(Shape::ANY) };
         let here = place(expr).unwrap_or_default();
-        if let Some(near) = field.unknown {
-            let message = format!("the schema has no `{here}`{near}");
-            self.doubt(expr.span, Code::UnknownField, message);
+        if let Some(Unknown { hint, is_certain }) = field.unknown {
+            let message = format!("the schema has no `{here}`{hint}");
+            let (span, code) = (expr.span, Code::UnknownField);
+            self.doubts.push(Doubt { span, code, message, is_certain });
         } else if !field.is_required
             && access == Access::Must
             && !of.is_chain()
@@ -241,7 +250,7 @@ impl<'s> Checker<'s> {
                         left.names(),
                         right.names()
                     );
-                    self.doubts.push(Doubt { span, code, message });
+                    self.doubts.push(Doubt::new(span, code, message));
                 }
                 return Ok(Shape::BOOL);
             }
@@ -310,7 +319,7 @@ impl<'s> Checker<'s> {
 
     fn doubt(&mut self, span: Span, code: Code, message: String) {
         if self.schema.is_some() {
-            self.doubts.push(Doubt { span, code, message });
+            self.doubts.push(Doubt::new(span, code, message));
         }
     }
 

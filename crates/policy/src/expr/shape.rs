@@ -75,8 +75,30 @@ pub(crate) struct Shape<'s> {
 pub(crate) struct Field<'s> {
     pub(crate) shape: Shape<'s>,
     pub(crate) is_required: bool,
-    /// Set when the schema names fields and not this one: the nearest one, for a message.
-    pub(crate) unknown: Option<String>,
+    /// Set when the schema names fields and not this one.
+    pub(crate) unknown: Option<Unknown>,
+}
+
+/// A field that a schema does not name.
+pub(crate) struct Unknown {
+    /// The nearest one, for a message.
+    pub(crate) hint: String,
+    /// Whether the schema takes no fields but those that it names.
+    pub(crate) is_certain: bool,
+}
+
+/// The field of this path, such as `args.customer.id`, if the schema does not have it.
+#[cfg(feature = "prover")]
+pub(crate) fn unknown(schema: &Json, path: &str) -> Option<Unknown> {
+    let mut shape = Shape::arguments(Some(schema));
+    for name in path.split('.').skip(1) {
+        let field = shape.field(name)?;
+        if field.unknown.is_some() {
+            return field.unknown;
+        }
+        shape = field.shape;
+    }
+    None
 }
 
 impl<'s> Shape<'s> {
@@ -113,16 +135,17 @@ impl<'s> Shape<'s> {
         let is_required = names.is_some_and(|names| names.iter().any(|known| known == name));
         let described = properties.and_then(|properties| properties.get(name));
         let shape = described.map_or(Self::ANY, |schema| self.inner(schema));
+        let others = schema.get("additionalProperties");
+        let is_certain = others.is_some_and(|others| *others == false);
         let takes_others =
-            schema.get("additionalProperties").is_some_and(|others| *others != false);
-        let unknown = match properties {
-            Some(properties) if described.is_none() && !takes_others => {
-                Some(hint(name, properties.keys().map(String::as_str)))
-            }
-            _ => None,
-        };
+            others.is_some() && !is_certain || schema.get("patternProperties").is_some();
+        let is_described = properties.is_some() || is_certain;
+        let unknown = (described.is_none() && is_described && !takes_others).then(|| {
+            let known = properties.into_iter().flat_map(|known| known.keys().map(String::as_str));
+            Unknown { hint: hint(name, known), is_certain }
+        });
         // A part that the schema does not describe at all is not doubted.
-        (properties.is_some() || is_required).then_some(Field { shape, is_required, unknown })
+        (is_described || is_required).then_some(Field { shape, is_required, unknown })
     }
 
     /// What the schema says of the elements.

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{Report, reach, schema};
+use super::{Report, fields::Lacking, reach, schema};
 use crate::{
     call::Call,
     catalog::KnownTool,
     document::place::within,
     error::{Code, Severity},
-    expr,
+    expr::{self, Doubt},
     glob::Glob,
     prove::{Answer, Goal, Judgement, Prover, Want},
 };
 
 /// A rule over more tools is judged by the first so many; the others will mostly be alike.
-const MOST_TOOLS: usize = 50;
+pub(super) const MOST_TOOLS: usize = 50;
 
 /// Tells what may fail, once for each place in the condition.
 pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>) {
@@ -26,16 +26,18 @@ pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>)
             && !above.iter().any(|rule| rule.when.is_none() && rule.covers(&tool.name))
     });
     let mut told = BTreeSet::new();
-    let reached: Vec<(&KnownTool, &Option<Glob>)> = reached.take(MOST_TOOLS).collect();
-    for (tool, name) in reached {
-        let found = match expr::doubts(when.expr(), &tool.input_schema) {
-            Ok(doubts) => doubts
-                .into_iter()
-                .map(|doubt| (doubt.span, doubt.code, doubt.message))
-                .collect::<Vec<_>>(),
-            Err(problem) => vec![(problem.span, Code::CanError, problem.message)],
-        };
-        for (span, code, message) in found {
+    // With one more than is looked at, what holds of all of them is not proved.
+    let reached: Vec<(&KnownTool, &Option<Glob>)> = reached.take(MOST_TOOLS + 1).collect();
+    let mut lacking = Lacking::default();
+    for (tool, name) in reached.iter().copied().take(MOST_TOOLS) {
+        let found = expr::doubts(when.expr(), &tool.input_schema).unwrap_or_else(|problem| {
+            vec![Doubt::new(problem.span, Code::CanError, problem.message)]
+        });
+        for Doubt { span, code, message, is_certain } in found {
+            if code == Code::UnknownField {
+                lacking.add(span.start, tool, message, is_certain);
+                continue;
+            }
             if !told.insert((span.start, code)) {
                 continue;
             }
@@ -50,6 +52,7 @@ pub(super) fn can_fail<'k>(report: &mut Report<'_, 'k>, prover: &mut Prover<'k>)
             }
         }
     }
+    lacking.tell(report, when, reached.len());
 }
 
 /// A call of the tool that fits its schema and for which the condition has no value.

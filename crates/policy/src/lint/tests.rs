@@ -121,13 +121,120 @@ fn a_guard_in_any_order_takes_the_doubt_away() {
 
 #[test]
 fn unknown_fields_and_comparisons_without_sense_are_told() {
-    let unknown = "warning unknown_field: the schema has no `args.amout` (did you mean `amount`?)";
+    let unknown = "error unknown_field: the schema has no `args.amout` (did you mean `amount`?)";
     check_when("args.amout > 5", &[unknown]);
+    check_when("has(args.amout) && args.amout > 5", &[unknown]);
     check_when(
         "args.customer.id == 5",
         &["warning always_false: always false: string never equals int"],
     );
     check_when("args.amount == decimal('5')", &[]);
+}
+
+#[test]
+fn a_field_that_no_tool_of_the_pattern_has_is_an_error_where_all_of_them_are_known() {
+    let closed = |properties: Value| json!({ "type": "object", "additionalProperties": false, "properties": properties });
+    let text = || json!({ "type": "string" });
+    let tools = Tools(vec![
+        tool("shop.list", SideEffect::Read, closed(json!({ "item": text(), "page": text() }))),
+        tool("shop.show", SideEffect::Read, closed(json!({ "item": text() }))),
+        tool(
+            "shop.ping",
+            SideEffect::Read,
+            json!({ "type": "object", "additionalProperties": false }),
+        ),
+        tool(
+            "edge.any",
+            SideEffect::Read,
+            json!({ "type": "object", "properties": { "item": text() } }),
+        ),
+    ]);
+    let when = |globs: &str, field: &str| {
+        let rule = format!(
+            "schema: 1\ndefault: {{ outcome: deny }}\nrules:\n- {{ id: a, match: {globs}, outcome: allow, when: args.?{field}.orValue('') == 'x' }}"
+        );
+        let found = lint(&parse(&rule).unwrap(), &tools, &Unknown);
+        let fields = found.iter().filter(|finding| finding.code == crate::Code::UnknownField);
+        let column = u32::try_from(43 + globs.len()).unwrap();
+        let told = fields.map(|finding| {
+            assert_eq!((finding.line, finding.column), (4, column), "{finding}");
+            finding.severity.as_str()
+        });
+        told.collect::<Vec<_>>()
+    };
+    assert_eq!(when("shop.show", "itemm"), ["error"]);
+    assert_eq!(when("'shop.*'", "itemm"), ["error"], "none of three has it");
+    assert_eq!(when("shop.ping", "item"), ["error"], "no arguments at all");
+    assert_eq!(when("[shop.list, shop.show]", "page"), ["warning"], "one of two has it");
+    assert_eq!(when("[shop.show, mail.send]", "itemm"), ["warning"], "nobody knows mail");
+    assert_eq!(when("'*.show'", "itemm"), ["warning"], "an edge may have another `show`");
+    assert_eq!(when("edge.any", "itemm"), ["warning"], "its schema takes more than it names");
+    assert_eq!(when("mail.send", "itemm"), [""; 0], "a connector that is not there yet");
+    let document = parse("schema: 1\ndefault: { outcome: deny }\nrules: [{ id: a, match: shop.show, outcome: allow, when: args.itemm == 'x' }]").unwrap();
+    assert_eq!(lint(&document, &Unknown, &Unknown), [], "no tool is known");
+}
+
+#[test]
+fn a_misspelt_field_to_show_is_an_error_with_its_place() {
+    check(
+        "
+rules:
+  - { id: one, match: pay.refund, outcome: require_approval, approval: { show: [args.amount, args.amout, args.customer.idd] } }
+  - { id: two, match: [crm.undo, mail.send], outcome: require_approval, approval: { show: [args.notes] } }
+",
+        expect![[r#"
+            5:94: error unknown_field: `rules[0].approval.show[1]`: for `pay.refund`: the schema has no `args.amout` (did you mean `amount`?)
+            5:106: warning unknown_field: `rules[0].approval.show[2]`: for `pay.refund`: the schema has no `args.customer.idd` (did you mean `id`?)
+            6:5: warning unknown_tool: `rules[1]`: `mail.send` covers none of the tools there are"#]],
+    );
+}
+
+#[test]
+fn constants_that_nothing_can_read_are_errors_with_their_place() {
+    let lines = |when: &str| {
+        let text = format!(
+            "schema: 1\ndefault: {{ outcome: deny }}\nconstants: {{ since: yesterday }}\nrules:\n- id: a\n  match: crm.undo\n  outcome: allow\n  when: {}",
+            serde_json::to_string(when).unwrap()
+        );
+        let found = lint(&parse(&text).unwrap(), &Unknown, &Unknown);
+        let constants =
+            found.iter().filter(|finding| finding.code == crate::Code::UnreadableConstant);
+        constants
+            .map(|finding| {
+                assert_eq!((finding.severity, finding.line), (crate::Severity::Error, 8));
+                // The condition begins behind `  when: \"`.
+                format!("{}: {}", finding.column - 10, finding.message)
+            })
+            .collect::<Vec<_>>()
+    };
+    #[rustfmt::skip]
+    let table = [
+        ("now > timestamp('2026-13-01')", "16: `2026-13-01` can never be read; expected a time such as `2026-10-01T12:00:00Z`"),
+        ("now > timestamp(constants.since)", "16: `yesterday` can never be read; expected a time such as `2026-10-01T12:00:00Z`"),
+        ("now - timestamp(args.at) > duration('5x')", "36: `5x` can never be read; expected a span such as `1h30m`"),
+        ("decimal(args.sum) > decimal('1,5')", "28: `1,5` can never be read; expected digits with at most 18 after a point, such as `1250.00`"),
+        ("int(args.n) > int('ten')", "18: `ten` can never be read; expected a whole number such as `12`"),
+        ("double(args.n) > double('0,5')", "24: `0,5` can never be read; expected a number such as `0.5`"),
+        ("ip(args.from) == ip('10.0.0.300')", "20: `10.0.0.300` can never be read; expected an address such as `10.0.0.7`"),
+        ("cidr('10.0.0.1/8').containsIP(args.from)", "5: `10.0.0.1/8` can never be read; expected a range such as `10.0.0.0/8`, with zeros behind the prefix"),
+        ("cidr(args.net).containsIP('10.0.0')", "26: `10.0.0` can never be read; expected an address such as `10.0.0.7`"),
+        ("cidr('10.0.0.0/8').containsIP('::ffff:10.0.0.1')", "30: `::ffff:10.0.0.1` can never be read; expected an address such as `10.0.0.7`"),
+        ("now.getHours('Europe/Viena') < 7", "13: `Europe/Viena` can never be read; expected a time zone such as `Europe/Vienna` or `+02:00`"),
+        ("timestamp('2026-10-01T00:00:00Z').getDate('+2:00') < 7", "42: `+2:00` can never be read; expected a time zone such as `Europe/Vienna` or `+02:00`"),
+        ("emailDomain('example.org') == args.domain", "12: `example.org` can never be read; expected an address such as `ann@example.org`"),
+        ("args.n > 9223372036854775807 + 1", "9: this can never have a value: the result is out of range"),
+        ("has(args.at) && args.at == 'x' || now > timestamp('soon') + duration('1h')", "50: `soon` can never be read; expected a time such as `2026-10-01T12:00:00Z`"),
+    ];
+    for (when, told) in table {
+        assert_eq!(lines(when), [told], "{when}");
+    }
+    for when in [
+        "now - timestamp(args.at) > duration('1h30m') && now.getHours('Europe/Vienna') < 7",
+        "cidr('10.0.0.0/8').containsIP('10.1.2.3') && decimal('1250.00') > 5",
+        "args.n > -9223372036854775807 - 1 && 'a' + 'b' in args.list",
+    ] {
+        assert_eq!(lines(when), [""; 0], "{when}");
+    }
 }
 
 #[test]

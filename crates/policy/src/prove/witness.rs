@@ -34,6 +34,11 @@ pub(super) fn nobody() -> Option<Agent> {
     Some(Agent { id, name: "agent".to_owned(), labels: BTreeMap::new() })
 }
 
+/// A call of which nothing is known.
+pub(crate) fn any_call() -> Option<Call> {
+    Some(Call::new("", nobody()?, Timestamp::from_unix_millis(NOON)))
+}
+
 /// A call of the tool with no more in its arguments than its schema asks for.
 pub(crate) fn plain_call(tool: &KnownTool) -> Option<Box<Call>> {
     let now = Timestamp::from_unix_millis(NOON);

@@ -54,3 +54,23 @@ fn the_documented_file_of_tests_passes() {
     let report = read_suite(suite.split("```").next().unwrap()).unwrap().run(&policy);
     assert_eq!((report.results.len(), report.failed(), report.untested.len()), (2, 0, 0));
 }
+
+#[cfg(feature = "prover")]
+#[test]
+fn the_documented_constants_that_nothing_can_read_are_told_as_the_page_says() {
+    let text = include_str!("../../../../docs/policy-language.md");
+    let table = text.split("| Written | Lint says |\n|---|---|\n").nth(1).unwrap();
+    let rows: Vec<&str> = table.lines().take_while(|line| line.starts_with('|')).collect();
+    for row in &rows {
+        let (when, told) = row.trim_matches(['|', ' ']).split_once(" | ").unwrap();
+        let when = serde_json::to_string(when.trim_matches('`')).unwrap();
+        let document = format!(
+            "schema: 1\ndefault: {{ outcome: deny }}\nrules: [{{ id: a, match: a.b, outcome: deny, when: {when} }}]"
+        );
+        let found = crate::lint(&parse(&document).unwrap(), &crate::Unknown, &crate::Unknown);
+        let mut constants =
+            found.iter().filter(|finding| finding.code == crate::Code::UnreadableConstant);
+        assert_eq!(constants.next().unwrap().message, told, "{row}");
+    }
+    assert_eq!(rows.len(), 11, "every row is read");
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use admin::{Candidate, ConnectorCheck, NewAgent, NewOrg, UnfitError};
+use admin::{Candidate, ConnectorCheck, KnownTools, NewAgent, NewOrg, UnfitError};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use model::IntentMode;
@@ -15,8 +15,8 @@ struct NoConnectors;
 
 #[async_trait]
 impl ConnectorCheck for NoConnectors {
-    async fn check(&self, _: Candidate<'_>) -> Result<(), UnfitError> {
-        Ok(())
+    async fn check(&self, _: Candidate<'_>) -> Result<KnownTools, UnfitError> {
+        Ok(KnownTools::new())
     }
 }
 

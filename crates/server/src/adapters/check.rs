@@ -1,6 +1,6 @@
 //! Whether a connector's config and credential would do, asked of the adapter that would use them.
 
-use admin::{Candidate, ConnectorCheck, UnfitError};
+use admin::{Candidate, ConnectorCheck, KnownTools, UnfitError};
 use async_trait::async_trait;
 use connectors::{Blueprint, BuildError, Deps};
 use model::ExecutionErrorCode;
@@ -18,7 +18,7 @@ impl Adapters {
 
 #[async_trait]
 impl ConnectorCheck for Adapters {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         let blueprint = Blueprint {
             org: candidate.org,
             id: candidate.id,
@@ -27,14 +27,18 @@ impl ConnectorCheck for Adapters {
             revision: 0,
             config: candidate.config.clone(),
             credential: connectors::Credential::new(candidate.credential.clone()),
+            // What was accepted once is not asked for: it is to be accepted anew.
+            tools: KnownTools::new(),
         };
         if candidate.credential.is_empty() {
             // Nothing can log in yet, so only the config by itself can be looked at.
             let findings = connectors::findings(&blueprint).map_err(unfit)?;
             let sentences: Vec<_> = findings.iter().map(ToString::to_string).collect();
-            return if sentences.is_empty() { Ok(()) } else { Err(UnfitError::Config(sentences)) };
+            let fits = sentences.is_empty();
+            return if fits { Ok(KnownTools::new()) } else { Err(UnfitError::Config(sentences)) };
         }
-        connectors::build(&blueprint, &self.0).await.map(|_| ()).map_err(unfit)
+        let built = connectors::build(&blueprint, &self.0).await.map_err(unfit)?;
+        Ok(built.learnt())
     }
 }
 

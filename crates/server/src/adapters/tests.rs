@@ -60,7 +60,7 @@ async fn check_under(
         config,
         credential,
     };
-    Adapters::new(deps(private_networks)).check(candidate).await
+    Adapters::new(deps(private_networks)).check(candidate).await.map(drop)
 }
 
 #[tokio::test]
@@ -118,23 +118,40 @@ async fn the_list_has_what_can_be_called_now_sorted_by_name() {
     assert_eq!(names, ["service.action_status", "service.whoami"]);
 }
 
-#[tokio::test]
-async fn connectors_are_read_again_after_a_second_at_the_latest() {
-    let (stage, tools) = tools().await;
-    let name = "later.tool".parse().expect("a name");
-    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)));
+async fn connect(stage: &Stage, name: &str) {
     let new = NewConnector {
-        name: "later".to_owned(),
+        name: name.to_owned(),
         kind: crate::demo::KIND.to_owned(),
         config: json!({}),
         credential: admin::Credential::new(),
         test: false,
     };
-    let operator = stage.core.operator(stage.org);
-    operator.create_connector(new).await.expect("a connector");
+    stage.core.operator(stage.org).create_connector(new).await.expect("a connector");
+}
+
+#[tokio::test]
+async fn connectors_are_read_again_after_a_second_at_the_latest() {
+    let (stage, tools) = tools().await;
+    let name = "later.tool".parse().expect("a name");
+    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)));
+    connect(&stage, "later").await;
+    // It was sought for already, and is not for each of those who ask.
     assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)), "still remembered");
     tokio::time::sleep(toolbox::READ_FOR).await;
     assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Unavailable)));
+}
+
+#[tokio::test]
+async fn what_was_connected_a_moment_ago_is_not_unknown() {
+    let (stage, tools) = tools().await;
+    let find = async |name: &str| {
+        tools.find(stage.org, &name.parse().expect("a name")).await.expect("an answer")
+    };
+    assert!(matches!(find("shop.refund").await, Found::Unavailable), "the connectors are read");
+    connect(&stage, "later").await;
+    // Those who come while it is being sought find it too.
+    let both = tokio::join!(find("later.tool"), find("later.tool"));
+    assert!(matches!(both, (Found::Unavailable, Found::Unavailable)), "{both:?}");
 }
 
 #[tokio::test]

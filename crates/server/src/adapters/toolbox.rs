@@ -1,7 +1,9 @@
 //! The tools of every org: those of its connectors, and the service's own.
 //!
 //! An org's connectors are read again once they are [`READ_FOR`] old, so a change that another
-//! process made shows that much later. Whether a connector is enabled does not rest on this: the
+//! process made shows that much later. A name that is not among them is looked for once more before
+//! it is said to be unknown, since that is sealed; names that are unknown lead to one more reading of
+//! an org in that time and not to one each. Whether a connector is enabled does not rest on this: the
 //! ledger's turn looks at that for every call.
 
 use std::{
@@ -19,7 +21,7 @@ use ledger::{
     StoreDown,
     record::{Connector, ConnectorRef},
 };
-use model::{Clock, OrgId, Timestamp, ToolName};
+use model::{Clock, ConnectorId, OrgId, Timestamp, ToolName};
 use tool::Tool;
 
 /// How long a reading of an org's connectors is used.
@@ -36,7 +38,24 @@ pub struct OrgTools {
     registry: Registry,
     own: Vec<Arc<dyn Tool>>,
     read: Mutex<HashMap<OrgId, Reading>>,
+    sought: Mutex<HashMap<OrgId, Arc<Sought>>>,
+    learnt: Mutex<HashMap<ConnectorId, Learnt>>,
 }
+
+/// What the tools of a connector are to be kept with, which its row does not have yet.
+#[derive(Debug)]
+pub struct Learnt {
+    /// The org.
+    pub org: OrgId,
+    /// The connector, at this revision.
+    pub connector: (ConnectorId, u32),
+    /// What its tools are to be kept with.
+    pub tools: admin::KnownTools,
+}
+
+/// When an org's connectors were last read for a name that they did not have. Whoever comes
+/// meanwhile waits and finds what was read.
+type Sought = tokio::sync::Mutex<Option<Timestamp>>;
 
 /// An org's connectors as they were a moment ago.
 #[derive(Clone)]
@@ -48,8 +67,12 @@ struct Reading {
 /// A connector and what it is built from.
 struct Registered {
     row: Connector,
-    // Absent when the credential does not open, which the log told.
-    blueprint: Option<Blueprint>,
+    blueprint: Blueprint,
+}
+
+/// Whether what was read then is used still. A clock that was set back must not lengthen a memory.
+fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
+    at <= now && now.since(at) < READ_FOR
 }
 
 impl fmt::Debug for OrgTools {
@@ -67,50 +90,77 @@ impl OrgTools {
         records: Arc<dyn BuiltinSource>,
     ) -> Result<Self, BadSchema> {
         let (vault, own) = (Arc::clone(&deps.vault), connectors::builtin_tools(records)?);
-        Ok(Self { store, clock, vault, registry: Registry::new(deps), own, read: Mutex::default() })
+        Ok(Self {
+            store,
+            clock,
+            vault,
+            registry: Registry::new(deps),
+            own,
+            read: Mutex::default(),
+            sought: Mutex::default(),
+            learnt: Mutex::default(),
+        })
     }
 
     /// The org's connectors, read again if the last reading is old.
     async fn connectors(&self, org: OrgId) -> Result<Arc<Vec<Registered>>, StoreDown> {
         let now = self.clock.now();
-        // A clock that was set back must not lengthen a memory.
-        let fresh = |reading: &&Reading| reading.at <= now && now.since(reading.at) < READ_FOR;
-        if let Some(reading) = self.lock().get(&org).filter(fresh) {
+        if let Some(reading) = self.lock().get(&org).filter(|it| is_fresh(it.at, now)) {
             return Ok(Arc::clone(&reading.connectors));
         }
+        self.read(org, now).await
+    }
+
+    /// The org's connectors for a name that they did not have a moment ago.
+    async fn sought(&self, org: OrgId) -> Result<Arc<Vec<Registered>>, StoreDown> {
+        let sought = self.sought_for(org);
+        let mut last = sought.lock().await;
+        let now = self.clock.now();
+        if last.is_some_and(|last| is_fresh(last, now)) {
+            return self.connectors(org).await;
+        }
+        let connectors = self.read(org, now).await?;
+        *last = Some(now);
+        Ok(connectors)
+    }
+
+    async fn read(&self, org: OrgId, now: Timestamp) -> Result<Arc<Vec<Registered>>, StoreDown> {
         let rows = self.store.connectors(org).await?;
-        let known = rows.into_iter().map(|row| self.known(row)).collect();
+        let kept = rows.into_iter().filter(|row| row.archived_at.is_none());
+        let known = kept.map(|row| self.known(row)).collect();
         let reading = Reading { at: now, connectors: Arc::new(known) };
         let mut readings = self.lock();
         // What is old is read again anyway, so orgs that are quiet leave nothing behind.
-        readings.retain(|_, reading| fresh(&&*reading));
+        readings.retain(|_, reading| is_fresh(reading.at, now));
         readings.insert(org, reading.clone());
         Ok(reading.connectors)
     }
 
     fn known(&self, row: Connector) -> Registered {
-        let blueprint = match admin::open_credential(&self.vault, &row) {
-            Ok(fields) => Some(Blueprint {
-                org: row.org,
-                id: row.id,
-                name: row.name.clone(),
-                kind: row.kind.clone(),
-                revision: row.revision.into(),
-                config: row.config.clone(),
-                credential: connectors::Credential::new(fields),
-            }),
-            Err(error) => {
-                tracing::error!(connector = %row.id, %error, "a credential does not open");
-                None
-            }
+        let fields = admin::open_credential(&self.vault, &row).unwrap_or_else(|error| {
+            // Its tools are known all the same; nobody logs in to run them.
+            tracing::error!(connector = %row.id, %error, "a credential does not open");
+            admin::Credential::new()
+        });
+        let blueprint = Blueprint {
+            org: row.org,
+            id: row.id,
+            name: row.name.clone(),
+            kind: row.kind.clone(),
+            revision: row.revision.into(),
+            config: row.config.clone(),
+            credential: connectors::Credential::new(fields),
+            tools: row.tools.clone(),
         };
         Registered { row, blueprint }
     }
 
     async fn built(&self, known: &Registered) -> Option<Arc<dyn Built>> {
-        let blueprint = known.blueprint.as_ref()?;
-        match self.registry.get_or_build(blueprint).await {
-            Ok(connector) => Some(connector),
+        match self.registry.get_or_build(&known.blueprint).await {
+            Ok(connector) => {
+                self.note_learnt(&known.row, &*connector);
+                Some(connector)
+            }
             Err(error) => {
                 tracing::warn!(connector = %known.row.id, %error, "a connector cannot be used now");
                 None
@@ -118,19 +168,65 @@ impl OrgTools {
         }
     }
 
+    /// Keeps what was learnt of a connector that was made before that was noted in its row.
+    fn note_learnt(&self, row: &Connector, built: &dyn Built) {
+        if !row.tools.is_empty() {
+            return;
+        }
+        let connector = (row.id, row.revision);
+        let learnt = Learnt { org: row.org, connector, tools: built.learnt() };
+        let mut all = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(row.id, learnt);
+    }
+
+    /// What was learnt since this was asked last.
+    pub fn take_learnt(&self) -> Vec<Learnt> {
+        let mut all = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
+        all.drain().map(|(_, learnt)| learnt).collect()
+    }
+
+    /// How many of the connectors that were used of late are out of reach.
+    pub fn out_of_reach(&self) -> usize {
+        self.registry.out_of_reach()
+    }
+
     /// The connector's tools; nothing when it cannot be used now, which the log tells.
     async fn served(&self, known: &Registered) -> Option<Vec<Served>> {
         let Connector { id, name, kind, test, .. } = &known.row;
         let connector = ConnectorRef { id: Some(*id), name: name.to_string(), kind: kind.clone() };
-        let serve = |tool| Served { connector: connector.clone(), test: *test, tool };
+        let serve =
+            |tool| Served { connector: connector.clone(), test: *test, changed: false, tool };
         Some(self.built(known).await?.tools().into_iter().map(serve).collect())
     }
 
     fn own(&self) -> impl Iterator<Item = Served> {
         self.own.iter().map(|tool| {
             let connector = ConnectorRef { id: None, name: OWN.to_owned(), kind: OWN.to_owned() };
-            Served { connector, test: false, tool: Arc::clone(tool) }
+            Served { connector, test: false, changed: false, tool: Arc::clone(tool) }
         })
+    }
+
+    fn sought_for(&self, org: OrgId) -> Arc<Sought> {
+        let now = self.clock.now();
+        let mut all = self.sought.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only what somebody waits for, or what was sought a moment ago, has to be known.
+        all.retain(|_, sought| {
+            let last = sought.try_lock().map(|last| *last);
+            last.is_ok_and(|last| last.is_some_and(|last| is_fresh(last, now)))
+                || Arc::strong_count(sought) > 1
+        });
+        Arc::clone(all.entry(org).or_default())
+    }
+
+    /// The tool among these connectors.
+    async fn among(&self, connectors: &[Registered], name: &ToolName) -> Found {
+        let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
+        let named = |served: &Served| served.tool.definition().name == *name;
+        let Some(known) = connectors.iter().find(serves) else { return Found::Nobody };
+        let Some(tools) = self.served(known).await else { return Found::Unavailable };
+        let Some(found) = tools.into_iter().find(named) else { return Found::Nobody };
+        let changed = found.tool.has_changed().await;
+        Found::Served(Served { changed, ..found })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<OrgId, Reading>> {
@@ -147,12 +243,10 @@ impl Toolbox for OrgTools {
             return Ok(self.own().find(named).map_or(Found::Nobody, Found::Served));
         }
         let connectors = self.connectors(org).await?;
-        let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
-        let Some(known) = connectors.iter().find(serves) else { return Ok(Found::Nobody) };
-        Ok(match self.served(known).await {
-            Some(tools) => tools.into_iter().find(named).map_or(Found::Nobody, Found::Served),
-            None => Found::Unavailable,
-        })
+        match self.among(&connectors, name).await {
+            Found::Nobody => Ok(self.among(&*self.sought(org).await?, name).await),
+            found @ (Found::Served(_) | Found::Unavailable) => Ok(found),
+        }
     }
 
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown> {

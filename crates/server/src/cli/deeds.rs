@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use deed::{Thumbprint, Word};
+use deed::{LogOrigin, Thumbprint, Word};
 use model::{OrgId, Timestamp};
 
 /// What `verify` takes.
@@ -11,8 +11,26 @@ use model::{OrgId, Timestamp};
 pub struct Verify {
     /// A deed in API form, a bare DSSE envelope, JSON lines of either, or a file of evidence; `-`
     /// reads standard input.
-    pub file: PathBuf,
-    /// The published keys, as `/.well-known/service/keys.json` has them.
+    #[arg(required_unless_present = "url")]
+    pub file: Option<PathBuf>,
+    /// Fetch an org's log from the service at this address and check it while it comes. The
+    /// org's API key is read from `CHANCERY_API_KEY`.
+    #[arg(long, value_name = "URL", conflicts_with = "file")]
+    pub url: Option<String>,
+    /// The file that has the API key instead.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub key_file: Option<PathBuf>,
+    /// Certificates of further authorities that the service's may be from, as PEM.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub ca: Option<PathBuf>,
+    /// A log that was closed, by its name; the open one by default.
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    pub log: Option<LogOrigin>,
+    /// Where to keep the service's checkpoint of a log that holds, for the next time.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub save_checkpoint: Option<PathBuf>,
+    /// The published keys, as `/.well-known/service/keys.json` has them; with `--url` those
+    /// that the service publishes now, unless others are given.
     #[arg(long, value_name = "FILE")]
     pub keys: Option<PathBuf>,
     /// A checkpoint of the log that was kept from before.

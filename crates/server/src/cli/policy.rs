@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use model::{ActionId, Timestamp};
+use model::{ActionId, OrgId, Timestamp};
 
 use super::InOrg;
 
@@ -43,6 +43,9 @@ pub struct LintPolicy {
     /// The tools that it is judged against, as `GET /v1/tools` answers them.
     #[arg(long, value_name = "FILE")]
     pub tools: Option<PathBuf>,
+    /// The org whose tools it is judged against, out of the database.
+    #[arg(long, value_name = "ID", conflicts_with = "tools")]
+    pub org: Option<OrgId>,
     /// How findings are printed.
     #[arg(long, default_value = "text")]
     pub format: Format,
@@ -129,6 +132,9 @@ pub struct Activate {
     /// Why, for the record.
     #[arg(long)]
     pub reason: String,
+    /// Activate it whatever lint warns of, without a question.
+    #[arg(long)]
+    pub yes: bool,
     /// In which org.
     #[command(flatten)]
     pub org: InOrg,

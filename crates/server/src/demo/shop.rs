@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use admin::{Candidate, ConnectorCheck, UnfitError};
+use admin::{Candidate, ConnectorCheck, KnownTools, UnfitError};
 use async_trait::async_trait;
 use gate::{Found, Served, Toolbox};
 use ledger::{StoreDown, record::ConnectorRef};
@@ -62,7 +62,7 @@ impl Shop {
             name: CONNECTOR.to_owned(),
             kind: KIND.to_owned(),
         };
-        Served { connector, test: false, tool: Arc::clone(tool) }
+        Served { connector, test: false, changed: false, tool: Arc::clone(tool) }
     }
 }
 
@@ -80,9 +80,9 @@ impl Toolbox for Shop {
 
 #[async_trait]
 impl ConnectorCheck for Shop {
-    async fn check(&self, candidate: Candidate<'_>) -> Result<(), UnfitError> {
+    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         match candidate.kind {
-            KIND => Ok(()),
+            KIND => Ok(KnownTools::new()),
             other => Err(UnfitError::UnknownKind(other.to_owned())),
         }
     }

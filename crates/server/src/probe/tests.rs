@@ -18,6 +18,7 @@ fn well() -> Found {
         broken_logs: 0,
         oldest_turn: Duration::ZERO,
         workers: Condition::Ok,
+        lost_connectors: 0,
     }
 }
 
@@ -31,7 +32,8 @@ fn unwell(found: Found) -> Vec<(&'static str, Condition)> {
 fn nothing_odd_is_well_in_every_part() {
     assert_eq!(unwell(well()), []);
     let names: Vec<_> = checks(well()).into_iter().map(|check| check.name).collect();
-    assert_eq!(names, ["database", "clock", "policies", "sealer", "logs", "turns", "workers"]);
+    let all = ["database", "clock", "policies", "sealer", "logs", "turns", "workers", "connectors"];
+    assert_eq!(names, all);
 }
 
 #[test]
@@ -46,6 +48,7 @@ fn each_part_is_degraded_by_its_own_cause() {
         (Found { broken_logs: 1, ..well() }, "logs"),
         (Found { oldest_turn: Duration::from_millis(10_001), ..well() }, "turns"),
         (Found { workers: Degraded, ..well() }, "workers"),
+        (Found { lost_connectors: 1, ..well() }, "connectors"),
     ];
     for (found, part) in cases {
         assert_eq!(unwell(found), [(part, Degraded)]);

@@ -42,6 +42,7 @@ pub(super) async fn set_up(
         revision: 0,
         config: config(cluster)?,
         credential: connectors::Credential::new(credential(secrets)),
+        tools: BTreeMap::new(),
     };
     let (user, password) = (cluster.user.clone(), cluster.password.clone());
     let superuser = postgres::Superuser { user, password };

@@ -96,6 +96,7 @@ async fn lines(wired: &Wired, connector: Connector) -> Vec<CheckLine> {
         revision: connector.revision.into(),
         config: connector.config,
         credential: connectors::Credential::new(fields),
+        tools: connector.tools,
     };
     match connectors::check(&blueprint, &wired.deps).await {
         Ok(lines) => lines,

@@ -96,6 +96,7 @@ fn blueprint(read: Read) -> Result<Blueprint, Failure> {
         revision: 0,
         config: read.config,
         credential: connectors::Credential::new(read.credential),
+        tools: BTreeMap::new(),
     })
 }
 

@@ -4,12 +4,18 @@ mod judge;
 mod recorded;
 mod report;
 
-pub(super) use judge::{diff, lint, test};
+pub(super) use judge::{diff, lint, test, tools_in};
 pub(super) use recorded::{explain, replay};
 
-use admin::{Activation, Expected, NewPolicy, NewVersion};
+use std::{
+    io::{IsTerminal, stdin},
+    path::Path,
+};
+
+use admin::{Activation, Expected, Linted, NewPolicy, NewVersion};
 use ledger::record::PolicyMode;
-use model::causes;
+use model::{OrgId, PolicyId, causes};
+use policy::KnownTool;
 
 use super::{accounts::policy_failure, org_of, stem};
 use crate::{
@@ -19,25 +25,22 @@ use crate::{
     print,
 };
 
-pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failure> {
-    let document = super::read_text(&what.file)?;
-    let org = org_of(core, what.org).await?;
-    let operator = core.operator(org);
-    let name = what.policy.unwrap_or_else(|| stem(&what.file));
-    let known = core.stores.accounts.policies(org).await;
-    let known = known.map_err(|error| Failure::internal(causes(&error)))?;
-    let known =
-        known.into_iter().find(|policy| policy.name == name && policy.archived_at.is_none());
-    let policy = if let Some(known) = known {
-        known.id
-    } else {
-        let made = operator.create_policy(NewPolicy::named(name)).await;
-        made.map_err(|error| policy_failure(&error))?.object.id
-    };
+/// The tools that the service can run for an org.
+pub(super) async fn tools_of(core: &Core, org: OrgId) -> Result<Vec<KnownTool>, Failure> {
     let tools = core.gate.known_tools(org).await;
-    let tools = tools.map_err(|error| Failure::internal(causes(&error)))?;
-    let version =
-        operator.create_policy_version(NewVersion::of(policy, admin::lint(document, &tools))).await;
+    tools.map_err(|error| Failure::internal(causes(&error)))
+}
+
+pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failure> {
+    let org = org_of(core, what.org).await?;
+    let linted = judge::linted(&what.file, &tools_of(core, org).await?)?;
+    if !consents(&what.file, &linted, what.yes)? {
+        print::complaint("nothing was changed");
+        return Ok(Exit::FoundBad);
+    }
+    let policy = policy_named(core, org, what.policy.unwrap_or_else(|| stem(&what.file))).await?;
+    let operator = core.operator(org);
+    let version = operator.create_policy_version(NewVersion::of(policy, linted)).await;
     let version = version.map_err(|error| policy_failure(&error))?.object;
     let mode = if what.shadow { PolicyMode::Shadow } else { PolicyMode::Enforce };
     let expected_active = Expected::Anything;
@@ -56,4 +59,40 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
         active.deed
     ));
     Ok(Exit::Ok)
+}
+
+/// The org's policy of this name, which is made if there is none.
+async fn policy_named(core: &Core, org: OrgId, name: String) -> Result<PolicyId, Failure> {
+    let known = core.stores.accounts.policies(org).await;
+    let known = known.map_err(|error| Failure::internal(causes(&error)))?;
+    let known =
+        known.into_iter().find(|policy| policy.name == name && policy.archived_at.is_none());
+    if let Some(known) = known {
+        return Ok(known.id);
+    }
+    let made = core.operator(org).create_policy(NewPolicy::named(name)).await;
+    Ok(made.map_err(|error| policy_failure(&error))?.object.id)
+}
+
+/// Shows what lint warns of and asks whether the document shall be activated all the same. What
+/// has errors is refused later, with all of them.
+fn consents(file: &Path, linted: &Linted, yes: bool) -> Result<bool, Failure> {
+    if !linted.is_valid() {
+        return Ok(true);
+    }
+    for finding in linted.findings() {
+        print::complaint(format!("{}:{finding}", file.display()));
+    }
+    if yes || linted.findings().is_empty() {
+        return Ok(true);
+    }
+    if !stdin().is_terminal() {
+        let sentence = "nothing was changed: lint warns of the document; change it, or give \
+                        `--yes` to activate it as it is";
+        return Err(Failure::usage(sentence));
+    }
+    print::question("Activate it as it is? [y/N] ");
+    let mut answer = String::new();
+    stdin().read_line(&mut answer).map_err(Failure::internal)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

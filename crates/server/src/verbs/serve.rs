@@ -74,9 +74,10 @@ async fn distribute(store: &store_postgres::Settings) -> Result<(), MigrateError
 
 fn not_migrated(error: MigrateError) -> Failure {
     match error {
-        MigrateError::Settings(_) | MigrateError::NoRole { .. } | MigrateError::NoCitus => {
-            Failure::usage(causes(&error))
-        }
+        MigrateError::Settings(_)
+        | MigrateError::NoRole { .. }
+        | MigrateError::NoRight { .. }
+        | MigrateError::NoCitus => Failure::usage(causes(&error)),
         MigrateError::Unknown { .. } | MigrateError::Failed { .. } => {
             Failure::internal(causes(&error))
         }

@@ -1,4 +1,8 @@
-//! `verify`: checks deeds offline and prints what was found.
+//! `verify`: checks deeds offline, or a service's log while it comes in, and prints what was found.
+
+mod follow;
+mod remote;
+mod walk;
 
 use std::path::Path;
 
@@ -14,7 +18,11 @@ use crate::{
 };
 
 pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
-    let input = super::input(&what.file)?;
+    if let Some(url) = &what.url {
+        return super::in_runtime(follow::run(what, url));
+    }
+    let file = what.file.as_deref().ok_or_else(|| Failure::usage("no file was named"))?;
+    let input = super::input(file)?;
     let (exit, report) = match deed::verify::verify(&input, &trust(what)?) {
         Ok(verified) => (Exit::Ok, verified.into_report()),
         Err(report) => (exit(report.verdict), *report),
@@ -94,3 +102,6 @@ fn grade(grade: Grade) -> &'static str {
         Grade::Checkpointed => ": signed, complete, and what the known checkpoint vouched for",
     }
 }
+
+#[cfg(test)]
+mod tests;

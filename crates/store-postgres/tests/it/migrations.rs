@@ -99,6 +99,28 @@ async fn a_missing_an_unknown_and_a_changed_migration_are_refused() {
 }
 
 #[tokio::test]
+async fn a_role_that_lacks_a_right_is_told_which_grant_gives_it() {
+    let Some(database) = TestDatabase::empty().await else { return };
+    let as_service = settings(&database);
+    let told = async || match migrate(&as_service, database.role()).await {
+        Err(MigrateError::NoRight { role, mend, .. }) if role == database.role() => mend,
+        other => panic!("{other:?}"),
+    };
+    let grant = told().await.split('`').nth(3).unwrap().to_owned();
+    assert!(grant.starts_with("grant usage, create on schema public to "), "{grant}");
+    // The tables of somebody else are for that role to change.
+    migrate(&owner(&database), database.role()).await.unwrap();
+    let client = database.owner().await;
+    let name: String = client.query_one("select current_user::text", &[]).await.unwrap().get(0);
+    assert_eq!(told().await, format!("the tables are those of `{name}`; migrate as that role"));
+    // What is told is enough.
+    let Some(another) = TestDatabase::empty().await else { return };
+    another.owner().await.batch_execute(&grant).await.unwrap();
+    let applied = migrate(&settings(&another), another.role()).await.unwrap();
+    assert_eq!(applied.len(), MIGRATIONS.len());
+}
+
+#[tokio::test]
 async fn a_service_role_that_is_not_there_is_named() {
     let Some(database) = TestDatabase::empty().await else { return };
     let refused = migrate(&owner(&database), "nobody's \"role\"").await.unwrap_err();

@@ -78,7 +78,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     assert_eq!(store.api_key(org_key.id).await.unwrap(), Some(org_key.clone()));
     let mut keys = store.api_keys(scribe.org).await.unwrap();
     keys.retain(|key| key.id != org_key.id);
-    assert_eq!(keys, [agent_key.clone()]);
+    assert_eq!(keys, std::slice::from_ref(&agent_key));
     let (agent, connector) = (agents[0].id, connectors[0].id);
     assert_eq!(store.agent(scribe.org, agent).await.unwrap().as_ref(), agents.first());
     let found = store.connector(scribe.org, connector).await.unwrap();

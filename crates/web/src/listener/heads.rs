@@ -1,49 +1,60 @@
-//! Follows where the heads of requests lie in what a client sends, to find what the HTTP library
-//! reads without a word and others read in another way: lines that end in a bare line feed, a
-//! `Content-Length` that stands twice or beside `Transfer-Encoding`, and a fragment.
+//! Reads the head of each request before the HTTP library does. What the library would refuse in
+//! words of its own, or read without a word where others read it in another way, is never shown to
+//! it; the request is answered as one that cannot be read.
 //!
-//! It refuses nothing by itself and decides no framing. Where it cannot tell what follows, it
-//! stops looking; such a request is refused elsewhere and ends its connection.
+//! It follows bodies only to know where the next head begins. Where it cannot tell, it stops
+//! looking; such a body is refused elsewhere and ends its connection.
 
 use std::sync::{Arc, OnceLock};
 
-/// The longest line that is looked at; nothing longer is read as a head.
-const MAX_LINE: usize = 64 * 1024;
+use http::Uri;
 
-/// What parsers read in more than one way.
+/// The most bytes of a head, less than what the HTTP library would hold.
+const MAX_HEAD: usize = 60 * 1024;
+/// The most header lines, as many as the HTTP library takes.
+const MAX_HEADERS: usize = 100;
+/// The longest line between chunks.
+const MAX_LINE: usize = 4 * 1024;
+
+/// Why a head cannot be read, or not in one way only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ambiguity {
+pub(crate) enum Unreadable {
     /// A line that ends in a bare line feed.
     BareLineFeed,
     /// A `Content-Length` that is not the only header about the body's length.
     TwoLengths,
+    /// A `Content-Length` that is no number.
+    Length,
+    /// A `Transfer-Encoding` other than `chunked`, or one of HTTP/1.0.
+    Coding,
     /// A first line with a `#`, behind which the HTTP library reads nothing.
     Fragment,
+    /// A method, a target or a header in a form that is none.
+    Form,
+    /// Another version than HTTP/1.1 or HTTP/1.0.
+    Version,
+    /// A first line without an end.
+    Target,
+    /// Too many headers, or too large ones.
+    Headers,
 }
 
-/// The first such thing that stood in a head of a connection.
+/// The first head of a connection that could not be read, if there was one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ambiguous(Arc<OnceLock<Ambiguity>>);
+pub(crate) struct Refused(Arc<OnceLock<Unreadable>>);
 
-impl Ambiguous {
-    /// What it was, where there was one.
-    pub(crate) fn found(&self) -> Option<Ambiguity> {
+impl Refused {
+    /// Why it could not be read.
+    pub(crate) fn why(&self) -> Option<Unreadable> {
         self.0.get().copied()
-    }
-
-    fn tell(&self, found: Ambiguity) {
-        // Only the first is told; the connection ends with it.
-        let _ = self.0.set(found);
     }
 }
 
 /// What the next byte belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
-    /// The first line of a head.
-    Start,
-    /// A header.
-    Header,
+    /// The head of a request, or the line ends before it.
+    Head,
     /// A body with so many bytes left.
     Body(u64),
     /// The line with a chunk's size.
@@ -56,37 +67,61 @@ enum At {
     Lost,
 }
 
-/// Looks for what is ambiguous in heads.
+/// Finds and judges the heads in what a client sends.
 #[derive(Debug)]
 pub(super) struct Heads {
     at: At,
-    // What follows the head that is being read.
-    next: At,
     line: Vec<u8>,
-    // Whether the head that is being read has a `Content-Length`.
-    has_length: bool,
-    found: Ambiguous,
+    refused: Refused,
 }
 
 impl Heads {
     pub(super) fn new() -> Self {
-        let (at, next) = (At::Start, At::Start);
-        Self { at, next, line: Vec::new(), has_length: false, found: Ambiguous::default() }
+        Self { at: At::Head, line: Vec::new(), refused: Refused::default() }
     }
 
-    pub(super) fn found(&self) -> Ambiguous {
-        self.found.clone()
+    pub(super) fn refused(&self) -> &Refused {
+        &self.refused
     }
 
-    /// Looks at the next bytes.
-    pub(super) fn see(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() {
-            bytes = match self.at {
-                At::Lost => return,
-                At::Body(left) => self.skip(bytes, left, (At::Body, At::Start)),
-                At::Chunk(left) => self.skip(bytes, left, (At::Chunk, At::Size)),
-                At::Start | At::Header | At::Size | At::Trailer => self.read_line(bytes),
+    /// Whether the client may still be sending a body, or what nobody reads.
+    pub(super) fn expect_more(&self) -> bool {
+        self.at != At::Head || self.refused.why().is_some()
+    }
+
+    /// How many of these bytes may be read on. What is left is the beginning of a head, and is to
+    /// be given again with what follows it.
+    pub(super) fn pass(&mut self, bytes: &[u8]) -> usize {
+        let mut rest = bytes;
+        while !rest.is_empty() && self.refused.why().is_none() {
+            let left = match self.at {
+                At::Lost => return bytes.len(),
+                At::Head => self.read_head(rest),
+                At::Body(left) => self.skip(rest, left, (At::Body, At::Head)),
+                At::Chunk(left) => self.skip(rest, left, (At::Chunk, At::Size)),
+                At::Size | At::Trailer => self.read_line(rest),
             };
+            if left.len() == rest.len() {
+                break;
+            }
+            rest = left;
+        }
+        bytes.len() - rest.len()
+    }
+
+    /// What stands behind a whole head; everything while it is not whole.
+    fn read_head<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
+        match judge(bytes) {
+            Ok(Some((length, next))) => {
+                self.at = next;
+                bytes.get(length..).unwrap_or_default()
+            }
+            Ok(None) => bytes,
+            Err(why) => {
+                // Only the first is told; the connection ends with it.
+                let _ = self.refused.0.set(why);
+                bytes
+            }
         }
     }
 
@@ -111,76 +146,93 @@ impl Heads {
             self.at = At::Lost;
         } else if end.is_some() {
             let line = std::mem::take(&mut self.line);
-            if let Some(line) = line.strip_suffix(b"\r\n") {
-                self.at = self.after(line);
-            } else {
-                self.found.tell(Ambiguity::BareLineFeed);
-                self.at = At::Lost;
-            }
+            self.at = line.strip_suffix(b"\r\n").map_or(At::Lost, |line| self.after(line));
         }
         rest
     }
 
-    /// What follows a whole line.
-    fn after(&mut self, line: &[u8]) -> At {
-        match self.at {
-            // Line ends before a request are passed over; behind trailers the next one begins.
-            At::Start | At::Trailer if line.is_empty() => At::Start,
-            At::Start => {
-                if line.contains(&b'#') {
-                    self.found.tell(Ambiguity::Fragment);
-                }
-                (self.next, self.has_length) = (At::Start, false);
-                At::Header
-            }
-            At::Header if line.is_empty() => self.next,
-            At::Header => {
-                self.frame(line);
-                At::Header
-            }
-            At::Size => match chunk_size(line) {
-                Some(0) => At::Trailer,
-                Some(size) => At::Chunk(size.saturating_add(2)),
-                None => At::Lost,
-            },
-            At::Trailer => At::Trailer,
-            At::Body(_) | At::Chunk(_) | At::Lost => At::Lost,
+    /// What follows a whole line between chunks.
+    fn after(&self, line: &[u8]) -> At {
+        match (self.at, chunk_size(line)) {
+            (At::Trailer, _) if line.is_empty() => At::Head,
+            (At::Trailer, _) | (At::Size, Some(0)) => At::Trailer,
+            (At::Size, Some(size)) => At::Chunk(size.saturating_add(2)),
+            (At::Size | At::Head | At::Body(_) | At::Chunk(_) | At::Lost, _) => At::Lost,
         }
-    }
-
-    /// Learns from a header how long the body is.
-    fn frame(&mut self, line: &[u8]) {
-        let Some((name, value)) = split(line) else { return };
-        if name.eq_ignore_ascii_case(b"content-length") {
-            if self.has_length || self.next != At::Start {
-                return self.two_lengths();
-            }
-            self.has_length = true;
-            let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
-            self.next = match length {
-                Some(0) => At::Start,
-                Some(length) => At::Body(length),
-                None => At::Lost,
-            };
-        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
-            if self.has_length {
-                return self.two_lengths();
-            }
-            let chunked = value.eq_ignore_ascii_case(b"chunked") && self.next == At::Start;
-            self.next = if chunked { At::Size } else { At::Lost };
-        }
-    }
-
-    fn two_lengths(&mut self) {
-        self.found.tell(Ambiguity::TwoLengths);
-        self.next = At::Lost;
     }
 }
 
-fn split(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let colon = line.iter().position(|byte| *byte == b':')?;
-    let (name, value) = line.split_at(colon);
-    Some((name, value.get(1..)?.trim_ascii()))
+/// The length of the head that these bytes begin with and what follows it; nothing while the head
+/// is not whole.
+fn judge(bytes: &[u8]) -> Result<Option<(usize, At)>, Unreadable> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let whole = match parsed.parse(bytes) {
+        Ok(httparse::Status::Complete(length)) => bytes.get(..length),
+        Ok(httparse::Status::Partial) => None,
+        Err(_) if has_bare_line_feed(bytes) => return Err(Unreadable::BareLineFeed),
+        Err(httparse::Error::TooManyHeaders) => return Err(Unreadable::Headers),
+        Err(httparse::Error::Version) => return Err(Unreadable::Version),
+        Err(_) => return Err(Unreadable::Form),
+    };
+    let head = whole.unwrap_or(bytes);
+    if has_bare_line_feed(head) {
+        return Err(Unreadable::BareLineFeed);
+    }
+    if head.len() > MAX_HEAD {
+        let has_line = head.contains(&b'\n');
+        return Err(if has_line { Unreadable::Headers } else { Unreadable::Target });
+    }
+    if whole.is_none() {
+        return Ok(None);
+    }
+    let target = parsed.path.unwrap_or_default();
+    if target.contains('#') {
+        return Err(Unreadable::Fragment);
+    }
+    if target.parse::<Uri>().is_err() {
+        return Err(Unreadable::Form);
+    }
+    Ok(Some((head.len(), framing(&parsed)?)))
+}
+
+fn has_bare_line_feed(head: &[u8]) -> bool {
+    let before = std::iter::once(&b' ').chain(head);
+    head.iter().zip(before).any(|(byte, before)| *byte == b'\n' && *before != b'\r')
+}
+
+/// What follows a head, as its headers say.
+fn framing(head: &httparse::Request<'_, '_>) -> Result<At, Unreadable> {
+    let (mut length, mut coded) = (None, false);
+    for header in &*head.headers {
+        let value = header.value.trim_ascii();
+        if header.name.eq_ignore_ascii_case("content-length") {
+            if length.is_some() || coded {
+                return Err(Unreadable::TwoLengths);
+            }
+            length = Some(whole_number(value).ok_or(Unreadable::Length)?);
+        } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
+            if length.is_some() {
+                return Err(Unreadable::TwoLengths);
+            }
+            if coded || head.version == Some(0) || !value.eq_ignore_ascii_case(b"chunked") {
+                return Err(Unreadable::Coding);
+            }
+            coded = true;
+        }
+    }
+    Ok(match length {
+        _ if coded => At::Size,
+        None | Some(0) => At::Head,
+        Some(length) => At::Body(length),
+    })
+}
+
+/// The number of bytes that a header names, in digits alone.
+fn whole_number(text: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(text).ok().filter(|it| it.bytes().all(|it| it.is_ascii_digit()));
+    // The largest numbers have meanings of their own in the HTTP library.
+    text?.parse().ok().filter(|number| *number < u64::MAX / 2)
 }
 
 fn chunk_size(line: &[u8]) -> Option<u64> {

@@ -203,3 +203,30 @@ async fn what_does_not_end_is_cut_off_at_the_hard_limit() {
     server.control.close();
     assert_eq!(timeout(LONG, server.done).await.unwrap().unwrap(), 1);
 }
+
+#[tokio::test]
+async fn whoever_is_refused_before_the_body_is_read_sends_it_and_reads_the_answer() {
+    let server = start(quick()).await;
+    let body = vec![b'x'; 6 * 1024 * 1024];
+    let length = body.len();
+    for (head, status) in [
+        ("POST /v1/echo HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer svc_live_nobody", 401),
+        ("POST /v1/nothing HTTP/1.1\r\nHost: a", 404),
+        ("POST /v1/echo HTTP/1.1\r\nHost: a b", 400),
+        ("POST /v1/echo HTTP/9.1\r\nHost: a", 400),
+        ("POST /v1/panic HTTP/1.1\r\nHost: a", 400),
+    ] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let head = format!("{head}\r\nContent-Length: {length}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        timeout(LONG, stream.write_all(&body)).await.unwrap().unwrap();
+        let mut answer = String::new();
+        timeout(LONG, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        assert_eq!(parsed(&answer).0, status, "{head}: {answer}");
+    }
+    // Nobody is waited for who sends no end of it.
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(b"POST /v1/echo HTTP/1.1\r\nHost: a b\r\n\r\n").await.unwrap();
+    let endless = async { while stream.write_all(&body).await.is_ok() {} };
+    timeout(LONG, endless).await.unwrap();
+}

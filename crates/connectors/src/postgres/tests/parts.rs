@@ -188,6 +188,7 @@ fn the_setup_script_grants_what_is_declared_and_asks_for_passwords() {
         revision: 1,
         config,
         credential: crate::Credential::default(),
+        tools: std::collections::BTreeMap::new(),
     };
     let script = setup_sql(&blueprint).unwrap();
     for line in [

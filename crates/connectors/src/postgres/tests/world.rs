@@ -66,6 +66,7 @@ impl World {
             revision: 1,
             config: config(&server, &name, tools),
             credential: credential(),
+            tools: std::collections::BTreeMap::new(),
         };
         Some(Self {
             blueprint,

@@ -14,10 +14,9 @@ use crate::{
     verbs::read_text,
 };
 
-pub(in crate::verbs) fn lint(what: &LintPolicy) -> Result<Exit, Failure> {
+pub(in crate::verbs) fn lint(what: &LintPolicy, tools: &[KnownTool]) -> Result<Exit, Failure> {
     let name = what.file.display().to_string();
-    let tools = tools(what.tools.as_deref())?;
-    let linted = admin::lint(read_text(&what.file)?, &tools);
+    let linted = linted(&what.file, tools)?;
     let mut lines: Vec<_> =
         linted.findings().iter().map(|finding| format!("{name}:{finding}")).collect();
     if let (true, Some(digest)) = (linted.is_valid(), linted.digest()) {
@@ -35,6 +34,12 @@ pub(in crate::verbs) fn lint(what: &LintPolicy) -> Result<Exit, Failure> {
     });
     Report { lines, json, name: format!("lint {name}"), cases }.print(what.format);
     Ok(if linted.is_valid() { Exit::Ok } else { Exit::FoundBad })
+}
+
+/// A file's document with what is to be said of it.
+pub(super) fn linted(file: &Path, tools: &[KnownTool]) -> Result<admin::Linted, Failure> {
+    let linted = admin::lint(read_text(file)?, tools, &policy::Effort::unbounded());
+    linted.map_err(|error| crate::verbs::accounts::policy_failure(&error))
 }
 
 pub(in crate::verbs) fn test(what: &TestPolicy) -> Result<Exit, Failure> {
@@ -72,7 +77,7 @@ pub(in crate::verbs) fn test(what: &TestPolicy) -> Result<Exit, Failure> {
 
 pub(in crate::verbs) fn diff(what: &DiffPolicies) -> Result<Exit, Failure> {
     let (before, after) = (read_text(&what.before)?, read_text(&what.after)?);
-    let tools = tools(what.tools.as_deref())?;
+    let tools = tools_in(what.tools.as_deref())?;
     let diff = admin::diff(&before, &after, &tools, &policy::Effort::unbounded());
     let diff = diff.map_err(|error| crate::verbs::accounts::policy_failure(&error))?;
     let mut lines = Vec::new();
@@ -149,7 +154,7 @@ fn unusable<T>(file: &Path, invalid: &DocumentError) -> Option<T> {
 }
 
 /// The tools of a file as `GET /v1/tools` answers them, none without a file.
-fn tools(file: Option<&Path>) -> Result<Vec<KnownTool>, Failure> {
+pub(in crate::verbs) fn tools_in(file: Option<&Path>) -> Result<Vec<KnownTool>, Failure> {
     let Some(file) = file else { return Ok(Vec::new()) };
     let wrong = || {
         let file = file.display();

@@ -1,0 +1,139 @@
+//! What a tool was accepted with, and whether the governed database still gives it that.
+//!
+//! The types that the server gave a tool's statements are kept with the connector, so that a tool is
+//! known while its database cannot be reached, and so that a table that was altered since does not
+//! make another tool of it unasked.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use model::{Digest, ToolName};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::{PostgresTool, config::Declared, shape::Shape};
+
+/// How long a look at one tool may take; whoever calls the tool waits for it.
+const LOOK_LIMIT: Duration = Duration::from_secs(3);
+/// For how long a look that did not find the tool as it was accepted is not repeated.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(3);
+
+/// What one tool was accepted with.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Pin {
+    /// The digest of the tool's definition.
+    digest: Digest,
+    statement: Shape,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    estimate: Option<Shape>,
+}
+
+impl Pin {
+    /// The types for the statements of the config; nothing where they are not of these statements.
+    pub(super) fn shapes(self, declared: &Declared) -> Option<(Shape, Option<Shape>)> {
+        let statement = self.statement.for_statement(&declared.statement)?;
+        let estimate = match (self.estimate, &declared.estimate) {
+            (Some(shape), Some(statement)) => Some(shape.for_statement(statement)?),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => return None,
+        };
+        Some((statement, estimate))
+    }
+
+    /// Whether the tool is the one that was accepted.
+    pub(super) fn is_of(&self, tool: &PostgresTool) -> bool {
+        self.digest == tool.definition.digest
+    }
+}
+
+/// The pin of one tool among those that were kept.
+pub(super) fn pin_of(pins: &BTreeMap<ToolName, Value>, tool: &ToolName) -> Option<Pin> {
+    pins.get(tool).and_then(|pin| Pin::deserialize(pin).ok())
+}
+
+/// Whether the database gives a tool the types that it was accepted with.
+#[derive(Debug, Default)]
+pub(super) struct Fit {
+    known: Mutex<Known>,
+    // One of those who ask looks, the others wait for it.
+    looking: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Known {
+    /// Nobody has looked, or nobody could.
+    #[default]
+    Nothing,
+    Fits,
+    Differs(Instant),
+}
+
+impl Fit {
+    /// That of a tool whose types were learnt just now.
+    pub(super) fn learnt() -> Self {
+        Self { known: Mutex::new(Known::Fits), ..Self::default() }
+    }
+
+    /// Notes what a connection found when it prepared the statement.
+    pub(super) fn note(&self, shape: &Shape, prepared: &tokio_postgres::Statement) -> bool {
+        let fits = shape.is_of(prepared);
+        *self.known() = if fits { Known::Fits } else { Known::Differs(Instant::now()) };
+        fits
+    }
+
+    /// Whether the types differ, as far as that is known and fresh enough.
+    fn differs(&self) -> Option<bool> {
+        match *self.known() {
+            Known::Nothing => None,
+            Known::Fits => Some(false),
+            Known::Differs(at) => (at.elapsed() < LOOK_AGAIN).then_some(true),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PostgresTool {
+    /// What the tool is to be kept with.
+    pub(super) fn pin(&self) -> Value {
+        let Self { definition, shape, estimate, .. } = self;
+        let pin =
+            Pin { digest: definition.digest, statement: shape.clone(), estimate: estimate.clone() };
+        // Texts and lists of them: there is nothing in it that JSON lacks.
+        serde_json::to_value(pin).unwrap_or_default()
+    }
+
+    /// Whether the database gives the tool other types than it was accepted with. A database that
+    /// cannot be reached changes nothing of what was known.
+    pub(super) async fn differs(&self) -> bool {
+        if let Some(known) = self.fit.differs() {
+            return known;
+        }
+        let _looking = self.fit.looking.lock().await;
+        if let Some(known) = self.fit.differs() {
+            return known;
+        }
+        if !self.governed.rests() {
+            self.look().await;
+        }
+        matches!(*self.fit.known(), Known::Differs(_))
+    }
+
+    async fn look(&self) {
+        let pool = self.pool();
+        match timeout(LOOK_LIMIT, self.governed.prepare(pool, &self.shape.text)).await {
+            Ok(Ok(Ok(prepared))) => {
+                self.fit.note(&self.shape, &prepared);
+            }
+            // A statement that is refused says so to whoever runs it.
+            Ok(Ok(Err(_)) | Err(_)) => {}
+            Err(_) => self.governed.not_reached_in_time(),
+        }
+    }
+}

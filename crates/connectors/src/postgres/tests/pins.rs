@@ -1,0 +1,136 @@
+//! Tools as they were accepted: known without their database, and held against what it says now.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool::Tool;
+
+use super::world::{World, action, failed, read_tool, result, write_tool};
+use crate::Credential;
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+fn tools() -> Value {
+    let id = json!({"id": {"type": "integer"}});
+    json!([
+        read_tool("read", "select stock, note from items where id = $id", id.clone(), "row"),
+        write_tool(
+            "add",
+            "update items set stock = stock + 1 where id = $id returning stock, note",
+            id,
+            "row"
+        ),
+    ])
+}
+
+/// The world with a column that tests alter, and a connector whose tools were accepted.
+async fn accepted() -> Option<World> {
+    let mut world = World::bare(tools()).await?;
+    world.admin.batch_execute("alter table items add note varchar(10)").await.unwrap();
+    super::world::apply(&world).await;
+    world.blueprint.tools = world.build().await.unwrap().learnt();
+    assert_eq!(world.blueprint.tools.len(), 2);
+    Some(world)
+}
+
+async fn alter(world: &World, what: &str) {
+    let sql = format!("alter table items {what}");
+    world.admin.batch_execute(&sql).await.unwrap();
+}
+
+async fn run(world: &World, tool: &dyn Tool) -> model::Outcome {
+    world.run(tool, action(), json!({"id": 1}), LIMIT).await
+}
+
+#[tokio::test]
+async fn a_tool_that_was_accepted_is_known_while_its_database_is_away() {
+    let Some(mut world) = accepted().await else { return };
+    let learnt = world.build().await.unwrap();
+    world.blueprint.config["port"] = json!(1);
+    // The port is no part of a tool.
+    let away = world.build().await.unwrap();
+    let definitions = |tools: Vec<std::sync::Arc<dyn Tool>>| {
+        tools.iter().map(|tool| tool.definition().clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(definitions(away.tools()), definitions(learnt.tools()));
+    assert!(away.unreached().is_none(), "nobody has tried yet");
+    for tool in away.tools() {
+        assert!(!tool.has_changed().await);
+        assert!(tool.check_args(&json!({"id": "one"})).is_err(), "arguments are judged as ever");
+        failed(run(&world, &*tool).await, "connector_unreachable");
+    }
+    assert!(away.unreached().is_some());
+    world.end().await;
+}
+
+#[tokio::test]
+async fn without_its_password_a_tool_is_known_and_fails_to_log_in() {
+    let Some(mut world) = accepted().await else { return };
+    world.blueprint.credential = Credential::default();
+    for tool in world.build().await.unwrap().tools() {
+        failed(run(&world, &*tool).await, "connector_auth_failed");
+    }
+    world.blueprint.tools.clear();
+    assert!(world.build().await.is_err(), "nothing is learnt without it");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_write_whose_place_was_not_recorded_is_not_run() {
+    let Some(world) = accepted().await else { return };
+    let tool = world.tool("add").await;
+    assert_eq!(tool.place(), None);
+    failed(run(&world, &*tool).await, "connector_unreachable");
+    assert_eq!(world.count("select count(*) from service.ledger").await, 0);
+    let tool = world.tool("add").await;
+    assert!(!tool.has_changed().await, "a look makes the place known");
+    assert_eq!(result(run(&world, &*tool).await)["stock"], json!(2));
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_plan_that_went_stale_is_made_again_where_the_types_are_the_same() {
+    let Some(world) = accepted().await else { return };
+    let (read, add) = (world.tool("read").await, world.tool("add").await);
+    for tool in [&read, &add] {
+        assert!(!tool.has_changed().await);
+        result(run(&world, &**tool).await);
+    }
+    for width in [20, 30] {
+        // The server takes another width for another result, and refuses the plan that it has.
+        alter(&world, &format!("alter note type varchar({width})")).await;
+        result(run(&world, &*read).await);
+        result(run(&world, &*add).await);
+    }
+    assert_eq!(world.count("select count(*) from service.ledger").await, 3);
+    assert_eq!(world.count("select stock::int8 from items where id = 1").await, 4);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_tool_whose_types_changed_is_told_and_does_not_run_until_they_are_back() {
+    let Some(world) = accepted().await else { return };
+    let (read, add) = (world.tool("read").await, world.tool("add").await);
+    for tool in [&read, &add] {
+        assert!(!tool.has_changed().await);
+        result(run(&world, &**tool).await);
+    }
+    alter(&world, "alter note type text").await;
+    for tool in [&read, &add] {
+        let said = failed(run(&world, &**tool).await, "connector_misconfigured");
+        assert!(said.contains("accepted"), "{said}");
+        assert!(tool.has_changed().await);
+    }
+    let afresh = world.tool("add").await;
+    assert!(afresh.has_changed().await, "a restart does not accept the new types");
+    assert_eq!(world.count("select count(*) from service.ledger").await, 1);
+    alter(&world, "alter note type varchar(10)").await;
+    for _ in 0..100 {
+        if !add.has_changed().await {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    result(run(&world, &*add).await);
+    world.end().await;
+}

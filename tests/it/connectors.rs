@@ -1,0 +1,89 @@
+//! Governed databases that are away or altered: what an operator and an agent see of it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::{
+    house::{Caller, House, name},
+    straight_way::assert_sealed,
+};
+
+/// Longer than anything here needs.
+const BACK_WITHIN: Duration = Duration::from_secs(30);
+
+/// Lets nobody into the governed database, or everybody again.
+async fn let_in(house: &House, anybody: bool) {
+    let governed = &house.governed;
+    governed
+        .cluster
+        .run(&format!("alter database {} allow_connections {anybody}", governed.name))
+        .await;
+    let end = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ";
+    governed.cluster.run(&format!("{end} '{}'", governed.name)).await;
+}
+
+/// How health says that connectors are.
+async fn connectors(caller: &Caller) -> Value {
+    let health = caller.get("/v1/health").await.ok();
+    health["checks"]["connectors"].clone()
+}
+
+/// Calls the tool until its action is this, which it must be in time.
+async fn until(caller: &Caller, tool: &str, status: &str) -> Value {
+    let began = Instant::now();
+    loop {
+        let answer = caller.call(tool, json!({ "mark": name() })).await.json();
+        let action = answer["error"].get("action").unwrap_or(&answer).clone();
+        if action["status"] == status {
+            return action;
+        }
+        assert!(began.elapsed() < BACK_WITHIN, "{action}");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
+    let Some(house) = House::new("").await else { return };
+    let key = house.agent("early").await.key;
+    let_in(&house, false).await;
+    let service = house.serve().await;
+    let caller = service.caller(&key);
+    let tools = caller.get("/v1/tools?limit=100").await.ok();
+    let listed = tools["data"].as_array().unwrap().iter().any(|tool| tool["name"] == "lab.note");
+    assert!(listed, "{tools}");
+    caller.call("lab.hidden", json!({})).await.error(403, "policy_denied", None);
+    let failed = caller.call("lab.note", json!({ "mark": name() })).await.ok();
+    assert_sealed(&failed, "failed");
+    assert_eq!(failed["execution"]["error_code"], "connector_unreachable");
+    assert_eq!(connectors(&caller).await, "degraded");
+    let_in(&house, true).await;
+    until(&caller, "lab.note", "executed").await;
+    let began = Instant::now();
+    while connectors(&caller).await != "ok" {
+        // Health is looked at once a second.
+        assert!(began.elapsed() < BACK_WITHIN);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_table_that_was_altered_changes_no_tool_unasked() {
+    let Some(house) = House::new("").await else { return };
+    let key = house.agent("steady").await.key;
+    let service = house.serve().await;
+    let caller = service.caller(&key);
+    caller.executed("lab.note", json!({ "mark": name() })).await;
+    house.governed.run("alter table lab_notes alter mark type varchar(200000)").await;
+    // What runs first finds out; from then on the call is not let run at all.
+    let refused = until(&caller, "lab.note", "denied").await;
+    assert_eq!(refused["decision"]["code"], "tool_changed");
+    drop(service);
+    let service = house.serve().await;
+    let caller = service.caller(&key);
+    let refused = caller.call("lab.note", json!({ "mark": name() })).await;
+    refused.error(403, "tool_changed", None);
+    house.governed.run("alter table lab_notes alter mark type text").await;
+    until(&caller, "lab.note", "executed").await;
+}
