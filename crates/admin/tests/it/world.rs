@@ -18,12 +18,8 @@ use testkit::{Fixture, Operator, sealer};
 
 use act::{By, MayChange, MayView};
 use admin::{
-<<<<<<< HEAD
-    AccountStore as _, Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode, NewAgent,
-=======
-    Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode, KnownTools, NewAgent,
->>>>>>> main
-    NewKey, NewOrg, OrgChange, UnfitError,
+    AccountStore as _, Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode,
+    KnownTools, NewAgent, NewKey, NewOrg, OrgChange, UnfitError,
 };
 
 pub(crate) use testkit::START;
