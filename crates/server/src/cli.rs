@@ -11,7 +11,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::OrgId;
 
-pub use accounts::{Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, OneAgent, Org};
+pub use accounts::{
+    Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm, ListKeys,
+    OneAgent, Org,
+};
 pub use archive::{Archive, Archived};
 pub use connector::{
     CheckConnector, Connector, CreateConnector, Described, ListConnectors, NamedConnector,
@@ -43,7 +46,8 @@ pub struct Cli {
 pub enum Verb {
     /// Serve the HTTP interface until SIGTERM or Ctrl-C.
     Serve,
-    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C.
+    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C. Touches
+    /// nothing there that it did not make.
     Up(Up),
     /// Tell the whole story in memory, without PostgreSQL or a network.
     Demo,
@@ -83,13 +87,13 @@ pub enum Verb {
     /// Thin what is kept of old times, as the role that owns the schema.
     #[command(subcommand)]
     Archive(Archive),
-    /// Make, stop, start and set up orgs.
+    /// Make, list, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
-    /// Make, stop and start agents.
+    /// Make, list, stop and start agents.
     #[command(subcommand)]
     Agent(Agent),
-    /// Make and revoke API keys.
+    /// Make, list and revoke API keys.
     #[command(subcommand)]
     Key(Key),
     /// Make, change, switch and list connectors, and look at what they govern.
@@ -113,7 +117,7 @@ pub struct Up {
     /// it here, and not in the environment as `CHANCERY_POSTGRES_URL`.
     #[arg(long, value_name = "URL")]
     pub postgres_url: Option<String>,
-    /// Drop the demo's databases and start over.
+    /// Drop the demo's databases, which `up` marked when it made them, and start over.
     #[arg(long)]
     pub fresh: bool,
     /// The port to serve at.

@@ -8,6 +8,7 @@ mod connector;
 mod docs;
 mod inspect;
 mod keys;
+mod lists;
 mod log;
 mod policy;
 mod serve;

@@ -18,7 +18,7 @@ use crate::{
     print,
     settings::{self, Settings},
     telemetry,
-    wire_up::{Wired, is_new_here, open_store, store_settings, wire_up},
+    wire_up::{Standing, Wired, open_store, standing, store_settings, wire_up},
 };
 use report::{Report, System};
 
@@ -49,10 +49,17 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     let parts = store.parts().await.map_err(|error| Failure::internal(causes(&error)))?;
     report.away = parts.into_iter().filter(|part| part.is_away).collect();
     // A start would register a new key; a check leaves that to it.
-    if is_new_here(settings, store.as_ref()).await? {
-        let sentence = "the seal key file has a key that the next start will register";
-        report.not_started(CheckState::Advice, sentence.to_owned());
-        return Ok(report);
+    match standing(settings, store.as_ref()).await? {
+        Standing::Known => {}
+        Standing::New => {
+            let sentence = "the seal key file has a key that the next start will register";
+            report.not_started(CheckState::Advice, sentence.to_owned());
+            return Ok(report);
+        }
+        Standing::Refused(sentence) => {
+            report.not_started(CheckState::Fail, sentence);
+            return Ok(report);
+        }
     }
     match wire_up(settings).await {
         Ok(wired) => {
