@@ -17,7 +17,7 @@ async fn let_in(house: &House, anybody: bool) {
     let governed = &house.governed;
     governed
         .cluster
-        .run(&format!("alter database {} allow_connections {anybody}", governed.name))
+        .run(&format!("alter database \"{}\" allow_connections {anybody}", governed.name))
         .await;
     let end = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ";
     governed.cluster.run(&format!("{end} '{}'", governed.name)).await;
@@ -113,8 +113,8 @@ fn printed() -> String {
 async fn store(house: &House) -> (Database, String, String) {
     let cluster = &house.governed.cluster;
     let (store, owner) = (cluster.database(&format!("{}-store", name())), name());
-    cluster.run(&format!("create role {owner} login createrole password 'owner'")).await;
-    cluster.run(&format!("create database \"{}\" owner {owner}", store.name)).await;
+    cluster.run(&format!("create role \"{owner}\" login createrole password 'owner'")).await;
+    cluster.run(&format!("create database \"{}\" owner \"{owner}\"", store.name)).await;
     let url = store.url(&owner, "owner");
     let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
@@ -141,7 +141,7 @@ async fn the_pages_own_commands_govern_a_database_that_nobody_here_made() {
     let output = command.output().await.unwrap();
     let cluster = &store.cluster;
     cluster.run(&format!("drop database \"{}\" with (force)", store.name)).await;
-    cluster.run(&format!("drop role store_conn, store_read, store_owner, {owner}")).await;
+    cluster.run(&format!("drop role store_conn, store_read, store_owner, \"{owner}\"")).await;
     let (said, failed) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{failed}");
