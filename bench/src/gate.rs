@@ -1,9 +1,10 @@
-//! The Gate under closed-loop load at 1, 8 and 64 connections, beside `pgbench`.
+//! The Gate under closed-loop load at 1, 8, 32 and 64 connections, on one process and on several, beside `pgbench`.
 
 use std::{env, path::PathBuf, time::Duration};
 
 use crate::{
     Failure,
+    computed::{Processes, parent},
     load::{self, Kind},
     peer::Peer,
     service::{Demo, Service},
@@ -11,7 +12,9 @@ use crate::{
     table::{self, Row},
 };
 
-const CONNECTIONS: [usize; 3] = [1, 8, 64];
+const CONNECTIONS: [usize; 4] = [1, 8, 32, 64];
+/// Of several processes that share an org.
+const SHARED: [usize; 3] = [8, 32, 64];
 const STREAMS: usize = 1_000;
 
 /// What the benchmark takes.
@@ -20,19 +23,26 @@ pub(crate) struct Options {
     pub(crate) port: u16,
     // One load at 64 connections, for a look at what it spends its time on.
     only: Option<Kind>,
+    // The loads on so many processes alone.
+    processes: Option<u16>,
 }
 
 impl Options {
-    /// Reads `--seconds N`, `--port N` and `--only LOAD`.
+    /// Reads `--seconds N`, `--port N`, `--only LOAD` and `--processes N`.
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
-        let mut options = Self { span: Duration::from_secs(10), port: 28_180, only: None };
+        let span = Duration::from_secs(10);
+        let mut options = Self { span, port: 28_180, only: None, processes: None };
         while let Some(name) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("`{name}` needs a value"))?;
             match name.as_str() {
                 "--seconds" => options.span = Duration::from_secs(value.parse()?),
                 "--port" => options.port = value.parse()?,
                 "--only" => options.only = Some(Kind::named(&value)?),
-                _ => return Err(format!("`{name}` is none of --seconds, --port, --only").into()),
+                "--processes" => options.processes = Some(value.parse()?),
+                _ => {
+                    let names = "--seconds, --port, --only, --processes";
+                    return Err(format!("`{name}` is none of {names}").into());
+                }
             }
         }
         Ok(options)
@@ -40,6 +50,7 @@ impl Options {
 
     fn runs(&self) -> Vec<(usize, Vec<Kind>)> {
         match self.only {
+            _ if self.processes.is_some() => Vec::new(),
             Some(Kind::Mixed) => Vec::new(),
             Some(kind) => vec![(64, vec![kind])],
             None => CONNECTIONS.map(|connections| (connections, Kind::PLAIN.to_vec())).to_vec(),
@@ -73,29 +84,27 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let ground = start(&options).await?;
     let (bin, url) = (setting("CHANCERY_PG_BIN")?, setting("CHANCERY_TEST_POSTGRES")?);
     let peer = Peer::new(PathBuf::from(bin), &url, ground.folder.clone()).await?;
-    let hosts = [ground.service.host.clone()];
-    let (key, turns) = (ground.demo.key()?, Turns(ground.demo.control().await?));
+    let scales = Scales { control: ground.demo.control().await?, key: ground.demo.key()? };
     table::head();
     for (connections, kinds) in options.runs() {
         let rate = peer.rate(connections, options.span).await?;
         table::peer(connections, rate);
         for kind in kinds {
-            let (before, computed) = (turns.committed().await?, ground.service.computed()?);
-            let measured = load::run(kind, &hosts, &key, connections, options.span).await?;
-            let commits = Some(turns.committed().await? - before);
-            let computed = Some(ground.service.computed()?.saturating_sub(computed));
-            let (name, measured) = (kind.name(), &measured);
-            Row { name, kind, connections, measured, commits, computed, peer: rate }.print();
+            let load = Load { name: kind.name(), kind, connections, span: options.span };
+            scales.weigh(load, &[&ground.service], rate).await?;
         }
     }
-    let streams = match options.only {
-        None | Some(Kind::Mixed) => Some(mixed(&ground, &peer, &options).await?),
-        Some(Kind::ProxyPair | Kind::GatewayUpdate | Kind::Refusal) => None,
+    let streams = match (options.only, options.processes) {
+        (None | Some(Kind::Mixed), None) => Some(mixed(&ground, (&peer, &scales), &options).await?),
+        _ => None,
     };
-    if options.only.is_none() {
-        for processes in [2, 4] {
-            several_processes(&ground, &peer, (&options, processes)).await?;
-        }
+    let shared = match (options.only, options.processes) {
+        (_, Some(processes)) => vec![processes],
+        (None, None) => vec![2, 4],
+        (Some(_), None) => Vec::new(),
+    };
+    for processes in shared {
+        several_processes(&ground, (&peer, &scales), (&options, processes)).await?;
     }
     table::end(ground.service.peak_memory()?, streams);
     ground.service.stop().await?;
@@ -104,45 +113,45 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 /// Runs the mixed load while streams are open, and returns the memory of one of them in KiB.
-async fn mixed(ground: &Ground, peer: &Peer, options: &Options) -> Result<u64, Failure> {
-    let (key, hosts) = (ground.demo.key()?, [ground.service.host.clone()]);
+async fn mixed(
+    ground: &Ground,
+    (peer, scales): (&Peer, &Scales),
+    options: &Options,
+) -> Result<u64, Failure> {
     let keys = ground.demo.keys(Streams::keys_for(STREAMS)).await?;
     let before = ground.service.memory_now()?;
     let mut streams = Streams::open(&ground.service.host, &keys, STREAMS).await?;
     let of_streams = ground.service.memory_now()?.saturating_sub(before);
     let rate = peer.rate(64, options.span).await?;
     table::peer(64, rate);
-    let computed = ground.service.computed()?;
-    let measured = &load::run(Kind::Mixed, &hosts, &key, 64, options.span).await?;
-    let computed = Some(ground.service.computed()?.saturating_sub(computed));
+    let (name, kind) = ("mixed, 10 % waits, 1,000 streams", Kind::Mixed);
+    let load = Load { name, kind, connections: 64, span: options.span };
+    scales.weigh(load, &[&ground.service], rate).await?;
     if streams.count() != STREAMS {
         return Err(format!("only {} of {STREAMS} streams stayed open", streams.count()).into());
     }
-    let name = "mixed, 10 % waits, 1,000 streams";
-    let (kind, connections, commits) = (Kind::Mixed, 64, None);
-    Row { name, kind, connections, measured, commits, computed, peer: rate }.print();
     Ok(of_streams / STREAMS as u64)
 }
 
 /// Runs the loads against so many processes that serve the same org.
 async fn several_processes(
     ground: &Ground,
-    peer: &Peer,
+    (peer, scales): (&Peer, &Scales),
     (options, processes): (&Options, u16),
 ) -> Result<(), Failure> {
-    let (key, mut others) = (ground.demo.key()?, Vec::new());
+    let mut others = Vec::new();
     for number in 1..processes {
         others.push(ground.demo.serve(options.port + number, None).await?);
     }
-    let hosts = std::iter::once(&ground.service).chain(&others);
-    let hosts: Vec<_> = hosts.map(|service| service.host.clone()).collect();
-    let rate = peer.rate(64, options.span).await?;
-    table::peer(64, rate);
-    for kind in Kind::PLAIN {
-        let measured = &load::run(kind, &hosts, &key, 64, options.span).await?;
-        let name = &format!("{}, {processes} processes", kind.name());
-        let (connections, commits, computed) = (64, None, None);
-        Row { name, kind, connections, measured, commits, computed, peer: rate }.print();
+    let services: Vec<_> = std::iter::once(&ground.service).chain(&others).collect();
+    for connections in SHARED {
+        let rate = peer.rate(connections, options.span).await?;
+        table::peer(connections, rate);
+        for kind in Kind::PLAIN {
+            let name = &format!("{}, {processes} processes", kind.name());
+            let load = Load { name, kind, connections, span: options.span };
+            scales.weigh(load, &services, rate).await?;
+        }
     }
     for other in others {
         other.stop().await?;
@@ -150,13 +159,44 @@ async fn several_processes(
     Ok(())
 }
 
-/// Counts what the control database committed.
-struct Turns(tokio_postgres::Client);
+/// A load to be measured.
+struct Load<'a> {
+    name: &'a str,
+    kind: Kind,
+    connections: usize,
+    span: Duration,
+}
 
-impl Turns {
-    /// The turns so far, of all orgs together; each is one commit.
+/// What a load is measured with: the control database, and the agent's key.
+struct Scales {
+    control: tokio_postgres::Client,
+    key: String,
+}
+
+impl Scales {
+    /// Runs a load against these processes, and prints its row.
+    async fn weigh(&self, load: Load<'_>, on: &[&Service], peer: f64) -> Result<(), Failure> {
+        let Load { name, kind, connections, span } = load;
+        let hosts: Vec<_> = on.iter().map(|service| service.host.clone()).collect();
+        let services = on.iter().map(|service| service.id()).collect::<Result<_, _>>()?;
+        let processes = Processes { services, postgres: self.postgres().await? };
+        let (commits, computed) = (self.committed().await?, processes.computed()?);
+        let measured = &load::run(kind, &hosts, &self.key, connections, span).await?;
+        let computed = processes.computed()?.since(computed);
+        let commits = self.committed().await? - commits;
+        Row { name, kind, connections, measured, commits, computed, peer }.print();
+        Ok(())
+    }
+
+    /// The turns so far, of all orgs together; each is one commit of the control database.
     async fn committed(&self) -> Result<i64, Failure> {
         let query = "select sum(version)::bigint from org_head";
-        Ok(self.0.query_one(query, &[]).await?.get(0))
+        Ok(self.control.query_one(query, &[]).await?.get(0))
+    }
+
+    /// PostgreSQL's first process, which started the one that answers.
+    async fn postgres(&self) -> Result<u32, Failure> {
+        let own: i32 = self.control.query_one("select pg_backend_pid()", &[]).await?.get(0);
+        parent(u32::try_from(own)?)
     }
 }

@@ -13,6 +13,7 @@
 )]
 
 mod client;
+mod computed;
 mod deeds;
 mod gate;
 mod load;

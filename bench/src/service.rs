@@ -179,19 +179,13 @@ impl Service {
         self.memory("VmRSS:")
     }
 
-    /// The time that the process has computed so far.
-    pub(crate) fn computed(&self) -> Result<Duration, Failure> {
-        let stat = self.told("stat")?;
-        // The program's name stands in parentheses and may hold spaces. Times are in hundredths of
-        // a second, the unit that Linux tells them in on every machine.
-        let (_, rest) = stat.rsplit_once(')').ok_or("the kernel told no times")?;
-        let times = rest.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
-        Ok(Duration::from_millis(times.sum::<Result<u64, _>>()? * 10))
+    /// The process's id.
+    pub(crate) fn id(&self) -> Result<u32, Failure> {
+        self.process.id().ok_or_else(|| "the service has ended".into())
     }
 
     fn told(&self, file: &str) -> Result<String, Failure> {
-        let id = self.process.id().ok_or("the service has ended")?;
-        Ok(std::fs::read_to_string(Path::new("/proc").join(id.to_string()).join(file))?)
+        Ok(std::fs::read_to_string(Path::new("/proc").join(self.id()?.to_string()).join(file))?)
     }
 
     fn memory(&self, what: &str) -> Result<u64, Failure> {

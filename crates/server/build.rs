@@ -20,7 +20,6 @@ fn main() {
 /// The commit of the checkout that has this package. Sources that were unpacked inside of another
 /// project's checkout are no part of it.
 fn head() -> Option<String> {
-    git(&["ls-files", "--error-unmatch", "build.rs"])?;
     // The second changes with every commit; the first where no such log is kept.
     for file in ["HEAD", "logs/HEAD"] {
         let path = git(&["rev-parse", "--git-path", file])?;
@@ -28,6 +27,7 @@ fn head() -> Option<String> {
             println!("cargo::rerun-if-changed={path}");
         }
     }
+    git(&["ls-files", "--error-unmatch", "build.rs"])?;
     git(&["rev-parse", "HEAD"])
 }
 

@@ -142,7 +142,13 @@ async fn a_document_that_lint_warns_of_is_activated_only_by_who_says_so() {
     let named =
         |list: &Value| list["data"].as_array().unwrap().iter().any(|it| it["name"] == *mark);
     assert!(!named(&policies), "{policies}");
-    let done = house.verbs.output(&[words.as_slice(), &["--yes"]].concat()).await;
+    let (broken, yes) = (format!("{mark}-broken.yaml"), ["--yes"].as_slice());
+    house.write(&broken, "schema: 1\ndefault: { outcome: allow }\nrules: [{ id: a, match: a.b, when: \"now > timestamp('soon')\", outcome: deny }]\n");
+    let refused = [["policy", "activate", &broken].as_slice(), &words[3..], yes].concat();
+    assert_eq!(house.verbs.output(&refused).await.status.code(), Some(1));
+    let policies = org.send(Request::get("/v1/policies")).await.ok();
+    assert_eq!(policies["data"].as_array().unwrap().len(), 1, "nothing was made: {policies}");
+    let done = house.verbs.output(&[words.as_slice(), yes].concat()).await;
     let told = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(0), "{told}");
     assert!(told.contains("warning default_allow"), "{told}");

@@ -6,7 +6,7 @@ use admin::Admin;
 use async_trait::async_trait;
 use crypto::Secret;
 use gate::Gate;
-use model::{AgentId, Clock, Entropy, KeyId, OrgId};
+use model::{AgentId, Clock, Entropy, KeyId};
 use records::Records;
 use web::{ApiError, Cursors, Lifecycle, LookupError, Patience, Place, Slots, State};
 
@@ -14,6 +14,7 @@ use crate::{
     access::{Principal, accounts::principal},
     health::Health,
     key_set::KeySetCache,
+    lists::Lists,
     live::feed::Feeds,
     trials::Trials,
 };
@@ -48,35 +49,6 @@ pub struct App {
     /// The name of this run of this instance in stream cursors.
     pub(crate) instance: String,
 }
-
-/// The lists that are under way.
-pub(crate) struct Lists {
-    keys: Slots<KeyId>,
-    orgs: Slots<OrgId>,
-}
-
-impl Lists {
-    pub(crate) fn new() -> Self {
-        Self { keys: Slots::new(LISTS_OF_KEY), orgs: Slots::new(LISTS_OF_ORG) }
-    }
-
-    /// A place for one more, where the key and the org have one left.
-    fn take(&self, org: OrgId, key: KeyId) -> Result<Place, ApiError> {
-        let limited = |most, whose| {
-            ApiError::rate_limited(format!(
-                "{most} lists of this {whose} are under way; let one end first"
-            ))
-        };
-        let of_key = self.keys.take(key).ok_or_else(|| limited(LISTS_OF_KEY, "key"))?;
-        let of_org = self.orgs.take(org).ok_or_else(|| limited(LISTS_OF_ORG, "org"))?;
-        Ok(Place::of((of_key, of_org)))
-    }
-}
-
-/// The most lists, searches and exports of one key that are under way on this instance.
-const LISTS_OF_KEY: usize = 4;
-/// The most of one org.
-const LISTS_OF_ORG: usize = 8;
 
 /// Whose waits are counted together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,26 +104,5 @@ impl App {
     /// The steps that tests of policies took so far.
     pub fn policy_steps(&self) -> u64 {
         self.trials.steps()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use model::Uuid;
-
-    use super::*;
-
-    #[test]
-    fn a_key_has_four_lists_under_way_and_an_org_eight() {
-        let lists = Lists::new();
-        let org = |n| OrgId::from_uuid(Uuid::from_u128(n));
-        let key = |n| KeyId::from_uuid(Uuid::from_u128(n));
-        let mut held: Vec<_> = (0..4).map(|_| lists.take(org(1), key(1)).unwrap()).collect();
-        assert_eq!(lists.take(org(1), key(1)).unwrap_err().status(), 429);
-        held.extend((0..4).map(|_| lists.take(org(1), key(2)).unwrap()));
-        assert_eq!(lists.take(org(1), key(3)).unwrap_err().status(), 429);
-        lists.take(org(2), key(4)).unwrap();
-        held.pop();
-        lists.take(org(1), key(3)).unwrap();
     }
 }

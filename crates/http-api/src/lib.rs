@@ -13,6 +13,7 @@ pub mod description;
 mod handlers;
 mod health;
 mod key_set;
+mod lists;
 mod live;
 mod refusal;
 pub mod routes;
@@ -25,6 +26,7 @@ pub use catalogue::errors_markdown;
 pub use health::{Check, Condition, Probe};
 pub use routes::routes_markdown;
 pub use service::{Parts, Settings, service};
+pub use trials::Aside;
 
 #[cfg(test)]
 mod tests;

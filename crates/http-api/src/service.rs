@@ -11,12 +11,13 @@ use records::Records;
 use web::{BadTableError, Cursors, Lifecycle, Room, Router, Setup, Slots, Table, TrustedProxies};
 
 use crate::{
-    app::{App, Build, Lists},
+    app::{App, Build},
     health::{Health, Probe},
     key_set::KeySetCache,
+    lists::Lists,
     live::feed::Feeds,
     routes,
-    trials::Trials,
+    trials::{Aside, Trials},
 };
 
 /// The most streams that one key holds open.
@@ -47,6 +48,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// The randomness of request ids.
     pub entropy: Arc<dyn Entropy>,
+    /// Where policies are tested and compared.
+    pub aside: Aside,
     /// What the operator sets.
     pub settings: Settings,
 }
@@ -76,7 +79,8 @@ impl std::fmt::Debug for Parts {
 
 /// The whole interface as one service, to be given to [`web::serve`].
 pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
-    let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, settings } = parts;
+    let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, aside, settings } =
+        parts;
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let table = routes::table();
     let setup = Setup {
@@ -95,8 +99,8 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         records,
         streams: Slots::new(STREAMS),
         waits: Slots::new(WAITS),
-        trials: Trials::new(),
-        lists: Lists::new(),
+        trials: Trials::new(aside),
+        lists: Lists::new(Arc::clone(&clock)),
         cursors: Cursors::new(settings.cursor_key),
         health: Health::new(probe),
         key_set: KeySetCache::default(),

@@ -11,7 +11,7 @@ use std::{
 
 use model::OrgId;
 use policy::Effort;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use web::{ApiError, Slots};
 
 /// The most runs of all orgs at once.
@@ -19,8 +19,12 @@ const RUNS: usize = 2;
 /// How long an org's run waits for those of others.
 const TURN: Duration = Duration::from_secs(5);
 
+/// Does a piece of work on a thread where it holds nobody up.
+pub type Aside = Arc<dyn Fn(Box<dyn FnOnce() + Send>) + Send + Sync>;
+
 /// The runs that are under way.
 pub(crate) struct Trials {
+    aside: Aside,
     orgs: Slots<OrgId>,
     places: Arc<Semaphore>,
     steps: Arc<AtomicU64>,
@@ -36,9 +40,9 @@ impl Drop for Awaited {
 }
 
 impl Trials {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(aside: Aside) -> Self {
         let places = Arc::new(Semaphore::new(RUNS));
-        Self { orgs: Slots::new(1), places, steps: Arc::default() }
+        Self { aside, orgs: Slots::new(1), places, steps: Arc::default() }
     }
 
     /// How many runs take a processor now.
@@ -70,17 +74,19 @@ impl Trials {
         let effort = admin::bounded_effort();
         let awaited = Awaited(effort.clone());
         let taken = Arc::clone(&self.steps);
-        let done = tokio::task::spawn_blocking(move || {
+        let (tell, told) = oneshot::channel();
+        (self.aside)(Box::new(move || {
             let most = effort.steps_left();
             let outcome = work(&effort);
             taken.fetch_add(most - effort.steps_left(), Relaxed);
             drop((place, of_org));
-            outcome
-        });
-        let done = done.await;
+            // Whoever asked may be gone.
+            let _ = tell.send(outcome);
+        }));
+        let done = told.await;
         drop(awaited);
-        done.map_err(|error| {
-            tracing::error!(%error, "work on a policy was not done");
+        done.map_err(|_| {
+            tracing::error!("work on a policy panicked");
             ApiError::internal()
         })
     }
@@ -109,6 +115,10 @@ mod tests {
         }
     }
 
+    fn trials() -> Trials {
+        Trials::new(Arc::new(|work| drop(std::thread::spawn(work))))
+    }
+
     async fn until(trials: &Trials, running: usize) {
         let reached = async {
             while trials.running() != running {
@@ -120,7 +130,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_org_has_one_run_and_it_ends_when_nobody_waits_for_it() {
-        let trials = Arc::new(Trials::new());
+        let trials = Arc::new(trials());
         let start = |number| {
             let trials = Arc::clone(&trials);
             tokio::spawn(async move { trials.run(org(number), endless).await })
@@ -145,7 +155,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_third_org_waits_for_its_turn_and_is_told_when_there_is_none() {
-        let trials = Trials::new();
+        let trials = trials();
         let held = Arc::clone(&trials.places).acquire_many_owned(2).await.unwrap();
         let refused = trials.run(org(3), |_| ()).await.unwrap_err();
         assert_eq!(refused.status(), 429);

@@ -19,7 +19,7 @@ use crate::{
     means::Means,
     queue::Memory,
     snapshot::Snapshot,
-    store::{HeldHead, LedgerError, StoreDown},
+    store::{Floor, HeldHead, LedgerError, StoreDown},
     turn::{Draft, DraftFault, Drafted, Ground, Table},
 };
 
@@ -27,6 +27,9 @@ use crate::{
 const LOSING_FOR: Duration = Duration::from_secs(2);
 /// For how long after a sign of others an instance asks for the head in order.
 const POLITE_FOR: Duration = Duration::from_millis(200);
+/// For how long an instance keeps the floor: long enough that looking afresh and handing over cost
+/// little, and short enough that those who wait hardly notice.
+const FLOOR_FOR: Duration = Duration::from_millis(25);
 /// For how long a turn that is drafted ahead waits for the one before it.
 const FRESH_FOR: Duration = Duration::from_secs(1);
 /// Work that takes longer than this altogether, and than this for each request, is done apart from
@@ -41,6 +44,8 @@ pub(crate) struct Drafter {
     pub(crate) memory: Box<Memory>,
     /// Requests that decide before any that wait in the queue.
     pub(crate) again: VecDeque<Batch>,
+    // The org's floor, and when it was given to this instance.
+    floor: Option<(Box<dyn Floor>, Duration)>,
     // Whether a part of this turn's work was heavy.
     was_heavy: bool,
 }
@@ -57,7 +62,7 @@ struct Basis {
 
 impl Drafter {
     pub(crate) fn new(means: Arc<Means>, org: OrgId, memory: Box<Memory>) -> Self {
-        Self { means, org, memory, again: VecDeque::new(), was_heavy: false }
+        Self { means, org, memory, again: VecDeque::new(), floor: None, was_heavy: false }
     }
 
     /// A turn of these requests on what is durable, if something comes of it.
@@ -101,16 +106,15 @@ impl Drafter {
     async fn basis(&mut self, surely: Needs) -> Result<Basis, StoreDown> {
         self.settle_doubt().await?;
         let ground = Ground::Firm;
-        let memory = self.memory.snapshot.take();
-        let in_order = if self.is_polite() { self.hold(surely).await? } else { None };
-        let remembered = memory.zip(self.memory.time.at(self.elapsed()));
-        let (mut snapshot, head) = match (in_order, remembered) {
-            (Some((snapshot, head)), _) => (snapshot, Some(head)),
-            (None, Some((mut snapshot, now))) if !self.is_polite() => {
-                snapshot.set_now(now);
-                return Ok(Basis { snapshot, head: None, ground, is_fresh: false });
-            }
-            (None, _) => (self.means.look(self.org).await?, None),
+        let memory = self.memory.snapshot.take().filter(|_| self.may_go_on());
+        if let Some((mut snapshot, now)) = memory.zip(self.memory.time.at(self.elapsed())) {
+            snapshot.set_now(now);
+            return Ok(Basis { snapshot, head: None, ground, is_fresh: false });
+        }
+        let in_order = if self.is_polite() { self.in_order(surely).await? } else { None };
+        let (mut snapshot, head) = match in_order {
+            Some((snapshot, head)) => (snapshot, Some(head)),
+            None => (self.means.look(self.org).await?, None),
         };
         let now = snapshot.now();
         self.memory.time.tell(now, self.elapsed());
@@ -125,6 +129,19 @@ impl Drafter {
             needs.extend(request.needs(&blank));
             needs
         })
+    }
+
+    /// Waits for the floor, and for the head behind those that did without.
+    async fn in_order(
+        &mut self,
+        needs: Needs,
+    ) -> Result<Option<(Snapshot, Box<dyn HeldHead>)>, StoreDown> {
+        if !self.has_floor() {
+            self.give_up_floor();
+            let floor = self.means.parts.store.floor(self.org).await?;
+            self.floor = floor.map(|floor| (floor, self.elapsed()));
+        }
+        self.hold(needs).await
     }
 
     /// Waits for the head, behind the other instances that wait for it, and reads what is needed
@@ -244,6 +261,31 @@ impl Drafter {
     pub(crate) fn is_polite(&self) -> bool {
         let since = |then| self.elapsed().saturating_sub(then);
         self.memory.contended.is_some_and(|then| since(then) <= POLITE_FOR)
+    }
+
+    /// Whether this instance has the floor and may still keep it.
+    fn has_floor(&self) -> bool {
+        let kept = |since| self.elapsed().saturating_sub(since);
+        self.floor.as_ref().is_some_and(|(_, since)| kept(*since) <= FLOOR_FOR)
+    }
+
+    /// Whether nobody else is about to move the head, so that the next turn may rest on what this
+    /// instance remembers.
+    pub(crate) fn may_go_on(&self) -> bool {
+        !self.is_polite() || self.has_floor()
+    }
+
+    /// Lets whoever waits for the floor have it, if its time is over: while this instance's last turn
+    /// is being committed, they can already ask for the head.
+    pub(crate) fn give_up_floor_in_time(&mut self) {
+        if !self.has_floor() {
+            self.give_up_floor();
+        }
+    }
+
+    /// Lets whoever waits for the floor have it.
+    pub(crate) fn give_up_floor(&mut self) {
+        self.floor = None;
     }
 
     /// Remembers what a turn left behind, for it was won: only that proves that nobody else wrote

@@ -85,7 +85,7 @@ impl Driver {
             stage = match stage {
                 Stage::Nothing => match self.next(queues, None) {
                     Some(batch) => self.start(batch).await,
-                    None => return,
+                    None => return self.drafter.give_up_floor(),
                 },
                 Stage::Committing(turn) => self.go_on(queues, turn).await,
                 Stage::Ahead(turn, next) => self.succeed(turn, next).await,
@@ -135,7 +135,7 @@ impl Driver {
     /// Waits for requests or for the turn's end, and for its end alone where nothing can be built
     /// on it.
     async fn meanwhile(&mut self, queues: &Queues, turn: &mut Committing) -> Meanwhile {
-        if turn.after.is_none() || self.drafter.is_polite() {
+        if turn.after.is_none() || !self.drafter.may_go_on() {
             return Meanwhile::Ended((&mut turn.fate).await);
         }
         let bell = Arc::clone(&self.bell);
@@ -182,6 +182,7 @@ impl Driver {
         }));
         // The turn shall be on its way before this thread is busy with the next.
         pass().await;
+        self.drafter.give_up_floor_in_time();
         Committing { fate, after, version, came }
     }
 

@@ -46,4 +46,6 @@ pub use notice::{Notice, Notices};
 pub use place::{LogNo, Place};
 pub use request::Request;
 pub use snapshot::Snapshot;
-pub use store::{AppendError, EventStore, HeldHead, HeldOrg, LedgerError, LedgerStore, StoreDown};
+pub use store::{
+    AppendError, EventStore, Floor, HeldHead, HeldOrg, LedgerError, LedgerStore, StoreDown,
+};

@@ -97,6 +97,12 @@ pub trait HeldHead: Send + Sync {
     async fn append(self: Box<Self>, turn: &Turn) -> Result<Timestamp, AppendError>;
 }
 
+/// The floor of an org: of the instances that write it at once, the one that has the floor takes a few
+/// turns in a row, and those that asked for it wait. It is given up by dropping this, and taken away
+/// from whoever keeps it too long. It gives order and no authority: turns are judged by the head's
+/// version like any other.
+pub trait Floor: Send + Sync {}
+
 /// Where turns are kept.
 #[async_trait]
 pub trait LedgerStore: Send + Sync {
@@ -120,6 +126,12 @@ pub trait LedgerStore: Send + Sync {
     /// Waits for the org's head, holds it, and reads the base and these rows. Nothing when it did not
     /// come free soon, when there is no such org, or when the store keeps no such order.
     async fn hold(&self, _org: OrgId, _needs: &Needs) -> Result<Option<HeldOrg>, StoreDown> {
+        Ok(None)
+    }
+
+    /// Waits for the org's floor, behind whoever asked before. Nothing when it did not come free soon,
+    /// or when the store keeps no such order.
+    async fn floor(&self, _org: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
         Ok(None)
     }
 

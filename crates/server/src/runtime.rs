@@ -4,7 +4,9 @@
 mod lane;
 
 use std::{
+    num::NonZero,
     sync::{Arc, OnceLock},
+    thread,
     time::Duration,
 };
 
@@ -17,14 +19,27 @@ use tokio::sync::watch;
 #[derive(Debug, Clone)]
 pub struct Tokio {
     running: Arc<watch::Sender<usize>>,
-    // Made when there is work for it.
-    lane: Arc<OnceLock<Lane>>,
+    // Each is made when there is work for it.
+    deciding: Arc<OnceLock<Lane>>,
+    trying: Arc<OnceLock<Lane>>,
 }
+
+/// The most tests and comparisons of policies that are computed at once.
+const TRIALS: usize = 2;
 
 impl Tokio {
     /// A runtime without tasks.
     pub fn new() -> Self {
-        Self { running: Arc::new(watch::Sender::new(0)), lane: Arc::default() }
+        Self {
+            running: Arc::new(watch::Sender::new(0)),
+            deciding: Arc::default(),
+            trying: Arc::default(),
+        }
+    }
+
+    /// Does work on policies that nobody's call waits for.
+    pub(crate) fn try_out(&self, work: Box<dyn FnOnce() + Send>) {
+        self.trying.get_or_init(|| Lane::new("trying", TRIALS)).take(work);
     }
 
     /// Waits until no task runs that was started here.
@@ -66,7 +81,9 @@ impl ledger::Spawn for Tokio {
     }
 
     fn compute(&self, work: Box<dyn FnOnce() + Send>) {
-        self.lane.get_or_init(Lane::new).take(work);
+        // One fewer than cores, so that the runtime always has one to itself.
+        let threads = || thread::available_parallelism().map_or(1, NonZero::get).max(2) - 1;
+        self.deciding.get_or_init(|| Lane::new("deciding", threads())).take(work);
     }
 }
 

@@ -99,6 +99,7 @@ impl Service {
             work: Arc::clone(&work),
             tools: Arc::clone(&tools),
         };
+        let aside = tasks.clone();
         let router = http_api::service(http_api::Parts {
             gate: core.gate.clone(),
             admin: Arc::clone(&core.admin),
@@ -108,6 +109,7 @@ impl Service {
             lifecycle: lifecycle.clone(),
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy::new()),
+            aside: Arc::new(move |work| aside.try_out(work)),
             settings: http_api::Settings {
                 base_url: settings.base_url.as_str().to_owned(),
                 wait_timeout: settings.gate.wait_timeout,

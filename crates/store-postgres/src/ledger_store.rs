@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use deed::{ChainHead, tree::Frontier};
 use event::Event;
 use ledger::{
-    AppendError, Base, EventStore, Head, HeldOrg, LedgerStore, Loaded, LogNo, Needs, StoreDown,
-    Turn,
+    AppendError, Base, EventStore, Floor, Head, HeldOrg, LedgerStore, Loaded, LogNo, Needs,
+    StoreDown, Turn,
     record::{
         AcceptedTool, ActivePolicy, BudgetUse, Connector, IdempotencyKey, OrgSettings, Policy,
     },
@@ -59,6 +59,10 @@ impl LedgerStore for PostgresStore {
 
     async fn hold(&self, org: OrgId, needs: &Needs) -> Result<Option<HeldOrg>, StoreDown> {
         self.hold_head(org, needs).await
+    }
+
+    async fn floor(&self, org: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
+        self.take_floor(org).await
     }
 
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {

@@ -206,6 +206,7 @@ impl House {
             lifecycle: lifecycle.clone(),
             clock: Arc::clone(&fixture.clock) as _,
             entropy: Arc::clone(&fixture.dice) as _,
+            aside: Arc::new(|work| drop(std::thread::spawn(work))),
             settings: Settings {
                 base_url: "http://test".to_owned(),
                 wait_timeout: Duration::from_secs(10),

@@ -1,5 +1,5 @@
 //! The way of the simulated processes to their one store: it delays, loses answers, delivers late,
-//! and has one row that can be locked.
+//! and has one row that can be locked, and a floor.
 
 use std::sync::{
     Arc, Mutex,
@@ -8,7 +8,7 @@ use std::sync::{
 
 use async_trait::async_trait;
 use ledger::{
-    AppendError, Base, HeldHead, HeldOrg, LedgerStore, Loaded, Needs, Spawn, StoreDown, Turn,
+    AppendError, Base, Floor, HeldHead, HeldOrg, LedgerStore, Loaded, Needs, Spawn, StoreDown, Turn,
 };
 use model::{Clock, OrgId, PolicyVersionId, Timestamp};
 use store_memory::MemoryStore;
@@ -28,17 +28,19 @@ pub(super) struct Counts {
     doubts: AtomicU64,
     late_commits: AtomicU64,
     taken_away: AtomicU64,
+    floors: AtomicU64,
     pub(super) clock_steps: AtomicU64,
     pub(super) panics: AtomicU64,
 }
 
 impl Counts {
-    pub(super) fn all(&self) -> [(&'static str, usize); 6] {
+    pub(super) fn all(&self) -> [(&'static str, usize); 7] {
         [
             ("lost_heads", &self.lost_heads),
             ("doubts", &self.doubts),
             ("late_commits", &self.late_commits),
             ("taken_away", &self.taken_away),
+            ("floors", &self.floors),
             ("clock_steps", &self.clock_steps),
             ("panics", &self.panics),
         ]
@@ -46,7 +48,7 @@ impl Counts {
     }
 }
 
-/// The row that is locked while a head is held: by whom, and until when.
+/// What is locked while a head is held, or the floor is had: by whom, and until when.
 #[derive(Default)]
 pub(super) struct Row {
     lock: Mutex<Option<(u64, Timestamp)>>,
@@ -88,6 +90,7 @@ pub(super) struct Network {
     pub(super) wire: Tasks,
     pub(super) counts: Arc<Counts>,
     pub(super) row: Arc<Row>,
+    pub(super) floor: Arc<Row>,
     pub(super) is_old: bool,
 }
 
@@ -96,6 +99,19 @@ fn down() -> StoreDown {
 }
 
 impl Network {
+    /// Waits until this is locked, which does not come about every time.
+    async fn locked(&self, row: &Row) -> Option<u64> {
+        // Now and then a process is too slow.
+        let millis = if self.dice.roll(16) == 0 { 1 } else { HELD_FOR };
+        for _ in 0..LOOKS {
+            if let Some(name) = row.try_lock(self.clock.now(), millis) {
+                return Some(name);
+            }
+            pass().await;
+        }
+        None
+    }
+
     /// Delivers a turn, or not, and brings its answer back, or not.
     async fn deliver(&self, turn: &Turn) -> Result<Timestamp, AppendError> {
         match self.dice.roll(20) {
@@ -166,23 +182,45 @@ impl LedgerStore for Network {
         if self.is_old {
             return Ok(None);
         }
-        // Now and then a process is too slow.
-        let millis = if self.dice.roll(16) == 0 { 1 } else { HELD_FOR };
-        for _ in 0..LOOKS {
-            if let Some(name) = self.row.try_lock(self.clock.now(), millis) {
-                let head = Box::new(Held { network: self.clone(), org, name });
-                let (base, now) = self.base(org).await?;
-                let loaded = self.load(org, needs).await?;
-                return Ok(Some(HeldOrg { base, now, loaded, head }));
-            }
-            pass().await;
+        let Some(name) = self.locked(&self.row).await else { return Ok(None) };
+        let head = Box::new(Held { network: self.clone(), org, name });
+        let (base, now) = self.base(org).await?;
+        let loaded = self.load(org, needs).await?;
+        Ok(Some(HeldOrg { base, now, loaded, head }))
+    }
+
+    async fn floor(&self, _: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
+        if self.is_old {
+            return Ok(None);
         }
-        Ok(None)
+        delay(&self.dice).await;
+        if self.dice.roll(40) == 0 {
+            return Err(down());
+        }
+        let Some(name) = self.locked(&self.floor).await else { return Ok(None) };
+        self.counts.floors.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(Box::new(HeldFloor { network: self.clone(), name })))
     }
 
     async fn settle(&self, turn: &Turn) -> Result<bool, StoreDown> {
         delay(&self.dice).await;
         if self.dice.roll(4) == 0 { Err(down()) } else { self.store.settle(turn).await }
+    }
+}
+
+/// The floor, as long as it is locked under this name.
+struct HeldFloor {
+    network: Network,
+    name: u64,
+}
+
+impl Floor for HeldFloor {}
+
+impl Drop for HeldFloor {
+    fn drop(&mut self) {
+        if self.network.dice.roll(32) > 0 {
+            self.network.floor.unlock(self.name);
+        }
     }
 }
 

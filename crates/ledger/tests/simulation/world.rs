@@ -148,6 +148,7 @@ pub(super) struct World {
     endings: Arc<Mutex<BTreeMap<String, Ending>>>,
     counts: Arc<Counts>,
     row: Arc<Row>,
+    floor: Arc<Row>,
     ledgers: Vec<Ledger>,
     too_soon: Arc<Mutex<Vec<String>>>,
     crashes: usize,
@@ -199,6 +200,7 @@ impl World {
             endings: Arc::default(),
             counts: Arc::default(),
             row: Arc::default(),
+            floor: Arc::default(),
             ledgers: Vec::new(),
             too_soon: Arc::default(),
             crashes: 0,
@@ -216,6 +218,7 @@ impl World {
                 wire: tasks(usize::MAX),
                 counts: Arc::clone(&self.counts),
                 row: Arc::clone(&self.row),
+                floor: Arc::clone(&self.floor),
                 // The last of them is of a build that asks for no order.
                 is_old: process + 1 == PROCESSES,
             }),

@@ -81,7 +81,7 @@ pub(crate) struct Field<'s> {
 
 /// A field that a schema does not name.
 pub(crate) struct Unknown {
-    /// The nearest one, for a message.
+    /// The nearest one, for a message; empty where none is near.
     pub(crate) hint: String,
     /// Whether the schema takes no fields but those that it names.
     pub(crate) is_certain: bool,

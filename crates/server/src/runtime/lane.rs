@@ -1,8 +1,8 @@
-//! Threads for work that takes milliseconds and never waits, such as policies at the limit of what
-//! they may compute. There is one fewer than cores, so that the runtime always has one to itself.
+//! Threads for work that takes milliseconds and more and never waits, such as policies at the limit
+//! of what they may compute. They compute with what the other threads of the machine leave them, so
+//! that nobody who is quick waits for somebody who is slow.
 
 use std::{
-    num::NonZero,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
@@ -10,6 +10,10 @@ use std::{
     },
     thread,
 };
+
+/// How far other threads are preferred: of a core that two want, these have a tenth.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
 
 /// A piece of work.
 type Work = Box<dyn FnOnce() + Send>;
@@ -19,12 +23,11 @@ type Work = Box<dyn FnOnce() + Send>;
 pub(super) struct Lane(Option<Sender<Work>>);
 
 impl Lane {
-    /// The lane of this machine.
-    pub(super) fn new() -> Self {
-        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    /// So many threads of this name, or as many of them as the system gives.
+    pub(super) fn new(name: &str, threads: usize) -> Self {
         let (sender, work) = channel();
         let work = Arc::new(Mutex::new(work));
-        let begun = (1..cores.max(2)).filter(|_| is_begun(Arc::clone(&work))).count();
+        let begun = (0..threads).filter(|_| is_begun(name, Arc::clone(&work))).count();
         Self((begun > 0).then_some(sender))
     }
 
@@ -40,9 +43,22 @@ impl Lane {
     }
 }
 
-fn is_begun(work: Arc<Mutex<Receiver<Work>>>) -> bool {
-    let thread = thread::Builder::new().name("deciding".to_owned());
-    thread.spawn(move || go_on(&work)).is_ok()
+fn is_begun(name: &str, work: Arc<Mutex<Receiver<Work>>>) -> bool {
+    let thread = thread::Builder::new().name(name.to_owned());
+    let begun = thread.spawn(move || {
+        yield_to_others();
+        go_on(&work);
+    });
+    begun.is_ok()
+}
+
+/// Has the system prefer other threads to this one.
+fn yield_to_others() {
+    // Elsewhere it would be the whole process that is made to wait.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::debug!(%error, "a thread computes like any other");
+    }
 }
 
 /// Does one piece after the other for as long as somebody may send some.

@@ -42,3 +42,20 @@ async fn long_work_is_done_beside_the_tasks_and_a_panic_ends_no_thread() {
     assert_eq!(done.len(), 4);
     assert!(!done.contains(&here), "the task that asked was kept waiting");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn long_work_lets_every_other_thread_go_first() {
+    let own = || rustix::process::getpriority_process(None).expect("Linux tells it");
+    let (runtime, before) = (Tokio::new(), own());
+    let (tell, told) = std::sync::mpsc::channel();
+    let work = || -> Box<dyn FnOnce() + Send> {
+        let tell = tell.clone();
+        Box::new(move || tell.send(own()).expect("the test waits for this"))
+    };
+    runtime.compute(work());
+    runtime.try_out(work());
+    let expected = (before + 10).min(19);
+    assert_eq!(told.iter().take(2).collect::<Vec<_>>(), [expected; 2]);
+    assert_eq!(own(), before, "the runtime's own thread is as it was");
+}

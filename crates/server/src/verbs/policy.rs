@@ -12,10 +12,10 @@ use std::{
     path::Path,
 };
 
-use admin::{Activation, Expected, Linted, NewPolicy, NewVersion};
+use admin::{Activation, Expected, Linted, NewPolicy, NewVersion, PolicyError};
 use ledger::record::PolicyMode;
 use model::{OrgId, PolicyId, causes};
-use policy::KnownTool;
+use policy::{DocumentError, KnownTool};
 
 use super::{accounts::policy_failure, org_of, stem};
 use crate::{
@@ -74,11 +74,12 @@ async fn policy_named(core: &Core, org: OrgId, name: String) -> Result<PolicyId,
     Ok(made.map_err(|error| policy_failure(&error))?.object.id)
 }
 
-/// Shows what lint warns of and asks whether the document shall be activated all the same. What
-/// has errors is refused later, with all of them.
+/// Shows what lint warns of and asks whether the document shall be activated all the same. One
+/// with errors is refused before anything is made.
 fn consents(file: &Path, linted: &Linted, yes: bool) -> Result<bool, Failure> {
     if !linted.is_valid() {
-        return Ok(true);
+        let findings = linted.findings().to_vec();
+        return Err(policy_failure(&PolicyError::Invalid(DocumentError { findings })));
     }
     for finding in linted.findings() {
         print::complaint(format!("{}:{finding}", file.display()));

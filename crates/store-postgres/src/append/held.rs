@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ledger::{AppendError, HeldHead, HeldOrg, Loaded, Needs, StoreDown, Turn};
+use ledger::{AppendError, Floor, HeldHead, HeldOrg, Loaded, Needs, StoreDown, Turn};
 use model::{OrgId, Timestamp};
 use tokio_postgres::error::SqlState;
 
@@ -27,6 +27,14 @@ const LIMITS: &str = "
     select set_config('lock_timeout', '1000', true),
         set_config('idle_in_transaction_session_timeout', '500', true)";
 const LOCK: &str = "select from org_head where org_id = $1 for no key update";
+
+const FLOOR: &str = "wait for the floor of an org";
+// Whoever waited for so long does without: the head's own row still gives order.
+const FLOOR_LIMITS: &str = "
+    select set_config('lock_timeout', '500', true),
+        set_config('idle_in_transaction_session_timeout', '500', true)";
+// Two orgs of one number wait for each other at times, which does no harm.
+const TAKE_FLOOR: &str = "select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))";
 
 /// An open transaction that has locked the org's head.
 struct Held {
@@ -51,11 +59,7 @@ impl PostgresStore {
         calls.extend(loads(*org.as_uuid(), needs));
         let answers = match kept.ask(&calls).await {
             Ok(answers) => answers,
-            Err(Unanswered::Failed(failed))
-                if failed.error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) =>
-            {
-                return Ok(None);
-            }
+            Err(unanswered) if is_busy(&unanswered) => return Ok(None),
             Err(unanswered) => return Err(unanswered.fault().down(HOLD)),
         };
         let part = |range: std::ops::Range<usize>| answers.get(range).unwrap_or_default();
@@ -65,6 +69,26 @@ impl PostgresStore {
         let head = Box::new(Held { kept, org, lease: self.lease });
         Ok(base.map(|base| HeldOrg { base: Some(base), now, loaded, head }))
     }
+
+    /// Waits for the org's floor, behind whoever asked before. A transaction has it that does nothing
+    /// else, so that turns are committed meanwhile.
+    pub(crate) async fn take_floor(&self, org: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
+        let kept = self.database.kept().await.map_err(|fault| fault.down(FLOOR))?;
+        let take = Call::new(TAKE_FLOOR).with(*org.as_uuid());
+        match kept.ask(&[Call::new(BEGIN), Call::new(FLOOR_LIMITS), take]).await {
+            Ok(_) => Ok(Some(Box::new(kept))),
+            Err(unanswered) if is_busy(&unanswered) => Ok(None),
+            Err(unanswered) => Err(unanswered.fault().down(FLOOR)),
+        }
+    }
+}
+
+impl Floor for Kept {}
+
+/// Whether what was to be locked did not come free in time.
+fn is_busy(unanswered: &Unanswered) -> bool {
+    let Unanswered::Failed(failed) = unanswered else { return false };
+    failed.error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE)
 }
 
 #[async_trait]

@@ -111,3 +111,37 @@ async fn those_who_ask_have_the_head_one_after_the_other() {
     let head = store.base(scribe.org).await.unwrap().0.unwrap().head;
     assert_eq!(head.version, 12 + scribe.turn(vec![]).expected.unwrap());
 }
+
+#[tokio::test]
+async fn who_has_the_floor_takes_turns_and_hands_it_to_the_next() {
+    let Some((_database, store)) = store().await else { return };
+    let mut scribe = Scribe::created(36, &*store).await;
+    let floor = store.floor(scribe.org).await.unwrap().expect("the floor is free");
+    let mut next = {
+        let (store, org) = (store.clone(), scribe.org);
+        tokio::spawn(async move { store.floor(org).await.unwrap().is_some() })
+    };
+    for number in 0..3 {
+        let turn = vec![Changes::from(scribe.agent(&number.to_string()))];
+        scribe.append(&*store, turn).await.unwrap();
+    }
+    let waited = tokio::time::timeout(Duration::from_millis(50), &mut next).await;
+    assert!(waited.is_err(), "two have the floor");
+    let other = Scribe::new(37, scribe.now).org;
+    assert!(store.floor(other).await.unwrap().is_some(), "every org has a floor of its own");
+    drop(floor);
+    assert!(next.await.unwrap());
+}
+
+#[tokio::test]
+async fn who_has_the_floor_and_stops_keeps_the_others_waiting_for_less_than_a_second() {
+    let Some((_database, store)) = store().await else { return };
+    let scribe = Scribe::created(38, &*store).await;
+    let stopped = store.floor(scribe.org).await.unwrap();
+    assert!(stopped.is_some());
+    let begun = now();
+    // They have it then, or do without.
+    let _ = store.floor(scribe.org).await.unwrap();
+    hold(&store, &scribe).await;
+    assert!(begun.elapsed() < STOPPED, "{:?}", begun.elapsed());
+}
