@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
-    house::{Caller, House, name},
+    house::{Caller, Database, House, binaries, name},
     straight_way::assert_sealed,
 };
 
@@ -17,7 +17,7 @@ async fn let_in(house: &House, anybody: bool) {
     let governed = &house.governed;
     governed
         .cluster
-        .run(&format!("alter database {} allow_connections {anybody}", governed.name))
+        .run(&format!("alter database \"{}\" allow_connections {anybody}", governed.name))
         .await;
     let end = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = ";
     governed.cluster.run(&format!("{end} '{}'", governed.name)).await;
@@ -86,4 +86,69 @@ async fn a_table_that_was_altered_changes_no_tool_unasked() {
     refused.error(403, "tool_changed", None);
     house.governed.run("alter table lab_notes alter mark type text").await;
     until(&caller, "lab.note", "executed").await;
+}
+
+const PAGE: &str = include_str!("../../docs/connectors.md");
+
+/// The shell commands that the page prints, in their order.
+fn printed() -> String {
+    let mut script = String::new();
+    let mut fence: Option<usize> = None;
+    for line in PAGE.lines() {
+        let text = line.trim_start();
+        match fence {
+            None if text == "```bash" => fence = Some(line.len() - text.len()),
+            Some(_) if text == "```" => fence = None,
+            Some(indent) => {
+                script.push_str(line.get(indent..).unwrap_or_default());
+                script.push('\n');
+            }
+            None => {}
+        }
+    }
+    script
+}
+
+/// A database whose owner may make roles and no more, as managed services give it.
+async fn store(house: &House) -> (Database, String, String) {
+    let cluster = &house.governed.cluster;
+    let (store, owner) = (cluster.database(&format!("{}-store", name())), name());
+    cluster.run(&format!("create role \"{owner}\" login createrole password 'owner'")).await;
+    cluster.run(&format!("create database \"{}\" owner \"{owner}\"", store.name)).await;
+    let url = store.url(&owner, "owner");
+    let (client, connection) = tokio_postgres::connect(&url, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let seed = "create table orders (id int primary key, status text not null);
+        insert into orders values (7, 'paid')";
+    client.batch_execute(seed).await.unwrap();
+    (store, owner, url)
+}
+
+#[tokio::test]
+async fn the_pages_own_commands_govern_a_database_that_nobody_here_made() {
+    let Some(house) = House::new("").await else { return };
+    let (store, owner, url) = store(&house).await;
+    let (host, port) = (&store.cluster.host, store.cluster.port);
+    let here =
+        format!("host: {host}\nport: {port}\ntls: {{mode: disable}}\ndatabase: {}", store.name);
+    let script = printed().replace("host: db.internal\ndatabase: store", &here);
+    assert!(script.contains(&here) && script.contains("connector archive"), "{script}");
+    std::os::unix::fs::symlink(binaries().unwrap().plain, house.folder().join("chancery")).unwrap();
+    let mut command = tokio::process::Command::new("bash");
+    command.args(["-euo", "pipefail", "-c", &script]).current_dir(house.folder()).env_clear();
+    command.envs(house.verbs.environment().iter().cloned()).env("STORE_OWNER_URL", url);
+    command.env("PATH", format!("{}:/usr/bin:/bin", house.folder().display()));
+    let output = command.output().await.unwrap();
+    let cluster = &store.cluster;
+    cluster.run(&format!("drop database \"{}\" with (force)", store.name)).await;
+    cluster.run(&format!("drop role store_conn, store_read, store_owner, \"{owner}\"")).await;
+    let (said, failed) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}\n{failed}");
+    for told in
+        ["ok    all 2 tools fit", "enabled, revision 1", "\"status\":\"enabled\"", "is archived"]
+    {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    assert!(!said.contains("FAIL") && !said.contains("lacks"), "{said}");
 }

@@ -179,3 +179,31 @@ async fn keys_made_by_openssl_are_taken() {
     }
     assert_eq!(house.verbs.run(&["keys", "list"]).await, listed);
 }
+
+#[tokio::test]
+async fn a_seal_key_file_of_another_service_is_refused_and_nothing_of_it_is_published() {
+    let Some(house) = House::new("").await else { return };
+    let registered = async || {
+        let listed = house.verbs.run(&["keys", "list"]).await;
+        listed.lines().map(|row| row.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let before = registered().await;
+    house.verbs.run(&["keys", "new", "--out", "other.pem"]).await;
+    let (file, other) = (house.folder().join("seal.pem"), house.folder().join("other.pem"));
+    std::fs::rename(&file, house.folder().join("kept.pem")).unwrap();
+    std::fs::rename(other, &file).unwrap();
+    for words in [&["serve"][..], &["org", "list"], &["keys", "activate", "--at-once"]] {
+        let refused = house.verbs.output(words).await;
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{words:?}: {said}");
+        assert!(said.contains(&before[0]) && said.contains("--adopt-keys"), "{words:?}: {said}");
+    }
+    assert_eq!(house.verbs.output(&["check"]).await.status.code(), Some(1));
+    // New keys that count later cannot seal now, so that start does not come up either.
+    let ahead = house.verbs.output(&["keys", "activate", "--adopt-keys"]).await;
+    assert_eq!(ahead.status.code(), Some(5), "{ahead:?}");
+    assert_eq!(registered().await, before);
+    house.verbs.run(&["keys", "activate", "--at-once", "--adopt-keys"]).await;
+    assert_eq!(registered().await.len(), before.len() + 2);
+    house.verbs.run(&["org", "list"]).await;
+}

@@ -39,13 +39,18 @@ struct Up {
     said: String,
 }
 
+fn up(postgres: &OwnPostgres, folder: &str, more: &[&str]) -> Command {
+    let url = postgres.cluster.database("postgres").superuser_url();
+    let mut command = Command::new(binaries().unwrap().plain);
+    command.args(["up", "--port", "0", "--data-dir", folder, "--postgres-url", &url]).args(more);
+    command.env_clear().current_dir("/").kill_on_drop(true);
+    command
+}
+
 impl Up {
     /// Starts it and waits until it serves.
-    async fn start(postgres: &OwnPostgres, folder: &str) -> Self {
-        let url = postgres.cluster.database("postgres").superuser_url();
-        let mut command = Command::new(binaries().unwrap().plain);
-        command.args(["up", "--port", "0", "--data-dir", folder, "--postgres-url", &url]);
-        command.env_clear().current_dir("/").kill_on_drop(true);
+    async fn start(postgres: &OwnPostgres, folder: &str, more: &[&str]) -> Self {
+        let mut command = up(postgres, folder, more);
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -81,15 +86,46 @@ async fn a_second_up_finds_what_the_first_one_made() {
     let Some(postgres) = OwnPostgres::new() else { return };
     let folder = std::env::temp_dir().join(name());
     let folder = folder.to_str().unwrap();
-    let first = Up::start(&postgres, folder).await;
+    let first = Up::start(&postgres, folder, &[]).await;
     assert!(first.said.contains("executed") && first.said.contains("denied"), "{}", first.said);
     assert!(first.said.contains("VALID") && !first.said.contains("INVALID"), "{}", first.said);
     let key = first.key().to_owned();
     first.stop().await;
     let began = Instant::now();
-    let second = Up::start(&postgres, folder).await;
+    let second = Up::start(&postgres, folder, &[]).await;
     assert!(began.elapsed() < TOLD_WITHIN, "the second one took {:?}", began.elapsed());
     assert_eq!(second.key(), key);
     second.stop().await;
+    let anew = Up::start(&postgres, folder, &["--fresh"]).await;
+    assert_ne!(anew.key(), key);
+    anew.stop().await;
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn up_leaves_a_database_and_a_role_that_it_did_not_make_as_they_are() {
+    if binaries().is_none() {
+        return;
+    }
+    let Some(postgres) = OwnPostgres::new() else { return };
+    let folder = std::env::temp_dir().join(name());
+    let folder = folder.to_str().unwrap();
+    let theirs = "create role svc_conn login password 'theirs'";
+    postgres.cluster.run(theirs).await;
+    postgres.cluster.run("create database shop").await;
+    let shop = postgres.cluster.database("shop");
+    shop.run("create table orders (id int); insert into orders values (1)").await;
+    let password = "select count(*) from pg_authid where rolpassword is not null";
+    let passwords = shop.count(password).await;
+    for more in [&[][..], &["--fresh"]] {
+        let refused = up(&postgres, folder, more).output().await.unwrap();
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("database shop, role svc_conn"), "{said}");
+        assert!(said.contains("comment on database shop is"), "{said}");
+        assert_eq!(shop.count("select count(*) from orders").await, 1);
+        let made = "select count(*) from pg_database where datname like 'chancery%'";
+        assert_eq!((shop.count(made).await, shop.count(password).await), (0, passwords));
+    }
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -144,7 +144,7 @@ pub(crate) fn changed(
     if let Holder::Agent(agent) = after.holder {
         data.push(("agent", json!(agent)));
     }
-    let status = key_status(&after, record.now());
+    let status = after.status(record.now());
     let deed = record.seal(Fact {
         event,
         subject,
@@ -162,16 +162,6 @@ pub(crate) fn changed(
 pub(crate) enum KeyEvent {
     Created,
     Revoked,
-}
-
-fn key_status(key: &ApiKey, now: Timestamp) -> &'static str {
-    if key.revoked_at.is_some() {
-        "revoked"
-    } else if key.is_valid(now) {
-        "active"
-    } else {
-        "expired"
-    }
 }
 
 fn without_mac(key: &ApiKey) -> Value {

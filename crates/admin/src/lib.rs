@@ -50,7 +50,7 @@ pub use policy::{
 };
 pub use seal_key::{
     Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,
-    register_seal_keys,
+    propose_seal_keys, put_seal_keys, register_seal_keys,
 };
 pub use store::{
     AccountStore, DECISION_EVENTS, DecisionEvent, Logged, PolicyStore, RetentionStore,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use act::{ActError, By, Changed, Fact, Record};
 use deed::Subject;
 use ledger::{
-    Entry, Needs, Request, Snapshot,
+    Entry, LedgerError, Needs, Request, Snapshot,
     record::{ActivePolicy, Agent, Org, Policy, PolicyMode, PolicyVersion, RETENTION_DAYS},
 };
 use model::{AgentId, DeedId, EventType, IntentMode, Mint, OrgId, PolicyId, PolicyVersionId};
@@ -54,11 +54,23 @@ impl Deployment<'_> {
     pub async fn create_org(&self, new: NewOrg) -> Result<CreatedOrg, PolicyError> {
         let NewOrg { name, time_zone } = new;
         let (name, time_zone) = (input::title(&name)?, input::time_zone(&time_zone)?);
+        if self.has_org_named(&name).await? {
+            return Err(ChangeError::NameTaken(name).into());
+        }
         let starter = policy::Policy::compile(policy::STARTER).map_err(PolicyError::Invalid)?;
         let id = self.admin.mint().id(OrgId::from_uuid);
-        let founding = Founding { name, time_zone, digest: starter.digest() };
-        let created = self.admin.parts.ledger.enter(id, founding).await;
-        Ok(created.map_err(ActError::from)??)
+        let founding = Founding { name: name.clone(), time_zone, digest: starter.digest() };
+        match self.admin.parts.ledger.enter(id, founding).await {
+            // The store's unique key is the second guard: of two who ask at once, one is refused.
+            Err(LedgerError::Fault) if self.has_org_named(&name).await? => {
+                Err(ChangeError::NameTaken(name).into())
+            }
+            created => Ok(created.map_err(ActError::from)??),
+        }
+    }
+
+    async fn has_org_named(&self, name: &str) -> Result<bool, ChangeError> {
+        Ok(self.admin.parts.store.orgs().await?.iter().any(|org| org.name == name))
     }
 
     /// Makes the operator's own org unless it is there.

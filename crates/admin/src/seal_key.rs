@@ -42,7 +42,7 @@ pub struct Revocation {
     pub compromised_since: Option<Timestamp>,
 }
 
-/// The registered keys after a registration.
+/// The registered keys as they are after a registration, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registered {
     /// Every key.
@@ -52,12 +52,31 @@ pub struct Registered {
     pub new: Vec<SealKey>,
 }
 
-/// Registers the loaded keys that are not registered yet.
+/// Registers the loaded keys that are not registered yet, as [`propose_seal_keys`] has them.
+pub async fn register_seal_keys(
+    store: &dyn SealKeyStore,
+    loaded: &SealKeys,
+    when: (Timestamp, Activation),
+) -> Result<Registered, SealKeyError> {
+    let Registered { new, .. } = propose_seal_keys(store, loaded, when).await?;
+    put_seal_keys(store, &new).await?;
+    Ok(Registered { set: KeySet::new(store.seal_keys().await?)?, new })
+}
+
+/// Writes proposed keys into the set, for good.
+pub async fn put_seal_keys(store: &dyn SealKeyStore, new: &[SealKey]) -> Result<(), SealKeyError> {
+    for key in new {
+        store.put_seal_key(key).await?;
+    }
+    Ok(())
+}
+
+/// What registering the loaded keys would come to; nothing is written.
 ///
 /// The first key of a purpose counts from `now` on. A further one is introduced by a loaded older
 /// key of its purpose, if one still counts. What is to count at once may be registered already, as
 /// long as it does not count yet.
-pub async fn register_seal_keys(
+pub async fn propose_seal_keys(
     store: &dyn SealKeyStore,
     loaded: &SealKeys,
     (now, activation): (Timestamp, Activation),
@@ -83,11 +102,8 @@ pub async fn register_seal_keys(
         .collect();
     // Nothing is written that would spoil the set for every reader.
     let kept = known.keys().iter().filter(|key| new.iter().all(|new| new.kid() != key.kid()));
-    KeySet::new(kept.chain(&new).cloned().collect())?;
-    for key in &new {
-        store.put_seal_key(key).await?;
-    }
-    Ok(Registered { set: KeySet::new(store.seal_keys().await?)?, new })
+    let set = KeySet::new(kept.chain(&new).cloned().collect())?;
+    Ok(Registered { set, new })
 }
 
 /// The key as it is to be registered beside those that are known.

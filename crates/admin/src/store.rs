@@ -34,6 +34,9 @@ pub trait AccountStore: Send + Sync {
     /// Every agent of the org, oldest first.
     async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown>;
 
+    /// Every API key of the org and of its agents, oldest first.
+    async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown>;
+
     /// Every connector of the org, oldest first.
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown>;
 

@@ -14,6 +14,7 @@ mod marker;
 mod meter;
 mod pin;
 mod pool;
+mod rights;
 mod run;
 mod session;
 mod setup;
@@ -39,7 +40,7 @@ use self::{
 use crate::{ArgsSchema, Blueprint, BuildError, CheckLine, Connector, Deps, Finding};
 
 pub use config::CONFIG_SCHEMA;
-pub use setup::{SetupError, Superuser, apply_setup, setup_sql};
+pub use setup::{Owner, SetupError, Witness, apply_setup, setup_sql};
 
 pub(crate) use check::check;
 

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod archive;
+mod connector;
 mod deeds;
 mod policy;
 
@@ -10,8 +11,15 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::OrgId;
 
-pub use accounts::{Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, OneAgent, Org};
+pub use accounts::{
+    Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm, ListKeys,
+    OneAgent, Org,
+};
 pub use archive::{Archive, Archived};
+pub use connector::{
+    CheckConnector, Connector, CreateConnector, Described, ListConnectors, NamedConnector,
+    SetupConnector, UpdateConnector,
+};
 pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
 pub use policy::{
     Activate, DiffPolicies, ExplainDecision, Format, LintPolicy, Policy, ReplayPolicy, TestPolicy,
@@ -38,7 +46,8 @@ pub struct Cli {
 pub enum Verb {
     /// Serve the HTTP interface until SIGTERM or Ctrl-C.
     Serve,
-    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C.
+    /// Make a demo on a PostgreSQL cluster, send governed calls, and serve until Ctrl-C. Touches
+    /// nothing there that it did not make.
     Up(Up),
     /// Tell the whole story in memory, without PostgreSQL or a network.
     Demo,
@@ -78,16 +87,16 @@ pub enum Verb {
     /// Thin what is kept of old times, as the role that owns the schema.
     #[command(subcommand)]
     Archive(Archive),
-    /// Make, stop, start and set up orgs.
+    /// Make, list, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
-    /// Make, stop and start agents.
+    /// Make, list, stop and start agents.
     #[command(subcommand)]
     Agent(Agent),
-    /// Make and revoke API keys.
+    /// Make, list and revoke API keys.
     #[command(subcommand)]
     Key(Key),
-    /// Make connectors and look at what they govern.
+    /// Make, change, switch and list connectors, and look at what they govern.
     #[command(subcommand)]
     Connector(Connector),
     /// Print a page of the generated documentation.
@@ -108,7 +117,7 @@ pub struct Up {
     /// it here, and not in the environment as `CHANCERY_POSTGRES_URL`.
     #[arg(long, value_name = "URL")]
     pub postgres_url: Option<String>,
-    /// Drop the demo's databases and start over.
+    /// Drop the demo's databases, which `up` marked when it made them, and start over.
     #[arg(long)]
     pub fresh: bool,
     /// The port to serve at.
@@ -148,59 +157,6 @@ impl From<OrgId> for InOrg {
     fn from(org: OrgId) -> Self {
         Self { org: Some(org) }
     }
-}
-
-/// What `connector` does.
-#[derive(Debug, Subcommand)]
-pub enum Connector {
-    /// Make a connector from its file.
-    Create(CreateConnector),
-    /// Print the script that prepares a database for being governed, or apply it.
-    Setup(SetupConnector),
-}
-
-/// What `connector create` takes.
-#[derive(Debug, Args)]
-pub struct CreateConnector {
-    /// The file and what it describes.
-    #[command(flatten)]
-    pub described: Described,
-    /// Let it run test actions and no others.
-    #[arg(long)]
-    pub test: bool,
-    /// In which org.
-    #[command(flatten)]
-    pub org: InOrg,
-}
-
-/// What `connector setup` takes.
-#[derive(Debug, Args)]
-pub struct SetupConnector {
-    /// The file and what it describes.
-    #[command(flatten)]
-    pub described: Described,
-    /// Apply the script as this superuser instead of printing it.
-    #[arg(long, value_name = "USER", requires = "credential")]
-    pub apply: Option<String>,
-    /// The file with the superuser's password.
-    #[arg(long, value_name = "FILE", requires = "apply")]
-    pub password_file: Option<PathBuf>,
-}
-
-/// A connector's file and what stands beside it.
-#[derive(Debug, Args)]
-pub struct Described {
-    /// The connector's config, in YAML or JSON.
-    pub file: PathBuf,
-    /// The connector's name, the first part of its tools' names; the file's name by default.
-    #[arg(long)]
-    pub name: Option<String>,
-    /// The connector's type.
-    #[arg(long, default_value = "postgres")]
-    pub kind: String,
-    /// A file with the credential's fields, in YAML or JSON, such as `conn_password: …`.
-    #[arg(long, value_name = "FILE")]
-    pub credential: Option<PathBuf>,
 }
 
 /// A page of the generated documentation.

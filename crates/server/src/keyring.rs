@@ -9,7 +9,11 @@ use std::{
 
 use admin::SealKeyActivation::Ahead;
 
-use crate::{core::Core, exit::Failure, wire_up::seal_keys};
+use crate::{
+    core::Core,
+    exit::Failure,
+    wire_up::{Strangers, seal_keys},
+};
 
 /// The seal key file that an instance goes by.
 #[derive(Debug, Clone)]
@@ -34,7 +38,9 @@ impl Keyring {
             return Ok(false);
         }
         let now = seal_keys::database_time(&core.stores).await?;
-        let (sealer, new) = seal_keys::load(&self.file, &core.stores, (now, Ahead)).await?;
+        let (sealer, new) =
+            seal_keys::load(&self.file, &core.stores, (now, Ahead, Strangers::Refused)).await?;
+        seal_keys::register(&core.stores, &new).await?;
         let _ = failpoint::hit("seal_key.registered");
         core.ledger.sealer().replace(&sealer);
         let _ = failpoint::hit("seal_key.activated");

@@ -83,13 +83,16 @@ fn log_level(surroundings: &Sources) -> Result<LogLevel, Failure> {
 
 /// The demo's secrets: those of the folder if they fit the cluster, else new ones.
 async fn secrets(folder: &Folder, cluster: &Cluster, fresh: bool) -> Result<Secrets, Failure> {
+    // Before anything is dropped: what is not a demo's is not lost to one.
+    folder.refuse_strangers()?;
     if fresh {
         cluster.drop_databases().await?;
         folder.clear()?;
     }
     let start_over = "run again with `--fresh` to drop the demo's databases and start over";
     match (folder.secrets()?, folder.cast()?, cluster.is_made().await?) {
-        (Some(secrets), _, true) | (Some(secrets), None, false) => Ok(secrets),
+        (Some(secrets), None, _) => folder.make_seal_keys().map(|()| secrets),
+        (Some(secrets), Some(_), true) => Ok(secrets),
         (None, _, false) => folder.make_secrets(),
         (None, _, true) => Err(Failure::usage(format!(
             "the cluster has a database `{CONTROL}` whose secrets are not in this folder; \
@@ -144,11 +147,17 @@ async fn make(
         return Ok((wired, cast));
     }
     let connector = shop::connector(cluster, secrets)?;
-    let household = Household::found(&wired.core, connector, POLICY).await?;
+    let household = Household::found(&wired.core, connector, POLICY).await.map_err(half_made)?;
     let Household { org, agent, key, connector: _ } = household;
     let cast = Cast { org, agent, key: key.secret().clone() };
     folder.keep_cast(&cast)?;
     Ok((wired, cast))
+}
+
+/// A demo that was only half made is not found again; its names are taken.
+fn half_made(failure: Failure) -> Failure {
+    let sentence = format!("{failure}; run again with `--fresh` to start over");
+    Failure { sentence, ..failure }
 }
 
 fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told]) {

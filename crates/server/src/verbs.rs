@@ -8,6 +8,7 @@ mod connector;
 mod docs;
 mod inspect;
 mod keys;
+mod lists;
 mod log;
 mod policy;
 mod serve;
@@ -75,12 +76,10 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Org(what) => wired(config, async |wired| accounts::org(&wired.core, what).await),
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
         Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),
-        Verb::Connector(Connector::Create(what)) => {
-            wired(config, async |wired| connector::create(&wired.core, what).await)
-        }
         Verb::Connector(Connector::Setup(what)) => {
             in_runtime(connector::setup(load(config)?, what))
         }
+        Verb::Connector(what) => wired(config, async |wired| connector::run(wired, what).await),
         Verb::InternalDocs { page } => Ok(docs::print(page)),
     }
 }

@@ -6,7 +6,7 @@ mod egress_rules;
 pub(crate) mod seal_keys;
 
 pub(crate) use egress_rules::egress;
-pub(crate) use seal_keys::is_new_here;
+pub(crate) use seal_keys::{Standing, Strangers, standing};
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -67,21 +67,21 @@ struct Needed<'a> {
 
 /// The service that these settings name.
 pub async fn wire_up(settings: &Settings) -> Result<Wired, Failure> {
-    wire_up_with(settings, SealKeyActivation::Ahead).await
+    wire_up_with(settings, (SealKeyActivation::Ahead, Strangers::Refused)).await
 }
 
 /// The service that these settings name; seal keys that are new to it count from when the
-/// activation says.
+/// activation says. They are registered once nothing else is left that could fail.
 pub(crate) async fn wire_up_with(
     settings: &Settings,
-    activation: SealKeyActivation,
+    (activation, strangers): (SealKeyActivation, Strangers),
 ) -> Result<Wired, Failure> {
     let needed = needed(settings)?;
     let store = open_store(settings, needed.database).await?;
     let stores = Stores::of(&store);
     let now = database_time(&stores).await?;
     let (sealer, new_keys) =
-        seal_keys::load(needed.seal_key_file, &stores, (now, activation)).await?;
+        seal_keys::load(needed.seal_key_file, &stores, (now, activation, strangers)).await?;
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy::new());
     let deps = connectors::Deps {
         egress: egress(settings).await?,
@@ -108,10 +108,11 @@ pub(crate) async fn wire_up_with(
     .map_err(Failure::internal)?;
     let checkpoints = Checkpoints::beside(needed.seal_key_file);
     checkpoints.check(&core).await?;
+    let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
+    seal_keys::register(&core.stores, &new_keys).await?;
     for key in new_keys {
         core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
-    let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
     let keyring = Keyring::of(needed.seal_key_file);
     Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key })
 }

@@ -49,6 +49,14 @@ impl AccountStore for MemoryStore {
         Ok(agents)
     }
 
+    async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {
+        let kept = self.reach("read an org's API keys")?;
+        let rows = kept.orgs.get(&org);
+        let mut keys: Vec<_> = rows.iter().flat_map(|rows| rows.keys.values()).cloned().collect();
+        keys.sort_by_key(|key| (key.created_at, key.id));
+        Ok(keys)
+    }
+
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown> {
         let kept = self.reach("read an org's connectors")?;
         let rows = kept.orgs.get(&org);

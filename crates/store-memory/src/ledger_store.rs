@@ -91,11 +91,25 @@ fn commit(
     turn: &Turn,
     (lease, now): (std::time::Duration, Timestamp),
 ) -> Result<(), AppendError> {
+    if let Some(name) = taken_name(kept, turn) {
+        let why = format!("the name `{name}` belongs to another org");
+        return Err(AppendError::Refused(fault("append a turn", why)));
+    }
     // An org whose first turn is refused leaves an entry without a head, which is no org.
     let rows = kept.orgs.entry(turn.org).or_default();
     check::check(rows, turn, now)?;
     rows.append(turn, lease);
     Ok(())
+}
+
+/// The name of an org that the turn makes, if another org goes by it.
+fn taken_name<'a>(kept: &Kept, turn: &'a Turn) -> Option<&'a str> {
+    let made = turn.changes.orgs.iter().filter(|_| turn.expected.is_none());
+    let mut names = made.map(|org| org.name.as_str());
+    names.find(|name| {
+        let others = kept.orgs.values().filter_map(|rows| rows.org.as_ref());
+        others.filter(|org| org.id != turn.org).any(|org| org.name == *name)
+    })
 }
 
 fn base(rows: &Rows) -> Option<Base> {

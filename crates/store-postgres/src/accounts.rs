@@ -53,6 +53,11 @@ impl AccountStore for PostgresStore {
         self.records("read an org's agents", Call::new(sql).with(*org.as_uuid())).await
     }
 
+    async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {
+        let sql = "select record from api_key where org_id = $1 order by created_at, id";
+        self.records("read an org's API keys", Call::new(sql).with(*org.as_uuid())).await
+    }
+
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown> {
         let sql = "select record from connector where org_id = $1 order by created_at, id";
         self.records("read an org's connectors", Call::new(sql).with(*org.as_uuid())).await

@@ -117,6 +117,8 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         None => {
             steps.extend(rows);
             steps.push(head::made(turn));
+            // Of two that make one org at once the second has lost by now.
+            steps.extend(orgs.iter().map(|org| Step::rows(small::org_name(org))));
         }
         Some(expected) => {
             steps.push(head::moved(turn, expected));

@@ -45,6 +45,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 14, name: "accepted_tools", sql: include_str!("../../../migrations/0014_accepted_tools.sql") },
     Migration { version: 15, name: "cheaper_actions", sql: include_str!("../../../migrations/0015_cheaper_actions.sql") },
     Migration { version: 16, name: "past",     sql: include_str!("../../../migrations/0016_past.sql") },
+    Migration { version: 17, name: "org_name", sql: include_str!("../../../migrations/0017_org_name.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -60,6 +61,7 @@ pub struct Grant {
 #[rustfmt::skip]
 pub const GRANTS: &[Grant] = &[
     Grant { table: "org",              privileges: "select, insert, update" },
+    Grant { table: "org_name",         privileges: "select, insert, update" },
     Grant { table: "org_head",         privileges: "select, insert, update" },
     Grant { table: "turn",             privileges: "select, insert, delete" },
     Grant { table: "org_settings",     privileges: "select, insert, update" },
@@ -91,7 +93,7 @@ pub const GRANTS: &[Grant] = &[
 
 /// The tables that belong to no org. They are small, and every node of a database that keeps orgs
 /// apart has them whole.
-pub const OF_NO_ORG: [&str; 3] = ["schema_migration", "seal_key", "api_key_org"];
+pub const OF_NO_ORG: [&str; 4] = ["schema_migration", "seal_key", "api_key_org", "org_name"];
 
 /// Why a database could not be brought to this build's schema.
 #[derive(Debug, thiserror::Error)]

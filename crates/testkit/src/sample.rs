@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 /// An org.
 pub fn org(id: OrgId, now: Timestamp) -> Org {
-    let (name, time_zone) = ("Amt für Proben".to_owned(), "Europe/Berlin".to_owned());
+    let (name, time_zone) = (format!("Amt für Proben {id}"), "Europe/Berlin".to_owned());
     Org {
         id,
         name,

@@ -161,3 +161,66 @@ async fn another_orgs_connector_is_not_there() {
         ));
     }
 }
+
+#[tokio::test]
+async fn tools_are_accepted_by_who_changes_or_enables_a_connector_and_not_by_a_credential() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let config = json!({ "host": "db.internal", "tools": { "shop.read": 1 } });
+    let made = operator.create_connector(NewConnector { config, ..shop() }).await.unwrap().object;
+    assert!(made.tools.is_empty(), "nobody could be asked");
+    let set = operator.set_credential(made.id, password("right")).await.unwrap().object;
+    assert_eq!(serde_json::to_value(&set.tools).unwrap(), json!({ "shop.read": 1 }));
+    let body = world.last_body(&created);
+    assert_eq!(body["admin"]["event"], "connector.credential_set");
+    let config = json!({ "host": "db.internal", "tools": { "shop.read": 2 } });
+    let updated = operator.update_connector(made.id, config).await.unwrap().object;
+    assert_eq!(serde_json::to_value(&updated.tools).unwrap(), json!({ "shop.read": 2 }));
+    operator.disable_connector(made.id, "maintenance").await.unwrap();
+    let enabled = operator.enable_connector(made.id, "done").await.unwrap().object;
+    assert_eq!((enabled.revision, &enabled.tools), (updated.revision, &updated.tools));
+}
+
+#[tokio::test]
+async fn what_an_older_version_did_not_note_of_tools_is_noted_once_and_without_a_deed() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let made = operator.create_connector(shop()).await.unwrap().object;
+    let deeds = world.sealed(created.org.id).len();
+    let known = |number: u32| -> admin::KnownTools {
+        serde_json::from_value(json!({ "shop.read": number })).unwrap()
+    };
+    for (revision, number) in [(2, 7), (1, 8), (1, 9)] {
+        operator.learn_tools((made.id, revision), known(number)).await.unwrap();
+    }
+    let stored = world.store.connector(created.org.id, made.id).await.unwrap().unwrap();
+    assert_eq!((stored.tools, stored.revision), (known(8), 1));
+    assert_eq!(world.sealed(created.org.id).len(), deeds);
+}
+
+#[tokio::test]
+async fn an_archived_connector_is_disabled_for_good_and_keeps_no_secret() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let new = NewConnector { credential: password("right"), ..shop() };
+    let made = operator.create_connector(new).await.unwrap().object;
+    let archived = operator.archive_connector(made.id, "replaced").await.unwrap().object;
+    assert_eq!(world.last_body(&created)["admin"]["event"], "connector.archived");
+    assert_eq!((archived.status, archived.revision), (ConnectorStatus::Disabled, 2));
+    assert!(archived.credential.is_empty() && archived.archived_at.is_some());
+    let again = [
+        operator.archive_connector(made.id, "again").await,
+        operator.enable_connector(made.id, "back").await,
+        operator.set_credential(made.id, password("right")).await,
+        operator.update_connector(made.id, json!({ "host": "db" })).await,
+    ];
+    for refused in again {
+        let conflict = ChangeError::Act(ActError::Conflict("the connector is archived"));
+        assert_eq!(refused.unwrap_err().to_string(), conflict.to_string());
+    }
+    let taken = operator.create_connector(shop()).await;
+    assert!(matches!(taken, Err(ConnectorError::Change(ChangeError::NameTaken(_)))));
+}

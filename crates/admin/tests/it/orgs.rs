@@ -75,6 +75,24 @@ async fn a_bad_time_zone_or_name_makes_no_org() {
 }
 
 #[tokio::test]
+async fn a_name_is_one_orgs_even_where_two_ask_for_it_at_once() {
+    let world = World::new();
+    let named = |name: &str| NewOrg { name: name.to_owned(), time_zone: "UTC".to_owned() };
+    let is_taken = |outcome: &Result<_, _>| {
+        matches!(outcome, Err(PolicyError::Change(ChangeError::NameTaken(_))))
+    };
+    let elsewhere = world.second_instance();
+    let (here, there) = (world.deployment(), elsewhere.deployment());
+    let (one, other) =
+        tokio::join!(here.create_org(named("Acme")), there.create_org(named("Acme")));
+    assert_eq!((is_taken(&one), is_taken(&other)), (one.is_err(), other.is_err()));
+    assert_ne!(one.is_err(), other.is_err());
+    assert!(is_taken(&world.deployment().create_org(named("Acme")).await));
+    world.deployment().create_org(named("Acme & Sons")).await.unwrap();
+    assert_eq!(world.store.orgs().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn an_agent_is_made_with_its_deed() {
     let world = World::new();
     let created = world.org().await;

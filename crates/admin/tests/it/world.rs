@@ -18,8 +18,8 @@ use testkit::{Fixture, Operator, sealer};
 
 use act::{By, MayChange, MayView};
 use admin::{
-    Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode, KnownTools, NewAgent,
-    NewKey, NewOrg, OrgChange, UnfitError,
+    AccountStore as _, Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode,
+    KnownTools, NewAgent, NewKey, NewOrg, OrgChange, UnfitError,
 };
 
 pub(crate) use testkit::START;
@@ -111,7 +111,11 @@ impl World {
     }
 
     pub(crate) async fn org(&self) -> CreatedOrg {
-        let new = NewOrg { name: "Acme".to_owned(), time_zone: "Europe/Zurich".to_owned() };
+        let name = match self.store.orgs().await.unwrap().len() {
+            0 => "Acme".to_owned(),
+            others => format!("Acme {others}"),
+        };
+        let new = NewOrg { name, time_zone: "Europe/Zurich".to_owned() };
         self.deployment().create_org(new).await.unwrap()
     }
 

@@ -3,15 +3,19 @@
 //!
 //! Lines tell what to do and never what the database holds.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use model::ToolName;
+use serde_json::Value;
 use tokio_postgres::Client;
 
 use super::{
-    PostgresConnector, config,
+    PostgresConnector, PostgresTool, config,
     fault::sentence,
     governed::{Governed, SMALL_ANSWER, not_begun},
+    pin::pin_of,
     pool::Pool,
+    rights::{self, Want},
     session::Access,
 };
 use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
@@ -76,7 +80,8 @@ const QUESTIONS: &[Question] = &[
         sql: "select not has_function_privilege(
                   'public', 'pg_catalog.pg_logical_emit_message(boolean, text, text)', 'execute')",
         otherwise: CheckState::Advice,
-        detail: "revoke EXECUTE on `pg_logical_emit_message` from PUBLIC if nothing else uses it",
+        detail: "grant EXECUTE on `pg_logical_emit_message` to the owner of `service`, then revoke it \
+                 from PUBLIC if nothing else uses it",
     },
 ];
 
@@ -109,23 +114,50 @@ pub(super) async fn lines(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> 
             return lines;
         }
     };
-    lines.extend(governed.ask(&governed.writes, &config.user, QUESTIONS).await);
+    let wants = rights::of_writer(&config);
+    lines.extend(governed.ask(&governed.writes, &config.user, (QUESTIONS, &wants)).await);
     if let Some(user) = &config.read_user {
-        lines.extend(governed.ask(&governed.reads, user, &[]).await);
+        let wants = rights::of_reader(&config);
+        lines.extend(governed.ask(&governed.reads, user, (&[], &wants)).await);
     }
     if lines.iter().any(|line| line.name.starts_with("login") && line.state == CheckState::Fail) {
         return lines;
     }
-    match PostgresConnector::build(blueprint, deps).await {
-        Ok(built) => lines.push(pass(&format!("all {} tools fit", built.tools.len()))),
+    // What the database says now, whatever was accepted.
+    let afresh = Blueprint { tools: BTreeMap::new(), ..blueprint.clone() };
+    match PostgresConnector::build(&afresh, deps).await {
+        Ok(built) => lines.extend(of_tools(&built, &blueprint.tools)),
         Err(error) => lines.extend(failures(&error)),
+    }
+    lines
+}
+
+/// Whether the tools are those that were accepted.
+fn of_tools(built: &PostgresConnector, accepted: &BTreeMap<ToolName, Value>) -> Vec<CheckLine> {
+    let changed = built.tools.iter().filter(|tool| {
+        let name = &tool.definition.name;
+        accepted.contains_key(name) && !pin_of(accepted, name).is_some_and(|pin| pin.is_of(tool))
+    });
+    let detail = "the database gives it other types than it was accepted with, so its calls are \
+                  refused: look at it, then accept it with `chancery connector update`";
+    let line = |tool: &Arc<PostgresTool>| {
+        fail(&format!("tool `{}`", tool.definition.name), detail.to_owned())
+    };
+    let lines: Vec<CheckLine> = changed.map(line).collect();
+    if lines.is_empty() {
+        return vec![pass(&format!("all {} tools fit", built.tools.len()))];
     }
     lines
 }
 
 impl Governed {
     /// Logs in and asks the questions.
-    async fn ask(&self, pool: &Arc<Pool>, user: &str, questions: &[Question]) -> Vec<CheckLine> {
+    async fn ask(
+        &self,
+        pool: &Arc<Pool>,
+        user: &str,
+        (questions, wants): (&[Question], &[Want]),
+    ) -> Vec<CheckLine> {
         let login = format!("login of `{user}`");
         let begun =
             self.begin(pool, Access::ReadOnly, (&self.pace(QUESTION_LIMIT), SMALL_ANSWER)).await;
@@ -136,6 +168,9 @@ impl Governed {
         let mut lines = vec![pass(&login)];
         for question in questions {
             lines.push(question.ask(&lease.session.client).await);
+        }
+        for want in wants {
+            lines.push(want.line(&lease.session.client, user).await);
         }
         lease.roll_back().await;
         lines
@@ -172,10 +207,14 @@ fn failures(error: &BuildError) -> Vec<CheckLine> {
     }
 }
 
-fn pass(name: &str) -> CheckLine {
+pub(super) fn pass(name: &str) -> CheckLine {
     CheckLine { name: name.to_owned(), state: CheckState::Pass, detail: String::new() }
 }
 
-fn fail(name: &str, detail: String) -> CheckLine {
+pub(super) fn advice(name: &str, detail: String) -> CheckLine {
+    CheckLine { name: name.to_owned(), state: CheckState::Advice, detail }
+}
+
+pub(super) fn fail(name: &str, detail: String) -> CheckLine {
     CheckLine { name: name.to_owned(), state: CheckState::Fail, detail }
 }

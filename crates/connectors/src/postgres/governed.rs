@@ -4,13 +4,13 @@
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use crypto::{json, sha256};
 use model::{ActionId, Entropy, Fault, OrgId};
 use serde_json::json;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tool::{Definition, Settled};
 
 use super::{

@@ -7,13 +7,13 @@
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use model::{Digest, ToolName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::{PostgresTool, config::Declared, shape::Shape};
 

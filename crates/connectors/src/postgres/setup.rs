@@ -28,14 +28,25 @@ use crate::{Blueprint, BuildError, Credential, Deps};
 /// The script may have to wait for locks on the governed tables.
 const SETUP_LIMIT: Duration = Duration::from_mins(1);
 const TEMPLATE: &str = include_str!("setup.sql");
+const WITNESS: &str = include_str!("witness.sql");
 
-/// Who applies the script.
+/// Who applies the script: the database's owner with CREATEROLE, or a superuser.
 #[derive(Debug, Clone)]
-pub struct Superuser {
+pub struct Owner {
     /// The role.
     pub user: String,
     /// Its password.
     pub password: Secret<String>,
+}
+
+/// Whether the database is prepared for reading its change log too, which takes a role that may give
+/// REPLICATION.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Witness {
+    /// It is.
+    Wanted,
+    /// Somebody else may do that later.
+    Later,
 }
 
 /// Why the governed schema could not be set up.
@@ -53,9 +64,9 @@ pub enum SetupError {
 }
 
 /// The script that sets up the governed schema, with psql variables for the passwords.
-pub fn setup_sql(blueprint: &Blueprint) -> Result<String, BuildError> {
+pub fn setup_sql(blueprint: &Blueprint, witness: Witness) -> Result<String, BuildError> {
     let config = read(blueprint)?;
-    Ok(script(&config, |field| {
+    Ok(script(&config, witness, |field| {
         let asked = field != DECODER_PASSWORD || blueprint.credential.field(field).is_some();
         asked.then(|| format!(":'{field}'"))
     }))
@@ -65,15 +76,16 @@ pub fn setup_sql(blueprint: &Blueprint) -> Result<String, BuildError> {
 pub async fn apply_setup(
     blueprint: &Blueprint,
     deps: &Deps,
-    superuser: &Superuser,
+    owner: &Owner,
+    witness: Witness,
 ) -> Result<(), SetupError> {
     let config = read(blueprint)?;
     credential_is_whole(&config, &blueprint.credential)?;
-    let script = script(&config, |field| {
+    let script = script(&config, witness, |field| {
         let password = blueprint.credential.field(field)?;
         Some(format!("'{}'", scram_sha_256(password.expose().as_bytes())))
     });
-    let login = Login { user: superuser.user.clone(), password: Some(superuser.password.clone()) };
+    let login = Login { user: owner.user.clone(), password: Some(owner.password.clone()) };
     let target = Arc::new(target(&config, deps)?);
     let session =
         target.open_any(&login).await.map_err(|error| SetupError::Connect(error.fault()))?;
@@ -105,15 +117,16 @@ pub(super) fn credential_is_whole(
 }
 
 /// The script; `password` gives the SQL literal of one field, or leaves that role as it is.
-fn script(config: &Config, password: impl Fn(&str) -> Option<String>) -> String {
+fn script(config: &Config, witness: Witness, password: impl Fn(&str) -> Option<String>) -> String {
     let read = config.read_user.as_deref();
-    let logins = [Some(config.user.as_str()), read, Some(&config.decoder_user)];
+    let decoder = (witness == Witness::Wanted).then_some(config.decoder_user.as_str());
+    let logins = [Some(config.user.as_str()), read];
     let logins: Vec<String> = logins.into_iter().flatten().map(quote).collect();
     let path: Vec<String> = config.search_path.iter().map(|name| quote(name)).collect();
     let roles = [
         (CONN_PASSWORD, Some(config.user.as_str())),
         (READ_PASSWORD, read),
-        (DECODER_PASSWORD, Some(&config.decoder_user)),
+        (DECODER_PASSWORD, decoder),
     ];
     let mut passwords = String::new();
     for (field, user) in roles {
@@ -122,7 +135,11 @@ fn script(config: &Config, password: impl Fn(&str) -> Option<String>) -> String 
             let _ = writeln!(passwords, "alter role {} password {literal};", quote(user));
         }
     }
+    let tables: Vec<String> =
+        tables(config, &needs(config)).iter().map(|table| literal(&table_name(table))).collect();
     TEMPLATE
+        .replace("{witness}\n", decoder.map_or("", |_| WITNESS))
+        .replace("{tables}", &tables.join(", "))
         .replace("{path}", &path.join(", "))
         .replace("{logins}", &logins.join(", "))
         .replace("{owner}", &config.owner)
@@ -135,18 +152,18 @@ fn script(config: &Config, password: impl Fn(&str) -> Option<String>) -> String 
 
 /// What the tools need of one table.
 #[derive(Default)]
-struct Need {
-    operations: BTreeSet<&'static str>,
+pub(super) struct Need {
+    pub(super) operations: BTreeSet<&'static str>,
     /// The columns that updates may set; nothing means that no update was declared.
-    update: Option<Columns>,
+    pub(super) update: Option<Columns>,
 }
 
-enum Columns {
+pub(super) enum Columns {
     All,
     Some(BTreeSet<String>),
 }
 
-fn needs(config: &Config) -> BTreeMap<&str, Need> {
+pub(super) fn needs(config: &Config) -> BTreeMap<&str, Need> {
     let mut needs: BTreeMap<&str, Need> = BTreeMap::new();
     for footprint in config.tools.iter().filter_map(|tool| tool.footprint.as_ref()) {
         for (table, operations) in &footprint.tables {
@@ -189,8 +206,7 @@ fn grants(config: &Config) -> String {
         .collect();
     let readers = readers.join(", ");
     let needs = needs(config);
-    let tables: BTreeSet<&str> =
-        config.read_tables.iter().map(String::as_str).chain(needs.keys().copied()).collect();
+    let tables = tables(config, &needs);
     let schemas: BTreeSet<&str> = tables
         .iter()
         .filter_map(|table| table.split_once('.').map(|(schema, _)| schema))
@@ -226,7 +242,16 @@ fn grants(config: &Config) -> String {
     out
 }
 
-fn table_name(table: &str) -> String {
+/// Every table that tools read or write.
+pub(super) fn tables<'a>(config: &'a Config, needs: &BTreeMap<&'a str, Need>) -> BTreeSet<&'a str> {
+    config.read_tables.iter().map(String::as_str).chain(needs.keys().copied()).collect()
+}
+
+fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+pub(super) fn table_name(table: &str) -> String {
     table.split('.').map(quote).collect::<Vec<_>>().join(".")
 }
 

@@ -1,6 +1,7 @@
 -- The governed schema: who may run tools here, and the ledger of what they wrote.
 --
--- Run by a superuser in the governed database, as often as you like. As a file:
+-- Run in the governed database, as often as you like, by its owner with CREATEROLE or by a superuser.
+-- As a file:
 --     psql --set ON_ERROR_STOP=1 --set conn_password=… --file setup.sql …
 -- with one --set for each `:'…_password'` below.
 
@@ -10,27 +11,61 @@ set local search_path = {path};
 -- Roles. Passwords are set at the end.
 do $do$
 declare
+    me constant name := current_user;
+    able constant text :=
+        case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end;
     wanted record;
+    others text;
 begin
+    if not has_database_privilege(current_database(), 'create') then
+        raise exception 'the role "%" may not create schemas here: run this as the owner of "%"',
+            me, current_database();
+    end if;
     for wanted in
-        select * from (values
-            ('{owner}', 'nologin'),
-            ('{conn}', 'login'),
-            ('{read}', 'login'),
-            ('{decoder}', 'login replication')
-        ) as roles (name, powers)
+        select * from (values ('{owner}', 'nologin'), ('{conn}', 'login'), ('{read}', 'login'))
+            as roles (name, powers)
     loop
         if wanted.name <> '' and not exists (select from pg_roles where rolname = wanted.name) then
-            execute format('create role %I %s', wanted.name, wanted.powers);
+            begin
+                execute format('create role %I %s', wanted.name, wanted.powers);
+            exception when insufficient_privilege then
+                raise exception 'the role "%" may not make the role "%": it needs CREATEROLE',
+                    me, wanted.name;
+            end;
         end if;
     end loop;
+    -- The schema is given to its owner by somebody who may act as that role.
+    if not pg_has_role('{owner}', able) then
+        begin
+            execute format('grant %I to %I', '{owner}', me);
+        exception when insufficient_privilege then
+            raise exception 'the role "{owner}" was made by somebody else, who has to run this first: grant "{owner}" to "%" with admin option',
+                me;
+        end;
+    end if;
+    -- Rights on tables are given by who owns them.
+    select string_agg(format('%s of %I', c.oid::regclass, pg_get_userbyid(c.relowner)), ', ')
+    into others
+    from pg_class c
+    where c.oid = any (array[{tables}]::regclass[]) and not pg_has_role(c.relowner, 'usage');
+    if others is not null then
+        raise exception 'the role "%" may give no rights on tables of other owners: %. Be made a member of these roles first',
+            me, others;
+    end if;
     execute format('grant connect on database %I to {logins}', current_database());
+    -- PUBLIC has this right, where nobody took it away, and only a superuser can give it.
+    if (select rolsuper from pg_roles where rolname = me) or not has_function_privilege(
+        '{owner}', 'pg_catalog.pg_logical_emit_message(boolean, text, text)', 'execute')
+    then
+        grant execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) to "{owner}";
+    end if;
 end
 $do$;
 
 -- The ledger: one row for each write, in the write's own transaction. Only the functions below
 -- reach it.
 create schema if not exists service authorization "{owner}";
+set local role "{owner}";
 revoke all on schema service from public;
 grant usage on schema service to "{conn}";
 
@@ -47,7 +82,6 @@ create table if not exists service.ledger (
     db_user name not null,
     at timestamptz not null
 );
-alter table service.ledger owner to "{owner}";
 alter table service.ledger replica identity full;
 revoke all on service.ledger from public, "{conn}";
 
@@ -56,7 +90,6 @@ create table if not exists service.heartbeat (
     beat bigint not null,
     at timestamptz not null
 );
-alter table service.heartbeat owner to "{owner}";
 alter table service.heartbeat replica identity full;
 revoke all on service.heartbeat from public, "{conn}";
 insert into service.heartbeat (id, beat, at)
@@ -108,19 +141,19 @@ begin
 end
 $body$;
 
-alter function service.begin_action(text, text, text, text, text, text, text) owner to "{owner}";
-alter function service.void_action(text, text, text, text, text) owner to "{owner}";
 revoke all on function service.begin_action(text, text, text, text, text, text, text) from public;
 revoke all on function service.void_action(text, text, text, text, text) from public;
 grant execute on function service.begin_action(text, text, text, text, text, text, text) to "{conn}";
 grant execute on function service.void_action(text, text, text, text, text) to "{conn}";
-grant execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) to "{owner}";
+reset role;
 
 -- Recommended, where no other software of yours uses logical messages: nobody else can then write
 -- anything that looks like a marker.
+--     grant execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) to "{owner}";
 --     revoke execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) from public;
 
 -- What the declared tools need, and no more.
 {grants}
+{witness}
 {passwords}
 commit;

@@ -195,6 +195,15 @@ impl ApiKey {
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
+
+    /// How the key stands at this moment, as a word.
+    pub fn status(&self, now: Timestamp) -> &'static str {
+        match (self.revoked_at, self.is_valid(now)) {
+            (Some(_), _) => "revoked",
+            (None, true) => "active",
+            (None, false) => "expired",
+        }
+    }
 }
 
 impl Row for ApiKey {

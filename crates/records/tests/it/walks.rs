@@ -31,8 +31,8 @@ impl World {
     async fn with_orgs(orgs: usize) -> Self {
         let fixture = Fixture::new(41);
         let admin = fixture.admin(Arc::new(NoConnectors));
-        for _ in 0..orgs {
-            let new = NewOrg { name: "Acme".to_owned(), time_zone: "UTC".to_owned() };
+        for number in 0..orgs {
+            let new = NewOrg { name: format!("Acme {number}"), time_zone: "UTC".to_owned() };
             let org = admin.operate(&Operator).create_org(new).await.unwrap().org.id;
             let operator = admin.operate(&Operator).org(org);
             let agents = (0..300).map(|number| NewAgent {

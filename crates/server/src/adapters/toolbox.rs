@@ -244,7 +244,7 @@ impl Toolbox for OrgTools {
         }
         let connectors = self.connectors(org).await?;
         match self.among(&connectors, name).await {
-            Found::Nobody => Ok(self.among(&*self.sought(org).await?, name).await),
+            Found::Nobody => Ok(self.among(&self.sought(org).await?, name).await),
             found @ (Found::Served(_) | Found::Unavailable) => Ok(found),
         }
     }

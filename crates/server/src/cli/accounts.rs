@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use model::{KeyId, Scope, Timestamp};
+use model::{IntentMode, KeyId, Scope, Timestamp};
 
 use super::InOrg;
 
@@ -19,7 +19,7 @@ pub enum Org {
         time_zone: String,
     },
     /// List the orgs.
-    List,
+    List(ListForm),
     /// Stop every agent of the org; nothing starts once this has answered.
     Stop(ByReason),
     /// Let the org's agents act again.
@@ -66,10 +66,15 @@ pub enum Agent {
         /// A fact about it that policies may ask for, as `name=value`; may be given again.
         #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
         label: Vec<(String, String)>,
+        /// Whether its calls must be signed: `off`, `optional` or `required`.
+        #[arg(long, value_name = "MODE", default_value = "off", value_parser = intent_mode)]
+        intent_mode: IntentMode,
         /// In which org.
         #[command(flatten)]
         org: InOrg,
     },
+    /// List the agents of an org.
+    List(ListAgents),
     /// Stop an agent; nothing of it starts once this has answered.
     Stop(OneAgent),
     /// Let a stopped agent act again.
@@ -81,6 +86,8 @@ pub enum Agent {
 pub enum Key {
     /// Make an API key and print its text, which is shown this once.
     Create(CreateKey),
+    /// List the API keys of an org, without their text.
+    List(ListKeys),
     /// Revoke an API key for good.
     Revoke {
         /// The key's id.
@@ -89,6 +96,39 @@ pub enum Key {
         #[command(flatten)]
         org: InOrg,
     },
+}
+
+/// How a list is printed: a table for people, unless it is asked for otherwise.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ListForm {
+    /// Print one JSON document, `{"object": "list", "data": [...]}`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What `agent list` takes.
+#[derive(Debug, Args)]
+pub struct ListAgents {
+    /// Of which org.
+    #[command(flatten)]
+    pub org: InOrg,
+    /// In which form.
+    #[command(flatten)]
+    pub form: ListForm,
+}
+
+/// What `key list` takes.
+#[derive(Debug, Args)]
+pub struct ListKeys {
+    /// Those of this agent alone, by name or id.
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Of which org.
+    #[command(flatten)]
+    pub org: InOrg,
+    /// In which form.
+    #[command(flatten)]
+    pub form: ListForm,
 }
 
 /// What `key create` takes.
@@ -173,6 +213,10 @@ impl Expiry {
 fn label(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected `name=value`")?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+fn intent_mode(text: &str) -> Result<IntentMode, String> {
+    text.parse().map_err(|_| "expected `off`, `optional` or `required`".to_owned())
 }
 
 /// The longest time from now that a key may be given: a hundred years.

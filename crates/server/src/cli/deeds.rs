@@ -116,6 +116,10 @@ pub enum Keys {
         /// Let them count at once instead of in ten minutes, because an older key was lost.
         #[arg(long)]
         at_once: bool,
+        /// Register them although the file has none of the keys that the record was sealed by until
+        /// now, because those are lost. They are published for good.
+        #[arg(long)]
+        adopt_keys: bool,
     },
     /// Let a key sign nothing new; what it signed stays valid.
     Retire {

@@ -1,5 +1,8 @@
 //! The PostgreSQL cluster that a demo is made on, as a superuser sees it: two databases, the
 //! control database and the governed shop, and the roles of the service.
+//!
+//! What is made here bears a mark, from the moment that it has its name. What has one of these names
+//! and no mark is somebody else's: nothing is made or dropped beside it.
 
 use crypto::Secret;
 use model::causes;
@@ -17,6 +20,10 @@ pub(super) const SHOP: &str = "shop";
 pub(super) const MIGRATOR: &str = "chancery_migrator";
 /// The role that the service logs in as.
 pub(super) const APP: &str = "chancery_app";
+/// The roles that the shop's tools log in as.
+const TOOLS: [&str; 2] = ["svc_conn", "svc_read"];
+/// The comment on everything that `up` makes in a cluster.
+const MARK: &str = "made by chancery up; chancery up --fresh drops it";
 
 /// A cluster and a superuser's login.
 #[derive(Debug)]
@@ -56,15 +63,18 @@ impl Cluster {
         format!("postgres://{role}:{}@{host}:{}/{database}", password.expose(), self.port)
     }
 
-    /// Whether the control database is there.
+    /// Whether the control database is there; refuses a cluster in which something of a demo's name
+    /// is not a demo's.
     pub(super) async fn is_made(&self) -> Result<bool, Failure> {
         let client = self.connect(None).await?;
+        self.refuse_strangers(&client).await?;
         self.has(&client, CONTROL).await
     }
 
-    /// Drops both databases, and whoever is connected to them.
+    /// Drops both databases, and whoever is connected to them, if `up` made them.
     pub(super) async fn drop_databases(&self) -> Result<(), Failure> {
         let client = self.connect(None).await?;
+        self.refuse_strangers(&client).await?;
         for database in [CONTROL, SHOP] {
             let drop = format!("drop database if exists {database} with (force)");
             self.run(&client, &drop).await?;
@@ -75,23 +85,26 @@ impl Cluster {
     /// Makes what is missing of the databases and the roles of the control database.
     pub(super) async fn make(&self, secrets: &Secrets) -> Result<(), Failure> {
         let client = self.connect(None).await?;
-        for (role, password) in [(MIGRATOR, &secrets.migrator), (APP, &secrets.app)] {
-            // The server is told a verifier, so that no log of it ever holds the password.
-            let verifier = scram_sha_256(password.expose().as_bytes());
+        self.refuse_strangers(&client).await?;
+        for role in [MIGRATOR, APP].into_iter().chain(TOOLS) {
             let role = format!(
                 "do $$ begin
                      if not exists (select from pg_roles where rolname = '{role}') then
                          create role {role} login;
+                         comment on role {role} is '{MARK}';
                      end if;
-                     alter role {role} login password '{verifier}';
                  end $$"
             );
             self.run(&client, &role).await?;
         }
+        for (role, password) in [(MIGRATOR, &secrets.migrator), (APP, &secrets.app)] {
+            // The server is told a verifier, so that no log of it ever holds the password.
+            let verifier = scram_sha_256(password.expose().as_bytes());
+            self.run(&client, &format!("alter role {role} login password '{verifier}'")).await?;
+        }
         for (database, owner) in [(CONTROL, MIGRATOR), (SHOP, self.user.as_str())] {
             if !self.has(&client, database).await? {
-                let create = format!("create database {database} owner \"{owner}\"");
-                self.run(&client, &create).await?;
+                self.make_database(&client, database, owner).await?;
             }
         }
         // The roles of tools live in the same cluster and have no business here.
@@ -106,6 +119,42 @@ impl Cluster {
     pub(super) async fn fill_shop(&self) -> Result<(), Failure> {
         let client = self.connect(Some(SHOP)).await?;
         self.run(&client, connectors::SHOP_SEED).await
+    }
+
+    /// Makes a database under another name, marks it, and only then gives it its name: a run that
+    /// is killed in between leaves nothing that a later one would take for somebody else's.
+    async fn make_database(&self, client: &Client, name: &str, owner: &str) -> Result<(), Failure> {
+        let making = format!("chancery_up_{}", std::process::id());
+        for step in [
+            format!("create database {making} owner \"{owner}\""),
+            format!("comment on database {making} is '{MARK}'"),
+            format!("alter database {making} rename to {name}"),
+        ] {
+            self.run(client, &step).await?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a cluster that has, under a name of the demo's, what `up` did not make.
+    async fn refuse_strangers(&self, client: &Client) -> Result<(), Failure> {
+        let named = "select 'database ' || datname
+                     from pg_database
+                     where datname = any ($1)
+                       and shobj_description(oid, 'pg_database') is distinct from $3
+                     union all
+                     select 'role ' || rolname
+                     from pg_roles
+                     where rolname = any ($2)
+                       and shobj_description(oid, 'pg_authid') is distinct from $3
+                     order by 1";
+        let roles = [MIGRATOR, APP].into_iter().chain(TOOLS).collect::<Vec<_>>();
+        let rows = client
+            .query(named, &[&[CONTROL, SHOP].as_slice(), &roles, &MARK])
+            .await
+            .map_err(|error| refused(&error))?;
+        let strangers: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get(0)).collect();
+        let strangers = strangers.map_err(|error| refused(&error))?;
+        if strangers.is_empty() { Ok(()) } else { Err(not_ours(&strangers)) }
     }
 
     async fn connect(&self, database: Option<&str>) -> Result<Client, Failure> {
@@ -136,6 +185,21 @@ impl Cluster {
     async fn run(&self, client: &Client, sql: &str) -> Result<(), Failure> {
         client.batch_execute(sql).await.map_err(|error| refused(&error))
     }
+}
+
+fn not_ours(strangers: &[String]) -> Failure {
+    let hand_over: Vec<_> = strangers
+        .iter()
+        .map(|stranger| format!("\n  comment on {stranger} is '{MARK}';"))
+        .collect();
+    Failure::usage(format!(
+        "the cluster has what `up` did not make: {}. It was left as it is. Name another cluster: \
+         `cargo xtask up` starts one of its own, anew with `--fresh`. If these are left over from \
+         an earlier demo and may be lost, hand them to `up` as a superuser, and run it again with \
+         `--fresh`:{}",
+        strangers.join(", "),
+        hand_over.concat()
+    ))
 }
 
 fn refused(error: &tokio_postgres::Error) -> Failure {

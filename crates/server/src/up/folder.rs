@@ -55,19 +55,40 @@ impl Folder {
         Ok(Self { path })
     }
 
+    /// Refuses a folder in which a file of a demo's name is not a demo's: the secrets are the first
+    /// that a demo writes and the last that it removes.
+    pub(super) fn refuse_strangers(&self) -> Result<(), Failure> {
+        if self.secrets()?.is_some() {
+            return Ok(());
+        }
+        match self.files().iter().find(|file| file.exists()) {
+            None => Ok(()),
+            Some(stranger) => Err(Failure::usage(format!(
+                "`{}` is there and was not made by `up`; it was left as it is. Name another folder \
+                 with `--data-dir`",
+                stranger.display()
+            ))),
+        }
+    }
+
+    fn files(&self) -> [PathBuf; 4] {
+        [self.seal_keys(), self.cast_file(), self.env_file(), self.secrets_file()]
+    }
+
     /// Removes everything that a demo kept here, and nothing else.
     pub(super) fn clear(&self) -> Result<(), Failure> {
-        for file in [self.secrets_file(), self.cast_file(), self.seal_keys(), self.env_file()] {
-            absent(fs::remove_file(&file)).map_err(|error| trouble("remove", &file, &error))?;
-        }
         let checkpoints = crate::checkpoints::Checkpoints::beside(&self.seal_keys());
         absent(fs::remove_dir_all(checkpoints.folder()))
-            .map_err(|error| trouble("remove", checkpoints.folder(), &error))
+            .map_err(|error| trouble("remove", checkpoints.folder(), &error))?;
+        for file in self.files() {
+            absent(fs::remove_file(&file)).map_err(|error| trouble("remove", &file, &error))?;
+        }
+        Ok(())
     }
 
     /// The secrets, if a demo was made here before.
     pub(super) fn secrets(&self) -> Result<Option<Secrets>, Failure> {
-        read(&self.secrets_file())
+        read(&self.secrets_file(), "remove it if it is a demo's, or name another folder")
     }
 
     /// Makes new secrets and seal keys and keeps them.
@@ -80,8 +101,6 @@ impl Folder {
             conn: secrets::random_password(),
             read: secrets::random_password(),
         };
-        let seal_keys = SealKeys::generate_pem(&SystemEntropy::new());
-        keep(&self.seal_keys(), &seal_keys)?;
         let text = json!({
             "vault_key": made.vault_key.expose(),
             "pepper": made.pepper.expose(),
@@ -91,12 +110,21 @@ impl Folder {
             "read": made.read.expose(),
         });
         keep(&self.secrets_file(), &Secret::new(text.to_string()))?;
+        self.make_seal_keys()?;
         Ok(made)
+    }
+
+    /// Makes the seal keys, where a run was killed before it had made them.
+    pub(super) fn make_seal_keys(&self) -> Result<(), Failure> {
+        if self.seal_keys().exists() {
+            return Ok(());
+        }
+        keep(&self.seal_keys(), &SealKeys::generate_pem(&SystemEntropy::new()))
     }
 
     /// The org and its agent, if they were made before.
     pub(super) fn cast(&self) -> Result<Option<Cast>, Failure> {
-        read(&self.cast_file())
+        read(&self.cast_file(), "start over with `--fresh`")
     }
 
     /// Keeps the org and its agent.
@@ -129,19 +157,15 @@ impl Folder {
     }
 }
 
-fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Option<T>, Failure> {
+fn read<T: for<'de> Deserialize<'de>>(path: &Path, remedy: &str) -> Result<Option<T>, Failure> {
     let text = match fs::read(path) {
         Ok(text) => Secret::new(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(trouble("read", path, &error)),
     };
     // The cause may quote the text, which holds secrets.
-    let damaged = |_| {
-        Failure::malformed(format!(
-            "the file `{}` is damaged; start over with `--fresh`",
-            path.display()
-        ))
-    };
+    let damaged =
+        |_| Failure::malformed(format!("the file `{}` is damaged: {remedy}", path.display()));
     serde_json::from_slice(text.expose()).map(Some).map_err(damaged)
 }
 

@@ -45,8 +45,9 @@ pub(super) async fn set_up(
         tools: BTreeMap::new(),
     };
     let (user, password) = (cluster.user.clone(), cluster.password.clone());
-    let superuser = postgres::Superuser { user, password };
-    postgres::apply_setup(&blueprint, deps, &superuser).await.map_err(Failure::internal)
+    let owner = postgres::Owner { user, password };
+    let witness = postgres::Witness::Later;
+    postgres::apply_setup(&blueprint, deps, &owner, witness).await.map_err(Failure::internal)
 }
 
 fn credential(secrets: &Secrets) -> BTreeMap<String, Secret<String>> {

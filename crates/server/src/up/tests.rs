@@ -36,6 +36,24 @@ fn a_folder_gives_back_what_it_keeps_and_shows_it_to_its_owner_alone() {
 }
 
 #[test]
+fn a_file_of_a_demos_name_in_a_folder_of_somebody_elses_stays_as_it_is() {
+    let folder = folder("strangers");
+    folder.refuse_strangers().expect("an empty folder");
+    std::fs::write(folder.seal_keys(), "the keys of a service").expect("a file");
+    let refused = folder.refuse_strangers().expect_err("a stranger");
+    assert_eq!(refused.exit, Exit::Usage);
+    assert!(refused.to_string().contains("seal.pem"), "{refused}");
+    std::fs::remove_file(folder.seal_keys()).expect("removed");
+    folder.make_secrets().expect("secrets");
+    folder.refuse_strangers().expect("a demo's own folder");
+    // A run that was killed before it had made the seal keys.
+    std::fs::remove_file(folder.seal_keys()).expect("removed");
+    folder.make_seal_keys().expect("made");
+    assert!(folder.seal_keys().exists());
+    folder.clear().expect("cleared");
+}
+
+#[test]
 fn a_damaged_file_is_named_and_not_shown() {
     let folder = folder("damaged");
     std::fs::write(folder.cast_file(), "{\"key\":\"s3cret\"").expect("a file");

@@ -2,9 +2,9 @@
 
 use act::ActError;
 use admin::{ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
-use model::{AgentId, IntentMode, OrgId, Scope, causes};
+use model::{AgentId, OrgId, Scope, causes};
 
-use super::{described, org_of, orgs};
+use super::{described, lists, org_of};
 use crate::{
     cli,
     core::Core,
@@ -19,7 +19,7 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
             let made = made.map_err(|error| policy_failure(&error))?;
             print::line(described(&made.org));
         }
-        cli::Org::List => orgs(core).await?.iter().for_each(|org| print::line(described(org))),
+        cli::Org::List(form) => return lists::all_orgs(core, form).await,
         cli::Org::Stop(cli::ByReason { reason, org }) => {
             let operator = core.operator(org_of(core, org).await?);
             let stopped = operator.stop_org(&reason).await.map_err(|error| failure(&error))?;
@@ -44,10 +44,11 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
 
 pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure> {
     match what {
-        cli::Agent::Create { name, label, org } => {
+        cli::Agent::List(what) => return lists::agents(core, what).await,
+        cli::Agent::Create { name, label, intent_mode, org } => {
             let org = org_of(core, org).await?;
             let labels = label.into_iter().collect();
-            let new = NewAgent { name, labels, intent_mode: IntentMode::Off };
+            let new = NewAgent { name, labels, intent_mode };
             let made = core.operator(org).create_agent(new).await;
             let agent = made.map_err(|error| failure(&error))?.object;
             print::line(format!("{} {}", agent.id, agent.name));
@@ -73,6 +74,7 @@ pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure
 pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
     match what {
         cli::Key::Create(what) => create_key(core, what).await,
+        cli::Key::List(what) => lists::keys(core, what).await,
         cli::Key::Revoke { id, org } => {
             let org = org_of(core, org).await?;
             let revoked = core.operator(org).revoke_key(id).await;
@@ -110,7 +112,7 @@ async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> 
     Ok(Exit::Ok)
 }
 
-async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failure> {
+pub(super) async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<AgentId, Failure> {
     let accounts = &core.stores.accounts;
     let by_id = match named.parse() {
         Ok(id) => accounts.agent(org, id).await,

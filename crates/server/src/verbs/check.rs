@@ -9,15 +9,16 @@ mod report;
 use connectors::{Blueprint, CheckLine, CheckState};
 use ledger::record::Connector;
 use model::causes;
+use serde_json::json;
 
-use super::{load, orgs};
+use super::{connector, load, org_of, orgs, unread};
 use crate::{
     cli,
     exit::{Exit, Failure},
     print,
     settings::{self, Settings},
     telemetry,
-    wire_up::{Wired, is_new_here, open_store, store_settings, wire_up},
+    wire_up::{Standing, Wired, open_store, standing, store_settings, wire_up},
 };
 use report::{Report, System};
 
@@ -48,16 +49,24 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
     let parts = store.parts().await.map_err(|error| Failure::internal(causes(&error)))?;
     report.away = parts.into_iter().filter(|part| part.is_away).collect();
     // A start would register a new key; a check leaves that to it.
-    if is_new_here(settings, store.as_ref()).await? {
-        let sentence = "the seal key file has a key that the next start will register";
-        report.not_started(CheckState::Advice, sentence.to_owned());
-        return Ok(report);
+    match standing(settings, store.as_ref()).await? {
+        Standing::Known => {}
+        Standing::New => {
+            let sentence = "the seal key file has a key that the next start will register";
+            report.not_started(CheckState::Advice, sentence.to_owned());
+            return Ok(report);
+        }
+        Standing::Refused(sentence) => {
+            report.not_started(CheckState::Fail, sentence);
+            return Ok(report);
+        }
     }
     match wire_up(settings).await {
         Ok(wired) => {
             for org in orgs(&wired.core).await? {
                 let connectors = wired.core.stores.accounts.connectors(org.id).await;
-                for connector in connectors.map_err(|error| Failure::internal(causes(&error)))? {
+                let connectors = connectors.map_err(unread)?;
+                for connector in connectors.into_iter().filter(|row| row.archived_at.is_none()) {
                     report.systems.push(system(&wired, connector).await);
                 }
             }
@@ -65,6 +74,27 @@ async fn look(settings: &Settings) -> Result<Report, Failure> {
         Err(failure) => report.not_started(CheckState::Fail, failure.sentence),
     }
     Ok(report)
+}
+
+/// Looks at the connectors of an org alone and prints what was found.
+pub(super) async fn connectors(wired: &Wired, what: cli::CheckConnector) -> Result<Exit, Failure> {
+    let org = org_of(&wired.core, what.org).await?;
+    let rows = match &what.connector {
+        Some(named) => vec![connector::find(&wired.core, org, named).await?],
+        None => wired.core.stores.accounts.connectors(org).await.map_err(unread)?,
+    };
+    let mut systems = Vec::new();
+    for row in rows.into_iter().filter(|row| row.archived_at.is_none()) {
+        systems.push(system(wired, row).await);
+    }
+    if what.json {
+        print::line(
+            json!({ "object": "list", "data": report::systems_json(&systems) }).to_string(),
+        );
+    } else {
+        report::lines_of(&systems).into_iter().for_each(print::line);
+    }
+    Ok(report::exit_of(&systems))
 }
 
 /// What the connector's adapter finds in the governed system.

@@ -1,23 +1,28 @@
-//! `connector`: makes connectors, and prepares databases for being governed.
+//! `connector`: makes, changes and lists connectors, and prepares databases for being governed.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use admin::{ConnectorError, NewConnector};
-use connectors::{Blueprint, postgres};
+use act::Changed;
+use admin::{ConnectorError, NewConnector, OrgChange};
+use connectors::{Blueprint, postgres, postgres::Witness};
 use crypto::{Secret, SystemEntropy, vault::Ring};
+use ledger::record::{Connector as Row, ConnectorStatus};
 use model::{ConnectorId, ConnectorName, OrgId};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::{accounts, org_of, read_text, stem};
+use super::{accounts, check, org_of, read_text, stem, unread};
 use crate::{
-    cli::{CreateConnector, Described, SetupConnector},
+    cli::{
+        Connector, CreateConnector, Described, InOrg, ListConnectors, NamedConnector,
+        SetupConnector, UpdateConnector,
+    },
     core::Core,
     exit::{Exit, Failure},
     print, secrets,
     settings::Settings,
-    wire_up,
+    wire_up::{self, Wired},
 };
 
 /// A connector's file, read.
@@ -28,7 +33,35 @@ struct Read {
     credential: admin::Credential,
 }
 
-pub(super) async fn create(core: &Core, what: CreateConnector) -> Result<Exit, Failure> {
+pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure> {
+    let core = &wired.core;
+    match what {
+        Connector::Create(what) => create(core, what).await,
+        Connector::Update(what) => update(core, what).await,
+        Connector::Credential { connector, file, org } => {
+            let fields = credential(&Zeroizing::new(read_text(&file)?))?;
+            let (operator, id) = named(core, org, &connector).await?;
+            told(operator.set_credential(id, fields).await, "has its credential")
+        }
+        Connector::Disable(NamedConnector { connector, by }) => {
+            let (operator, id) = named(core, by.org, &connector).await?;
+            told(operator.disable_connector(id, &by.reason).await, "is disabled")
+        }
+        Connector::Enable(NamedConnector { connector, by }) => {
+            let (operator, id) = named(core, by.org, &connector).await?;
+            told(operator.enable_connector(id, &by.reason).await, "is enabled")
+        }
+        Connector::Archive(NamedConnector { connector, by }) => {
+            let (operator, id) = named(core, by.org, &connector).await?;
+            told(operator.archive_connector(id, &by.reason).await, "is archived")
+        }
+        Connector::List(what) => list(core, &what).await,
+        Connector::Check(what) => check::connectors(wired, what).await,
+        Connector::Setup(what) => setup_by(&wired.deps, what).await,
+    }
+}
+
+async fn create(core: &Core, what: CreateConnector) -> Result<Exit, Failure> {
     let org = org_of(core, what.org).await?;
     let Read { name, kind, config, credential } = described(&what.described)?;
     let new = NewConnector { name, kind, config, credential, test: what.test };
@@ -38,23 +71,110 @@ pub(super) async fn create(core: &Core, what: CreateConnector) -> Result<Exit, F
     Ok(Exit::Ok)
 }
 
+async fn update(core: &Core, what: UpdateConnector) -> Result<Exit, Failure> {
+    let config = connectors::read_config(&read_text(&what.file)?).map_err(Failure::malformed)?;
+    let name = what.name.unwrap_or_else(|| stem(&what.file));
+    let (operator, id) = named(core, what.org, &name).await?;
+    told(operator.update_connector(id, config).await, "is updated")
+}
+
+/// Says what became of a connector.
+fn told(changed: Result<Changed<Row>, ConnectorError>, became: &str) -> Result<Exit, Failure> {
+    let Changed { object, deed } = changed.map_err(|error| failure(&error))?;
+    let Row { id, name, revision, .. } = object;
+    print::line(format!("{id} {name} {became}, revision {revision}, deed {deed}"));
+    Ok(Exit::Ok)
+}
+
+/// The connector of the org that goes by this name or id.
+async fn named<'a>(
+    core: &'a Core,
+    org: InOrg,
+    named: &str,
+) -> Result<(OrgChange<'a>, ConnectorId), Failure> {
+    let org = org_of(core, org).await?;
+    let found = find(core, org, named).await?;
+    Ok((core.operator(org), found.id))
+}
+
+/// The connector of the org that goes by this name or id.
+pub(super) async fn find(core: &Core, org: OrgId, named: &str) -> Result<Row, Failure> {
+    let rows = core.stores.accounts.connectors(org).await.map_err(unread)?;
+    let id: Option<ConnectorId> = named.parse().ok();
+    let is_named = |row: &Row| row.name.as_str() == named || Some(row.id) == id;
+    rows.into_iter().find(is_named).ok_or_else(|| {
+        Failure::usage(format!("the org has no connector `{named}`: see `chancery connector list`"))
+    })
+}
+
+async fn list(core: &Core, what: &ListConnectors) -> Result<Exit, Failure> {
+    let org = org_of(core, what.org).await?;
+    let mut rows = core.stores.accounts.connectors(org).await.map_err(unread)?;
+    rows.sort_by_key(|row| row.archived_at.is_some());
+    if what.json {
+        let data: Vec<_> = rows.iter().map(listed).collect();
+        print::line(json!({ "object": "list", "data": data }).to_string());
+        return Ok(Exit::Ok);
+    }
+    for row in &rows {
+        let Row { id, name, kind, revision, .. } = row;
+        let mode = if row.test { ", test actions only" } else { "" };
+        print::line(format!("{id} {name} {kind} {}, revision {revision}{mode}", state(row)));
+    }
+    Ok(Exit::Ok)
+}
+
+/// A connector without its config and its secrets.
+fn listed(row: &Row) -> Value {
+    json!({
+        "object": "connector",
+        "id": row.id,
+        "name": row.name,
+        "type": row.kind,
+        "status": state(row),
+        "livemode": !row.test,
+        "revision": row.revision,
+        "credential_fields": row.credential.keys().collect::<Vec<_>>(),
+        "tools": row.tools.iter().map(|(name, tool)| {
+            json!({ "name": name, "digest": tool.get("digest") })
+        }).collect::<Vec<_>>(),
+        "created_at": row.created_at,
+        "archived_at": row.archived_at,
+    })
+}
+
+fn state(row: &Row) -> &'static str {
+    match (row.archived_at, row.status) {
+        (Some(_), _) => "archived",
+        (None, ConnectorStatus::Enabled) => "enabled",
+        (None, ConnectorStatus::Disabled) => "disabled",
+    }
+}
+
 pub(super) async fn setup(settings: Settings, what: SetupConnector) -> Result<Exit, Failure> {
+    let deps = connectors::Deps {
+        egress: wire_up::egress(&settings).await?,
+        vault: settings.vault.map_or_else(unused_ring, Ok)?,
+        entropy: Arc::new(SystemEntropy::new()),
+    };
+    setup_by(&deps, what).await
+}
+
+async fn setup_by(deps: &connectors::Deps, what: SetupConnector) -> Result<Exit, Failure> {
     let blueprint = blueprint(described(&what.described)?)?;
+    let witness = if what.witness { Witness::Wanted } else { Witness::Later };
     let Some(user) = what.apply else {
-        print::line(postgres::setup_sql(&blueprint).map_err(Failure::malformed)?.trim_end());
+        let script = postgres::setup_sql(&blueprint, witness).map_err(Failure::malformed)?;
+        print::line(script.trim_end());
         return Ok(Exit::Ok);
     };
     let password = match &what.password_file {
         Some(file) => read_text(file)?.trim_end_matches(['\r', '\n']).to_owned(),
         None => String::new(),
     };
-    let superuser = postgres::Superuser { user, password: Secret::new(password) };
-    let deps = connectors::Deps {
-        egress: wire_up::egress(&settings).await?,
-        vault: settings.vault.map_or_else(unused_ring, Ok)?,
-        entropy: Arc::new(SystemEntropy::new()),
-    };
-    postgres::apply_setup(&blueprint, &deps, &superuser).await.map_err(Failure::internal)?;
+    let owner = postgres::Owner { user, password: Secret::new(password) };
+    let applied = postgres::apply_setup(&blueprint, deps, &owner, witness).await;
+    applied.map_err(|error| Failure { exit: Exit::FoundBad, sentence: error.to_string() })?;
     print::line("the governed schema stands");
     Ok(Exit::Ok)
 }

@@ -17,7 +17,7 @@ use crate::{
     print, secrets,
     settings::{LogLevel, Settings},
     telemetry,
-    wire_up::{Wired, open_store, seal_keys, wire_up_with},
+    wire_up::{Strangers, Wired, open_store, seal_keys, wire_up_with},
 };
 
 /// Does what the operator asked of the seal keys.
@@ -26,14 +26,16 @@ pub(super) async fn run(config: Option<&Path>, what: Keys) -> Result<Exit, Failu
     let activation = match &what {
         Keys::New { out } => return new(out),
         Keys::List => return list(&quiet(config)?).await,
-        Keys::Activate { at_once: true } => SealKeyActivation::AtOnce,
-        Keys::Activate { at_once: false } | Keys::Retire { .. } | Keys::Revoke { .. } => {
+        Keys::Activate { at_once: true, .. } => SealKeyActivation::AtOnce,
+        Keys::Activate { at_once: false, .. } | Keys::Retire { .. } | Keys::Revoke { .. } => {
             SealKeyActivation::Ahead
         }
     };
+    let adopted = matches!(what, Keys::Activate { adopt_keys: true, .. });
+    let strangers = if adopted { Strangers::Adopted } else { Strangers::Refused };
     let settings = quiet(config)?;
     // Whatever the file has that is not registered is registered by this.
-    let wired = wire_up_with(&settings, activation).await?;
+    let wired = wire_up_with(&settings, (activation, strangers)).await?;
     let ended = act(&wired, what).await;
     wired.tasks.idle().await;
     ended?;

@@ -1,4 +1,5 @@
-//! The seal keys at start: read from their file, registered, and tried.
+//! The seal keys at start: read from their file, held against those that are registered, and tried.
+//! What is registered is published for good, so that comes last and apart.
 
 use std::{os::unix::fs::PermissionsExt, path::Path};
 
@@ -9,33 +10,92 @@ use zeroize::Zeroizing;
 
 use crate::{core::Stores, exit::Failure, settings::Settings};
 
-/// The sealer, and the keys that were not registered before.
+/// What becomes of a seal key file none of whose keys is registered while others are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strangers {
+    /// It is refused: a wrong file would be published for good.
+    Refused,
+    /// Its keys are registered; the operator says that the others are lost.
+    Adopted,
+}
+
+/// How the keys of the seal key file stand to those of the record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// All are registered, or there is no file.
+    Known,
+    /// A key will be registered by the next start.
+    New,
+    /// A start refuses the file, and says this.
+    Refused(String),
+}
+
+/// The sealer, and the keys that are still to be registered by [`register`].
 pub(crate) async fn load(
     file: &Path,
     stores: &Stores,
-    (now, activation): (Timestamp, SealKeyActivation),
+    (now, activation, strangers): (Timestamp, SealKeyActivation, Strangers),
 ) -> Result<(Sealer, Vec<SealKey>), Failure> {
     let keys = read(file)?;
-    let registered = admin::register_seal_keys(stores.accounts.as_ref(), &keys, (now, activation))
-        .await
-        .map_err(|error| Failure::internal(format!("the seal keys: {}", causes(&error))))?;
-    let sealer = Sealer::new(keys, registered.set);
+    let store = stores.accounts.as_ref();
+    let registered = store.seal_keys().await.map_err(|error| Failure::internal(causes(&error)))?;
+    if strangers == Strangers::Refused && shares_none(&keys, &registered) {
+        return Err(Failure::usage(refusal(file, &registered)));
+    }
+    let proposed =
+        admin::propose_seal_keys(store, &keys, (now, activation)).await.map_err(unusable)?;
+    let sealer = Sealer::new(keys, proposed.set);
     sealer.self_test(now).map_err(|error| {
-        Failure::internal(format!("nothing can be sealed with these keys: {error}"))
+        Failure::internal(format!(
+            "nothing can be sealed with the keys of `{}`, and none was registered: {error}; where \
+             a lost key is to be replaced, run `chancery keys activate --at-once`",
+            file.display()
+        ))
     })?;
-    Ok((sealer, registered.new))
+    Ok((sealer, proposed.new))
 }
 
-/// Whether the file that the settings name has a key that this record does not know.
-pub(crate) async fn is_new_here(
+/// Registers keys for good.
+pub(crate) async fn register(stores: &Stores, new: &[SealKey]) -> Result<(), Failure> {
+    admin::put_seal_keys(stores.accounts.as_ref(), new).await.map_err(unusable)
+}
+
+fn unusable(error: admin::SealKeyError) -> Failure {
+    Failure::internal(format!("the seal keys: {}", causes(&error)))
+}
+
+/// Whether other keys are registered, and none of these.
+fn shares_none(keys: &SealKeys, registered: &[SealKey]) -> bool {
+    let mut here = keys.keys().map(|(_, private)| deed::thumbprint(private.public()));
+    !registered.is_empty() && here.all(|kid| registered.iter().all(|key| key.kid() != kid))
+}
+
+fn refusal(file: &Path, registered: &[SealKey]) -> String {
+    let known: Vec<_> = registered.iter().map(|key| key.kid().to_string()).collect();
+    format!(
+        "the seal key file `{}` has none of the keys that this record is sealed by ({}), and nothing \
+         was registered: look whether `SERVICE_SEAL_KEY_FILE` names the right file and \
+         `SERVICE_DATABASE_URL` the right database; only if those keys are lost, run `chancery keys \
+         activate --at-once --adopt-keys`",
+        file.display(),
+        known.join(", ")
+    )
+}
+
+/// How the file that the settings name stands to this record.
+pub(crate) async fn standing(
     settings: &Settings,
     store: &dyn SealKeyStore,
-) -> Result<bool, Failure> {
-    let Some(file) = &settings.seal_key_file else { return Ok(false) };
+) -> Result<Standing, Failure> {
+    let Some(file) = &settings.seal_key_file else { return Ok(Standing::Known) };
     let keys = read(file)?;
     let registered = store.seal_keys().await.map_err(|error| Failure::internal(causes(&error)))?;
+    if shares_none(&keys, &registered) {
+        return Ok(Standing::Refused(refusal(file, &registered)));
+    }
     let mut here = keys.keys().map(|(_, private)| deed::thumbprint(private.public()));
-    Ok(here.any(|kid| registered.iter().all(|key| key.kid() != kid)))
+    let new = here.any(|kid| registered.iter().all(|key| key.kid() != kid));
+    Ok(if new { Standing::New } else { Standing::Known })
 }
 
 /// The database's time.

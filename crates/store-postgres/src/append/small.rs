@@ -41,6 +41,12 @@ fn org(row: &Org) -> Result<Call<'_>, Fault> {
         .with(to_json("record", "org", row)?))
 }
 
+/// The statement that takes the name of an org that is being made.
+pub(super) fn org_name(row: &Org) -> Call<'_> {
+    let sql = "insert into org_name (name, org_id) values ($1, $2)";
+    Call::new(sql).with(row.name.as_str()).with(*row.id.as_uuid())
+}
+
 /// The statement that writes the settings of an org.
 pub(super) fn settings(row: &OrgSettings) -> Call<'_> {
     let sql = "

@@ -34,6 +34,28 @@ async fn an_empty_database_is_refused_until_it_is_migrated() {
 }
 
 #[tokio::test]
+async fn orgs_that_had_one_name_before_names_were_unique_keep_it() {
+    let Some(database) = TestDatabase::new().await else { return };
+    let client = database.owner().await;
+    let made = MIGRATIONS.iter().find(|migration| migration.name == "org_name").unwrap();
+    let before = format!(
+        "drop table org_name; delete from schema_migration where version = {};
+         insert into org (org_id, created_at, record)
+         select gen_random_uuid(), now() + n * interval '1 s', '{{\"name\": \"Acme\"}}'
+         from generate_series(1, 3) as n",
+        made.version
+    );
+    client.batch_execute(&before).await.unwrap();
+    let applied = migrate(&owner(&database), database.role()).await.unwrap();
+    assert_eq!(applied, ["org_name"]);
+    let held = "select name from org_name natural join org where created_at <
+                (select min(created_at) + interval '1 s' from org)";
+    let held: Vec<String> =
+        client.query(held, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
+    assert_eq!(held, ["Acme"]);
+}
+
+#[tokio::test]
 async fn of_many_migrations_at_once_one_works() {
     let Some(database) = TestDatabase::empty().await else { return };
     let mut all = tokio::task::JoinSet::new();

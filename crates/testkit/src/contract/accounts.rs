@@ -14,6 +14,7 @@ use crate::{Scribe, SeededEntropy, sample};
 
 pub(super) async fn check(store: &dyn Store) {
     orgs_are_listed_oldest_first(store).await;
+    of_two_orgs_with_one_name_the_second_is_refused(store).await;
     accounts_are_found_in_their_own_org(store).await;
     seal_keys_are_listed_oldest_first(store).await;
 }
@@ -27,7 +28,7 @@ async fn orgs_are_listed_oldest_first(store: &dyn Store) {
         row.pro = false;
         // An org's age is set when it is made and stays.
         let late = Scribe::new(seed + 50, row.created_at);
-        let row = ledger::record::Org { id: late.org, ..row };
+        let row = ledger::record::Org { id: late.org, name: late.org_row().name, ..row };
         let turn = late.turn(vec![Changes::from(row.clone())]);
         store.append(&turn).await.unwrap();
         scribe.append(store, Vec::new()).await.unwrap();
@@ -37,6 +38,15 @@ async fn orgs_are_listed_oldest_first(store: &dyn Store) {
     let orgs = store.orgs().await.unwrap();
     let ours: Vec<_> = orgs.into_iter().filter(|org| seeded.contains(org)).collect();
     assert_eq!(ours, seeded);
+}
+
+async fn of_two_orgs_with_one_name_the_second_is_refused(store: &dyn Store) {
+    let first = Scribe::created(803, store).await;
+    let second = Scribe::new(804, first.now);
+    let row = ledger::record::Org { name: first.org_row().name, ..second.org_row() };
+    let refused = store.append(&second.turn(vec![Changes::from(row)])).await;
+    assert!(matches!(refused, Err(ledger::AppendError::Refused(_))), "{refused:?}");
+    assert_eq!(store.org(second.org).await.unwrap(), None);
 }
 
 async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
@@ -65,7 +75,10 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     assert!(store.agent_named(scribe.org, "ol").await.unwrap().is_none());
     assert_eq!(store.connectors(scribe.org).await.unwrap(), connectors);
     assert_eq!(store.api_key(agent_key.id).await.unwrap(), Some(agent_key.clone()));
-    assert_eq!(store.api_key(org_key.id).await.unwrap(), Some(org_key));
+    assert_eq!(store.api_key(org_key.id).await.unwrap(), Some(org_key.clone()));
+    let mut keys = store.api_keys(scribe.org).await.unwrap();
+    keys.retain(|key| key.id != org_key.id);
+    assert_eq!(keys, std::slice::from_ref(&agent_key));
     let (agent, connector) = (agents[0].id, connectors[0].id);
     assert_eq!(store.agent(scribe.org, agent).await.unwrap().as_ref(), agents.first());
     let found = store.connector(scribe.org, connector).await.unwrap();
@@ -88,6 +101,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     assert!(store.agents(other.org).await.unwrap().is_empty());
     assert!(store.agent_named(other.org, "old").await.unwrap().is_none());
     assert!(store.connectors(other.org).await.unwrap().is_empty());
+    assert!(store.api_keys(other.org).await.unwrap().is_empty());
     let mint = other.mint();
     assert!(store.api_key(mint.id(KeyId::from_uuid)).await.unwrap().is_none());
     assert!(store.agent(scribe.org, mint.id(AgentId::from_uuid)).await.unwrap().is_none());

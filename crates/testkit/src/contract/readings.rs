@@ -124,7 +124,7 @@ async fn deeds_are_opened(store: &dyn Store, seeded: &Seeded) {
     let open = store.deed(org, row.id).await.unwrap().unwrap();
     assert_eq!((open.row.seq, open.disclosures.len()), (5, 1));
     let rows = vec![open.row.clone()];
-    assert_eq!(store.opened(org, rows.clone()).await.unwrap(), [open.clone()]);
+    assert_eq!(store.opened(org, rows.clone()).await.unwrap(), std::slice::from_ref(&open));
     let other = Scribe::created(801, store).await;
     assert_eq!(store.opened(other.org, rows).await.unwrap()[0].disclosures, [], "another org's");
     assert_eq!(store.deed(other.org, row.id).await.unwrap(), None, "another org's");

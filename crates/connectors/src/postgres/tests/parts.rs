@@ -8,7 +8,7 @@ use super::world::{read_tool, write_tool};
 use crate::{
     Finding,
     postgres::{
-        config_findings, hex,
+        Witness, config_findings, hex,
         marker::{Kind, MarkerKey, Subject},
         setup_sql,
         statement::{BadStatement, parse},
@@ -190,7 +190,7 @@ fn the_setup_script_grants_what_is_declared_and_asks_for_passwords() {
         credential: crate::Credential::default(),
         tools: std::collections::BTreeMap::new(),
     };
-    let script = setup_sql(&blueprint).unwrap();
+    let script = setup_sql(&blueprint, Witness::Wanted).unwrap();
     for line in [
         "grant update (\"a\") on \"items\" to \"svc_conn\";",
         "grant insert on \"other\".\"logs\" to \"svc_conn\";",

@@ -3,7 +3,11 @@
 use serde_json::{Value, json};
 
 use super::world::{World, apply, failed, read_tool, result, write_tool};
-use crate::{BuildError, CheckLine, CheckState, SHOP_CONNECTOR, SHOP_SEED, check, read_config};
+use crate::{
+    BuildError, CheckLine, CheckState, SHOP_CONNECTOR, SHOP_SEED, check,
+    postgres::{Owner, SetupError, Witness, apply_setup},
+    read_config,
+};
 
 fn tools() -> Value {
     json!([
@@ -110,5 +114,82 @@ async fn the_demo_shop_is_seeded_governed_and_answers() {
     failed(world.call("orders.delete", json!({"order": 7})).await, "tool_error");
     assert_eq!(result(world.call("orders.delete", json!({"order": 6})).await), json!({"count": 1}));
     assert_eq!(world.count("select count(*) from orders").await, 4999);
+    world.end().await;
+}
+
+/// What the database refuses the setup by this role for.
+async fn refused(world: &World, owner: &Owner, witness: Witness) -> String {
+    match apply_setup(&world.blueprint, &world.deps, owner, witness).await {
+        Err(SetupError::Refused(sentence)) => sentence,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_owner_who_may_make_roles_and_nothing_else_sets_the_schema_up() {
+    let Some(world) = World::bare(tools()).await else { return };
+    let owner = world.owned("createrole").await;
+    for _ in 0..2 {
+        apply_setup(&world.blueprint, &world.deps, &owner, Witness::Later).await.unwrap();
+    }
+    result(world.call("set", json!({})).await);
+    let decoder = world.blueprint.config["decoder_user"].as_str().unwrap();
+    let made = format!("select count(*) from pg_roles where rolname = '{decoder}'");
+    assert_eq!(world.count(&made).await, 0, "nobody asked for it");
+    let said = refused(&world, &owner, Witness::Wanted).await;
+    assert!(said.contains("replication") && said.contains(decoder), "{said}");
+    // What was made by one is kept up by the other.
+    apply(&world).await;
+    assert_eq!(world.count(&made).await, 1);
+    apply_setup(&world.blueprint, &world.deps, &owner, Witness::Later).await.unwrap();
+    let lines = check(&world.blueprint, &world.deps).await.unwrap();
+    assert!(lines.iter().all(|line| line.state != CheckState::Fail), "{lines:?}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_setup_that_lacks_a_power_says_which() {
+    let Some(world) = World::bare(tools()).await else { return };
+    let owner = world.owned("").await;
+    let said = refused(&world, &owner, Witness::Later).await;
+    assert!(said.contains("needs CREATEROLE"), "{said}");
+    let run = async |sql: String| world.admin.batch_execute(&sql).await.unwrap();
+    run(format!("alter role {} createrole; alter table items owner to current_user", owner.user))
+        .await;
+    let said = refused(&world, &owner, Witness::Later).await;
+    assert!(said.contains("items of") && said.contains("made a member"), "{said}");
+    run(format!("alter database {} owner to current_user", world.blueprint.config["database"]))
+        .await;
+    let said = refused(&world, &owner, Witness::Later).await;
+    assert!(said.contains("as the owner of"), "{said}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn check_tells_of_rights_that_went_came_and_of_types_that_changed() {
+    let Some(mut world) = World::new(tools()).await else { return };
+    world.blueprint.tools = world.build().await.unwrap().learnt();
+    let user = world.blueprint.config["user"].as_str().unwrap().to_owned();
+    let name = format!("rights of `{user}` on \"items\"");
+    let look = async || check(&world.blueprint, &world.deps).await.unwrap();
+    assert_eq!(state(&look().await, &name).state, CheckState::Pass);
+    let sql = format!("grant truncate on items to {user}");
+    world.admin.batch_execute(&sql).await.unwrap();
+    let spare = state(&look().await, &name).clone();
+    assert_eq!(spare.state, CheckState::Advice);
+    assert!(spare.detail.contains("truncate"), "{spare:?}");
+    let sql = format!("revoke insert, update on items from {user}");
+    world.admin.batch_execute(&sql).await.unwrap();
+    let lacking = state(&look().await, &name).clone();
+    assert_eq!(lacking.state, CheckState::Fail);
+    assert!(lacking.detail.contains("insert, update"), "{lacking:?}");
+    apply(&world).await;
+    world.admin.batch_execute("alter table items alter label type varchar(99)").await.unwrap();
+    let lines = look().await;
+    let changed: Vec<_> = lines.iter().filter(|line| line.state == CheckState::Fail).collect();
+    assert_eq!(
+        changed.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(),
+        ["tool `shop.read`"]
+    );
     world.end().await;
 }

@@ -11,7 +11,7 @@ use tool::{Run, Settled, Tool};
 
 use crate::{
     Blueprint, BuildError, Connector, Credential, Deps, build,
-    postgres::{KIND, Superuser, apply_setup, hex},
+    postgres::{KIND, Owner, Witness, apply_setup, hex},
 };
 
 /// What every database here holds.
@@ -27,7 +27,7 @@ pub(crate) struct World {
     pub(crate) deps: Deps,
     /// A superuser's connection to the database.
     pub(crate) admin: Client,
-    pub(crate) superuser: Superuser,
+    pub(crate) superuser: Owner,
     pub(crate) address: SocketAddr,
     name: String,
 }
@@ -35,7 +35,7 @@ pub(crate) struct World {
 struct Server {
     host: String,
     port: u16,
-    superuser: Superuser,
+    superuser: Owner,
 }
 
 impl World {
@@ -150,16 +150,31 @@ impl World {
         drop(admin);
         let maker = connect(&server().unwrap(), "postgres").await;
         maker.batch_execute(&format!("drop database {name} with (force)")).await.unwrap();
-        for role in ["conn", "read", "decoder", "owner"] {
+        for role in ["conn", "read", "decoder", "owner", "dba"] {
             let drop_role = format!("drop role if exists {name}_{role}");
             maker.batch_execute(&drop_role).await.unwrap();
         }
     }
 }
 
+impl World {
+    /// The database's owner, who is no superuser and may do what these words say.
+    pub(crate) async fn owned(&self, powers: &str) -> Owner {
+        let name = &self.name;
+        let sql = format!(
+            "create role {name}_dba login password 'dba' {powers};
+            alter database {name} owner to {name}_dba;
+            alter table items owner to {name}_dba"
+        );
+        self.admin.batch_execute(&sql).await.unwrap();
+        Owner { user: format!("{name}_dba"), password: Secret::new("dba".to_owned()) }
+    }
+}
+
 /// Sets the governed schema up.
 pub(crate) async fn apply(world: &World) {
-    apply_setup(&world.blueprint, &world.deps, &world.superuser).await.unwrap();
+    let (deps, owner) = (&world.deps, &world.superuser);
+    apply_setup(&world.blueprint, deps, owner, Witness::Wanted).await.unwrap();
 }
 
 fn config(server: &Server, name: &str, tools: Value) -> Value {
@@ -219,7 +234,7 @@ fn server() -> Option<Server> {
     Some(Server {
         host: host.clone(),
         port: config.get_ports().first().copied().unwrap_or(5432),
-        superuser: Superuser {
+        superuser: Owner {
             user: config.get_user().unwrap_or("postgres").to_owned(),
             password: Secret::new(password),
         },

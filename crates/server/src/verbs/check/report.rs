@@ -47,9 +47,7 @@ impl Report {
     pub(super) fn exit(&self) -> Exit {
         let record = self.record.iter().any(|finding| finding.violations > 0);
         let start = self.start.as_ref().is_some_and(|(state, _)| *state == CheckState::Fail);
-        let mut lines = self.systems.iter().flat_map(|system| &system.lines);
-        let systems = lines.any(|line| line.state == CheckState::Fail);
-        if record || start || systems { Exit::FoundBad } else { Exit::Ok }
+        if record || start { Exit::FoundBad } else { exit_of(&self.systems) }
     }
 
     /// The lines for a person.
@@ -73,12 +71,7 @@ impl Report {
             Some((state, sentence)) => format!("{}  start  {sentence}", word(*state)),
             None => "ok    settings, seal keys and checkpoints".to_owned(),
         });
-        for System { org, id, name, lines: found } in &self.systems {
-            lines.push(format!("\n{name} {id}, of org {org}"));
-            let line =
-                |line: &CheckLine| format!("{}  {}  {}", word(line.state), line.name, line.detail);
-            lines.extend(found.iter().map(|found| line(found).trim_end().to_owned()));
-        }
+        lines.extend(lines_of(&self.systems));
         lines
     }
 
@@ -92,17 +85,6 @@ impl Report {
                 "first": finding.first,
             })
         });
-        let systems = self.systems.iter().map(|System { org, id, name, lines }| {
-            let line = |line: &CheckLine| {
-                json!({
-                    "name": line.name,
-                    "state": word(line.state).trim().to_ascii_lowercase(),
-                    "detail": line.detail,
-                })
-            };
-            let lines: Vec<_> = lines.iter().map(line).collect();
-            json!({ "org": org, "connector": id, "name": name, "lines": lines })
-        });
         let start = self.start.as_ref().map(|(state, sentence)| {
             json!({ "state": word(*state).trim().to_ascii_lowercase(), "sentence": sentence })
         });
@@ -110,9 +92,43 @@ impl Report {
             "record": record.collect::<Vec<_>>(),
             "away": self.away.iter().map(away).collect::<Vec<_>>(),
             "start": start,
-            "systems": systems.collect::<Vec<_>>(),
+            "systems": systems_json(&self.systems),
         })
     }
+}
+
+/// What a look at these systems ends with.
+pub(super) fn exit_of(systems: &[System]) -> Exit {
+    let mut lines = systems.iter().flat_map(|system| &system.lines);
+    if lines.any(|line| line.state == CheckState::Fail) { Exit::FoundBad } else { Exit::Ok }
+}
+
+/// The lines of these systems for a person.
+pub(super) fn lines_of(systems: &[System]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for System { org, id, name, lines: found } in systems {
+        lines.push(format!("\n{name} {id}, of org {org}"));
+        let line =
+            |line: &CheckLine| format!("{}  {}  {}", word(line.state), line.name, line.detail);
+        lines.extend(found.iter().map(|found| line(found).trim_end().to_owned()));
+    }
+    lines
+}
+
+/// The same as JSON.
+pub(super) fn systems_json(systems: &[System]) -> Vec<Value> {
+    let systems = systems.iter().map(|System { org, id, name, lines }| {
+        let line = |line: &CheckLine| {
+            json!({
+                "name": line.name,
+                "state": word(line.state).trim().to_ascii_lowercase(),
+                "detail": line.detail,
+            })
+        };
+        let lines: Vec<_> = lines.iter().map(line).collect();
+        json!({ "org": org, "connector": id, "name": name, "lines": lines })
+    });
+    systems.collect()
 }
 
 fn away(part: &Part) -> Value {
