@@ -1,4 +1,4 @@
-//! The bill of materials of a binary, as CycloneDX 1.5: every crate that is compiled into it, where
+//! The bill of materials of a binary, as `CycloneDX` 1.5: every crate that is compiled into it, where
 //! it is from, its licence and its digest. Nothing of the machine or the hour is in it, so that the
 //! same sources give the same bill.
 

@@ -101,12 +101,11 @@ async fn held(
     remote: &Remote,
     (keys, kept): (Option<KeySet>, Option<String>),
 ) -> Result<Held, Stopped> {
-    let keys = match keys {
-        Some(keys) => keys,
-        None => {
-            let keys = remote.read("/.well-known/service/keys.json").await?;
-            KeySet::parse(&keys).map_err(|error| unfit(format!("the service's keys: {error}")))?
-        }
+    let keys = if let Some(keys) = keys {
+        keys
+    } else {
+        let keys = remote.read("/.well-known/service/keys.json").await?;
+        KeySet::parse(&keys).map_err(|error| unfit(format!("the service's keys: {error}")))?
     };
     let note = remote.read(&asking("/v1/log/checkpoint", what, &[])).await?;
     let note = String::from_utf8_lossy(&note).into_owned();

@@ -158,7 +158,8 @@ fn connector(ca: Option<&[u8]>) -> Result<TlsConnector, Failure> {
 async fn refused(response: Response<Incoming>) -> RemoteError {
     let status = response.status();
     let body = timeout(PATIENCE, Limited::new(response.into_body(), 64 * 1024).collect()).await;
-    let body = body.ok().and_then(Result::ok).map(|body| body.to_bytes()).unwrap_or_default();
+    let body =
+        body.ok().and_then(Result::ok).map(http_body_util::Collected::to_bytes).unwrap_or_default();
     // It is printed to a terminal, which must take nothing of it for an order.
     let body = String::from_utf8_lossy(&body);
     let body: String = body.chars().filter(|it| !it.is_control()).take(500).collect();

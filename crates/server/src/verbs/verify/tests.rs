@@ -95,6 +95,9 @@ impl Scribe {
     }
 }
 
+/// What becomes of a log.
+type Change<'a> = &'a dyn Fn(&mut Log);
+
 /// A service on this machine.
 struct Service {
     url: String,
@@ -203,7 +206,7 @@ fn a_log_is_followed_to_its_end_however_often_its_connection_breaks() {
 #[test]
 fn a_log_that_was_forged_cut_or_mixed_up_is_refused() {
     let (log, other) = (Scribe::log(12), Scribe::log(12));
-    let changes: [(&str, &dyn Fn(&mut Log)); 6] = [
+    let changes: [(&str, Change<'_>); 6] = [
         ("a deed that stands twice", &|log| log.lines[3] = log.lines[4].clone()),
         ("a deed that is left out", &|log| drop(log.lines.remove(3))),
         ("the tail that is cut", &|log| drop(log.lines.pop())),
@@ -212,11 +215,11 @@ fn a_log_that_was_forged_cut_or_mixed_up_is_refused() {
         ("a checkpoint that somebody else signed", &|log| log.notes.clone_from(&other.notes)),
     ];
     for (what, change) in changes {
-        let mut changed = log.clone();
-        change(&mut changed);
+        let mut forged = log.clone();
+        change(&mut forged);
         // Whose keys are not known, of that nothing can be shown.
         let refused = [Exit::FoundBad, Exit::Undecidable];
-        assert!(refused.contains(&Service::of(changed, None).verify(&[])), "{what}");
+        assert!(refused.contains(&Service::of(forged, None).verify(&[])), "{what}");
     }
     let garbled = Log { lines: vec!["{}\n".to_owned()], ..log.clone() };
     assert_eq!(Service::of(garbled, None).verify(&[]), Exit::Malformed);
