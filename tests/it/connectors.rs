@@ -53,7 +53,7 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
     let tools = caller.get("/v1/tools").await.ok();
     let listed = tools["data"].as_array().unwrap().iter().any(|tool| tool["name"] == "lab.note");
     assert!(listed, "{tools}");
-    caller.call("lab.hidden", json!({})).await.error(403, "policy_denied", None);
+    caller.call("lab.hidden", json!({ "mark": name() })).await.error(403, "policy_denied", None);
     let failed = caller.call("lab.note", json!({ "mark": name() })).await.ok();
     assert_sealed(&failed, "failed");
     assert_eq!(failed["execution"]["error_code"], "connector_unreachable");
