@@ -18,7 +18,7 @@ const SETTINGS: &str = include_str!("../../docs/settings.md");
 fn fences(of: &str) -> Vec<&'static str> {
     let opening = format!("\n```{of}\n");
     let blocks = PAGE.split(opening.as_str()).skip(1);
-    blocks.map(|rest| rest.split("```").next().unwrap()).collect()
+    blocks.filter_map(|rest| rest.split("```").next()).collect()
 }
 
 /// What a shell takes for the names of variables that a text sets.

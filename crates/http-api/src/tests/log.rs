@@ -31,7 +31,7 @@ async fn a_log_is_read_out_in_one_request_and_verifies_as_it_came() {
     let house = grown().await;
     let all = read(&house, "").await;
     assert_eq!(all.status, 200);
-    let size = all.bytes.iter().filter(|byte| **byte == b'\n').count();
+    let size = all.bytes.split(|byte| *byte == b'\n').count() - 1;
     assert!(size > 80, "{size} deeds");
     assert_eq!(range(&all), format!("0-{size}/{size}"));
     let keys = house.get("/.well-known/service/keys.json", "").await;
