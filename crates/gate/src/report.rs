@@ -138,8 +138,12 @@ fn check(report: &EdgeReport, max_result_bytes: usize) -> Result<(), ReportError
         return invalid("finished_at", "expected a time not before `started_at`".to_owned());
     }
     let succeeded = report.status == ExecutionStatus::Succeeded;
-    if succeeded && report.error_code.is_some() {
-        return invalid("error_code", "a success has no `error_code`".to_owned());
+    let told = [
+        ("error_code", report.error_code.is_some()),
+        ("error_message", report.error_message.is_some()),
+    ];
+    if let Some((member, _)) = told.into_iter().find(|(_, is_told)| succeeded && *is_told) {
+        return invalid(member, format!("a success has no `{member}`"));
     }
     match &report.result {
         EdgeResult::Nothing if succeeded => {

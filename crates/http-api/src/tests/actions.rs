@@ -209,21 +209,22 @@ async fn a_report_names_the_member_that_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_success_has_no_error_code_however_its_result_is_sent() {
+async fn a_success_has_no_error_however_its_result_is_sent() {
     let house = House::new().await;
     let id = house.authorize().await.id();
     let digest = format!("sha256:{}", "0".repeat(64));
     for (member, value) in [("result", json!(1)), ("result_digest", json!(digest))] {
-        let mut body = json!({
-            "status": "succeeded",
-            "started_at": "2026-10-01T12:00:00.000Z",
-            "finished_at": "2026-10-01T12:00:00.000Z",
-            "error_code": "no_such_note",
-        });
-        body[member] = value;
-        let answer = house.post(&format!("/v1/actions/{id}/result"), body).await;
-        let expected = ((400, "validation_failed"), Some("error_code"));
-        assert_eq!((answer.code(), answer.param()), expected, "{member}");
+        for (error, told) in [("error_code", "no_such_note"), ("error_message", "")] {
+            let mut body = json!({
+                "status": "succeeded",
+                "started_at": "2026-10-01T12:00:00.000Z",
+                "finished_at": "2026-10-01T12:00:00.000Z",
+            });
+            (body[member], body[error]) = (value.clone(), json!(told));
+            let answer = house.post(&format!("/v1/actions/{id}/result"), body).await;
+            let expected = ((400, "validation_failed"), Some(error));
+            assert_eq!((answer.code(), answer.param()), expected, "{member}");
+        }
     }
 }
 
