@@ -72,7 +72,7 @@ pub(crate) async fn consistency(app: Arc<App>, caller: Reader, call: Call) -> An
 /// is said before the first; where one cannot be read, the connection breaks.
 pub(crate) async fn deeds(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let log: Option<LogOrigin> = call.query.parse("log")?;
-    let (from, to): (Option<u64>, _) = (call.query.parse("from")?, call.query.parse("to")?);
+    let (from, to): (Option<u64>, _) = (call.query.number("from")?, call.query.number("to")?);
     let places = (from.unwrap_or(0), to);
     let mut out = app.records.read_out(caller.org(), log.as_ref(), places).await?;
     let ((from, to), size) = (out.places(), out.size());
