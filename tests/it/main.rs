@@ -39,6 +39,8 @@ mod instances;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
 mod log;
 #[cfg(test)]
 mod memory;

@@ -1,6 +1,10 @@
 //! The two verbs that tell the whole story: `demo` in memory, `up` on a PostgreSQL.
 
 use std::{
+    fs,
+    net::TcpListener,
+    os::unix::fs::symlink,
+    path::Path,
     process::Stdio,
     time::{Duration, Instant},
 };
@@ -42,7 +46,10 @@ struct Up {
 fn up(postgres: &OwnPostgres, folder: &str, more: &[&str]) -> Command {
     let url = postgres.cluster.database("postgres").superuser_url();
     let mut command = Command::new(binaries().unwrap().plain);
-    command.args(["up", "--port", "0", "--data-dir", folder, "--postgres-url", &url]).args(more);
+    command.args(["up", "--data-dir", folder, "--postgres-url", &url]).args(more);
+    if !more.contains(&"--port") {
+        command.args(["--port", "0"]);
+    }
     command.env_clear().current_dir("/").kill_on_drop(true);
     command
 }
@@ -99,7 +106,38 @@ async fn a_second_up_finds_what_the_first_one_made() {
     let anew = Up::start(&postgres, folder, &["--fresh"]).await;
     assert_ne!(anew.key(), key);
     anew.stop().await;
-    std::fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+const README: &str = include_str!("../../README.md");
+
+#[tokio::test]
+async fn each_line_of_five_minutes_further_runs_as_printed_on_the_demo() {
+    let (Some(binaries), Some(postgres)) = (binaries(), OwnPostgres::new()) else { return };
+    let section = README.split("\n## Five minutes further\n").nth(1).unwrap();
+    let script = section.split("\n```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    // A checkout in which the demo was built and serves.
+    let folder = std::env::temp_dir().join(name());
+    fs::create_dir_all(folder.join("target/release")).unwrap();
+    symlink(&binaries.plain, folder.join("target/release/chancery")).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    symlink(root.join("crates"), folder.join("crates")).unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let data = folder.join(".chancery/service");
+    let demo = Up::start(&postgres, data.to_str().unwrap(), &["--port", &free]).await;
+    let mut shell = Command::new("bash");
+    shell.args(["-euo", "pipefail", "-c", script]).current_dir(&folder).env_clear();
+    shell.env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
+    let output = shell.output().await.unwrap();
+    demo.stop().await;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n{complained}");
+    for told in ["\"status\":\"executed\"", "version 2 of", "tools fit"] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    assert_eq!(said.matches("VALID: ").count(), 2, "{said}");
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[tokio::test]
@@ -127,5 +165,5 @@ async fn up_leaves_a_database_and_a_role_that_it_did_not_make_as_they_are() {
         let made = "select count(*) from pg_database where datname like 'chancery%'";
         assert_eq!((shop.count(made).await, shop.count(password).await), (0, passwords));
     }
-    std::fs::remove_dir_all(folder).unwrap();
+    fs::remove_dir_all(folder).unwrap();
 }

@@ -117,7 +117,7 @@ fn completions(binary: &Path, folder: &Path) -> Result<()> {
         let file = to.join(format!("chancery.{shell}"));
         fs::write(&file, output.stdout).map_err(Failure::on("write", &file))?;
     }
-    Ok(())
+    process::run(Command::new(binary).arg("man").arg("--out").arg(folder.join("man")))
 }
 
 /// Writes the digest of every file of the folder, in the form that `sha256sum -c` reads.

@@ -99,6 +99,17 @@ pub enum Verb {
     /// Make, change, switch and list connectors, and look at what they govern.
     #[command(subcommand)]
     Connector(Connector),
+    /// Print what makes a shell complete the verbs and what they take.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the pages of the manual, one for each verb.
+    Man {
+        /// The folder to write them to.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Print a page of the generated documentation.
     #[command(hide = true)]
     InternalDocs {

@@ -10,6 +10,7 @@ mod inspect;
 mod keys;
 mod lists;
 mod log;
+mod manual;
 mod policy;
 mod serve;
 mod verify;
@@ -80,6 +81,8 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
             in_runtime(connector::setup(load(config)?, what))
         }
         Verb::Connector(what) => wired(config, async |wired| connector::run(wired, what).await),
+        Verb::Completions { shell } => Ok(manual::completions(shell)),
+        Verb::Man { out } => manual::pages(&out),
         Verb::InternalDocs { page } => Ok(docs::print(page)),
     }
 }

@@ -39,6 +39,9 @@ pub struct Verify {
     /// How many deeds the log must have.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = count)]
     pub expected_size: Option<u64>,
+    /// Print a line for every deed of the file, and not only how many there are.
+    #[arg(long, conflicts_with_all = ["url", "json"])]
+    pub each: bool,
     /// Print the report as JSON.
     #[arg(long)]
     pub json: bool,

@@ -71,7 +71,7 @@ pub(super) fn diff(what: &Diff) -> Result<Exit, Failure> {
         Ok(comparison) => Ok(told(&comparison)),
         Err((file, report)) => {
             print::line(format!("in `{}`:", file.display()));
-            verify::readable(&report).into_iter().for_each(print::line);
+            print::outcome(verify::exit(report.verdict), &verify::readable(&report));
             Ok(verify::exit(report.verdict))
         }
     }

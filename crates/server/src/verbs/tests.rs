@@ -293,6 +293,23 @@ fn a_report_reads_with_verdict_deeds_and_checks() {
 }
 
 #[test]
+fn several_deeds_are_summed_up_and_those_that_fail_are_told_in_full() {
+    let log = log();
+    let keys = Some(KeySet::parse(log.keys.as_bytes()).expect("keys"));
+    let trust = deed::verify::Trust { keys, ..deed::verify::Trust::default() };
+    let input = log.deeds.join("\n");
+    let report = deed::verify::examine(input.as_bytes(), &trust);
+    let lines = verify::readable(&report);
+    assert!(lines[1].starts_with("  3 deeds: ") && lines[1].ends_with(", 3 TEST"), "{lines:?}");
+    assert!(!lines.concat().contains("deed_"), "{lines:?}");
+    assert_eq!(verify::each(&report).concat().matches("deed_").count(), 3);
+    let changed = input.replacen("\"payload\":\"e", "\"payload\":\"f", 1);
+    let told = verify::alone(changed.as_bytes(), &trust);
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("2 VALID") && told[1].starts_with("  line 1"), "{told:?}");
+}
+
+#[test]
 fn a_new_seal_key_file_is_for_its_owner_alone_and_never_overwritten() {
     let folder = Folder::new("keys");
     let path = folder.0.join("seal.pem");

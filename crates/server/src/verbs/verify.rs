@@ -2,13 +2,18 @@
 
 mod follow;
 mod remote;
+mod sum;
 mod walk;
+
+pub(crate) use sum::readable;
+#[cfg(test)]
+pub(super) use sum::{alone, each};
 
 use std::path::Path;
 
 use deed::{
     KeySet,
-    verify::{CheckStatus, Grade, Report, Trust, Verdict},
+    verify::{CheckStatus, Report, Trust, Verdict},
 };
 
 use crate::{
@@ -23,15 +28,20 @@ pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
     }
     let file = what.file.as_deref().ok_or_else(|| Failure::usage("no file was named"))?;
     let input = super::input(file)?;
-    let (exit, report) = match deed::verify::verify(&input, &trust(what)?) {
+    let trust = trust(what)?;
+    let (exit, report) = match deed::verify::verify(&input, &trust) {
         Ok(verified) => (Exit::Ok, verified.into_report()),
         Err(report) => (exit(report.verdict), *report),
     };
     if what.json {
         print::line(serde_json::to_string_pretty(&report).map_err(Failure::internal)?);
-    } else {
-        readable(&report).into_iter().for_each(print::line);
+        return Ok(exit);
     }
+    let mut lines = if what.each { sum::each(&report) } else { readable(&report) };
+    if exit != Exit::Ok {
+        lines.extend(sum::alone(&input, &trust));
+    }
+    print::outcome(exit, &lines);
     Ok(exit)
 }
 
@@ -57,50 +67,11 @@ pub(crate) fn exit(verdict: Verdict) -> Exit {
     }
 }
 
-/// The report in lines for people: the verdict, the deeds, and every check.
-pub(crate) fn readable(report: &Report) -> Vec<String> {
-    let grade = report.grade.map(grade).unwrap_or_default();
-    let mut lines = vec![format!("{}{grade}", verdict(report.verdict))];
-    lines.extend(report.deeds.iter().map(|deed| {
-        let test = if deed.livemode { "" } else { "TEST " };
-        format!("  {test}{} {} of {}, {}", deed.kind, deed.id, deed.subject, deed.issued_at)
-    }));
-    lines.extend(report.checks.iter().map(|check| {
-        let mark = match check.status {
-            CheckStatus::Passed => "pass",
-            CheckStatus::Undecided => "open",
-            CheckStatus::Failed => "FAIL",
-        };
-        format!("  {mark}  {:12} {}", check.id.as_str(), check.detail).trim_end().to_owned()
-    }));
-    lines
-}
-
 /// The verdict and the first thing that was wrong, in one line.
 pub(crate) fn told(report: &Report) -> String {
     let failed = report.checks.iter().find(|check| check.status == CheckStatus::Failed);
     let why = failed.map(|check| format!(": {}, {}", check.id.as_str(), check.detail));
-    format!("{}{}", verdict(report.verdict), why.unwrap_or_default())
-}
-
-fn verdict(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "VALID",
-        Verdict::Invalid => "INVALID",
-        Verdict::Undecidable => "UNDECIDABLE: nothing failed, and something could not be checked",
-        Verdict::Malformed => {
-            "MALFORMED: expected a deed in its API form, a DSSE envelope, lines of either, or a \
-             file of evidence"
-        }
-    }
-}
-
-fn grade(grade: Grade) -> &'static str {
-    match grade {
-        Grade::Signed => ": signed",
-        Grade::Chained => ": signed, and no deed of this part of the log is missing",
-        Grade::Checkpointed => ": signed, complete, and what the known checkpoint vouched for",
-    }
+    format!("{}{}", sum::verdict(report.verdict), why.unwrap_or_default())
 }
 
 #[cfg(test)]

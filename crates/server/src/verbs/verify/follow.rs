@@ -202,6 +202,7 @@ async fn piece(
             // What is no whole line yet waits for the rest of it.
             let rest = text.split_off(end);
             walk.part(&text)?;
+            print::progress(&format!("{} of {} deeds", walk.size(), now.tree.size));
             text = rest;
         }
         if text.len() > LONGEST {
@@ -250,7 +251,11 @@ fn ended(what: &Verify, stopped: Stopped) -> Result<Exit, Failure> {
         }
         Stopped::Unfit(Unfit::Log(why)) => (Verdict::Invalid, vec![format!("INVALID: {why}")]),
     };
-    lines.into_iter().for_each(print::line);
+    if what.json {
+        lines.iter().for_each(print::line);
+    } else {
+        print::outcome(exit(verdict), &lines);
+    }
     Ok(exit(verdict))
 }
 
@@ -272,7 +277,8 @@ fn told(what: &Verify, walk: &Walk, held: &Held) {
     let kinds: Vec<_> = sum.kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let time = |at: Option<model::Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
     let tests = if sum.tests == 0 { String::new() } else { format!(", {} TEST", sum.tests) };
-    print::line("VALID: signed, complete, and what the service's checkpoint vouches for");
+    let verdict = "VALID: signed, complete, and what the service's checkpoint vouches for";
+    print::outcome(Exit::Ok, &[verdict.to_owned()]);
     print::line(format!("  log         {}", now.log));
     print::line(format!("  deeds       {}: {}{tests}", walk.size(), kinds.join(", ")));
     print::line(format!("  sealed      {} to {}", time(sum.from), time(sum.to)));

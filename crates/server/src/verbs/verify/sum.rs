@@ -1,0 +1,99 @@
+//! A report in lines for people: summed up, or deed by deed.
+
+use std::collections::BTreeMap;
+
+use deed::verify::{CheckStatus, DeedSummary, Grade, Report, Trust, Verdict, examine};
+
+/// The verdict, how many deeds there are of each kind, and every check.
+pub(crate) fn readable(report: &Report) -> Vec<String> {
+    let deeds = match report.deeds.as_slice() {
+        several @ [_, _, ..] => vec![counted(several)],
+        few => few.iter().map(line).collect(),
+    };
+    framed(report, deeds)
+}
+
+/// The same with a line for every deed.
+pub(crate) fn each(report: &Report) -> Vec<String> {
+    framed(report, report.deeds.iter().map(line).collect())
+}
+
+fn framed(report: &Report, deeds: Vec<String>) -> Vec<String> {
+    let grade = report.grade.map(grade).unwrap_or_default();
+    let mut lines = vec![format!("{}{grade}", verdict(report.verdict))];
+    lines.extend(deeds);
+    lines.extend(report.checks.iter().map(|check| {
+        let mark = match check.status {
+            CheckStatus::Passed => "pass",
+            CheckStatus::Undecided => "open",
+            CheckStatus::Failed => "FAIL",
+        };
+        format!("  {mark}  {:12} {}", check.id.as_str(), check.detail).trim_end().to_owned()
+    }));
+    lines
+}
+
+fn line(deed: &DeedSummary) -> String {
+    let test = if deed.livemode { "" } else { "TEST " };
+    format!("  {test}{} {} of {}, {}", deed.kind, deed.id, deed.subject, deed.issued_at)
+}
+
+fn counted(deeds: &[DeedSummary]) -> String {
+    let mut kinds = BTreeMap::<_, usize>::new();
+    for deed in deeds {
+        *kinds.entry(deed.kind).or_default() += 1;
+    }
+    let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let tests = deeds.iter().filter(|deed| !deed.livemode).count();
+    let tests = if tests == 0 { String::new() } else { format!(", {tests} TEST") };
+    format!("  {} deeds: {}{tests}", deeds.len(), kinds.join(", "))
+}
+
+/// What becomes of each line of deeds by itself: how many came to which verdict, and what is wrong
+/// with those that fail. Nothing, where the input is not one deed a line.
+pub(crate) fn alone(input: &[u8], trust: &Trust) -> Vec<String> {
+    let lines = input.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    let whole = |line: &&[u8]| line.starts_with(b"{") && line.ends_with(b"}");
+    if lines.len() < 2 || !lines.iter().all(whole) {
+        return Vec::new();
+    }
+    let trust = Trust { keys: trust.keys.clone(), ..Trust::default() };
+    let (mut counts, mut failing) = (BTreeMap::<_, usize>::new(), Vec::new());
+    for (place, line) in lines.into_iter().enumerate() {
+        let report = examine(line, &trust);
+        let name = verdict(report.verdict).split(':').next().unwrap_or_default();
+        *counts.entry(name).or_default() += 1;
+        if matches!(report.verdict, Verdict::Invalid | Verdict::Malformed) {
+            failing.push(wrong(place + 1, &report));
+        }
+    }
+    let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    let sum = format!("  each deed by itself: {}", counts.join(", "));
+    std::iter::once(sum).chain(failing).collect()
+}
+
+fn wrong(place: usize, report: &Report) -> String {
+    let deed = report.deeds.first().map(|deed| format!(", {}", line(deed).trim_start()));
+    format!("  line {place}{}: {report}", deed.unwrap_or_default())
+}
+
+pub(super) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "VALID",
+        Verdict::Invalid => "INVALID",
+        Verdict::Undecidable => "UNDECIDABLE: nothing failed, and something could not be checked",
+        Verdict::Malformed => {
+            "MALFORMED: expected a deed in its API form, a DSSE envelope, lines of either, or a \
+             file of evidence"
+        }
+    }
+}
+
+fn grade(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Signed => ": signed",
+        Grade::Chained => ": signed, and no deed of this part of the log is missing",
+        Grade::Checkpointed => ": signed, complete, and what the known checkpoint vouched for",
+    }
+}
