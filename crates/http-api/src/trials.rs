@@ -79,7 +79,9 @@ impl Trials {
             let most = effort.steps_left();
             let outcome = work(&effort);
             taken.fetch_add(most - effort.steps_left(), Relaxed);
-            drop((place, of_org));
+            // Whoever sees that it has ended finds its org free.
+            drop(of_org);
+            drop(place);
             // Whoever asked may be gone.
             let _ = tell.send(outcome);
         }));
