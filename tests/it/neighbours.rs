@@ -147,15 +147,18 @@ async fn the_fifth_list_of_one_key_is_told_to_wait() {
             assert!(Instant::now() < deadline, "{path} is never refused");
         };
         refused.error(429, "rate_limited", None);
-        assert_eq!(refused.header("Retry-After"), Some("1"));
+        // Whoever keeps the database busy is told to wait for longer than for a place.
+        let seconds: u64 = refused.header("Retry-After").unwrap().parse().unwrap();
+        assert!((1..=20).contains(&seconds), "{seconds}");
     }
     service.caller(&other.key).get("/v1/actions").await.ok();
     for search in searches {
         search.abort();
         let _ = search.await;
     }
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while curious.get("/v1/actions").await.status != 200 {
         assert!(Instant::now() < deadline, "its places never came free again");
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

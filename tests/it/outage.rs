@@ -177,7 +177,9 @@ async fn what_was_answered_503_while_its_database_hung_is_never_recorded_nor_run
     let own = Site::prepare(postgres.cluster.clone()).await;
     let house = House::build(Plan { control: common, governed: &own, settings: "" }).await;
     let caller_key = house.agent("patient").await.key;
-    // It hangs before the service has ever seen it, so that nothing is known of its tools.
+    // It hangs before the service has ever seen it, and was connected by a version that noted nothing
+    // of its tools, so that nothing is known of them.
+    house.control.run("update connector set record = (record::jsonb - 'tools')::text").await;
     postgres.pause();
     let service = house.serve().await;
     let caller = service.caller(&caller_key);
