@@ -41,13 +41,14 @@ mod settings;
 pub mod testing;
 mod weighed;
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use database::{Call, Database, Share};
 use fault::Fault;
 use ledger::StoreDown;
 use model::Timestamp;
 use rows::Cells;
+use tokio::sync::Semaphore;
 
 pub use archive::{
     ArchiveError, Earnest, Moved, Part, Thinned, move_to_the_past, thin_checkpoints,
@@ -88,8 +89,13 @@ pub struct Pool {
 pub struct PostgresStore {
     database: Database,
     reading: Database,
+    // Of the floors that are waited for or had.
+    floors: Arc<Semaphore>,
     lease: Duration,
 }
+
+/// Of so many connections for turns one may have a floor.
+const FLOORS: usize = 4;
 
 /// How the database stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +120,8 @@ impl PostgresStore {
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
         let database = Database::new(settings, Share::Turns)?;
         let reading = Database::new(settings, Share::Reading)?;
-        Ok(Self { database, reading, lease: settings.lease })
+        let floors = Arc::new(Semaphore::new(settings.pool_size / FLOORS));
+        Ok(Self { database, reading, floors, lease: settings.lease })
     }
 
     /// Checks that the database has exactly the schema of this build, and that what it says it

@@ -5,11 +5,12 @@
 //! database's queue, and then finds that it has moved. PostgreSQL ends a session that holds it for
 //! half a second without a word, so that a process that was stopped holds nobody up for longer.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use ledger::{AppendError, Floor, HeldHead, HeldOrg, Loaded, Needs, StoreDown, Turn};
 use model::{OrgId, Timestamp};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_postgres::error::SqlState;
 
 use super::{ATTEMPT, BEGIN, error, injected, sent, store_time};
@@ -71,19 +72,28 @@ impl PostgresStore {
     }
 
     /// Waits for the org's floor, behind whoever asked before. A transaction has it that does nothing
-    /// else, so that turns are committed meanwhile.
+    /// else, so that turns are committed meanwhile. Few are waited for and had at once: whoever has
+    /// one wants a connection for the head as well.
     pub(crate) async fn take_floor(&self, org: OrgId) -> Result<Option<Box<dyn Floor>>, StoreDown> {
+        let Ok(place) = Arc::clone(&self.floors).try_acquire_owned() else { return Ok(None) };
         let kept = self.database.kept().await.map_err(|fault| fault.down(FLOOR))?;
         let take = Call::new(TAKE_FLOOR).with(*org.as_uuid());
         match kept.ask(&[Call::new(BEGIN), Call::new(FLOOR_LIMITS), take]).await {
-            Ok(_) => Ok(Some(Box::new(kept))),
+            Ok(_) => Ok(Some(Box::new(HeldFloor { _kept: kept, _place: place }))),
             Err(unanswered) if is_busy(&unanswered) => Ok(None),
             Err(unanswered) => Err(unanswered.fault().down(FLOOR)),
         }
     }
 }
 
-impl Floor for Kept {}
+/// An open transaction that has the org's floor.
+struct HeldFloor {
+    _kept: Kept,
+    // Given back after the connection.
+    _place: OwnedSemaphorePermit,
+}
+
+impl Floor for HeldFloor {}
 
 /// Whether what was to be locked did not come free in time.
 fn is_busy(unanswered: &Unanswered) -> bool {

@@ -6,7 +6,7 @@ use ledger::{AppendError, Changes, HeldOrg, LedgerStore, Needs};
 use store_postgres::PostgresStore;
 use testkit::Scribe;
 
-use crate::world::store;
+use crate::world::{settings, store};
 
 /// By when a head must be free again that somebody holds who says nothing.
 const STOPPED: Duration = Duration::from_secs(1);
@@ -144,4 +144,23 @@ async fn who_has_the_floor_and_stops_keeps_the_others_waiting_for_less_than_a_se
     let _ = store.floor(scribe.org).await.unwrap();
     hold(&store, &scribe).await;
     assert!(begun.elapsed() < STOPPED, "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn floors_leave_connections_for_heads() {
+    let Some((database, store)) = store().await else { return };
+    let mut settings = settings(&database);
+    (settings.pool_size, settings.deadline) = (4, Duration::from_secs(5));
+    let few = PostgresStore::new(&settings).unwrap();
+    let (mut scribes, mut floors, mut heads) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 40..44 {
+        let scribe = Scribe::created(number, &*store).await;
+        floors.extend(few.floor(scribe.org).await.unwrap());
+        scribes.push(scribe);
+    }
+    assert_eq!(floors.len(), 1, "the others do without");
+    for scribe in scribes.iter().take(3) {
+        heads.push(hold(&few, scribe).await);
+    }
+    drop((floors, heads));
 }
