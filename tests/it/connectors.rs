@@ -145,9 +145,12 @@ async fn the_pages_own_commands_govern_a_database_that_nobody_here_made() {
     let (said, failed) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{failed}");
-    for told in
-        ["ok    all 2 tools fit", "enabled, revision 1", "\"status\":\"enabled\"", "is archived"]
-    {
+    for told in [
+        "ok    all 2 tools fit",
+        "store  postgres  enabled  live  1",
+        "\"status\":\"enabled\"",
+        "is archived",
+    ] {
         assert!(said.contains(told), "{told}: {said}");
     }
     assert!(!said.contains("FAIL") && !said.contains("lacks"), "{said}");

@@ -24,7 +24,7 @@ async fn listed(house: &House, words: &[&str]) -> (Vec<String>, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn orgs_agents_and_keys_are_listed_for_people_and_for_programs() {
+async fn orgs_agents_keys_and_connectors_are_listed_for_people_and_for_programs() {
     let Some(house) = House::new("").await else { return };
     let (orgs, rows) = listed(&house, &["org", "list"]).await;
     assert_eq!((orgs.len(), &rows[0]["id"]), (1, &json!(house.org)));
@@ -47,4 +47,13 @@ async fn orgs_agents_and_keys_are_listed_for_people_and_for_programs() {
     house.verbs.run(&["key", "revoke", id]).await;
     let (_, rows) = listed(&house, &["key", "list", "--agent", &first.id]).await;
     assert_eq!(rows[0]["status"], "revoked");
+    let lab = |rows: Vec<Value>| rows.into_iter().find(|row| row["name"] == "lab").unwrap();
+    let (_, before) = listed(&house, &["connector", "list"]).await;
+    assert_eq!(lab(before)["status"], "enabled");
+    house.verbs.run(&["connector", "archive", "lab", "--reason", "A test."]).await;
+    let (_, after) = listed(&house, &["connector", "list"]).await;
+    assert_eq!(after.last().unwrap()["name"], "lab", "what is archived comes last");
+    let archived = lab(after);
+    assert_eq!(archived["status"], "archived");
+    assert_eq!(archived["credential_fields"], json!([]), "its credential is gone");
 }

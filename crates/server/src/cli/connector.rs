@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ByReason, InOrg};
+use super::{ByReason, InOrg, ListForm};
 
 /// What `connector` does.
 #[derive(Debug, Subcommand)]
@@ -79,12 +79,12 @@ pub struct NamedConnector {
 /// What `connector list` takes.
 #[derive(Debug, Args)]
 pub struct ListConnectors {
-    /// Print a list as JSON.
-    #[arg(long)]
-    pub json: bool,
     /// Of which org.
     #[command(flatten)]
     pub org: InOrg,
+    /// In which form.
+    #[command(flatten)]
+    pub form: ListForm,
 }
 
 /// What `connector check` takes.

@@ -6,17 +6,17 @@ use act::Changed;
 use admin::{ConnectorError, NewConnector, OrgChange};
 use connectors::{Blueprint, postgres, postgres::Witness};
 use crypto::{Secret, SystemEntropy, vault::Ring};
-use ledger::record::{Connector as Row, ConnectorStatus};
+use ledger::record::Connector as Row;
 use model::{ConnectorId, ConnectorName, OrgId};
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::{accounts, check, org_of, read_text, stem, unread};
+use super::{accounts, check, lists, org_of, read_text, stem, unread};
 use crate::{
     cli::{
-        Connector, CreateConnector, Described, InOrg, ListConnectors, NamedConnector,
-        SetupConnector, UpdateConnector,
+        Connector, CreateConnector, Described, InOrg, NamedConnector, SetupConnector,
+        UpdateConnector,
     },
     core::Core,
     exit::{Exit, Failure},
@@ -55,7 +55,7 @@ pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure>
             let (operator, id) = named(core, by.org, &connector).await?;
             told(operator.archive_connector(id, &by.reason).await, "is archived")
         }
-        Connector::List(what) => list(core, &what).await,
+        Connector::List(what) => lists::connectors(core, what).await,
         Connector::Check(what) => check::connectors(wired, what).await,
         Connector::Setup(what) => setup_by(&wired.deps, what).await,
     }
@@ -105,50 +105,6 @@ pub(super) async fn find(core: &Core, org: OrgId, named: &str) -> Result<Row, Fa
     rows.into_iter().find(is_named).ok_or_else(|| {
         Failure::usage(format!("the org has no connector `{named}`: see `chancery connector list`"))
     })
-}
-
-async fn list(core: &Core, what: &ListConnectors) -> Result<Exit, Failure> {
-    let org = org_of(core, what.org).await?;
-    let mut rows = core.stores.accounts.connectors(org).await.map_err(unread)?;
-    rows.sort_by_key(|row| row.archived_at.is_some());
-    if what.json {
-        let data: Vec<_> = rows.iter().map(listed).collect();
-        print::line(json!({ "object": "list", "data": data }).to_string());
-        return Ok(Exit::Ok);
-    }
-    for row in &rows {
-        let Row { id, name, kind, revision, .. } = row;
-        let mode = if row.test { ", test actions only" } else { "" };
-        print::line(format!("{id} {name} {kind} {}, revision {revision}{mode}", state(row)));
-    }
-    Ok(Exit::Ok)
-}
-
-/// A connector without its config and its secrets.
-fn listed(row: &Row) -> Value {
-    json!({
-        "object": "connector",
-        "id": row.id,
-        "name": row.name,
-        "type": row.kind,
-        "status": state(row),
-        "livemode": !row.test,
-        "revision": row.revision,
-        "credential_fields": row.credential.keys().collect::<Vec<_>>(),
-        "tools": row.tools.iter().map(|(name, tool)| {
-            json!({ "name": name, "digest": tool.get("digest") })
-        }).collect::<Vec<_>>(),
-        "created_at": row.created_at,
-        "archived_at": row.archived_at,
-    })
-}
-
-fn state(row: &Row) -> &'static str {
-    match (row.archived_at, row.status) {
-        (Some(_), _) => "archived",
-        (None, ConnectorStatus::Enabled) => "enabled",
-        (None, ConnectorStatus::Disabled) => "disabled",
-    }
 }
 
 pub(super) async fn setup(settings: Settings, what: SetupConnector) -> Result<Exit, Failure> {

@@ -1,7 +1,7 @@
-//! Lists of orgs, agents and keys: a table for people, or one JSON document in the list form of the
+//! Lists of orgs, agents, keys and connectors: a table for people, or one JSON document in the list form of the
 //! HTTP interface for programs.
 
-use ledger::record::{Agent, ApiKey, Holder, Org};
+use ledger::record::{Agent, ApiKey, Connector, ConnectorStatus, Holder, Org};
 use model::{OrgId, Timestamp, causes};
 use serde_json::{Value, json};
 
@@ -43,6 +43,15 @@ pub(super) async fn keys(core: &Core, what: cli::ListKeys) -> Result<Exit, Failu
     keys.retain(|key| of.is_none_or(|of| key.holder == of));
     let rows = keys.iter().map(|row| key(row, now)).collect();
     let columns = ["key", "name", "of", "status", "mode", "scopes", "ends", "last four"];
+    Ok(show(Listed { columns, rows }, what.form))
+}
+
+pub(super) async fn connectors(core: &Core, what: cli::ListConnectors) -> Result<Exit, Failure> {
+    let org = org_of(core, what.org).await?;
+    let mut connectors = core.stores.accounts.connectors(org).await.map_err(unread)?;
+    connectors.sort_by_key(|row| row.archived_at.is_some());
+    let rows = connectors.iter().map(connector).collect();
+    let columns = ["connector", "name", "type", "status", "mode", "revision"];
     Ok(show(Listed { columns, rows }, what.form))
 }
 
@@ -100,6 +109,34 @@ fn key(row: &ApiKey, now: Timestamp) -> ([String; 8], Value) {
         "object": "api_key", "id": row.id, "name": row.name, "agent": agent, "status": status,
         "livemode": row.livemode, "scopes": scopes, "hint": row.hint,
         "created_at": row.created_at, "expires_at": row.expires_at, "revoked_at": row.revoked_at,
+    });
+    (cells, value)
+}
+
+/// A connector without its config and its secrets.
+fn connector(row: &Connector) -> ([String; 6], Value) {
+    let status = match (row.archived_at, row.status) {
+        (Some(_), _) => "archived",
+        (None, ConnectorStatus::Enabled) => "enabled",
+        (None, ConnectorStatus::Disabled) => "disabled",
+    };
+    let mode = if row.test { "test" } else { "live" };
+    let cells = [
+        row.id.to_string(),
+        row.name.to_string(),
+        row.kind.clone(),
+        status.to_owned(),
+        mode.to_owned(),
+        row.revision.to_string(),
+    ];
+    let tools = row.tools.iter();
+    let tools = tools.map(|(name, kept)| json!({ "name": name, "digest": kept.get("digest") }));
+    let value = json!({
+        "object": "connector", "id": row.id, "name": row.name, "type": row.kind, "status": status,
+        "livemode": !row.test, "revision": row.revision,
+        "credential_fields": row.credential.keys().collect::<Vec<_>>(),
+        "tools": tools.collect::<Vec<_>>(),
+        "created_at": row.created_at, "archived_at": row.archived_at,
     });
     (cells, value)
 }

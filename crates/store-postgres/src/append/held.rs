@@ -23,17 +23,16 @@ use crate::{
 };
 
 const HOLD: &str = "hold the head of an org";
-// The head is waited for behind whoever asked before, for a second at most.
 const LIMITS: &str = "
-    select set_config('lock_timeout', '1000', true),
+    select set_config('lock_timeout', $1, true),
         set_config('idle_in_transaction_session_timeout', '500', true)";
+// In milliseconds: the head is waited for behind whoever asked before. Whoever waited so long for the
+// floor does without, since the head's own row still gives order.
+const HEAD_WAIT: &str = "1000";
+const FLOOR_WAIT: &str = "500";
 const LOCK: &str = "select from org_head where org_id = $1 for no key update";
 
 const FLOOR: &str = "wait for the floor of an org";
-// Whoever waited for so long does without: the head's own row still gives order.
-const FLOOR_LIMITS: &str = "
-    select set_config('lock_timeout', '500', true),
-        set_config('idle_in_transaction_session_timeout', '500', true)";
 // Two orgs of one number wait for each other at times, which does no harm.
 const TAKE_FLOOR: &str = "select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))";
 
@@ -52,7 +51,7 @@ impl PostgresStore {
         needs: &Needs,
     ) -> Result<Option<HeldOrg>, StoreDown> {
         let kept = self.database.kept().await.map_err(|fault| fault.down(HOLD))?;
-        let mut calls = vec![Call::new(BEGIN), Call::new(LIMITS)];
+        let mut calls = vec![Call::new(BEGIN), Call::new(LIMITS).with(HEAD_WAIT)];
         calls.push(Call::new(LOCK).with(*org.as_uuid()));
         let of_base = base_calls(org);
         let (before, of_rows) = (calls.len(), calls.len() + of_base.len());
@@ -78,7 +77,7 @@ impl PostgresStore {
         let Ok(place) = Arc::clone(&self.floors).try_acquire_owned() else { return Ok(None) };
         let kept = self.database.kept().await.map_err(|fault| fault.down(FLOOR))?;
         let take = Call::new(TAKE_FLOOR).with(*org.as_uuid());
-        match kept.ask(&[Call::new(BEGIN), Call::new(FLOOR_LIMITS), take]).await {
+        match kept.ask(&[Call::new(BEGIN), Call::new(LIMITS).with(FLOOR_WAIT), take]).await {
             Ok(_) => Ok(Some(Box::new(HeldFloor { _kept: kept, _place: place }))),
             Err(unanswered) if is_busy(&unanswered) => Ok(None),
             Err(unanswered) => Err(unanswered.fault().down(FLOOR)),
