@@ -96,7 +96,7 @@ impl Charge {
     /// The sentence of a refusal by this budget: its name, its limit and when it resets.
     ///
     /// ```
-    /// use policy::{Agent, Call, Policy, Timestamp, decide};
+    /// use policy::{Agent, Call, Policy, Timestamp, decide, json};
     ///
     /// let policy = Policy::compile(
     ///     "{ schema: 1, default: { outcome: allow },
@@ -105,7 +105,7 @@ impl Charge {
     /// )?;
     /// let agent = Agent::new("agt_00000000000000000000000001".parse()?);
     /// let morning = Timestamp::parse_rfc3339("2026-10-01T09:00:00Z")?;
-    /// let call = Call::new("pay.refund", agent, morning).with_args(serde_json::json!({ "eur": 100 }));
+    /// let call = Call::new("pay.refund", agent, morning).with_args(json!({ "eur": 100 }));
     /// let decision = decide(&policy, &call);
     /// assert_eq!(
     ///     decision.admitted(|_| 0.into()).unwrap_err().refusal(),
