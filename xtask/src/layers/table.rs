@@ -55,6 +55,7 @@ pub(crate) const ROWS: [Row; 23] = [
     Row { name: "act",            layer: "1¾",    world: World::Closed,   uses: &["model", "deed", "event", "ledger"] },
     Row { name: "gate",           layer: "2",     world: World::SyncOnly, uses: &["model", "crypto", "failpoint", "policy", "deed", "witness", "tool", "event", "ledger"] },
     Row { name: "admin",          layer: "2",     world: World::Closed,   uses: &["model", "crypto", "failpoint", "policy", "deed", "event", "ledger", "act"] },
+    Row { name: "people",         layer: "2",     world: World::Closed,   uses: &["model", "crypto"] },
     Row { name: "records",        layer: "2",     world: World::Closed,   uses: &["model", "crypto", "failpoint", "policy", "deed", "event", "ledger"] },
     Row { name: "store-memory",   layer: "3",     world: World::Closed,   uses: &["model", "policy", "deed", "event", "ledger", "gate", "admin", "records"] },
     Row { name: "store-postgres", layer: "3",     world: World::Open,     uses: &["model", "crypto", "failpoint", "policy", "deed", "event", "ledger", "gate", "admin", "records"] },
