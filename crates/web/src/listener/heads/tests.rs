@@ -94,3 +94,59 @@ fn a_head_that_does_not_end_is_refused_for_what_is_long_in_it() {
         assert_eq!(heads.refused().why(), Some(why), "{begin}");
     }
 }
+
+/// The head of a common call, without its body.
+const CALL: &str = "POST /v1/actions HTTP/1.1\r\nHost: chancery.example\r\n\
+    Authorization: Bearer ck_live_01m3vnbxf8fs3vevfvv7fgc051_0123456789abcdefghijklmnopqrstuv\r\n\
+    Content-Type: application/json\r\nAccept: application/json\r\nUser-Agent: agent/1.0\r\n\
+    Idempotency-Key: 01J8ZQ3V6X4W9Y2T5R7P0N1M3K\r\nService-Session: ses_81f2\r\n\
+    X-Forwarded-For: 203.0.113.7\r\nContent-Length: 0\r\n\r\n";
+
+/// Tells what it costs that a head is read here and then by the HTTP library, beside what that
+/// takes for the request over a pipe in memory. `docs/performance.md` has the command.
+#[tokio::test]
+#[ignore = "it measures, and means something in a release build alone"]
+#[expect(clippy::disallowed_methods, reason = "it measures")]
+async fn what_reading_a_head_twice_costs() {
+    use std::{
+        convert::Infallible,
+        time::{Duration, Instant},
+    };
+
+    use http_body_util::Empty;
+    use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    const CALLS: u32 = 10_000;
+    let many = CALL.repeat(100);
+    // The fastest of several rounds is the one that nobody else's work was in.
+    let (mut here, mut library) = (Duration::MAX, Duration::MAX);
+    for _ in 0..30 {
+        let began = Instant::now();
+        let mut heads = Heads::new();
+        for _ in 0..CALLS {
+            assert_eq!(heads.pass(std::hint::black_box(CALL.as_bytes())), CALL.len());
+        }
+        here = here.min(began.elapsed());
+        let (client, server) = tokio::io::duplex(256 * 1024);
+        let answer = service_fn(async |_: http::Request<Incoming>| {
+            Ok::<_, Infallible>(http::Response::new(Empty::<bytes::Bytes>::new()))
+        });
+        let server = hyper_util::rt::TokioIo::new(server);
+        let serving =
+            tokio::spawn(http1::Builder::new().half_close(true).serve_connection(server, answer));
+        let (mut answers, mut calls) = tokio::io::split(client);
+        let reading = tokio::spawn(async move { answers.read_to_end(&mut Vec::new()).await });
+        let began = Instant::now();
+        for _ in 0..CALLS / 100 {
+            calls.write_all(many.as_bytes()).await.unwrap();
+        }
+        calls.shutdown().await.unwrap();
+        serving.await.unwrap().unwrap();
+        library = library.min(began.elapsed());
+        assert!(reading.await.unwrap().unwrap() > CALLS as usize, "every call is answered");
+    }
+    let share = here.as_secs_f64() / library.as_secs_f64();
+    println!("here {:?}, hyper {:?} a request: {share:.2}", here / CALLS, library / CALLS);
+    assert!(share < 1.0, "{share}");
+}
