@@ -33,6 +33,9 @@ use stream::Lines;
 
 use crate::{Sender, message::Composed};
 
+/// How long a server may take to say goodbye, beyond the limit for the whole.
+const GOODBYE: Duration = Duration::from_secs(1);
+
 /// A server that takes letters, and how it is spoken to.
 #[derive(Debug, Clone)]
 pub struct Relay {
@@ -77,7 +80,7 @@ pub struct Limits {
     pub connect: Duration,
     /// To answer one command.
     pub command: Duration,
-    /// For all of it.
+    /// For all of it, but for a goodbye of a second.
     pub whole: Duration,
 }
 
@@ -106,7 +109,8 @@ impl Smtp {
         Self { relay, egress, sender }
     }
 
-    async fn hand_over(&self, letter: &Composed) -> Result<(), MailError> {
+    /// Hands the letter over; the connection, once the letter is the server's.
+    async fn hand_over(&self, letter: &Composed) -> Result<AsyncSmtpConnection, MailError> {
         let mut connection = self.connected().await?;
         if let Some(login) = &self.relay.login {
             let password = login.password.expose().clone();
@@ -124,9 +128,7 @@ impl Smtp {
         }
         self.within("the letter", connection.command(Data)).await?;
         self.within("the letter", connection.message(&letter.bytes)).await?;
-        // It has been taken; whether the server says goodbye is nothing to us.
-        drop(self.within("goodbye", connection.quit()).await);
-        Ok(())
+        Ok(connection)
     }
 
     /// A connection that may carry a letter.
@@ -205,8 +207,11 @@ impl Smtp {
 impl Mailer for Smtp {
     async fn send(&self, letter: &Letter) -> Result<(), MailError> {
         let letter = self.sender.compose(letter)?;
-        let sent = timeout(self.relay.limits.whole, self.hand_over(&letter)).await;
-        sent.unwrap_or_else(|_| Err(late("the whole")))
+        let handed = timeout(self.relay.limits.whole, self.hand_over(&letter)).await;
+        let mut connection = handed.map_err(|_| late("the whole"))??;
+        // It has been taken, whether the server says goodbye or not.
+        drop(timeout(GOODBYE, connection.quit()).await);
+        Ok(())
     }
 }
 
@@ -216,6 +221,10 @@ fn judged(what: &str, error: &Error) -> MailError {
             MailError::Refused(format!("{what}: the server answered {code}"))
         }
         Some(code) => MailError::TryAgain(format!("{what}: the server answered {code}")),
+        // What could not be read is not shown: it may be about the person.
+        None if error.is_response() => {
+            MailError::TryAgain(format!("{what}: the answer was none of SMTP, or was cut off"))
+        }
         None => MailError::TryAgain(format!("{what}: {}", causes(error))),
     }
 }

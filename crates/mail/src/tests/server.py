@@ -44,7 +44,7 @@ class Handler:
             "from": envelope.mail_from,
             "to": envelope.rcpt_tos,
             "tls": server.transport.get_extra_info("sslcontext") is not None,
-            "user": session.authenticated and session.auth_data.login.decode(),
+            "user": session.auth_data.login.decode() if session.authenticated else None,
             "hello": session.host_name,
             "content": envelope.original_content.decode(),
         }

@@ -54,7 +54,7 @@ async fn a_letter_goes_under_tls_with_a_login() {
         assert_eq!(taken["to"], json!(["bob@example.org"]));
         assert_eq!(taken["from"], "chancery@chancery.example");
         assert_eq!((&taken["tls"], &taken["hello"]), (&json!(true), &json!("chancery.example")));
-        let user = if kind == "starttls" { json!("chancery") } else { json!(false) };
+        let user = if kind == "starttls" { json!("chancery") } else { json!(null) };
         assert_eq!(taken["user"], user);
         let sent = sender().compose(&sign_in("bob@example.org")).unwrap().bytes;
         assert_eq!(
@@ -197,4 +197,35 @@ async fn what_is_said_before_tls_is_not_taken_for_an_answer_under_tls() {
     let why = later(&smtp(Relay { limits: short(), ..relay }), "bob@example.org").await;
     assert!(why.contains("corrupt") || why.contains("TLS"), "{why}");
     assert!(!why.contains("too long"), "{why}");
+}
+
+#[tokio::test]
+async fn a_letter_that_was_taken_counts_as_sent_whatever_follows() {
+    let port = stub(|stream| async move {
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        let answers = ["220 here", "250 here", "250 yes", "250 yes", "354 go"];
+        for answer in answers {
+            stream.get_mut().write_all(format!("{answer}\r\n").as_bytes()).await.unwrap();
+            stream.read_line(&mut line).await.unwrap();
+        }
+        while !line.ends_with("\r\n.\r\n") {
+            stream.read_line(&mut line).await.unwrap();
+        }
+        stream.get_mut().write_all(b"250 taken\r\n").await.unwrap();
+        // No goodbye ever comes.
+        tokio::time::sleep(Duration::from_mins(1)).await;
+    });
+    let limits = Limits { whole: Duration::from_millis(500), ..short() };
+    let smtp = smtp(Relay { limits, ..relay(port.await, Protection::Loopback) });
+    smtp.send(&sign_in("bob@example.org")).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_is_not_repeated() {
+    let port = stub(|mut stream| async move {
+        drop(stream.write_all(b"bob@example.org is known here\r\n").await);
+    });
+    let why = later(&smtp(relay(port.await, Protection::Loopback)), "bob@example.org").await;
+    assert!(why.contains("none of SMTP") && !why.contains("bob"), "{why}");
 }
