@@ -114,12 +114,8 @@ impl Office {
     /// Makes an agent that may call, and a live key for it.
     pub async fn agent(&self, name: &str) -> Result<Agent, OfficeError> {
         let operator = self.admin.operate(&Operator).org(self.org);
-        let agent = NewAgent {
-            name: name.to_owned(),
-            labels: BTreeMap::new(),
-            intent_mode: IntentMode::Off,
-        };
-        let id = operator.create_agent(agent).await.map_err(OfficeError::of)?.object.id;
+        let id =
+            operator.create_agent(NewAgent::named(name)).await.map_err(OfficeError::of)?.object.id;
         let key = NewKey {
             name: "memory".to_owned(),
             scopes: vec![Scope::ActionsExecute, Scope::ActionsRead],
