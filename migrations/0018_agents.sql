@@ -20,3 +20,6 @@ create index agent_by_name on agent (org_id, name collate "C", id);
 
 create index api_key_of_agent on api_key (org_id, agent_id, created_at desc, id desc)
     where agent_id is not null;
+-- Those of an agent that may open something, of which there may be so many.
+create index api_key_unrevoked on api_key (org_id, agent_id)
+    where agent_id is not null and record::json ->> 'revoked_at' is null;

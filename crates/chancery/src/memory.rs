@@ -5,7 +5,7 @@ mod error;
 mod runtime;
 mod tools;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use act::MayOperate;
 use admin::{
@@ -20,7 +20,7 @@ use ledger::{
     Ledger,
     record::{Action, PolicyMode},
 };
-use model::{AgentId, Clock, Entropy, IntentMode, KeyId, OrgId, Scope, Timestamp};
+use model::{AgentId, Clock, Entropy, KeyId, OrgId, Scope, Timestamp};
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 

@@ -7,7 +7,7 @@ use admin::{
     NewVersion,
 };
 use ledger::record::PolicyMode;
-use model::{AgentId, ConnectorId, IntentMode, OrgId, Scope};
+use model::{AgentId, ConnectorId, OrgId, Scope};
 
 use crate::{core::Core, exit::Failure};
 

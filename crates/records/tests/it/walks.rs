@@ -5,7 +5,6 @@ use std::sync::Arc;
 use admin::{Candidate, ConnectorCheck, KnownTools, NewAgent, NewOrg, UnfitError};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use model::IntentMode;
 use records::{Position, Records, Walked};
 use testkit::{Fixture, Operator};
 
