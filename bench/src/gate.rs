@@ -25,13 +25,15 @@ pub(crate) struct Options {
     only: Option<Kind>,
     // The loads on so many processes alone.
     processes: Option<u16>,
+    /// How many orgs fall idle.
+    pub(crate) orgs: usize,
 }
 
 impl Options {
-    /// Reads `--seconds N`, `--port N`, `--only LOAD` and `--processes N`.
+    /// Reads `--seconds N`, `--port N`, `--only LOAD`, `--processes N` and `--orgs N`.
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
         let span = Duration::from_secs(10);
-        let mut options = Self { span, port: 28_180, only: None, processes: None };
+        let mut options = Self { span, port: 28_180, only: None, processes: None, orgs: 10_000 };
         while let Some(name) = arguments.next() {
             let value = arguments.next().ok_or_else(|| format!("`{name}` needs a value"))?;
             match name.as_str() {
@@ -39,8 +41,9 @@ impl Options {
                 "--port" => options.port = value.parse()?,
                 "--only" => options.only = Some(Kind::named(&value)?),
                 "--processes" => options.processes = Some(value.parse()?),
+                "--orgs" => options.orgs = value.parse()?,
                 _ => {
-                    let names = "--seconds, --port, --only, --processes";
+                    let names = "--seconds, --port, --only, --processes, --orgs";
                     return Err(format!("`{name}` is none of {names}").into());
                 }
             }

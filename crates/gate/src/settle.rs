@@ -107,7 +107,7 @@ impl Executed {
         });
         let kept = self.result.kept(max_result_bytes);
         let lossy_numbers = match &self.result {
-            RunResult::Whole(result) => result.has_numbers_as_text(),
+            RunResult::Whole(result) => result.stands_as_text(),
             RunResult::Digest(_) | RunResult::Nothing => false,
         };
         Witnessed { executed: self, finding, kept, lossy_numbers }

@@ -99,6 +99,8 @@ id!(/// A caller that acts on its own key.
     AgentId, "agt");
 id!(/// A question to a person about one action.
     ApprovalId, "apr");
+id!(/// One try to sign in, from the mail to its link or code.
+    ChallengeId, "chal");
 id!(/// One check of an org's log.
     CheckId, "chk");
 id!(/// A governed system and its tools.
@@ -107,10 +109,16 @@ id!(/// One sealed record.
     DeedId, "deed");
 id!(/// One thing that happened, as streams and webhooks tell it.
     EventId, "evt");
+id!(/// One question to somebody whether they join an org.
+    InviteId, "inv");
 id!(/// An API key; the id is part of the key's text.
     KeyId, "key");
 id!(/// One hash chain and tree of an org's deeds.
     LogId, "log");
+id!(/// One mail that is to be sent; the same however often it is tried.
+    MailJobId, "job");
+id!(/// A person in an org.
+    MemberId, "mem");
 id!(/// A tenant.
     OrgId, "org");
 id!(/// A policy, which has versions.
@@ -119,6 +127,10 @@ id!(/// One immutable version of a policy.
     PolicyVersionId, "pv");
 id!(/// One HTTP request.
     RequestId, "req");
+id!(/// One browser in which a person is signed in.
+    SessionId, "ses");
+id!(/// A person, whatever orgs they are in.
+    UserId, "usr");
 
 impl KeyId {
     /// The 26 characters without the prefix, as an API key carries them.

@@ -36,8 +36,9 @@ mod vocabulary;
 pub use causes::causes;
 pub use digest::{Digest, DigestError};
 pub use id::{
-    ActionId, AgentId, ApprovalId, CheckId, ConnectorId, DeedId, EventId, IdError, KeyId, LogId,
-    OrgId, PolicyId, PolicyVersionId, RequestId,
+    ActionId, AgentId, ApprovalId, ChallengeId, CheckId, ConnectorId, DeedId, EventId, IdError,
+    InviteId, KeyId, LogId, MailJobId, MemberId, OrgId, PolicyId, PolicyVersionId, RequestId,
+    SessionId, UserId,
 };
 pub use mint::{Clock, Entropy, Mint};
 pub use outcome::{ErrorCode, ErrorCodeError, Fault, Footprint, Outcome, Report, RowOp};

@@ -46,6 +46,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 15, name: "cheaper_actions", sql: include_str!("../../../migrations/0015_cheaper_actions.sql") },
     Migration { version: 16, name: "past",     sql: include_str!("../../../migrations/0016_past.sql") },
     Migration { version: 17, name: "org_name", sql: include_str!("../../../migrations/0017_org_name.sql") },
+    Migration { version: 18, name: "agents",   sql: include_str!("../../../migrations/0018_agents.sql") },
 ];
 
 /// What the service's role may do with one table.

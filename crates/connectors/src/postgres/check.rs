@@ -77,11 +77,14 @@ const QUESTIONS: &[Question] = &[
     },
     Question {
         name: "logical messages are kept to the service",
-        sql: "select not has_function_privilege(
-                  'public', 'pg_catalog.pg_logical_emit_message(boolean, text, text)', 'execute')",
+        sql: "select not exists (
+                  select from pg_proc
+                  where proname = 'pg_logical_emit_message'
+                  and pronamespace = 'pg_catalog'::regnamespace
+                  and has_function_privilege('public', oid, 'execute'))",
         otherwise: CheckState::Advice,
-        detail: "grant EXECUTE on `pg_logical_emit_message` to the owner of `service`, then revoke it \
-                 from PUBLIC if nothing else uses it",
+        detail: "run the block that the end of the setup script recommends, if nothing else of \
+                 yours uses `pg_logical_emit_message`",
     },
 ];
 

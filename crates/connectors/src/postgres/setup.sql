@@ -16,6 +16,7 @@ declare
         case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end;
     wanted record;
     others text;
+    message regprocedure;
 begin
     if not has_database_privilege(current_database(), 'create') then
         raise exception 'the role "%" may not create schemas here: run this as the owner of "%"',
@@ -53,12 +54,18 @@ begin
             me, others;
     end if;
     execute format('grant connect on database %I to {logins}', current_database());
-    -- PUBLIC has this right, where nobody took it away, and only a superuser can give it.
-    if (select rolsuper from pg_roles where rolname = me) or not has_function_privilege(
-        '{owner}', 'pg_catalog.pg_logical_emit_message(boolean, text, text)', 'execute')
-    then
-        grant execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) to "{owner}";
-    end if;
+    -- PUBLIC has this right, where nobody took it away, and only a superuser can give it. What the
+    -- function takes differs by PostgreSQL's version, and it writes text as well as bytes.
+    for message in
+        select oid from pg_proc
+        where proname = 'pg_logical_emit_message' and pronamespace = 'pg_catalog'::regnamespace
+    loop
+        if (select rolsuper from pg_roles where rolname = me)
+            or not has_function_privilege('{owner}', message, 'execute')
+        then
+            execute format('grant execute on function %s to %I', message, '{owner}');
+        end if;
+    end loop;
 end
 $do$;
 
@@ -149,8 +156,14 @@ reset role;
 
 -- Recommended, where no other software of yours uses logical messages: nobody else can then write
 -- anything that looks like a marker.
---     grant execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) to "{owner}";
---     revoke execute on function pg_catalog.pg_logical_emit_message(boolean, text, text) from public;
+--     do $$
+--     declare message regprocedure;
+--     begin
+--         for message in select oid from pg_proc where proname = 'pg_logical_emit_message' loop
+--             execute format('grant execute on function %s to %I', message, '{owner}');
+--             execute format('revoke execute on function %s from public', message);
+--         end loop;
+--     end $$;
 
 -- What the declared tools need, and no more.
 {grants}

@@ -1,4 +1,4 @@
-//! Results: JSON whose numbers may be any, held without rounding one.
+//! Results: any JSON, held without changing a digit or a character of it.
 
 use std::borrow::Cow;
 
@@ -6,57 +6,93 @@ use model::Digest;
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::{Canonical, JsonError, MAX_INTEGER, canonical, normal, parse};
+use super::{Canonical, JsonError, MAX_DEPTH, MAX_INTEGER, canonical, normal, parse};
 use crate::sha256;
 
 /// A value that somebody else made and that cannot be refused any more, such as a tool's result.
 ///
 /// A number that a double does not keep digit for digit, or that lies outside ±(2^53−1), stands as
-/// the text of its digits.
+/// the text of its digits. What [`parse`] refuses for more than its numbers (NUL, a lone surrogate,
+/// a key that stands twice, more than 32 levels) stands as a whole as the JSON text that it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exact {
     canonical: Canonical,
-    numbers_as_text: bool,
-    // Only where a number stands as text, and the text that was read has an RFC 8785 form at all.
+    stands_as_text: bool,
+    // Of the text that was read, where it is not what is held.
+    as_sent: Option<Digest>,
+    // Of its RFC 8785 form, where it has one and that is not what is held.
     rounded: Option<Digest>,
 }
 
 impl Exact {
-    /// Reads a JSON text as [`parse`] does, numbers excepted.
+    /// Reads any JSON text, and refuses what is none.
     pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
         // What is no UTF-8 is no JSON: the strict parser says where.
         let Ok(text) = std::str::from_utf8(text) else { return parse(text).map(Self::from) };
+        let text = text.trim_matches([' ', '\t', '\n', '\r']);
         let quoted = numbers_quoted(text);
-        let mut exact = Self::from(parse(quoted.as_bytes())?);
-        if let Cow::Owned(_) = quoted {
-            exact.numbers_as_text = true;
+        let value = match parse(quoted.as_bytes()) {
+            Ok(value) => value,
+            Err(_) if is_json(text) => Value::String(text.to_owned()),
+            Err(error) => return Err(error),
+        };
+        let mut exact = Self::from(value);
+        // No JSON text of a string is that string, so this is the one above.
+        if matches!(quoted, Cow::Owned(_)) || **exact.canonical.value() == *text {
+            exact.stands_as_text = true;
+            exact.as_sent = Some(sha256(text));
             let rounded = serde_json::from_str(text).ok();
             exact.rounded = rounded.map(|value: Value| sha256(canonical(&value)));
         }
         Ok(exact)
     }
 
-    /// The value, with such numbers as texts, and its canonical form.
+    /// The value, with what stands as text, and its canonical form.
     pub fn canonical(&self) -> &Canonical {
         &self.canonical
     }
 
-    /// Whether a number of it stands as text.
-    pub fn has_numbers_as_text(&self) -> bool {
-        self.numbers_as_text
+    /// Whether a number of it stands as the text of its digits, or the whole as its JSON text.
+    /// Where this holds and the value is a string, that string is the JSON text that was read.
+    pub fn stands_as_text(&self) -> bool {
+        self.stands_as_text
     }
 
-    /// Whether a digest is that of the value: as it is held, or in the RFC 8785 form of what was
-    /// read, which rounds its numbers.
+    /// Whether a digest is that of the value: as it is held, as the text that was read, or in the
+    /// RFC 8785 form of that, which rounds its numbers.
     pub fn has_digest(&self, digest: Digest) -> bool {
-        self.canonical.digest() == digest || self.rounded == Some(digest)
+        self.canonical.digest() == digest || [self.as_sent, self.rounded].contains(&Some(digest))
     }
 }
 
 impl From<Value> for Exact {
     fn from(mut value: Value) -> Self {
-        let numbers_as_text = hold(&mut value);
-        Self { canonical: Canonical::new(value), numbers_as_text, rounded: None }
+        let stands_as_text = if is_read(&value, MAX_DEPTH) {
+            hold(&mut value)
+        } else {
+            value = Value::String(value.to_string());
+            true
+        };
+        Self { canonical: Canonical::new(value), stands_as_text, as_sent: None, rounded: None }
+    }
+}
+
+/// Whether the text is JSON of any form. This takes no stack, however deep the text is.
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// Whether [`parse`] reads such a value, numbers not looked at.
+fn is_read(value: &Value, levels: usize) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(text) => !text.contains('\0'),
+        Value::Array(items) => levels > 0 && items.iter().all(|item| is_read(item, levels - 1)),
+        Value::Object(members) => {
+            let read =
+                |(key, member): (&String, _)| !key.contains('\0') && is_read(member, levels - 1);
+            levels > 0 && members.iter().all(read)
+        }
     }
 }
 
@@ -166,7 +202,7 @@ fn is_changed(word: &str, after: &str) -> bool {
         return false;
     }
     let begins = word.starts_with(|first: char| first == '-' || first.is_ascii_digit());
-    let is_number = begins && serde_json::from_str::<IgnoredAny>(word).is_ok();
+    let is_number = begins && is_json(word);
     is_number && !is_kept(word) && !after.trim_start().starts_with(':')
 }
 

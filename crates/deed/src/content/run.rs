@@ -96,7 +96,8 @@ pub struct Execution {
     pub error_message: Option<Commitment>,
     /// When it ended.
     pub finished_at: Option<Timestamp>,
-    /// Whether the result held numbers that JSON would round; these stand in it as texts.
+    /// Whether a number of the result that JSON would round stands in it as its digits, or the whole
+    /// of a result that is no strict JSON as its text.
     pub lossy_numbers: bool,
     /// The result.
     pub result: Option<Commitment>,

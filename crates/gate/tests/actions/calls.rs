@@ -261,6 +261,25 @@ async fn a_result_with_numbers_that_a_double_rounds_is_sealed_with_their_digits(
 }
 
 #[tokio::test]
+async fn a_result_that_is_not_read_as_json_is_sealed_as_its_text() {
+    let house = House::new().await;
+    let deep = (0..33).fold(json!(1), |inner, _| json!([inner]));
+    for result in [deep, json!({ "note": "a\0b" })] {
+        house.refund.answer(done(result.clone()));
+        let action = house.refund(20).await;
+        assert_eq!(action.status, Status::Executed);
+        assert!(action.execution.as_ref().unwrap().lossy_numbers);
+        let detail = house.gate.detail(house.org, action.id).await.unwrap().unwrap();
+        let kept = detail
+            .disclosures
+            .iter()
+            .find(|opened| opened.path().as_str() == "action.execution.result");
+        let kept: String = serde_json::from_str(kept.unwrap().value()).unwrap();
+        assert_eq!(kept, result.to_string());
+    }
+}
+
+#[tokio::test]
 async fn an_edge_call_is_authorised_reported_and_sealed() {
     let house = House::new().await;
     let action = house.submit(house.edge_call()).await.unwrap();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::house::{House, request};
+use super::house::{Answer, House, request};
 
 #[tokio::test]
 async fn an_allowed_call_runs_and_its_result_stands_on_this_answer_alone() {
@@ -156,14 +156,7 @@ async fn a_report_may_hold_any_number() {
         )
     };
     let held = r#"{"m":["1e21","1e400"],"n":"9007199254740993"}"#;
-    let send = |text: String| {
-        let path = format!("/v1/actions/{id}/result");
-        let length = text.len().to_string();
-        let headers = [("content-type", "application/json"), ("content-length", &length)];
-        let mut report = request("POST", &path, &house.support.key, &headers, None);
-        *report.body_mut() = text.into();
-        house.send(report)
-    };
+    let send = |text: String| report(&house, &id, text);
     let refused = send(body(&crypto::sha256("other").to_string())).await;
     assert_eq!(refused.param(), Some("result_digest"), "{}", refused.body);
     let sealed = send(body(&crypto::sha256(held).to_string())).await;
@@ -173,6 +166,43 @@ async fn a_report_may_hold_any_number() {
     assert_eq!(detail.body["result"], serde_json::from_str::<Value>(held).unwrap());
     let run = &detail.body["deeds"][0]["body"]["action"]["execution"];
     assert_eq!(run["lossy_numbers"], true, "{}", detail.body["deeds"][0]);
+}
+
+/// Reports in these very words.
+async fn report(house: &House, id: &str, text: String) -> Answer {
+    let path = format!("/v1/actions/{id}/result");
+    let length = text.len().to_string();
+    let headers = [("content-type", "application/json"), ("content-length", &length)];
+    let mut report = request("POST", &path, &house.support.key, &headers, None);
+    *report.body_mut() = text.into();
+    house.send(report).await
+}
+
+#[tokio::test]
+async fn a_report_may_hold_json_of_any_form() {
+    let house = House::new().await;
+    for result in [
+        r#"{"note":"a\u0000b"}"#,
+        r#"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"#,
+        r#""\udfff and \ud800""#,
+        r#"{"a":1,"a":9007199254740993}"#,
+    ] {
+        let id = house.authorize().await.id();
+        let moment = "2026-10-01T12:00:00.000Z";
+        let digest = crypto::sha256(result);
+        let sealed = format!(
+            r#"{{"status":"succeeded","started_at":"{moment}","finished_at":"{moment}",
+                "result": {result} ,"result_digest":"{digest}"}}"#
+        );
+        let sealed = report(&house, &id, sealed).await;
+        assert_eq!((sealed.status, &sealed.body["status"]), (200, &"executed".into()), "{result}");
+        let detail = house.get(&format!("/v1/actions/{id}"), &house.support.key).await;
+        assert_eq!(detail.body["result"], result, "the JSON text stands as a string");
+        let kept = crypto::sha256(crypto::json::canonical(&json!(result)));
+        assert_eq!(detail.body["result_digest"], kept.to_string());
+        let run = &detail.body["deeds"][0]["body"]["action"]["execution"];
+        assert_eq!(run["lossy_numbers"], true, "{}", detail.body["deeds"][0]);
+    }
 }
 
 #[tokio::test]

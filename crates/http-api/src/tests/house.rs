@@ -116,11 +116,7 @@ async fn key(org: &OrgChange<'_>, agent: AgentId, scopes: Vec<Scope>) -> (KeyId,
 }
 
 pub(super) async fn holder(org: &OrgChange<'_>, name: &str) -> Holder {
-    let new = NewAgent {
-        name: name.to_owned(),
-        labels: std::collections::BTreeMap::new(),
-        intent_mode: IntentMode::Optional,
-    };
+    let new = NewAgent { intent_mode: IntentMode::Optional, ..NewAgent::named(name) };
     let agent = org.create_agent(new).await.unwrap().object.id;
     let scopes = vec![Scope::ActionsRead, Scope::ActionsExecute];
     let (id, key) = key(org, agent, scopes).await;
@@ -128,13 +124,18 @@ pub(super) async fn holder(org: &OrgChange<'_>, name: &str) -> Holder {
 }
 
 pub(super) async fn org_key(org: &OrgChange<'_>, scope: Scope) -> String {
+    named_org_key(org, scope).await.1
+}
+
+pub(super) async fn named_org_key(org: &OrgChange<'_>, scope: Scope) -> (KeyId, String) {
     let new = NewKey {
         name: "admin".to_owned(),
         scopes: vec![scope],
         mode: KeyMode::Live,
         expires_at: None,
     };
-    org.create_org_key(new).await.unwrap().text.secret().expose().clone()
+    let shown = org.create_org_key(new).await.unwrap();
+    (shown.key.object.id, shown.text.secret().expose().clone())
 }
 
 async fn connector(org: &OrgChange<'_>) -> ConnectorId {

@@ -296,7 +296,8 @@ pub struct Execution {
     pub error_code: Option<ErrorCode>,
     /// What went wrong, as a sentence.
     pub error_message: Option<String>,
-    /// Whether the result held numbers that JSON would round; these stand in it as texts.
+    /// Whether a number of the result that JSON would round stands in it as its digits, or the whole
+    /// of a result that is no strict JSON as its text.
     pub lossy_numbers: bool,
 }
 

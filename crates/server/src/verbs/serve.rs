@@ -8,15 +8,20 @@ use crate::{
     exit::{Exit, Failure},
     print,
     service::{Service, bind},
-    settings::{Environment, Settings},
+    settings::{Environment, Mail, Settings},
     shutdown::Signals,
     telemetry,
     wire_up::{store_settings, wire_up},
 };
 
-pub(super) async fn serve(settings: Settings) -> Result<Exit, Failure> {
+pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<Exit, Failure> {
     telemetry::start(settings.env, settings.log_level);
     settings.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    if settings.env == Environment::Prod && settings.mail == Mail::Off {
+        tracing::warn!(
+            "`SERVICE_MAIL_SMTP` is not set: nobody is written to, and nobody can sign in"
+        );
+    }
     if settings.env == Environment::Prod && settings.migrate_database.is_some() {
         tracing::warn!(
             "`SERVICE_MIGRATE_DATABASE_URL` is set: a serving process needs no role that may \
@@ -26,7 +31,7 @@ pub(super) async fn serve(settings: Settings) -> Result<Exit, Failure> {
     let mut signals = Signals::listen().map_err(Failure::internal)?;
     let listener = bind(&settings).await?;
     let wired = wire_up(&settings).await?;
-    let service = Service::start(wired, &settings, listener)?;
+    let service = Service::start(wired, &settings, listener, commit)?;
     tracing::info!(address = %service.address, "serving");
     let signal = signals.next().await;
     tracing::info!(signal, "draining; a second signal stops at once");

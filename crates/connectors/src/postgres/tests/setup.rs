@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::world::{World, apply, failed, read_tool, result, write_tool};
 use crate::{
     BuildError, CheckLine, CheckState, SHOP_CONNECTOR, SHOP_SEED, check,
-    postgres::{Owner, SetupError, Witness, apply_setup},
+    postgres::{Owner, SetupError, Witness, apply_setup, setup_sql},
     read_config,
 };
 
@@ -58,10 +58,19 @@ async fn check_names_what_is_missing_and_is_content_after_the_setup() {
     assert_eq!(state(&lines, "all 2 tools fit").state, CheckState::Pass);
     let messages = state(&lines, "logical messages are kept to the service");
     assert_eq!(messages.state, CheckState::Advice);
-    let revoke = "revoke execute on function
-        pg_catalog.pg_logical_emit_message(boolean, text, text) from public";
-    world.admin.batch_execute(revoke).await.unwrap();
+    let script = setup_sql(&world.blueprint, Witness::Later).unwrap();
+    let recommended: String = script
+        .lines()
+        .filter_map(|line| line.strip_prefix("--     "))
+        .skip_while(|line| !line.starts_with("do "))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    assert!(recommended.starts_with("do $$"), "{recommended}");
+    world.admin.batch_execute(&recommended).await.unwrap();
     result(world.call("set", json!({})).await);
+    let lines = check(&world.blueprint, &world.deps).await.unwrap();
+    let messages = state(&lines, "logical messages are kept to the service");
+    assert_eq!(messages.state, CheckState::Pass);
     world.end().await;
 }
 

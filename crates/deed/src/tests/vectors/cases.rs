@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    DEED_TYPE, Draft, Ending, Envelope, KeySet, Sealed,
+    DEED_TYPE, Draft, Ending, Envelope, KeySet, Path, Sealed, commit, specimen,
     tests::{
         evidence::{evidence, story},
         support::{Log, lines},
@@ -128,6 +128,26 @@ fn denied(draft: &mut Draft) {
     }
 }
 
+/// The deed of an action whose result had a NUL, so that its text is kept.
+fn as_text() -> Value {
+    let mut log = Log::new();
+    log.seal(|mint| {
+        let (mut draft, mut opened) = specimen::action(mint).unwrap();
+        let text = json!(r#"{"note":"a\u0000b","more":["\ud800",[[]]]}"#);
+        let (commitment, disclosure) = commit(mint, Path::RESULT, &text);
+        opened.retain(|opened| *opened.path() != Path::RESULT);
+        opened.push(disclosure);
+        if let crate::Content::Action(action) = &mut draft.content
+            && let Ending::Ran(run) = &mut action.ending
+        {
+            (run.execution.result, run.execution.lossy_numbers) = (Some(commitment), true);
+        }
+        (draft, opened)
+    })
+    .unwrap();
+    log.forms[0].clone()
+}
+
 pub(super) fn valid() -> Vec<Case> {
     let log = story();
     let older = Log::of(2).checkpoint();
@@ -143,6 +163,7 @@ pub(super) fn valid() -> Vec<Case> {
         Case::valid("an amendment", "signed", &log.forms[4]),
         Case::valid("a refused action's deed", "signed", &refusal.forms[0]),
         Case::valid("a deed whose payloads were pruned", "signed", &pruned),
+        Case::valid("a result that stands as its JSON text", "signed", as_text()),
         Case::valid("a bare DSSE envelope", "signed", envelope(&log.sealed[2])),
         Case::valid("a whole log", "chained", log.lines()),
         Case::valid("a whole log of envelopes", "chained", &dsse),
