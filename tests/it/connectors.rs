@@ -102,7 +102,11 @@ async fn a_connector_that_never_was_reached_decides_and_records() {
     let failed = caller.call("bare.note", mark).await.ok();
     assert_sealed(&failed, "failed");
     assert_eq!(failed["execution"]["error_code"], "connector_auth_failed");
-    caller.call("bare.note", json!({ "mark": 1 })).await.error(400, "validation_failed", Some("args"));
+    caller.call("bare.note", json!({ "mark": 1 })).await.error(
+        400,
+        "validation_failed",
+        Some("args"),
+    );
     caller.call("bare.other", json!({})).await.error(404, "tool_unknown", Some("tool"));
     assert_eq!(connectors(&caller).await, "degraded");
 }

@@ -118,10 +118,7 @@ impl Gate {
         };
         match found {
             Found::Served(served) => {
-                served
-                    .tool
-                    .check_args(&call.args)
-                    .map_err(|sentence| invalid("args", sentence))?;
+                served.tool.check_args(&call.args).map_err(|sentence| invalid("args", sentence))?;
                 Ok((Resolved::Served(served), None))
             }
             Found::Nobody => Ok((Resolved::Unknown, None)),
