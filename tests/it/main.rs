@@ -37,6 +37,8 @@ mod idempotency;
 #[cfg(test)]
 mod instances;
 #[cfg(test)]
+mod intents;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod lists;

@@ -8,6 +8,8 @@ use std::{
 
 /// Below this many items for each core, starting a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 32;
+/// So many items take a fraction of a second, and threads for them next to nothing of it.
+pub(crate) const BLOCK: usize = 2048;
 
 /// Does the work on each part of the list and returns what came out, in the list's order.
 pub(crate) fn parts<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
@@ -22,6 +24,22 @@ pub(crate) fn parts<T: Sync, R: Send>(items: &[T], work: impl Fn(&[T]) -> R + Sy
         let done: Vec<_> = items.chunks(part).map(|part| begun(scope, part, work)).collect();
         done.into_iter().map(Part::end).collect()
     })
+}
+
+/// Does the work like [`parts`], some thousand items after the other, and tells after each of these
+/// how many are done.
+pub(crate) fn blocks<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&[T]) -> R + Sync,
+    mut tell: impl FnMut(usize),
+) -> Vec<R> {
+    let (mut done, mut found) = (0, Vec::new());
+    for block in items.chunks(BLOCK) {
+        found.extend(parts(block, &work));
+        done += block.len();
+        tell(done);
+    }
+    found
 }
 
 /// A part of the work: under way on a thread, or done.

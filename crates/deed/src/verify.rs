@@ -10,6 +10,7 @@ mod evidence;
 mod findings;
 mod input;
 mod link;
+mod progress;
 mod report;
 mod required;
 mod segment;
@@ -20,6 +21,7 @@ pub use checks::{Check, CheckId, CheckStatus};
 pub use compare::{Comparison, compare};
 pub use findings::Verified;
 pub use input::envelopes;
+pub use progress::Progress;
 pub use report::{DeedSummary, Grade, Report, Verdict};
 pub use stored::{Position, Stored, StoredError, VerifiedDeed, verify_stored};
 pub use trust::Trust;
@@ -36,14 +38,23 @@ use link::Link;
 ///
 /// What is not valid comes back as the report that says why.
 pub fn verify(input: &[u8], trust: &Trust) -> Result<Verified, Box<Report>> {
+    verify_telling(input, trust, &mut |_| {})
+}
+
+/// Checks like [`verify`] and tells between some thousand deeds and the next how far it has come.
+pub fn verify_telling(
+    input: &[u8],
+    trust: &Trust,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<Verified, Box<Report>> {
     let (mut account, mut found) = (Account::default(), Findings::default());
-    let Some(read) = found.run(CheckId::Input, || input::read(input)) else {
+    let Some(read) = found.run(CheckId::Input, || input::read(input, tell)) else {
         account.settle(required::Of::Input.checks(), found);
         return Err(Box::new(account.malformed()));
     };
     let links = match &read {
         Input::Deeds(items) => {
-            let links = deed::each(items, trust.keys.as_ref(), &mut account);
+            let links = deed::each(items, trust.keys.as_ref(), &mut account, tell);
             if links.len() == items.len() {
                 segment::check(&links, trust, &mut found);
             }

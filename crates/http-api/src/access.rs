@@ -24,8 +24,11 @@
 pub(crate) mod accounts;
 
 use act::{By, MayChange, MayView};
+use crypto::Secret;
 use model::{AgentId, KeyId, OrgId, Scope};
-use web::ApiError;
+use web::{ApiError, Patience};
+
+use crate::app::App;
 
 /// A rule over our principals.
 pub type Access<C> = web::Access<Principal, C>;
@@ -112,7 +115,7 @@ pub enum Canceller {
 }
 
 /// A caller that may read the org's settings.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
     org: OrgId,
     by: By,
@@ -175,6 +178,17 @@ impl MayView for Viewer {
 
     fn by(&self) -> By {
         self.by
+    }
+}
+
+impl Viewer {
+    /// Whether the key that made this caller still makes it, for an answer that goes on for long.
+    /// A record that cannot be asked says nothing about the key.
+    pub(crate) async fn is_let_in(&self, bearer: Option<Secret<String>>, app: &App) -> bool {
+        match VIEWERS.admit(bearer, Patience::Short, app).await {
+            Ok((now, _)) => now == *self,
+            Err(error) => error.status().is_server_error(),
+        }
     }
 }
 

@@ -39,6 +39,9 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
+    /// The commit that the program is built from, which is no word of the command line.
+    #[arg(skip)]
+    pub commit: Option<String>,
 }
 
 /// What to do.

@@ -84,8 +84,13 @@ fn serve_metrics(listener: TcpListener, watched: Watched, lifecycle: Lifecycle) 
 }
 
 impl Service {
-    /// Starts to serve at these listeners.
-    pub fn start(wired: Wired, settings: &Settings, listeners: Listeners) -> Result<Self, Failure> {
+    /// Starts to serve at these listeners, as a program that is built from this commit.
+    pub fn start(
+        wired: Wired,
+        settings: &Settings,
+        listeners: Listeners,
+        commit: Option<String>,
+    ) -> Result<Self, Failure> {
         let Listeners { interface, metrics } = listeners;
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
@@ -116,7 +121,7 @@ impl Service {
                 cursor_key,
                 body_memory: settings.body_memory * 1024 * 1024,
                 proxies: proxies.clone(),
-                build: build(),
+                build: Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit },
             },
         })
         .map_err(Failure::internal)?;
@@ -161,35 +166,4 @@ impl Service {
 /// Passes a point at which a test may end or hold the process; nothing else can fail here.
 fn pass(point: &str) {
     let _ = failpoint::hit(point);
-}
-
-/// What is running; the build script names the commit where there is one.
-fn build() -> Build {
-    let commit = option_env!("CHANCERY_COMMIT").filter(|commit| !commit.is_empty());
-    Build { version: env!("CARGO_PKG_VERSION").to_owned(), commit: commit.map(str::to_owned) }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::process::Command;
-
-    use super::*;
-
-    #[test]
-    fn a_build_tells_the_commit_of_its_checkout_and_nothing_where_there_is_none() {
-        let git = |arguments: &[&str]| {
-            let output = Command::new("git").args(arguments).output().ok()?;
-            let text = String::from_utf8(output.stdout).ok()?;
-            output.status.success().then(|| text.trim().to_owned())
-        };
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "a packager says by a variable what is built"
-        )]
-        let named = std::env::var("CHANCERY_COMMIT").ok().filter(|commit| !commit.is_empty());
-        let head = git(&["ls-files", "--error-unmatch", "build.rs"])
-            .and_then(|_| git(&["rev-parse", "HEAD"]));
-        assert_eq!(build().commit, named.or(head));
-        assert_eq!(build().version, env!("CARGO_PKG_VERSION"));
-    }
 }

@@ -30,7 +30,7 @@ const POLICY: &str = include_str!("up/policy.yaml");
 const POSTGRES_URL: &str = "CHANCERY_POSTGRES_URL";
 
 /// Makes or finds the demo, tells its story and serves until a signal.
-pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
+pub async fn run(what: cli::Up, commit: Option<String>) -> Result<Exit, Failure> {
     let surroundings = Sources::read(None).map_err(Failure::usage)?;
     telemetry::start(settings::Environment::Dev, log_level(&surroundings)?);
     let mut signals = Signals::listen().map_err(Failure::internal)?;
@@ -41,7 +41,7 @@ pub async fn run(what: cli::Up) -> Result<Exit, Failure> {
     // Before anything is made, so that a taken port costs nothing.
     let listener = bind(&settings).await?;
     let (wired, cast) = make(&folder, &cluster, (&secrets, &settings)).await?;
-    let service = Service::start(wired, &settings, listener)?;
+    let service = Service::start(wired, &settings, listener, commit)?;
     let client = Client { address: service.address, key: cast.key.clone() };
     let told = story::tell(&client).await?;
     tell(&settings, &folder, &cast, &told);

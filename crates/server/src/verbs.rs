@@ -43,8 +43,8 @@ pub fn run(cli: Cli) -> Exit {
 fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     let config = cli.config.as_deref();
     match cli.verb {
-        Verb::Serve => in_runtime(serve::serve(load(config)?)),
-        Verb::Up(what) => in_runtime(up::run(what)),
+        Verb::Serve => in_runtime(serve::serve(load(config)?, cli.commit)),
+        Verb::Up(what) => in_runtime(up::run(what, cli.commit)),
         Verb::Demo => in_runtime(crate::demo::run()),
         Verb::Migrate(what) => in_runtime(serve::migrate(load(config)?, what)),
         Verb::Verify(what) => verify::run(&what),

@@ -86,6 +86,14 @@ impl MemoryStore {
         self.locked().faults.fail(attempt, calls);
     }
 
+    /// Takes deeds out of the org's open log, as those of a detached partition are.
+    pub fn take_away(&self, org: OrgId, places: std::ops::Range<u64>) {
+        if let Some(rows) = self.locked().orgs.get_mut(&org) {
+            let open = rows.head.as_ref().map(|head| head.log_no);
+            rows.deeds.retain(|deed| Some(deed.log_no) != open || !places.contains(&deed.seq));
+        }
+    }
+
     /// What is kept, for a call that wants this; an error while the store is down.
     fn reach(&self, attempt: &'static str) -> Result<MutexGuard<'_, Kept>, StoreDown> {
         let mut kept = self.locked();

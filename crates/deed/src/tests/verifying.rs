@@ -9,8 +9,8 @@ use super::support::{
     Log, amendment_of, faults, key_set, lines, moment, private_keys, public_keys, trust,
 };
 use crate::{
-    DEED_TYPE, Envelope, KeySet, Purpose, Sealer, pae, specimen,
-    verify::{CheckId, Grade, Trust, Verdict, examine},
+    DEED_TYPE, Envelope, KeySet, Purpose, Sealer, pae, parallel, specimen,
+    verify::{CheckId, Grade, Progress, Trust, Verdict, examine, verify_telling},
 };
 
 /// A log with a deed of each kind.
@@ -285,4 +285,16 @@ fn a_sealer_of_another_deployment_is_a_stranger() {
     log.seal(specimen::admin).unwrap();
     let report = examine(log.lines().as_bytes(), &trust());
     assert_eq!((report.verdict, faults(&report)), (Verdict::Undecidable, vec![CheckId::Key]));
+}
+
+#[test]
+fn a_long_verification_tells_how_far_it_has_come() {
+    let all = parallel::BLOCK + 2;
+    let text = Log::of(1).lines().repeat(all);
+    let mut told = Vec::new();
+    verify_telling(text.as_bytes(), &trust(), &mut |so_far| told.push(so_far)).unwrap_err();
+    let steps = [all - 2, all];
+    let read = steps.map(|done| Progress::Read { done, all });
+    let checked = steps.map(|done| Progress::Checked { done, all });
+    assert_eq!(told, [read, checked].concat());
 }

@@ -10,6 +10,7 @@ use super::{
     findings::{Account, Findings, Unmet},
     input::Item,
     link::Link,
+    progress::Progress,
     required,
 };
 use crate::{
@@ -25,12 +26,17 @@ use crate::{
 };
 
 /// Checks each deed by itself and returns those that could be read.
-pub(super) fn each(items: &[Item], keys: Option<&KeySet>, account: &mut Account) -> Vec<Link> {
-    let parts = parallel::parts(items, |part| {
+pub(super) fn each(
+    items: &[Item],
+    keys: Option<&KeySet>,
+    account: &mut Account,
+    tell: &mut dyn FnMut(Progress),
+) -> Vec<Link> {
+    let check = |part: &[Item]| {
         let mut account = Account::default();
         let read = |item| {
             let mut found = Findings::default();
-            (item, (check(item, &mut found), found))
+            (item, (self::check(item, &mut found), found))
         };
         let checked: Vec<_> = part.iter().map(read).collect();
         // Signatures come last and in one go, which keeps the curve's code in the cache.
@@ -42,7 +48,9 @@ pub(super) fn each(items: &[Item], keys: Option<&KeySet>, account: &mut Account)
             link
         };
         (checked.into_iter().filter_map(settle).collect::<Vec<_>>(), account)
-    });
+    };
+    let all = items.len();
+    let parts = parallel::blocks(items, check, |done| tell(Progress::Checked { done, all }));
     let mut links = Vec::with_capacity(items.len());
     for (part, found) in parts {
         links.extend(part);

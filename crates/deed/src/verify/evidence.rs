@@ -29,7 +29,7 @@ pub(super) fn check(
     (account, found): (&mut Account, &mut Findings),
 ) -> Vec<Link> {
     let Some(keys) = keys(form, trust, account) else { return Vec::new() };
-    let links = deed::each(items, Some(&keys), account);
+    let links = deed::each(items, Some(&keys), account, &mut |_| {});
     if !form.disclosures.is_empty() {
         found.run(CheckId::Disclosures, || none_left(form, &links));
     }

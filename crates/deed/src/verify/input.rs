@@ -4,6 +4,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
+use super::progress::Progress;
 use crate::{
     body::Body,
     dsse::{Envelope, EnvelopeSignature},
@@ -37,7 +38,7 @@ pub(super) enum Input {
 }
 
 /// What the input is, with at least one deed, or says why it is nothing of the kind.
-pub(super) fn read(input: &[u8]) -> Result<Input, String> {
+pub(super) fn read(input: &[u8], tell: &mut dyn FnMut(Progress)) -> Result<Input, String> {
     let text = std::str::from_utf8(input).map_err(|_| "the input is not UTF-8".to_owned())?;
     // A first line that is an envelope by itself leaves nothing else for the input to be.
     let is_lines = text.lines().next().and_then(plain_envelope).is_some();
@@ -50,8 +51,9 @@ pub(super) fn read(input: &[u8]) -> Result<Input, String> {
     let read = |(number, text): &(usize, &str)| {
         line(text).map_err(|why| format!("line {}: {why}", number + 1))
     };
-    let parts =
-        parallel::parts(&lines, |part| part.iter().map(read).collect::<Result<Vec<_>, _>>());
+    let all = lines.len();
+    let part = |part: &[_]| part.iter().map(read).collect::<Result<Vec<_>, _>>();
+    let parts = parallel::blocks(&lines, part, |done| tell(Progress::Read { done, all }));
     let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
     let items: Vec<_> = parts.into_iter().flatten().collect();
     if items.is_empty() { Err("the input is empty".to_owned()) } else { Ok(Input::Deeds(items)) }
@@ -59,7 +61,7 @@ pub(super) fn read(input: &[u8]) -> Result<Input, String> {
 
 /// The deeds of anything that the verifier reads as DSSE envelopes, unchecked.
 pub fn envelopes(input: &[u8]) -> Result<Vec<Envelope>, String> {
-    let items = match read(input)? {
+    let items = match read(input, &mut |_| {})? {
         Input::Deeds(items) | Input::Evidence(_, items) => items,
     };
     let envelope = |item: Item| {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use act::MayView;
 use bytes::Bytes;
+use crypto::Secret;
 use futures_util::{StreamExt, stream};
 use http::StatusCode;
-use model::{CheckId, Mint, OrgId};
+use model::{CheckId, Mint};
 use records::{AskError, EntryFilter};
-use web::{ApiError, Call, List, Param, Reply};
+use web::{ApiError, Call, List, Param, Reply, bearer};
 
 use super::log::reader;
 use crate::{
@@ -53,7 +54,8 @@ pub(crate) async fn export(app: Arc<App>, caller: Viewer, call: Call) -> Answer 
     app.admin.ledger_exported(&caller, (filter.from, filter.to)).await?;
     let mut state = Export {
         app: Arc::clone(&app),
-        org,
+        bearer: bearer(&call.headers),
+        caller,
         filter,
         form,
         left: Some(places),
@@ -110,7 +112,9 @@ pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 /// An export on its way.
 struct Export {
     app: Arc<App>,
-    org: OrgId,
+    caller: Viewer,
+    // The key as it was sent, to be looked up again before each step.
+    bearer: Option<Secret<String>>,
     filter: EntryFilter,
     form: ExportForm,
     /// The places that are still to be looked at; nothing once the last line was written.
@@ -121,7 +125,7 @@ struct Export {
 
 impl Export {
     /// The next lines, oldest first; nothing behind the last one, or when the record
-    /// cannot be read on.
+    /// cannot be read on or the key is not valid any more.
     async fn step(&mut self) -> Option<Bytes> {
         let (first, end) = self.left?;
         if first >= end {
@@ -129,8 +133,12 @@ impl Export {
             let sum = self.sum.clone().finish();
             return Some(Bytes::from(self.form.last(self.count, sum)));
         }
+        if !self.caller.is_let_in(self.bearer.clone(), &self.app).await {
+            return None;
+        }
         let next = end.min(first + STEP);
-        let entries = match self.app.records.stretch(self.org, &self.filter, (first, next)).await {
+        let org = self.caller.org();
+        let entries = match self.app.records.stretch(org, &self.filter, (first, next)).await {
             Ok(entries) => entries,
             Err(error) => {
                 tracing::error!(%error, "an export could not be read to its end");

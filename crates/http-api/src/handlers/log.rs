@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use act::MayView;
 use bytes::Bytes;
+use crypto::Secret;
 use deed::{BodyError, LogOrigin, api_form};
 use futures_util::{StreamExt, stream};
 use http::{HeaderName, HeaderValue, StatusCode};
 use model::DeedId;
 use records::{OpenDeed, ReadError, ReadOut};
-use web::{ApiError, Call, CutError, Param, Reply};
+use web::{ApiError, Call, CutError, Param, Reply, bearer};
 
 use crate::{
     access::{Reader, Viewer},
@@ -69,7 +70,8 @@ pub(crate) async fn consistency(app: Arc<App>, caller: Reader, call: Call) -> An
 /// `GET /v1/log/deeds`
 ///
 /// Nothing but deeds is in it, so that what was saved is what a verifier reads. How many will come
-/// is said before the first; where one cannot be read, the connection breaks.
+/// is said before the first; where one cannot be read, or the key is not valid any more, the
+/// connection breaks.
 pub(crate) async fn deeds(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let log: Option<LogOrigin> = call.query.parse("log")?;
     let (from, to): (Option<u64>, _) = (call.query.number("from")?, call.query.number("to")?);
@@ -81,26 +83,43 @@ pub(crate) async fn deeds(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
         tracing::error!(%error, "a stored deed is not what was sealed");
         ApiError::internal()
     })?;
-    let rest = stream::unfold(Some(out), |out| async {
-        let mut out = out?;
-        let next = next_lines(&mut out).await.transpose()?;
+    let bearer = bearer(&call.headers);
+    let reading = Reading { app: Arc::clone(&app), caller, bearer, out };
+    let rest = stream::unfold(Some(reading), |reading| async {
+        let mut reading = reading?;
+        let next = reading.next().await.transpose()?;
         let goes_on = next.is_ok();
-        Some((next, goes_on.then_some(out)))
+        Some((next, goes_on.then_some(reading)))
     });
     let reply = Reply::breakable(NDJSON, stream::iter([Ok(first)]).chain(rest));
     let range = HeaderValue::try_from(format!("{from}-{to}/{size}"));
     Ok(reply.with(RANGE, range.map_err(|_| ApiError::internal())?))
 }
 
-/// The next deeds of a log that is read out; nothing behind the last.
-async fn next_lines(out: &mut ReadOut) -> Result<Option<Bytes>, CutError> {
-    let broken = |error: &dyn std::error::Error| {
-        tracing::error!(%error, "a log could not be read out to its end");
-        CutError
-    };
-    let deeds = out.step().await.map_err(|error| broken(&error))?;
-    let text = lines(&deeds).map_err(|error| broken(&error))?;
-    Ok((!text.is_empty()).then_some(text))
+/// A log that is being read out, and by whom.
+struct Reading {
+    app: Arc<App>,
+    caller: Viewer,
+    // The key as it was sent, to be looked up again before each step.
+    bearer: Option<Secret<String>>,
+    out: ReadOut,
+}
+
+impl Reading {
+    /// The next deeds; nothing behind the last.
+    async fn next(&mut self) -> Result<Option<Bytes>, CutError> {
+        let broken = |error: &dyn std::error::Error| {
+            tracing::error!(%error, "a log could not be read out to its end");
+            CutError
+        };
+        if !self.caller.is_let_in(self.bearer.clone(), &self.app).await {
+            tracing::info!("a log is not read out further: its reader's key is not valid any more");
+            return Err(CutError);
+        }
+        let deeds = self.out.step().await.map_err(|error| broken(&error))?;
+        let text = lines(&deeds).map_err(|error| broken(&error))?;
+        Ok((!text.is_empty()).then_some(text))
+    }
 }
 
 /// The deeds in their API form, one a line.

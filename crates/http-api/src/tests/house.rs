@@ -128,13 +128,18 @@ pub(super) async fn holder(org: &OrgChange<'_>, name: &str) -> Holder {
 }
 
 pub(super) async fn org_key(org: &OrgChange<'_>, scope: Scope) -> String {
+    named_org_key(org, scope).await.1
+}
+
+pub(super) async fn named_org_key(org: &OrgChange<'_>, scope: Scope) -> (KeyId, String) {
     let new = NewKey {
         name: "admin".to_owned(),
         scopes: vec![scope],
         mode: KeyMode::Live,
         expires_at: None,
     };
-    org.create_org_key(new).await.unwrap().text.secret().expose().clone()
+    let shown = org.create_org_key(new).await.unwrap();
+    (shown.key.object.id, shown.text.secret().expose().clone())
 }
 
 async fn connector(org: &OrgChange<'_>) -> ConnectorId {

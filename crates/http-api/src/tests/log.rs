@@ -1,11 +1,18 @@
 //! A whole log in one request: it verifies as it came, is taken up where it broke, and breaks off
 //! rather than leave a deed out.
 
-use deed::verify::{Grade, Trust, examine};
+use std::time::Duration;
+
+use deed::{
+    Checkpoint,
+    tree::TreeHead,
+    verify::{Grade, Trust, examine},
+};
 use http_body_util::BodyExt;
+use model::Scope;
 use serde_json::Value;
 
-use super::house::{Answer, House, request};
+use super::house::{Answer, House, holder, named_org_key, request};
 
 const LOG: &str = "/v1/log/deeds";
 
@@ -20,8 +27,11 @@ fn range(answer: &Answer) -> &str {
 /// A house whose log is read in several steps.
 async fn grown() -> House {
     let house = House::new().await;
-    for amount in 0..80 {
-        house.refund(amount % 2).await;
+    for amount in 0..2 {
+        house.refund(amount).await;
+    }
+    for number in 0..80 {
+        holder(&house.operator(), &format!("number-{number}")).await;
     }
     house
 }
@@ -105,4 +115,105 @@ async fn a_log_that_is_being_read_out_is_one_of_the_few_lists_of_its_key() {
     assert_eq!(read(&house, "").await.code(), (429, "rate_limited"));
     under_way.pop().unwrap().into_body().collect().await.unwrap();
     assert_eq!(read(&house, "").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_log_is_read_out_no_further_by_a_key_that_was_revoked() {
+    let house = grown().await;
+    let admins = house.operator();
+    let export = "/v1/ledger/export?created_at[gte]=2026-10-01T00:00:00Z&created_at[lt]=2026-10-02T00:00:00Z";
+    for path in [LOG, export] {
+        let whole = house.get(path, &house.org_key).await.bytes;
+        let (id, key) = named_org_key(&admins, Scope::AdminRead).await;
+        let response = house.router.answer(request("GET", path, &key, &[], None)).await;
+        assert_eq!(response.status(), 200);
+        admins.revoke_key(id).await.unwrap();
+        house.clock.pass(Duration::from_secs(1));
+        let mut body = response.into_body();
+        let mut came = Vec::new();
+        let broke = loop {
+            match body.frame().await {
+                Some(Ok(frame)) => came.extend_from_slice(frame.data_ref().unwrap()),
+                end => break end.is_some(),
+            }
+        };
+        assert!(whole.starts_with(&came) && came.len() < whole.len(), "{path}");
+        // An export has a last line instead.
+        assert_eq!(broke, path == LOG);
+        assert_eq!(house.get(path, &key).await.code(), (401, "unauthenticated"));
+    }
+}
+
+#[tokio::test]
+async fn a_closed_log_is_read_out_by_its_name_and_verifies_beside_the_one_that_follows() {
+    let house = House::new().await;
+    let note = async |query: &str| {
+        let path = format!("/v1/log/checkpoint{query}");
+        let answer = house.get(&path, &house.org_key).await;
+        String::from_utf8(answer.bytes.to_vec()).unwrap()
+    };
+    let keys = house.get("/.well-known/service/keys.json", "").await;
+    let keys = deed::KeySet::parse(&keys.bytes).unwrap();
+    let old = Checkpoint::open_with(&note("").await, &keys).unwrap();
+    // Somebody kept a checkpoint of more deeds than there are.
+    let lost = TreeHead { size: old.tree.size + 2, root: crypto::sha256("lost") };
+    let known = Checkpoint { log: old.log.clone(), tree: lost };
+    house.operator().recover_log(known, Some("A disk died.")).await.unwrap();
+    house.refund(1).await;
+    let both = [format!("?log={}", old.log), String::new()];
+    let mut sizes = Vec::new();
+    for query in &both {
+        let all = read(&house, query).await;
+        let size = all.bytes.split(|byte| *byte == b'\n').count() - 1;
+        assert_eq!(range(&all), format!("0-{size}/{size}"));
+        let trust = Trust {
+            keys: Some(keys.clone()),
+            known_checkpoint: Some(note(query).await),
+            expected_size: Some(size as u64),
+        };
+        let report = examine(&all.bytes, &trust);
+        assert_eq!(report.grade, Some(Grade::Checkpointed), "{query}: {:?}", report.verdict);
+        let joint = if query.is_empty() { "?" } else { "&" };
+        let tail = read(&house, &format!("{query}{joint}from=1")).await;
+        assert!(all.bytes.ends_with(&tail.bytes), "{query}");
+        sizes.push(size as u64);
+    }
+    assert_eq!(sizes, [old.tree.size, 2], "the closed one as it stood, and what came since");
+}
+
+#[tokio::test]
+async fn a_log_with_deeds_that_are_away_breaks_off_before_them_and_is_read_on_behind_them() {
+    let house = grown().await;
+    let all = read(&house, "").await.bytes;
+    let lines: Vec<_> = all.split_inclusive(|byte| *byte == b'\n').collect();
+    house.store.take_away(house.org, 70..75);
+    let mut body =
+        house.router.answer(request("GET", LOG, &house.org_key, &[], None)).await.into_body();
+    let mut came = Vec::new();
+    while let Ok(frame) = body.frame().await.expect("it breaks and does not end") {
+        came.extend_from_slice(frame.data_ref().unwrap());
+    }
+    assert_eq!(came, lines[..64].concat(), "the steps that are whole");
+    let near = read(&house, "?from=64&to=70").await;
+    assert_eq!(near.bytes, lines[64..70].concat());
+    let away = read(&house, "?from=70").await;
+    assert_eq!(away.code(), (404, "not_found"), "{}", away.body);
+    assert_eq!(read(&house, "?from=75").await.bytes, lines[75..].concat());
+}
+
+#[tokio::test]
+async fn a_log_whose_payloads_are_gone_is_read_out_without_them_and_verifies() {
+    let house = House::new().await;
+    house.refund(5).await;
+    house.clock.pass(Duration::from_hours(24 * 365));
+    assert_eq!(house.deployment().prune().await.unwrap(), 1);
+    let all = read(&house, "").await;
+    let forms = all.bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let forms: Vec<Value> = forms.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let acted = forms.iter().find(|form| form["kind"] == "action").unwrap();
+    assert_eq!(acted["disclosures"], Value::Array(Vec::new()));
+    let keys = house.get("/.well-known/service/keys.json", "").await;
+    let keys = Some(deed::KeySet::parse(&keys.bytes).unwrap());
+    let report = examine(&all.bytes, &Trust { keys, ..Trust::default() });
+    assert_eq!(report.grade, Some(Grade::Chained));
 }

@@ -14,7 +14,7 @@ use crate::{
     wire_up::{store_settings, wire_up},
 };
 
-pub(super) async fn serve(settings: Settings) -> Result<Exit, Failure> {
+pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<Exit, Failure> {
     telemetry::start(settings.env, settings.log_level);
     settings.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
     if settings.env == Environment::Prod && settings.migrate_database.is_some() {
@@ -26,7 +26,7 @@ pub(super) async fn serve(settings: Settings) -> Result<Exit, Failure> {
     let mut signals = Signals::listen().map_err(Failure::internal)?;
     let listener = bind(&settings).await?;
     let wired = wire_up(&settings).await?;
-    let service = Service::start(wired, &settings, listener)?;
+    let service = Service::start(wired, &settings, listener, commit)?;
     tracing::info!(address = %service.address, "serving");
     let signal = signals.next().await;
     tracing::info!(signal, "draining; a second signal stops at once");

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use deed::{
     KeySet,
-    verify::{CheckStatus, Report, Trust, Verdict},
+    verify::{CheckStatus, Progress, Report, Trust, Verdict, verify_telling},
 };
 
 use crate::{
@@ -29,10 +29,11 @@ pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
     let file = what.file.as_deref().ok_or_else(|| Failure::usage("no file was named"))?;
     let input = super::input(file)?;
     let trust = trust(what)?;
-    let (exit, report) = match deed::verify::verify(&input, &trust) {
+    let (exit, report) = match verify_telling(&input, &trust, &mut come) {
         Ok(verified) => (Exit::Ok, verified.into_report()),
         Err(report) => (exit(report.verdict), *report),
     };
+    print::progress("");
     if what.json {
         print::line(serde_json::to_string_pretty(&report).map_err(Failure::internal)?);
         return Ok(exit);
@@ -43,6 +44,14 @@ pub(super) fn run(what: &Verify) -> Result<Exit, Failure> {
     }
     print::outcome(exit, &lines);
     Ok(exit)
+}
+
+/// Says how far it has come.
+fn come(so_far: Progress) {
+    print::progress(&match so_far {
+        Progress::Read { done, all } => format!("{done} of {all} lines read"),
+        Progress::Checked { done, all } => format!("{done} of {all} deeds checked"),
+    });
 }
 
 fn trust(what: &Verify) -> Result<Trust, Failure> {

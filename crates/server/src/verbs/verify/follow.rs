@@ -71,8 +71,13 @@ pub(super) async fn run(what: &Verify, url: &str) -> Result<Exit, Failure> {
         whole(&remote, &mut walk, &held.now, what).await?;
         amendments(&remote, &walk).await
     };
-    if let Err(stopped) = whole.await {
-        return ended(what, stopped);
+    let read = whole.await;
+    match read {
+        Ok(()) => {}
+        Err(Stopped::Remote(refused @ RemoteError::Refused { .. })) if walk.size() > 0 => {
+            return Err(Failure::usage(cut(&refused, walk.size(), &held.now)));
+        }
+        Err(stopped) => return ended(what, stopped),
     }
     if let Some(file) = &what.save_checkpoint {
         std::fs::write(file, &held.note).map_err(|error| {
@@ -228,6 +233,15 @@ fn asking(path: &str, what: &Verify, more: &[(&str, u64)]) -> String {
     let more = more.iter().map(|(name, value)| format!("{name}={value}"));
     let query: Vec<_> = log.chain(more).collect();
     if query.is_empty() { path.to_owned() } else { format!("{path}?{}", query.join("&")) }
+}
+
+/// Says how far a log was read that is refused from there on, as after the key was revoked.
+fn cut(refused: &RemoteError, read: u64, now: &Checkpoint) -> String {
+    let size = now.tree.size;
+    format!(
+        "the log is cut: {read} of {size} deeds were read, and hold; then {refused}. The others          begin at `/v1/log/deeds?from={read}&to={size}`; to check the log whole, run this again \
+         once the service gives them"
+    )
 }
 
 /// Says why a log does not hold, or was not read.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use deed::verify::{CheckStatus, DeedSummary, Grade, Report, Trust, Verdict, examine};
 
+use crate::print;
+
 /// The verdict, how many deeds there are of each kind, and every check.
 pub(crate) fn readable(report: &Report) -> Vec<String> {
     let deeds = match report.deeds.as_slice() {
@@ -60,7 +62,11 @@ pub(crate) fn alone(input: &[u8], trust: &Trust) -> Vec<String> {
     }
     let trust = Trust { keys: trust.keys.clone(), ..Trust::default() };
     let (mut counts, mut failing) = (BTreeMap::<_, usize>::new(), Vec::new());
+    let all = lines.len();
     for (place, line) in lines.into_iter().enumerate() {
+        if place.is_multiple_of(1000) {
+            print::progress(&format!("{place} of {all} deeds looked at by themselves"));
+        }
         let report = examine(line, &trust);
         let name = verdict(report.verdict).split(':').next().unwrap_or_default();
         *counts.entry(name).or_default() += 1;
@@ -68,6 +74,7 @@ pub(crate) fn alone(input: &[u8], trust: &Trust) -> Vec<String> {
             failing.push(wrong(place + 1, &report));
         }
     }
+    print::progress("");
     let counts: Vec<_> = counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
     let sum = format!("  each deed by itself: {}", counts.join(", "));
     std::iter::once(sum).chain(failing).collect()

@@ -17,7 +17,11 @@ use deed::{
 };
 use model::{Mint, OrgId, Timestamp};
 
-use crate::{cli::Cli, exit::Exit, verbs::run};
+use crate::{
+    cli::{Cli, Verb},
+    exit::{Exit, Failure},
+    verbs::run,
+};
 
 /// A log with everything that a service says of it.
 #[derive(Clone)]
@@ -27,6 +31,16 @@ struct Log {
     /// The checkpoint of each size from 0.
     notes: Vec<String>,
     evidence: String,
+    /// After so many answers with deeds no key is valid any more.
+    shuts_after: Option<usize>,
+}
+
+impl Log {
+    fn is_shut(&self, asked: &Mutex<Vec<String>>) -> bool {
+        let asked = asked.lock().unwrap();
+        let answers = asked.iter().filter(|it| it.starts_with("/v1/log/deeds")).count();
+        self.shuts_after.is_some_and(|most| answers > most)
+    }
 }
 
 /// Seals one deed after the other.
@@ -44,8 +58,13 @@ impl Scribe {
         let mint = Mint::new(Timestamp::from_unix_millis(1_790_000_000_000), &entropy);
         let keys = SealKeys::from_pem(SealKeys::generate_pem(&entropy).expose()).unwrap();
         let set = keys.key_set(mint.now()).unwrap();
-        let log =
-            Log { keys: set.to_json(), lines: vec![], notes: vec![], evidence: String::new() };
+        let log = Log {
+            keys: set.to_json(),
+            lines: vec![],
+            notes: vec![],
+            evidence: String::new(),
+            shuts_after: None,
+        };
         let head = ChainHead::genesis(specimen::log(&mint).unwrap());
         let org = specimen::org(&mint);
         let mut scribe = Self { sealer: Sealer::new(keys, set), head, org, sealed: vec![], log };
@@ -131,6 +150,14 @@ impl Service {
         run(Cli::try_parse_from([&words, more].concat()).unwrap())
     }
 
+    /// What it is that makes the verb fail.
+    fn failure(&self) -> Failure {
+        let key = self.file("key");
+        let words = ["chancery", "verify", "--url", &self.url, "--key-file", &key];
+        let Verb::Verify(what) = Cli::try_parse_from(words).unwrap().verb else { unreachable!() };
+        super::run(&what).unwrap_err()
+    }
+
     fn file(&self, name: &str) -> String {
         self.folder.join(name).display().to_string()
     }
@@ -162,7 +189,7 @@ fn answer(mut stream: TcpStream, log: &Log, breaks: Option<usize>, asked: &Mutex
     };
     let body = match path {
         "/.well-known/service/keys.json" => log.keys.clone(),
-        _ if !request.contains("authorization: Bearer the-key\r\n") => {
+        _ if !request.contains("authorization: Bearer the-key\r\n") || log.is_shut(asked) => {
             return drop(stream.write_all(b"HTTP/1.1 401 No\r\ncontent-length: 2\r\n\r\nno"));
         }
         "/v1/log/checkpoint" => log.notes.last().unwrap().clone(),
@@ -200,6 +227,18 @@ fn a_log_is_followed_to_its_end_however_often_its_connection_breaks() {
         // An amendment that came in another part than its deed is held to it by evidence.
         let evidence = asked.iter().any(|it| it.ends_with("/bundle"));
         assert_eq!(evidence, breaks.is_some(), "{asked:?}");
+    }
+}
+
+#[test]
+fn a_log_that_is_refused_on_the_way_is_said_to_be_cut_and_where_it_goes_on() {
+    let log = Scribe::log(20);
+    let half = log.lines[..10].concat().len();
+    let service = Service::of(Log { shuts_after: Some(1), ..log }, Some(half));
+    let failure = service.failure();
+    assert_eq!(failure.exit, Exit::Usage);
+    for part in ["the log is cut: 10 of 20 deeds", "401", "?from=10&to=20"] {
+        assert!(failure.sentence.contains(part), "{part}: {}", failure.sentence);
     }
 }
 
