@@ -46,7 +46,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 15, name: "cheaper_actions", sql: include_str!("../../../migrations/0015_cheaper_actions.sql") },
     Migration { version: 16, name: "past",     sql: include_str!("../../../migrations/0016_past.sql") },
     Migration { version: 17, name: "org_name", sql: include_str!("../../../migrations/0017_org_name.sql") },
-    Migration { version: 18, name: "people",   sql: include_str!("../../../migrations/0018_people.sql") },
+    Migration { version: 18, name: "agents",   sql: include_str!("../../../migrations/0018_agents.sql") },
+    Migration { version: 19, name: "people",   sql: include_str!("../../../migrations/0019_people.sql") },
 ];
 
 /// What the service's role may do with one table.
