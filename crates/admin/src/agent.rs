@@ -1,4 +1,4 @@
-//! Making agents.
+//! Making, describing and listing agents.
 
 use std::collections::BTreeMap;
 
@@ -8,61 +8,162 @@ use ledger::{LedgerError, Needs, Snapshot, record::Agent};
 use model::{AgentId, EventType, IntentMode};
 use serde_json::json;
 
-use crate::{ChangeError, OrgChange, input};
+use crate::{AgentList, ChangeError, Expected, OrgChange, OrgView, Page, input};
 
 /// What an agent is made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAgent {
     /// Its name, unique in the org: 1 to 64 characters of `a-z0-9_-`.
     pub name: String,
+    /// What it is for; may be empty.
+    pub description: String,
     /// Facts about it that policies may ask for.
     pub labels: BTreeMap<String, String>,
     /// Whether its calls must be signed.
     pub intent_mode: IntentMode,
 }
 
+impl NewAgent {
+    /// An agent of this name whose calls need no signature and about which nothing else is said.
+    pub fn named(name: impl Into<String>) -> Self {
+        let (description, labels) = (String::new(), BTreeMap::new());
+        Self { name: name.into(), description, labels, intent_mode: IntentMode::Off }
+    }
+}
+
+/// What is to be changed of an agent; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentEdit {
+    /// The name.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// All of its labels.
+    pub labels: Option<BTreeMap<String, String>>,
+    /// Whether its calls must be signed.
+    pub intent_mode: Option<IntentMode>,
+    /// The revision that the change is made on.
+    pub expected_revision: Expected<u32>,
+}
+
+impl OrgView<'_> {
+    /// An agent of the org; one that is archived too.
+    pub async fn agent(&self, id: AgentId) -> Result<Agent, ChangeError> {
+        let found = self.admin.parts.store.agent(self.org, id).await?;
+        found.ok_or_else(|| ActError::NotFound("agent").into())
+    }
+
+    /// Returns agents that are asked for, in the order of the list.
+    pub async fn agents(
+        &self,
+        asked: &AgentList,
+        limit: usize,
+    ) -> Result<Page<Agent>, ChangeError> {
+        let store = &self.admin.parts.store;
+        Ok(Page::of(store.agents(self.org, asked, limit.saturating_add(1)).await?, limit))
+    }
+}
+
 impl OrgChange<'_> {
     /// Makes an agent.
     pub async fn create_agent(&self, new: NewAgent) -> Result<Changed<Agent>, ChangeError> {
         let name = input::agent_name(&new.name)?;
-        if self.has_agent_named(&name).await? {
-            return Err(ChangeError::NameTaken(name));
-        }
         let agent = Agent {
             id: self.admin.mint().id(AgentId::from_uuid),
             org: self.org,
             name: name.clone(),
+            description: input::description(&new.description)?,
             labels: input::labels(new.labels)?,
             intent_mode: new.intent_mode,
             system: false,
             stop: None,
             suspension: None,
+            revision: 1,
             archived_at: None,
             created_at: model::Timestamp::EPOCH,
         };
+        self.name_is_free(agent.id, &name).await?;
+        let id = agent.id;
         let made = self.turn(Needs::default(), None, move |at, record| {
             let agent = Agent { created_at: at.now(), ..agent.clone() };
             Ok(changed(record, EventType::AgentCreated, None, agent))
         });
-        match made.await {
-            // The store's unique key is the second guard: of two who ask at once, one is refused.
-            Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))
-                if self.has_agent_named(&name).await? =>
-            {
-                Err(ChangeError::NameTaken(name))
-            }
-            outcome => outcome,
-        }
+        self.unless_taken(id, Some(name), made.await).await
     }
 
-    async fn has_agent_named(&self, name: &str) -> Result<bool, ChangeError> {
-        Ok(self.admin.parts.store.agent_named(self.org, name).await?.is_some())
+    /// Changes what an agent is called, what is said of it and how its calls are looked at.
+    pub async fn update_agent(
+        &self,
+        id: AgentId,
+        edit: AgentEdit,
+    ) -> Result<Changed<Agent>, ChangeError> {
+        let name = edit.name.as_deref().map(input::agent_name).transpose()?;
+        let description = edit.description.as_deref().map(input::description).transpose()?;
+        let labels = edit.labels.map(input::labels).transpose()?;
+        if (&name, &description, &labels, edit.intent_mode) == (&None, &None, &None, None) {
+            let expected = "this, `description`, `labels` or `intent_mode`, at least one of them";
+            return Err(ActError::bad_input("name", expected).into());
+        }
+        if let Some(name) = &name {
+            self.view().agent(id).await?;
+            self.name_is_free(id, name).await?;
+        }
+        let new_name = name.clone();
+        let changed = self.turn(needed(id), None, move |at, record| {
+            let before = live(at, id)?;
+            if edit.expected_revision.is_not(&before.revision) {
+                return Err(ActError::Conflict("the agent has another revision by now"));
+            }
+            if before.system {
+                return Err(ActError::Conflict("the service's own agent stays as it is"));
+            }
+            let after = Agent {
+                name: name.clone().unwrap_or_else(|| before.name.clone()),
+                description: description.clone().unwrap_or_else(|| before.description.clone()),
+                labels: labels.clone().unwrap_or_else(|| before.labels.clone()),
+                intent_mode: edit.intent_mode.unwrap_or(before.intent_mode),
+                revision: before.revision.saturating_add(1),
+                ..before.clone()
+            };
+            Ok(changed(record, EventType::AgentUpdated, Some(before), after))
+        });
+        self.unless_taken(id, new_name, changed.await).await
+    }
+
+    /// The store's unique key is the second guard of a name: of two who ask at once, one is refused.
+    async fn unless_taken(
+        &self,
+        id: AgentId,
+        name: Option<String>,
+        outcome: Result<Changed<Agent>, ActError>,
+    ) -> Result<Changed<Agent>, ChangeError> {
+        if let (Err(ActError::Ledger(LedgerError::Fault)), Some(name)) = (&outcome, name) {
+            self.name_is_free(id, &name).await?;
+        }
+        Ok(outcome?)
+    }
+
+    async fn name_is_free(&self, id: AgentId, name: &str) -> Result<(), ChangeError> {
+        let holder = self.admin.parts.store.agent_named(self.org, name).await?;
+        match holder.filter(|agent| agent.id != id) {
+            Some(_) => Err(ChangeError::NameTaken(name.to_owned())),
+            None => Ok(()),
+        }
     }
 }
 
 /// The agent that a turn loaded.
 pub(crate) fn loaded(at: &Snapshot, id: AgentId) -> Result<&Agent, ActError> {
     at.agent(id).ok_or(ActError::NotFound("agent"))
+}
+
+/// The agent that a turn loaded, unless it is archived.
+pub(crate) fn live(at: &Snapshot, id: AgentId) -> Result<&Agent, ActError> {
+    let agent = loaded(at, id)?;
+    if agent.archived_at.is_some() {
+        return Err(ActError::Conflict("the agent is archived"));
+    }
+    Ok(agent)
 }
 
 /// What a turn needs that changes this agent.

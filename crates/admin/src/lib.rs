@@ -33,7 +33,7 @@ mod seal_key;
 mod stop;
 mod store;
 
-pub use agent::NewAgent;
+pub use agent::{AgentEdit, NewAgent};
 pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
 pub use connector::{Candidate, ConnectorCheck, KnownTools, NewConnector};
@@ -53,8 +53,8 @@ pub use seal_key::{
     propose_seal_keys, put_seal_keys, register_seal_keys,
 };
 pub use store::{
-    AccountStore, DECISION_EVENTS, DecisionEvent, Logged, PolicyStore, RetentionStore,
-    SealKeyStore, Store, VersionSummary,
+    AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, Logged, PolicyStore,
+    RetentionStore, SealKeyStore, Store, VersionSummary,
 };
 
 use crate::authenticate::KeyCache;

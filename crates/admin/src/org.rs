@@ -70,7 +70,7 @@ impl Deployment<'_> {
     }
 
     async fn has_org_named(&self, name: &str) -> Result<bool, ChangeError> {
-        Ok(self.admin.parts.store.orgs().await?.iter().any(|org| org.name == name))
+        Ok(self.admin.parts.store.org_named(name).await?.is_some())
     }
 
     /// Makes the operator's own org unless it is there.
@@ -195,11 +195,13 @@ fn console(org: OrgId, mint: &Mint<'_>) -> Agent {
         id: mint.id(AgentId::from_uuid),
         org,
         name: CONSOLE.to_owned(),
+        description: "Acts for people in the console.".to_owned(),
         labels: BTreeMap::new(),
         intent_mode: IntentMode::Off,
         system: true,
         stop: None,
         suspension: None,
+        revision: 1,
         archived_at: None,
         created_at: mint.now(),
     }

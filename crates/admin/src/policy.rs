@@ -33,7 +33,7 @@ pub enum Expected<T> {
 
 impl<T: PartialEq> Expected<T> {
     /// Whether what stands there is not what was expected.
-    fn is_not(&self, found: &T) -> bool {
+    pub(crate) fn is_not(&self, found: &T) -> bool {
         match self {
             Self::Anything => false,
             Self::Exactly(expected) => expected != found,

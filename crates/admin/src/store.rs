@@ -9,7 +9,7 @@ use ledger::{
     },
 };
 use model::{
-    ActionId, AgentId, ConnectorId, DeedId, Digest, EventType, KeyId, OrgId, PolicyId,
+    ActionId, AgentId, AgentStatus, ConnectorId, DeedId, Digest, EventType, KeyId, OrgId, PolicyId,
     PolicyVersionId, Timestamp,
 };
 
@@ -22,6 +22,9 @@ pub trait AccountStore: Send + Sync {
     /// An org.
     async fn org(&self, id: OrgId) -> Result<Option<Org>, StoreDown>;
 
+    /// The org that holds this name.
+    async fn org_named(&self, name: &str) -> Result<Option<OrgId>, StoreDown>;
+
     /// Every org, oldest first.
     async fn orgs(&self) -> Result<Vec<Org>, StoreDown>;
 
@@ -31,8 +34,14 @@ pub trait AccountStore: Send + Sync {
     /// The agent that goes by this name in the org; an archived one has given its name up.
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown>;
 
-    /// Every agent of the org, oldest first.
-    async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown>;
+    /// Returns up to `limit` agents of the org that are asked for: newest first, or in the order of
+    /// names where names are asked for.
+    async fn agents(
+        &self,
+        org: OrgId,
+        asked: &AgentList,
+        limit: usize,
+    ) -> Result<Vec<Agent>, StoreDown>;
 
     /// Every API key of the org and of its agents, oldest first.
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown>;
@@ -42,6 +51,43 @@ pub trait AccountStore: Send + Sync {
 
     /// A connector of the org.
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown>;
+}
+
+/// Which agents a list shows, and from where on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentList {
+    /// Those that stand so at this moment; archived ones are shown where they are asked for.
+    pub status: Option<AgentStatus>,
+    /// Whether archived ones are shown beside the others.
+    pub archived: bool,
+    /// What the name begins with; the list is then in the order of names.
+    pub named: Option<String>,
+    /// The place that the list begins behind.
+    pub after: Option<AgentPlace>,
+}
+
+impl AgentList {
+    /// Every agent, archived ones too, newest first.
+    pub fn all() -> Self {
+        Self { archived: true, ..Self::default() }
+    }
+}
+
+/// Where an agent stands in a list, whatever its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentPlace {
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Its name.
+    pub name: String,
+    /// Its id.
+    pub id: AgentId,
+}
+
+impl From<&Agent> for AgentPlace {
+    fn from(agent: &Agent) -> Self {
+        Self { created_at: agent.created_at, name: agent.name.clone(), id: agent.id }
+    }
 }
 
 /// Where policies are read.

@@ -56,11 +56,13 @@ fn agent() -> Agent {
         id: AgentId::from_uuid(ID),
         org: OrgId::from_uuid(ID),
         name: "support".into(),
+        description: String::new(),
         labels: BTreeMap::from([("team".to_owned(), "care".to_owned())]),
         intent_mode: IntentMode::Off,
         system: false,
         stop: None,
         suspension: None,
+        revision: 1,
         archived_at: None,
         created_at: Timestamp::EPOCH,
     }

@@ -5,7 +5,7 @@ mod error;
 mod runtime;
 mod tools;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use act::MayOperate;
 use admin::{
@@ -20,7 +20,7 @@ use ledger::{
     Ledger,
     record::{Action, PolicyMode},
 };
-use model::{AgentId, Clock, Entropy, IntentMode, KeyId, OrgId, Scope, Timestamp};
+use model::{AgentId, Clock, Entropy, KeyId, OrgId, Scope, Timestamp};
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 
@@ -114,12 +114,8 @@ impl Office {
     /// Makes an agent that may call, and a live key for it.
     pub async fn agent(&self, name: &str) -> Result<Agent, OfficeError> {
         let operator = self.admin.operate(&Operator).org(self.org);
-        let agent = NewAgent {
-            name: name.to_owned(),
-            labels: BTreeMap::new(),
-            intent_mode: IntentMode::Off,
-        };
-        let id = operator.create_agent(agent).await.map_err(OfficeError::of)?.object.id;
+        let id =
+            operator.create_agent(NewAgent::named(name)).await.map_err(OfficeError::of)?.object.id;
         let key = NewKey {
             name: "memory".to_owned(),
             scopes: vec![Scope::ActionsExecute, Scope::ActionsRead],

@@ -1,6 +1,7 @@
 //! What each route does: read the call, ask the domain, show the answer.
 
 pub(crate) mod actions;
+pub(crate) mod agents;
 pub(crate) mod deeds;
 pub(crate) mod events;
 pub(crate) mod health;

@@ -6,6 +6,7 @@
 //! interface description in both directions.
 
 mod actions;
+mod agents;
 mod deeds;
 mod events;
 mod ledger;
@@ -21,6 +22,7 @@ pub fn table() -> Table<App> {
     let areas = [
         system::routes(),
         actions::routes(),
+        agents::routes(),
         policies::routes(),
         ledger::routes(),
         deeds::routes(),

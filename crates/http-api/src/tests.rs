@@ -2,6 +2,7 @@
 
 mod access;
 mod actions;
+mod agents;
 mod copies;
 mod description;
 mod events;

@@ -2,6 +2,7 @@
 //! into them field by field, and no domain type is written to the wire as it is.
 
 pub(crate) mod action;
+pub(crate) mod agents;
 pub(crate) mod deeds;
 pub(crate) mod detail;
 pub(crate) mod export;

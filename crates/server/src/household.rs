@@ -7,7 +7,7 @@ use admin::{
     NewVersion,
 };
 use ledger::record::PolicyMode;
-use model::{AgentId, ConnectorId, IntentMode, OrgId, Scope};
+use model::{AgentId, ConnectorId, OrgId, Scope};
 
 use crate::{core::Core, exit::Failure};
 
@@ -39,9 +39,8 @@ impl Household {
         let operator = core.operator(org);
         let connector = operator.create_connector(connector).await.map_err(Failure::internal)?;
         let agent = NewAgent {
-            name: AGENT.to_owned(),
             labels: BTreeMap::from([("team".to_owned(), "care".to_owned())]),
-            intent_mode: IntentMode::Off,
+            ..NewAgent::named(AGENT)
         };
         let agent = operator.create_agent(agent).await.map_err(Failure::internal)?.object.id;
         let key = NewKey {

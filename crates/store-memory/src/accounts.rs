@@ -1,12 +1,14 @@
 //! Administration's stores of orgs, agents, keys, connectors and seal keys.
 
-use admin::{AccountStore, Logged, RetentionStore, SealKeyStore};
+use std::cmp::Reverse;
+
+use admin::{AccountStore, AgentList, AgentPlace, Logged, RetentionStore, SealKeyStore};
 use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
     record::{Agent, ApiKey, Connector, Org},
 };
-use model::{AgentId, ConnectorId, KeyId, OrgId};
+use model::{AgentId, AgentStatus, ConnectorId, KeyId, OrgId, Timestamp};
 
 use crate::{MemoryStore, rows::place};
 
@@ -20,6 +22,12 @@ impl AccountStore for MemoryStore {
     async fn org(&self, id: OrgId) -> Result<Option<Org>, StoreDown> {
         let kept = self.reach("read an org")?;
         Ok(kept.orgs.get(&id).and_then(|rows| rows.org.clone()))
+    }
+
+    async fn org_named(&self, name: &str) -> Result<Option<OrgId>, StoreDown> {
+        let kept = self.reach("read an org by its name")?;
+        let mut orgs = kept.orgs.values().filter_map(|rows| rows.org.as_ref());
+        Ok(orgs.find(|org| org.name == name).map(|org| org.id))
     }
 
     async fn orgs(&self) -> Result<Vec<Org>, StoreDown> {
@@ -40,13 +48,22 @@ impl AccountStore for MemoryStore {
         Ok(agents.find(|agent| agent.name == name && agent.archived_at.is_none()).cloned())
     }
 
-    async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown> {
-        let kept = self.reach("read an org's agents")?;
+    async fn agents(
+        &self,
+        org: OrgId,
+        asked: &AgentList,
+        limit: usize,
+    ) -> Result<Vec<Agent>, StoreDown> {
+        let kept = self.reach("list agents")?;
+        let now = self.clock.now();
         let rows = kept.orgs.get(&org);
-        let mut agents: Vec<_> =
-            rows.iter().flat_map(|rows| rows.agents.values()).cloned().collect();
-        agents.sort_by_key(|agent| (agent.created_at, agent.id));
-        Ok(agents)
+        let agents = rows.iter().flat_map(|rows| rows.agents.values());
+        let mut agents: Vec<_> = agents.filter(|agent| is_asked(agent, asked, now)).collect();
+        match asked.named {
+            Some(_) => agents.sort_by_key(|agent| (&agent.name, agent.id)),
+            None => agents.sort_by_key(|agent| Reverse((agent.created_at, agent.id))),
+        }
+        Ok(agents.into_iter().take(limit).cloned().collect())
     }
 
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {
@@ -70,6 +87,20 @@ impl AccountStore for MemoryStore {
         let kept = self.reach("read a connector")?;
         Ok(kept.orgs.get(&org).and_then(|rows| rows.connectors.get(&id)).cloned())
     }
+}
+
+fn is_asked(agent: &Agent, asked: &AgentList, now: Timestamp) -> bool {
+    let status = agent.status(now);
+    let stands = asked
+        .status
+        .map_or(asked.archived || status != AgentStatus::Archived, |wanted| status == wanted);
+    let is_behind = |after: &AgentPlace| match asked.named {
+        Some(_) => (&agent.name, agent.id) > (&after.name, after.id),
+        None => (agent.created_at, agent.id) < (after.created_at, after.id),
+    };
+    stands
+        && asked.named.as_ref().is_none_or(|named| agent.name.starts_with(named))
+        && asked.after.as_ref().is_none_or(is_behind)
 }
 
 #[async_trait]

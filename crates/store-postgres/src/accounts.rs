@@ -1,6 +1,8 @@
 //! Administration's store of orgs, agents, keys and connectors.
 
-use admin::AccountStore;
+mod agents;
+
+use admin::{AccountStore, AgentList};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
@@ -29,6 +31,14 @@ impl AccountStore for PostgresStore {
         self.record("read an org", Call::new(sql).with(*id.as_uuid())).await
     }
 
+    async fn org_named(&self, name: &str) -> Result<Option<OrgId>, StoreDown> {
+        let attempt = "read an org by its name";
+        let sql = "select org_id from org_name where name = $1";
+        let rows = self.database.ask_one(attempt, Call::new(sql).with(name)).await?;
+        let org = rows.first().map(|row| Cells::of("org_name", row).id("org_id", OrgId::from_uuid));
+        org.transpose().map_err(|fault| fault.down(attempt))
+    }
+
     async fn orgs(&self) -> Result<Vec<Org>, StoreDown> {
         let sql = "select record from org order by created_at, org_id";
         self.records("read every org", Call::new(sql)).await
@@ -48,9 +58,13 @@ impl AccountStore for PostgresStore {
         self.record("read an agent by its name", call).await
     }
 
-    async fn agents(&self, org: OrgId) -> Result<Vec<Agent>, StoreDown> {
-        let sql = "select record from agent where org_id = $1 order by created_at, id";
-        self.records("read an org's agents", Call::new(sql).with(*org.as_uuid())).await
+    async fn agents(
+        &self,
+        org: OrgId,
+        asked: &AgentList,
+        limit: usize,
+    ) -> Result<Vec<Agent>, StoreDown> {
+        self.records("list agents", agents::call(org, asked, limit)).await
     }
 
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {

@@ -38,11 +38,13 @@ pub fn agent(org: OrgId, id: AgentId, name: &str, now: Timestamp) -> Agent {
         id,
         org,
         name: name.to_owned(),
+        description: String::new(),
         labels: BTreeMap::from([("team".to_owned(), "support".to_owned())]),
         intent_mode: IntentMode::Off,
         system: false,
         stop: None,
         suspension: None,
+        revision: 1,
         archived_at: None,
         created_at: now,
     }

@@ -17,7 +17,7 @@ pub struct Page<T> {
 
 impl<T> Page<T> {
     /// The page of items of which one more than these was asked for.
-    fn of(mut items: Vec<T>, limit: usize) -> Self {
+    pub(crate) fn of(mut items: Vec<T>, limit: usize) -> Self {
         let has_more = items.len() > limit;
         items.truncate(limit);
         Self { items, has_more }

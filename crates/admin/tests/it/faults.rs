@@ -1,7 +1,7 @@
 //! What becomes of a change when the record cannot be written.
 
 use act::ActError;
-use admin::{AccountStore, ChangeError, NewPolicy, NewVersion, lint};
+use admin::{AccountStore, AgentList, ChangeError, NewPolicy, NewVersion, lint};
 use ledger::LedgerError;
 use store_memory::Doubt;
 
@@ -63,7 +63,10 @@ async fn a_lost_answer_leads_to_one_agent_and_one_deed() {
         world.store.doubt_next(doubt);
         world.operator(&created).create_agent(agent("bot")).await.unwrap();
         assert_eq!(world.sealed(created.org.id)[6..], ["agent.created"]);
-        assert_eq!(world.store.agents(created.org.id).await.unwrap().len(), 2);
+        assert_eq!(
+            world.store.agents(created.org.id, &AgentList::all(), 9).await.unwrap().len(),
+            2
+        );
     }
 }
 

@@ -34,7 +34,7 @@ async fn an_org_starts_with_everything_sealed_in_one_turn() {
 async fn an_org_starts_with_a_keyless_console_and_the_starter_policy() {
     let world = World::new();
     let created = world.org().await;
-    let agents = world.store.agents(created.org.id).await.unwrap();
+    let agents = world.store.agents(created.org.id, &admin::AgentList::all(), 9).await.unwrap();
     assert_eq!(agents, std::slice::from_ref(&created.console));
     assert!(created.console.system && created.console.name == "console");
     let version = world.store.policy_version(created.org.id, created.version.id).await.unwrap();

@@ -140,7 +140,7 @@ impl World {
 
 pub(crate) fn agent(name: &str) -> NewAgent {
     let labels = [("team".to_owned(), "care".to_owned())].into();
-    NewAgent { name: name.to_owned(), labels, intent_mode: model::IntentMode::Off }
+    NewAgent { labels, ..NewAgent::named(name) }
 }
 
 pub(crate) fn agent_key() -> NewKey {

@@ -152,7 +152,9 @@ async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, S
 /// The path with an id in each of its slots.
 pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     let id = |name: &str| ids.get(name).cloned().unwrap_or_default();
-    let of = if path.starts_with("/v1/policies") {
+    let of = if path.starts_with("/v1/agents") {
+        id("agent")
+    } else if path.starts_with("/v1/policies") {
         id("policy")
     } else if path.starts_with("/v1/policy_versions") {
         id("version")
@@ -173,6 +175,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
     let id = |prefix: &str| format!("{prefix}_01h455vb4pex5vsknk084sn02q");
     BTreeMap::from([
         ("action", id("act")),
+        ("agent", id("agt")),
         ("policy", id("pol")),
         ("version", id("pv")),
         ("deed", id("deed")),
@@ -239,7 +242,7 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
         "reportResult" => Some(json!({
             "status": "succeeded", "started_at": moment, "finished_at": moment, "result": 1,
         })),
-        "updatePolicy" => Some(json!({ "name": "other" })),
+        "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
         "createPolicyVersion" => Some(json!({ "document": document })),
         "putPolicyTests" => Some(json!({ "suite": suite })),
         "activatePolicy" => {
@@ -279,6 +282,7 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
     let mut foreign = missing();
     for (slot, id) in [
         ("action", &stranger.action),
+        ("agent", &stranger.agent.to_string()),
         ("policy", &stranger.policy),
         ("version", &stranger.version),
         ("deed", &stranger.deed),

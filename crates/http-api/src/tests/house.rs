@@ -116,11 +116,7 @@ async fn key(org: &OrgChange<'_>, agent: AgentId, scopes: Vec<Scope>) -> (KeyId,
 }
 
 pub(super) async fn holder(org: &OrgChange<'_>, name: &str) -> Holder {
-    let new = NewAgent {
-        name: name.to_owned(),
-        labels: std::collections::BTreeMap::new(),
-        intent_mode: IntentMode::Optional,
-    };
+    let new = NewAgent { intent_mode: IntentMode::Optional, ..NewAgent::named(name) };
     let agent = org.create_agent(new).await.unwrap().object.id;
     let scopes = vec![Scope::ActionsRead, Scope::ActionsExecute];
     let (id, key) = key(org, agent, scopes).await;

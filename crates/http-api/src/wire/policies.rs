@@ -14,8 +14,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub(crate) use requests::{
-    Activate, MakeVersion, document_alone, dry_call, policy_activation, policy_edit, policy_new,
-    policy_tests, policy_trial, policy_version_new, reason_alone,
+    Activate, MakeVersion, document_alone, dry_call, expected_revision, policy_activation,
+    policy_edit, policy_new, policy_tests, policy_trial, policy_version_new, reason_alone,
 };
 pub(crate) use trial::{DiffView, DryRunView, LintView, TestRunView, case_results, findings};
 

@@ -112,6 +112,9 @@ pub struct Agent {
     pub org: OrgId,
     /// Its name, unique in the org.
     pub name: String,
+    /// What it is for, in the words of whoever made it; may be empty.
+    #[serde(default)]
+    pub description: String,
     /// Facts about it that policies may ask for.
     pub labels: BTreeMap<String, String>,
     /// Whether its calls must be signed.
@@ -122,10 +125,17 @@ pub struct Agent {
     pub stop: Option<Stop>,
     /// Set while it is suspended.
     pub suspension: Option<Suspension>,
+    /// Counts the changes of what it was made with.
+    #[serde(default = "first")]
+    pub revision: u32,
     /// When it was archived.
     pub archived_at: Option<Timestamp>,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+fn first() -> u32 {
+    1
 }
 
 impl Agent {

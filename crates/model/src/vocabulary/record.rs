@@ -27,6 +27,8 @@ EventType {
     DeedSealed = "deed.sealed",
     /// An agent was made.
     AgentCreated = "agent.created",
+    /// What an agent was made with changed.
+    AgentUpdated = "agent.updated",
     /// An agent was stopped.
     AgentStopped = "agent.stopped",
     /// An agent was started again.

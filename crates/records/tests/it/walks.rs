@@ -5,7 +5,6 @@ use std::sync::Arc;
 use admin::{Candidate, ConnectorCheck, KnownTools, NewAgent, NewOrg, UnfitError};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use model::IntentMode;
 use records::{Position, Records, Walked};
 use testkit::{Fixture, Operator};
 
@@ -35,11 +34,7 @@ impl World {
             let new = NewOrg { name: format!("Acme {number}"), time_zone: "UTC".to_owned() };
             let org = admin.operate(&Operator).create_org(new).await.unwrap().org.id;
             let operator = admin.operate(&Operator).org(org);
-            let agents = (0..300).map(|number| NewAgent {
-                name: format!("agent-{number}"),
-                labels: [].into(),
-                intent_mode: IntentMode::Off,
-            });
+            let agents = (0..300).map(|number| NewAgent::named(format!("agent-{number}")));
             join_all(agents.map(|agent| operator.create_agent(agent))).await;
         }
         let records = Records::new(fixture.store.clone(), fixture.ledger.clone());

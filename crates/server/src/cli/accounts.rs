@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use model::{IntentMode, KeyId, Scope, Timestamp};
+use model::{AgentStatus, IntentMode, KeyId, Scope, Timestamp};
 
 use super::InOrg;
 
@@ -109,6 +109,9 @@ pub struct ListForm {
 /// What `agent list` takes.
 #[derive(Debug, Args)]
 pub struct ListAgents {
+    /// Those that stand so alone: `active`, `suspended`, `stopped` or `archived`.
+    #[arg(long, value_name = "STATUS", value_parser = agent_status)]
+    pub status: Option<AgentStatus>,
     /// Of which org.
     #[command(flatten)]
     pub org: InOrg,
@@ -213,6 +216,10 @@ impl Expiry {
 fn label(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("expected `name=value`")?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+fn agent_status(text: &str) -> Result<AgentStatus, String> {
+    text.parse().map_err(|_| "expected `active`, `suspended`, `stopped` or `archived`".to_owned())
 }
 
 fn intent_mode(text: &str) -> Result<IntentMode, String> {

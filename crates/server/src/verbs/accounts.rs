@@ -48,7 +48,7 @@ pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure
         cli::Agent::Create { name, label, intent_mode, org } => {
             let org = org_of(core, org).await?;
             let labels = label.into_iter().collect();
-            let new = NewAgent { name, labels, intent_mode };
+            let new = NewAgent { labels, intent_mode, ..NewAgent::named(name) };
             let made = core.operator(org).create_agent(new).await;
             let agent = made.map_err(|error| failure(&error))?.object;
             print::line(format!("{} {}", agent.id, agent.name));

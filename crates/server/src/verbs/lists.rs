@@ -1,6 +1,7 @@
 //! Lists of orgs, agents, keys and connectors: a table for people, or one JSON document in the list form of the
 //! HTTP interface for programs.
 
+use admin::{AgentList, AgentPlace};
 use ledger::record::{Agent, ApiKey, Connector, ConnectorStatus, Holder, Org};
 use model::{OrgId, Timestamp, causes};
 use serde_json::{Value, json};
@@ -12,6 +13,9 @@ use crate::{
     exit::{Exit, Failure},
     print,
 };
+
+/// How many rows are read at once.
+const PAGE: usize = 1_000;
 
 /// A list: the names of its columns, and each row in both forms.
 struct Listed<const N: usize> {
@@ -27,8 +31,17 @@ pub(super) async fn all_orgs(core: &Core, form: cli::ListForm) -> Result<Exit, F
 
 pub(super) async fn agents(core: &Core, what: cli::ListAgents) -> Result<Exit, Failure> {
     let (org, now) = place(core, what.org).await?;
-    let agents = core.stores.accounts.agents(org).await.map_err(unread)?;
-    let rows = agents.iter().map(|row| agent(row, now)).collect();
+    let mut asked = AgentList { status: what.status, ..AgentList::all() };
+    let mut rows = Vec::new();
+    loop {
+        let page = core.stores.accounts.agents(org, &asked, PAGE).await.map_err(unread)?;
+        rows.extend(page.iter().map(|row| agent(row, now)));
+        asked.after = page.last().map(AgentPlace::from);
+        if page.len() < PAGE {
+            break;
+        }
+    }
+    rows.reverse();
     let columns = ["agent", "name", "status", "intents", "labels"];
     Ok(show(Listed { columns, rows }, what.form))
 }

@@ -126,7 +126,9 @@ async fn a_head_that_somebody_holds_is_answered_in_time_and_harms_nobody() {
     holder.batch_execute("rollback").await.unwrap();
     // Settled either way, the org goes on.
     let committed = direct.settle(&turn).await.unwrap();
-    let agents = admin::AccountStore::agents(&*direct, scribe.org).await.unwrap();
+    let agents = admin::AccountStore::agents(&*direct, scribe.org, &admin::AgentList::all(), 99)
+        .await
+        .unwrap();
     assert_eq!(agents.len(), usize::from(committed));
     scribe.reread(&*direct).await;
     scribe.append(&store, vec![Changes::from(scribe.agent("next"))]).await.unwrap();

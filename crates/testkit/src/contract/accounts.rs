@@ -1,13 +1,14 @@
 //! Accounts and seal keys as administration reads them.
 
-use std::time::Duration;
+use std::{cmp::Reverse, time::Duration};
 
+use admin::{AgentList, AgentPlace};
 use deed::{Purpose, SealKey, SealKeys};
 use ledger::{
     Changes,
-    record::{Holder, Suspension},
+    record::{Agent, Holder, Stop, Suspension},
 };
-use model::{AgentId, ConnectorId, KeyId};
+use model::{AgentId, AgentStatus, ConnectorId, KeyId};
 
 use super::Store;
 use crate::{Scribe, SeededEntropy, sample};
@@ -16,6 +17,7 @@ pub(super) async fn check(store: &dyn Store) {
     orgs_are_listed_oldest_first(store).await;
     of_two_orgs_with_one_name_the_second_is_refused(store).await;
     accounts_are_found_in_their_own_org(store).await;
+    agents_are_listed_by_page_status_and_name(store).await;
     seal_keys_are_listed_oldest_first(store).await;
 }
 
@@ -69,7 +71,6 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     let oldest_first = |one: &model::Timestamp, other: &model::Timestamp| one.cmp(other);
     agents.sort_by(|a, b| oldest_first(&a.created_at, &b.created_at));
     connectors.sort_by(|a, b| oldest_first(&a.created_at, &b.created_at));
-    assert_eq!(store.agents(scribe.org).await.unwrap(), agents);
     let named = store.agent_named(scribe.org, "old").await.unwrap();
     assert_eq!(named.as_ref(), agents.iter().find(|agent| agent.name == "old"));
     assert!(store.agent_named(scribe.org, "ol").await.unwrap().is_none());
@@ -98,7 +99,7 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     let other = Scribe::created(811, store).await;
     assert!(store.agent(other.org, agent).await.unwrap().is_none());
     assert!(store.connector(other.org, connector).await.unwrap().is_none());
-    assert!(store.agents(other.org).await.unwrap().is_empty());
+    assert!(store.agents(other.org, &AgentList::all(), 1).await.unwrap().is_empty());
     assert!(store.agent_named(other.org, "old").await.unwrap().is_none());
     assert!(store.connectors(other.org).await.unwrap().is_empty());
     assert!(store.api_keys(other.org).await.unwrap().is_empty());
@@ -108,6 +109,63 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     let absent = mint.id(ConnectorId::from_uuid);
     assert!(store.connector(scribe.org, absent).await.unwrap().is_none());
     assert!(store.org(model::OrgId::from_uuid(uuid::Uuid::nil())).await.unwrap().is_none());
+}
+
+async fn agents_are_listed_by_page_status_and_name(store: &dyn Store) {
+    let mut scribe = Scribe::created(812, store).await;
+    let start = scribe.now;
+    let mut agents = Vec::new();
+    for (age, name) in ["bot-a", "bot-b", "bot-c", "bot-d", "car", "cat"].into_iter().enumerate() {
+        scribe.now = start.before(Duration::from_mins(age as u64));
+        agents.push(scribe.agent(name));
+    }
+    scribe.now = start;
+    let suspended = |until| Suspension {
+        suspended_at: start,
+        by: "operator".to_owned(),
+        reason: r#"it said "stop":null"#.to_owned(),
+        until,
+    };
+    let stop = Stop { stopped_at: start, by: "operator".to_owned(), reason: "odd".to_owned() };
+    agents[1].stop = Some(stop);
+    agents[2].suspension = Some(suspended(None));
+    agents[3].suspension = Some(suspended(Some(start.before(Duration::from_hours(24 * 365 * 9)))));
+    agents[4].archived_at = Some(start);
+    let other = agents[4].clone();
+    let again = Agent { archived_at: None, ..scribe.agent("car") };
+    let changes = agents.iter().cloned().chain([again.clone()]).map(Changes::from);
+    scribe.append(store, changes.collect::<Vec<_>>()).await.unwrap();
+    let names = async |asked: AgentList| {
+        let mut names = Vec::new();
+        let mut asked = asked;
+        // A page of two and what it begins behind, until there is nothing more.
+        loop {
+            let page = store.agents(scribe.org, &asked, 2).await.unwrap();
+            asked.after = page.last().map(AgentPlace::from);
+            names.extend(page.iter().map(|agent| agent.name.clone()));
+            if page.len() < 2 {
+                return names.join(" ");
+            }
+        }
+    };
+    let listed = |status, archived, named: Option<&str>| {
+        names(AgentList { status, archived, named: named.map(str::to_owned), after: None })
+    };
+    let newest = store.agents(scribe.org, &AgentList::all(), 9).await.unwrap();
+    assert!(newest.is_sorted_by_key(|agent| Reverse((agent.created_at, agent.id))));
+    assert!(newest.contains(&other) && newest.contains(&again) && newest.len() == 7);
+    let (active, archived) = (Some(AgentStatus::Active), Some(AgentStatus::Archived));
+    assert_eq!(listed(Some(AgentStatus::Stopped), false, None).await, "bot-b");
+    assert_eq!(listed(Some(AgentStatus::Suspended), false, None).await, "bot-c");
+    assert_eq!(listed(archived, false, None).await, "car");
+    let found = listed(active, false, None).await;
+    assert!(["car bot-a bot-d cat", "bot-a car bot-d cat"].contains(&found.as_str()), "{found}");
+    assert_eq!(listed(None, false, Some("bot-")).await, "bot-a bot-b bot-c bot-d");
+    assert_eq!(listed(None, false, Some("car")).await, "car");
+    assert_eq!(listed(None, true, Some("ca")).await, "car car cat");
+    assert_eq!(listed(archived, false, Some("ca")).await, "car");
+    assert_eq!(listed(active, true, Some("bot")).await, "bot-a bot-d");
+    assert_eq!(listed(None, true, Some("d")).await, "");
 }
 
 async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {

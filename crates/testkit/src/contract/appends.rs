@@ -1,5 +1,6 @@
 //! What becomes of a turn: appended whole, lost, refused, or settled after a doubt.
 
+use admin::AgentList;
 use ledger::{
     AppendError, Changes, LedgerStore, Needs, Turn,
     record::{Holder, PolicyMode},
@@ -84,7 +85,7 @@ async fn an_org_is_founded_once(store: &dyn Store) {
     let headless = nobody.turn(vec![Changes::from(nobody.agent("first"))]);
     assert_refused(store, &headless).await;
     assert!(store.base(nobody.org).await.unwrap().0.is_none());
-    assert!(store.agents(nobody.org).await.unwrap().is_empty());
+    assert!(store.agents(nobody.org, &AgentList::all(), 1).await.unwrap().is_empty());
 }
 
 async fn a_turn_is_appended_once(store: &dyn Store) {
@@ -124,7 +125,9 @@ async fn the_last_form_of_a_row_in_a_turn_wins(store: &dyn Store) {
     ];
     let expected = known(&begun, 2);
     scribe.append(store, changes).await.unwrap();
-    assert_eq!(store.agents(scribe.org).await.unwrap(), sorted(vec![renamed, second.clone()]));
+    let mut agents = store.agents(scribe.org, &AgentList::all(), 10).await.unwrap();
+    agents.reverse();
+    assert_eq!(agents, sorted(vec![renamed, second.clone()]));
     assert_eq!(store.action(scribe.org, begun.id).await.unwrap(), Some(taken.clone()));
     let found = store.idempotency_key(scribe.org, expected.agent, "key").await.unwrap();
     assert_eq!(found, Some(expected));
@@ -198,13 +201,13 @@ async fn a_turn_that_breaks_a_constraint_is_refused_whole(store: &dyn Store) {
         assert!(store.agent(scribe.org, witness.id).await.unwrap().is_none(), "{breach}");
     }
     // The name of an archived agent is free.
-    let mut archived = store.agents(scribe.org).await.unwrap().remove(0);
+    let mut archived = store.agents(scribe.org, &AgentList::all(), 1).await.unwrap().remove(0);
     archived.archived_at = Some(scribe.now);
     let taken = scribe.agent("taken");
     let changes = vec![Changes::from(archived), Changes::from(taken.clone())];
     scribe.append(store, changes).await.unwrap();
     assert_eq!(store.agent_named(scribe.org, "taken").await.unwrap(), Some(taken));
-    assert_eq!(store.agents(scribe.org).await.unwrap().len(), 2);
+    assert_eq!(store.agents(scribe.org, &AgentList::all(), 9).await.unwrap().len(), 2);
 }
 
 async fn a_live_idempotency_key_is_not_given_away(store: &dyn Store) {

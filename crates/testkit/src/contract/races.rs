@@ -30,8 +30,8 @@ async fn writers_of_one_org_lose_nothing_and_leave_no_gap(store: Arc<dyn Store>)
     let events = store.events_after(org, 0, 1_000).await.unwrap();
     let places: Vec<_> = events.iter().map(|event| event.seq).collect();
     assert_eq!(places, (1..=WRITERS).collect::<Vec<_>>());
-    let mut names: Vec<_> =
-        store.agents(org).await.unwrap().into_iter().map(|agent| agent.name).collect();
+    let agents = store.agents(org, &admin::AgentList::all(), 1_000).await.unwrap();
+    let mut names: Vec<_> = agents.into_iter().map(|agent| agent.name).collect();
     names.sort();
     let mut expected: Vec<_> = (0..WRITERS).map(|number| format!("writer {number}")).collect();
     expected.sort();

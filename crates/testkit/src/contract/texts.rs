@@ -71,7 +71,8 @@ async fn odd_texts_come_back_as_they_were(store: &dyn Store) {
         let needs = Needs { budgets: [(text.to_owned(), scribe.now)].into(), ..Needs::default() };
         assert_eq!(store.load(scribe.org, &needs).await.unwrap().budgets, [budget]);
     }
-    assert_eq!(store.agents(scribe.org).await.unwrap().len(), ODD.len());
+    let agents = store.agents(scribe.org, &admin::AgentList::all(), 100).await.unwrap();
+    assert_eq!(agents.len(), ODD.len());
 }
 
 async fn odd_moments_come_back_as_they_were(store: &dyn Store) {

@@ -184,7 +184,8 @@ fn reference(fields: &mut Fields, name: &'static str) -> Result<Option<String>, 
     Err(fields.error(name, "expected 1 to 256 characters"))
 }
 
-fn expected_revision(fields: &mut Fields) -> Result<Expected<u32>, ApiError> {
+/// Takes the revision that a change is made on.
+pub(crate) fn expected_revision(fields: &mut Fields) -> Result<Expected<u32>, ApiError> {
     let expected = fields.optional::<u32>("expected_revision")?;
     Ok(expected.map_or(Expected::Anything, Expected::Exactly))
 }

@@ -1,0 +1,23 @@
+//! Agents.
+
+use web::{NOTHING, Patience::Short, Table, at, json, query};
+
+use crate::{
+    access::{ADMINS, VIEWERS},
+    app::App,
+    handlers::agents,
+};
+
+/// Room for a description and as many labels as an agent may have.
+const BODY: usize = 64 * 1024;
+
+/// The routes of this area.
+#[rustfmt::skip]
+pub(super) fn routes() -> Table<App> {
+    vec![
+        at("GET",  "/v1/agents",      "listAgents") .with(VIEWERS, query(agents::LIST), Short, agents::list),
+        at("POST", "/v1/agents",      "createAgent").with(ADMINS,  json(BODY),          Short, agents::create),
+        at("GET",  "/v1/agents/{id}", "getAgent")   .with(VIEWERS, NOTHING,             Short, agents::show),
+        at("POST", "/v1/agents/{id}", "updateAgent").with(ADMINS,  json(BODY),          Short, agents::update),
+    ]
+}

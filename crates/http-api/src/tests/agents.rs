@@ -1,0 +1,166 @@
+//! Agents over the interface: who they are, what is refused how, and what a change leaves behind.
+
+use serde_json::{Value, json};
+
+use super::house::{Answer, House, request};
+
+async fn ask(house: &House, method: &str, path: &str, body: Option<Value>) -> Answer {
+    house.send(request(method, path, &house.org_key, &[], body)).await
+}
+
+async fn get(house: &House, path: &str) -> Answer {
+    ask(house, "GET", path, None).await
+}
+
+async fn post(house: &House, path: &str, body: Value) -> Answer {
+    ask(house, "POST", path, Some(body)).await
+}
+
+/// The names of a list, page by page.
+async fn names(house: &House, filters: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = get(house, &format!("/v1/agents?limit=2{filters}{cursor}")).await;
+        assert_eq!(page.status, 200, "{}", page.body);
+        let data = page.body["data"].as_array().unwrap();
+        assert!(data.len() <= 2);
+        names.extend(data.iter().map(|agent| agent["name"].as_str().unwrap().to_owned()));
+        match page.body["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => return names,
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_agent_is_made_described_and_changed_each_with_its_deed() {
+    let house = House::new().await;
+    let body = json!({ "name": "night", "description": "For the night.", "labels": { "a": "b" } });
+    let made = post(&house, "/v1/agents", body).await;
+    assert_eq!((made.status, &made.body["revision"]), (201, &json!(1)));
+    assert_eq!([&made.body["status"], &made.body["intent_mode"]], ["active", "off"]);
+    let path = format!("/v1/agents/{}", made.id());
+    let edit = json!({ "name": "day", "labels": {}, "expected_revision": 1 });
+    let changed = post(&house, &path, edit.clone()).await;
+    assert_eq!((changed.status, &changed.body["revision"]), (200, &json!(2)));
+    assert_eq!((&changed.body["name"], &changed.body["labels"]), (&json!("day"), &json!({})));
+    assert_eq!(changed.body["description"], "For the night.");
+    assert_ne!(changed.body["deed"], made.body["deed"]);
+    let mut shown = changed.body;
+    shown.as_object_mut().unwrap().remove("deed");
+    assert_eq!(get(&house, &path).await.body, shown);
+    let mut told = house.sealed().await;
+    told.retain(|event| event.starts_with("agent."));
+    assert_eq!(told[told.len() - 2..], ["agent.created", "agent.updated"]);
+}
+
+#[tokio::test]
+async fn a_change_of_an_agent_of_another_revision_is_refused() {
+    let house = House::new().await;
+    let path = format!("/v1/agents/{}", house.support.agent);
+    let edit = json!({ "description": "new", "expected_revision": 7 });
+    assert_eq!(post(&house, &path, edit).await.code(), (409, "conflict"));
+    assert_eq!(get(&house, &path).await.body["revision"], 1);
+}
+
+#[tokio::test]
+async fn a_name_is_one_agents_alone() {
+    let house = House::new().await;
+    let taken = post(&house, "/v1/agents", json!({ "name": "support" })).await;
+    assert_eq!((taken.code(), taken.param()), ((409, "name_taken"), Some("name")));
+    let other = format!("/v1/agents/{}", house.other.agent);
+    let taken = post(&house, &other, json!({ "name": "support" })).await;
+    assert_eq!((taken.code(), taken.param()), ((409, "name_taken"), Some("name")));
+    // Its own name it may be given again.
+    assert_eq!(post(&house, &other, json!({ "name": "other" })).await.status, 200);
+}
+
+#[tokio::test]
+async fn of_an_agent_that_is_made_twice_at_once_one_is_made() {
+    let house = House::new().await;
+    let make = || post(&house, "/v1/agents", json!({ "name": "twin" }));
+    let (one, two, three) = tokio::join!(make(), make(), make());
+    let mut codes = [one, two, three].map(|made| made.status);
+    codes.sort_unstable();
+    assert_eq!(codes, [201, 409, 409]);
+    assert_eq!(names(&house, "&q=twin").await, ["twin"]);
+}
+
+#[tokio::test]
+async fn an_agent_is_made_of_what_fits_alone() {
+    let house = House::new().await;
+    let long = "x".repeat(65);
+    let wrong = [
+        ("name", json!({})),
+        ("name", json!({ "name": 7 })),
+        ("name", json!({ "name": "" })),
+        ("name", json!({ "name": long })),
+        ("name", json!({ "name": "-first" })),
+        ("name", json!({ "name": "Upper" })),
+        ("name", json!({ "name": "m\u{fc}ller" })),
+        ("name", json!({ "name": "two words" })),
+        ("description", json!({ "name": "fits", "description": "x".repeat(1001) })),
+        ("labels", json!({ "name": "fits", "labels": { "a": 1 } })),
+        ("labels", json!({ "name": "fits", "labels": { "A": "b" } })),
+        ("intent_mode", json!({ "name": "fits", "intent_mode": "required" })),
+        ("intent_mode", json!({ "name": "fits", "intent_mode": "sometimes" })),
+        ("colour", json!({ "name": "fits", "colour": "red" })),
+    ];
+    for (param, body) in wrong {
+        let refused = post(&house, "/v1/agents", body.clone()).await;
+        let found = (refused.code(), refused.param());
+        assert_eq!(found, ((400, "validation_failed"), Some(param)), "{body}");
+    }
+    let path = format!("/v1/agents/{}", house.other.agent);
+    let nothing = post(&house, &path, json!({ "expected_revision": 1 })).await;
+    assert_eq!(nothing.code(), (400, "validation_failed"));
+    assert_eq!(names(&house, "").await.len(), 3);
+}
+
+#[tokio::test]
+async fn the_services_own_agent_is_listed_and_stays_as_it_is() {
+    let house = House::new().await;
+    let listed = get(&house, "/v1/agents?q=console").await;
+    let console = &listed.body["data"][0];
+    assert_eq!((&console["name"], &console["system"]), (&json!("console"), &json!(true)));
+    let path = format!("/v1/agents/{}", console["id"].as_str().unwrap());
+    let refused = post(&house, &path, json!({ "name": "mine" })).await;
+    assert_eq!(refused.code(), (409, "conflict"));
+}
+
+#[tokio::test]
+async fn agents_are_listed_page_by_page_by_status_and_by_the_beginning_of_a_name() {
+    let house = House::new().await;
+    for name in ["sup", "supper", "tea"] {
+        assert_eq!(post(&house, "/v1/agents", json!({ "name": name })).await.status, 201);
+    }
+    let operator = house.operator();
+    operator.stop_agent(house.support.agent, "a drill").await.unwrap();
+    let all = names(&house, "").await;
+    assert_eq!(all.len(), 6);
+    assert_eq!(names(&house, "&q=sup").await, ["sup", "supper", "support"]);
+    assert_eq!(names(&house, "&q=sup&status=active").await, ["sup", "supper"]);
+    assert_eq!(names(&house, "&status=stopped").await, ["support"]);
+    assert_eq!(names(&house, "&status=active").await.len(), 5);
+    assert_eq!(names(&house, "&status=suspended").await, [""; 0]);
+    assert_eq!(names(&house, "&status=archived").await, [""; 0]);
+    for (param, query) in [
+        ("status", "status=gone"),
+        ("q", "q=A"),
+        ("q", "q=%25"),
+        ("archived", "archived=1"),
+        ("limit", "limit=0"),
+        ("cursor", "cursor=x"),
+        ("colour", "colour=red"),
+    ] {
+        let refused = get(&house, &format!("/v1/agents?{query}")).await;
+        let found = (refused.code(), refused.param());
+        assert_eq!(found, ((400, "validation_failed"), Some(param)), "{query}");
+    }
+    // A cursor is good for the filters that it was given with.
+    let first = get(&house, "/v1/agents?limit=1").await;
+    let cursor = first.body["next_cursor"].as_str().unwrap();
+    let moved = get(&house, &format!("/v1/agents?q=sup&cursor={cursor}")).await;
+    assert_eq!(moved.param(), Some("cursor"));
+}

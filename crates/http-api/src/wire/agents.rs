@@ -1,0 +1,140 @@
+//! Agents as requests describe and responses show them.
+
+use std::collections::BTreeMap;
+
+use admin::{AgentEdit, AgentList, AgentPlace, NewAgent};
+use ledger::record::{Agent, Stop, Suspension};
+use model::{AgentId, AgentStatus, IntentMode, Timestamp};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use web::{ApiError, Call, Fields, Position, Query, Word};
+
+use super::policies::expected_revision;
+
+/// An agent.
+#[derive(Debug, Serialize)]
+pub(crate) struct AgentView<'a> {
+    object: &'static str,
+    id: AgentId,
+    name: &'a str,
+    description: &'a str,
+    status: AgentStatus,
+    system: bool,
+    intent_mode: IntentMode,
+    labels: &'a BTreeMap<String, String>,
+    stop: Option<&'a Stop>,
+    suspension: Option<&'a Suspension>,
+    revision: u32,
+    created_at: Timestamp,
+    archived_at: Option<Timestamp>,
+}
+
+impl<'a> AgentView<'a> {
+    /// The agent as it stands at this moment; a suspension that has ended is not shown.
+    pub(crate) fn of(agent: &'a Agent, now: Timestamp) -> Self {
+        let lasts = |held: &&Suspension| held.until.is_none_or(|until| now < until);
+        Self {
+            object: "agent",
+            id: agent.id,
+            name: &agent.name,
+            description: &agent.description,
+            status: agent.status(now),
+            system: agent.system,
+            intent_mode: agent.intent_mode,
+            labels: &agent.labels,
+            stop: agent.stop.as_ref(),
+            suspension: agent.suspension.as_ref().filter(lasts),
+            revision: agent.revision,
+            created_at: agent.created_at,
+            archived_at: agent.archived_at,
+        }
+    }
+}
+
+/// The position of an agent in a list, by its age or by its name.
+pub(crate) struct ListPosition(pub(crate) AgentPlace);
+
+impl Position for ListPosition {
+    fn to_text(&self) -> String {
+        let AgentPlace { created_at, name, id } = &self.0;
+        format!("{} {name} {id}", created_at.unix_millis())
+    }
+
+    fn from_text(text: &str) -> Option<Self> {
+        let (millis, rest) = text.split_once(' ')?;
+        let (name, id) = rest.rsplit_once(' ')?;
+        let created_at = Timestamp::from_unix_millis(millis.parse().ok()?);
+        Some(Self(AgentPlace { created_at, name: name.to_owned(), id: id.parse().ok()? }))
+    }
+}
+
+/// What `GET /v1/agents` is asked for.
+pub(crate) fn agent_list(
+    query: &Query,
+    after: Option<&ListPosition>,
+) -> Result<AgentList, ApiError> {
+    let is_letter = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-');
+    let fits = |text: &str| (1..=64).contains(&text.len()) && text.bytes().all(is_letter);
+    let named = query.text("q");
+    if !named.is_none_or(fits) {
+        let message = "expected the beginning of a name, 1 to 64 characters of `a-z0-9_-`";
+        return Err(ApiError::invalid("q", message));
+    }
+    Ok(AgentList {
+        status: query.parse("status")?,
+        archived: query.flag("archived")?,
+        named: named.map(str::to_owned),
+        after: after.map(|after| after.0.clone()),
+    })
+}
+
+/// Reads the body of `POST /v1/agents`.
+pub(crate) fn agent_new(call: &Call) -> Result<NewAgent, ApiError> {
+    let mut fields = call.fields()?;
+    let new = NewAgent {
+        name: fields.required("name")?,
+        description: fields.optional("description")?.unwrap_or_default(),
+        labels: labels(&mut fields)?.unwrap_or_default(),
+        intent_mode: intent_mode(&mut fields)?.unwrap_or(IntentMode::Off),
+    };
+    fields.finish()?;
+    Ok(new)
+}
+
+/// Reads the body of `POST /v1/agents/{id}`.
+pub(crate) fn agent_edit(call: &Call) -> Result<AgentEdit, ApiError> {
+    let mut fields = call.fields()?;
+    let edit = AgentEdit {
+        name: fields.optional("name")?,
+        description: fields.optional("description")?,
+        labels: labels(&mut fields)?,
+        intent_mode: intent_mode(&mut fields)?,
+        expected_revision: expected_revision(&mut fields)?,
+    };
+    fields.finish()?;
+    Ok(edit)
+}
+
+/// The modes that calls are held to; an agent of another one could make none.
+const INTENT_MODES: [IntentMode; 1] = [IntentMode::Off];
+
+fn intent_mode(fields: &mut Fields) -> Result<Option<IntentMode>, ApiError> {
+    let Some(Word(mode)) = fields.optional::<Word<IntentMode>>("intent_mode")? else {
+        return Ok(None);
+    };
+    if INTENT_MODES.contains(&mode) {
+        return Ok(Some(mode));
+    }
+    Err(fields.error("intent_mode", "expected `off`: signed intents are not checked yet"))
+}
+
+fn labels(fields: &mut Fields) -> Result<Option<BTreeMap<String, String>>, ApiError> {
+    let Some(members) = fields.optional::<Map<String, Value>>("labels")? else { return Ok(None) };
+    let label = |(name, value)| match value {
+        Value::String(value) => Some((name, value)),
+        _ => None,
+    };
+    let labels: Option<BTreeMap<_, _>> = members.into_iter().map(label).collect();
+    let wrong = || fields.error("labels", "expected an object whose values are strings");
+    labels.ok_or_else(wrong).map(Some)
+}
