@@ -2,8 +2,6 @@
 //! words of its own, or read without a word where others read it in another way, is never shown to
 //! it; the request is answered as one that cannot be read.
 //!
-//! What that costs beside the library stands in `docs/performance.md`.
-//!
 //! It follows bodies only to know where the next head begins. Where it cannot tell, it stops
 //! looking; such a body is refused elsewhere and ends its connection.
 
@@ -199,8 +197,8 @@ fn judge(bytes: &[u8]) -> Result<Option<(usize, At)>, Unreadable> {
 }
 
 fn has_bare_line_feed(head: &[u8]) -> bool {
-    let within = head.windows(2).any(|pair| matches!(pair, [before, b'\n'] if *before != b'\r'));
-    within || head.first() == Some(&b'\n')
+    let before = std::iter::once(&b' ').chain(head);
+    head.iter().zip(before).any(|(byte, before)| *byte == b'\n' && *before != b'\r')
 }
 
 /// What follows a head, as its headers say.
