@@ -94,7 +94,7 @@ impl Service {
         let Listeners { interface, metrics } = listeners;
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
-        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, deps: _ } = wired;
+        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, .. } = wired;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
         let probe = Probe {

@@ -5,6 +5,7 @@
 //! accepted stops the service before it starts; nothing is read again while it runs.
 
 mod docs;
+mod mail;
 mod parse;
 mod prod;
 mod reader;
@@ -22,6 +23,7 @@ use ipnet::IpNet;
 
 pub use self::{
     docs::settings_markdown,
+    mail::{Mail, MailTls, SmtpServer},
     parse::{Database, HostPort, Origin},
     reader::Problem,
     sections::{Approvals, Gate},
@@ -69,6 +71,8 @@ pub struct Settings {
     pub egress_allow: Vec<IpNet>,
     /// Where `/metrics` is served.
     pub metrics_listen: Option<HostPort>,
+    /// How letters leave.
+    pub mail: Mail,
     /// Section `gate`.
     pub gate: Gate,
     /// Section `approvals`.
@@ -224,6 +228,7 @@ fn read(reader: &mut Reader<'_>) -> Settings {
         }),
         egress_allow: reader.list("SERVICE_EGRESS_ALLOW_CIDRS", parse::network),
         metrics_listen: reader.optional("SERVICE_METRICS_LISTEN", HostPort::parse),
+        mail: Mail::read(reader),
         gate: Gate::read(reader),
         approvals: Approvals::read(reader),
         warnings: Vec::new(),

@@ -120,6 +120,7 @@ fn demo_settings(
         ("SERVICE_LISTEN", format!("127.0.0.1:{port}")),
         ("SERVICE_BASE_URL", format!("http://127.0.0.1:{port}")),
         ("SERVICE_ALLOW_PRIVATE_NETWORKS", "true".to_owned()),
+        ("SERVICE_MAIL_OUTBOX", folder.outbox().display().to_string()),
     ];
     folder.keep_env(&settings)?;
     let sources = settings

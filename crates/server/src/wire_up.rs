@@ -3,6 +3,7 @@
 //! Whatever is missing or unsafe is told here, before anything is served. Nothing is started.
 
 mod egress_rules;
+mod post;
 pub(crate) mod seal_keys;
 
 pub(crate) use egress_rules::egress;
@@ -13,6 +14,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use model::{Clock, Entropy, LogId, Mint, Timestamp, causes};
+use people::mail::Mailer;
 use store_postgres::{Durability, PostgresStore};
 use uuid::Uuid;
 
@@ -49,6 +51,8 @@ pub struct Wired {
     pub keyring: Keyring,
     /// The key of list cursors, the same on every instance.
     pub cursor_key: Secret<Vec<u8>>,
+    /// How letters leave; nothing where the settings name no way.
+    pub mailer: Option<Arc<dyn Mailer>>,
 }
 
 impl fmt::Debug for Wired {
@@ -89,6 +93,7 @@ pub(crate) async fn wire_up_with(
         entropy: Arc::clone(&entropy),
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let mailer = post::mailer(settings, &deps.egress)?;
     let records = Arc::new(Records::new(Arc::clone(&stores.actions)));
     let tools = OrgTools::new(Arc::clone(&stores.accounts), clock, deps.clone(), records);
     let tools = Arc::new(tools.map_err(Failure::internal)?);
@@ -114,7 +119,7 @@ pub(crate) async fn wire_up_with(
         core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let keyring = Keyring::of(needed.seal_key_file);
-    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key })
+    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key, mailer })
 }
 
 fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {

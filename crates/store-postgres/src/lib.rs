@@ -30,6 +30,7 @@ mod log_checks;
 mod log_deeds;
 mod log_entries;
 mod migrate;
+mod people;
 mod pipeline;
 mod policies;
 mod prune;

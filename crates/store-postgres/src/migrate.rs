@@ -47,6 +47,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 16, name: "past",     sql: include_str!("../../../migrations/0016_past.sql") },
     Migration { version: 17, name: "org_name", sql: include_str!("../../../migrations/0017_org_name.sql") },
     Migration { version: 18, name: "agents",   sql: include_str!("../../../migrations/0018_agents.sql") },
+    Migration { version: 19, name: "people",   sql: include_str!("../../../migrations/0019_people.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -89,12 +90,27 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "event",            privileges: "select, insert" },
     Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
+    Grant { table: "person",           privileges: "select, insert, update" },
+    Grant { table: "sign_in_count",    privileges: "select, insert, update, delete" },
+    Grant { table: "challenge",        privileges: "select, insert, update, delete" },
+    Grant { table: "session",          privileges: "select, insert, update, delete" },
+    Grant { table: "mail_job",         privileges: "select, insert, update, delete" },
     Grant { table: "schema_migration", privileges: "select" },
 ];
 
 /// The tables that belong to no org. They are small, and every node of a database that keeps orgs
 /// apart has them whole.
-pub const OF_NO_ORG: [&str; 4] = ["schema_migration", "seal_key", "api_key_org", "org_name"];
+pub const OF_NO_ORG: [&str; 9] = [
+    "schema_migration",
+    "seal_key",
+    "api_key_org",
+    "org_name",
+    "person",
+    "sign_in_count",
+    "challenge",
+    "session",
+    "mail_job",
+];
 
 /// Why a database could not be brought to this build's schema.
 #[derive(Debug, thiserror::Error)]

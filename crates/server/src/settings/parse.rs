@@ -24,6 +24,13 @@ impl HostPort {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The name or address, and the port.
+    pub fn parts(&self) -> (&str, u16) {
+        // Invariant of the type: a colon and a port stand at the end.
+        let (host, port) = self.0.rsplit_once(':').unwrap_or((&self.0, ""));
+        (host.trim_start_matches('[').trim_end_matches(']'), port.parse().unwrap_or_default())
+    }
 }
 
 /// A scheme, a host and perhaps a port: what a browser calls an origin.

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
 use super::{
-    Environment, PrivateNetworks, Problem, Settings,
+    Environment, Mail, MailTls, PrivateNetworks, Problem, Settings, SmtpServer,
     parse::{Database, Reach, Tls},
     sources::Layers,
     table::{self, Care},
@@ -18,7 +18,8 @@ const CHECKS: &[Check] = &[
     private_networks_are_closed,
     databases_are_encrypted,
     secrets_are_outside_the_file,
-    seal_keys_are_the_services_own,
+    secret_files_are_the_services_own,
+    letters_are_sent_and_protected,
 ];
 
 /// Returns everything that prod refuses in these settings.
@@ -60,11 +61,33 @@ fn private_networks_are_closed(settings: &Settings, _: &Layers) -> Vec<Problem> 
 }
 
 /// A file that is not there is told where it is read.
-fn seal_keys_are_the_services_own(settings: &Settings, _: &Layers) -> Vec<Problem> {
+fn secret_files_are_the_services_own(settings: &Settings, _: &Layers) -> Vec<Problem> {
     let mode = |file: &PathBuf| Some(fs::metadata(file).ok()?.permissions().mode());
-    let is_open = settings.seal_key_file.as_ref().and_then(mode).is_some_and(|mode| mode & 7 != 0);
+    let is_open = |file: &PathBuf| mode(file).is_some_and(|mode| mode & 7 != 0);
+    let password = match &settings.mail {
+        Mail::Smtp(SmtpServer { login: Some((_, file)), .. }) => Some(file),
+        Mail::Smtp(_) | Mail::Outbox { .. } | Mail::Off => None,
+    };
     let sentence = "prod needs a file that not everybody on the machine may read; `chmod 600` it";
-    Vec::from_iter(is_open.then(|| problem("SERVICE_SEAL_KEY_FILE", sentence)))
+    [
+        ("SERVICE_SEAL_KEY_FILE", settings.seal_key_file.as_ref()),
+        ("SERVICE_MAIL_PASSWORD_FILE", password),
+    ]
+    .into_iter()
+    .filter(|(_, file)| file.is_some_and(is_open))
+    .map(|(name, _)| problem(name, sentence))
+    .collect()
+}
+
+fn letters_are_sent_and_protected(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    let found = match &settings.mail {
+        Mail::Outbox { .. } => ("SERVICE_MAIL_OUTBOX", "prod sends letters: `SERVICE_MAIL_SMTP`"),
+        Mail::Smtp(SmtpServer { tls: MailTls::None, .. }) => {
+            ("SERVICE_MAIL_TLS", "prod needs `starttls` or `implicit`")
+        }
+        Mail::Smtp(_) | Mail::Off => return Vec::new(),
+    };
+    vec![problem(found.0, found.1)]
 }
 
 fn databases_are_encrypted(settings: &Settings, _: &Layers) -> Vec<Problem> {

@@ -37,8 +37,12 @@ pub(super) enum Accepts {
     Origin,
     /// A PostgreSQL address.
     Database,
-    /// A path of a file.
+    /// A path of a file or a folder.
     Path,
+    /// An e-mail address.
+    Address,
+    /// One line of text.
+    Line,
     /// One to four base64 keys of 32 bytes.
     VaultRing,
     /// Base64 of at least 32 bytes.
@@ -76,7 +80,9 @@ impl Accepts {
             Self::Database => {
                 "a PostgreSQL address such as `postgres://user:password@host:5432/database`"
             }
-            Self::Path => "the path of a file",
+            Self::Path => "a path",
+            Self::Address => "an e-mail address such as `chancery@example.com`",
+            Self::Line => "one line of at most 256 bytes",
             Self::VaultRing => "1 to 4 base64 keys of exactly 32 bytes, separated by commas",
             Self::Pepper => "base64 of at least 32 bytes",
             Self::Networks => "a list of networks such as `10.1.0.0/16, 192.168.7.9/32`",
@@ -93,6 +99,8 @@ impl Accepts {
             | Self::Origin
             | Self::Database
             | Self::Path
+            | Self::Address
+            | Self::Line
             | Self::VaultRing
             | Self::Pepper
             | Self::Networks => false,
@@ -133,13 +141,16 @@ const fn unset(name: &'static str, accepts: Accepts, effect: &'static str) -> Ro
 }
 
 use Accepts::{
-    Database, HostPort, Networks, Number, Origin, Path, Pepper, Span, Switch, VaultRing, Word,
+    Address, Database, HostPort, Line, Networks, Number, Origin, Path, Pepper, Span, Switch,
+    VaultRing, Word,
 };
 
 /// The words of `SERVICE_ENV`.
 pub(super) const ENVIRONMENTS: &[&str] = &["dev", "prod"];
 /// The words of `SERVICE_DATABASE_PLANS`.
 pub(super) const PLANS: &[&str] = &["detect", "generic", "auto"];
+/// The words of `SERVICE_MAIL_TLS`.
+pub(super) const MAIL_TLS: &[&str] = &["starttls", "implicit", "none"];
 /// The words of `SERVICE_LOG_LEVEL`.
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
@@ -162,6 +173,13 @@ pub(super) const SERVER: &[Row] = &[
     unset("SERVICE_TRUSTED_PROXIES",       Networks,                                          "The proxies whose `X-Forwarded-For` is believed."),
     row(  "SERVICE_ALLOW_PRIVATE_NETWORKS", Switch,                  "false",                 "Lets connectors reach private and loopback addresses.").dev_only(),
     unset("SERVICE_EGRESS_ALLOW_CIDRS",    Networks,                                          "Private networks that connectors may reach, in prod too. Cloud metadata, reserved, IPv4-embedding and loopback ranges stay closed."),
+    unset("SERVICE_MAIL_SMTP",             HostPort,                                          "The server that letters are handed to, such as `smtp.example.com:587`. It is reached as connectors reach theirs."),
+    row(  "SERVICE_MAIL_TLS",              Word(MAIL_TLS),           "starttls",              "What protects that connection: `starttls` from the first command on, `implicit` from the first byte (as a rule port 465), `none` for a server on this machine in dev. The certificate and its name are always checked."),
+    unset("SERVICE_MAIL_CA_FILE",          Path,                                              "A PEM file with the authorities that may vouch for the mail server; they take the place of the public ones."),
+    unset("SERVICE_MAIL_USER",             Line,                                              "The user that the service logs in to the mail server as."),
+    unset("SERVICE_MAIL_PASSWORD_FILE",    Path,                                              "The file with that user's password, on one line."),
+    unset("SERVICE_MAIL_FROM",             Address,                                           "The sender of sign-in and invitation mails; a mail server needs it."),
+    unset("SERVICE_MAIL_OUTBOX",           Path,                                              "A folder into which letters go as `.eml` files instead of to a server.").dev_only(),
     unset("SERVICE_METRICS_LISTEN",        HostPort,                                          "Where `/metrics` is served, to whoever can reach it; off when unset."),
 ];
 
@@ -184,7 +202,6 @@ pub(super) const FILE: &[Row] = &[
 /// They stay known so that a file written for a version that has them is not refused by this one.
 pub(super) const IDLE: &[&str] = &[
     "SERVICE_SIGNUP",
-    "SERVICE_MAIL_FROM",
     "SERVICE_SLOT_LAG_ALERT_MB",
     "SERVICE_DECODER_PAUSE",
     "gate.worker.concurrency",

@@ -9,6 +9,7 @@ use super::{
     *,
 };
 
+mod mail;
 mod rows;
 
 const KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";

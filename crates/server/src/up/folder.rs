@@ -78,8 +78,10 @@ impl Folder {
     /// Removes everything that a demo kept here, and nothing else.
     pub(super) fn clear(&self) -> Result<(), Failure> {
         let checkpoints = crate::checkpoints::Checkpoints::beside(&self.seal_keys());
-        absent(fs::remove_dir_all(checkpoints.folder()))
-            .map_err(|error| trouble("remove", checkpoints.folder(), &error))?;
+        for folder in [checkpoints.folder(), &self.outbox()] {
+            absent(fs::remove_dir_all(folder))
+                .map_err(|error| trouble("remove", folder, &error))?;
+        }
         for file in self.files() {
             absent(fs::remove_file(&file)).map_err(|error| trouble("remove", &file, &error))?;
         }
@@ -146,6 +148,11 @@ impl Folder {
 
     pub(super) fn env_file(&self) -> PathBuf {
         self.path.join("service.env")
+    }
+
+    /// Where the demo's letters go.
+    pub(super) fn outbox(&self) -> PathBuf {
+        self.path.join("outbox")
     }
 
     pub(super) fn cast_file(&self) -> PathBuf {

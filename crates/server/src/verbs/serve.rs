@@ -8,7 +8,7 @@ use crate::{
     exit::{Exit, Failure},
     print,
     service::{Service, bind},
-    settings::{Environment, Settings},
+    settings::{Environment, Mail, Settings},
     shutdown::Signals,
     telemetry,
     wire_up::{store_settings, wire_up},
@@ -17,6 +17,11 @@ use crate::{
 pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<Exit, Failure> {
     telemetry::start(settings.env, settings.log_level);
     settings.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    if settings.env == Environment::Prod && settings.mail == Mail::Off {
+        tracing::warn!(
+            "`SERVICE_MAIL_SMTP` is not set: nobody is written to, and nobody can sign in"
+        );
+    }
     if settings.env == Environment::Prod && settings.migrate_database.is_some() {
         tracing::warn!(
             "`SERVICE_MIGRATE_DATABASE_URL` is set: a serving process needs no role that may \

@@ -55,3 +55,32 @@ fn the_bounds_of_the_gate_are_those_of_the_settings() {
     assert_eq!(limits.estimate_timeout, Duration::from_millis(60));
     assert_eq!(limits.context_max_bytes, 8193);
 }
+
+#[test]
+fn a_file_that_mail_needs_and_cannot_use_is_named_by_its_setting() {
+    let egress = egress::Egress::new(egress::Rules::default()).expect("rules");
+    let mailer = |sources: Sources| post::mailer(&settings(sources), &egress);
+    assert!(mailer(Sources::default()).expect("none is asked for").is_none());
+    let server = || {
+        Sources::default()
+            .with("SERVICE_MAIL_SMTP", "smtp.example.com:465")
+            .with("SERVICE_MAIL_FROM", "chancery@example.com")
+    };
+    assert!(mailer(server()).expect("a mailer").is_some());
+    let no_certificate = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    for (sources, setting) in [
+        (server().with("SERVICE_MAIL_CA_FILE", "/nowhere/ca.pem"), "SERVICE_MAIL_CA_FILE"),
+        (server().with("SERVICE_MAIL_CA_FILE", no_certificate), "SERVICE_MAIL_CA_FILE"),
+        (
+            server()
+                .with("SERVICE_MAIL_USER", "chancery")
+                .with("SERVICE_MAIL_PASSWORD_FILE", "/nowhere/password"),
+            "SERVICE_MAIL_PASSWORD_FILE",
+        ),
+        (Sources::default().with("SERVICE_MAIL_OUTBOX", no_certificate), "SERVICE_MAIL_OUTBOX"),
+    ] {
+        let Err(failure) = mailer(sources) else { panic!("{setting}") };
+        assert_eq!(failure.exit, Exit::Usage);
+        assert!(failure.sentence.contains(&format!("`{setting}`")), "{failure}");
+    }
+}

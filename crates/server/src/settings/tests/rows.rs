@@ -38,7 +38,7 @@ fn rows() -> impl Iterator<Item = &'static Row> {
 
 #[test]
 fn the_tables_have_every_setting_of_the_interface() {
-    assert_eq!((table::SERVER.len(), table::FILE.len(), table::IDLE.len()), (17, 8, 38));
+    assert_eq!((table::SERVER.len(), table::FILE.len(), table::IDLE.len()), (24, 8, 37));
 }
 
 #[test]
@@ -91,7 +91,9 @@ fn a_value_of_the_wrong_kind_is_refused_by_every_row() {
             Accepts::Database => &["mysql://h/d", "postgres://h", "host"],
             Accepts::VaultRing | Accepts::Pepper => &["AAAA", "not base64!"],
             Accepts::Networks => &["10.0.0.1", "10.0.0.1/8", "network", "10.0.0.0/8 fd00::/8"],
-            // Any text is the path of a file.
+            Accepts::Address => &["ann", "Ann <ann@example.com>", "a@example.com, b@example.com"],
+            Accepts::Line => &["two\nlines", "\u{7}"],
+            // Any text is a path.
             Accepts::Path => continue,
         };
         for value in wrong {

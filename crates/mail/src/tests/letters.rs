@@ -1,0 +1,80 @@
+//! What letters say, held against files to be read by people; `UPDATE_EXPECT=1` writes them anew.
+
+use expect_test::expect_file;
+use minijinja::Error;
+
+use super::*;
+use crate::stationery::{Stationery, Written};
+
+fn written(letter: &Letter) -> Written {
+    let written = Stationery::new("chancery.example").and_then(|it| it.write(letter));
+    written.map_err(|error: Error| error.to_string()).unwrap()
+}
+
+fn composed(letter: &Letter) -> String {
+    let composed = sender().compose(letter).unwrap();
+    String::from_utf8(composed.bytes).unwrap()
+}
+
+#[test]
+fn a_letter_to_sign_in_reads_as_it_should() {
+    let written = written(&sign_in("bob@example.org"));
+    expect_file!["letters/sign-in.txt"].assert_eq(&written.text);
+    expect_file!["letters/sign-in.html"].assert_eq(&written.html);
+    expect_file!["letters/sign-in.eml"]
+        .assert_eq(&composed(&sign_in("bob@example.org")).replace('\r', ""));
+}
+
+#[test]
+fn an_invitation_reads_as_it_should() {
+    let written = written(&Letter::Invitation(invitation("Acme & Söhne")));
+    expect_file!["letters/invitation.txt"].assert_eq(&written.text);
+    expect_file!["letters/invitation.html"].assert_eq(&written.html);
+    let alone = Letter::Invitation(Invitation { inviter: None, ..invitation("Acme") });
+    let written = self::written(&alone);
+    assert!(written.text.starts_with("You are invited to join \"Acme\" at"), "{}", written.text);
+    assert_eq!(written.subject, "Invitation to Acme");
+}
+
+#[test]
+fn a_letter_fetches_nothing_and_says_all_in_words() {
+    for letter in [sign_in("bob@example.org"), Letter::Invitation(invitation("Acme"))] {
+        let Written { html, text, .. } = written(&letter);
+        for foreign in ["<img", "<script", "<link", "<style", "url(", "@import", "src=", "cid:"] {
+            assert!(!html.contains(foreign), "{foreign}: {html}");
+        }
+        let link = text.lines().find(|line| line.starts_with("https://")).unwrap();
+        let escaped = link.replace('&', "&amp;").replace('/', "&#x2f;");
+        // Once where it leads to from the button, and once to from itself, and once in words.
+        assert_eq!(html.matches(&escaped).count(), 3, "{escaped}\n{html}");
+    }
+    assert!(
+        written(&sign_in("bob@example.org")).html.contains(CODE)
+            && written(&sign_in("bob@example.org")).text.contains(CODE)
+    );
+    assert!(!written(&sign_in("bob@example.org")).subject.contains(CODE));
+}
+
+#[test]
+fn a_name_that_somebody_chose_is_only_a_name() {
+    let hostile =
+        "<a href='https://evil.example'>x</a>\r\nBcc: eve@example.org\r\n\r\n{{ link }}\u{202E}";
+    let Written { subject, text, html } = written(&Letter::Invitation(invitation(hostile)));
+    assert!(!html.contains("<a href='") && html.contains("&lt;a href="), "{html}");
+    assert!(!text.contains('\r') && !text.lines().any(|line| line.starts_with("Bcc:")), "{text}");
+    assert!(text.contains("{{ link }}\u{FFFD}"), "{text}");
+    assert!(!subject.chars().any(char::is_control), "{subject}");
+    let message = composed(&Letter::Invitation(invitation(hostile)));
+    let (headers, _) = message.split_once("\r\n\r\n").unwrap();
+    assert_eq!(headers.lines().filter(|line| line.starts_with("Bcc")).count(), 0, "{headers}");
+    assert_eq!(headers.lines().count(), headers.matches("\r\n").count() + 1);
+    let long = written(&Letter::Invitation(invitation(&"a".repeat(500))));
+    assert_eq!(long.subject.chars().count(), "Invitation to ".len() + 81);
+}
+
+#[test]
+fn the_same_letter_is_the_same_bytes_and_its_debug_has_no_secret() {
+    assert_eq!(composed(&sign_in("bob@example.org")), composed(&sign_in("bob@example.org")));
+    let shown = format!("{:?}", sign_in("bob@example.org"));
+    assert!(!shown.contains("Zm9v") && !shown.contains(CODE) && !shown.contains("bob"), "{shown}");
+}

@@ -1,0 +1,58 @@
+//! Sessions: who is signed in where, and how that ends.
+
+use std::time::Duration;
+
+use crypto::{Secret, constant_time_eq};
+use ledger::StoreDown;
+use model::{SessionId, UserId};
+
+use crate::{People, secrets::About, store::Session};
+
+/// How long a session lives however it is used.
+pub const LIVES: Duration = Duration::from_hours(7 * 24);
+/// How long a session lives unused.
+pub const IDLE: Duration = Duration::from_hours(12);
+/// How exactly it is known when a session was last used: not every read is worth a write.
+const SEEN_EVERY: Duration = Duration::from_mins(1);
+
+impl People {
+    /// The session with this token, unless it ended.
+    pub async fn session(&self, token: &Secret<String>) -> Result<Option<Session>, StoreDown> {
+        let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
+        let Some(session) = self.parts.store.session(&mac, IDLE).await? else { return Ok(None) };
+        if self.parts.clock.now().since(session.last_seen_at) >= SEEN_EVERY {
+            self.parts.store.touch(session.id).await?;
+        }
+        Ok(Some(session))
+    }
+
+    /// What a page of the session shows with every change, and no page of others can know.
+    pub fn csrf(&self, token: &Secret<String>) -> Secret<String> {
+        self.pepper.text(About::Csrf, token.expose().as_bytes())
+    }
+
+    /// Whether this was shown by a page of the session with this token.
+    pub fn is_csrf(&self, shown: &str, token: &Secret<String>) -> bool {
+        constant_time_eq(shown.as_bytes(), self.csrf(token).expose().as_bytes())
+    }
+
+    /// Up to this many live sessions of a person below this one, newest first.
+    pub async fn sessions(
+        &self,
+        user: UserId,
+        below: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreDown> {
+        self.parts.store.sessions(user, IDLE, below, limit).await
+    }
+
+    /// Ends a session of this person, and says whether there was one.
+    pub async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown> {
+        self.parts.store.end(user, id).await
+    }
+
+    /// Ends every session of this person but one, and says how many.
+    pub async fn end_others(&self, user: UserId, but: SessionId) -> Result<u64, StoreDown> {
+        self.parts.store.end_others(user, but).await
+    }
+}

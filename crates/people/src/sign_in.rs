@@ -1,0 +1,150 @@
+//! Signing in: somebody asks, a mail goes out, and its link or its code is answered in the browser
+//! that asked.
+
+use std::time::Duration;
+
+use crypto::{Secret, constant_time_eq};
+use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId};
+
+use crate::{
+    Address, People, SignInError,
+    secrets::{About, token, typed},
+    session::LIVES,
+    store::{Device, Mac, NewChallenge, NewSession, Session},
+};
+
+/// How long a link and a code may be answered.
+pub const ANSWERABLE_FOR: Duration = Duration::from_mins(10);
+/// How many sign-ins may be asked for one address in [`WINDOW`].
+pub const ASKED_OF_ADDRESS: u32 = 5;
+/// How many sign-ins may be asked from one network in [`WINDOW`].
+pub const ASKED_FROM_NETWORK: u32 = 20;
+/// The time in which they are counted, from the first on.
+pub const WINDOW: Duration = Duration::from_hours(1);
+
+/// What somebody who asks to sign in is answered; nothing of it depends on whose the address is.
+#[derive(Debug)]
+pub struct Asked {
+    /// The challenge.
+    pub challenge: ChallengeId,
+    /// What the asking browser keeps, and shows with the link or the code.
+    pub browser: Secret<String>,
+    /// When the challenge means nothing any more.
+    pub expires_at: Timestamp,
+}
+
+/// What is left to do once somebody was answered: how long it takes tells nothing then.
+#[derive(Debug)]
+#[must_use = "without `People::write` no mail goes out"]
+pub struct Unwritten {
+    id: ChallengeId,
+    address: Address,
+    browser: Mac,
+}
+
+/// What somebody shows to prove that the mailbox is theirs.
+#[derive(Debug, Clone, Copy)]
+pub enum Proof<'a> {
+    /// What stands behind `t=` in the link.
+    Link(&'a Secret<String>),
+    /// The code, as it was typed.
+    Code(ChallengeId, &'a Secret<String>),
+}
+
+/// Somebody who has just signed in.
+#[derive(Debug)]
+pub struct SignedIn {
+    /// The session.
+    pub session: Session,
+    /// Its token, for its browser alone.
+    pub token: Secret<String>,
+}
+
+impl People {
+    /// The person with this address, who is made where there is none.
+    pub async fn meet(&self, address: &Address) -> Result<UserId, SignInError> {
+        Ok(self.parts.store.meet(address, self.mint().id(UserId::from_uuid)).await?)
+    }
+
+    /// Answers somebody who asks to sign in with this address from this network.
+    ///
+    /// A challenge ends no other: who knows an address could keep its owner out by asking.
+    pub async fn ask(
+        &self,
+        address: Address,
+        network: &str,
+    ) -> Result<(Asked, Unwritten), SignInError> {
+        let from = self.pepper.mac(About::Network, network.as_bytes());
+        self.count(&from, ASKED_FROM_NETWORK).await?;
+        let of = self.pepper.mac(About::Address, address.as_str().as_bytes());
+        self.count(&of, ASKED_OF_ADDRESS).await?;
+        let mint = self.mint();
+        let (id, token) = (mint.id(ChallengeId::from_uuid), token(&mint));
+        let browser = self.pepper.mac(About::Browser, token.expose().as_bytes());
+        let expires_at = mint.now() + ANSWERABLE_FOR;
+        let asked = Asked { challenge: id, browser: token, expires_at };
+        Ok((asked, Unwritten { id, address, browser }))
+    }
+
+    /// Keeps the challenge that was answered, and has its mail sent where the address is somebody's.
+    pub async fn write(&self, unwritten: Unwritten) -> Result<(), SignInError> {
+        let Unwritten { id, address, browser } = unwritten;
+        let user = self.parts.store.person(&address).await?;
+        let mint = self.mint();
+        let job = mint.id(MailJobId::from_uuid);
+        let salt = mint.bytes::<16>();
+        let new = NewChallenge { id, user, salt, browser, lives: ANSWERABLE_FOR, job };
+        Ok(self.parts.store.put_challenge(&new).await?)
+    }
+
+    /// Opens a session for whoever shows the link or the code in the browser that asked.
+    ///
+    /// Another browser's answer takes no try: who knows the id of a challenge and nothing else
+    /// cannot use it up.
+    pub async fn confirm(
+        &self,
+        proof: Proof<'_>,
+        browser: &Secret<String>,
+        device: Device,
+    ) -> Result<SignedIn, SignInError> {
+        let store = &self.parts.store;
+        let id = proof.challenge().ok_or(SignInError::Unauthenticated)?;
+        let found = store.challenge(id).await?.ok_or(SignInError::Unauthenticated)?;
+        let browser = self.pepper.mac(About::Browser, browser.expose().as_bytes());
+        if !constant_time_eq(&browser, &found.browser) {
+            return Err(SignInError::Unauthenticated);
+        }
+        // Before the comparison, so that guesses at one moment are counted each.
+        if !store.take_try(id).await? {
+            return Err(SignInError::Expired);
+        }
+        let (shown, made) = match proof {
+            Proof::Link(link) => (link.clone(), self.pepper.link(id, &found.salt)),
+            Proof::Code(_, code) => (typed(code.expose()), self.pepper.code(id, &found.salt)),
+        };
+        if !constant_time_eq(shown.expose().as_bytes(), made.expose().as_bytes()) {
+            return Err(SignInError::Unauthenticated);
+        }
+        let mint = self.mint();
+        let token = token(&mint);
+        let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
+        let new = NewSession { id: mint.id(SessionId::from_uuid), mac, lives: LIVES, device };
+        let session = store.open(id, &new).await?.ok_or(SignInError::Expired)?;
+        Ok(SignedIn { session, token })
+    }
+
+    async fn count(&self, subject: &Mac, most: u32) -> Result<(), SignInError> {
+        let (count, left) = self.parts.store.count(subject, WINDOW).await?;
+        if count > most { Err(SignInError::TooMany(left)) } else { Ok(()) }
+    }
+}
+
+impl Proof<'_> {
+    /// The challenge that it answers; none of a link that is not whole.
+    fn challenge(&self) -> Option<ChallengeId> {
+        match self {
+            Self::Link(link) => link.expose().split_once('.')?.0.parse().ok(),
+            Self::Code(id, _) => Some(*id),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What the sign-in of people keeps, and what it asks of a store. All of it lies outside the turns of
+//! orgs. Moments are the store's own: what must not be late is decided by the statement that does it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ledger::StoreDown;
+use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId, Uuid};
+
+use crate::Address;
+
+/// The most wrong answers to one challenge.
+pub const TRIES: u32 = 5;
+
+/// A MAC under the pepper.
+pub type Mac = [u8; 32];
+
+/// A try to sign in that is about to be kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewChallenge {
+    /// Its id.
+    pub id: ChallengeId,
+    /// Who signs in; nobody where the address is nobody's.
+    pub user: Option<UserId>,
+    /// What its link and its code follow from, with its id and the pepper.
+    pub salt: [u8; 16],
+    /// The MAC of the token that the asking browser was given.
+    pub browser: Mac,
+    /// How long it may be answered.
+    pub lives: Duration,
+    /// The job of its mail.
+    pub job: MailJobId,
+}
+
+/// A try to sign in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// Its id.
+    pub id: ChallengeId,
+    /// What its link and its code follow from, with its id and the pepper.
+    pub salt: [u8; 16],
+    /// The MAC of the token that the asking browser was given.
+    pub browser: Mac,
+}
+
+/// Where a session is used from, as far as its owner needs it to tell it from others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// The network of the address, such as `203.0.113.0/24`.
+    pub network: String,
+    /// The family of the browser, such as `Firefox`.
+    pub browser: String,
+}
+
+/// A session that is about to be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    /// Its id.
+    pub id: SessionId,
+    /// The MAC of its token.
+    pub mac: Mac,
+    /// How long it lives however it is used.
+    pub lives: Duration,
+    /// Where it is used from.
+    pub device: Device,
+}
+
+/// A browser in which a person is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// Whose it is.
+    pub user: UserId,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When its person last showed that the mailbox is theirs.
+    pub authenticated_at: Timestamp,
+    /// When it was last used, to the minute.
+    pub last_seen_at: Timestamp,
+    /// When it ends however it is used.
+    pub expires_at: Timestamp,
+    /// Where it is used from.
+    pub device: Device,
+}
+
+/// A mail that this instance is to send, and all that its text is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailJob {
+    /// The same for every attempt.
+    pub id: MailJobId,
+    /// Counts the claims; what was claimed before can change nothing any more.
+    pub token: u64,
+    /// How often it was claimed.
+    pub attempt: u32,
+    /// The challenge whose link and code it carries.
+    pub challenge: ChallengeId,
+    /// The challenge's salt.
+    pub salt: [u8; 16],
+    /// When the challenge means nothing any more.
+    pub expires_at: Timestamp,
+    /// Who gets it.
+    pub to: Address,
+}
+
+/// Where people, their challenges and sessions are kept.
+#[async_trait]
+pub trait PeopleStore: Send + Sync {
+    /// The person with this address.
+    async fn person(&self, address: &Address) -> Result<Option<UserId>, StoreDown>;
+
+    /// The person with this address, who gets this id where there is none yet.
+    async fn meet(&self, address: &Address, id: UserId) -> Result<UserId, StoreDown>;
+
+    /// Counts one more of what the MAC names, and says how many there are in the window that the
+    /// first of them began, and how long it lasts.
+    async fn count(&self, subject: &Mac, window: Duration) -> Result<(u32, Duration), StoreDown>;
+
+    /// Keeps a challenge and the job of its mail; no mail goes to nobody.
+    async fn put_challenge(&self, new: &NewChallenge) -> Result<(), StoreDown>;
+
+    /// A challenge, however it stands.
+    async fn challenge(&self, id: ChallengeId) -> Result<Option<Challenge>, StoreDown>;
+
+    /// Takes one of the challenge's tries, unless it has none left, was used or is too old.
+    async fn take_try(&self, id: ChallengeId) -> Result<bool, StoreDown>;
+
+    /// Uses the challenge up and opens the session of its person, or neither: a challenge is used
+    /// once, whoever asks at the same moment, and not when it is too old.
+    async fn open(
+        &self,
+        challenge: ChallengeId,
+        new: &NewSession,
+    ) -> Result<Option<Session>, StoreDown>;
+
+    /// The session with this token, unless it ended, is too old or was idle for too long.
+    async fn session(&self, mac: &Mac, idle: Duration) -> Result<Option<Session>, StoreDown>;
+
+    /// Notes that the session is used now.
+    async fn touch(&self, id: SessionId) -> Result<(), StoreDown>;
+
+    /// The live sessions of a person, newest first.
+    async fn sessions(
+        &self,
+        user: UserId,
+        idle: Duration,
+        below: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreDown>;
+
+    /// Ends a live session of this person, and says whether there was one.
+    async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown>;
+
+    /// Ends every session of this person but one, and says how many.
+    async fn end_others(&self, user: UserId, but: SessionId) -> Result<u64, StoreDown>;
+}
+
+/// Where mails wait to be sent.
+#[async_trait]
+pub trait MailQueue: Send + Sync {
+    /// Claims up to this many mails that are due, the longest due first, for this long.
+    ///
+    /// What another instance holds is left to it until its lease ends. What carries nothing of
+    /// worth any more is removed and never claimed.
+    async fn claim(
+        &self,
+        holder: Uuid,
+        most: usize,
+        lease: Duration,
+    ) -> Result<Vec<MailJob>, StoreDown>;
+
+    /// Removes a mail that is done with, if it is still held by this claim.
+    async fn finish(&self, job: &MailJob) -> Result<bool, StoreDown>;
+
+    /// Lets a mail wait, if it is still held by this claim.
+    async fn put_off(&self, job: &MailJob, wait: Duration) -> Result<bool, StoreDown>;
+
+    /// Removes up to this many rows of each kind that ended a day ago and more, and returns the most
+    /// that it removed of one kind.
+    async fn sweep_out(&self, limit: usize) -> Result<usize, StoreDown>;
+}

@@ -1,0 +1,321 @@
+//! People, their challenges and sessions, and the mails that wait. Every moment is the database's,
+//! and whatever must happen once happens in one statement.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ledger::StoreDown;
+use model::{ChallengeId, MailJobId, SessionId, UserId};
+use people::{
+    Address,
+    store::{
+        Challenge, Device, Mac, MailJob, MailQueue, NewChallenge, NewSession, PeopleStore, Session,
+        TRIES,
+    },
+};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{PostgresStore, database::Call, fault::Fault, rows::Cells};
+
+#[async_trait]
+impl PeopleStore for PostgresStore {
+    async fn person(&self, address: &Address) -> Result<Option<UserId>, StoreDown> {
+        let sql = "select user_id from person where address = $1";
+        self.found("find a person", Call::new(sql).with(address.as_str()), user).await
+    }
+
+    async fn meet(&self, address: &Address, id: UserId) -> Result<UserId, StoreDown> {
+        let attempt = "meet a person";
+        let sql = "
+            insert into person (user_id, address, created_at) values ($1, $2, now())
+            on conflict (address) do nothing";
+        let call = Call::new(sql).with(*id.as_uuid()).with(address.as_str());
+        self.database.ask_one(attempt, call).await?;
+        let met = self.person(address).await?;
+        met.ok_or_else(|| Fault::Broken("the person is not there".to_owned()).down(attempt))
+    }
+
+    async fn count(&self, subject: &Mac, window: Duration) -> Result<(u32, Duration), StoreDown> {
+        let attempt = "count who asks to sign in";
+        let sql = "
+            insert into sign_in_count as kept (subject, began_at, count) values ($1, now(), 1)
+            on conflict (subject) do update
+            set began_at = case when kept.began_at + make_interval(secs => $2) <= now()
+                    then now() else kept.began_at end,
+                count = case when kept.began_at + make_interval(secs => $2) <= now()
+                    then 1 else least(kept.count, 1000000) + 1 end
+            returning count,
+                ceil(extract(epoch from began_at - now()) + $2)::bigint as seconds";
+        let call = Call::new(sql).with(&subject[..]).with(window.as_secs_f64());
+        let counted = self.found(attempt, call, |row| {
+            let cells = Cells::of("sign_in_count", row);
+            let count: i32 = cells.get("count")?;
+            let count = u32::try_from(count).map_err(|why| cells.fault("count", why))?;
+            Ok((count, Duration::from_secs(cells.count("seconds")?.max(1))))
+        });
+        counted.await?.ok_or_else(|| Fault::Broken("nothing was counted".to_owned()).down(attempt))
+    }
+
+    async fn put_challenge(&self, new: &NewChallenge) -> Result<(), StoreDown> {
+        let sql = "
+            with asked as (
+                insert into challenge (id, user_id, salt, browser, tries, created_at, expires_at)
+                values ($1, $2, $3, $4, 0, now(), now() + make_interval(secs => $5))
+                returning id, user_id
+            )
+            insert into mail_job (id, challenge_id, run_at, attempt, token)
+            select $6, id, now(), 0, 0 from asked where user_id is not null";
+        let call = Call::new(sql)
+            .with(*new.id.as_uuid())
+            .with(new.user.map(|user| *user.as_uuid()))
+            .with(&new.salt[..])
+            .with(&new.browser[..])
+            .with(new.lives.as_secs_f64())
+            .with(*new.job.as_uuid());
+        self.database.ask_one("keep a challenge", call).await.map(drop)
+    }
+
+    async fn challenge(&self, id: ChallengeId) -> Result<Option<Challenge>, StoreDown> {
+        let sql = "select id, salt, browser from challenge where id = $1";
+        self.found("read a challenge", Call::new(sql).with(*id.as_uuid()), |row| {
+            let cells = Cells::of("challenge", row);
+            Ok(Challenge {
+                id: cells.id("id", ChallengeId::from_uuid)?,
+                salt: cells.bytes("salt")?,
+                browser: cells.bytes("browser")?,
+            })
+        })
+        .await
+    }
+
+    async fn take_try(&self, id: ChallengeId) -> Result<bool, StoreDown> {
+        let sql = "
+            update challenge set tries = tries + 1
+            where id = $1 and tries < $2 and used_at is null and expires_at > now()
+            returning id";
+        let most = i32::try_from(TRIES).unwrap_or(i32::MAX);
+        self.is_done("take a try", Call::new(sql).with(*id.as_uuid()).with(most)).await
+    }
+
+    async fn open(
+        &self,
+        challenge: ChallengeId,
+        new: &NewSession,
+    ) -> Result<Option<Session>, StoreDown> {
+        let sql = "
+            with used as (
+                update challenge set used_at = now()
+                where id = $1 and user_id is not null and used_at is null and expires_at > now()
+                returning user_id
+            )
+            insert into session
+                (id, user_id, mac, created_at, authenticated_at, last_seen_at, expires_at, network,
+                 browser)
+            select $2, user_id, $3, now(), now(), now(), now() + make_interval(secs => $4), $5, $6
+            from used
+            returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
+                browser";
+        let call = Call::new(sql)
+            .with(*challenge.as_uuid())
+            .with(*new.id.as_uuid())
+            .with(&new.mac[..])
+            .with(new.lives.as_secs_f64())
+            .with(new.device.network.as_str())
+            .with(new.device.browser.as_str());
+        self.found("open a session", call, session).await
+    }
+
+    async fn session(&self, mac: &Mac, idle: Duration) -> Result<Option<Session>, StoreDown> {
+        let sql = "
+            select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
+                browser
+            from session
+            where mac = $1 and ended_at is null and expires_at > now()
+                and last_seen_at + make_interval(secs => $2) > now()";
+        let call = Call::new(sql).with(&mac[..]).with(idle.as_secs_f64());
+        self.found("read a session", call, session).await
+    }
+
+    async fn touch(&self, id: SessionId) -> Result<(), StoreDown> {
+        let sql = "
+            update session set last_seen_at = greatest(last_seen_at, now())
+            where id = $1 and ended_at is null";
+        let call = Call::new(sql).with(*id.as_uuid());
+        self.database.ask_one("note that a session is used", call).await.map(drop)
+    }
+
+    async fn sessions(
+        &self,
+        user: UserId,
+        idle: Duration,
+        below: Option<SessionId>,
+        limit: usize,
+    ) -> Result<Vec<Session>, StoreDown> {
+        let sql = "
+            select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
+                browser
+            from session
+            where user_id = $1 and id < $3 and ended_at is null and expires_at > now()
+                and last_seen_at + make_interval(secs => $2) > now()
+            order by id desc limit $4";
+        let call = Call::new(sql)
+            .with(*user.as_uuid())
+            .with(idle.as_secs_f64())
+            .with(below.map_or(Uuid::max(), |id| *id.as_uuid()))
+            .with(i64::try_from(limit).unwrap_or(i64::MAX));
+        self.each_read("list a person's sessions", call, session).await
+    }
+
+    async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown> {
+        let sql = "
+            update session set ended_at = now()
+            where user_id = $1 and id = $2 and ended_at is null and expires_at > now()
+            returning id";
+        let call = Call::new(sql).with(*user.as_uuid()).with(*id.as_uuid());
+        self.is_done("end a session", call).await
+    }
+
+    async fn end_others(&self, user: UserId, but: SessionId) -> Result<u64, StoreDown> {
+        let sql = "
+            update session set ended_at = now()
+            where user_id = $1 and id <> $2 and ended_at is null and expires_at > now()
+            returning id";
+        let call = Call::new(sql).with(*user.as_uuid()).with(*but.as_uuid());
+        let ended = self.database.ask_one("end a person's other sessions", call).await?;
+        Ok(ended.len() as u64)
+    }
+}
+
+#[async_trait]
+impl MailQueue for PostgresStore {
+    async fn claim(
+        &self,
+        holder: Uuid,
+        most: usize,
+        lease: Duration,
+    ) -> Result<Vec<MailJob>, StoreDown> {
+        let attempt = "claim mails";
+        // What nobody can use any more is not worth a mail, however often it was tried.
+        let stale = "
+            delete from mail_job using challenge
+            where challenge.id = mail_job.challenge_id and mail_job.run_at <= now()
+                and (challenge.expires_at <= now() or challenge.used_at is not null)";
+        let sql = "
+            update mail_job as job
+            set lease_until = now() + make_interval(secs => $3), token = job.token + 1,
+                attempt = job.attempt + 1, holder = $1
+            from challenge join person on person.user_id = challenge.user_id
+            where challenge.id = job.challenge_id and job.id in (
+                select id from mail_job
+                where run_at <= now() and (lease_until is null or lease_until < now())
+                order by run_at limit $2 for update skip locked)
+            returning job.id, job.token, job.attempt, job.challenge_id, challenge.salt,
+                challenge.expires_at, person.address";
+        let claim = Call::new(sql)
+            .with(holder)
+            .with(i64::try_from(most).unwrap_or(i64::MAX))
+            .with(lease.as_secs_f64());
+        let answers = self.database.ask(attempt, &[Call::new(stale), claim]).await?;
+        let jobs = answers.iter().flatten().map(mail_job).collect::<Result<_, _>>();
+        jobs.map_err(|fault| fault.down(attempt))
+    }
+
+    async fn finish(&self, job: &MailJob) -> Result<bool, StoreDown> {
+        let sql = "delete from mail_job where id = $1 and token = $2 returning id";
+        self.is_done("end a mail", held(sql, job)).await
+    }
+
+    async fn put_off(&self, job: &MailJob, wait: Duration) -> Result<bool, StoreDown> {
+        let sql = "
+            update mail_job set run_at = now() + make_interval(secs => $3), lease_until = null
+            where id = $1 and token = $2
+            returning id";
+        self.is_done("let a mail wait", held(sql, job).with(wait.as_secs_f64())).await
+    }
+
+    async fn sweep_out(&self, limit: usize) -> Result<usize, StoreDown> {
+        let attempt = "sweep out what ended";
+        let most = i64::try_from(limit).unwrap_or(i64::MAX);
+        let calls = [
+            "delete from challenge where id in (
+                select id from challenge where expires_at < now() - interval '1 day'
+                order by expires_at limit $1)
+            returning id",
+            "delete from session where id in (
+                select id from session where expires_at < now() - interval '1 day'
+                order by expires_at limit $1)
+            returning id",
+            "delete from sign_in_count where subject in (
+                select subject from sign_in_count where began_at < now() - interval '1 day'
+                limit $1)
+            returning subject",
+        ];
+        let calls = calls.map(|sql| Call::new(sql).with(most));
+        let answers = self.database.ask(attempt, &calls).await?;
+        Ok(answers.iter().map(Vec::len).max().unwrap_or_default())
+    }
+}
+
+impl PostgresStore {
+    async fn each_read<T>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        read: fn(&Row) -> Result<T, Fault>,
+    ) -> Result<Vec<T>, StoreDown> {
+        let rows = self.database.ask_one(attempt, call).await?;
+        let read = rows.iter().map(read).collect::<Result<_, _>>();
+        read.map_err(|fault| fault.down(attempt))
+    }
+
+    async fn found<T>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        read: fn(&Row) -> Result<T, Fault>,
+    ) -> Result<Option<T>, StoreDown> {
+        Ok(self.each_read(attempt, call, read).await?.into_iter().next())
+    }
+
+    /// Whether the statement changed a row, which it returns.
+    async fn is_done(&self, attempt: &'static str, call: Call<'_>) -> Result<bool, StoreDown> {
+        Ok(!self.database.ask_one(attempt, call).await?.is_empty())
+    }
+}
+
+fn held(sql: &'static str, job: &MailJob) -> Call<'static> {
+    Call::new(sql).with(*job.id.as_uuid()).with(i64::try_from(job.token).unwrap_or(i64::MAX))
+}
+
+fn user(row: &Row) -> Result<UserId, Fault> {
+    Cells::of("person", row).id("user_id", UserId::from_uuid)
+}
+
+fn session(row: &Row) -> Result<Session, Fault> {
+    let cells = Cells::of("session", row);
+    Ok(Session {
+        id: cells.id("id", SessionId::from_uuid)?,
+        user: cells.id("user_id", UserId::from_uuid)?,
+        created_at: cells.moment("created_at")?,
+        authenticated_at: cells.moment("authenticated_at")?,
+        last_seen_at: cells.moment("last_seen_at")?,
+        expires_at: cells.moment("expires_at")?,
+        device: Device { network: cells.get("network")?, browser: cells.get("browser")? },
+    })
+}
+
+fn mail_job(row: &Row) -> Result<MailJob, Fault> {
+    let cells = Cells::of("mail_job", row);
+    let attempt: i32 = cells.get("attempt")?;
+    let address: &str = cells.get("address")?;
+    Ok(MailJob {
+        id: cells.id("id", MailJobId::from_uuid)?,
+        token: cells.count("token")?,
+        attempt: u32::try_from(attempt).map_err(|why| cells.fault("attempt", why))?,
+        challenge: cells.id("challenge_id", ChallengeId::from_uuid)?,
+        salt: cells.bytes("salt")?,
+        expires_at: cells.moment("expires_at")?,
+        to: Address::parse(address).map_err(|why| cells.fault("address", why))?,
+    })
+}
