@@ -17,8 +17,9 @@ use ledger::{
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, DecisionOutcome, Digest, EventId,
-    EventType, ExecutionStatus, IntentMode, KeyId, Mint, Mode, OrgId, State, Status,
+    EventType, ExecutionStatus, IntentMode, KeyId, Mint, Mode, OrgId, State, Status, ToolName,
 };
+use policy::Call;
 use serde_json::Value;
 use tool::{Estimate, Tool};
 
@@ -27,7 +28,9 @@ use crate::{
     deed_of::deed_of,
     gate::Parts,
     limits::Limits,
+    ports::Seen,
     repeat::KNOWN_FOR,
+    resolve::{Absence, Sought},
     resolved::Resolved,
     submission::{Rejection, Submission},
 };
@@ -50,6 +53,7 @@ pub(crate) struct Begin {
     fingerprint: Digest,
     limits: Limits,
     instance: String,
+    absence: Option<Absence>,
     // Asked for only once it is clear that a person will look at it.
     estimate: Option<Estimate>,
 }
@@ -62,6 +66,8 @@ pub(crate) enum BeginOutcome {
     Repeat(ActionId),
     /// A person must look at the call, who shall know what it would do; nothing was recorded.
     ToEstimate(Box<Begin>),
+    /// A connector has come or changed that may serve the tool; nothing was recorded.
+    ToSeek(Box<Begin>),
     /// Refused, waiting for a person, or authorised for the agent's edge.
     Decided(Arc<Action>),
     /// The tool may run now.
@@ -78,7 +84,7 @@ pub(crate) struct Permitted {
 impl Begin {
     pub(crate) fn new(
         sent: Submission,
-        (resolved, args, request_digest): (Resolved, Canonical, Digest),
+        ((resolved, absence), args, request_digest): (Sought, Canonical, Digest),
         parts: &Parts,
     ) -> Self {
         let fingerprint = sent.fingerprint(request_digest);
@@ -94,8 +100,16 @@ impl Begin {
             fingerprint,
             limits: parts.limits,
             instance: parts.instance.clone(),
+            absence,
             estimate: None,
         }
+    }
+
+    /// The call with what its tool turned out to be, or what was seen where nobody serves it.
+    pub(crate) fn sought(self, resolved: Resolved, seen: Option<Seen>) -> Self {
+        let case = Case::new(self.case.call().clone(), resolved, self.case.args().clone());
+        let absence = seen.map(|seen| self.absence.unwrap_or_default().seen_as(seen));
+        Self { case, absence, ..self }
     }
 
     /// The call with what its tool says that it would do.
@@ -117,8 +131,23 @@ impl Begin {
         asks && waits && self.estimate.is_none()
     }
 
+    /// The connector that may serve a tool which nobody was found to serve.
+    fn doubt(&self, snapshot: &Snapshot) -> Option<Absence> {
+        let absence = self.absence?;
+        let name: ToolName = self.call().tool.parse().ok()?;
+        let known = snapshot.connectors().find(|connector| {
+            connector.archived_at.is_none() && connector.name.as_str() == name.connector()
+        });
+        let known = known.map(|connector| (connector.id, connector.revision));
+        absence.is_doubtful(known).then(|| absence.because_of(known))
+    }
+
     pub(crate) fn org(&self) -> OrgId {
         self.org
+    }
+
+    pub(crate) fn call(&self) -> &Call {
+        self.case.call()
     }
 
     fn agent(&self) -> AgentId {
@@ -173,6 +202,10 @@ impl Request for Begin {
         }
         if let Some(rejection) = self.rejection(snapshot) {
             return (Entry::nothing(), BeginOutcome::Rejected(rejection));
+        }
+        if let absence @ Some(_) = self.doubt(snapshot) {
+            let begin = Self { absence, ..self.clone() };
+            return (Entry::nothing(), BeginOutcome::ToSeek(Box::new(begin)));
         }
         let Some(verdict) = self.case.decide(snapshot) else {
             return (Entry::nothing(), BeginOutcome::Rejected(Rejection::PolicyUnavailable));

@@ -25,6 +25,9 @@ use crate::{
     takeovers::AskedConnectors,
 };
 
+/// How often a call is decided anew because its tool had to be sought or asked.
+const ANEW: usize = 4;
+
 /// What a Gate is made of.
 pub struct Parts {
     /// Decides and records.
@@ -133,23 +136,34 @@ impl Gate {
         let begin = Begin::new(sent, (resolved, args, request_digest), &self.parts);
         injected("gate.parsed")?;
         let org = begin.org();
-        let mut outcome = self.parts.ledger.enter(org, begin).await?;
-        if let BeginOutcome::ToEstimate(begin) = outcome {
-            // A turn waits for nobody outside the record, so the tool is asked between two of
-            // them; the second decides anew, on what holds by then.
-            outcome = self.parts.ledger.enter(org, begin.estimated().await).await?;
-        }
-        match outcome {
+        match self.enter(begin).await? {
             BeginOutcome::Rejected(rejection) => Err(rejection.into()),
             BeginOutcome::Repeat(action) => self.replay(org, action).await,
             // What was estimated once is not estimated again.
             BeginOutcome::ToEstimate(_) => Err(ledger::LedgerError::Fault.into()),
+            BeginOutcome::ToSeek(_) => Err(SubmitError::ToolUnavailable),
             BeginOutcome::Decided(action) => {
                 pass("edge.authorized");
                 Ok(Submitted::Decided(action))
             }
             BeginOutcome::Permitted(permitted) => Ok(Submitted::Running(self.start(*permitted))),
         }
+    }
+
+    /// Has the call decided. A turn waits for nobody outside the record, so tools are sought and asked
+    /// between two of them; the next decides anew, on what holds by then.
+    async fn enter(&self, begin: Begin) -> Result<BeginOutcome, SubmitError> {
+        let org = begin.org();
+        let mut outcome = self.parts.ledger.enter(org, begin).await?;
+        for _ in 0..ANEW {
+            let begin = match outcome {
+                BeginOutcome::ToSeek(begin) => self.sought(*begin).await?,
+                BeginOutcome::ToEstimate(begin) => begin.estimated().await,
+                decided => return Ok(decided),
+            };
+            outcome = self.parts.ledger.enter(org, begin).await?;
+        }
+        Ok(outcome)
     }
 
     /// Checks what needs neither tool nor snapshot, and returns the arguments in the one form that

@@ -34,7 +34,7 @@ pub use carry_out::Finished;
 pub use case::Case;
 pub use gate::{Gate, Parts, Running, Submitted};
 pub use limits::Limits;
-pub use ports::{Found, Pause, Served, Toolbox};
+pub use ports::{Found, Pause, Seen, Served, Toolbox};
 pub use recover::SweepError;
 pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use gate::{
     CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Gate, Limits,
-    Submission, SubmitError, Submitted, Sweep,
+    Submission, SubmitError, Submitted, Sweep, Toolbox,
 };
 use ledger::{
     Changes,
@@ -14,8 +14,8 @@ use ledger::{
     },
 };
 use model::{
-    AgentId, Clock, ExecutionStatus, Footprint, IntentMode, KeyId, Mint, Mode, OrgId, SideEffect,
-    Timestamp,
+    AgentId, Clock, ConnectorId, ExecutionStatus, Footprint, IntentMode, KeyId, Mint, Mode, OrgId,
+    SideEffect, Timestamp,
 };
 use policy::Call;
 use serde_json::{Value, json};
@@ -196,6 +196,16 @@ impl House {
     pub(crate) async fn disable_connector(&self) {
         let status = ConnectorStatus::Disabled;
         self.write(Connector { status, ..self.rows.connector.clone() }).await;
+    }
+
+    /// The connector with the tools, as it is recorded.
+    pub(crate) fn connector(&self) -> (ConnectorId, u32) {
+        (self.rows.connector.id, self.rows.connector.revision)
+    }
+
+    /// Another instance's Gate, which finds tools elsewhere.
+    pub(crate) fn gate_over(&self, toolbox: Arc<dyn Toolbox>) -> Gate {
+        self.fixture.gate(toolbox, limits())
     }
 
     pub(crate) fn pass(&self, span: Duration) {

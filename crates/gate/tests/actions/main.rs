@@ -17,4 +17,6 @@ mod recovery;
 #[cfg(test)]
 mod repeats;
 #[cfg(test)]
+mod seeking;
+#[cfg(test)]
 mod tools;
