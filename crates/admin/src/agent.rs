@@ -79,6 +79,7 @@ impl OrgChange<'_> {
             stop: None,
             suspension: None,
             revision: 1,
+            keys_made: 0,
             archived_at: None,
             created_at: model::Timestamp::EPOCH,
         };

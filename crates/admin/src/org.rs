@@ -202,6 +202,7 @@ fn console(org: OrgId, mint: &Mint<'_>) -> Agent {
         stop: None,
         suspension: None,
         revision: 1,
+        keys_made: 0,
         archived_at: None,
         created_at: mint.now(),
     }

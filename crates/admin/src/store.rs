@@ -43,6 +43,19 @@ pub trait AccountStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Agent>, StoreDown>;
 
+    /// Returns up to `limit` API keys of the agent behind this place, newest first; those that were
+    /// revoked too.
+    async fn agent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        after: Option<(Timestamp, KeyId)>,
+        limit: usize,
+    ) -> Result<Vec<ApiKey>, StoreDown>;
+
+    /// The API keys of the agent that open something at this moment.
+    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown>;
+
     /// Every API key of the org and of its agents, oldest first.
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown>;
 

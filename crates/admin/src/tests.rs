@@ -63,6 +63,7 @@ fn agent() -> Agent {
         stop: None,
         suspension: None,
         revision: 1,
+        keys_made: 0,
         archived_at: None,
         created_at: Timestamp::EPOCH,
     }

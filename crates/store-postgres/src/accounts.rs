@@ -8,10 +8,15 @@ use ledger::{
     StoreDown,
     record::{Agent, ApiKey, Connector, Org},
 };
-use model::{AgentId, ConnectorId, KeyId, OrgId};
+use model::{AgentId, ConnectorId, KeyId, OrgId, Timestamp};
 use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
-use crate::{PostgresStore, database::Call, rows::Cells};
+use crate::{
+    PostgresStore,
+    database::Call,
+    rows::{Cells, system_time},
+};
 
 #[async_trait]
 impl AccountStore for PostgresStore {
@@ -65,6 +70,35 @@ impl AccountStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Agent>, StoreDown> {
         self.records("list agents", agents::call(org, asked, limit)).await
+    }
+
+    async fn agent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        after: Option<(Timestamp, KeyId)>,
+        limit: usize,
+    ) -> Result<Vec<ApiKey>, StoreDown> {
+        let sql = "
+            select record from api_key
+            where org_id = $1 and agent_id = $2 and (created_at, id) < ($3, $4)
+            order by created_at desc, id desc limit $5";
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(*agent.as_uuid())
+            .with(system_time(after.map_or(agents::END, |(at, _)| at)))
+            .with(after.map_or(Uuid::max(), |(_, id)| *id.as_uuid()))
+            .with(i64::try_from(limit).unwrap_or(i64::MAX));
+        self.records("list an agent's API keys", call).await
+    }
+
+    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown> {
+        let sql = "
+            select record from api_key
+            where org_id = $1 and agent_id = $2 and record::json ->> 'revoked_at' is null
+              and coalesce((record::json ->> 'expires_at')::timestamptz > now(), true)";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid());
+        self.records("read an agent's valid API keys", call).await
     }
 
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {

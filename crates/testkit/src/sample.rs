@@ -45,6 +45,7 @@ pub fn agent(org: OrgId, id: AgentId, name: &str, now: Timestamp) -> Agent {
         stop: None,
         suspension: None,
         revision: 1,
+        keys_made: 0,
         archived_at: None,
         created_at: now,
     }

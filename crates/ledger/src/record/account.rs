@@ -128,6 +128,9 @@ pub struct Agent {
     /// Counts the changes of what it was made with.
     #[serde(default = "first")]
     pub revision: u32,
+    /// How many keys were made for it, so that two that are made at once count each other.
+    #[serde(default)]
+    pub keys_made: u32,
     /// When it was archived.
     pub archived_at: Option<Timestamp>,
     /// When it was made.

@@ -35,6 +35,8 @@ EventType {
     AgentStarted = "agent.started",
     /// An agent key was made.
     AgentKeyCreated = "agent_key.created",
+    /// An agent key was replaced by another, beside which it lives on for a while.
+    AgentKeyRolled = "agent_key.rolled",
     /// An agent key was revoked.
     AgentKeyRevoked = "agent_key.revoked",
     /// An org key was made.
