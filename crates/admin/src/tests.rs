@@ -96,6 +96,7 @@ fn connector() -> Connector {
         config: json!({ "port": 5432, "timeout_s": 1.5 }),
         credential: BTreeMap::from([("conn_password".to_owned(), "the-ciphertext".to_owned())]),
         tools: BTreeMap::new(),
+        told: BTreeMap::new(),
         revision: 3,
         created_at: Timestamp::EPOCH,
         archived_at: None,

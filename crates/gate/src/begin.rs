@@ -24,7 +24,7 @@ use serde_json::Value;
 use tool::{Estimate, Tool};
 
 use crate::{
-    case::Case,
+    case::{Case, Change},
     deed_of::deed_of,
     gate::Parts,
     limits::Limits,
@@ -231,6 +231,12 @@ impl Begin {
         let mut disclosures = vec![disclosure];
         let mut action = self.action(&verdict, request, snapshot, mint);
         let mut entry = Entry::nothing();
+        let news = self.case.news(snapshot);
+        let news = news.map(|(change, told)| {
+            // What is accepted in this turn is written behind it, and wins.
+            entry.changes.extend(told);
+            changed_event(&action, change, mint)
+        });
         let (mut deeds, kind) = match verdict.decision.outcome {
             DecisionOutcome::Deny => {
                 (action.state, action.status) = (State::Sealed, Status::Denied);
@@ -253,6 +259,7 @@ impl Begin {
         entry.changes.budgets.extend(verdict.budgets);
         entry.changes.idempotency_keys.extend(self.row_of_key(&action));
         entry.events.push(event_of(&action, kind, mint));
+        entry.events.extend(news);
         let action = Arc::new(action);
         entry
             .changes
@@ -404,6 +411,14 @@ pub(crate) fn seal(action: &mut Action, mint: &Mint<'_>) -> DeedEntry {
     let entry = deed_of(action, None, None, mint);
     action.deed = Some(entry.draft.id);
     entry
+}
+
+/// The event that the call's tool is found to be another than the one that was accepted.
+fn changed_event(action: &Action, (accepted, found): Change, mint: &Mint<'_>) -> event::Draft {
+    event::Draft {
+        object: event::thin_tool(&action.tool, accepted, found),
+        ..event_of(action, EventType::ToolChanged, mint)
+    }
 }
 
 /// An event of an action as it stands.

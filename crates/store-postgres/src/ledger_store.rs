@@ -163,7 +163,7 @@ const SETTINGS: &str =
 const ACCEPTED_TOOLS: &str = "
     select accepted.* from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
     cross join lateral (
-        select agent_id, tool, digest from accepted_tool
+        select agent_id, tool, digest, told from accepted_tool
         where org_id = $1 and agent_id = wanted.agent_id and tool = wanted.tool
         offset 0
     ) as accepted";
@@ -348,6 +348,7 @@ fn accepted_tool(row: &Row) -> Result<AcceptedTool, Fault> {
         agent: cells.id("agent_id", AgentId::from_uuid)?,
         tool: cells.get("tool")?,
         digest: cells.digest("digest")?,
+        told: cells.digest_if_any("told")?,
     })
 }
 

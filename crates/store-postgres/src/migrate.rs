@@ -48,6 +48,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 17, name: "org_name", sql: include_str!("../../../migrations/0017_org_name.sql") },
     Migration { version: 18, name: "agents",   sql: include_str!("../../../migrations/0018_agents.sql") },
     Migration { version: 19, name: "people",   sql: include_str!("../../../migrations/0019_people.sql") },
+    Migration { version: 20, name: "told_tools", sql: include_str!("../../../migrations/0020_told_tools.sql") },
 ];
 
 /// What the service's role may do with one table.

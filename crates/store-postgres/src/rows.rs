@@ -65,6 +65,12 @@ impl<'a> Cells<'a> {
         self.bytes(column).map(Digest::from_bytes)
     }
 
+    /// A digest that may be absent.
+    pub(crate) fn digest_if_any(&self, column: &'static str) -> Result<Option<Digest>, Fault> {
+        let bytes = self.get::<Option<&[u8]>>(column)?.map(<[u8; 32]>::try_from).transpose();
+        bytes.map(|bytes| bytes.map(Digest::from_bytes)).map_err(|error| self.fault(column, error))
+    }
+
     /// Returns bytes of a fixed number.
     pub(crate) fn bytes<const N: usize>(&self, column: &'static str) -> Result<[u8; N], Fault> {
         let bytes: &[u8] = self.get(column)?;

@@ -114,6 +114,7 @@ pub fn connector(org: OrgId, name: &str, mint: &Mint<'_>) -> Connector {
         config: json!({ "host": "db.example", "port": 5432, "share": 0.1, "tools": [] }),
         credential: BTreeMap::from([("password".to_owned(), "c2VhbGVk".to_owned())]),
         tools: BTreeMap::new(),
+        told: BTreeMap::new(),
         revision: 1,
         created_at: mint.now(),
         archived_at: None,

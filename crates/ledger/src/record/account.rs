@@ -53,7 +53,8 @@ impl Row for OrgSettings {
     }
 }
 
-/// The definition of a tool that an agent's edge was last let run.
+/// The definition of a tool that an agent's edge was last let run, and the one that was told of last
+/// in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedTool {
     /// The agent.
@@ -62,6 +63,8 @@ pub struct AcceptedTool {
     pub tool: String,
     /// The digest of its definition.
     pub digest: Digest,
+    /// The digest that was last told to differ from it.
+    pub told: Option<Digest>,
 }
 
 impl Row for AcceptedTool {
@@ -389,6 +392,9 @@ pub struct Connector {
     /// governed system is out of reach. Empty until they could be learnt.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<ToolName, serde_json::Value>,
+    /// Of tools that changed, the accepted digest and the one that was last told to differ from it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub told: BTreeMap<ToolName, (Digest, Digest)>,
     /// Counts the changes of config, credential and tools.
     pub revision: u32,
     /// When it was made.

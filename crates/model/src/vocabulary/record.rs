@@ -77,6 +77,8 @@ EventType {
     ConnectorArchived = "connector.archived",
     /// A connector got a credential.
     ConnectorCredentialSet = "connector.credential_set",
+    /// A tool's definition was found to be another than the one that was accepted.
+    ToolChanged = "tool.changed",
     /// Payloads were removed that had been kept long enough.
     RetentionPruned = "retention.pruned",
     /// A log of deeds began.
@@ -112,7 +114,7 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "session.revoked",
     "policy.activation_proposed",
     "connector.degraded", "connector.recovered",
-    "tool.changed", "tool.pinned",
+    "tool.pinned",
     "witness.slot_lagging", "witness.slot_stalled", "witness.slot_recovered",
     "witness.slot_invalidated", "witness.unattributed_write", "witness.forged_marker",
     "budget.near", "budget.exhausted", "budget.reset",

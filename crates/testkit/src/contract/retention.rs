@@ -133,6 +133,7 @@ async fn an_accepted_tool_is_kept_in_its_last_form_and_is_the_agents_own(store: 
         agent: agent.id,
         tool: tool.to_owned(),
         digest: crypto::sha256(text),
+        told: None,
     };
     let rows = [
         accepted(&agents[0], "mail.send", "first"),
@@ -153,7 +154,8 @@ async fn an_accepted_tool_is_kept_in_its_last_form_and_is_the_agents_own(store: 
     assert!(found(scribe.org, asked(&agents[1], "mail.read")).await.is_empty());
     assert!(found(other.org, asked(&agents[0], "mail.send")).await.is_empty());
     // A later turn replaces what an earlier one accepted.
-    let third = accepted(&agents[0], "mail.send", "third");
+    let told = Some(crypto::sha256("told"));
+    let third = AcceptedTool { told, ..accepted(&agents[0], "mail.send", "third") };
     scribe.append(store, vec![Changes::from(third.clone())]).await.unwrap();
     assert_eq!(found(scribe.org, asked(&agents[0], "mail.send")).await, [third]);
 }
