@@ -73,19 +73,26 @@ enum Known {
     Differs(Instant, Digest),
 }
 
+impl Known {
+    fn found(self) -> Option<Digest> {
+        match self {
+            Self::Differs(_, found) => Some(found),
+            Self::Nothing | Self::Fits => None,
+        }
+    }
+}
+
 impl Fit {
     /// That of a tool whose types were learnt just now.
     pub(super) fn learnt() -> Self {
         Self { known: Mutex::new(Known::Fits), ..Self::default() }
     }
 
-    /// The digest that the tool would have, or none where the types fit, as far as that is known and
-    /// fresh enough.
-    fn differs(&self) -> Option<Option<Digest>> {
+    /// What is known, unless that types differ is known for too long to go by.
+    fn fresh(&self) -> Known {
         match *self.known() {
-            Known::Nothing => None,
-            Known::Fits => Some(None),
-            Known::Differs(at, found) => (at.elapsed() < LOOK_AGAIN).then_some(Some(found)),
+            Known::Differs(at, _) if at.elapsed() >= LOOK_AGAIN => Known::Nothing,
+            known => known,
         }
     }
 
@@ -120,20 +127,19 @@ impl PostgresTool {
     /// are not those it was accepted with. A database that cannot be reached changes nothing of what
     /// was known.
     pub(super) async fn differs(&self) -> Option<Digest> {
-        if let Some(known) = self.fit.differs() {
-            return known;
+        let known = self.fit.fresh();
+        if known != Known::Nothing {
+            return known.found();
         }
         let _looking = self.fit.looking.lock().await;
-        if let Some(known) = self.fit.differs() {
-            return known;
+        let known = self.fit.fresh();
+        if known != Known::Nothing {
+            return known.found();
         }
         if !self.governed.rests() {
             self.look().await;
         }
-        match *self.fit.known() {
-            Known::Differs(_, found) => Some(found),
-            Known::Nothing | Known::Fits => None,
-        }
+        self.fit.known().found()
     }
 
     async fn look(&self) {
