@@ -5,12 +5,36 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ledger::StoreDown;
 use model::{Digest, Timestamp};
 use serde::de::DeserializeOwned;
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
-use crate::fault::Fault;
+use crate::{PostgresStore, database::Call, fault::Fault};
+
+impl PostgresStore {
+    /// Every row of the answer, read in this way.
+    pub(crate) async fn all<T>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        read: impl Fn(&Row) -> Result<T, Fault> + Send + Sync,
+    ) -> Result<Vec<T>, StoreDown> {
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    /// The first row of the answer, read in this way.
+    pub(crate) async fn found<T>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        read: impl Fn(&Row) -> Result<T, Fault> + Send + Sync,
+    ) -> Result<Option<T>, StoreDown> {
+        Ok(self.all(attempt, call, read).await?.into_iter().next())
+    }
+}
 
 /// A row of a table, read column by column.
 #[derive(Clone, Copy)]

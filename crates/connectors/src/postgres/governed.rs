@@ -11,7 +11,7 @@ use crypto::{json, sha256};
 use model::{ActionId, Digest, Entropy, Fault, OrgId, ToolName};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use tool::{Definition, Settled};
+use tool::Settled;
 
 use super::{
     CONN_PASSWORD, PostgresTool, READ_PASSWORD,
@@ -277,24 +277,16 @@ impl Governed {
     ) -> PostgresTool {
         let Declared { name, entry, written, statement: _, estimate: _, args } = declared;
         let digest = digest_of(&name, &written, &shape.written());
+        let returns = entry.returns;
         let max_rows = usize::try_from(entry.max_rows).unwrap_or(usize::MAX);
         let most_changes = entry.footprint.as_ref().map_or(0, |footprint| footprint.max_rows);
         PostgresTool {
-            definition: Definition {
-                name,
-                title: entry.title,
-                description: entry.description,
-                side_effect: entry.side_effect,
-                input_schema: entry.args.into(),
-                footprint: entry.footprint,
-                required_level: entry.required_level,
-                digest,
-            },
+            definition: entry.definition(name, digest),
             written,
             shape,
             estimate,
             args,
-            returns: entry.returns,
+            returns,
             max_rows,
             most_changes,
             fit,
