@@ -25,7 +25,8 @@ pub use error::SignInError;
 pub use post::{Post, Way};
 pub use session::{IDLE, LIVES};
 pub use sign_in::{
-    ANSWERABLE_FOR, ASKED_FROM_NETWORK, ASKED_OF_ADDRESS, Asked, Proof, SignedIn, Unwritten, WINDOW,
+    ANSWERABLE_FOR, ASKED_FROM_NETWORK, ASKED_OF_ADDRESS, Asked, Asking, Proof, SignedIn,
+    Unwritten, WINDOW,
 };
 
 use crate::{secrets::Pepper, store::PeopleStore};

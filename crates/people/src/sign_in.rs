@@ -10,7 +10,7 @@ use crate::{
     Address, People, SignInError,
     secrets::{About, token, typed},
     session::LIVES,
-    store::{Device, Mac, NewChallenge, NewSession, Session},
+    store::{Chosen, Device, Mac, NewChallenge, NewSession, Opened, Session},
 };
 
 /// How long a link and a code may be answered.
@@ -21,6 +21,19 @@ pub const ASKED_OF_ADDRESS: u32 = 5;
 pub const ASKED_FROM_NETWORK: u32 = 20;
 /// The time in which they are counted, from the first on.
 pub const WINDOW: Duration = Duration::from_hours(1);
+
+/// Somebody who asks to sign in.
+#[derive(Debug, Clone)]
+pub struct Asking {
+    /// With this address.
+    pub address: Address,
+    /// From this network.
+    pub network: String,
+    /// The page that they want.
+    pub next: Option<String>,
+    /// The session that they have, where it is to be made fresh.
+    pub again: Option<SessionId>,
+}
 
 /// What somebody who asks to sign in is answered; nothing of it depends on whose the address is.
 #[derive(Debug)]
@@ -38,7 +51,7 @@ pub struct Asked {
 #[must_use = "without `People::write` no mail goes out"]
 pub struct Unwritten {
     id: ChallengeId,
-    address: Address,
+    asking: Asking,
     browser: Mac,
 }
 
@@ -58,6 +71,8 @@ pub struct SignedIn {
     pub session: Session,
     /// Its token, for its browser alone.
     pub token: Secret<String>,
+    /// The page on which they go on.
+    pub next: Option<String>,
 }
 
 impl People {
@@ -66,34 +81,40 @@ impl People {
         Ok(self.parts.store.meet(address, self.mint().id(UserId::from_uuid)).await?)
     }
 
-    /// Answers somebody who asks to sign in with this address from this network.
+    /// The address of a person.
+    pub async fn address(&self, user: UserId) -> Result<Option<Address>, SignInError> {
+        Ok(self.parts.store.address(user).await?)
+    }
+
+    /// Answers somebody who asks to sign in.
     ///
     /// A challenge ends no other: who knows an address could keep its owner out by asking.
     pub async fn ask(
         &self,
-        address: Address,
-        network: &str,
+        asking: Asking,
     ) -> Result<(Asked, Unwritten), SignInError> {
-        let from = self.pepper.mac(About::Network, network.as_bytes());
+        let from = self.pepper.mac(About::Network, asking.network.as_bytes());
         self.count(&from, ASKED_FROM_NETWORK).await?;
-        let of = self.pepper.mac(About::Address, address.as_str().as_bytes());
+        let of = self.pepper.mac(About::Address, asking.address.as_str().as_bytes());
         self.count(&of, ASKED_OF_ADDRESS).await?;
         let mint = self.mint();
         let (id, token) = (mint.id(ChallengeId::from_uuid), token(&mint));
         let browser = self.pepper.mac(About::Browser, token.expose().as_bytes());
         let expires_at = mint.now() + ANSWERABLE_FOR;
         let asked = Asked { challenge: id, browser: token, expires_at };
-        Ok((asked, Unwritten { id, address, browser }))
+        Ok((asked, Unwritten { id, asking, browser }))
     }
 
     /// Keeps the challenge that was answered, and has its mail sent where the address is somebody's.
     pub async fn write(&self, unwritten: Unwritten) -> Result<(), SignInError> {
-        let Unwritten { id, address, browser } = unwritten;
+        let Unwritten { id, asking, browser } = unwritten;
+        let Asking { address, next, again, network: _ } = asking;
         let user = self.parts.store.person(&address).await?;
         let mint = self.mint();
         let job = mint.id(MailJobId::from_uuid);
         let salt = mint.bytes::<16>();
-        let new = NewChallenge { id, user, salt, browser, lives: ANSWERABLE_FOR, job };
+        let lives = ANSWERABLE_FOR;
+        let new = NewChallenge { id, user, salt, browser, lives, next, again, job };
         Ok(self.parts.store.put_challenge(&new).await?)
     }
 
@@ -129,8 +150,21 @@ impl People {
         let token = token(&mint);
         let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
         let new = NewSession { id: mint.id(SessionId::from_uuid), mac, lives: LIVES, device };
-        let session = store.open(id, &new).await?.ok_or(SignInError::Expired)?;
-        Ok(SignedIn { session, token })
+        let opened = store.open(id, &new).await?.ok_or(SignInError::Expired)?;
+        let Opened { session, next } = opened;
+        Ok(SignedIn { session, token, next })
+    }
+
+    /// Lets a session go on in this org, under a new token; nothing of one that ended.
+    pub async fn choose(
+        &self,
+        id: SessionId,
+        chosen: Chosen,
+    ) -> Result<Option<SignedIn>, SignInError> {
+        let token = token(&self.mint());
+        let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
+        let session = self.parts.store.choose(id, chosen, &mac).await?;
+        Ok(session.map(|session| SignedIn { session, token, next: None }))
     }
 
     async fn count(&self, subject: &Mac, most: u32) -> Result<(), SignInError> {

@@ -5,12 +5,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId, Uuid};
+use model::{ChallengeId, MailJobId, OrgId, Role, SessionId, Timestamp, UserId, Uuid};
 
 use crate::Address;
 
 /// The most wrong answers to one challenge.
 pub const TRIES: u32 = 5;
+
+/// The most challenges of a person that can be answered at once.
+pub const LIVE: u32 = 3;
+/// How long after a sign-in a session is fresh.
+pub const FRESH: Duration = Duration::from_mins(15);
 
 /// A MAC under the pepper.
 pub type Mac = [u8; 32];
@@ -28,6 +33,10 @@ pub struct NewChallenge {
     pub browser: Mac,
     /// How long it may be answered.
     pub lives: Duration,
+    /// The page that was asked for, on which the person goes on.
+    pub next: Option<String>,
+    /// The session that it makes fresh; without one it opens another.
+    pub again: Option<SessionId>,
     /// The job of its mail.
     pub job: MailJobId,
 }
@@ -80,8 +89,31 @@ pub struct Session {
     pub last_seen_at: Timestamp,
     /// When it ends however it is used.
     pub expires_at: Timestamp,
+    /// Whether its person showed so within [`FRESH`].
+    pub is_fresh: bool,
+    /// The org that it was opened for or that its person chose, and what they were there then.
+    pub chosen: Option<Chosen>,
     /// Where it is used from.
     pub device: Device,
+}
+
+/// The org of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chosen {
+    /// The org.
+    pub org: OrgId,
+    /// What its person was there when they chose it: with another role the choice is void, so that a
+    /// token that was stolen before rises with nobody.
+    pub role: Role,
+}
+
+/// A session that a challenge opened or made fresh.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// The session.
+    pub session: Session,
+    /// The page on which its person goes on.
+    pub next: Option<String>,
 }
 
 /// A mail that this instance is to send, and all that its text is made of.
@@ -112,11 +144,15 @@ pub trait PeopleStore: Send + Sync {
     /// The person with this address, who gets this id where there is none yet.
     async fn meet(&self, address: &Address, id: UserId) -> Result<UserId, StoreDown>;
 
+    /// The address of a person.
+    async fn address(&self, user: UserId) -> Result<Option<Address>, StoreDown>;
+
     /// Counts one more of what the MAC names, and says how many there are in the window that the
     /// first of them began, and how long it lasts.
     async fn count(&self, subject: &Mac, window: Duration) -> Result<(u32, Duration), StoreDown>;
 
-    /// Keeps a challenge and the job of its mail; no mail goes to nobody.
+    /// Keeps a challenge and the job of its mail. No mail goes to nobody, and none to a person of
+    /// whom [`LIVE`] challenges can be answered: theirs is kept as if it were nobody's.
     async fn put_challenge(&self, new: &NewChallenge) -> Result<(), StoreDown>;
 
     /// A challenge, however it stands.
@@ -125,12 +161,21 @@ pub trait PeopleStore: Send + Sync {
     /// Takes one of the challenge's tries, unless it has none left, was used or is too old.
     async fn take_try(&self, id: ChallengeId) -> Result<bool, StoreDown>;
 
-    /// Uses the challenge up and opens the session of its person, or neither: a challenge is used
-    /// once, whoever asks at the same moment, and not when it is too old.
+    /// Uses the challenge up and opens the session of its person, or makes the session fresh that it
+    /// is for, which gets the new token. It does so or does neither: a challenge is used once,
+    /// whoever asks at the same moment, and not when it is too old or its session ended.
     async fn open(
         &self,
         challenge: ChallengeId,
         new: &NewSession,
+    ) -> Result<Option<Opened>, StoreDown>;
+
+    /// Gives the live session this org and this token, and ends the one that it had.
+    async fn choose(
+        &self,
+        id: SessionId,
+        chosen: Chosen,
+        mac: &Mac,
     ) -> Result<Option<Session>, StoreDown>;
 
     /// The session with this token, unless it ended, is too old or was idle for too long.

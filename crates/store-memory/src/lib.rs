@@ -10,6 +10,7 @@ mod faults;
 mod ledger_store;
 mod log;
 mod log_reads;
+mod people;
 mod policies;
 mod rows;
 
@@ -24,6 +25,7 @@ pub use faults::Doubt;
 use faults::Faults;
 use ledger::StoreDown;
 use model::{Clock, OrgId};
+pub use people::MemoryPeople;
 use rows::Rows;
 
 /// How long a lease lasts unless told otherwise.

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, MailJobId, SessionId, UserId};
+use model::{ChallengeId, MailJobId, OrgId, SessionId, UserId};
 use people::{
     Address,
     store::{
-        Challenge, Device, Mac, MailJob, MailQueue, NewChallenge, NewSession, PeopleStore, Session,
-        TRIES,
+        Challenge, Chosen, Device, FRESH, LIVE, Mac, MailJob, MailQueue, NewChallenge, NewSession,
+        Opened, PeopleStore, Session, TRIES,
     },
 };
 use tokio_postgres::Row;
@@ -36,6 +36,17 @@ impl PeopleStore for PostgresStore {
         met.ok_or_else(|| Fault::Broken("the person is not there".to_owned()).down(attempt))
     }
 
+    async fn address(&self, user: UserId) -> Result<Option<Address>, StoreDown> {
+        let sql = "select address from person where user_id = $1";
+        let call = Call::new(sql).with(*user.as_uuid());
+        self.found("find a person's address", call, |row| {
+            let cells = Cells::of("person", row);
+            let address: &str = cells.get("address")?;
+            Address::parse(address).map_err(|why| cells.fault("address", why))
+        })
+        .await
+    }
+
     async fn count(&self, subject: &Mac, window: Duration) -> Result<(u32, Duration), StoreDown> {
         let attempt = "count who asks to sign in";
         let sql = "
@@ -58,22 +69,34 @@ impl PeopleStore for PostgresStore {
     }
 
     async fn put_challenge(&self, new: &NewChallenge) -> Result<(), StoreDown> {
+        let user = new.user.map(|user| *user.as_uuid());
+        // One after the other for each person, so that two at once do not both see room for one.
+        let alone = Call::new("select user_id from person where user_id = $1 for update").with(user);
         let sql = "
-            with asked as (
-                insert into challenge (id, user_id, salt, browser, tries, created_at, expires_at)
-                values ($1, $2, $3, $4, 0, now(), now() + make_interval(secs => $5))
+            with live as (
+                select count(*) as live from challenge
+                where user_id = $2 and used_at is null and expires_at > now()
+            ), asked as (
+                insert into challenge (id, user_id, salt, browser, tries, created_at, expires_at,
+                    next, again)
+                select $1, case when live < $7 then $2::uuid end, $3, $4, 0, now(),
+                    now() + make_interval(secs => $5), $8, $9
+                from live
                 returning id, user_id
             )
             insert into mail_job (id, challenge_id, run_at, attempt, token)
             select $6, id, now(), 0, 0 from asked where user_id is not null";
         let call = Call::new(sql)
             .with(*new.id.as_uuid())
-            .with(new.user.map(|user| *user.as_uuid()))
+            .with(user)
             .with(&new.salt[..])
             .with(&new.browser[..])
             .with(new.lives.as_secs_f64())
-            .with(*new.job.as_uuid());
-        self.database.ask_one("keep a challenge", call).await.map(drop)
+            .with(*new.job.as_uuid())
+            .with(i64::from(LIVE))
+            .with(new.next.as_deref())
+            .with(new.again.map(|session| *session.as_uuid()));
+        self.database.ask("keep a challenge", &[alone, call]).await.map(drop)
     }
 
     async fn challenge(&self, id: ChallengeId) -> Result<Option<Challenge>, StoreDown> {
@@ -102,20 +125,30 @@ impl PeopleStore for PostgresStore {
         &self,
         challenge: ChallengeId,
         new: &NewSession,
-    ) -> Result<Option<Session>, StoreDown> {
+    ) -> Result<Option<Opened>, StoreDown> {
         let sql = "
             with used as (
                 update challenge set used_at = now()
                 where id = $1 and user_id is not null and used_at is null and expires_at > now()
-                returning user_id
+                returning user_id, next, again
+            ), fresh as (
+                update session set mac = $3, authenticated_at = now(), last_seen_at = now()
+                from used
+                where session.id = used.again and session.user_id = used.user_id
+                    and session.ended_at is null and session.expires_at > now()
+                returning session.*
+            ), opened as (
+                insert into session
+                    (id, user_id, mac, created_at, authenticated_at, last_seen_at, expires_at,
+                     network, browser)
+                select $2, user_id, $3, now(), now(), now(), now() + make_interval(secs => $4), $5,
+                    $6
+                from used where again is null
+                returning session.*
             )
-            insert into session
-                (id, user_id, mac, created_at, authenticated_at, last_seen_at, expires_at, network,
-                 browser)
-            select $2, user_id, $3, now(), now(), now(), now() + make_interval(secs => $4), $5, $6
-            from used
-            returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser";
+            select id, session.user_id, created_at, authenticated_at, last_seen_at, expires_at,
+                network, browser, chosen_org, chosen_role, true as is_fresh, used.next
+            from (select * from fresh union all select * from opened) as session, used";
         let call = Call::new(sql)
             .with(*challenge.as_uuid())
             .with(*new.id.as_uuid())
@@ -123,17 +156,46 @@ impl PeopleStore for PostgresStore {
             .with(new.lives.as_secs_f64())
             .with(new.device.network.as_str())
             .with(new.device.browser.as_str());
-        self.found("open a session", call, session).await
+        self.found("open a session", call, |row| {
+            let next = Cells::of("challenge", row).get("next")?;
+            Ok(Opened { session: session(row)?, next })
+        })
+        .await
+    }
+
+    async fn choose(
+        &self,
+        id: SessionId,
+        chosen: Chosen,
+        mac: &Mac,
+    ) -> Result<Option<Session>, StoreDown> {
+        let sql = "
+            update session set mac = $2, chosen_org = $3, chosen_role = $4, last_seen_at = now()
+            where id = $1 and ended_at is null and expires_at > now()
+            returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
+                browser, chosen_org, chosen_role,
+                authenticated_at + make_interval(secs => $5) > now() as is_fresh";
+        let call = Call::new(sql)
+            .with(*id.as_uuid())
+            .with(&mac[..])
+            .with(*chosen.org.as_uuid())
+            .with(chosen.role.as_str())
+            .with(FRESH.as_secs_f64());
+        self.found("choose a session's org", call, session).await
     }
 
     async fn session(&self, mac: &Mac, idle: Duration) -> Result<Option<Session>, StoreDown> {
         let sql = "
             select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser
+                browser, chosen_org, chosen_role,
+                authenticated_at + make_interval(secs => $3) > now() as is_fresh
             from session
             where mac = $1 and ended_at is null and expires_at > now()
                 and last_seen_at + make_interval(secs => $2) > now()";
-        let call = Call::new(sql).with(&mac[..]).with(idle.as_secs_f64());
+        let call = Call::new(sql)
+            .with(&mac[..])
+            .with(idle.as_secs_f64())
+            .with(FRESH.as_secs_f64());
         self.found("read a session", call, session).await
     }
 
@@ -154,7 +216,8 @@ impl PeopleStore for PostgresStore {
     ) -> Result<Vec<Session>, StoreDown> {
         let sql = "
             select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser
+                browser, chosen_org, chosen_role,
+                authenticated_at + make_interval(secs => $5) > now() as is_fresh
             from session
             where user_id = $1 and id < $3 and ended_at is null and expires_at > now()
                 and last_seen_at + make_interval(secs => $2) > now()
@@ -163,7 +226,8 @@ impl PeopleStore for PostgresStore {
             .with(*user.as_uuid())
             .with(idle.as_secs_f64())
             .with(below.map_or(Uuid::max(), |id| *id.as_uuid()))
-            .with(i64::try_from(limit).unwrap_or(i64::MAX));
+            .with(i64::try_from(limit).unwrap_or(i64::MAX))
+            .with(FRESH.as_secs_f64());
         self.all("list a person's sessions", call, session).await
     }
 
@@ -281,8 +345,18 @@ fn session(row: &Row) -> Result<Session, Fault> {
         authenticated_at: cells.moment("authenticated_at")?,
         last_seen_at: cells.moment("last_seen_at")?,
         expires_at: cells.moment("expires_at")?,
+        is_fresh: cells.get("is_fresh")?,
+        chosen: chosen(&cells)?,
         device: Device { network: cells.get("network")?, browser: cells.get("browser")? },
     })
+}
+
+fn chosen(cells: &Cells<'_>) -> Result<Option<Chosen>, Fault> {
+    let org = cells.id_if_any("chosen_org", OrgId::from_uuid)?;
+    let role: Option<&str> = cells.get("chosen_role")?;
+    let (Some(org), Some(role)) = (org, role) else { return Ok(None) };
+    let role = role.parse().map_err(|why| cells.fault("chosen_role", why))?;
+    Ok(Some(Chosen { org, role }))
 }
 
 fn mail_job(row: &Row) -> Result<MailJob, Fault> {

@@ -4,7 +4,7 @@ use std::{fs, sync::Arc};
 
 use crypto::{Secret, SystemEntropy};
 use mail::{Outbox, Sender};
-use people::{Address, Parts, People, Post, Proof, Way, store::Device};
+use people::{Address, Asking, Parts, People, Post, Proof, Way, store::Device};
 
 use crate::{people::Wall, world::store};
 
@@ -28,7 +28,9 @@ async fn what_lies_in_the_outbox_signs_in_and_the_job_is_gone() {
     let way = Way { queue: store.clone(), mailer };
     let post = Post::new(way, entropy, pepper(), "https://chancery.example");
 
-    let (asked, unwritten) = people.ask(address, "198.51.100.0/24").await.unwrap();
+    let network = "198.51.100.0/24".to_owned();
+    let asking = Asking { address, network, next: None, again: None };
+    let (asked, unwritten) = people.ask(asking).await.unwrap();
     people.write(unwritten).await.unwrap();
     assert!(post.send_next().await.unwrap());
     assert!(!post.send_next().await.unwrap());

@@ -10,7 +10,7 @@ use crypto::{Secret, SystemEntropy};
 use futures_util::future::join_all;
 use model::{Clock, Timestamp, Uuid};
 use people::{
-    Address, Asked, Parts, People, Post, Proof, SignInError, SignedIn, Way,
+    Address, Asked, Asking, Parts, People, Post, Proof, SignInError, SignedIn, Way,
     mail::{Letter, MailError, Mailer, SignIn},
     store::{Device, MailQueue, PeopleStore},
 };
@@ -92,7 +92,9 @@ impl World {
     }
 
     async fn ask(&self, who: &str, network: &str) -> Result<Asked, SignInError> {
-        let (asked, unwritten) = self.people.ask(address(who), network).await?;
+        let (address, network) = (address(who), network.to_owned());
+        let asking = Asking { address, network, next: None, again: None };
+        let (asked, unwritten) = self.people.ask(asking).await?;
         self.people.write(unwritten).await?;
         Ok(asked)
     }

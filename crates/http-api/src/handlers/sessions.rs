@@ -1,0 +1,144 @@
+//! Sessions, as the people whose they are see and end them.
+
+use std::sync::Arc;
+
+use crypto::Secret;
+use http::{HeaderValue, StatusCode};
+use model::{OrgId, SessionId, Timestamp};
+use people::{
+    Address, LIVES, SignedIn,
+    store::{Chosen, Session},
+};
+use serde_json::json;
+use web::{ApiError, Call, Cookie, Credential, List, Param, Reply, Word};
+
+use crate::{
+    access::Person,
+    app::App,
+    refusal::{Answer, CallError},
+    wire::sign_in::{ListedSession, SessionView, Shown},
+};
+
+/// The parameters of the list of sessions.
+pub(crate) const LIST: &[Param] = &[Param::One("limit"), Param::One("cursor")];
+
+/// `GET /v1/session`
+pub(crate) async fn show(app: Arc<App>, caller: Person, call: Call) -> Answer {
+    Ok(Reply::ok(&view(&app, &caller, token(&call)?).await?))
+}
+
+/// `DELETE /v1/session`
+pub(crate) async fn sign_out(app: Arc<App>, caller: Person, _: Call) -> Answer {
+    app.sign_in.people.end(caller.session.user, caller.session.id).await?;
+    let cleared = app.sign_in.site.clear(Cookie::Session)?;
+    Ok(Reply::empty(StatusCode::NO_CONTENT).with_cookie(cleared))
+}
+
+/// `POST /v1/session/org`
+pub(crate) async fn choose(app: Arc<App>, caller: Person, call: Call) -> Answer {
+    let mut fields = call.fields()?;
+    let Word(org): Word<OrgId> = fields.required("org")?;
+    fields.finish()?;
+    let seat = app.seat(org, caller.session.user).await?.ok_or_else(ApiError::not_found)?;
+    let chosen = Chosen { org, role: seat.role };
+    let chosen = app.sign_in.people.choose(caller.session.id, chosen).await?;
+    let SignedIn { session, token, .. } = chosen.ok_or_else(ended)?;
+    let person = Person { session, seat: Some(seat) };
+    let reply = Reply::ok(&view(&app, &person, &token).await?);
+    Ok(with_session(&app, reply, &token)?)
+}
+
+/// `GET /v1/sessions`
+pub(crate) async fn list(app: Arc<App>, caller: Person, call: Call) -> Answer {
+    let user = caller.session.user;
+    // A person's list belongs to no org; its cursors are the person's.
+    let whose = OrgId::from_uuid(*user.as_uuid());
+    let listed = List { name: "sessions", org: whose, agent: None };
+    let page = app.cursors.page::<(Timestamp, SessionId)>(listed, &call.query)?;
+    let below = page.after.map(|(_, id)| id);
+    let found = app.sign_in.people.sessions(user, below, page.limit + 1).await?;
+    let position = |session: &Session| (session.created_at, session.id);
+    let current = caller.session.id;
+    Ok(Reply::ok(&page.of(&found, position, |session| ListedSession::of(session, current))))
+}
+
+/// `DELETE /v1/sessions/{id}`
+pub(crate) async fn end(app: Arc<App>, caller: Person, call: Call) -> Answer {
+    let id: SessionId = call.param("id")?;
+    if !app.sign_in.people.end(caller.session.user, id).await? {
+        return Err(ApiError::not_found().into());
+    }
+    let reply = Reply::empty(StatusCode::NO_CONTENT);
+    if id == caller.session.id {
+        return Ok(reply.with_cookie(app.sign_in.site.clear(Cookie::Session)?));
+    }
+    Ok(reply)
+}
+
+/// `POST /v1/sessions/revoke_others`
+pub(crate) async fn end_others(app: Arc<App>, caller: Person, _: Call) -> Answer {
+    let Session { user, id, .. } = caller.session;
+    let ended = app.sign_in.people.end_others(user, id).await?;
+    Ok(Reply::ok(&json!({ "object": "ended_sessions", "ended": ended })))
+}
+
+/// Somebody who has just signed in, in their org where they have one alone.
+pub(super) async fn seated(app: &App, signed_in: SignedIn) -> Result<SignedIn, CallError> {
+    if signed_in.session.chosen.is_some() {
+        return Ok(signed_in);
+    }
+    let orgs = app.orgs(signed_in.session.user).await?;
+    let [only] = orgs.as_slice() else { return Ok(signed_in) };
+    let chosen = Chosen { org: only.id, role: only.role };
+    let seated = app.sign_in.people.choose(signed_in.session.id, chosen).await?;
+    let seated = seated.ok_or_else(ended)?;
+    Ok(SignedIn { next: signed_in.next, ..seated })
+}
+
+/// The person of a session, with who they are in its org.
+pub(super) async fn person(app: &App, session: Session) -> Result<Person, CallError> {
+    Ok(app.person(session).await?)
+}
+
+/// What a session shows its own pages.
+pub(super) async fn view(
+    app: &App,
+    person: &Person,
+    token: &Secret<String>,
+) -> Result<SessionView, CallError> {
+    let address = address(app, person).await?;
+    Ok(SessionView::of(Shown {
+        session: &person.session,
+        seat: person.seat.as_ref(),
+        address: &address,
+        orgs: app.orgs(person.session.user).await?,
+        csrf: app.sign_in.people.csrf(token),
+    }))
+}
+
+/// The address of the person of a session.
+pub(super) async fn address(app: &App, person: &Person) -> Result<Address, CallError> {
+    let address = app.sign_in.people.address(person.session.user).await?;
+    Ok(address.ok_or_else(ended)?)
+}
+
+/// The answer that gives its browser a session.
+pub(super) fn with_session(
+    app: &App,
+    reply: Reply,
+    token: &Secret<String>,
+) -> Result<Reply, ApiError> {
+    let cookie: HeaderValue = app.sign_in.site.set(Cookie::Session, token, LIVES.as_secs())?;
+    Ok(reply.with_cookie(cookie))
+}
+
+fn token(call: &Call) -> Result<&Secret<String>, ApiError> {
+    match &call.shown {
+        Some(Credential::Session(token)) => Ok(token),
+        Some(Credential::Key(_)) | None => Err(ended()),
+    }
+}
+
+fn ended() -> ApiError {
+    ApiError::unauthenticated("the session has ended; sign in again")
+}

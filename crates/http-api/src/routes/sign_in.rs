@@ -1,0 +1,28 @@
+//! Sign-in and sessions.
+
+use web::{NOTHING, Patience::Short, Table, at, json, json_or_form, optional_json, query};
+
+use crate::{
+    access::{PUBLIC, SIGNED_IN},
+    app::App,
+    handlers::{sessions, sign_in},
+};
+
+/// Room for an address and a path.
+const BODY: usize = 4 * 1024;
+
+/// The routes of this area.
+#[rustfmt::skip]
+pub(super) fn routes() -> Table<App> {
+    vec![
+        at("POST",   "/v1/auth/start",             "startSignIn")        .with(PUBLIC,    json(BODY),             Short, sign_in::start),
+        at("POST",   "/v1/auth/confirm",           "confirmSignIn")      .with(PUBLIC,    json_or_form(BODY),     Short, sign_in::confirm),
+        at("POST",   "/v1/auth/reauth",            "startReauth")        .with(SIGNED_IN, optional_json(BODY),    Short, sign_in::reauth),
+        at("GET",    "/v1/session",                "getSession")         .with(SIGNED_IN, NOTHING,               Short, sessions::show),
+        at("DELETE", "/v1/session",                "signOut")            .with(SIGNED_IN, NOTHING,               Short, sessions::sign_out),
+        at("POST",   "/v1/session/org",            "chooseOrg")          .with(SIGNED_IN, json(BODY),            Short, sessions::choose),
+        at("GET",    "/v1/sessions",               "listSessions")       .with(SIGNED_IN, query(sessions::LIST), Short, sessions::list),
+        at("DELETE", "/v1/sessions/{id}",          "endSession")         .with(SIGNED_IN, NOTHING,               Short, sessions::end),
+        at("POST",   "/v1/sessions/revoke_others", "endOtherSessions")   .with(SIGNED_IN, NOTHING,               Short, sessions::end_others),
+    ]
+}

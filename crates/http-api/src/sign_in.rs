@@ -1,0 +1,49 @@
+//! What sign-in needs beside `people`: the work behind an answer, and who a session's person is in
+//! its org.
+
+use std::sync::Arc;
+
+use ledger::Spawn;
+use people::{People, Unwritten};
+use tokio::sync::Semaphore;
+use web::{ApiError, Site};
+
+/// The most sign-ins whose work behind the answer is under way on this instance.
+const BEHIND: usize = 64;
+
+/// Where people sign in.
+pub(crate) struct SignIn {
+    pub(crate) people: Arc<People>,
+    pub(crate) site: Site,
+    spawn: Arc<dyn Spawn>,
+    behind: Arc<Semaphore>,
+}
+
+impl SignIn {
+    pub(crate) fn new(people: Arc<People>, spawn: Arc<dyn Spawn>, base_url: &str) -> Self {
+        let behind = Arc::new(Semaphore::new(BEHIND));
+        Self { people, site: Site::of(base_url), spawn, behind }
+    }
+
+    /// Does what is left to do once somebody was answered, in a task that a process which stops
+    /// waits for. A place for it is taken before the answer, so that nobody is promised a mail that
+    /// is not written; how long it takes tells nobody anything.
+    pub(crate) fn write(&self, place: Place, unwritten: Unwritten) {
+        let people = Arc::clone(&self.people);
+        self.spawn.spawn(Box::pin(async move {
+            let Place(_place) = place;
+            if let Err(error) = people.write(unwritten).await {
+                tracing::error!(%error, "a sign-in that was asked for could not be written");
+            }
+        }));
+    }
+
+    /// A place for the work behind one answer.
+    pub(crate) fn place(&self) -> Result<Place, ApiError> {
+        let place = Arc::clone(&self.behind).try_acquire_owned();
+        place.map(Place).map_err(|_| ApiError::unavailable("many sign in now; ask again"))
+    }
+}
+
+/// Room for the work behind one answer.
+pub(crate) struct Place(tokio::sync::OwnedSemaphorePermit);
