@@ -10,10 +10,13 @@ use std::{
     time::Duration,
 };
 
-use ledger::record::{Agent, ApiKey, Holder};
-use model::{KeyId, OrgId, Scope, Timestamp};
+use ledger::{
+    StoreDown,
+    record::{Agent, ApiKey, Holder, Member},
+};
+use model::{KeyId, OrgId, Scope, Timestamp, UserId};
 
-use crate::{Admin, AuthenticateError, KeyText};
+use crate::{Admin, AuthenticateError, KeyText, Membership};
 
 /// How long a key is remembered.
 pub const CACHED_FOR: Duration = Duration::from_secs(1);
@@ -61,6 +64,16 @@ impl Caller {
 }
 
 impl Admin {
+    /// The live member that this person is in the org.
+    pub async fn member_of(&self, org: OrgId, user: UserId) -> Result<Option<Member>, StoreDown> {
+        self.parts.store.member_of(org, user).await
+    }
+
+    /// Every org that the person is in, by its name, with who they are there.
+    pub async fn memberships(&self, user: UserId) -> Result<Vec<Membership>, StoreDown> {
+        self.parts.store.memberships(user).await
+    }
+
     /// Returns whose key this text is.
     pub async fn authenticate(&self, text: &str) -> Result<Caller, AuthenticateError> {
         let text = KeyText::parse(text).map_err(|_| AuthenticateError::Unauthenticated)?;

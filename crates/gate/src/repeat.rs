@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use ledger::{Snapshot, record::IdempotencyKey};
-use model::{ActionId, AgentId, Digest, KeyId, Mint};
+use model::{ActionId, AgentId, Digest, KeyId, MemberId, Mint};
 use uuid::Uuid;
 
 /// How long an idempotency key names what it named first.
@@ -22,6 +22,8 @@ pub(crate) enum Sender {
     Agent(AgentId),
     /// That of an API key of the org.
     OrgKey(KeyId),
+    /// A member's, by whichever of their sessions.
+    Member(MemberId),
 }
 
 /// A request that its sender named.
@@ -52,6 +54,7 @@ impl Named {
         let (agent, key) = match sender {
             Sender::Agent(agent) => (agent, format!("\u{1}{kind}/{key}")),
             Sender::OrgKey(by) => (NO_AGENT, format!("\u{1}{kind}/{by}/{key}")),
+            Sender::Member(by) => (NO_AGENT, format!("\u{1}{kind}/{by}/{key}")),
         };
         Self { agent, key, action, fingerprint }
     }

@@ -6,7 +6,9 @@ use ledger::{
     Entry, LedgerError, Needs, Request, Snapshot,
     record::{Action, ApiKey, Holder},
 };
-use model::{ActionId, AgentId, ApprovalStatus, EventType, KeyId, Mint, OrgId, State, Status};
+use model::{
+    ActionId, AgentId, ApprovalStatus, EventType, KeyId, MemberId, Mint, OrgId, Role, State, Status,
+};
 
 use crate::{
     begin::{event_of, release, seal},
@@ -36,6 +38,8 @@ pub enum Canceller {
     Agent(AgentId, KeyId),
     /// An org key.
     OrgKey(KeyId),
+    /// A member of the org, by a session of theirs.
+    Member(MemberId),
 }
 
 /// Why an action was not cancelled.
@@ -44,6 +48,9 @@ pub enum CancelError {
     /// The key is not valid any more.
     #[error("the API key is missing, wrong, revoked or expired")]
     Unauthenticated,
+    /// The member's role does not let them.
+    #[error("this needs another role in the org")]
+    RoleRequired,
     /// There is no such action, or it is another agent's.
     #[error("there is no such action")]
     NotFound,
@@ -77,9 +84,10 @@ enum Cancelled {
 }
 
 impl Cancel {
-    fn key(&self) -> KeyId {
+    fn key(&self) -> Option<KeyId> {
         match self.0.by {
-            Canceller::Agent(_, key) | Canceller::OrgKey(key) => key,
+            Canceller::Agent(_, key) | Canceller::OrgKey(key) => Some(key),
+            Canceller::Member(_) => None,
         }
     }
 
@@ -88,22 +96,36 @@ impl Cancel {
         let sender = match self.0.by {
             Canceller::Agent(agent, _) => Sender::Agent(agent),
             Canceller::OrgKey(key) => Sender::OrgKey(key),
+            Canceller::Member(member) => Sender::Member(member),
         };
         let key = self.0.idempotency_key.as_ref()?;
         let fingerprint = crypto::sha256(self.0.action.to_string());
         Some(Named::new("cancel", sender, key, (self.0.action, fingerprint)))
     }
 
-    fn authenticated<'s>(&self, snapshot: &'s Snapshot) -> Result<&'s ApiKey, CancelError> {
+    /// The one agent whose actions may be cancelled, or nothing where all of the org's may.
+    fn authenticated(&self, snapshot: &Snapshot) -> Result<Option<AgentId>, CancelError> {
+        if let Canceller::Member(id) = self.0.by {
+            let member = snapshot.member(id).filter(|member| member.is_live());
+            return match member.ok_or(CancelError::Unauthenticated)?.role {
+                Role::Viewer => Err(CancelError::RoleRequired),
+                Role::Admin | Role::Owner => Ok(None),
+            };
+        }
         let valid = |key: &&ApiKey| key.is_valid(snapshot.now());
-        snapshot.key(self.key()).filter(valid).ok_or(CancelError::Unauthenticated)
+        let key = self.key().and_then(|key| snapshot.key(key)).filter(valid);
+        match key.ok_or(CancelError::Unauthenticated)?.holder {
+            Holder::Agent(agent) => Ok(Some(agent)),
+            Holder::Org => Ok(None),
+        }
     }
 
-    fn open<'s>(&self, snapshot: &'s Snapshot, key: &ApiKey) -> Result<&'s Action, CancelError> {
-        let may = |action: &&Arc<Action>| match key.holder {
-            Holder::Agent(agent) => agent == action.agent.id,
-            Holder::Org => true,
-        };
+    fn open<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        only: Option<AgentId>,
+    ) -> Result<&'s Action, CancelError> {
+        let may = |action: &&Arc<Action>| only.is_none_or(|agent| agent == action.agent.id);
         let action = snapshot.action(self.0.action).filter(may).ok_or(CancelError::NotFound)?;
         match action.state {
             State::PendingApproval => Ok(action),
@@ -122,14 +144,17 @@ impl Request for Cancel {
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
         let mut needs = needs_of_end(self.0.action, snapshot);
-        needs.keys.insert(self.key());
+        needs.keys.extend(self.key());
+        if let Canceller::Member(member) = self.0.by {
+            needs.members.insert(member);
+        }
         needs.idempotency_keys.extend(self.named().map(|named| named.need()));
         needs
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
-        let key = match self.authenticated(snapshot) {
-            Ok(key) => key,
+        let only = match self.authenticated(snapshot) {
+            Ok(only) => only,
             Err(error) => return (Entry::nothing(), Err(error)),
         };
         let named = self.named();
@@ -138,7 +163,7 @@ impl Request for Cancel {
             Repeat::Same => return (Entry::nothing(), Ok(Cancelled::Repeat)),
             Repeat::Different => return (Entry::nothing(), Err(CancelError::DifferentRequest)),
         }
-        match self.open(snapshot, key) {
+        match self.open(snapshot, only) {
             Ok(action) => {
                 let (mut entry, ended) =
                     withdraw(action, ApprovalStatus::Cancelled, snapshot, mint);

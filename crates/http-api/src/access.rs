@@ -23,11 +23,15 @@
 
 pub(crate) mod accounts;
 
-use act::{By, MayChange, MayView};
-use model::{AgentId, KeyId, OrgId, Scope};
+use act::{By, MayChange, MayOwn, MayView};
+use model::{AgentId, KeyId, MemberId, OrgId, Role, Scope, Uuid};
+use people::store::Session;
 use web::{ApiError, Credential, Patience};
 
-use crate::app::App;
+use crate::{
+    app::App,
+    catalogue::{changes, sign_in},
+};
 
 /// A rule over our principals.
 pub type Access<C> = web::Access<Principal, C>;
@@ -39,24 +43,51 @@ pub enum Principal {
     Agent(AgentKey),
     /// The org's administration, or somebody who reads what it reads, by an org key.
     Org(OrgKey),
+    /// A person, by a session of theirs.
+    Person(Box<Person>),
 }
 
 impl Principal {
-    /// The org that it belongs to.
-    pub(crate) fn org(&self) -> OrgId {
+    /// The org that it belongs to; none while a person has not chosen one.
+    pub(crate) fn org(&self) -> Option<OrgId> {
         match self {
-            Self::Agent(key) => key.org,
-            Self::Org(key) => key.org,
+            Self::Agent(key) => Some(key.org),
+            Self::Org(key) => Some(key.org),
+            Self::Person(person) => person.seat.map(|seat| seat.org),
         }
     }
 
-    /// The key, for what is counted by key.
-    pub(crate) fn key(&self) -> KeyId {
+    /// The key or the session, for what is counted by either.
+    pub(crate) fn number(&self) -> Uuid {
         match self {
-            Self::Agent(key) => key.key,
-            Self::Org(key) => key.key,
+            Self::Agent(key) => *key.key.as_uuid(),
+            Self::Org(key) => *key.key.as_uuid(),
+            Self::Person(person) => *person.session.id.as_uuid(),
         }
     }
+}
+
+/// Somebody who is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// The session.
+    pub session: Session,
+    /// Who they are in the org that the session is for, as it is now; nobody while it has no org, or
+    /// once they are no longer there what they were when they chose it.
+    pub seat: Option<Seat>,
+}
+
+/// Who a person is in an org.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seat {
+    /// The org.
+    pub org: OrgId,
+    /// The member.
+    pub member: MemberId,
+    /// What they may do.
+    pub role: Role,
+    /// Whether they may say yes or no to what waits for a person.
+    pub can_approve: bool,
 }
 
 /// An agent's live key.
@@ -102,6 +133,8 @@ pub enum Reader {
     Agent(AgentKey),
     /// The org.
     Org(OrgKey),
+    /// A member of the org, by this session.
+    Member(OrgId, Uuid),
 }
 
 /// A caller that may cancel a waiting action.
@@ -111,6 +144,8 @@ pub enum Canceller {
     Agent(AgentKey),
     /// The org, any action.
     Org(OrgKey),
+    /// A member, any action of the org.
+    Member(OrgId, MemberId),
 }
 
 /// A caller that may read the org's settings.
@@ -170,6 +205,13 @@ pub struct Admin {
     by: By,
 }
 
+/// A caller that may do what is an owner's.
+#[derive(Debug, Clone)]
+pub struct Owner {
+    org: OrgId,
+    by: By,
+}
+
 impl MayView for Viewer {
     fn org(&self) -> OrgId {
         self.org
@@ -203,12 +245,27 @@ impl MayView for Admin {
 
 impl MayChange for Admin {}
 
+impl MayView for Owner {
+    fn org(&self) -> OrgId {
+        self.org
+    }
+
+    fn by(&self) -> By {
+        self.by
+    }
+}
+
+impl MayChange for Owner {}
+
+impl MayOwn for Owner {}
+
 impl Reader {
     /// The org whose actions may be read.
     pub fn org(&self) -> OrgId {
         match self {
             Self::Agent(key) => key.org,
             Self::Org(key) => key.org,
+            Self::Member(org, _) => *org,
         }
     }
 
@@ -216,20 +273,31 @@ impl Reader {
     pub fn only_agent(&self) -> Option<AgentId> {
         match self {
             Self::Agent(key) => Some(key.agent),
-            Self::Org(_) => None,
+            Self::Org(_) | Self::Member(..) => None,
         }
     }
 
-    /// Whether both stand for the same reader, whatever else became of the key.
+    /// Whether both stand for the same reader, whatever else became of the credential.
     pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        self.key() == other.key() && self.only_agent() == other.only_agent()
+        (self.number(), self.org()) == (other.number(), other.org())
+            && self.only_agent() == other.only_agent()
     }
 
-    /// The key, for what is counted by key.
-    pub fn key(&self) -> KeyId {
+    /// The key, whose revocation is told by an event.
+    pub fn key(&self) -> Option<KeyId> {
         match self {
-            Self::Agent(key) => key.key,
-            Self::Org(key) => key.key,
+            Self::Agent(key) => Some(key.key),
+            Self::Org(key) => Some(key.key),
+            Self::Member(..) => None,
+        }
+    }
+
+    /// The key or the session, for what is counted by either.
+    pub fn number(&self) -> Uuid {
+        match self {
+            Self::Agent(key) => *key.key.as_uuid(),
+            Self::Org(key) => *key.key.as_uuid(),
+            Self::Member(_, session) => *session,
         }
     }
 }
@@ -237,60 +305,98 @@ impl Reader {
 /// Admits everybody and looks at no credential.
 pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);
 
+/// Admits everybody but pages of other sites, and looks at no credential: for signing in.
+pub const SIGNING_IN: Access<Anyone> =
+    Access::anyone("SIGNING_IN", "anybody, but no page of another site", || Anyone);
+
 /// Admits agents that may send actions.
 pub const AGENT_EXECUTE: Access<AgentCaller> =
     Access::holder("AGENT_EXECUTE", "agent key with `actions:execute`", |holder| {
         agent(holder, Scope::ActionsExecute).map(AgentCaller)
     });
 
-/// Admits agents to their own actions and org keys to all.
+/// Admits agents to their own actions, and org keys and members to all.
 pub const ACTION_READERS: Access<Reader> = Access::holder(
     "ACTION_READERS",
-    "agent key with `actions:read` (its own actions), or org key with `admin` or `admin:read`",
+    "agent key with `actions:read` (its own actions), org key with `admin` or `admin:read`, or session",
     reader,
 );
 
 /// Admits the same callers as [`ACTION_READERS`] to the live stream.
 pub const STREAM_READERS: Access<Reader> = Access::holder(
     "STREAM_READERS",
-    "agent key with `actions:read` (its own events), or org key with `admin` or `admin:read`",
+    "agent key with `actions:read` (its own events), org key with `admin` or `admin:read`, or session",
     reader,
 );
 
 /// Admits the acting agent, admins and org keys to cancel.
 pub const CANCELLERS: Access<Canceller> = Access::holder(
     "CANCELLERS",
-    "agent key with `actions:execute` (its own actions), or org key with `admin`",
+    "agent key with `actions:execute` (its own actions), org key with `admin`, or session of an admin",
     |holder| match holder {
         Principal::Org(key) => changing(key).map(Canceller::Org),
+        Principal::Person(person) => {
+            seat(&person, Role::Admin).map(|seat| Canceller::Member(seat.org, seat.member))
+        }
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
     },
 );
 
 /// Admits those who may read the org's settings.
 pub const VIEWERS: Access<Viewer> =
-    Access::holder("VIEWERS", "org key with `admin` or `admin:read`", |holder| {
-        org(holder).map(|OrgKey { org, key, .. }| Viewer { org, by: By::OrgKey(key) })
+    Access::holder("VIEWERS", "org key with `admin` or `admin:read`, or session", |holder| {
+        let (org, by) = match holder {
+            Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
+            Principal::Person(person) => member(&person, Role::Viewer)?,
+            Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
+        };
+        Ok(Viewer { org, by })
     });
 
 /// Admits those who may change the org's settings.
-pub const ADMINS: Access<Admin> = Access::holder("ADMINS", "org key with `admin`", |holder| {
-    let OrgKey { org, key, .. } = changing(org(holder)?)?;
-    Ok(Admin { org, by: By::OrgKey(key) })
-});
+pub const ADMINS: Access<Admin> =
+    Access::holder("ADMINS", "org key with `admin`, or session of an admin", |holder| {
+        admin(holder, |person| member(person, Role::Admin))
+    });
+
+/// Admits those who may change what gives others power; a session is to be fresh.
+pub const FRESH_ADMINS: Access<Admin> = Access::holder(
+    "FRESH_ADMINS",
+    "org key with `admin`, or fresh session of an admin",
+    |holder| admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Admin))),
+);
+
+/// Admits owners whose session is fresh, and no key.
+pub const FRESH_OWNERS: Access<Owner> =
+    Access::holder("FRESH_OWNERS", "fresh session of an owner", |holder| {
+        let person = person(holder)?;
+        let (org, by) = member(&person, Role::Owner)?;
+        fresh(&person)?;
+        Ok(Owner { org, by })
+    });
+
+/// Admits whoever is signed in, in an org or in none.
+pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
 
 fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
         Principal::Agent(key) if key.scopes.contains(&scope) => Ok(key),
-        Principal::Agent(_) | Principal::Org(_) => Err(ApiError::insufficient_scope(scope)),
+        Principal::Agent(_) | Principal::Org(_) | Principal::Person(_) => {
+            Err(ApiError::insufficient_scope(scope))
+        }
     }
 }
 
-fn org(holder: Principal) -> Result<OrgKey, ApiError> {
-    match holder {
-        Principal::Org(key) => Ok(key),
-        Principal::Agent(_) => Err(ApiError::insufficient_scope(Scope::Admin)),
-    }
+fn admin(
+    holder: Principal,
+    by_session: impl FnOnce(&Person) -> Result<(OrgId, By), ApiError>,
+) -> Result<Admin, ApiError> {
+    let (org, by) = match holder {
+        Principal::Org(key) => changing(key).map(|key| (key.org, By::OrgKey(key.key)))?,
+        Principal::Person(person) => by_session(&person)?,
+        Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
+    };
+    Ok(Admin { org, by })
 }
 
 fn changing(key: OrgKey) -> Result<OrgKey, ApiError> {
@@ -304,6 +410,51 @@ fn changing(key: OrgKey) -> Result<OrgKey, ApiError> {
 fn reader(holder: Principal) -> Result<Reader, ApiError> {
     match holder {
         Principal::Org(key) => Ok(Reader::Org(key)),
+        Principal::Person(person) => {
+            let seat = seat(&person, Role::Viewer)?;
+            Ok(Reader::Member(seat.org, *person.session.id.as_uuid()))
+        }
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
     }
+}
+
+fn person(holder: Principal) -> Result<Person, ApiError> {
+    match holder {
+        Principal::Person(person) => Ok(*person),
+        Principal::Agent(_) | Principal::Org(_) => {
+            let message = "this is a session's, and no key has one";
+            Err(ApiError::new(changes::PERSON_REQUIRED, message))
+        }
+    }
+}
+
+fn member(person: &Person, least: Role) -> Result<(OrgId, By), ApiError> {
+    let Seat { org, member, .. } = seat(person, least)?;
+    Ok((org, By::Member { member, user: person.session.user }))
+}
+
+/// Where the person sits, in the org of their session and as no less than this.
+fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
+    let Some(seat) = person.seat else {
+        let message = "this session is for no org; choose one by `POST /v1/session/org`";
+        return Err(ApiError::new(changes::ROLE_REQUIRED, message));
+    };
+    let is_enough = match least {
+        Role::Viewer => true,
+        Role::Admin => matches!(seat.role, Role::Admin | Role::Owner),
+        Role::Owner => seat.role == Role::Owner,
+    };
+    if is_enough {
+        return Ok(seat);
+    }
+    let message = format!("this takes the role `{least}` in the org; yours is `{}`", seat.role);
+    Err(ApiError::new(changes::ROLE_REQUIRED, message))
+}
+
+fn fresh(person: &Person) -> Result<(), ApiError> {
+    if person.session.is_fresh {
+        return Ok(());
+    }
+    let message = "this takes a sign-in that is at most 15 minutes old";
+    Err(ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, message))
 }

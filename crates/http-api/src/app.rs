@@ -2,21 +2,25 @@
 
 use std::{sync::Arc, time::Duration};
 
-use admin::Admin;
+use admin::{Admin, Membership};
 use async_trait::async_trait;
 use crypto::Secret;
 use gate::Gate;
-use model::{AgentId, Clock, Entropy, KeyId};
+use ledger::{StoreDown, record::Member};
+use model::{AgentId, Clock, Entropy, OrgId, UserId, Uuid};
+use people::store::Session;
 use records::Records;
 use web::{ApiError, Cursors, Lifecycle, LookupError, Patience, Place, Slots, State};
 
 use crate::{
-    access::{Principal, accounts::principal},
+    access::{Person, Principal, Seat, accounts::principal},
     health::Health,
     key_set::KeySetCache,
     lists::Lists,
     live::feed::Feeds,
+    sign_in::SignIn,
     trials::Trials,
+    wire::sign_in::OrgChoice,
 };
 
 /// What is running.
@@ -34,8 +38,9 @@ pub struct App {
     pub(crate) admin: Arc<Admin>,
     pub(crate) records: Records,
     pub(crate) feeds: Feeds,
-    pub(crate) streams: Slots<KeyId>,
+    pub(crate) streams: Slots<Uuid>,
     pub(crate) waits: Slots<Waiter>,
+    pub(crate) sign_in: SignIn,
     pub(crate) trials: Trials,
     pub(crate) lists: Lists,
     pub(crate) cursors: Cursors,
@@ -54,7 +59,8 @@ pub struct App {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Waiter {
     Agent(AgentId),
-    Org(KeyId),
+    /// A key of the org's own, or a session.
+    Other(Uuid),
 }
 
 impl std::fmt::Debug for App {
@@ -71,13 +77,30 @@ impl State for App {
         principal(&self.admin, key).await
     }
 
+    async fn signed_in(&self, token: &Secret<String>) -> Result<Option<Principal>, LookupError> {
+        let down = |down: StoreDown| LookupError(down.into());
+        let Some(session) = self.sign_in.people.session(token).await.map_err(down)? else {
+            return Ok(None);
+        };
+        let person = self.person(session).await.map_err(down)?;
+        Ok(Some(Principal::Person(Box::new(person))))
+    }
+
+    fn is_csrf(&self, shown: &str, token: &Secret<String>) -> bool {
+        self.sign_in.people.is_csrf(shown, token)
+    }
+
     fn number(&self, holder: &Principal) -> u128 {
-        holder.key().as_uuid().as_u128()
+        holder.number().as_u128()
     }
 
     fn place(&self, holder: &Principal, patience: Patience) -> Result<Place, ApiError> {
         match patience {
-            Patience::Lists => self.lists.take(holder.org(), holder.key()),
+            Patience::Lists => match holder.org() {
+                Some(org) => self.lists.take(org, holder.number()),
+                // Whoever is in no org is let into no list.
+                None => Ok(Place::unbounded()),
+            },
             Patience::Short | Patience::Waits => Ok(Place::unbounded()),
         }
     }
@@ -95,6 +118,44 @@ pub struct HeldOpen {
 }
 
 impl App {
+    /// The person of a session, with who they are now in its org.
+    ///
+    /// Where their role is not the one that they chose the org with, the choice is void: the session
+    /// chooses again, and goes on under a new token.
+    pub(crate) async fn person(&self, session: Session) -> Result<Person, StoreDown> {
+        let seat = match session.chosen {
+            None => None,
+            Some(chosen) => {
+                let seat = self.seat(chosen.org, session.user).await?;
+                seat.filter(|seat| seat.role == chosen.role)
+            }
+        };
+        Ok(Person { session, seat })
+    }
+
+    /// Who the person is in the org now.
+    pub(crate) async fn seat(&self, org: OrgId, user: UserId) -> Result<Option<Seat>, StoreDown> {
+        let found = self.admin.member_of(org, user).await?;
+        let seat = |member: Member| Seat {
+            org,
+            member: member.id,
+            role: member.role,
+            can_approve: member.can_approve,
+        };
+        Ok(found.map(seat))
+    }
+
+    /// The orgs that the person is in.
+    pub(crate) async fn orgs(&self, user: UserId) -> Result<Vec<OrgChoice>, StoreDown> {
+        let found = self.admin.memberships(user).await?.into_iter();
+        let choice = |Membership { member, org_name }: Membership| OrgChoice {
+            id: member.org,
+            name: org_name,
+            role: member.role,
+        };
+        Ok(found.map(choice).collect())
+    }
+
     /// What clients hold open now.
     pub fn held_open(&self) -> HeldOpen {
         let (streams, waits) = (self.streams.open(), self.waits.open());

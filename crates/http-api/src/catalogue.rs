@@ -7,6 +7,7 @@
 pub(crate) mod actions;
 pub(crate) mod changes;
 mod page;
+pub(crate) mod sign_in;
 
 use web::{Code, CodeRow, codes};
 
@@ -34,6 +35,8 @@ pub(crate) const ALL: &[Code] = &[
     codes::INSUFFICIENT_SCOPE,
     codes::ORIGIN_REFUSED,
     codes::CSRF_FAILED,
+    changes::ROLE_REQUIRED,
+    sign_in::REAUTHENTICATION_REQUIRED,
     changes::PERSON_REQUIRED,
     actions::TOOL_UNKNOWN,
     codes::NOT_FOUND,
@@ -48,6 +51,7 @@ pub(crate) const ALL: &[Code] = &[
     changes::LIMIT_REACHED,
     changes::POLICY_ACTIVE,
     changes::POLICY_TESTS_FAILED,
+    sign_in::CHALLENGE_EXPIRED,
     actions::IDEMPOTENCY_CONFLICT,
     actions::BUDGET_EXCEEDED,
     codes::RATE_LIMITED,

@@ -10,5 +10,7 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod policies;
+pub(crate) mod sessions;
+pub(crate) mod sign_in;
 pub(crate) mod system;
 pub(crate) mod tools;

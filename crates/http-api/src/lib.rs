@@ -18,6 +18,7 @@ mod live;
 mod refusal;
 pub mod routes;
 mod service;
+mod sign_in;
 mod trials;
 mod wire;
 

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use model::{Clock, KeyId, OrgId};
+use model::{Clock, OrgId, Uuid};
 use web::{ApiError, Place, Slot, Slots};
 
 /// What lists of one holder may take.
@@ -38,7 +38,7 @@ const MANY: usize = 1024;
 /// The lists that are under way.
 pub(crate) struct Lists {
     clock: Arc<dyn Clock>,
-    keys: Arc<Holders<KeyId>>,
+    keys: Arc<Holders<Uuid>>,
     orgs: Arc<Holders<OrgId>>,
 }
 
@@ -60,7 +60,7 @@ struct Spent {
 struct UnderWay {
     clock: Arc<dyn Clock>,
     begun: Duration,
-    key: Entered<KeyId>,
+    key: Entered<Uuid>,
     org: Entered<OrgId>,
 }
 
@@ -78,7 +78,7 @@ impl Lists {
     }
 
     /// A place for one more, where the key and the org have one left.
-    pub(crate) fn take(&self, org: OrgId, key: KeyId) -> Result<Place, ApiError> {
+    pub(crate) fn take(&self, org: OrgId, key: Uuid) -> Result<Place, ApiError> {
         let begun = self.clock.elapsed();
         let key = self.keys.enter(key, begun)?;
         let org = self.orgs.enter(org, begun)?;
@@ -154,8 +154,8 @@ mod tests {
         OrgId::from_uuid(Uuid::from_u128(number))
     }
 
-    fn key(number: u128) -> KeyId {
-        KeyId::from_uuid(Uuid::from_u128(number))
+    fn key(number: u128) -> Uuid {
+        Uuid::from_u128(number)
     }
 
     fn lists() -> (Arc<ManualClock>, Lists) {

@@ -6,11 +6,12 @@ use admin::{ChangeError, PolicyError};
 use gate::{CancelError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
+use people::SignInError;
 use records::ReadError;
 use web::{ApiError, Code, Reply, codes};
 
 use crate::{
-    catalogue::{actions, changes},
+    catalogue::{actions, changes, sign_in},
     wire::{
         action::ActionView,
         policies::{case_results, findings},
@@ -200,11 +201,30 @@ impl IntoApiError for PolicyError {
     }
 }
 
+impl IntoApiError for SignInError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            SignInError::Unauthenticated => ApiError::unauthenticated(
+                "the link or the code is not right, or was asked for in another browser",
+            ),
+            SignInError::Expired => ApiError::new(sign_in::CHALLENGE_EXPIRED, sentence),
+            SignInError::TooMany(left) => {
+                ApiError::rate_limited(sentence).retry_after(left.as_secs())
+            }
+            SignInError::Down(down) => down.into_api_error(),
+        }
+    }
+}
+
 impl IntoApiError for CancelError {
     fn into_api_error(self) -> ApiError {
         let sentence = self.to_string();
         match self {
-            CancelError::Unauthenticated => ApiError::unauthenticated("the API key is not valid"),
+            CancelError::Unauthenticated => {
+                ApiError::unauthenticated("the credential is not valid")
+            }
+            CancelError::RoleRequired => ApiError::new(changes::ROLE_REQUIRED, sentence),
             CancelError::NotFound => ApiError::not_found(),
             CancelError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
             CancelError::DifferentRequest => {

@@ -11,6 +11,7 @@ mod deeds;
 mod events;
 mod ledger;
 mod policies;
+mod sign_in;
 mod system;
 
 use web::{Route, Table};
@@ -27,6 +28,7 @@ pub fn table() -> Table<App> {
         ledger::routes(),
         deeds::routes(),
         events::routes(),
+        sign_in::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 use admin::Admin;
 use crypto::Secret;
 use gate::Gate;
-use ledger::EventStore;
+use ledger::{EventStore, Spawn};
 use model::{Clock, Entropy, Mint};
+use people::People;
 use records::Records;
 use web::{BadTableError, Cursors, Lifecycle, Room, Router, Setup, Slots, Table, TrustedProxies};
 
@@ -17,6 +18,7 @@ use crate::{
     lists::Lists,
     live::feed::Feeds,
     routes,
+    sign_in::SignIn,
     trials::{Aside, Trials},
 };
 
@@ -40,6 +42,10 @@ pub struct Parts {
     pub records: Records,
     /// Where streams read what was committed.
     pub events: Arc<dyn EventStore>,
+    /// Where people sign in.
+    pub people: Arc<People>,
+    /// Runs what is left to do behind an answer.
+    pub behind: Arc<dyn Spawn>,
     /// Says how the server's parts are.
     pub probe: Arc<dyn Probe>,
     /// How far the server is on its way down.
@@ -79,8 +85,9 @@ impl std::fmt::Debug for Parts {
 
 /// The whole interface as one service, to be given to [`web::serve`].
 pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
-    let Parts { gate, admin, records, events, probe, lifecycle, clock, entropy, aside, settings } =
-        parts;
+    let Parts { gate, admin, records, events, people, behind, probe, .. } = parts;
+    let (lifecycle, clock, entropy) = (parts.lifecycle, parts.clock, parts.entropy);
+    let (aside, settings) = (parts.aside, parts.settings);
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let table = routes::table();
     let setup = Setup {
@@ -92,7 +99,9 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         proxies: settings.proxies,
         lifecycle: lifecycle.clone(),
     };
+    let sign_in = SignIn::new(people, behind, &settings.base_url);
     let app = App {
+        sign_in,
         feeds: Feeds::new(events, gate.ledger().notices().clone()),
         gate,
         admin,

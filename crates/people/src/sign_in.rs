@@ -89,10 +89,7 @@ impl People {
     /// Answers somebody who asks to sign in.
     ///
     /// A challenge ends no other: who knows an address could keep its owner out by asking.
-    pub async fn ask(
-        &self,
-        asking: Asking,
-    ) -> Result<(Asked, Unwritten), SignInError> {
+    pub async fn ask(&self, asking: Asking) -> Result<(Asked, Unwritten), SignInError> {
         let from = self.pepper.mac(About::Network, asking.network.as_bytes());
         self.count(&from, ASKED_FROM_NETWORK).await?;
         let of = self.pepper.mac(About::Address, asking.address.as_str().as_bytes());

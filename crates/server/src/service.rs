@@ -6,6 +6,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use crypto::SystemEntropy;
 use futures_util::FutureExt;
 use http_api::Build;
+use people::store::MailQueue;
 use tokio::{net::TcpListener, task::JoinHandle};
 use web::{Bounds, Control, Door, Lifecycle, TrustedProxies};
 
@@ -94,7 +95,9 @@ impl Service {
         let Listeners { interface, metrics } = listeners;
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
-        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, post, .. } = wired;
+        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, .. } = wired;
+        let (people, post) = (wired.people, wired.post);
+        let mails = Arc::clone(&store) as Arc<dyn MailQueue>;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
         let probe = Probe {
@@ -110,6 +113,8 @@ impl Service {
             admin: Arc::clone(&core.admin),
             records: core.records.clone(),
             events: Arc::clone(&core.stores.events),
+            people,
+            behind: Arc::new(tasks.clone()),
             probe: Arc::new(probe),
             lifecycle: lifecycle.clone(),
             clock: Arc::new(SystemClock),
@@ -125,7 +130,7 @@ impl Service {
             },
         })
         .map_err(Failure::internal)?;
-        let workers = Workers::start(&core, &checkpoints, &keyring, (tools, post));
+        let workers = Workers::start(&core, &checkpoints, &keyring, (tools, mails, post));
         let door = Door { proxies, ..Door::new(interface) };
         if let Some(listener) = metrics {
             let (router, connections) = (router.clone(), Arc::clone(&door.open));

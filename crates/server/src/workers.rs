@@ -8,7 +8,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use gate::Sweep;
 use model::causes;
-use people::Post;
+use people::{Post, store::MailQueue};
 use records::{Position, Walked};
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
@@ -32,6 +32,8 @@ const WALK_EVERY: Duration = Duration::from_secs(1);
 const WALK_AGAIN_AFTER: Duration = Duration::from_mins(1);
 const CHECKS_EVERY: Duration = Duration::from_secs(1);
 const PRUNE_EVERY: Duration = Duration::from_mins(10);
+/// How many rows of people that ended are removed by one statement.
+const SWEPT_AT_ONCE: usize = 500;
 const NOTE_TOOLS_EVERY: Duration = Duration::from_secs(2);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
 /// For how long an org is remembered after its last turn, and a connector after its last call.
@@ -58,7 +60,7 @@ impl Workers {
         core: &Core,
         checkpoints: &Checkpoints,
         keyring: &Keyring,
-        (tools, post): (Arc<OrgTools>, Option<Arc<Post>>),
+        (tools, mails, post): (Arc<OrgTools>, Arc<dyn MailQueue>, Option<Arc<Post>>),
     ) -> Self {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
@@ -69,7 +71,7 @@ impl Workers {
             sweep((Sweep::Approvals, Worker::Approvals), core, stop)
         });
         keep(&mut tasks, own(), takeovers);
-        keep(&mut tasks, own(), pruning);
+        keep(&mut tasks, own(), move |core, stop| pruning((core, Arc::clone(&mails)), stop));
         keep(&mut tasks, own(), letting_go);
         keep(&mut tasks, own(), move |core, stop| noting_tools(core, Arc::clone(&tools), stop));
         let keyring = keyring.clone();
@@ -230,18 +232,25 @@ async fn taking_up_keys(core: Core, mut keyring: Keyring, stopped: watch::Receiv
 }
 
 /// Removes what has been kept long enough, and looks after what was counted.
-async fn pruning(core: Core, stopped: watch::Receiver<()>) {
+async fn pruning((core, mails): (Core, Arc<dyn MailQueue>), stopped: watch::Receiver<()>) {
     let mut pulse = Pulse::new(PRUNE_EVERY, stopped);
     while pulse.next().await.is_some() {
         let Some(round) = pulse.round(core.deployment().prune()).await else { return };
         let Some(rebuilt) = pulse.round(rebuild(&core)).await else { return };
-        let round = rebuilt.and(round);
+        let Some(swept) = pulse.round(sweep_out(&*mails)).await else { return };
+        let round = rebuilt.and(swept).and(round);
         match core.work.of(Worker::Pruning).count(&SystemClock, round) {
             Ok(0) => {}
             Ok(actions) => tracing::info!(actions, "payloads were removed"),
             Err(error) => tracing::warn!(error = causes(&error), "pruning stopped early"),
         }
     }
+}
+
+/// Removes challenges, sessions and counts of sign-ins that ended long ago.
+async fn sweep_out(mails: &dyn MailQueue) -> Result<(), ledger::StoreDown> {
+    while mails.sweep_out(SWEPT_AT_ONCE).await? >= SWEPT_AT_ONCE {}
+    Ok(())
 }
 
 /// Compares the budget counters of every org with what they count.

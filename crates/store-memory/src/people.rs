@@ -241,12 +241,7 @@ impl PeopleStore for MemoryPeople {
 
 #[async_trait]
 impl MailQueue for MemoryPeople {
-    async fn claim(
-        &self,
-        _: Uuid,
-        most: usize,
-        _: Duration,
-    ) -> Result<Vec<MailJob>, StoreDown> {
+    async fn claim(&self, _: Uuid, most: usize, _: Duration) -> Result<Vec<MailJob>, StoreDown> {
         let (kept, now) = self.kept();
         let job = |(id, challenge): (&MailJobId, &ChallengeId)| {
             let found = kept.challenges.get(challenge).filter(|it| it.is_live(now))?;

@@ -71,7 +71,8 @@ impl PeopleStore for PostgresStore {
     async fn put_challenge(&self, new: &NewChallenge) -> Result<(), StoreDown> {
         let user = new.user.map(|user| *user.as_uuid());
         // One after the other for each person, so that two at once do not both see room for one.
-        let alone = Call::new("select user_id from person where user_id = $1 for update").with(user);
+        let alone =
+            Call::new("select user_id from person where user_id = $1 for update").with(user);
         let sql = "
             with live as (
                 select count(*) as live from challenge
@@ -192,10 +193,7 @@ impl PeopleStore for PostgresStore {
             from session
             where mac = $1 and ended_at is null and expires_at > now()
                 and last_seen_at + make_interval(secs => $2) > now()";
-        let call = Call::new(sql)
-            .with(&mac[..])
-            .with(idle.as_secs_f64())
-            .with(FRESH.as_secs_f64());
+        let call = Call::new(sql).with(&mac[..]).with(idle.as_secs_f64()).with(FRESH.as_secs_f64());
         self.found("read a session", call, session).await
     }
 

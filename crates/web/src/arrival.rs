@@ -55,7 +55,7 @@ impl Arrival {
         let query = Query::read(self.head.uri.query(), query)?;
         let mut taken = self.room.of(whose);
         let body = self.bounded(rule, &mut taken).await?;
-        if matches!(rule, BodyRule::Json(_)) && body.is_empty() {
+        if matches!(rule, BodyRule::Json(_) | BodyRule::JsonOrForm(_)) && body.is_empty() {
             return Err(ApiError::new(codes::VALIDATION_FAILED, "this route needs a JSON body"));
         }
         let call = Call {
@@ -96,12 +96,13 @@ fn refuse_by_head(headers: &HeaderMap, rule: BodyRule) -> Result<Option<usize>, 
     }
     let may_be_json = match rule {
         BodyRule::None => false,
-        BodyRule::Json(_) => length != Some(0),
+        BodyRule::Json(_) | BodyRule::JsonOrForm(_) => length != Some(0),
         BodyRule::OptionalJson(_) => {
             length.unwrap_or(0) > 0 || headers.contains_key(TRANSFER_ENCODING)
         }
     };
-    if may_be_json && !headers.get(CONTENT_TYPE).is_some_and(is_json) {
+    let takes_form = matches!(rule, BodyRule::JsonOrForm(_)) && is_form(headers);
+    if may_be_json && !takes_form && !headers.get(CONTENT_TYPE).is_some_and(is_json) {
         let message = "expected `Content-Type: application/json`";
         return Err(ApiError::new(codes::MEDIA_TYPE_UNSUPPORTED, message).on("Content-Type"));
     }
@@ -109,10 +110,19 @@ fn refuse_by_head(headers: &HeaderMap, rule: BodyRule) -> Result<Option<usize>, 
 }
 
 fn is_json(media_type: &HeaderValue) -> bool {
+    is_of(media_type, "application/json")
+}
+
+/// Whether the body is a form, as browsers send it.
+pub(crate) fn is_form(headers: &HeaderMap) -> bool {
+    let form = "application/x-www-form-urlencoded";
+    headers.get(CONTENT_TYPE).is_some_and(|media_type| is_of(media_type, form))
+}
+
+fn is_of(media_type: &HeaderValue, essence: &str) -> bool {
     let Ok(text) = media_type.to_str() else { return false };
     let mut parts = text.split(';').map(str::trim);
-    let essence = parts.next().unwrap_or_default();
-    essence.eq_ignore_ascii_case("application/json")
+    parts.next().unwrap_or_default().eq_ignore_ascii_case(essence)
         && parts.all(|parameter| parameter.eq_ignore_ascii_case("charset=utf-8"))
 }
 

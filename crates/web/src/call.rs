@@ -10,8 +10,8 @@ use http::HeaderMap;
 use model::RequestId;
 
 use crate::{
-    credential::Credential, error::ApiError, fields::Fields, listener::StreamSwitch, query::Query,
-    text::Text,
+    arrival::is_form, credential::Credential, error::ApiError, fields::Fields,
+    listener::StreamSwitch, query::Query, text::Text,
 };
 
 /// The most characters of a reference that a `Service-` header carries.
@@ -51,9 +51,18 @@ impl Call {
             .ok_or_else(ApiError::not_found)
     }
 
-    /// The members of the JSON body; of none there are none.
+    /// The members of the body; of none there are none. A route that takes no form has none here.
     pub fn fields(&self) -> Result<Fields, ApiError> {
-        if self.body.is_empty() { Ok(Fields::none()) } else { Fields::of_body(&self.body) }
+        match self.body.is_empty() {
+            true => Ok(Fields::none()),
+            false if self.is_form() => Fields::of_form(&self.body),
+            false => Fields::of_body(&self.body),
+        }
+    }
+
+    /// Whether the body is a form, which a page sent that waits for another page.
+    pub fn is_form(&self) -> bool {
+        is_form(&self.headers)
     }
 
     /// The members of the JSON body but one, and that one's text, for whoever reads it otherwise.

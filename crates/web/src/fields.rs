@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::{
     codes,
     error::{ApiError, excerpt},
+    text::Text,
 };
 
 /// The members of a JSON object that have not been read yet.
@@ -41,6 +42,25 @@ impl Fields {
             return Err(twice(name));
         }
         Ok((Self::of(members)?, text))
+    }
+
+    /// Reads a body that is a form: its members are texts, and one that is empty is absent.
+    pub(crate) fn of_form(body: &[u8]) -> Result<Self, ApiError> {
+        let unreadable = |name: &str| ApiError::invalid(excerpt(name).to_owned(), Text::EXPECTED);
+        let text = std::str::from_utf8(body).map_err(|_| unreadable("body"))?;
+        let mut members = Map::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = Text::of_query(raw_name).ok_or_else(|| unreadable(raw_name))?;
+            let name = name.as_str().to_owned();
+            let value = Text::of_query(raw_value).ok_or_else(|| unreadable(&name))?;
+            let value = value.as_str();
+            let value = if value.is_empty() { Value::Null } else { value.into() };
+            if members.insert(name.clone(), value).is_some() {
+                return Err(twice(&name));
+            }
+        }
+        Ok(Self { prefix: String::new(), members })
     }
 
     fn of(texts: Vec<(String, &[u8])>) -> Result<Self, ApiError> {

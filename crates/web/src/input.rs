@@ -11,6 +11,8 @@ pub enum BodyRule {
     Json(usize),
     /// The same, or nothing, which says as much as an object without members.
     OptionalJson(usize),
+    /// One JSON object of at most this many bytes, or the same as a form of texts.
+    JsonOrForm(usize),
 }
 
 impl BodyRule {
@@ -18,7 +20,7 @@ impl BodyRule {
     pub const fn limit(self) -> usize {
         match self {
             Self::None => 0,
-            Self::Json(limit) | Self::OptionalJson(limit) => limit,
+            Self::Json(limit) | Self::OptionalJson(limit) | Self::JsonOrForm(limit) => limit,
         }
     }
 }
@@ -43,6 +45,11 @@ pub const fn query(query: &'static [Param]) -> Input {
 /// Reads a JSON object of at most this many bytes and no query.
 pub const fn json(limit: usize) -> Input {
     Input { body: BodyRule::Json(limit), query: &[] }
+}
+
+/// Reads a JSON object or a form of at most this many bytes and no query.
+pub const fn json_or_form(limit: usize) -> Input {
+    Input { body: BodyRule::JsonOrForm(limit), query: &[] }
 }
 
 /// Reads a JSON object of at most this many bytes, or nothing, and no query.

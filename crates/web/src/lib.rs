@@ -55,7 +55,7 @@ pub use code::{Code, CodeRow, Family};
 pub use credential::Credential;
 pub use error::{ApiError, excerpt};
 pub use fields::{Fields, FromJson, Word};
-pub use input::{BodyRule, Input, NOTHING, json, optional_json, query};
+pub use input::{BodyRule, Input, NOTHING, json, json_or_form, optional_json, query};
 pub use lifecycle::{Control, Lifecycle, Phase};
 pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};

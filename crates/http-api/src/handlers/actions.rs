@@ -36,6 +36,7 @@ pub(crate) async fn cancel(app: Arc<App>, caller: Canceller, call: Call) -> Answ
     let (org, by) = match caller {
         Canceller::Agent(key) => (key.org, gate::Canceller::Agent(key.agent, key.key)),
         Canceller::Org(key) => (key.org, gate::Canceller::OrgKey(key.key)),
+        Canceller::Member(org, member) => (org, gate::Canceller::Member(member)),
     };
     Ok(ended(app.gate.cancel(Cancellation { org, action, by, idempotency_key }).await?))
 }

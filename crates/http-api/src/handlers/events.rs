@@ -24,8 +24,8 @@ pub(crate) const QUERY: &[Param] =
 pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let wanted = wanted(&call, &caller)?;
     let cursor = cursor(&call)?;
-    let slot = app.streams.take(caller.key()).ok_or_else(|| {
-        ApiError::rate_limited("8 streams are open with this key; close one first")
+    let slot = app.streams.take(caller.number()).ok_or_else(|| {
+        ApiError::rate_limited("8 streams are open with this credential; close one first")
     })?;
     let opening = Opening { caller, shown: call.shown.clone(), slot };
     let stream = EventStream::open(app, opening, wanted, cursor).await?;

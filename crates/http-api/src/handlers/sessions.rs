@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crypto::Secret;
-use http::{HeaderValue, StatusCode};
+use http::HeaderValue;
 use model::{OrgId, SessionId, Timestamp};
 use people::{
     Address, LIVES, SignedIn,
@@ -31,7 +31,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Person, call: Call) -> Answer {
 pub(crate) async fn sign_out(app: Arc<App>, caller: Person, _: Call) -> Answer {
     app.sign_in.people.end(caller.session.user, caller.session.id).await?;
     let cleared = app.sign_in.site.clear(Cookie::Session)?;
-    Ok(Reply::empty(StatusCode::NO_CONTENT).with_cookie(cleared))
+    Ok(ended_sessions(1).with_cookie(cleared))
 }
 
 /// `POST /v1/session/org`
@@ -68,7 +68,7 @@ pub(crate) async fn end(app: Arc<App>, caller: Person, call: Call) -> Answer {
     if !app.sign_in.people.end(caller.session.user, id).await? {
         return Err(ApiError::not_found().into());
     }
-    let reply = Reply::empty(StatusCode::NO_CONTENT);
+    let reply = ended_sessions(1);
     if id == caller.session.id {
         return Ok(reply.with_cookie(app.sign_in.site.clear(Cookie::Session)?));
     }
@@ -79,7 +79,11 @@ pub(crate) async fn end(app: Arc<App>, caller: Person, call: Call) -> Answer {
 pub(crate) async fn end_others(app: Arc<App>, caller: Person, _: Call) -> Answer {
     let Session { user, id, .. } = caller.session;
     let ended = app.sign_in.people.end_others(user, id).await?;
-    Ok(Reply::ok(&json!({ "object": "ended_sessions", "ended": ended })))
+    Ok(ended_sessions(ended))
+}
+
+fn ended_sessions(ended: u64) -> Reply {
+    Reply::ok(&json!({ "object": "ended_sessions", "ended": ended }))
 }
 
 /// Somebody who has just signed in, in their org where they have one alone.

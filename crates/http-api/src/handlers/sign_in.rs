@@ -1,12 +1,9 @@
 //! Signing in, and showing once more who one is.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use http::{
-    HeaderValue, StatusCode,
-    header::{LOCATION, RETRY_AFTER},
-};
-use people::{Asked, Asking, LIVES, SignInError, SignedIn};
+use http::{HeaderValue, StatusCode, header::LOCATION};
+use people::{Asked, Asking, SignInError, SignedIn};
 use web::{ApiError, Call, Cookie, Reply};
 
 use super::sessions::{self, with_session};
@@ -54,8 +51,7 @@ pub(crate) async fn confirm(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     let proof = ShownProof::read(&call)?;
     let browser = site.cookie(&call.headers, Cookie::BeforeSignIn)?;
     let browser = browser.ok_or(SignInError::Unauthenticated)?;
-    let signed_in =
-        app.sign_in.people.confirm(proof.as_proof(), &browser, device(&call)).await?;
+    let signed_in = app.sign_in.people.confirm(proof.as_proof(), &browser, device(&call)).await?;
     let SignedIn { session, token, next } = sessions::seated(&app, signed_in).await?;
     let reply = if call.is_form() {
         let to = HeaderValue::try_from(next.as_deref().unwrap_or("/"));

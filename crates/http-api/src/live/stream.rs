@@ -11,7 +11,7 @@ use bytes::Bytes;
 use event::{Event, Types};
 use futures_util::Stream;
 use ledger::StoreDown;
-use model::{AgentId, KeyId};
+use model::{AgentId, Uuid};
 use tokio::{sync::broadcast, time::Instant};
 use web::{ApiError, Credential, Patience, Slot};
 
@@ -61,14 +61,14 @@ pub(crate) struct EventStream {
     recheck: Instant,
     end: Instant,
     ended: bool,
-    _slot: Slot<KeyId>,
+    _slot: Slot<Uuid>,
 }
 
 /// Whose stream it is and what holds its place.
 pub(crate) struct Opening {
     pub(crate) caller: Reader,
     pub(crate) shown: Option<Credential>,
-    pub(crate) slot: Slot<KeyId>,
+    pub(crate) slot: Slot<Uuid>,
 }
 
 impl EventStream {
@@ -179,7 +179,7 @@ impl EventStream {
     }
 
     async fn show(&mut self, batch: &Batch) {
-        if batch.revokes(self.caller.key()) {
+        if self.caller.key().is_some_and(|key| batch.revokes(key)) {
             return self.end_session(&ApiError::unauthenticated("the API key is not valid"));
         }
         let shown = |event: &&Event| event.seq > self.last && self.wanted.shows(event);
@@ -202,7 +202,7 @@ impl EventStream {
         let admitted = STREAM_READERS.admit(shown, Patience::Short, &*self.app).await;
         let lost = match admitted {
             Ok((reader, _)) if reader.is_same_as(&self.caller) => None,
-            Ok(_) => Some(ApiError::unauthenticated("the API key is not valid")),
+            Ok(_) => Some(ApiError::unauthenticated("the credential is not valid")),
             // A store that cannot be asked says nothing about the credential; ask again in a minute.
             Err(error) if error.status().is_server_error() => None,
             Err(error) => Some(error),

@@ -3,7 +3,7 @@
 use web::{NOTHING, Patience::Short, Table, at, json, query};
 
 use crate::{
-    access::{ADMINS, VIEWERS},
+    access::{ADMINS, FRESH_ADMINS, VIEWERS},
     app::App,
     handlers::{agents, keys},
 };
@@ -20,8 +20,8 @@ pub(super) fn routes() -> Table<App> {
         at("GET",  "/v1/agents/{id}", "getAgent")   .with(VIEWERS, NOTHING,             Short, agents::show),
         at("POST", "/v1/agents/{id}", "updateAgent").with(ADMINS,  json(BODY),          Short, agents::update),
         at("GET",    "/v1/agents/{id}/keys",            "listAgentKeys") .with(VIEWERS, query(keys::LIST), Short, keys::list),
-        at("POST",   "/v1/agents/{id}/keys",            "createAgentKey").with(ADMINS,  json(BODY),        Short, keys::create),
-        at("POST",   "/v1/agents/{id}/keys/{key}/roll", "rollAgentKey")  .with(ADMINS,  json(BODY),        Short, keys::roll),
+        at("POST",   "/v1/agents/{id}/keys",            "createAgentKey").with(FRESH_ADMINS,  json(BODY),        Short, keys::create),
+        at("POST",   "/v1/agents/{id}/keys/{key}/roll", "rollAgentKey")  .with(FRESH_ADMINS,  json(BODY),        Short, keys::roll),
         at("DELETE", "/v1/agents/{id}/keys/{key}",      "revokeAgentKey").with(ADMINS,  NOTHING,           Short, keys::revoke),
     ]
 }

@@ -3,7 +3,7 @@
 use web::{NOTHING, Patience::Short, Table, at, json, query};
 
 use crate::{
-    access::{ADMINS, VIEWERS},
+    access::{ADMINS, FRESH_ADMINS, VIEWERS},
     app::App,
     handlers::policies,
 };
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Table<App> {
         at("GET",    "/v1/policies/{id}/tests",        "getPolicyTests")     .with(VIEWERS, NOTHING,                          Short, policies::versions::tests),
         at("PUT",    "/v1/policies/{id}/tests",        "putPolicyTests")     .with(ADMINS,  json(DOCUMENT),                   Short, policies::versions::put_tests),
         at("POST",   "/v1/policies/test",              "testPolicy")         .with(VIEWERS, json(2 * DOCUMENT),               Short, policies::trial::test),
-        at("POST",   "/v1/policies/{id}/activate",     "activatePolicy")     .with(ADMINS,  json(SMALL),                      Short, policies::activation::activate),
+        at("POST",   "/v1/policies/{id}/activate",     "activatePolicy")     .with(FRESH_ADMINS,  json(SMALL),                      Short, policies::activation::activate),
         at("POST",   "/v1/policies/shadow/deactivate", "deactivateShadow")   .with(ADMINS,  json(SMALL),                      Short, policies::activation::end_shadow),
         at("GET",    "/v1/policies/active",            "getActivePolicies")  .with(VIEWERS, NOTHING,                          Short, policies::activation::active),
         at("GET",    "/v1/policies/activations",       "listPolicyActivations").with(VIEWERS, query(policies::versions::PAGE), Short, policies::activation::history),

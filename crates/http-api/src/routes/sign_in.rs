@@ -3,7 +3,7 @@
 use web::{NOTHING, Patience::Short, Table, at, json, json_or_form, optional_json, query};
 
 use crate::{
-    access::{PUBLIC, SIGNED_IN},
+    access::{SIGNED_IN, SIGNING_IN},
     app::App,
     handlers::{sessions, sign_in},
 };
@@ -15,14 +15,14 @@ const BODY: usize = 4 * 1024;
 #[rustfmt::skip]
 pub(super) fn routes() -> Table<App> {
     vec![
-        at("POST",   "/v1/auth/start",             "startSignIn")        .with(PUBLIC,    json(BODY),             Short, sign_in::start),
-        at("POST",   "/v1/auth/confirm",           "confirmSignIn")      .with(PUBLIC,    json_or_form(BODY),     Short, sign_in::confirm),
-        at("POST",   "/v1/auth/reauth",            "startReauth")        .with(SIGNED_IN, optional_json(BODY),    Short, sign_in::reauth),
-        at("GET",    "/v1/session",                "getSession")         .with(SIGNED_IN, NOTHING,               Short, sessions::show),
-        at("DELETE", "/v1/session",                "signOut")            .with(SIGNED_IN, NOTHING,               Short, sessions::sign_out),
-        at("POST",   "/v1/session/org",            "chooseOrg")          .with(SIGNED_IN, json(BODY),            Short, sessions::choose),
-        at("GET",    "/v1/sessions",               "listSessions")       .with(SIGNED_IN, query(sessions::LIST), Short, sessions::list),
-        at("DELETE", "/v1/sessions/{id}",          "endSession")         .with(SIGNED_IN, NOTHING,               Short, sessions::end),
-        at("POST",   "/v1/sessions/revoke_others", "endOtherSessions")   .with(SIGNED_IN, NOTHING,               Short, sessions::end_others),
+        at("POST",   "/v1/auth/start",             "startSignIn")        .with(SIGNING_IN,json(BODY),             Short, sign_in::start),
+        at("POST",   "/v1/auth/confirm",           "confirmSignIn")      .with(SIGNING_IN,json_or_form(BODY),     Short, sign_in::confirm),
+        at("POST",   "/v1/auth/reauth",            "startReauth")        .with(SIGNED_IN,  optional_json(BODY),    Short, sign_in::reauth),
+        at("GET",    "/v1/session",                "getSession")         .with(SIGNED_IN,  NOTHING,               Short, sessions::show),
+        at("DELETE", "/v1/session",                "signOut")            .with(SIGNED_IN,  NOTHING,               Short, sessions::sign_out),
+        at("POST",   "/v1/session/org",            "chooseOrg")          .with(SIGNED_IN,  json(BODY),            Short, sessions::choose),
+        at("GET",    "/v1/sessions",               "listSessions")       .with(SIGNED_IN,  query(sessions::LIST), Short, sessions::list),
+        at("DELETE", "/v1/sessions/{id}",          "endSession")         .with(SIGNED_IN,  NOTHING,               Short, sessions::end),
+        at("POST",   "/v1/sessions/revoke_others", "endOtherSessions")   .with(SIGNED_IN,  NOTHING,               Short, sessions::end_others),
     ]
 }

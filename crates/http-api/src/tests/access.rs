@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 use admin::{KeyMode, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange};
 use http::HeaderMap;
 use model::{
-    AgentId, KeyId,
+    AgentId, KeyId, Role,
     Scope::{self, ActionsExecute, ActionsRead, Admin, AdminRead},
     Timestamp,
 };
@@ -32,23 +32,67 @@ enum Kind {
     ReadsAndExecutes,
     Administers,
     Audits,
+    /// A fresh session with this role.
+    Session(Role),
+    /// A session of an owner that is not fresh.
+    Stale,
+    /// A session for no org.
+    OfNoOrg,
+    /// A session of an owner whose changes show no page of this site.
+    Forged,
 }
 
 fn expected(rule: &str, kind: Kind) -> Met {
-    use Kind::{Administers, Audits, Executes, Nothing, Reads, ReadsAndExecutes};
+    use Kind::{
+        Administers, Audits, Executes, Forged, Nothing, OfNoOrg, Reads, ReadsAndExecutes, Session,
+        Stale,
+    };
+    use Role::{Owner, Viewer};
     let admitted: &[Kind] = match rule {
-        "PUBLIC" => return Met::Through,
+        "PUBLIC" | "SIGNING_IN" => return Met::Through,
         "AGENT_EXECUTE" => &[Executes, ReadsAndExecutes],
-        "ACTION_READERS" | "STREAM_READERS" => &[Reads, ReadsAndExecutes, Administers, Audits],
-        "CANCELLERS" => &[Executes, ReadsAndExecutes, Administers],
-        "VIEWERS" => &[Administers, Audits],
-        "ADMINS" => &[Administers],
+        "ACTION_READERS" | "STREAM_READERS" => &[
+            Reads,
+            ReadsAndExecutes,
+            Administers,
+            Audits,
+            Session(Viewer),
+            Session(Role::Admin),
+            Session(Owner),
+            Stale,
+            Forged,
+        ],
+        "CANCELLERS" => &[
+            Executes,
+            ReadsAndExecutes,
+            Administers,
+            Session(Role::Admin),
+            Session(Owner),
+            Stale,
+            Forged,
+        ],
+        "VIEWERS" => &[
+            Administers,
+            Audits,
+            Session(Viewer),
+            Session(Role::Admin),
+            Session(Owner),
+            Stale,
+            Forged,
+        ],
+        "ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Stale, Forged],
+        "FRESH_ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Forged],
+        "FRESH_OWNERS" => &[Session(Owner), Forged],
+        "SIGNED_IN" => {
+            &[Session(Viewer), Session(Role::Admin), Session(Owner), Stale, OfNoOrg, Forged]
+        }
         other => panic!("the rule `{other}` has no line here"),
     };
     match kind {
         Nothing => Met::Unauthenticated,
         kind if admitted.contains(&kind) => Met::Through,
-        Reads | Executes | ReadsAndExecutes | Administers | Audits => Met::Forbidden,
+        Reads | Executes | ReadsAndExecutes | Administers | Audits | Session(_) | Stale
+        | OfNoOrg | Forged => Met::Forbidden,
     }
 }
 
@@ -62,6 +106,7 @@ struct Stranger {
     policy: String,
     version: String,
     deed: String,
+    session: String,
 }
 
 impl Stranger {
@@ -82,7 +127,10 @@ impl Stranger {
             admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
         );
         let version = operator.create_policy_version(new).await.unwrap().object.id;
+        house.member_of(org, "stranger@example.com", Role::Owner).await;
+        let session = house.browser_in(org, "stranger@example.com", Role::Owner).await;
         Self {
+            session: session.session.to_string(),
             reads_and_executes: agent.key,
             administers: org_key(&operator, Admin).await,
             agent: agent.agent,
@@ -127,9 +175,15 @@ async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, S
     operator.revoke_key(old.key.object.id).await.unwrap();
     let reads = house.key_with(vec![ActionsRead]).await;
     let executes = house.key_with(vec![ActionsExecute]).await;
+    let stale = house.browser("stale@example.com", Role::Owner).await.key;
     house.clock.pass(Duration::from_hours(2));
+    let ended = house.browser("ended@example.com", Role::Owner).await;
+    house.town.people.end(ended.user, ended.session).await.unwrap();
+    let sessions = sessions(house, stale).await;
     let changed = house.support.key.replace("svc_live_", "svc_test_");
-    vec![
+    let mut all = vec![
+        ("an ended session", ended.key, Kind::Nothing),
+        ("a text that is no session", "session:wrong:wrong".to_owned(), Kind::Nothing),
         ("no credential", String::new(), Kind::Nothing),
         ("a text that is no key", "svc_live_wrong".to_owned(), Kind::Nothing),
         ("a key of the other mode", changed, Kind::Nothing),
@@ -148,7 +202,33 @@ async fn credentials(house: &House, stranger: &Stranger) -> Vec<(&'static str, S
         ("an org key", house.org_key.clone(), Kind::Administers),
         ("an org key that may only read", org_key(&operator, AdminRead).await, Kind::Audits),
         ("an org key of another org", stranger.administers.clone(), Kind::Administers),
-    ]
+    ];
+    all.extend(sessions);
+    all
+}
+
+/// A session of each role, and those that may less than they seem to.
+async fn sessions(house: &House, stale: String) -> Vec<(&'static str, String, Kind)> {
+    let (mut all, mut forged) = (Vec::new(), String::new());
+    for (what, email, role) in [
+        ("a session of a viewer", "viewer@example.com", Role::Viewer),
+        ("a session of an admin", "admin@example.com", Role::Admin),
+        ("a session of an owner", "owner@example.com", Role::Owner),
+        ("a session with a wrong word", "forged@example.com", Role::Owner),
+    ] {
+        let key = house.browser(email, role).await.key;
+        if what == "a session with a wrong word" {
+            forged = key;
+        } else {
+            all.push((what, key, Kind::Session(role)));
+        }
+    }
+    let wrong = format!("{}x", &forged[..forged.len() - 1]);
+    all.push(("a session with a wrong word", wrong, Kind::Forged));
+    all.push(("a session that is not fresh", stale, Kind::Stale));
+    let of_none = house.browser_of_no_org("nobody@example.com").await.key;
+    all.push(("a session for no org", of_none, Kind::OfNoOrg));
+    all
 }
 
 /// The path with an id in each of its slots.
@@ -162,6 +242,8 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("version")
     } else if path.starts_with("/v1/deeds") {
         id("deed")
+    } else if path.starts_with("/v1/sessions") {
+        id("session")
     } else if path.starts_with("/v1/ledger/chain_checks") {
         id("check")
     } else {
@@ -186,6 +268,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("version", id("pv")),
         ("deed", id("deed")),
         ("check", id("chk")),
+        ("session", id("ses")),
     ])
 }
 
@@ -194,7 +277,10 @@ async fn every_route_admits_whom_its_rule_names_and_nobody_else() {
     let house = House::new().await;
     let stranger = Stranger::beside(&house).await;
     let credentials = credentials(&house, &stranger).await;
-    for route in routes::table() {
+    let mut table = routes::table();
+    // What ends the sessions comes last.
+    table.sort_by_key(|route| route.operation == "signOut");
+    for route in table {
         let path = filled(route.path, &missing());
         for (credential, key, kind) in &credentials {
             let response = house.router.answer(request(route.method, &path, key, &[], None)).await;
@@ -204,13 +290,53 @@ async fn every_route_admits_whom_its_rule_names_and_nobody_else() {
                 _ => Met::Through,
             };
             let what = format!("{} with {credential}", route.operation);
-            assert_eq!(met, expected(route.access, *kind), "{what}");
-            assert_challenge(response.headers(), met, &what);
+            let looks = matches!(route.access, "PUBLIC" | "SIGNING_IN");
+            let is_forged = *kind == Kind::Forged || credential.ends_with("that is no session");
+            let expected = match is_forged && route.method != "GET" && !looks {
+                // The word is looked at before the session is.
+                true => Met::Forbidden,
+                // Whoever shows nothing of a browser is told so by the handler.
+                false if route.operation == "confirmSignIn" => continue,
+                false => expected(route.access, *kind),
+            };
+            assert_eq!(met, expected, "{what}");
+            let is_keys = !matches!(route.access, "SIGNED_IN" | "FRESH_OWNERS");
+            let has_scopes = is_keys && !key.starts_with("session:");
+            assert_challenge(response.headers(), (met, has_scopes), &what);
         }
     }
 }
 
-fn assert_challenge(headers: &HeaderMap, met: Met, what: &str) {
+#[tokio::test]
+async fn a_session_from_another_site_changes_nothing() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await;
+    let (token, csrf) = owner.key["session:".len()..].split_once(':').unwrap();
+    let cookie = format!("svc_session={token}");
+    for route in routes::table() {
+        if route.method == "GET" || matches!(route.access, "PUBLIC" | "SIGNING_IN") {
+            continue;
+        }
+        let path = filled(route.path, &missing());
+        let ask = async |headers: &[(&str, &str)]| {
+            let mut all = vec![("cookie", &*cookie), ("service-csrf", csrf)];
+            all.extend(headers);
+            house.send(request(route.method, &path, "", &all, None)).await
+        };
+        for headers in [
+            &[][..],
+            &[("origin", "http://evil.example")],
+            &[("origin", "null")],
+            &[("origin", "http://test"), ("sec-fetch-site", "cross-site")],
+        ] {
+            let refused = ask(headers).await;
+            assert_eq!(refused.code(), (403, "origin_refused"), "{} {headers:?}", route.operation);
+        }
+    }
+    assert_eq!(house.get("/v1/session", &owner.key).await.status, 200);
+}
+
+fn assert_challenge(headers: &HeaderMap, (met, has_scopes): (Met, bool), what: &str) {
     let challenge = headers.get("www-authenticate").map(|value| value.to_str().unwrap());
     match met {
         Met::Through => assert_eq!(challenge, None, "{what}"),
@@ -218,6 +344,8 @@ fn assert_challenge(headers: &HeaderMap, met: Met, what: &str) {
             let begin = r#"Bearer realm="service", error="invalid_token", error_description=""#;
             assert!(challenge.unwrap().starts_with(begin), "{what}: {challenge:?}");
         }
+        // A session has no scope that it could be told of.
+        Met::Forbidden if !has_scopes && challenge.is_none() => {}
         Met::Forbidden => {
             let begin = r#"Bearer realm="service", error="insufficient_scope", scope=""#;
             assert!(challenge.unwrap().starts_with(begin), "{what}: {challenge:?}");
@@ -295,12 +423,14 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
         ("policy", &stranger.policy),
         ("version", &stranger.version),
         ("deed", &stranger.deed),
+        ("session", &stranger.session),
     ] {
         foreign.insert(slot, id.clone());
     }
+    let owner = house.browser("owner@example.com", Role::Owner).await.key;
     let mut looked_up = 0;
     for route in routes::table().iter().filter(|route| route.path.contains("{id}")) {
-        for key in [&house.support.key, &house.org_key] {
+        for key in [&house.support.key, &house.org_key, &owner] {
             let ask = |ids| {
                 let body = body(route.operation, ids);
                 request(route.method, &filled(route.path, ids), key, &[], body)
@@ -311,7 +441,8 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
             assert!(matches!(status, 400 | 403 | 404 | 415), "{operation}: {status}");
             looked_up += usize::from(status == 404);
             // An org key is let in everywhere but where agents act, and then the id is looked up.
-            let looks = key == &house.org_key && route.access != "AGENT_EXECUTE";
+            let is_keys = key == &house.org_key && route.access != "SIGNED_IN";
+            let looks = (is_keys || key == &owner) && route.access != "AGENT_EXECUTE";
             assert!(!looks || status == 404, "{operation} did not look the id up: {status}");
             assert_eq!(told(theirs), told(nobodys), "{operation}");
         }

@@ -1,6 +1,8 @@
 //! The whole interface over the store in memory: one org, two agents, a tool that does as it is
 //! told. Every answer is held against the interface description.
 
+pub(super) mod people;
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -22,7 +24,7 @@ use model::{AgentId, ConnectorId, IntentMode, KeyId, OrgId, Outcome, Scope, Side
 use records::Records;
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
-use testkit::{Fixture, ManualClock, Operator, ScriptedTool, Shop, done, limits};
+use testkit::{Fixture, ManualClock, OnTokio, Operator, ScriptedTool, Shop, done, limits};
 use web::{Control, Lifecycle, ReplyBody, Router, TrustedProxies};
 
 use crate::{
@@ -82,6 +84,7 @@ pub(super) struct House {
     pub(super) support: Holder,
     pub(super) other: Holder,
     pub(super) org_key: String,
+    pub(super) town: people::Town,
     description: Validator,
     fixture: Fixture,
 }
@@ -198,11 +201,14 @@ impl House {
         let (control, lifecycle) = Control::new();
         let probe = Arc::new(Told(Mutex::new(Condition::Ok)));
         let store = Arc::clone(&fixture.store);
+        let town = people::Town::of(&fixture);
         let router = service(Parts {
             gate: fixture.gate(shop, limits()),
             admin: Arc::clone(&admin),
             records: Records::new(Arc::clone(&store) as _, fixture.ledger.clone()),
             events: Arc::clone(&store) as _,
+            people: Arc::clone(&town.people),
+            behind: Arc::new(OnTokio),
             probe: Arc::clone(&probe) as _,
             lifecycle: lifecycle.clone(),
             clock: Arc::clone(&fixture.clock) as _,
@@ -231,6 +237,7 @@ impl House {
             support,
             other,
             org_key,
+            town,
             description: Validator::new().unwrap(),
         }
     }
@@ -326,8 +333,15 @@ pub(super) fn request(
     body: Option<Value>,
 ) -> Request<Full<Bytes>> {
     let mut request = Request::builder().method(method).uri(path).header("host", "test");
-    if !key.is_empty() {
-        request = request.header("authorization", format!("Bearer {key}"));
+    match key.strip_prefix("session:").and_then(|browser| browser.split_once(':')) {
+        Some((token, csrf)) => {
+            request = request.header("cookie", format!("svc_session={token}"));
+            if method != "GET" {
+                request = request.header("origin", "http://test").header("service-csrf", csrf);
+            }
+        }
+        None if key.is_empty() => {}
+        None => request = request.header("authorization", format!("Bearer {key}")),
     }
     for (name, value) in headers {
         request = request.header(*name, *value);

@@ -2,7 +2,7 @@
 
 use web::{Code, CodeRow, Family, codes};
 
-use crate::catalogue::{ALL, actions, changes, errors_markdown, from_word, page};
+use crate::catalogue::{ALL, actions, changes, errors_markdown, from_word, page, sign_in};
 
 #[test]
 fn every_code_has_a_row_a_page_and_a_line_in_the_docs() {
@@ -39,7 +39,7 @@ fn statuses_fit_their_families() {
 #[test]
 fn the_codes_of_every_area_are_joined() {
     let mut joined: Vec<&str> = ALL.iter().map(|code| code.as_str()).collect();
-    let areas: [&[Code]; 3] = [codes::ALL, actions::ALL, changes::ALL];
+    let areas: [&[Code]; 4] = [codes::ALL, actions::ALL, changes::ALL, sign_in::ALL];
     let mut every: Vec<&str> = areas.concat().into_iter().map(Code::as_str).collect();
     joined.sort_unstable();
     every.sort_unstable();

@@ -111,13 +111,13 @@ async fn wait_for(
         return Ok(());
     }
     refuse_stopped(app, caller).await?;
-    let waiter = caller.only_agent().map_or(Waiter::Org(caller.key()), Waiter::Agent);
+    let waiter = caller.only_agent().map_or(Waiter::Other(caller.number()), Waiter::Agent);
     let _slot = app
         .waits
         .take(waiter)
         .ok_or_else(|| ApiError::rate_limited("20 waits are open; let one end first"))?;
     let lifecycle = app.lifecycle.clone();
-    let waits = Waits { agent: caller.only_agent(), key: Some(caller.key()) };
+    let waits = Waits { agent: caller.only_agent(), key: caller.key() };
     let bounds = WaitBounds { deadline, lifecycle, waits };
     match listening.change(&app.gate, &action, bounds).await? {
         Ended::Action(_) => Ok(()),

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use http_body_util::BodyExt;
+use model::Role;
 use serde_json::{Value, json};
 
 use super::Operation;
@@ -64,7 +65,10 @@ impl Scene {
         let head = house.get("/v1/ledger/head", &house.org_key).await.body;
         made.extend(head["log"].as_str().unwrap().rsplit('/').next().map(str::to_owned));
         made.extend([policy, version]);
-        let key = caller(operation.id, &house);
+        let key = caller(operation.id, &house).await;
+        if operation.id == "endSession" {
+            made.push(house.browser(&of(operation.id), Role::Owner).await.session.to_string());
+        }
         let kind = |id: &str| id.split('_').next().unwrap_or_default().to_owned();
         Self { key, ids: made.into_iter().map(|id| (kind(&id), id)).collect(), house }
     }
@@ -84,6 +88,15 @@ impl Scene {
             "verifyDeeds" => Some(self.deed().await),
             _ => body.map(|body| self.with_ids_of_the_house(body)),
         };
+        let mut headers = headers.to_vec();
+        let (body, cookie) = match operation.id {
+            "confirmSignIn" => self.proof(body).await,
+            _ => (body, String::new()),
+        };
+        if !cookie.is_empty() {
+            headers.push(("cookie", &cookie));
+        }
+        let headers = &*headers;
         let method = operation.method.to_uppercase();
         let request = request(&method, &fitting, &self.key, headers, body);
         if operation.id != "streamEvents" {
@@ -100,6 +113,19 @@ impl Scene {
         }
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Answer { status: head.status.as_u16(), headers: head.headers, bytes: bytes.into(), body }
+    }
+
+    /// The body with a challenge and a code that are right here, and the cookie of who asked.
+    async fn proof(&self, body: Option<Value>) -> (Option<Value>, String) {
+        self.house.member("ada@example.com", Role::Owner).await;
+        let asked = Some(json!({ "email": "ada@example.com", "next": "/app" }));
+        let asked = self.house.send(request("POST", "/v1/auth/start", "", &[], asked)).await;
+        self.house.town.deliver().await;
+        let cookie = asked.headers["set-cookie"].to_str().unwrap();
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        let code = self.house.town.sent.last().code;
+        let proof = json!({ "challenge": asked.body["id"], "code": code.expose() });
+        (body.map(|_| proof), cookie)
     }
 
     async fn deed(&self) -> Value {
@@ -130,7 +156,7 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 9] = [
+const SHOWN: [&str; 10] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
@@ -140,15 +166,22 @@ const SHOWN: [&str; 9] = [
     "org_01k6ga3wvwaa1b3c5d7e9f1g3h",
     "pol_01k6ga3wvwbz4m8n2p6r0v5w7x",
     "pv_01k6ga3wvwfx3tq0s9d8e7b6a5",
+    "ses_01k6ga3wvwhh1j3k5m7n9p2q4r",
 ];
 
+/// The address of whoever asks for this; of one, few may sign in.
+fn of(operation: &str) -> String {
+    format!("{}@example.com", operation.to_lowercase())
+}
+
 /// The key of somebody who may.
-pub(super) fn caller(operation: &str, house: &House) -> String {
+pub(super) async fn caller(operation: &str, house: &House) -> String {
     let table = table();
     let row = table.iter().find(|row| row.operation == operation).unwrap();
     match row.access {
-        "PUBLIC" => String::new(),
+        "PUBLIC" | "SIGNING_IN" => String::new(),
         "AGENT_EXECUTE" => house.support.key.clone(),
+        "SIGNED_IN" | "FRESH_OWNERS" => house.browser(&of(operation), Role::Owner).await.key,
         _ => house.org_key.clone(),
     }
 }
@@ -197,6 +230,17 @@ pub(super) async fn failures() -> Vec<(&'static str, &'static str, Answer)> {
     send("POST", act, agent, &keyed, call(json!({ "amount": 1 }))).await;
     let other = send("POST", act, agent, &keyed, call(json!({ "amount": 2 }))).await;
     found.push(("Unprocessable", "idempotency_conflict", other));
+    let asked = Some(json!({ "email": "ada@example.com" }));
+    let asked = send("POST", "/v1/auth/start", "", &[], asked).await;
+    let cookie = asked.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    let wrong = json!({ "challenge": asked.body["id"], "code": "0000-0000" });
+    house.town.deliver().await;
+    let mut answer = None;
+    for _ in 0..6 {
+        let headers = [("cookie", cookie)];
+        answer = Some(send("POST", "/v1/auth/confirm", "", &headers, Some(wrong.clone())).await);
+    }
+    found.push(("Gone", "challenge_expired", answer.unwrap()));
     house.refund(1).await;
     found.push(("TooMany", "budget_exceeded", house.refund(1).await));
     house.store.go_down();
