@@ -13,5 +13,9 @@ create index challenge_of_person on challenge (user_id) where used_at is null;
 -- a session of an older version has none, and chooses.
 alter table session
     add column chosen_org uuid,
-    add column chosen_role text check (chosen_role in ('viewer', 'admin', 'owner')),
-    add check ((chosen_org is null) = (chosen_role is null));
+    add column chosen_role text;
+
+alter table session add constraint session_choice check (
+    (chosen_org is null and chosen_role is null)
+    or (chosen_org is not null and chosen_role in ('viewer', 'admin', 'owner'))
+);
