@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
-    house::{Caller, Database, House, binaries, name},
+    house::{Caller, Database, House, POLICY, binaries, name},
     straight_way::assert_sealed,
 };
 
@@ -66,6 +66,55 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
         assert!(began.elapsed() < BACK_WITHIN);
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
+}
+
+/// A connector whose roles nobody made.
+const BARE: &str = r"
+host: 127.0.0.1
+database: none
+tls: {mode: disable}
+tools:
+  - name: note
+    title: Read
+    description: Reads.
+    side_effect: read
+    sql: select $mark as mark
+    args: {type: object, additionalProperties: false, required: [mark], properties: {mark: {type: string}}}
+    returns: row
+    max_rows: 1
+";
+
+#[tokio::test]
+async fn a_connector_that_never_was_reached_decides_and_records() {
+    let Some(house) = House::new("").await else { return };
+    let file = house.write("bare.yaml", &format!("{BARE}{}", second_tool()));
+    let create = ["connector", "create", file.to_str().unwrap(), "--org", &house.org];
+    house.verbs.run(&create).await;
+    house.activate("bare", &POLICY.replace("lab.hidden", "bare.hidden")).await;
+    let key = house.agent("first").await.key;
+    let service = house.serve().await;
+    let caller = service.caller(&key);
+    let tools = caller.get("/v1/tools").await.ok();
+    let listed = tools["data"].as_array().unwrap().iter().any(|tool| tool["name"] == "bare.note");
+    assert!(listed, "{tools}");
+    let mark = json!({ "mark": name() });
+    caller.call("bare.hidden", mark.clone()).await.error(403, "policy_denied", None);
+    let failed = caller.call("bare.note", mark).await.ok();
+    assert_sealed(&failed, "failed");
+    assert_eq!(failed["execution"]["error_code"], "connector_auth_failed");
+    caller.call("bare.note", json!({ "mark": 1 })).await.error(
+        400,
+        "validation_failed",
+        Some("args"),
+    );
+    caller.call("bare.other", json!({})).await.error(404, "tool_unknown", Some("tool"));
+    assert_eq!(connectors(&caller).await, "degraded");
+}
+
+/// One that the policy denies.
+fn second_tool() -> String {
+    let tool = BARE.split_once("tools:\n").unwrap().1;
+    tool.replace("name: note", "name: hidden")
 }
 
 #[tokio::test]

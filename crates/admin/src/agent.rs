@@ -75,6 +75,7 @@ impl OrgChange<'_> {
             description: input::description(&new.description)?,
             labels: input::labels(new.labels)?,
             intent_mode: new.intent_mode,
+            intent_keys: Vec::new(),
             system: false,
             stop: None,
             suspension: None,

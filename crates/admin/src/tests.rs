@@ -59,6 +59,7 @@ fn agent() -> Agent {
         description: String::new(),
         labels: BTreeMap::from([("team".to_owned(), "care".to_owned())]),
         intent_mode: IntentMode::Off,
+        intent_keys: Vec::new(),
         system: false,
         stop: None,
         suspension: None,

@@ -21,6 +21,7 @@ mod setup;
 mod shape;
 mod statement;
 mod tls;
+mod unlearnt;
 mod value;
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
@@ -43,6 +44,7 @@ pub use config::CONFIG_SCHEMA;
 pub use setup::{Owner, SetupError, Witness, apply_setup, setup_sql};
 
 pub(crate) use check::check;
+pub(crate) use unlearnt::Unlearnt;
 
 /// The kind's name.
 pub const KIND: &str = "postgres";

@@ -6,13 +6,22 @@ use std::{
     time::Duration,
 };
 
-use model::{ConnectorId, OrgId};
-use tokio::{sync::OnceCell, time::Instant};
+use model::{ConnectorId, ExecutionErrorCode, Fault, OrgId};
+use tokio::{
+    sync::OnceCell,
+    time::{Instant, timeout},
+};
 
-use crate::{Blueprint, BuildError, Connector, Deps, build};
+use crate::{Blueprint, BuildError, Connector, Deps, build, connector::stand_in};
 
 /// For how long a connector that could not be built is not tried again.
 const FAILED_FOR: Duration = Duration::from_secs(3);
+
+/// How long a build may take; whoever calls a tool waits for it, and not for much longer than this.
+const BUILT_WITHIN: Duration = Duration::from_secs(4);
+
+/// What there is in place of a connector that could not be built.
+type Instead = Result<Arc<dyn Connector>, BuildError>;
 
 /// Builds each connector once per revision.
 #[derive(Debug)]
@@ -33,7 +42,7 @@ struct Slot {
     // Callers of one revision wait for one build. A failed one leaves the cell empty and is
     // remembered, so that those who waited hear of it and do not try one after the other.
     connector: Arc<OnceCell<Arc<dyn Connector>>>,
-    failed: Arc<Mutex<Option<(Instant, BuildError)>>>,
+    failed: Arc<Mutex<Option<(Instant, Instead)>>>,
 }
 
 impl Slot {
@@ -45,22 +54,29 @@ impl Slot {
         &self,
         blueprint: &Blueprint,
         deps: &Deps,
-    ) -> Result<Arc<dyn Connector>, BuildError> {
-        if let Some((at, error)) = &*self.failed()
+    ) -> Result<Arc<dyn Connector>, Instead> {
+        if let Some((at, instead)) = &*self.failed()
             && at.elapsed() < FAILED_FOR
         {
-            return Err(error.clone());
+            return Err(instead.clone());
         }
-        let built = build(blueprint, deps).await;
-        if let Err(error) = &built {
-            *self.failed() = Some((Instant::now(), error.clone()));
-        }
-        built
+        let built = timeout(BUILT_WITHIN, build(blueprint, deps)).await;
+        built.unwrap_or_else(|_| Err(late())).map_err(|error| {
+            tracing::warn!(connector = %blueprint.id, %error, "a connector cannot be built now");
+            let instead = stand_in(blueprint, deps, &error).ok_or(error);
+            *self.failed() = Some((Instant::now(), instead.clone()));
+            instead
+        })
     }
 
-    fn failed(&self) -> MutexGuard<'_, Option<(Instant, BuildError)>> {
+    fn failed(&self) -> MutexGuard<'_, Option<(Instant, Instead)>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn late() -> BuildError {
+    let message = "the governed system did not answer in time";
+    BuildError::Connect(Fault::new(ExecutionErrorCode::ConnectorUnreachable, message))
 }
 
 impl Registry {
@@ -69,14 +85,18 @@ impl Registry {
         Self { deps, built: Mutex::new(HashMap::new()) }
     }
 
-    /// The connector of this revision, building it if nobody has. One that could not be built a
-    /// moment ago fails at once.
+    /// The connector of this revision, building it if nobody has. In place of one that could not be
+    /// built there are its declared tools, which come to what stood in the way, for a moment without
+    /// another try; one that declares none that hold together fails.
     pub async fn get_or_build(
         &self,
         blueprint: &Blueprint,
     ) -> Result<Arc<dyn Connector>, BuildError> {
         let slot = self.slot(blueprint);
-        slot.connector.get_or_try_init(|| slot.build(blueprint, &self.deps)).await.cloned()
+        match slot.connector.get_or_try_init(|| slot.build(blueprint, &self.deps)).await {
+            Ok(connector) => Ok(Arc::clone(connector)),
+            Err(instead) => instead,
+        }
     }
 
     /// How many of the connectors that are kept could not be built, or could not be reached, when

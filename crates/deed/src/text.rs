@@ -7,8 +7,8 @@ use std::fmt;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{
-    ActionId, AgentId, ApprovalId, ConnectorId, DeedId, EventType, KeyId, LogId, OrgId, PolicyId,
-    PolicyVersionId,
+    ActionId, AgentId, ApprovalId, ConnectorId, DeedId, EventType, IntentKeyId, KeyId, LogId,
+    OrgId, PolicyId, PolicyVersionId,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -150,6 +150,7 @@ idents!(
     ApprovalId,
     ConnectorId,
     DeedId,
+    IntentKeyId,
     KeyId,
     LogId,
     OrgId,

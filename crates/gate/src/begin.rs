@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crypto::json::Canonical;
 use deed::{Path, commit_canonical};
 use event::thin_action;
+use intent::Key;
 use ledger::{
     DeedEntry, Entry, Needs, Request, Snapshot,
     record::{
@@ -17,8 +18,9 @@ use ledger::{
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, DecisionOutcome, Digest, EventId,
-    EventType, ExecutionStatus, IntentMode, KeyId, Mint, Mode, OrgId, State, Status,
+    EventType, ExecutionStatus, IntentMode, KeyId, Mint, Mode, OrgId, State, Status, ToolName,
 };
+use policy::Call;
 use serde_json::Value;
 use tool::{Estimate, Tool};
 
@@ -27,9 +29,12 @@ use crate::{
     deed_of::deed_of,
     gate::Parts,
     limits::Limits,
+    ports::Seen,
     repeat::KNOWN_FOR,
+    resolve::{Absence, Sought},
     resolved::Resolved,
     submission::{Rejection, Submission},
+    vouch::{Intent, key_of, looks},
 };
 use context::{Shown, context};
 
@@ -44,12 +49,14 @@ pub(crate) struct Begin {
     key: KeyId,
     client: Option<Client>,
     idempotency_key: Option<String>,
-    intent: Option<String>,
+    intent: Intent,
+    audience: Arc<str>,
     case: Case,
     request_digest: Digest,
     fingerprint: Digest,
     limits: Limits,
     instance: String,
+    absence: Option<Absence>,
     // Asked for only once it is clear that a person will look at it.
     estimate: Option<Estimate>,
 }
@@ -62,6 +69,10 @@ pub(crate) enum BeginOutcome {
     Repeat(ActionId),
     /// A person must look at the call, who shall know what it would do; nothing was recorded.
     ToEstimate(Box<Begin>),
+    /// The call's intent must be judged by this key first; nothing was recorded.
+    ToVouch(Box<Begin>, Key),
+    /// A connector has come or changed that may serve the tool; nothing was recorded.
+    ToSeek(Box<Begin>),
     /// Refused, waiting for a person, or authorised for the agent's edge.
     Decided(Arc<Action>),
     /// The tool may run now.
@@ -78,7 +89,7 @@ pub(crate) struct Permitted {
 impl Begin {
     pub(crate) fn new(
         sent: Submission,
-        (resolved, args, request_digest): (Resolved, Canonical, Digest),
+        ((resolved, absence), args, request_digest): (Sought, Canonical, Digest),
         parts: &Parts,
     ) -> Self {
         let fingerprint = sent.fingerprint(request_digest);
@@ -88,14 +99,58 @@ impl Begin {
             key,
             client,
             idempotency_key,
-            intent,
+            intent: Intent::of(intent),
+            audience: Arc::clone(&parts.audience),
             case: Case::new(call, resolved, args),
             request_digest,
             fingerprint,
             limits: parts.limits,
             instance: parts.instance.clone(),
+            absence,
             estimate: None,
         }
+    }
+
+    /// The key that the call's intent names, as long as nobody looked at its signature.
+    pub(crate) fn unknown_kid(&self) -> Option<String> {
+        self.intent.unknown_kid()
+    }
+
+    /// The call after its intent was judged by this key.
+    pub(crate) fn vouched(mut self, key: &Key) -> Self {
+        let call = self.case.call();
+        let (agent, mode) = (call.agent.id.to_string(), call.facts.mode.to_string());
+        let signed = intent::Call {
+            audience: &self.audience,
+            agent: &agent,
+            tool: &call.tool,
+            request: self.request_digest,
+            mode: &mode,
+            on_behalf_of: call.facts.on_behalf_of.as_deref(),
+            session: call.facts.session.as_deref(),
+            idempotency_key: self.idempotency_key.as_deref(),
+            tool_digest: self.case.resolved().digest(),
+        };
+        self.intent = self.intent.judged(std::slice::from_ref(key), &signed);
+        match self.intent {
+            Intent::Signed(..) => Self { case: self.case.signed(), ..self },
+            Intent::Absent | Intent::Sent(_) | Intent::Broken(..) => self,
+        }
+    }
+
+    /// The key that must be known before the intent can be judged.
+    fn lacks_vouching(&self, snapshot: &Snapshot) -> Option<Key> {
+        let agent = snapshot.agent(self.agent()).filter(|agent| looks(agent.intent_mode))?;
+        key_of(agent, &self.intent.unknown_kid()?, snapshot.now())
+    }
+
+    /// The call with what its tool turned out to be, or what was seen where nobody serves it.
+    pub(crate) fn sought(self, resolved: Resolved, seen: Option<Seen>) -> Self {
+        let case = Case::new(self.case.call().clone(), resolved, self.case.args().clone());
+        // An intent may name the digest of the tool.
+        let (case, intent) = (case.unsigned(), self.intent.unjudged());
+        let absence = seen.map(|seen| self.absence.unwrap_or_default().seen_as(seen));
+        Self { intent, case, absence, ..self }
     }
 
     /// The call with what its tool says that it would do.
@@ -117,8 +172,23 @@ impl Begin {
         asks && waits && self.estimate.is_none()
     }
 
+    /// The connector that may serve a tool which nobody was found to serve.
+    fn doubt(&self, snapshot: &Snapshot) -> Option<Absence> {
+        let absence = self.absence?;
+        let name: ToolName = self.call().tool.parse().ok()?;
+        let known = snapshot.connectors().find(|connector| {
+            connector.archived_at.is_none() && connector.name.as_str() == name.connector()
+        });
+        let known = known.map(|connector| (connector.id, connector.revision));
+        absence.is_doubtful(known).then(|| absence.because_of(known))
+    }
+
     pub(crate) fn org(&self) -> OrgId {
         self.org
+    }
+
+    pub(crate) fn call(&self) -> &Call {
+        self.case.call()
     }
 
     fn agent(&self) -> AgentId {
@@ -132,11 +202,11 @@ impl Begin {
         let Some(agent) = agent.filter(|_| key_holds) else {
             return Some(Rejection::Unauthenticated);
         };
-        match (agent.intent_mode, &self.intent) {
-            (IntentMode::Off, _) | (IntentMode::Optional, None) => None,
-            (IntentMode::Required, None) => Some(Rejection::IntentRequired),
-            (IntentMode::Optional | IntentMode::Required, Some(_)) => {
-                Some(Rejection::IntentInvalid("the agent has no active intent key"))
+        match (agent.intent_mode, self.intent.is_sent()) {
+            (IntentMode::Off, _) | (IntentMode::Optional, false) => None,
+            (IntentMode::Required, false) => Some(Rejection::IntentRequired),
+            (IntentMode::Optional | IntentMode::Required, true) => {
+                self.intent.rejection(agent, snapshot)
             }
         }
     }
@@ -152,6 +222,7 @@ impl Request for Begin {
         if let Some(key) = &self.idempotency_key {
             needs.idempotency_keys.insert((self.agent(), key.clone()));
         }
+        needs.idempotency_keys.extend(self.intent.nonce().map(|nonce| (self.agent(), nonce)));
         if matches!(self.case.resolved(), Resolved::AtEdge { .. }) {
             needs.accepted_tools.insert((self.agent(), self.case.call().tool.clone()));
         }
@@ -171,8 +242,15 @@ impl Request for Begin {
             let outcome = if same { BeginOutcome::Repeat(earlier.action) } else { different() };
             return (Entry::nothing(), outcome);
         }
+        if let Some(key) = self.lacks_vouching(snapshot) {
+            return (Entry::nothing(), BeginOutcome::ToVouch(Box::new(self.clone()), key));
+        }
         if let Some(rejection) = self.rejection(snapshot) {
             return (Entry::nothing(), BeginOutcome::Rejected(rejection));
+        }
+        if let absence @ Some(_) = self.doubt(snapshot) {
+            let begin = Self { absence, ..self.clone() };
+            return (Entry::nothing(), BeginOutcome::ToSeek(Box::new(begin)));
         }
         let Some(verdict) = self.case.decide(snapshot) else {
             return (Entry::nothing(), BeginOutcome::Rejected(Rejection::PolicyUnavailable));
@@ -219,6 +297,8 @@ impl Begin {
         entry.deeds.append(&mut deeds);
         entry.changes.budgets.extend(verdict.budgets);
         entry.changes.idempotency_keys.extend(self.row_of_key(&action));
+        let burnt = action.signed.as_ref().and(self.intent.burnt(self.agent(), action.id));
+        entry.changes.idempotency_keys.extend(burnt);
         entry.events.push(event_of(&action, kind, mint));
         let action = Arc::new(action);
         entry
@@ -252,6 +332,7 @@ impl Begin {
     ) -> Action {
         let (call, resolved) = (self.case.call(), self.case.resolved());
         let agent = snapshot.agent(call.agent.id);
+        let intent_mode = agent.map_or(IntentMode::Required, |agent| agent.intent_mode);
         Action {
             id: mint.id(ActionId::from_uuid),
             org: self.org,
@@ -273,12 +354,13 @@ impl Begin {
             session: call.facts.session.clone(),
             client: self.client.clone(),
             transport: call.facts.transport.clone(),
-            intent_mode: agent.map_or(IntentMode::Required, |agent| agent.intent_mode),
-            intent: match self.intent {
-                // Only the mode `off` lets a call with an intent come this far.
-                Some(_) => deed::IntentStatus::Ignored,
-                None => deed::IntentStatus::Absent,
+            intent_mode,
+            intent: match (self.intent.is_sent(), looks(intent_mode)) {
+                (true, true) => deed::IntentStatus::Verified,
+                (true, false) => deed::IntentStatus::Ignored,
+                (false, _) => deed::IntentStatus::Absent,
             },
+            signed: self.intent.signed().filter(|_| looks(intent_mode)),
             decision: verdict.decision.clone(),
             inputs: DecisionInputs {
                 now: mint.now(),

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use ledger::{StoreDown, record::ConnectorRef};
-use model::{OrgId, ToolName};
+use model::{ConnectorId, OrgId, ToolName};
 use tool::Tool;
 
 /// A tool and the connector that serves it.
@@ -21,6 +21,9 @@ pub struct Served {
     pub tool: Arc<dyn Tool>,
 }
 
+/// The connector that had a tool's first name, and its revision, when an org's connectors were read.
+pub type Seen = Option<(ConnectorId, u32)>;
+
 /// What looking for a tool came to.
 #[derive(Debug, Clone)]
 pub enum Found {
@@ -28,6 +31,8 @@ pub enum Found {
     Served(Served),
     /// No connector does.
     Nobody,
+    /// No connector did when the org's connectors were read, which may be a moment ago.
+    NotAmong(Seen),
     /// Its connector cannot be read just now.
     Unavailable,
 }
@@ -37,6 +42,12 @@ pub enum Found {
 pub trait Toolbox: Send + Sync {
     /// The org's tool of this name.
     async fn find(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown>;
+
+    /// The same, among the org's connectors as they are from now on. A toolbox that remembers none
+    /// has none to read again.
+    async fn find_anew(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        self.find(org, name).await
+    }
 
     /// Every tool of the org, the built-in ones included, sorted by name.
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown>;

@@ -123,19 +123,27 @@ impl Gate {
         Ok(())
     }
 
+    /// The tool; that nobody serves it is sure.
+    async fn found_now(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        match self.parts.toolbox.find(org, name).await? {
+            Found::NotAmong(_) => self.parts.toolbox.find_anew(org, name).await,
+            found => Ok(found),
+        }
+    }
+
     /// What became of a run that nobody saw the end of; nothing when that must be asked
     /// again later.
     pub(crate) async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
         let holders = action.lease.as_ref().map_or(0, |lease| lease.token);
         let settled = match action.tool.parse::<ToolName>() {
-            Ok(name) => match self.parts.toolbox.find(action.org, &name).await? {
+            Ok(name) => match self.found_now(action.org, &name).await? {
                 // Another connector has taken the name, and knows nothing of the run.
                 Found::Served(served) if is_another(&served, action) => Settled::Unknowable,
                 Found::Served(served) => {
                     let place = action.place.as_deref();
                     served.tool.settle(action.org, action.id, place).await
                 }
-                Found::Nobody => Settled::Unknowable,
+                Found::Nobody | Found::NotAmong(_) => Settled::Unknowable,
                 Found::Unavailable => Settled::Unreachable,
             },
             Err(_) => Settled::Unknowable,

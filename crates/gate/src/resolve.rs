@@ -9,10 +9,12 @@ use ledger::{
     record::{ConnectorRef, PolicyMode},
 };
 use model::{AgentId, Mode, OrgId, ToolName, Visibility};
+use policy::Call;
 
 use crate::{
+    begin::Begin,
     gate::Gate,
-    ports::{Found, Served},
+    ports::{Found, Seen, Served},
     resolved::Resolved,
     submission::{Rejection, Submission, SubmitError},
 };
@@ -29,19 +31,59 @@ pub struct ToolListing {
     pub visibility: Visibility,
 }
 
+/// Which of an org's connectors a tool is sought among.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Among {
+    /// Those of a moment ago.
+    Known,
+    /// Those of now.
+    Anew,
+}
+
+/// A tool that nobody served, by a reading of the org's connectors that the turn holds against what
+/// it knows: that nobody serves it is sealed, so it must be so at the turn.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Absence {
+    seen: Seen,
+    // What a turn knew and a later reading did not show: that turn was decided on an older state.
+    gone: Seen,
+}
+
+impl Absence {
+    /// Whether the connector that the turn knows may serve the tool.
+    pub(crate) fn is_doubtful(&self, known: Seen) -> bool {
+        known.is_some() && known != self.seen && known != self.gone
+    }
+
+    /// The same by a later reading.
+    pub(crate) fn seen_as(self, seen: Seen) -> Self {
+        Self { seen, ..self }
+    }
+
+    /// What is sought again because of what a turn knew.
+    pub(crate) fn because_of(self, known: Seen) -> Self {
+        Self { gone: known, ..self }
+    }
+}
+
+/// The tool that a call means, and why it is unknown where another reading may show it.
+pub(crate) type Sought = (Resolved, Option<Absence>);
+
 impl Gate {
     /// The tool that a submission means; arguments that its schema refuses are rejected.
-    pub(crate) async fn resolve(&self, call: &Submission) -> Result<Resolved, SubmitError> {
-        let Ok(name) = call.call.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
+    pub(crate) async fn resolve(&self, call: &Submission) -> Result<Sought, SubmitError> {
+        let Ok(name) = call.call.tool.parse::<ToolName>() else {
+            return Ok((Resolved::Unknown, None));
+        };
         match (call.call.facts.mode, &call.edge) {
-            (Mode::Gateway, _) => self.resolve_served(call, &name).await,
+            (Mode::Gateway, _) => self.served((call.org, &call.call), &name, Among::Known).await,
             (Mode::Proxy, Some(edge)) => {
                 let connector = ConnectorRef {
                     id: None,
                     name: name.connector().to_owned(),
                     kind: edge.connector_type.clone(),
                 };
-                Ok(Resolved::AtEdge { connector, digest: edge.digest })
+                Ok((Resolved::AtEdge { connector, digest: edge.digest }, None))
             }
             (Mode::Proxy, None) => Err(invalid(
                 "connector_type",
@@ -50,27 +92,39 @@ impl Gate {
         }
     }
 
-    async fn resolve_served(
+    /// The call with its tool as the org's connectors have it now.
+    pub(crate) async fn sought(&self, begin: Begin) -> Result<Begin, SubmitError> {
+        let Ok(name) = begin.call().tool.parse::<ToolName>() else { return Ok(begin) };
+        let (resolved, absence) =
+            self.served((begin.org(), begin.call()), &name, Among::Anew).await?;
+        Ok(begin.sought(resolved, absence.map(|absence| absence.seen)))
+    }
+
+    async fn served(
         &self,
-        call: &Submission,
+        (org, call): (OrgId, &Call),
         name: &ToolName,
-    ) -> Result<Resolved, SubmitError> {
+        among: Among,
+    ) -> Result<Sought, SubmitError> {
         // A connector whose system does not answer holds its own calls up, and those not for longer
         // than their senders wait.
-        let found = self.parts.toolbox.find(call.org, name);
+        let found = match among {
+            Among::Known => self.parts.toolbox.find(org, name),
+            Among::Anew => self.parts.toolbox.find_anew(org, name),
+        };
         let found = match select(found, self.parts.pause.pause(RESOLVED_WITHIN)).await {
             Either::Left((found, _)) => found?,
             Either::Right(_) => Found::Unavailable,
         };
         match found {
             Found::Served(served) => {
-                served
-                    .tool
-                    .check_args(&call.call.args)
-                    .map_err(|sentence| invalid("args", sentence))?;
-                Ok(Resolved::Served(served))
+                served.tool.check_args(&call.args).map_err(|sentence| invalid("args", sentence))?;
+                Ok((Resolved::Served(served), None))
             }
-            Found::Nobody => Ok(Resolved::Unknown),
+            Found::Nobody => Ok((Resolved::Unknown, None)),
+            Found::NotAmong(seen) => {
+                Ok((Resolved::Unknown, Some(Absence { seen, ..Absence::default() })))
+            }
             Found::Unavailable => Err(SubmitError::ToolUnavailable),
         }
     }

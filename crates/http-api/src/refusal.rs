@@ -117,6 +117,9 @@ impl IntoApiError for Rejection {
             Rejection::IntentInvalid(_) => {
                 ApiError::new(actions::INTENT_INVALID, sentence).on("Service-Intent")
             }
+            Rejection::IntentReplay(_) => {
+                ApiError::new(actions::INTENT_REPLAY, sentence).on("Service-Intent")
+            }
         }
     }
 }
@@ -171,6 +174,7 @@ impl IntoApiError for ChangeError {
         match self {
             ChangeError::Act(error) => error.into_api_error(),
             ChangeError::NameTaken(_) => ApiError::new(changes::NAME_TAKEN, sentence).on("name"),
+            ChangeError::LimitReached(..) => ApiError::new(changes::LIMIT_REACHED, sentence),
             ChangeError::PersonRequired => ApiError::new(changes::PERSON_REQUIRED, sentence),
             ChangeError::Store(down) => down.into_api_error(),
         }

@@ -6,6 +6,7 @@ use model::Timestamp;
 
 mod account;
 mod action;
+mod intent;
 
 pub use account::{
     AcceptedTool, ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder,
@@ -14,8 +15,9 @@ pub use account::{
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
-    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, Witness,
+    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
+pub use intent::{IntentKey, SignedIntent};
 
 /// A row that turns ask for by its key.
 pub trait Row: Clone {

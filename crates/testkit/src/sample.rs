@@ -41,6 +41,7 @@ pub fn agent(org: OrgId, id: AgentId, name: &str, now: Timestamp) -> Agent {
         description: String::new(),
         labels: BTreeMap::from([("team".to_owned(), "support".to_owned())]),
         intent_mode: IntentMode::Off,
+        intent_keys: Vec::new(),
         system: false,
         stop: None,
         suspension: None,
@@ -148,6 +149,7 @@ pub fn action(agent: &Agent, request: deed::Commitment, mint: &Mint<'_>) -> Acti
         transport: Some("rest".to_owned()),
         intent_mode: agent.intent_mode,
         intent: deed::IntentStatus::Absent,
+        signed: None,
         decision: decision(digest, mint),
         inputs: DecisionInputs {
             now: mint.now(),

@@ -10,5 +10,6 @@ mod reads;
 mod settling;
 mod setup;
 mod tls;
+mod unlearnt;
 mod world;
 mod writes;

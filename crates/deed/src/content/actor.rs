@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, LogId, OrgId, PolicyId, PolicyVersionId};
+use model::{
+    ActionId, AgentId, ConnectorId, IntentKeyId, KeyId, LogId, OrgId, PolicyId, PolicyVersionId,
+};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::text::{Ident, Thumbprint, UserId, Word};
@@ -47,7 +49,7 @@ macro_rules! subjects {
 }
 
 subjects! {
-    action(ActionId), agent(AgentId), api_key(KeyId), agent_key(KeyId), org(OrgId), log(LogId),
+    action(ActionId), agent(AgentId), api_key(KeyId), agent_key(KeyId), intent_key(IntentKeyId), org(OrgId), log(LogId),
     policy(PolicyId), policy_version(PolicyVersionId), connector(ConnectorId), seal_key(Thumbprint),
 }
 

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use gate::{
     CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Gate, Limits,
-    Submission, SubmitError, Submitted, Sweep,
+    Seen, Submission, SubmitError, Submitted, Sweep, Toolbox,
 };
 use ledger::{
     Changes,
@@ -183,6 +183,10 @@ impl House {
         self.fixture.write(self.org, rows).await;
     }
 
+    pub(crate) fn agent_row(&self) -> Agent {
+        self.rows.agent.clone()
+    }
+
     pub(crate) async fn stop_agent(&self) {
         let stop =
             Stop { stopped_at: self.now(), by: "operator".to_owned(), reason: "test".to_owned() };
@@ -196,6 +200,16 @@ impl House {
     pub(crate) async fn disable_connector(&self) {
         let status = ConnectorStatus::Disabled;
         self.write(Connector { status, ..self.rows.connector.clone() }).await;
+    }
+
+    /// The connector with the tools, as it is recorded.
+    pub(crate) fn connector(&self) -> Seen {
+        Some((self.rows.connector.id, self.rows.connector.revision))
+    }
+
+    /// Another instance's Gate, which finds tools elsewhere.
+    pub(crate) fn gate_over(&self, toolbox: Arc<dyn Toolbox>) -> Gate {
+        self.fixture.gate(toolbox, limits())
     }
 
     pub(crate) fn pass(&self, span: Duration) {

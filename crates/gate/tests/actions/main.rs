@@ -13,8 +13,12 @@ mod copies;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod intents;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod repeats;
+#[cfg(test)]
+mod seeking;
 #[cfg(test)]
 mod tools;

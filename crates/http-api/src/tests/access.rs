@@ -165,8 +165,11 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     } else {
         id("action")
     };
-    let path =
-        path.replace("{id}", &of).replace("{pv}", &id("version")).replace("{code}", "not_found");
+    let path = path
+        .replace("{id}", &of)
+        .replace("{key}", &id("intent_key"))
+        .replace("{pv}", &id("version"))
+        .replace("{code}", "not_found");
     assert!(!path.contains('{'), "`{path}` has a slot that has no line here");
     path
 }
@@ -176,6 +179,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("action", id("act")),
         ("agent", id("agt")),
+        ("intent_key", id("ik")),
         ("policy", id("pol")),
         ("version", id("pv")),
         ("deed", id("deed")),
@@ -241,6 +245,9 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
     match operation {
         "reportResult" => Some(json!({
             "status": "succeeded", "started_at": moment, "finished_at": moment, "result": 1,
+        })),
+        "addIntentKey" => Some(json!({
+            "public_key": "6kpsY-KcUgq-9VB7Ey7F-ZVHdq6-vnuSQh7qaRRG0iw", "proof": "AA",
         })),
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
         "createPolicyVersion" => Some(json!({ "document": document })),

@@ -8,7 +8,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::Row;
+use super::{IntentKey, Row};
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +119,9 @@ pub struct Agent {
     pub labels: BTreeMap<String, String>,
     /// Whether its calls must be signed.
     pub intent_mode: IntentMode,
+    /// The keys that its intents are signed with, those that have ended among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intent_keys: Vec<IntentKey>,
     /// Whether the service itself is this agent.
     pub system: bool,
     /// Set while it is stopped.
@@ -139,6 +142,11 @@ fn first() -> u32 {
 }
 
 impl Agent {
+    /// The key of this thumbprint, if what it signs counts at this moment.
+    pub fn intent_key(&self, kid: &str, now: Timestamp) -> Option<&IntentKey> {
+        self.intent_keys.iter().find(|key| key.kid == kid && key.is_active(now))
+    }
+
     /// How the agent stands at this moment; the highest that holds wins.
     pub fn status(&self, now: Timestamp) -> AgentStatus {
         let suspended =

@@ -105,7 +105,7 @@ async fn tools_are_found_by_the_connector_in_their_name() {
     let Found::Served(own) = find("service.whoami").await else { panic!("the service's own") };
     assert_eq!((own.connector.id, own.connector.kind.as_str()), (None, "service"));
     assert!(matches!(find("service.nothing").await, Found::Nobody));
-    assert!(matches!(find("nowhere.tool").await, Found::Nobody));
+    assert!(matches!(find("nowhere.tool").await, Found::NotAmong(None)));
     // The demo's connector is of a type that no adapter has.
     assert!(matches!(find("shop.refund").await, Found::Unavailable));
 }
@@ -130,28 +130,17 @@ async fn connect(stage: &Stage, name: &str) {
 }
 
 #[tokio::test]
-async fn connectors_are_read_again_after_a_second_at_the_latest() {
+async fn connectors_are_read_again_after_a_second_or_when_asked_to() {
     let (stage, tools) = tools().await;
     let name = "later.tool".parse().expect("a name");
-    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)));
+    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::NotAmong(None))));
     connect(&stage, "later").await;
-    // It was sought for already, and is not for each of those who ask.
-    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Nobody)), "still remembered");
+    assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::NotAmong(None))), "remembered");
+    assert!(matches!(tools.find_anew(stage.org, &name).await, Ok(Found::Unavailable)));
+    let name = "latest.tool".parse().expect("a name");
+    connect(&stage, "latest").await;
     tokio::time::sleep(toolbox::READ_FOR).await;
     assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Unavailable)));
-}
-
-#[tokio::test]
-async fn what_was_connected_a_moment_ago_is_not_unknown() {
-    let (stage, tools) = tools().await;
-    let find = async |name: &str| {
-        tools.find(stage.org, &name.parse().expect("a name")).await.expect("an answer")
-    };
-    assert!(matches!(find("shop.refund").await, Found::Unavailable), "the connectors are read");
-    connect(&stage, "later").await;
-    // Those who come while it is being sought find it too.
-    let both = tokio::join!(find("later.tool"), find("later.tool"));
-    assert!(matches!(both, (Found::Unavailable, Found::Unavailable)), "{both:?}");
 }
 
 #[tokio::test]

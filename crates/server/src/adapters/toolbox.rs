@@ -1,10 +1,9 @@
 //! The tools of every org: those of its connectors, and the service's own.
 //!
 //! An org's connectors are read again once they are [`READ_FOR`] old, so a change that another
-//! process made shows that much later. A name that is not among them is looked for once more before
-//! it is said to be unknown, since that is sealed; names that are unknown lead to one more reading of
-//! an org in that time and not to one each. Whether a connector is enabled does not rest on this: the
-//! ledger's turn looks at that for every call.
+//! process made shows that much later. Of a name that is not among them it is told which connector was
+//! seen: the ledger's turn knows those of now, and has them read again where they are others. Whether
+//! a connector is enabled does not rest on this either: the turn looks at that for every call.
 
 use std::{
     collections::HashMap,
@@ -38,7 +37,6 @@ pub struct OrgTools {
     registry: Registry,
     own: Vec<Arc<dyn Tool>>,
     read: Mutex<HashMap<OrgId, Reading>>,
-    sought: Mutex<HashMap<OrgId, Arc<Sought>>>,
     learnt: Mutex<HashMap<ConnectorId, Learnt>>,
 }
 
@@ -52,10 +50,6 @@ pub struct Learnt {
     /// What its tools are to be kept with.
     pub tools: admin::KnownTools,
 }
-
-/// When an org's connectors were last read for a name that they did not have. Whoever comes
-/// meanwhile waits and finds what was read.
-type Sought = tokio::sync::Mutex<Option<Timestamp>>;
 
 /// An org's connectors as they were a moment ago.
 #[derive(Clone)]
@@ -97,7 +91,6 @@ impl OrgTools {
             registry: Registry::new(deps),
             own,
             read: Mutex::default(),
-            sought: Mutex::default(),
             learnt: Mutex::default(),
         })
     }
@@ -109,19 +102,6 @@ impl OrgTools {
             return Ok(Arc::clone(&reading.connectors));
         }
         self.read(org, now).await
-    }
-
-    /// The org's connectors for a name that they did not have a moment ago.
-    async fn sought(&self, org: OrgId) -> Result<Arc<Vec<Registered>>, StoreDown> {
-        let sought = self.sought_for(org);
-        let mut last = sought.lock().await;
-        let now = self.clock.now();
-        if last.is_some_and(|last| is_fresh(last, now)) {
-            return self.connectors(org).await;
-        }
-        let connectors = self.read(org, now).await?;
-        *last = Some(now);
-        Ok(connectors)
     }
 
     async fn read(&self, org: OrgId, now: Timestamp) -> Result<Arc<Vec<Registered>>, StoreDown> {
@@ -170,11 +150,12 @@ impl OrgTools {
 
     /// Keeps what was learnt of a connector that was made before that was noted in its row.
     fn note_learnt(&self, row: &Connector, built: &dyn Built) {
-        if !row.tools.is_empty() {
+        let tools = built.learnt();
+        if !row.tools.is_empty() || tools.is_empty() {
             return;
         }
         let connector = (row.id, row.revision);
-        let learnt = Learnt { org: row.org, connector, tools: built.learnt() };
+        let learnt = Learnt { org: row.org, connector, tools };
         let mut all = self.learnt.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(row.id, learnt);
     }
@@ -206,25 +187,15 @@ impl OrgTools {
         })
     }
 
-    fn sought_for(&self, org: OrgId) -> Arc<Sought> {
-        let now = self.clock.now();
-        let mut all = self.sought.lock().unwrap_or_else(PoisonError::into_inner);
-        // Only what somebody waits for, or what was sought a moment ago, has to be known.
-        all.retain(|_, sought| {
-            let last = sought.try_lock().map(|last| *last);
-            last.is_ok_and(|last| last.is_some_and(|last| is_fresh(last, now)))
-                || Arc::strong_count(sought) > 1
-        });
-        Arc::clone(all.entry(org).or_default())
-    }
-
     /// The tool among these connectors.
     async fn among(&self, connectors: &[Registered], name: &ToolName) -> Found {
         let serves = |known: &&Registered| known.row.name.as_str() == name.connector();
         let named = |served: &Served| served.tool.definition().name == *name;
-        let Some(known) = connectors.iter().find(serves) else { return Found::Nobody };
+        let Some(known) = connectors.iter().find(serves) else { return Found::NotAmong(None) };
         let Some(tools) = self.served(known).await else { return Found::Unavailable };
-        let Some(found) = tools.into_iter().find(named) else { return Found::Nobody };
+        let Some(found) = tools.into_iter().find(named) else {
+            return Found::NotAmong(Some((known.row.id, known.row.revision)));
+        };
         let changed = found.tool.has_changed().await;
         Found::Served(Served { changed, ..found })
     }
@@ -242,11 +213,11 @@ impl Toolbox for OrgTools {
         if name.connector() == OWN {
             return Ok(self.own().find(named).map_or(Found::Nobody, Found::Served));
         }
-        let connectors = self.connectors(org).await?;
-        match self.among(&connectors, name).await {
-            Found::Nobody => Ok(self.among(&self.sought(org).await?, name).await),
-            found @ (Found::Served(_) | Found::Unavailable) => Ok(found),
-        }
+        Ok(self.among(&self.connectors(org).await?, name).await)
+    }
+
+    async fn find_anew(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+        Ok(self.among(&self.read(org, self.clock.now()).await?, name).await)
     }
 
     async fn every(&self, org: OrgId) -> Result<Vec<Served>, StoreDown> {

@@ -1,0 +1,111 @@
+//! A connector whose database never gave its statements their types: its tools as far as its config
+//! declares them, so that calls of them are decided and recorded, and come to what stands in the way.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use crypto::{json, sha256};
+use model::{ActionId, Fault, OrgId, Outcome, SideEffect, ToolName};
+use serde_json::{Value, json};
+use tool::{Definition, Estimate, Run, Settled, Tool};
+
+use super::{
+    check,
+    config::{self, Declared},
+};
+use crate::{ArgsSchema, Blueprint, CheckLine, Connector, Deps};
+
+/// The connector as it is declared.
+#[derive(Debug)]
+pub(crate) struct Unlearnt {
+    tools: Vec<Arc<DeclaredTool>>,
+    fault: Fault,
+    blueprint: Blueprint,
+    deps: Deps,
+}
+
+/// One tool as it is declared.
+#[derive(Debug)]
+struct DeclaredTool {
+    definition: Definition,
+    args: Arc<ArgsSchema>,
+    estimates: bool,
+    fault: Fault,
+}
+
+impl Unlearnt {
+    /// The connector whose runs all come to this fault; nothing where the config by itself declares
+    /// no tools that hold together.
+    pub(crate) fn new(blueprint: &Blueprint, deps: &Deps, fault: &Fault) -> Option<Self> {
+        let (_, declared) = config::read(&blueprint.name, &blueprint.config).ok()?;
+        let tool = |declared| Arc::new(DeclaredTool::new(declared, fault));
+        let tools = declared.into_iter().map(tool).collect();
+        let (blueprint, deps, fault) = (blueprint.clone(), deps.clone(), fault.clone());
+        Some(Self { tools, fault, blueprint, deps })
+    }
+}
+
+impl DeclaredTool {
+    fn new(declared: Declared, fault: &Fault) -> Self {
+        let Declared { name, entry, written, args, statement: _, estimate } = declared;
+        // No types are in it, so that it is never taken for the digest of the tool that is learnt.
+        let whole = json!({"name": name, "entry": written});
+        let definition = Definition {
+            name,
+            title: entry.title,
+            description: entry.description,
+            side_effect: entry.side_effect,
+            input_schema: entry.args.into(),
+            footprint: entry.footprint,
+            required_level: entry.required_level,
+            digest: sha256(json::canonical(&whole)),
+        };
+        Self { definition, args, estimates: estimate.is_some(), fault: fault.clone() }
+    }
+}
+
+#[async_trait]
+impl Connector for Unlearnt {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
+    }
+
+    fn learnt(&self) -> BTreeMap<ToolName, Value> {
+        BTreeMap::new()
+    }
+
+    fn unreached(&self) -> Option<Fault> {
+        Some(self.fault.clone())
+    }
+
+    async fn check(&self) -> Vec<CheckLine> {
+        check::lines(&self.blueprint, &self.deps).await
+    }
+}
+
+#[async_trait]
+impl Tool for DeclaredTool {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn check_args(&self, args: &Value) -> Result<(), String> {
+        self.args.check(args)
+    }
+
+    async fn estimate(&self, _: &Value, _: Duration) -> Estimate {
+        if self.estimates { Estimate::Failed } else { Estimate::NotOffered }
+    }
+
+    async fn run(&self, _: Run<'_>) -> Outcome {
+        Outcome::Failed(self.fault.clone())
+    }
+
+    async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
+        match self.definition.side_effect {
+            SideEffect::Read => Settled::NotApplied,
+            // An instance that does reach the database may have run it.
+            SideEffect::Write | SideEffect::Destructive => Settled::Unreachable,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The keys with which agents sign what they ask for, and the signature that an action bears.
+
+use model::{Digest, IntentKeyId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// The public half of a key with which an agent signs intents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntentKey {
+    /// The key's id.
+    pub id: IntentKeyId,
+    /// Its RFC 7638 thumbprint, by which intents name it.
+    pub kid: String,
+    /// The 32 bytes of the Ed25519 public key, in base64url.
+    pub public_key: String,
+    /// When it was added.
+    pub created_at: Timestamp,
+    /// When its time begins; at once, where nothing is said.
+    pub not_before: Option<Timestamp>,
+    /// When its time ends by itself.
+    pub not_after: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl IntentKey {
+    /// Whether it counts, or will, at some moment from this one on.
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.not_after.is_none_or(|end| now < end)
+    }
+
+    /// Whether what it signs counts at this moment.
+    pub fn is_active(&self, now: Timestamp) -> bool {
+        self.is_live(now) && self.not_before.is_none_or(|start| start <= now)
+    }
+
+    /// How the key stands at this moment, as a word.
+    pub fn status(&self, now: Timestamp) -> &'static str {
+        match (self.revoked_at, self.is_live(now), self.is_active(now)) {
+            (Some(_), _, _) => "revoked",
+            (None, true, true) => "active",
+            (None, true, false) => "pending",
+            (None, false, _) => "expired",
+        }
+    }
+}
+
+/// A signed intent that held for its action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedIntent {
+    /// The thumbprint of the key that signed it.
+    pub kid: String,
+    /// SHA-256 of the text.
+    pub digest: Digest,
+    /// The compact JWS as it was sent.
+    pub jws: String,
+}
