@@ -128,6 +128,17 @@ async fn a_table_that_was_altered_changes_no_tool_unasked() {
     // What runs first finds out; from then on the call is not let run at all.
     let refused = until(&caller, "lab.note", "denied").await;
     assert_eq!(refused["decision"]["code"], "tool_changed");
+    let told = caller.get("/v1/ledger?kind=connector").await.ok();
+    let told: Vec<_> = told["data"].as_array().unwrap().iter().collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!((&told[0]["type"], &told[0]["deed"]), (&json!("tool.changed"), &refused["deed"]));
+    assert_eq!(told[0]["summary"], "tool.changed lab.note");
+    let detail = caller.get(&format!("/v1/actions/{}", refused["id"].as_str().unwrap())).await.ok();
+    let events = detail["events"].as_array().unwrap();
+    let changed = events.iter().find(|event| event["type"] == "tool.changed").unwrap();
+    let changed = &changed["data"]["object"];
+    assert_eq!((&changed["object"], &changed["name"]), (&json!("tool"), &json!("lab.note")));
+    assert_ne!(changed["accepted_digest"], changed["digest"]);
     drop(service);
     let service = house.serve().await;
     let caller = service.caller(&key);

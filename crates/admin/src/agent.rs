@@ -75,11 +75,11 @@ impl OrgChange<'_> {
             description: input::description(&new.description)?,
             labels: input::labels(new.labels)?,
             intent_mode: new.intent_mode,
-            intent_keys: Vec::new(),
             system: false,
             stop: None,
             suspension: None,
             revision: 1,
+            keys_made: 0,
             archived_at: None,
             created_at: model::Timestamp::EPOCH,
         };

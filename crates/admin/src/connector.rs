@@ -93,6 +93,7 @@ impl OrgChange<'_> {
             config: new.config,
             credential: self.sealed(id, &new.credential)?,
             tools,
+            told: BTreeMap::new(),
             revision: 1,
             created_at: Timestamp::EPOCH,
             archived_at: None,

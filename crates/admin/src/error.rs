@@ -14,9 +14,9 @@ pub enum ChangeError {
     /// The name belongs to another one.
     #[error("the name `{0}` is taken")]
     NameTaken(String),
-    /// There are as many of them as there may be.
-    #[error("there are {1} {0}, the most there may be; remove one first")]
-    LimitReached(&'static str, usize),
+    /// There are as many as there may be.
+    #[error("{0}")]
+    LimitReached(&'static str),
     /// Org keys are made and revoked by people only.
     #[error("an API key may not make or revoke org keys")]
     PersonRequired,

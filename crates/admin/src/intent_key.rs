@@ -4,7 +4,10 @@ use act::{ActError, Changed, Fact, Record};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::ed25519::PublicKey;
 use deed::Subject;
-use ledger::record::{Agent, IntentKey};
+use ledger::{
+    Needs, Snapshot,
+    record::{IntentKey, IntentKeys},
+};
 use model::{AgentId, EventType, IntentKeyId, Timestamp};
 use serde_json::json;
 
@@ -12,6 +15,7 @@ use crate::{ChangeError, OrgChange, OrgView, agent};
 
 /// The most keys of one agent whose time is not over.
 pub const MAX_INTENT_KEYS: usize = 4;
+const FULL: &str = "the agent has 4 intent keys, the most there may be";
 /// The most keys of one agent that are shown; of more, the oldest whose time is over is not. Its
 /// deeds stay.
 const KEPT: usize = 32;
@@ -32,10 +36,10 @@ pub struct NewIntentKey {
 impl OrgView<'_> {
     /// The agent's intent keys, the newest first.
     pub async fn intent_keys(&self, agent: AgentId) -> Result<Vec<IntentKey>, ChangeError> {
-        let agent = self.admin.parts.store.agent(self.org, agent).await?;
-        let mut keys = agent.ok_or(ActError::NotFound("agent"))?.intent_keys;
-        keys.reverse();
-        Ok(keys)
+        let store = &self.admin.parts.store;
+        store.agent(self.org, agent).await?.ok_or(ActError::NotFound("agent"))?;
+        let keys = store.intent_keys(self.org, agent).await?;
+        Ok(keys.into_iter().flat_map(|row| row.keys).rev().collect())
     }
 }
 
@@ -56,20 +60,21 @@ impl OrgChange<'_> {
             not_after: new.not_after,
             revoked_at: None,
         };
-        self.turn(agent::needed(agent), None, move |at, record| {
-            let before = agent::loaded(at, agent)?;
-            if before.system || before.archived_at.is_some() {
+        self.turn(needed(agent), None, move |at, record| {
+            let holder = agent::live(at, agent)?;
+            if holder.system {
                 return Err(ActError::Conflict("this agent has no keys").into());
             }
             proved(agent, &public, &new.proof)?;
             let key = IntentKey { created_at: at.now(), ..key.clone() };
             fits_time(&key, at.now())?;
-            if before.intent_keys.iter().any(|known| known.kid == key.kid) {
+            let before = known(at, agent);
+            if before.keys.iter().any(|known| known.kid == key.kid) {
                 return Err(ActError::Conflict("the agent has, or had, this intent key").into());
             }
-            let live = before.intent_keys.iter().filter(|known| known.is_live(at.now()));
+            let live = before.keys.iter().filter(|known| known.is_live(at.now()));
             if live.count() >= MAX_INTENT_KEYS {
-                return Err(ChangeError::LimitReached("intent keys", MAX_INTENT_KEYS));
+                return Err(ChangeError::LimitReached(FULL));
             }
             Ok(changed(record, EventType::IntentKeyAdded, before, (None, key)))
         })
@@ -82,9 +87,10 @@ impl OrgChange<'_> {
         agent: AgentId,
         id: IntentKeyId,
     ) -> Result<Changed<IntentKey>, ChangeError> {
-        self.turn(agent::needed(agent), None, move |at, record| {
-            let before = agent::loaded(at, agent)?;
-            let key = before.intent_keys.iter().find(|key| key.id == id);
+        self.turn(needed(agent), None, move |at, record| {
+            agent::loaded(at, agent)?;
+            let before = known(at, agent);
+            let key = before.keys.iter().find(|key| key.id == id);
             let key = key.ok_or(ActError::NotFound("intent key"))?.clone();
             if key.revoked_at.is_some() {
                 return Err(ActError::Conflict("the intent key is already revoked").into());
@@ -94,6 +100,15 @@ impl OrgChange<'_> {
         })
         .await
     }
+}
+
+fn needed(agent: AgentId) -> Needs {
+    Needs { intent_keys: [agent].into(), ..agent::needed(agent) }
+}
+
+/// The keys that the agent has, or had, as far as the turn knows.
+fn known(at: &Snapshot, agent: AgentId) -> IntentKeys {
+    at.intent_keys(agent).cloned().unwrap_or_else(|| IntentKeys { agent, keys: Vec::new() })
 }
 
 /// Whether the key will count at some moment.
@@ -128,7 +143,7 @@ fn proved(agent: AgentId, key: &PublicKey, proof: &str) -> Result<(), ActError> 
 pub(crate) fn changed(
     record: &mut Record<'_>,
     event: EventType,
-    agent: &Agent,
+    known: IntentKeys,
     (before, after): (Option<IntentKey>, IntentKey),
 ) -> Changed<IntentKey> {
     let now = record.now();
@@ -138,7 +153,7 @@ pub(crate) fn changed(
         before: before.map(|key| json!(key)),
         after: Some(json!(after)),
         data: vec![
-            ("agent", json!(agent.id)),
+            ("agent", json!(known.agent)),
             ("kid", json!(after.kid)),
             ("public_key", json!(after.public_key)),
             ("not_before", json!(after.not_before)),
@@ -146,7 +161,7 @@ pub(crate) fn changed(
         ],
         object: json!({ "object": "intent_key", "id": after.id, "status": after.status(now) }),
     });
-    let mut keys = agent.intent_keys.clone();
+    let IntentKeys { agent, mut keys } = known;
     keys.retain(|key| key.id != after.id);
     while keys.len() >= KEPT {
         let Some(place) = keys.iter().position(|key| !key.is_live(now)) else { break };
@@ -154,6 +169,6 @@ pub(crate) fn changed(
     }
     keys.push(after.clone());
     keys.sort_by_key(|key| key.id);
-    record.write(Agent { intent_keys: keys, ..agent.clone() });
+    record.write(IntentKeys { agent, keys });
     Changed { object: after, deed }
 }

@@ -198,11 +198,11 @@ fn console(org: OrgId, mint: &Mint<'_>) -> Agent {
         description: "Acts for people in the console.".to_owned(),
         labels: BTreeMap::new(),
         intent_mode: IntentMode::Off,
-        intent_keys: Vec::new(),
         system: true,
         stop: None,
         suspension: None,
         revision: 1,
+        keys_made: 0,
         archived_at: None,
         created_at: mint.now(),
     }

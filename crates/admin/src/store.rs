@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
     record::{
-        Action, Agent, ApiKey, Connector, Org, Policy, PolicyActivation, PolicyMode, PolicyTests,
-        PolicyVersion,
+        Action, Agent, ApiKey, Connector, IntentKeys, Org, Policy, PolicyActivation, PolicyMode,
+        PolicyTests, PolicyVersion,
     },
 };
 use model::{
@@ -31,6 +31,13 @@ pub trait AccountStore: Send + Sync {
     /// An agent of the org.
     async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown>;
 
+    /// The keys that the agent signs intents with, where it ever had one.
+    async fn intent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<Option<IntentKeys>, StoreDown>;
+
     /// The agent that goes by this name in the org; an archived one has given its name up.
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown>;
 
@@ -42,6 +49,19 @@ pub trait AccountStore: Send + Sync {
         asked: &AgentList,
         limit: usize,
     ) -> Result<Vec<Agent>, StoreDown>;
+
+    /// Returns up to `limit` API keys of the agent behind this place, newest first; those that were
+    /// revoked too.
+    async fn agent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        after: Option<(Timestamp, KeyId)>,
+        limit: usize,
+    ) -> Result<Vec<ApiKey>, StoreDown>;
+
+    /// The API keys of the agent that open something at this moment.
+    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown>;
 
     /// Every API key of the org and of its agents, oldest first.
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown>;

@@ -27,7 +27,7 @@ mod value;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use model::{ActionId, ConnectorName, Fault, OrgId, Outcome, SideEffect, ToolName};
+use model::{ActionId, ConnectorName, Digest, Fault, OrgId, Outcome, SideEffect, ToolName};
 use serde_json::Value;
 use tool::{Definition, Estimate, Run, Settled, Tool};
 
@@ -68,6 +68,8 @@ pub struct PostgresConnector {
 #[derive(Debug)]
 pub(crate) struct PostgresTool {
     definition: Definition,
+    /// The entry as written, which the digest covers.
+    written: Value,
     shape: Shape,
     estimate: Option<Shape>,
     args: Arc<ArgsSchema>,
@@ -178,7 +180,7 @@ impl Tool for PostgresTool {
         self.estimate.iter().try_for_each(|shape| shape.bind(args).map(drop))
     }
 
-    async fn has_changed(&self) -> bool {
+    async fn changed_to(&self) -> Option<Digest> {
         self.differs().await
     }
 

@@ -91,6 +91,17 @@ pub fn thin_action(id: ActionId, state: State, status: Status) -> Value {
     json!({ "object": "action", "id": id, "state": state, "status": status })
 }
 
+/// The thin object of a tool whose definition is another than the one that was accepted.
+pub fn thin_tool(name: &str, accepted: Digest, found: Digest) -> Value {
+    json!({
+        "object": "tool",
+        "id": name,
+        "name": name,
+        "accepted_digest": accepted,
+        "digest": found,
+    })
+}
+
 /// The thin object of a deed; `subject` is `{type, id}`.
 pub fn thin_deed(id: DeedId, seq: u64, kind: DeedKind, subject: &Value, digest: Digest) -> Value {
     json!({

@@ -25,7 +25,7 @@ use serde_json::Value;
 use tool::{Estimate, Tool};
 
 use crate::{
-    case::Case,
+    case::{Case, Change},
     deed_of::deed_of,
     gate::Parts,
     limits::Limits,
@@ -140,8 +140,8 @@ impl Begin {
 
     /// The key that must be known before the intent can be judged.
     fn lacks_vouching(&self, snapshot: &Snapshot) -> Option<Key> {
-        let agent = snapshot.agent(self.agent()).filter(|agent| looks(agent.intent_mode))?;
-        key_of(agent, &self.intent.unknown_kid()?, snapshot.now())
+        snapshot.agent(self.agent()).filter(|agent| looks(agent.intent_mode))?;
+        key_of(snapshot, self.agent(), &self.intent.unknown_kid()?)
     }
 
     /// The call with what its tool turned out to be, or what was seen where nobody serves it.
@@ -206,7 +206,7 @@ impl Begin {
             (IntentMode::Off, _) | (IntentMode::Optional, false) => None,
             (IntentMode::Required, false) => Some(Rejection::IntentRequired),
             (IntentMode::Optional | IntentMode::Required, true) => {
-                self.intent.rejection(agent, snapshot)
+                self.intent.rejection(agent.id, snapshot)
             }
         }
     }
@@ -221,6 +221,9 @@ impl Request for Begin {
         needs.keys.insert(self.key);
         if let Some(key) = &self.idempotency_key {
             needs.idempotency_keys.insert((self.agent(), key.clone()));
+        }
+        if self.intent.is_sent() {
+            needs.intent_keys.insert(self.agent());
         }
         needs.idempotency_keys.extend(self.intent.nonce().map(|nonce| (self.agent(), nonce)));
         if matches!(self.case.resolved(), Resolved::AtEdge { .. }) {
@@ -276,6 +279,12 @@ impl Begin {
         let mut disclosures = vec![disclosure];
         let mut action = self.action(&verdict, request, snapshot, mint);
         let mut entry = Entry::nothing();
+        let news = self.case.news(snapshot);
+        let news = news.map(|(change, told)| {
+            // What is accepted in this turn is written behind it, and wins.
+            entry.changes.extend(told);
+            changed_event(&action, change, mint)
+        });
         let (mut deeds, kind) = match verdict.decision.outcome {
             DecisionOutcome::Deny => {
                 (action.state, action.status) = (State::Sealed, Status::Denied);
@@ -300,6 +309,7 @@ impl Begin {
         let burnt = action.signed.as_ref().and(self.intent.burnt(self.agent(), action.id));
         entry.changes.idempotency_keys.extend(burnt);
         entry.events.push(event_of(&action, kind, mint));
+        entry.events.extend(news);
         let action = Arc::new(action);
         entry
             .changes
@@ -453,6 +463,14 @@ pub(crate) fn seal(action: &mut Action, mint: &Mint<'_>) -> DeedEntry {
     let entry = deed_of(action, None, None, mint);
     action.deed = Some(entry.draft.id);
     entry
+}
+
+/// The event that the call's tool is found to be another than the one that was accepted.
+fn changed_event(action: &Action, (accepted, found): Change, mint: &Mint<'_>) -> event::Draft {
+    event::Draft {
+        object: event::thin_tool(&action.tool, accepted, found),
+        ..event_of(action, EventType::ToolChanged, mint)
+    }
 }
 
 /// An event of an action as it stands.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crypto::{Sha256, json::Canonical};
 use ledger::{
-    Snapshot,
+    Changes, Snapshot,
     record::{AcceptedTool, Action, VERIFIED},
 };
 use model::Digest;
@@ -18,6 +18,9 @@ use crate::{
     resolved::Resolved,
     vouch::looks,
 };
+
+/// The digest of the accepted definition of a tool, and of the one that was found.
+pub(crate) type Change = (Digest, Digest);
 
 /// A call with everything that its decision needs beside a snapshot.
 #[derive(Debug, Clone)]
@@ -92,10 +95,10 @@ impl Case {
     /// might have any.
     pub(crate) fn tool_changed(&self, snapshot: &Snapshot) -> bool {
         match &self.resolved {
-            Resolved::Served(served) => served.changed,
+            Resolved::Served(served) => served.changed.is_some(),
             Resolved::AtEdge { digest, .. } => {
                 let accepted = snapshot.accepted_tool(self.call.agent.id, &self.call.tool);
-                accepted.is_some() && accepted != *digest
+                accepted.is_some_and(|accepted| Some(accepted.digest) != *digest)
             }
             Resolved::Unknown => false,
         }
@@ -104,15 +107,43 @@ impl Case {
     /// Whether the tool is one that no policy can let run: a connector's tool is accepted by whoever
     /// keeps the connector, and not by the call.
     pub(crate) fn is_to_be_accepted(&self) -> bool {
-        matches!(&self.resolved, Resolved::Served(served) if served.changed)
+        matches!(&self.resolved, Resolved::Served(served) if served.changed.is_some())
     }
 
     /// What the record learns when the call is let run; nothing where it knows that already.
     pub(crate) fn accepts(&self, snapshot: &Snapshot) -> Option<AcceptedTool> {
         let Resolved::AtEdge { digest, .. } = &self.resolved else { return None };
         let (agent, tool) = (self.call.agent.id, &self.call.tool);
-        let digest = digest.filter(|now| snapshot.accepted_tool(agent, tool) != Some(*now))?;
-        Some(AcceptedTool { agent, tool: tool.clone(), digest })
+        let known = snapshot.accepted_tool(agent, tool).map(|accepted| accepted.digest);
+        let digest = digest.filter(|now| known != Some(*now))?;
+        Some(AcceptedTool { agent, tool: tool.clone(), digest, told: None })
+    }
+
+    /// The tool's change that nobody was told of yet, and the row that remembers that it was told.
+    pub(crate) fn news(&self, snapshot: &Snapshot) -> Option<(Change, Changes)> {
+        match &self.resolved {
+            Resolved::Served(served) => {
+                let definition = served.tool.definition();
+                let change = (definition.digest, served.changed?);
+                let row = snapshot.connector(served.connector.id?)?;
+                if served.test == self.call.facts.livemode
+                    || row.told.get(&definition.name) == Some(&change)
+                {
+                    return None;
+                }
+                let mut row = row.clone();
+                row.told.insert(definition.name.clone(), change);
+                Some((change, row.into()))
+            }
+            Resolved::AtEdge { digest, .. } => {
+                let row = snapshot.accepted_tool(self.call.agent.id, &self.call.tool)?;
+                let found = digest.filter(|found| row.digest != *found)?;
+                let change = (row.digest, found);
+                (row.told != Some(found))
+                    .then(|| (change, AcceptedTool { told: Some(found), ..row.clone() }.into()))
+            }
+            Resolved::Unknown => None,
+        }
     }
 
     /// The call as the policy shall see it now; nothing when agent or org are not there.

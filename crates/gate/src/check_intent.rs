@@ -32,7 +32,8 @@ impl Gate {
     pub async fn check_intent(&self, call: Submission) -> Result<CheckedIntent, SubmitError> {
         let args = Canonical::new(Arc::clone(&call.call.args));
         let request = request_digest(&call.call.tool, &args);
-        let needs = Needs { agents: [call.call.agent.id].into(), ..Needs::default() };
+        let ids = || [call.call.agent.id].into();
+        let needs = Needs { agents: ids(), intent_keys: ids(), ..Needs::default() };
         let snapshot = self.parts.ledger.look_at(call.org, needs).await?;
         let agent = snapshot.agent(call.call.agent.id).ok_or(Rejection::Unauthenticated)?;
         let (id, mode) = (call.call.agent.id.to_string(), call.call.facts.mode.to_string());
@@ -48,7 +49,7 @@ impl Gate {
             tool_digest: self.tool_digest(&call).await?,
         };
         let text = call.intent.as_deref().unwrap_or_default();
-        let keys = vouch::keys_of(agent, snapshot.now());
+        let keys = vouch::keys_of(&snapshot, agent.id);
         let report = intent::examine(text, &keys, &signed, snapshot.now());
         let mut checks = report.checks;
         if let Some(verified) = report.verified {

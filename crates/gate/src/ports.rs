@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use ledger::{StoreDown, record::ConnectorRef};
-use model::{ConnectorId, OrgId, ToolName};
+use model::{ConnectorId, Digest, OrgId, ToolName};
 use tool::Tool;
 
 /// A tool and the connector that serves it.
@@ -14,9 +14,9 @@ pub struct Served {
     pub connector: ConnectorRef,
     /// Whether the connector runs test actions and no others.
     pub test: bool,
-    /// Whether the governed system gives the tool another definition than the one it was accepted
-    /// with.
-    pub changed: bool,
+    /// The digest of the definition that the governed system gives the tool in place of the one it
+    /// was accepted with; nothing where they are the same.
+    pub changed: Option<Digest>,
     /// The tool.
     pub tool: Arc<dyn Tool>,
 }

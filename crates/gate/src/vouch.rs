@@ -15,7 +15,7 @@ use crypto::ed25519::PublicKey;
 use intent::{Call, Check, IntentError, Key, Verified};
 use ledger::{
     Snapshot,
-    record::{Agent, IdempotencyKey, SignedIntent},
+    record::{IdempotencyKey, IntentKeys, SignedIntent},
 };
 use model::{ActionId, AgentId, IntentMode, Timestamp};
 
@@ -84,22 +84,25 @@ impl Intent {
     }
 
     /// Why it does not hold for this agent now, where it does not.
-    pub(crate) fn rejection(&self, agent: &Agent, snapshot: &Snapshot) -> Option<Rejection> {
-        let verified = match self {
-            Self::Absent => return None,
-            Self::Sent(text) => return Some(Rejection::IntentInvalid(unreadable(text))),
-            Self::Broken(_, error) => return Some(Rejection::IntentInvalid(error.clone())),
-            Self::Signed(_, verified) => verified,
+    pub(crate) fn rejection(&self, agent: AgentId, snapshot: &Snapshot) -> Option<Rejection> {
+        let (Self::Sent(text) | Self::Broken(text, _) | Self::Signed(text, _)) = self else {
+            return None;
         };
         let now = snapshot.now();
-        if agent.intent_key(&verified.kid, now).is_none() {
-            return Some(Rejection::IntentInvalid(no_key(&verified.kid)));
-        }
+        // Whose key it is comes before what it signed, whatever this process knows of the key.
+        let is_own = |kid: &String| key_of(snapshot, agent, kid).is_some();
+        let verified = match self {
+            Self::Signed(_, verified) if is_own(&verified.kid) => verified,
+            Self::Broken(_, error) if intent::kid_of(text).as_ref().is_none_or(is_own) => {
+                return Some(Rejection::IntentInvalid(error.clone()));
+            }
+            _ => return Some(Rejection::IntentInvalid(unreadable(text))),
+        };
         if let Err(error) = verified.is_timely(now) {
             return Some(Rejection::IntentInvalid(error));
         }
         let nonce = self.nonce()?;
-        let burnt = snapshot.idempotency_key(agent.id, &nonce)?;
+        let burnt = snapshot.idempotency_key(agent, &nonce)?;
         Some(Rejection::IntentReplay(burnt.action))
     }
 
@@ -144,13 +147,15 @@ pub(crate) fn looks(mode: IntentMode) -> bool {
 }
 
 /// The agent's keys that are active now.
-pub(crate) fn keys_of(agent: &Agent, now: Timestamp) -> Vec<Key> {
-    agent.intent_keys.iter().filter_map(|key| key_of(agent, &key.kid, now)).collect()
+pub(crate) fn keys_of(snapshot: &Snapshot, agent: AgentId) -> Vec<Key> {
+    let known = snapshot.intent_keys(agent).into_iter().flat_map(|row: &IntentKeys| &row.keys);
+    known.filter_map(|key| key_of(snapshot, agent, &key.kid)).collect()
 }
 
 /// The agent's key of this name that is active now.
-pub(crate) fn key_of(agent: &Agent, kid: &str, now: Timestamp) -> Option<Key> {
-    let bytes = URL_SAFE_NO_PAD.decode(&agent.intent_key(kid, now)?.public_key).ok()?;
+pub(crate) fn key_of(snapshot: &Snapshot, agent: AgentId, kid: &str) -> Option<Key> {
+    let key = snapshot.intent_keys(agent)?.active(kid, snapshot.now())?;
+    let bytes = URL_SAFE_NO_PAD.decode(&key.public_key).ok()?;
     PublicKey::from_bytes(&bytes).ok().map(Key::from)
 }
 

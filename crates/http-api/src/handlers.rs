@@ -7,6 +7,7 @@ pub(crate) mod events;
 pub(crate) mod health;
 pub(crate) mod intents;
 pub(crate) mod key_set;
+pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod policies;

@@ -174,7 +174,7 @@ impl IntoApiError for ChangeError {
         match self {
             ChangeError::Act(error) => error.into_api_error(),
             ChangeError::NameTaken(_) => ApiError::new(changes::NAME_TAKEN, sentence).on("name"),
-            ChangeError::LimitReached(..) => ApiError::new(changes::LIMIT_REACHED, sentence),
+            ChangeError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
             ChangeError::PersonRequired => ApiError::new(changes::PERSON_REQUIRED, sentence),
             ChangeError::Store(down) => down.into_api_error(),
         }

@@ -17,7 +17,7 @@ pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
     Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
-pub use intent::{IntentKey, SignedIntent};
+pub use intent::{IntentKey, IntentKeys, SignedIntent};
 
 /// A row that turns ask for by its key.
 pub trait Row: Clone {

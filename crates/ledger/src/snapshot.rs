@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use model::{ActionId, AgentId, ConnectorId, Digest, KeyId, OrgId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, Timestamp};
 
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
     families::{Changes, Loaded, Needs, Shelves},
-    record::{Action, Agent, ApiKey, Connector, IdempotencyKey, Org, OrgSettings, PolicyMode},
+    record::{
+        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, IntentKeys, Org,
+        OrgSettings, PolicyMode,
+    },
 };
 
 /// What a turn knows. What was asked for and is not there is known too.
@@ -98,8 +101,13 @@ impl Snapshot {
 
     /// The definition that the agent's edge was last let run under the tool's name, if it was
     /// needed.
-    pub fn accepted_tool(&self, agent: AgentId, tool: &str) -> Option<Digest> {
-        self.asked.accepted_tools.get(&(agent, tool.to_owned())).map(|row| row.digest)
+    pub fn accepted_tool(&self, agent: AgentId, tool: &str) -> Option<&AcceptedTool> {
+        self.asked.accepted_tools.get(&(agent, tool.to_owned()))
+    }
+
+    /// The keys that an agent signs intents with, if they were needed and there are any.
+    pub fn intent_keys(&self, agent: AgentId) -> Option<&IntentKeys> {
+        self.asked.intent_keys.get(&agent)
     }
 
     /// How much of a budget is used in the window that begins at this moment.

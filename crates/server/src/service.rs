@@ -94,7 +94,7 @@ impl Service {
         let Listeners { interface, metrics } = listeners;
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
-        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, .. } = wired;
+        let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, post, .. } = wired;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
         let probe = Probe {
@@ -125,7 +125,7 @@ impl Service {
             },
         })
         .map_err(Failure::internal)?;
-        let workers = Workers::start(&core, &checkpoints, &keyring, tools);
+        let workers = Workers::start(&core, &checkpoints, &keyring, (tools, post));
         let door = Door { proxies, ..Door::new(interface) };
         if let Some(listener) = metrics {
             let (router, connections) = (router.clone(), Arc::clone(&door.open));

@@ -14,7 +14,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use model::{Clock, Entropy, LogId, Mint, Timestamp, causes};
-use people::mail::Mailer;
+use people::{Post, Way};
 use store_postgres::{Durability, PostgresStore};
 use uuid::Uuid;
 
@@ -51,8 +51,8 @@ pub struct Wired {
     pub keyring: Keyring,
     /// The key of list cursors, the same on every instance.
     pub cursor_key: Secret<Vec<u8>>,
-    /// How letters leave; nothing where the settings name no way.
-    pub mailer: Option<Arc<dyn Mailer>>,
+    /// Who sends the mails that wait; nobody where the settings name no way.
+    pub post: Option<Arc<Post>>,
 }
 
 impl fmt::Debug for Wired {
@@ -93,7 +93,11 @@ pub(crate) async fn wire_up_with(
         entropy: Arc::clone(&entropy),
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let mailer = post::mailer(settings, &deps.egress)?;
+    let post = post::mailer(settings, &deps.egress)?.map(|mailer| {
+        let way = Way { queue: Arc::clone(&store) as _, mailer };
+        let (entropy, pepper) = (Arc::clone(&entropy), needed.pepper.clone());
+        Arc::new(Post::new(way, entropy, pepper, settings.base_url.as_str()))
+    });
     let records = Arc::new(Records::new(Arc::clone(&stores.actions)));
     let tools = OrgTools::new(Arc::clone(&stores.accounts), clock, deps.clone(), records);
     let tools = Arc::new(tools.map_err(Failure::internal)?);
@@ -120,7 +124,7 @@ pub(crate) async fn wire_up_with(
         core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let keyring = Keyring::of(needed.seal_key_file);
-    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key, mailer })
+    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key, post })
 }
 
 fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {

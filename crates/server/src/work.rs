@@ -36,11 +36,13 @@ pub enum Worker {
     Keys,
     /// Removes what has been kept long enough.
     Pruning,
+    /// Sends the mails that wait.
+    Mails,
 }
 
 impl Worker {
     /// Every worker.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Renewal,
         Self::Reports,
         Self::Approvals,
@@ -49,6 +51,7 @@ impl Worker {
         Self::Walk,
         Self::Keys,
         Self::Pruning,
+        Self::Mails,
     ];
 
     /// The worker's name.
@@ -62,6 +65,7 @@ impl Worker {
             Self::Walk => "walk",
             Self::Keys => "keys",
             Self::Pruning => "pruning",
+            Self::Mails => "mails",
         }
     }
 
@@ -73,7 +77,8 @@ impl Worker {
             | Self::Takeovers
             | Self::Checkpoints
             | Self::Walk
-            | Self::Keys => LATE,
+            | Self::Keys
+            | Self::Mails => LATE,
             Self::Pruning => LATE_OF_HOURLY,
         }
     }
@@ -97,6 +102,7 @@ pub struct Work {
     walk: Rounds,
     keys: Rounds,
     pruning: Rounds,
+    mails: Rounds,
 }
 
 /// When something was last so; at first, when the process began.
@@ -149,6 +155,7 @@ impl Work {
             Worker::Walk => &self.walk,
             Worker::Keys => &self.keys,
             Worker::Pruning => &self.pruning,
+            Worker::Mails => &self.mails,
         }
     }
 

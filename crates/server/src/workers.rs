@@ -8,6 +8,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 use gate::Sweep;
 use model::causes;
+use people::Post;
 use records::{Position, Walked};
 use tokio::{sync::watch, task::JoinSet, time::MissedTickBehavior};
 
@@ -35,6 +36,9 @@ const NOTE_TOOLS_EVERY: Duration = Duration::from_secs(2);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
 /// For how long an org is remembered after its last turn, and a connector after its last call.
 const REMEMBERED_FOR: Duration = Duration::from_mins(5);
+const POST_EVERY: Duration = Duration::from_secs(1);
+/// How many mails an instance has under way, so that one that takes its whole time holds up few.
+const POSTS_AT_ONCE: usize = 4;
 /// How long a worker that panicked rests.
 const BEGIN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// Several times within the time that a retirement is told ahead.
@@ -54,7 +58,7 @@ impl Workers {
         core: &Core,
         checkpoints: &Checkpoints,
         keyring: &Keyring,
-        tools: Arc<OrgTools>,
+        (tools, post): (Arc<OrgTools>, Option<Arc<Post>>),
     ) -> Self {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
@@ -74,6 +78,9 @@ impl Workers {
         keep(&mut tasks, own(), move |core, stop| checkpointing(core, checkpoints.clone(), stop));
         keep(&mut tasks, own(), walking);
         keep(&mut tasks, own(), checking);
+        if let Some(post) = post {
+            keep(&mut tasks, own(), move |core, stop| posting(core, Arc::clone(&post), stop));
+        }
         Self { core: core.clone(), stop, tasks }
     }
 
@@ -306,6 +313,34 @@ async fn checking(core: Core, stopped: watch::Receiver<()>) {
                 tracing::info!(check = %check.id, status = check.status.as_str(), "a log was checked");
             }
             Some(Err(error)) => tracing::warn!(%error, "a log could not be checked"),
+        }
+    }
+}
+
+/// Sends the mails that wait. One that is on its way is brought to its end, since another instance
+/// would send it, too.
+async fn posting(core: Core, post: Arc<Post>, stopped: watch::Receiver<()>) {
+    let (mut pulse, mut rounds) = (Pulse::new(POST_EVERY, stopped.clone()), JoinSet::new());
+    while pulse.next().await.is_some() {
+        while rounds.try_join_next().is_some() {}
+        if rounds.len() < POSTS_AT_ONCE {
+            rounds.spawn(posted(core.clone(), Arc::clone(&post), stopped.clone()));
+        }
+    }
+    while rounds.join_next().await.is_some() {}
+}
+
+/// Sends one mail after the other, until none is due.
+async fn posted(core: Core, post: Arc<Post>, stopped: watch::Receiver<()>) {
+    loop {
+        let round = post.send_next().await;
+        match core.work.of(Worker::Mails).count(&SystemClock, round) {
+            Ok(true) if stopped.has_changed().is_ok() => {}
+            Ok(_) => return,
+            Err(error) => {
+                tracing::warn!(error = causes(&error), "the mails that wait could not be read");
+                return;
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use admin::{AccountStore, AgentList, AgentPlace, Logged, RetentionStore, SealKey
 use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
-    record::{Agent, ApiKey, Connector, Org},
+    record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org},
 };
 use model::{AgentId, AgentStatus, ConnectorId, KeyId, OrgId, Timestamp};
 
@@ -42,6 +42,15 @@ impl AccountStore for MemoryStore {
         Ok(kept.orgs.get(&org).and_then(|rows| rows.agents.get(&id)).cloned())
     }
 
+    async fn intent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<Option<IntentKeys>, StoreDown> {
+        let kept = self.reach("read an agent's intent keys")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.intent_keys.get(&agent)).cloned())
+    }
+
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown> {
         let kept = self.reach("read an agent by its name")?;
         let mut agents = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.agents.values());
@@ -64,6 +73,33 @@ impl AccountStore for MemoryStore {
             None => agents.sort_by_key(|agent| Reverse((agent.created_at, agent.id))),
         }
         Ok(agents.into_iter().take(limit).cloned().collect())
+    }
+
+    async fn agent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        after: Option<(Timestamp, KeyId)>,
+        limit: usize,
+    ) -> Result<Vec<ApiKey>, StoreDown> {
+        let kept = self.reach("list an agent's API keys")?;
+        let rows = kept.orgs.get(&org);
+        let keys = rows.iter().flat_map(|rows| rows.keys.values());
+        let mut keys: Vec<_> = keys
+            .filter(|key| key.holder == Holder::Agent(agent))
+            .filter(|key| after.is_none_or(|after| (key.created_at, key.id) < after))
+            .cloned()
+            .collect();
+        keys.sort_by_key(|key| Reverse((key.created_at, key.id)));
+        keys.truncate(limit);
+        Ok(keys)
+    }
+
+    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown> {
+        let mut keys = self.agent_keys(org, agent, None, usize::MAX).await?;
+        let now = self.clock.now();
+        keys.retain(|key| key.is_valid(now));
+        Ok(keys)
     }
 
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {

@@ -6,12 +6,17 @@ use admin::{AccountStore, AgentList};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Agent, ApiKey, Connector, Org},
+    record::{Agent, ApiKey, Connector, IntentKeys, Org},
 };
-use model::{AgentId, ConnectorId, KeyId, OrgId};
+use model::{AgentId, ConnectorId, KeyId, OrgId, Timestamp};
 use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
-use crate::{PostgresStore, database::Call, rows::Cells};
+use crate::{
+    PostgresStore,
+    database::Call,
+    rows::{Cells, system_time},
+};
 
 #[async_trait]
 impl AccountStore for PostgresStore {
@@ -50,6 +55,16 @@ impl AccountStore for PostgresStore {
         self.record("read an agent", call).await
     }
 
+    async fn intent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<Option<IntentKeys>, StoreDown> {
+        let sql = "select record from intent_key_set where org_id = $1 and agent_id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid());
+        self.record("read an agent's intent keys", call).await
+    }
+
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown> {
         let sql = "
             select record from agent
@@ -65,6 +80,35 @@ impl AccountStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Agent>, StoreDown> {
         self.records("list agents", agents::call(org, asked, limit)).await
+    }
+
+    async fn agent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+        after: Option<(Timestamp, KeyId)>,
+        limit: usize,
+    ) -> Result<Vec<ApiKey>, StoreDown> {
+        let sql = "
+            select record from api_key
+            where org_id = $1 and agent_id = $2 and (created_at, id) < ($3, $4)
+            order by created_at desc, id desc limit $5";
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(*agent.as_uuid())
+            .with(system_time(after.map_or(agents::END, |(at, _)| at)))
+            .with(after.map_or(Uuid::max(), |(_, id)| *id.as_uuid()))
+            .with(i64::try_from(limit).unwrap_or(i64::MAX));
+        self.records("list an agent's API keys", call).await
+    }
+
+    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown> {
+        let sql = "
+            select record from api_key
+            where org_id = $1 and agent_id = $2 and record::json ->> 'revoked_at' is null
+              and coalesce((record::json ->> 'expires_at')::timestamptz > now(), true)";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid());
+        self.records("read an agent's valid API keys", call).await
     }
 
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {

@@ -105,11 +105,15 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         budgets,
         settings,
         accepted_tools,
+        intent_keys,
         pruned,
     } = &turn.changes;
     // What other rows point at comes before them.
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
     rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
+    for row in intent_keys {
+        rows.push(Step::rows(small::intent_keys(turn.org, row)?));
+    }
     rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
     rows.extend(policies::activations(turn.org, (active, activations)));
     // The org must be there before its head, and the head moves before everything else.

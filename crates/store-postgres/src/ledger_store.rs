@@ -163,10 +163,18 @@ const SETTINGS: &str =
 const ACCEPTED_TOOLS: &str = "
     select accepted.* from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
     cross join lateral (
-        select agent_id, tool, digest from accepted_tool
+        select agent_id, tool, digest, told from accepted_tool
         where org_id = $1 and agent_id = wanted.agent_id and tool = wanted.tool
         offset 0
     ) as accepted";
+
+const INTENT_KEYS: &str = "
+    select found.* from unnest($2::uuid[]) as wanted (agent_id)
+    cross join lateral (
+        select record from intent_key_set
+        where org_id = $1 and agent_id = wanted.agent_id
+        offset 0
+    ) as found";
 
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
@@ -246,8 +254,16 @@ fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
 /// The statements that find what is needed, one for each family that something is needed
 /// of, in the order in which [`loaded`] takes their answers.
 pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
-    let Needs { agents, keys, actions, idempotency_keys, budgets, settings, accepted_tools } =
-        needs;
+    let Needs {
+        agents,
+        keys,
+        actions,
+        idempotency_keys,
+        budgets,
+        settings,
+        accepted_tools,
+        intent_keys,
+    } = needs;
     let call = |sql| Call::new(sql).with(org);
     let calls = [
         (!agents.is_empty()).then(|| call(AGENTS).with(column(agents, |id| *id.as_uuid()))),
@@ -269,6 +285,8 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
                 .with(column(accepted_tools, |(agent, _)| *agent.as_uuid()))
                 .with(column(accepted_tools, |(_, tool)| tool.as_str()))
         }),
+        (!intent_keys.is_empty())
+            .then(|| call(INTENT_KEYS).with(column(intent_keys, |agent| *agent.as_uuid()))),
     ];
     calls.into_iter().flatten().collect()
 }
@@ -294,6 +312,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
         budgets: each(rows(!needs.budgets.is_empty())?, budget)?,
         settings: each(rows(!needs.settings.is_empty())?, settings)?,
         accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
+        intent_keys: records("intent_key_set", rows(!needs.intent_keys.is_empty())?)?,
     })
 }
 
@@ -348,6 +367,7 @@ fn accepted_tool(row: &Row) -> Result<AcceptedTool, Fault> {
         agent: cells.id("agent_id", AgentId::from_uuid)?,
         tool: cells.get("tool")?,
         digest: cells.digest("digest")?,
+        told: cells.digest_if_any("told")?,
     })
 }
 

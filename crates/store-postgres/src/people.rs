@@ -164,7 +164,7 @@ impl PeopleStore for PostgresStore {
             .with(idle.as_secs_f64())
             .with(below.map_or(Uuid::max(), |id| *id.as_uuid()))
             .with(i64::try_from(limit).unwrap_or(i64::MAX));
-        self.each_read("list a person's sessions", call, session).await
+        self.all("list a person's sessions", call, session).await
     }
 
     async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown> {
@@ -258,26 +258,6 @@ impl MailQueue for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn each_read<T>(
-        &self,
-        attempt: &'static str,
-        call: Call<'_>,
-        read: fn(&Row) -> Result<T, Fault>,
-    ) -> Result<Vec<T>, StoreDown> {
-        let rows = self.database.ask_one(attempt, call).await?;
-        let read = rows.iter().map(read).collect::<Result<_, _>>();
-        read.map_err(|fault| fault.down(attempt))
-    }
-
-    async fn found<T>(
-        &self,
-        attempt: &'static str,
-        call: Call<'_>,
-        read: fn(&Row) -> Result<T, Fault>,
-    ) -> Result<Option<T>, StoreDown> {
-        Ok(self.each_read(attempt, call, read).await?.into_iter().next())
-    }
-
     /// Whether the statement changed a row, which it returns.
     async fn is_done(&self, attempt: &'static str, call: Call<'_>) -> Result<bool, StoreDown> {
         Ok(!self.database.ask_one(attempt, call).await?.is_empty())

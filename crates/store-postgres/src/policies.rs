@@ -38,8 +38,7 @@ impl PolicyStore for PostgresStore {
             select id, policy_id, number, document, digest, note, author, created_at
             from policy_version where org_id = $1 and id = $2";
         let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
-        let found = self.all("read a policy version", call, |row| version(org, row)).await?;
-        Ok(found.into_iter().next())
+        self.found("read a policy version", call, |row| version(org, row)).await
     }
 
     async fn latest_policy_version(
@@ -53,8 +52,7 @@ impl PolicyStore for PostgresStore {
             order by number desc limit 1";
         let call = Call::new(sql).with(*org.as_uuid()).with(*policy.as_uuid());
         let attempt = "read the latest version of a policy";
-        let found = self.all(attempt, call, |row| version(org, row)).await?;
-        Ok(found.into_iter().next())
+        self.found(attempt, call, |row| version(org, row)).await
     }
 
     async fn policy_versions(
@@ -106,8 +104,7 @@ impl PolicyStore for PostgresStore {
             select policy_id, suite, cases, revision, updated_at from policy_tests
             where org_id = $1 and policy_id = $2";
         let call = Call::new(sql).with(*org.as_uuid()).with(*policy.as_uuid());
-        let found = self.all("read the tests of a policy", call, tests).await?;
-        Ok(found.into_iter().next())
+        self.found("read the tests of a policy", call, tests).await
     }
 
     async fn decisions(
@@ -142,19 +139,6 @@ impl PolicyStore for PostgresStore {
             .with(bounded(limit))
             .with(deed::Path::REQUEST.as_str().to_owned());
         self.all("read decisions", call, decided).await
-    }
-}
-
-impl PostgresStore {
-    /// Every row of the answer, read in this way.
-    async fn all<T>(
-        &self,
-        attempt: &'static str,
-        call: Call<'_>,
-        read: impl Fn(&Row) -> Result<T, Fault> + Send + Sync,
-    ) -> Result<Vec<T>, StoreDown> {
-        let rows = self.database.ask_one(attempt, call).await?;
-        rows.iter().map(read).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
     }
 }
 

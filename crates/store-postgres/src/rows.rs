@@ -5,12 +5,36 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ledger::StoreDown;
 use model::{Digest, Timestamp};
 use serde::de::DeserializeOwned;
 use tokio_postgres::{Row, types::FromSql};
 use uuid::Uuid;
 
-use crate::fault::Fault;
+use crate::{PostgresStore, database::Call, fault::Fault};
+
+impl PostgresStore {
+    /// Every row of the answer, read in this way.
+    pub(crate) async fn all<T>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        read: impl Fn(&Row) -> Result<T, Fault> + Send + Sync,
+    ) -> Result<Vec<T>, StoreDown> {
+        let rows = self.database.ask_one(attempt, call).await?;
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))
+    }
+
+    /// The first row of the answer, read in this way.
+    pub(crate) async fn found<T>(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+        read: impl Fn(&Row) -> Result<T, Fault> + Send + Sync,
+    ) -> Result<Option<T>, StoreDown> {
+        Ok(self.all(attempt, call, read).await?.into_iter().next())
+    }
+}
 
 /// A row of a table, read column by column.
 #[derive(Clone, Copy)]
@@ -63,6 +87,12 @@ impl<'a> Cells<'a> {
     /// A digest.
     pub(crate) fn digest(&self, column: &'static str) -> Result<Digest, Fault> {
         self.bytes(column).map(Digest::from_bytes)
+    }
+
+    /// A digest that may be absent.
+    pub(crate) fn digest_if_any(&self, column: &'static str) -> Result<Option<Digest>, Fault> {
+        let bytes = self.get::<Option<&[u8]>>(column)?.map(<[u8; 32]>::try_from).transpose();
+        bytes.map(|bytes| bytes.map(Digest::from_bytes)).map_err(|error| self.fault(column, error))
     }
 
     /// Returns bytes of a fixed number.

@@ -4,7 +4,7 @@ use std::{
     fmt,
     sync::{
         Arc, Mutex, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use gate::{Found, Served, Toolbox};
 use ledger::{StoreDown, record::ConnectorRef};
 use model::{
-    ActionId, ConnectorId, Footprint, Level, OrgId, Outcome, Report, SideEffect, ToolName,
+    ActionId, ConnectorId, Digest, Footprint, Level, OrgId, Outcome, Report, SideEffect, ToolName,
 };
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -31,7 +31,7 @@ pub struct ScriptedTool {
     script: Mutex<Box<Script>>,
     estimate: Mutex<Estimate>,
     settled: Mutex<Settled>,
-    changed: AtomicBool,
+    changed: Mutex<Option<Digest>>,
     runs: AtomicUsize,
     estimates: AtomicUsize,
     settlings: AtomicUsize,
@@ -68,7 +68,7 @@ impl ScriptedTool {
             script: Mutex::new(Box::new(|_| done(json!({ "rows": 1 })))),
             estimate: Mutex::new(Estimate::NotOffered),
             settled: Mutex::new(Settled::Unknowable),
-            changed: AtomicBool::new(false),
+            changed: Mutex::default(),
             runs: AtomicUsize::new(0),
             estimates: AtomicUsize::new(0),
             settlings: AtomicUsize::new(0),
@@ -103,9 +103,9 @@ impl ScriptedTool {
         *self.settled.lock().unwrap() = settled;
     }
 
-    /// Says from now on whether the tool is another one than the one that was accepted.
-    pub fn change(&self, changed: bool) {
-        self.changed.store(changed, Ordering::SeqCst);
+    /// Makes another tool of it from now on, or again the one that was accepted.
+    pub fn change(&self, to: Option<&str>) {
+        *self.changed.lock().unwrap() = to.map(crypto::sha256);
     }
 
     /// Makes the next runs wait.
@@ -203,7 +203,7 @@ impl Toolbox for Shop {
         let served = |tool: &Arc<ScriptedTool>| Served {
             connector: connector.clone(),
             test: false,
-            changed: tool.changed.load(Ordering::SeqCst),
+            changed: *tool.changed.lock().unwrap(),
             tool: Arc::clone(tool) as Arc<dyn Tool>,
         };
         Ok(self.tools.iter().map(served).collect())

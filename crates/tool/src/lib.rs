@@ -111,10 +111,10 @@ pub trait Tool: Send + Sync + fmt::Debug {
     /// place and what would have been accepted.
     fn check_args(&self, args: &Value) -> Result<(), String>;
 
-    /// Whether the governed system gives the tool another definition than the one it was accepted
-    /// with, as far as that can be known now.
-    async fn has_changed(&self) -> bool {
-        false
+    /// The digest of the definition that the governed system gives the tool in place of the one it
+    /// was accepted with, as far as that can be known now; nothing where they are the same.
+    async fn changed_to(&self) -> Option<Digest> {
+        None
     }
 
     /// What a call would do, without doing it, within the time limit.

@@ -39,6 +39,7 @@ fn connector() -> Connector {
         config: json!({}),
         credential: envelope.seal(&credential()).unwrap(),
         tools: BTreeMap::new(),
+        told: BTreeMap::new(),
         revision: 1,
         created_at: Timestamp::EPOCH,
         archived_at: None,

@@ -7,6 +7,7 @@ use admin::{
 };
 use std::time::Duration;
 
+use ledger::record::Agent;
 use model::{Clock, Scope};
 use serde_json::json;
 
@@ -29,7 +30,7 @@ async fn a_key_tells_whose_it_is() {
     let test = NewKey { mode: KeyMode::Test, ..agent_key() };
     let key = operator.create_agent_key(agent.id, test).await.unwrap();
     let caller = world.admin.authenticate(shown(&key)).await.unwrap();
-    assert_eq!(caller.holder, KeyHolder::Agent(Box::new(agent)));
+    assert_eq!(caller.holder, KeyHolder::Agent(Box::new(Agent { keys_made: 1, ..agent })));
     assert_eq!((caller.org, caller.key), (created.org.id, key.key.object.id));
     assert_eq!((caller.livemode, caller.has(Scope::Admin)), (false, false));
     assert!(shown(&key).starts_with("svc_test_") && caller.has(Scope::ActionsRead));

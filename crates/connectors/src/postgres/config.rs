@@ -3,9 +3,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use model::{ConnectorName, Footprint, Level, SideEffect, ToolName, ToolNameError};
+use model::{ConnectorName, Digest, Footprint, Level, SideEffect, ToolName, ToolNameError};
 use serde::Deserialize;
 use serde_json::Value;
+use tool::Definition;
 
 use super::statement::{self, Statement, Verb};
 use crate::{ArgsSchema, Finding};
@@ -106,6 +107,22 @@ pub(super) struct Entry {
     pub(super) required_level: Level,
     #[serde(default)]
     pub(super) estimate_sql: Option<String>,
+}
+
+impl Entry {
+    /// What the tool of this name is to whoever calls it.
+    pub(super) fn definition(self, name: ToolName, digest: Digest) -> Definition {
+        Definition {
+            name,
+            title: self.title,
+            description: self.description,
+            side_effect: self.side_effect,
+            input_schema: self.args.into(),
+            footprint: self.footprint,
+            required_level: self.required_level,
+            digest,
+        }
+    }
 }
 
 /// What a tool answers with.

@@ -8,10 +8,10 @@ use std::{
 };
 
 use crypto::{json, sha256};
-use model::{ActionId, Entropy, Fault, OrgId};
-use serde_json::json;
+use model::{ActionId, Digest, Entropy, Fault, OrgId, ToolName};
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
-use tool::{Definition, Settled};
+use tool::Settled;
 
 use super::{
     CONN_PASSWORD, PostgresTool, READ_PASSWORD,
@@ -276,24 +276,17 @@ impl Governed {
         fit: Fit,
     ) -> PostgresTool {
         let Declared { name, entry, written, statement: _, estimate: _, args } = declared;
-        let whole = json!({"name": name, "entry": written, "types": shape.written()});
+        let digest = digest_of(&name, &written, &shape.written());
+        let returns = entry.returns;
         let max_rows = usize::try_from(entry.max_rows).unwrap_or(usize::MAX);
         let most_changes = entry.footprint.as_ref().map_or(0, |footprint| footprint.max_rows);
         PostgresTool {
-            definition: Definition {
-                name,
-                title: entry.title,
-                description: entry.description,
-                side_effect: entry.side_effect,
-                input_schema: entry.args.into(),
-                footprint: entry.footprint,
-                required_level: entry.required_level,
-                digest: sha256(json::canonical(&whole)),
-            },
+            definition: entry.definition(name, digest),
+            written,
             shape,
             estimate,
             args,
-            returns: entry.returns,
+            returns,
             max_rows,
             most_changes,
             fit,
@@ -354,6 +347,11 @@ pub(super) fn target(config: &Config, deps: &Deps) -> Result<Target, BuildError>
 
 fn login(user: &str, credential: &Credential, field: &str) -> Login {
     Login { user: user.to_owned(), password: credential.field(field).cloned() }
+}
+
+/// The digest of a tool that is written like this and has these types.
+pub(super) fn digest_of(name: &ToolName, written: &Value, types: &Value) -> Digest {
+    sha256(json::canonical(&json!({"name": name, "entry": written, "types": types})))
 }
 
 /// Why a transaction did not begin.

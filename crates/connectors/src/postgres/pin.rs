@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::{Instant, timeout};
 
-use super::{PostgresTool, config::Declared, shape::Shape};
+use super::{PostgresTool, config::Declared, governed::digest_of, shape::Shape};
 
 /// How long a look at one tool may take; whoever calls the tool waits for it.
 const LOOK_LIMIT: Duration = Duration::from_secs(3);
@@ -69,7 +69,17 @@ enum Known {
     #[default]
     Nothing,
     Fits,
-    Differs(Instant),
+    /// Since then, and what its digest would be.
+    Differs(Instant, Digest),
+}
+
+impl Known {
+    fn found(self) -> Option<Digest> {
+        match self {
+            Self::Differs(_, found) => Some(found),
+            Self::Nothing | Self::Fits => None,
+        }
+    }
 }
 
 impl Fit {
@@ -78,19 +88,11 @@ impl Fit {
         Self { known: Mutex::new(Known::Fits), ..Self::default() }
     }
 
-    /// Notes what a connection found when it prepared the statement.
-    pub(super) fn note(&self, shape: &Shape, prepared: &tokio_postgres::Statement) -> bool {
-        let fits = shape.is_of(prepared);
-        *self.known() = if fits { Known::Fits } else { Known::Differs(Instant::now()) };
-        fits
-    }
-
-    /// Whether the types differ, as far as that is known and fresh enough.
-    fn differs(&self) -> Option<bool> {
+    /// What is known, unless that types differ is known for too long to go by.
+    fn fresh(&self) -> Known {
         match *self.known() {
-            Known::Nothing => None,
-            Known::Fits => Some(false),
-            Known::Differs(at) => (at.elapsed() < LOOK_AGAIN).then_some(true),
+            Known::Differs(at, _) if at.elapsed() >= LOOK_AGAIN => Known::Nothing,
+            known => known,
         }
     }
 
@@ -109,27 +111,42 @@ impl PostgresTool {
         serde_json::to_value(pin).unwrap_or_default()
     }
 
-    /// Whether the database gives the tool other types than it was accepted with. A database that
-    /// cannot be reached changes nothing of what was known.
-    pub(super) async fn differs(&self) -> bool {
-        if let Some(known) = self.fit.differs() {
-            return known;
+    /// Notes what a connection found when it prepared the statement, and says whether it fits.
+    pub(super) fn note(&self, prepared: &tokio_postgres::Statement) -> bool {
+        let fits = self.shape.is_of(prepared);
+        let found = || {
+            let types = self.shape.found(prepared);
+            digest_of(&self.definition.name, &self.written, &types)
+        };
+        let known = if fits { Known::Fits } else { Known::Differs(Instant::now(), found()) };
+        *self.fit.known() = known;
+        fits
+    }
+
+    /// The digest that the tool would have by the types that the database gives it now, where they
+    /// are not those it was accepted with. A database that cannot be reached changes nothing of what
+    /// was known.
+    pub(super) async fn differs(&self) -> Option<Digest> {
+        let known = self.fit.fresh();
+        if known != Known::Nothing {
+            return known.found();
         }
         let _looking = self.fit.looking.lock().await;
-        if let Some(known) = self.fit.differs() {
-            return known;
+        let known = self.fit.fresh();
+        if known != Known::Nothing {
+            return known.found();
         }
         if !self.governed.rests() {
             self.look().await;
         }
-        matches!(*self.fit.known(), Known::Differs(_))
+        self.fit.known().found()
     }
 
     async fn look(&self) {
         let pool = self.pool();
         match timeout(LOOK_LIMIT, self.governed.prepare(pool, &self.shape.text)).await {
             Ok(Ok(Ok(prepared))) => {
-                self.fit.note(&self.shape, &prepared);
+                self.note(&prepared);
             }
             // A statement that is refused says so to whoever runs it.
             Ok(Ok(Err(_)) | Err(_)) => {}

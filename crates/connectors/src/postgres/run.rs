@@ -212,7 +212,7 @@ impl PostgresTool {
     /// The statement as this connection has it; it must still be the one that was accepted.
     async fn prepared(&self, lease: &mut Lease) -> Result<Statement, Broken> {
         let statement = lease.session.prepared(&self.shape.text).await.map_err(Broken::Database)?;
-        if self.fit.note(&self.shape, &statement) { Ok(statement) } else { Err(Broken::Changed) }
+        if self.note(&statement) { Ok(statement) } else { Err(Broken::Changed) }
     }
 
     async fn execute(

@@ -78,14 +78,28 @@ impl Shape {
 
     /// What of the shape belongs to the tool's definition.
     pub(super) fn written(&self) -> Value {
-        let parameters =
-            self.parameters.iter().map(|one| json!({"name": one.name, "type": one.ty}));
-        let columns = self.columns.iter().map(|(name, ty)| json!({"name": name, "type": ty}));
-        json!({
-            "parameters": parameters.collect::<Vec<_>>(),
-            "columns": columns.collect::<Vec<_>>(),
-        })
+        let parameters = self.parameters.iter().map(|one| (&*one.name, one.ty.clone()));
+        written(parameters, &self.columns)
     }
+
+    /// The same with the types that the server gives the statement now.
+    pub(super) fn found(&self, prepared: &Prepared) -> Value {
+        let names = self.parameters.iter().map(|one| &*one.name);
+        let parameters = names.zip(prepared.params().iter().map(type_name));
+        written(parameters, &columns(prepared))
+    }
+}
+
+fn written<'a>(
+    parameters: impl Iterator<Item = (&'a str, String)>,
+    columns: &[(String, String)],
+) -> Value {
+    let parameters = parameters.map(|(name, ty)| json!({"name": name, "type": ty}));
+    let columns = columns.iter().map(|(name, ty)| json!({"name": name, "type": ty}));
+    json!({
+        "parameters": parameters.collect::<Vec<_>>(),
+        "columns": columns.collect::<Vec<_>>(),
+    })
 }
 
 fn columns(prepared: &Prepared) -> Vec<(String, String)> {

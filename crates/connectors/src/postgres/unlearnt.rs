@@ -49,17 +49,8 @@ impl DeclaredTool {
     fn new(declared: Declared, fault: &Fault) -> Self {
         let Declared { name, entry, written, args, statement: _, estimate } = declared;
         // No types are in it, so that it is never taken for the digest of the tool that is learnt.
-        let whole = json!({"name": name, "entry": written});
-        let definition = Definition {
-            name,
-            title: entry.title,
-            description: entry.description,
-            side_effect: entry.side_effect,
-            input_schema: entry.args.into(),
-            footprint: entry.footprint,
-            required_level: entry.required_level,
-            digest: sha256(json::canonical(&whole)),
-        };
+        let digest = sha256(json::canonical(&json!({"name": name, "entry": written})));
+        let definition = entry.definition(name, digest);
         Self { definition, args, estimates: estimate.is_some(), fault: fault.clone() }
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use gate::{
     CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Gate, Limits,
-    Seen, Submission, SubmitError, Submitted, Sweep, Toolbox,
+    Submission, SubmitError, Submitted, Sweep, Toolbox,
 };
 use ledger::{
     Changes,
@@ -14,8 +14,8 @@ use ledger::{
     },
 };
 use model::{
-    AgentId, Clock, ExecutionStatus, Footprint, IntentMode, KeyId, Mint, Mode, OrgId, SideEffect,
-    Timestamp,
+    AgentId, Clock, ConnectorId, ExecutionStatus, Footprint, IntentMode, KeyId, Mint, Mode, OrgId,
+    SideEffect, Timestamp,
 };
 use policy::Call;
 use serde_json::{Value, json};
@@ -203,8 +203,8 @@ impl House {
     }
 
     /// The connector with the tools, as it is recorded.
-    pub(crate) fn connector(&self) -> Seen {
-        Some((self.rows.connector.id, self.rows.connector.revision))
+    pub(crate) fn connector(&self) -> (ConnectorId, u32) {
+        (self.rows.connector.id, self.rows.connector.revision)
     }
 
     /// Another instance's Gate, which finds tools elsewhere.

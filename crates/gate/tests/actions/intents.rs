@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::ed25519::SigningKey;
 use gate::{Rejection, Submission, Submitted};
 use intent::{Check, Claims};
-use ledger::record::{Agent, IntentKey, Stop};
+use ledger::record::{Agent, IntentKey, IntentKeys, Stop};
 use model::{Digest, IntentKeyId, IntentMode, Uuid};
 use serde_json::{Value, json};
 use testkit::AUDIENCE;
@@ -29,13 +29,14 @@ fn key(house: &House, seed: u8) -> IntentKey {
     }
 }
 
-/// The house's agent in this mode, with these keys.
-fn support(house: &House, mode: IntentMode, keys: Vec<IntentKey>) -> Agent {
-    Agent { intent_mode: mode, intent_keys: keys, ..house.agent_row() }
+/// The house's agent in this mode.
+fn support(house: &House, mode: IntentMode) -> Agent {
+    Agent { intent_mode: mode, ..house.agent_row() }
 }
 
 async fn agent(house: &House, mode: IntentMode, keys: Vec<IntentKey>) {
-    house.write(support(house, mode, keys)).await;
+    house.write(support(house, mode)).await;
+    house.write(IntentKeys { agent: house.agent, keys }).await;
 }
 
 async fn signing(mode: IntentMode) -> House {
@@ -130,8 +131,7 @@ async fn a_refused_call_burns_its_nonce_and_one_that_leaves_no_record_does_not()
 
     let call = signed(&house, "two");
     let stop = Stop { stopped_at: house.now(), by: "operator".to_owned(), reason: "t".to_owned() };
-    let stopped =
-        Agent { stop: Some(stop), ..support(&house, IntentMode::Required, vec![key(&house, 7)]) };
+    let stopped = Agent { stop: Some(stop), ..support(&house, IntentMode::Required) };
     house.write(stopped).await;
     let denied = house.submit(call.clone()).await.unwrap();
     assert_eq!(denied.status, model::Status::Denied);

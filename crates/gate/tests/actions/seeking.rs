@@ -65,7 +65,7 @@ const UNKNOWN: Option<DecisionCode> = Some(DecisionCode::ToolUnknown);
 async fn what_was_connected_a_moment_ago_is_not_unknown() {
     let house = House::new().await;
     let shop = Shop::of([Arc::clone(&house.refund)]);
-    shop.connect(house.connector().unwrap().0);
+    shop.connect(house.connector().0);
     let toolbox = Late::new(None, Some(shop));
     assert_eq!(code(&house, &toolbox, "shop.refund").await, None);
     assert_eq!((house.refund.runs(), toolbox.readings()), (1, 1));
@@ -74,7 +74,7 @@ async fn what_was_connected_a_moment_ago_is_not_unknown() {
 #[tokio::test]
 async fn names_that_nobody_serves_lead_to_no_reading() {
     let house = House::new().await;
-    let toolbox = Late::new(house.connector(), None);
+    let toolbox = Late::new(Some(house.connector()), None);
     for name in ["nowhere.tool", "shop.nothing", "no name"] {
         assert_eq!(code(&house, &toolbox, name).await, UNKNOWN);
     }

@@ -1,9 +1,9 @@
 //! Tools whose definition is not the one that was accepted: of an edge, the one last let run.
 
 use gate::Submission;
-use model::{DecisionCode, DecisionOutcome, DecisionSource, State};
-
-use serde_json::json;
+use ledger::record::Action;
+use model::{DecisionCode, DecisionOutcome, DecisionSource, EventType, State};
+use serde_json::{Value, json};
 
 use crate::house::House;
 
@@ -79,7 +79,7 @@ async fn what_another_agent_was_let_run_says_nothing_of_this_one() {
 #[tokio::test]
 async fn a_served_tool_that_changed_is_refused_until_it_is_accepted_whatever_a_policy_allows() {
     let house = House::new().await;
-    house.refund.change(true);
+    house.refund.change(Some("b"));
     let refused = house.submit(house.call("shop.refund", json!({ "amount": 5 }))).await.unwrap();
     let refused = (refused.decision.code, refused.decision.source, refused.inputs.tool_changed);
     assert_eq!(refused, (Some(DecisionCode::ToolChanged), DecisionSource::Builtin, true));
@@ -90,9 +90,64 @@ async fn a_served_tool_that_changed_is_refused_until_it_is_accepted_whatever_a_p
         "no person can accept it here"
     );
     assert_eq!(house.refund.runs(), 0);
-    house.refund.change(false);
+    house.refund.change(None);
     for _ in 0..3 {
         let action = house.submit(house.call("shop.refund", json!({ "amount": 5 }))).await.unwrap();
         assert_eq!(action.decision.outcome, DecisionOutcome::Allow, "no budget was touched");
     }
+}
+
+/// What was told of the tool in the action's own turn.
+async fn news(house: &House, action: &Action) -> Vec<Value> {
+    let detail = house.gate.detail(house.org, action.id).await.unwrap().unwrap();
+    let news = detail.events.iter().filter(|event| event.kind == EventType::ToolChanged);
+    news.map(|event| {
+        assert_eq!((event.action, event.agent), (Some(action.id), Some(action.agent.id)));
+        event.object.clone()
+    })
+    .collect()
+}
+
+fn change(tool: &str, accepted: &str, found: &str) -> Vec<Value> {
+    let (accepted, found) = (crypto::sha256(accepted), crypto::sha256(found));
+    vec![json!({
+        "object": "tool", "id": tool, "name": tool, "accepted_digest": accepted, "digest": found,
+    })]
+}
+
+#[tokio::test]
+async fn that_a_served_tool_changed_is_told_once_by_the_call_that_meets_it() {
+    let house = House::new().await;
+    let told = async || {
+        let action = house.submit(house.call("shop.refund", json!({ "amount": 5 }))).await.unwrap();
+        news(&house, &action).await
+    };
+    assert_eq!(told().await, Vec::<Value>::new());
+    for found in ["b", "c", "b"] {
+        house.refund.change(Some(found));
+        assert_eq!(told().await, change("shop.refund", "shop.refund", found));
+        assert_eq!(told().await, Vec::<Value>::new(), "{found} was told");
+        house.refund.change(None);
+        assert_eq!(told().await, Vec::<Value>::new());
+        house.refund.change(Some(found));
+        assert_eq!(told().await, Vec::<Value>::new(), "{found} is the last that was told");
+    }
+}
+
+#[tokio::test]
+async fn that_an_edges_tool_changed_is_told_once_by_the_call_that_meets_it() {
+    let house = House::new().await;
+    let told = async |text| {
+        let action = house.submit(defined(&house, text)).await.unwrap();
+        news(&house, &action).await
+    };
+    assert_eq!(told(Some("a")).await, Vec::<Value>::new(), "the first that was let run");
+    assert_eq!(told(Some("b")).await, change("mail.send", "a", "b"), "it waits for a person");
+    for text in [Some("b"), Some("a"), None, Some("b")] {
+        assert_eq!(told(text).await, Vec::<Value>::new(), "{text:?}");
+    }
+    let lax = "{schema: 1, default: {outcome: allow}}";
+    house.activate(2, lax, ledger::record::PolicyMode::Enforce).await;
+    assert_eq!(told(Some("c")).await, change("mail.send", "a", "c"), "it is accepted at once");
+    assert_eq!(told(Some("a")).await, change("mail.send", "c", "a"));
 }

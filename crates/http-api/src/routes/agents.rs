@@ -1,11 +1,11 @@
-//! Agents.
+//! Agents and their keys.
 
 use web::{NOTHING, Patience::Short, Table, at, json, query};
 
 use crate::{
     access::{ADMINS, VIEWERS},
     app::App,
-    handlers::agents,
+    handlers::{agents, keys},
 };
 
 /// Room for a description and as many labels as an agent may have.
@@ -19,5 +19,9 @@ pub(super) fn routes() -> Table<App> {
         at("POST", "/v1/agents",      "createAgent").with(ADMINS,  json(BODY),          Short, agents::create),
         at("GET",  "/v1/agents/{id}", "getAgent")   .with(VIEWERS, NOTHING,             Short, agents::show),
         at("POST", "/v1/agents/{id}", "updateAgent").with(ADMINS,  json(BODY),          Short, agents::update),
+        at("GET",    "/v1/agents/{id}/keys",            "listAgentKeys") .with(VIEWERS, query(keys::LIST), Short, keys::list),
+        at("POST",   "/v1/agents/{id}/keys",            "createAgentKey").with(ADMINS,  json(BODY),        Short, keys::create),
+        at("POST",   "/v1/agents/{id}/keys/{key}/roll", "rollAgentKey")  .with(ADMINS,  json(BODY),        Short, keys::roll),
+        at("DELETE", "/v1/agents/{id}/keys/{key}",      "revokeAgentKey").with(ADMINS,  NOTHING,           Short, keys::revoke),
     ]
 }

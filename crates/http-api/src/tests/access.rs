@@ -57,6 +57,7 @@ struct Stranger {
     reads_and_executes: String,
     administers: String,
     agent: AgentId,
+    key: KeyId,
     action: String,
     policy: String,
     version: String,
@@ -85,6 +86,7 @@ impl Stranger {
             reads_and_executes: agent.key,
             administers: org_key(&operator, Admin).await,
             agent: agent.agent,
+            key: agent.id,
             action,
             policy: policy.to_string(),
             version: version.to_string(),
@@ -167,7 +169,7 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     };
     let path = path
         .replace("{id}", &of)
-        .replace("{key}", &id("intent_key"))
+        .replace("{key}", &id(if path.contains("intent_keys") { "intent_key" } else { "key" }))
         .replace("{pv}", &id("version"))
         .replace("{code}", "not_found");
     assert!(!path.contains('{'), "`{path}` has a slot that has no line here");
@@ -180,6 +182,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("action", id("act")),
         ("agent", id("agt")),
         ("intent_key", id("ik")),
+        ("key", id("key")),
         ("policy", id("pol")),
         ("version", id("pv")),
         ("deed", id("deed")),
@@ -250,6 +253,8 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
             "public_key": "6kpsY-KcUgq-9VB7Ey7F-ZVHdq6-vnuSQh7qaRRG0iw", "proof": "AA",
         })),
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
+        "createAgentKey" => Some(json!({ "name": "one", "scopes": ["actions:read"] })),
+        "rollAgentKey" => Some(json!({ "expires_in": 60 })),
         "createPolicyVersion" => Some(json!({ "document": document })),
         "putPolicyTests" => Some(json!({ "suite": suite })),
         "activatePolicy" => {
@@ -290,6 +295,7 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
     for (slot, id) in [
         ("action", &stranger.action),
         ("agent", &stranger.agent.to_string()),
+        ("key", &stranger.key.to_string()),
         ("policy", &stranger.policy),
         ("version", &stranger.version),
         ("deed", &stranger.deed),
@@ -315,6 +321,29 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
         }
     }
     assert!(looked_up >= 5);
+}
+
+#[tokio::test]
+async fn a_key_of_another_org_or_agent_is_no_key_of_this_agent() {
+    let house = House::new().await;
+    let stranger = Stranger::beside(&house).await;
+    let nobody = missing()["key"].clone();
+    let own = house.support.agent;
+    for (method, verb, body) in
+        [("DELETE", "", None), ("POST", "/roll", Some(json!({ "expires_in": 60 })))]
+    {
+        let ask = async |key: &str| {
+            let path = format!("/v1/agents/{own}/keys/{key}{verb}");
+            told(house.send(request(method, &path, &house.org_key, &[], body.clone())).await)
+        };
+        let expected = ask(&nobody).await;
+        assert_eq!(expected.0, 404);
+        assert_eq!(ask(&stranger.key.to_string()).await, expected);
+        assert_eq!(ask(&house.other.id.to_string()).await, expected);
+    }
+    // Both keys open what they opened.
+    assert_eq!(house.get("/v1/actions", &house.other.key).await.status, 200);
+    assert_eq!(house.get("/v1/actions", &stranger.reads_and_executes).await.status, 200);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Agents over the interface: who they are, what is refused how, and what a change leaves behind.
+//! Agents and their keys over the interface: what is refused how, and what a change leaves behind.
 
 use serde_json::{Value, json};
 
@@ -103,7 +103,6 @@ async fn an_agent_is_made_of_what_fits_alone() {
         ("description", json!({ "name": "fits", "description": "x".repeat(1001) })),
         ("labels", json!({ "name": "fits", "labels": { "a": 1 } })),
         ("labels", json!({ "name": "fits", "labels": { "A": "b" } })),
-        ("intent_mode", json!({ "name": "fits", "intent_mode": "required" })),
         ("intent_mode", json!({ "name": "fits", "intent_mode": "sometimes" })),
         ("colour", json!({ "name": "fits", "colour": "red" })),
     ];
@@ -163,4 +162,123 @@ async fn agents_are_listed_page_by_page_by_status_and_by_the_beginning_of_a_name
     let cursor = first.body["next_cursor"].as_str().unwrap();
     let moved = get(&house, &format!("/v1/agents?q=sup&cursor={cursor}")).await;
     assert_eq!(moved.param(), Some("cursor"));
+}
+
+fn keys_of(house: &House) -> String {
+    format!("/v1/agents/{}/keys", house.support.agent)
+}
+
+fn both() -> Value {
+    json!({ "name": "ci", "scopes": ["actions:read", "actions:execute"] })
+}
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_listed_by_its_hint() {
+    let house = House::new().await;
+    let keys = keys_of(&house);
+    let made = post(&house, &keys, both()).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    let secret = made.body["secret"].as_str().unwrap().to_owned();
+    assert!(
+        secret.starts_with("svc_live_") && secret.ends_with(made.body["hint"].as_str().unwrap())
+    );
+    assert_eq!(house.get("/v1/actions", &secret).await.status, 200);
+    let first = get(&house, &format!("{keys}?limit=1")).await;
+    assert_eq!(first.body["has_more"], true);
+    let cursor = first.body["next_cursor"].as_str().unwrap();
+    let second = get(&house, &format!("{keys}?limit=1&cursor={cursor}")).await;
+    let shown = [&first.body["data"][0], &second.body["data"][0]];
+    assert!(shown.iter().any(|key| key["id"] == made.body["id"]));
+    assert!(!format!("{shown:?}").contains("svc_live_"));
+    // A cursor of one agent's keys leads nowhere among another's.
+    let other = format!("/v1/agents/{}/keys?cursor={cursor}", house.other.agent);
+    assert_eq!(get(&house, &other).await.param(), Some("cursor"));
+    let test = json!({ "name": "t", "scopes": ["actions:read"], "livemode": false });
+    let test = post(&house, &keys, test).await;
+    assert!(test.body["secret"].as_str().unwrap().starts_with("svc_test_"));
+}
+
+#[tokio::test]
+async fn an_agent_has_eight_keys_and_no_ninth_even_of_many_at_once() {
+    let house = House::new().await;
+    let keys = keys_of(&house);
+    let made = futures_util::future::join_all((0..12).map(|_| post(&house, &keys, both()))).await;
+    let count = |status| made.iter().filter(|made| made.status == status).count();
+    // It had one.
+    assert_eq!((count(201), count(409)), (7, 5));
+    let refused = made.iter().find(|made| made.status == 409).unwrap();
+    assert_eq!(refused.code(), (409, "limit_reached"));
+    // A key that ends at once makes room for the one that replaces it, one that lives on does not.
+    let one = made.iter().find(|made| made.status == 201).unwrap();
+    let roll = format!("{keys}/{}/roll", one.id());
+    let kept = post(&house, &roll, json!({ "expires_in": 60 })).await;
+    assert_eq!(kept.code(), (409, "limit_reached"));
+    assert_eq!(post(&house, &roll, json!({ "expires_in": 0 })).await.status, 201);
+    let revoked = ask(&house, "DELETE", &format!("{keys}/{}", house.support.id), None).await;
+    assert_eq!((revoked.status, &revoked.body["status"]), (200, &json!("revoked")));
+    assert_eq!(post(&house, &keys, both()).await.status, 201);
+}
+
+#[tokio::test]
+async fn a_rolled_key_lives_on_for_as_long_as_was_said() {
+    let house = House::new().await;
+    let keys = keys_of(&house);
+    let roll = format!("{keys}/{}/roll", house.support.id);
+    for wrong in [json!({}), json!({ "expires_in": 604_801 }), json!({ "expires_in": "1h" })] {
+        let refused = post(&house, &roll, wrong.clone()).await;
+        assert_eq!(
+            (refused.code(), refused.param()),
+            ((400, "validation_failed"), Some("expires_in")),
+            "{wrong}"
+        );
+    }
+    let rolled = post(&house, &roll, json!({ "expires_in": 3600 })).await;
+    assert_eq!(rolled.status, 201, "{}", rolled.body);
+    assert_ne!(rolled.id(), house.support.id.to_string());
+    let new = rolled.body["secret"].as_str().unwrap().to_owned();
+    let opens = async |key: &str| house.get("/v1/actions", key).await.status;
+    assert_eq!((opens(&house.support.key).await, opens(&new).await), (200, 200));
+    house.clock.pass(std::time::Duration::from_hours(1));
+    assert_eq!((opens(&house.support.key).await, opens(&new).await), (401, 200));
+    let again = post(&house, &roll, json!({ "expires_in": 0 })).await;
+    assert_eq!(again.code(), (409, "conflict"));
+    // Rolled without an overlap, the old key ends at once.
+    let roll = format!("{keys}/{}/roll", rolled.id());
+    assert_eq!(post(&house, &roll, json!({ "expires_in": 0 })).await.status, 201);
+    assert_eq!(opens(&new).await, 401);
+    let mut told = house.sealed().await;
+    told.retain(|event| event.starts_with("agent_key."));
+    assert_eq!(
+        told[told.len() - 3..],
+        ["agent_key.rolled", "agent_key.rolled", "agent_key.revoked"]
+    );
+}
+
+#[tokio::test]
+async fn a_key_is_made_of_what_fits_alone() {
+    let house = House::new().await;
+    let keys = keys_of(&house);
+    let scopes = ["actions:read"];
+    for (param, body) in [
+        ("name", json!({ "scopes": scopes })),
+        ("name", json!({ "name": "", "scopes": scopes })),
+        ("scopes", json!({ "name": "one" })),
+        ("scopes", json!({ "name": "one", "scopes": [] })),
+        ("scopes", json!({ "name": "one", "scopes": ["admin"] })),
+        ("scopes", json!({ "name": "one", "scopes": ["all"] })),
+        ("livemode", json!({ "name": "one", "scopes": scopes, "livemode": "no" })),
+        (
+            "expires_at",
+            json!({ "name": "one", "scopes": scopes, "expires_at": "2020-01-01T00:00:00Z" }),
+        ),
+        ("colour", json!({ "name": "one", "scopes": scopes, "colour": "red" })),
+    ] {
+        let refused = post(&house, &keys, body.clone()).await;
+        let found = (refused.code(), refused.param());
+        assert_eq!(found, ((400, "validation_failed"), Some(param)), "{body}");
+    }
+    let console = get(&house, "/v1/agents?q=console").await.body["data"][0]["id"].clone();
+    let refused =
+        post(&house, &format!("/v1/agents/{}/keys", console.as_str().unwrap()), both()).await;
+    assert_eq!(refused.code(), (409, "conflict"));
 }

@@ -8,7 +8,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{IntentKey, Row};
+use super::Row;
 
 /// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,8 @@ impl Row for OrgSettings {
     }
 }
 
-/// The definition of a tool that an agent's edge was last let run.
+/// The definition of a tool that an agent's edge was last let run, and the one that was told of last
+/// in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedTool {
     /// The agent.
@@ -62,6 +63,8 @@ pub struct AcceptedTool {
     pub tool: String,
     /// The digest of its definition.
     pub digest: Digest,
+    /// The digest that was last told to differ from it.
+    pub told: Option<Digest>,
 }
 
 impl Row for AcceptedTool {
@@ -119,9 +122,6 @@ pub struct Agent {
     pub labels: BTreeMap<String, String>,
     /// Whether its calls must be signed.
     pub intent_mode: IntentMode,
-    /// The keys that its intents are signed with, those that have ended among them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub intent_keys: Vec<IntentKey>,
     /// Whether the service itself is this agent.
     pub system: bool,
     /// Set while it is stopped.
@@ -131,6 +131,9 @@ pub struct Agent {
     /// Counts the changes of what it was made with.
     #[serde(default = "first")]
     pub revision: u32,
+    /// How many keys were made for it, so that two that are made at once count each other.
+    #[serde(default)]
+    pub keys_made: u32,
     /// When it was archived.
     pub archived_at: Option<Timestamp>,
     /// When it was made.
@@ -142,11 +145,6 @@ fn first() -> u32 {
 }
 
 impl Agent {
-    /// The key of this thumbprint, if what it signs counts at this moment.
-    pub fn intent_key(&self, kid: &str, now: Timestamp) -> Option<&IntentKey> {
-        self.intent_keys.iter().find(|key| key.kid == kid && key.is_active(now))
-    }
-
     /// How the agent stands at this moment; the highest that holds wins.
     pub fn status(&self, now: Timestamp) -> AgentStatus {
         let suspended =
@@ -394,6 +392,9 @@ pub struct Connector {
     /// governed system is out of reach. Empty until they could be learnt.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<ToolName, serde_json::Value>,
+    /// Of tools that changed, the accepted digest and the one that was last told to differ from it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub told: BTreeMap<ToolName, (Digest, Digest)>,
     /// Counts the changes of config, credential and tools.
     pub revision: u32,
     /// When it was made.

@@ -1,7 +1,9 @@
 //! The keys with which agents sign what they ask for, and the signature that an action bears.
 
-use model::{Digest, IntentKeyId, Timestamp};
+use model::{AgentId, Digest, IntentKeyId, Timestamp};
 use serde::{Deserialize, Serialize};
+
+use super::Row;
 
 /// The public half of a key with which an agent signs intents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +43,30 @@ impl IntentKey {
             (None, true, false) => "pending",
             (None, false, _) => "expired",
         }
+    }
+}
+
+/// The keys of one agent, in a row of their own: who writes the agent's row need not know of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntentKeys {
+    /// The agent.
+    pub agent: AgentId,
+    /// Its keys, those that have ended among them, the oldest first.
+    pub keys: Vec<IntentKey>,
+}
+
+impl IntentKeys {
+    /// The key of this thumbprint, if what it signs counts at this moment.
+    pub fn active(&self, kid: &str, now: Timestamp) -> Option<&IntentKey> {
+        self.keys.iter().find(|key| key.kid == kid && key.is_active(now))
+    }
+}
+
+impl Row for IntentKeys {
+    type Key = AgentId;
+
+    fn key(&self) -> AgentId {
+        self.agent
     }
 }
 

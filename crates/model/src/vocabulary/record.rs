@@ -35,6 +35,8 @@ EventType {
     AgentStarted = "agent.started",
     /// An agent key was made.
     AgentKeyCreated = "agent_key.created",
+    /// An agent key was replaced by another, beside which it lives on for a while.
+    AgentKeyRolled = "agent_key.rolled",
     /// An agent key was revoked.
     AgentKeyRevoked = "agent_key.revoked",
     /// An org key was made.
@@ -79,6 +81,8 @@ EventType {
     ConnectorArchived = "connector.archived",
     /// A connector got a credential.
     ConnectorCredentialSet = "connector.credential_set",
+    /// A tool's definition was found to be another than the one that was accepted.
+    ToolChanged = "tool.changed",
     /// Payloads were removed that had been kept long enough.
     RetentionPruned = "retention.pruned",
     /// A log of deeds began.
@@ -106,14 +110,14 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "approval.requested", "approval.approved", "approval.denied", "approval.expired",
     "approval.cancelled", "approval.voided", "approval.reminded",
     "deed.amended",
-    "agent.updated", "agent.suspended", "agent.resumed", "agent.archived",
-    "agent_key.rolled", "agent_key.expiring", "api_key.rolled",
+    "agent.suspended", "agent.resumed", "agent.archived",
+    "agent_key.expiring", "api_key.rolled",
     "member.added", "member.updated", "member.removed",
     "invite.created", "invite.accepted", "invite.revoked",
     "session.revoked",
     "policy.activation_proposed",
     "connector.degraded", "connector.recovered",
-    "tool.changed", "tool.pinned",
+    "tool.pinned",
     "witness.slot_lagging", "witness.slot_stalled", "witness.slot_recovered",
     "witness.slot_invalidated", "witness.unattributed_write", "witness.forged_marker",
     "budget.near", "budget.exhausted", "budget.reset",

@@ -176,14 +176,14 @@ impl OrgTools {
         let Connector { id, name, kind, test, .. } = &known.row;
         let connector = ConnectorRef { id: Some(*id), name: name.to_string(), kind: kind.clone() };
         let serve =
-            |tool| Served { connector: connector.clone(), test: *test, changed: false, tool };
+            |tool| Served { connector: connector.clone(), test: *test, changed: None, tool };
         Some(self.built(known).await?.tools().into_iter().map(serve).collect())
     }
 
     fn own(&self) -> impl Iterator<Item = Served> {
         self.own.iter().map(|tool| {
             let connector = ConnectorRef { id: None, name: OWN.to_owned(), kind: OWN.to_owned() };
-            Served { connector, test: false, changed: false, tool: Arc::clone(tool) }
+            Served { connector, test: false, changed: None, tool: Arc::clone(tool) }
         })
     }
 
@@ -196,7 +196,7 @@ impl OrgTools {
         let Some(found) = tools.into_iter().find(named) else {
             return Found::NotAmong(Some((known.row.id, known.row.revision)));
         };
-        let changed = found.tool.has_changed().await;
+        let changed = found.tool.changed_to().await;
         Found::Served(Served { changed, ..found })
     }
 

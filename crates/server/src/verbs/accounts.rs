@@ -139,7 +139,7 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
             | ActError::NotAllowed,
         )
         | ChangeError::NameTaken(_)
-        | ChangeError::LimitReached(..)
+        | ChangeError::LimitReached(_)
         | ChangeError::PersonRequired => Failure::usage(error),
         ChangeError::Act(ActError::Ledger(_)) | ChangeError::Store(_) => {
             Failure::internal(causes(error))

@@ -31,15 +31,18 @@ pub(crate) fn steps<'a>(
 
 fn accept<'a>(turn: &'a Turn, rows: &[&'a AcceptedTool]) -> Call<'a> {
     let sql = "
-        insert into accepted_tool (org_id, agent_id, tool, digest)
-        select $1, r.agent_id, r.tool, r.digest
-        from unnest($2::uuid[], $3::text[], $4::bytea[]) as r (agent_id, tool, digest)
-        on conflict (org_id, agent_id, tool) do update set digest = excluded.digest";
+        insert into accepted_tool (org_id, agent_id, tool, digest, told)
+        select $1, r.agent_id, r.tool, r.digest, r.told
+        from unnest($2::uuid[], $3::text[], $4::bytea[], $5::bytea[])
+            as r (agent_id, tool, digest, told)
+        on conflict (org_id, agent_id, tool) do update
+        set digest = excluded.digest, told = excluded.told";
     Call::new(sql)
         .with(*turn.org.as_uuid())
         .with(rows.iter().map(|row| *row.agent.as_uuid()).collect::<Vec<_>>())
         .with(rows.iter().map(|row| row.tool.as_str()).collect::<Vec<_>>())
         .with(rows.iter().map(|row| &row.digest.as_bytes()[..]).collect::<Vec<_>>())
+        .with(rows.iter().map(|row| Some(&row.told.as_ref()?.as_bytes()[..])).collect::<Vec<_>>())
 }
 
 /// The statement that gives the keys to their actions, and fails when one of them still

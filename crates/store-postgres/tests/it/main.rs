@@ -21,6 +21,8 @@ mod held;
 #[cfg(test)]
 mod migrations;
 #[cfg(test)]
+mod outbox;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod proxy;

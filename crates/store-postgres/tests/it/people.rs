@@ -47,7 +47,7 @@ impl Mailer for Sent {
     }
 }
 
-struct Wall;
+pub(crate) struct Wall;
 
 impl Clock for Wall {
     #[expect(clippy::disallowed_methods, reason = "the database has this clock, too")]

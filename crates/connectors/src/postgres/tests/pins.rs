@@ -55,7 +55,7 @@ async fn a_tool_that_was_accepted_is_known_while_its_database_is_away() {
     assert_eq!(definitions(away.tools()), definitions(learnt.tools()));
     assert!(away.unreached().is_none(), "nobody has tried yet");
     for tool in away.tools() {
-        assert!(!tool.has_changed().await);
+        assert!(tool.changed_to().await.is_none());
         assert!(tool.check_args(&json!({"id": "one"})).is_err(), "arguments are judged as ever");
         failed(run(&world, &*tool).await, "connector_unreachable");
     }
@@ -83,7 +83,7 @@ async fn a_write_whose_place_was_not_recorded_is_not_run() {
     failed(run(&world, &*tool).await, "connector_unreachable");
     assert_eq!(world.count("select count(*) from service.ledger").await, 0);
     let tool = world.tool("add").await;
-    assert!(!tool.has_changed().await, "a look makes the place known");
+    assert!(tool.changed_to().await.is_none(), "a look makes the place known");
     assert_eq!(result(run(&world, &*tool).await)["stock"], json!(2));
     world.end().await;
 }
@@ -93,7 +93,7 @@ async fn a_plan_that_went_stale_is_made_again_where_the_types_are_the_same() {
     let Some(world) = accepted().await else { return };
     let (read, add) = (world.tool("read").await, world.tool("add").await);
     for tool in [&read, &add] {
-        assert!(!tool.has_changed().await);
+        assert!(tool.changed_to().await.is_none());
         result(run(&world, &**tool).await);
     }
     for width in [20, 30] {
@@ -112,21 +112,25 @@ async fn a_tool_whose_types_changed_is_told_and_does_not_run_until_they_are_back
     let Some(world) = accepted().await else { return };
     let (read, add) = (world.tool("read").await, world.tool("add").await);
     for tool in [&read, &add] {
-        assert!(!tool.has_changed().await);
+        assert!(tool.changed_to().await.is_none());
         result(run(&world, &**tool).await);
     }
     alter(&world, "alter note type text").await;
     for tool in [&read, &add] {
         let said = failed(run(&world, &**tool).await, "connector_misconfigured");
         assert!(said.contains("accepted"), "{said}");
-        assert!(tool.has_changed().await);
+        assert!(tool.changed_to().await.is_some());
     }
     let afresh = world.tool("add").await;
-    assert!(afresh.has_changed().await, "a restart does not accept the new types");
+    let found = afresh.changed_to().await;
+    assert!(found.is_some(), "a restart does not accept the new types");
+    let (name, anew) = (&afresh.definition().name, world.build_anew().await.tools());
+    let anew = anew.iter().find(|tool| tool.definition().name == *name).unwrap();
+    assert_eq!(found, Some(anew.definition().digest), "what would be accepted");
     assert_eq!(world.count("select count(*) from service.ledger").await, 1);
     alter(&world, "alter note type varchar(10)").await;
     for _ in 0..100 {
-        if !add.has_changed().await {
+        if add.changed_to().await.is_none() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -63,7 +63,7 @@ async fn check_names_what_is_missing_and_is_content_after_the_setup() {
         .lines()
         .filter_map(|line| line.strip_prefix("--     "))
         .skip_while(|line| !line.starts_with("do "))
-        .map(|line| format!("{line}\n"))
+        .flat_map(|line| [line, "\n"])
         .collect();
     assert!(recommended.starts_with("do $$"), "{recommended}");
     world.admin.batch_execute(&recommended).await.unwrap();

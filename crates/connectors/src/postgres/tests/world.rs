@@ -82,6 +82,12 @@ impl World {
         build(&self.blueprint, &self.deps).await
     }
 
+    /// The connector as nobody has accepted it.
+    pub(crate) async fn build_anew(&self) -> Arc<dyn Connector> {
+        let blueprint = Blueprint { tools: BTreeMap::new(), ..self.blueprint.clone() };
+        build(&blueprint, &self.deps).await.unwrap()
+    }
+
     /// One tool of the connector.
     pub(crate) async fn tool(&self, name: &str) -> Arc<dyn Tool> {
         let connector = self.build().await.unwrap();

@@ -69,13 +69,14 @@ pub(super) async fn objects(app: &App, batch: &Batch) -> Vec<Option<Value>> {
     for event in &batch.events {
         let object = match (event.kind, event.action) {
             (EventType::DeedSealed, _) => Some(deed_summary(event)),
+            // It tells of a tool, whatever action met it.
+            (EventType::ToolChanged, _) | (_, None) => None,
             (_, Some(id)) if !actions.contains_key(&id) => {
                 let object = action(app, event, id).await;
                 actions.insert(id, object.clone());
                 object
             }
             (_, Some(id)) => actions.get(&id).cloned().flatten(),
-            (_, None) => None,
         };
         objects.push(object);
     }

@@ -32,7 +32,7 @@ impl Scene {
     pub(super) async fn of(operation: &Operation<'_>) -> Self {
         let house = House::new().await;
         let agent = house.support.agent.to_string();
-        let mut made = vec![agent, house.org.to_string()];
+        let mut made = vec![agent, house.org.to_string(), house.support.id.to_string()];
         let ask = async |method: &str, path: &str, body: Value| {
             let answer = house.send(request(method, path, &house.org_key, &[], Some(body))).await;
             assert!(answer.status < 300, "{path}: {}", answer.body);
@@ -138,12 +138,13 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 9] = [
+const SHOWN: [&str; 10] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
     "deed_01k6ga3wvwgc6d8e0f2g4h6j8k",
     "ik_01k6ga3wvwmq2s4v6x8z0b2d4f",
+    "key_01k6ga3wvwjc7d8e9f0g1h2j3k",
     "log_01k6ga3wvwke9f1g3h5j7k9m1n",
     "org_01k6ga3wvwaa1b3c5d7e9f1g3h",
     "pol_01k6ga3wvwbz4m8n2p6r0v5w7x",
