@@ -92,7 +92,7 @@ impl Intent {
         // Whose key it is comes before what it signed, whatever this process knows of the key.
         let is_own = |kid: &String| key_of(snapshot, agent, kid).is_some();
         let verified = match self {
-            Self::Signed(_, verified) if is_own(&verified.kid) => verified,
+            Self::Signed(_, verified) if is_own(&verified.key.kid) => verified,
             Self::Broken(_, error) if intent::kid_of(text).as_ref().is_none_or(is_own) => {
                 return Some(Rejection::IntentInvalid(error.clone()));
             }
@@ -110,7 +110,8 @@ impl Intent {
     pub(crate) fn signed(&self) -> Option<Box<SignedIntent>> {
         match self {
             Self::Signed(text, verified) => Some(Box::new(SignedIntent {
-                kid: verified.kid.clone(),
+                kid: verified.key.kid.clone(),
+                public_key: URL_SAFE_NO_PAD.encode(verified.key.public.as_bytes()),
                 digest: verified.digest,
                 jws: text.clone(),
             })),

@@ -33,6 +33,8 @@ pub(crate) const ALL: &[Code] = &[
     actions::INTENT_INVALID,
     actions::INTENT_REPLAY,
     codes::INSUFFICIENT_SCOPE,
+    codes::ORIGIN_REFUSED,
+    codes::CSRF_FAILED,
     changes::PERSON_REQUIRED,
     actions::TOOL_UNKNOWN,
     codes::NOT_FOUND,

@@ -42,7 +42,7 @@ pub struct Call<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// The key that signed it.
-    pub kid: String,
+    pub key: Key,
     /// SHA-256 of the whole text.
     pub digest: Digest,
     /// What it says.
@@ -167,13 +167,13 @@ impl Walk {
         let (parts, kid) = self.kid(text)?;
         let key = keys.iter().find(|key| key.kid == kid);
         let found = key.ok_or_else(|| shown(Some(&kid)));
-        let key = self.step(Check::Key, &expected_keys(keys), found)?;
+        let key = self.step(Check::Key, &expected_keys(keys), found)?.clone();
         let signed = key.public.verifies(parts.signed.as_bytes(), &parts.signature);
         let signed = signed.then_some(()).ok_or_else(|| "another signature".to_owned());
         self.step(Check::Signature, "the signature of that key over header and payload", signed)?;
         let claims = self.step(Check::Payload, PAYLOAD, Claims::read(&parts.payload))?;
         self.bindings(&claims, call);
-        Some(Verified { kid, digest: crypto::sha256(text), claims })
+        Some(Verified { key, digest: crypto::sha256(text), claims })
     }
 
     fn bindings(&mut self, claims: &Claims, call: &Call<'_>) {

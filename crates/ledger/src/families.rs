@@ -13,8 +13,8 @@ use model::Timestamp;
 
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector,
-    IdempotencyKey, IntentKeys, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyTests,
-    PolicyVersion, Pruned, Row,
+    IdempotencyKey, IntentKeys, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation,
+    PolicyTests, PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -176,6 +176,8 @@ families! {
         accepted_tools: AcceptedTool,
         /// The keys that agents sign intents with, by agent.
         intent_keys: IntentKeys,
+        /// The people of the org, those who left included.
+        members: Member,
     }
     written {
         /// The org itself.

@@ -7,6 +7,7 @@ use model::Timestamp;
 mod account;
 mod action;
 mod intent;
+mod member;
 
 pub use account::{
     AcceptedTool, ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder,
@@ -18,6 +19,7 @@ pub use action::{
     Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
 pub use intent::{IntentKey, IntentKeys, SignedIntent};
+pub use member::Member;
 
 /// A row that turns ask for by its key.
 pub trait Row: Clone {

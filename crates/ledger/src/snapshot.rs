@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, KeyId, MemberId, OrgId, Timestamp};
 
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
     families::{Changes, Loaded, Needs, Shelves},
     record::{
-        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, IntentKeys, Org,
+        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, IntentKeys, Member, Org,
         OrgSettings, PolicyMode,
     },
 };
@@ -108,6 +108,11 @@ impl Snapshot {
     /// The keys that an agent signs intents with, if they were needed and there are any.
     pub fn intent_keys(&self, agent: AgentId) -> Option<&IntentKeys> {
         self.asked.intent_keys.get(&agent)
+    }
+
+    /// A member that was needed, one who left too.
+    pub fn member(&self, id: MemberId) -> Option<&Member> {
+        self.asked.members.get(&id)
     }
 
     /// How much of a budget is used in the window that begins at this moment.

@@ -106,10 +106,12 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         settings,
         accepted_tools,
         intent_keys,
+        members,
         pruned,
     } = &turn.changes;
     // What other rows point at comes before them.
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
+    rows.extend(members.iter().flat_map(|row| small::member(turn.org, row)));
     rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
     for row in intent_keys {
         rows.push(Step::rows(small::intent_keys(turn.org, row)?));

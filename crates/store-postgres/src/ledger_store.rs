@@ -21,7 +21,7 @@ use crate::{
     PostgresStore,
     database::Call,
     fault::Fault,
-    policies,
+    members, policies,
     rows::{Cells, bigint, system_time},
 };
 
@@ -176,6 +176,14 @@ const INTENT_KEYS: &str = "
         offset 0
     ) as found";
 
+const MEMBERS: &str = "
+    select found.* from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision from member
+        where org_id = $1 and id = wanted.id
+        offset 0
+    ) as found";
+
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
     on conflict (org_id, id) do nothing";
@@ -263,6 +271,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
         settings,
         accepted_tools,
         intent_keys,
+        members,
     } = needs;
     let call = |sql| Call::new(sql).with(org);
     let calls = [
@@ -287,6 +296,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
         }),
         (!intent_keys.is_empty())
             .then(|| call(INTENT_KEYS).with(column(intent_keys, |agent| *agent.as_uuid()))),
+        (!members.is_empty()).then(|| call(MEMBERS).with(column(members, |id| *id.as_uuid()))),
     ];
     calls.into_iter().flatten().collect()
 }
@@ -313,6 +323,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
         settings: each(rows(!needs.settings.is_empty())?, settings)?,
         accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
         intent_keys: records("intent_key_set", rows(!needs.intent_keys.is_empty())?)?,
+        members: each(rows(!needs.members.is_empty())?, members::member)?,
     })
 }
 

@@ -10,6 +10,7 @@ mod events;
 mod leases;
 mod lists;
 mod logs;
+mod members;
 mod policies;
 mod races;
 mod readings;
@@ -43,14 +44,15 @@ pub async fn event_store(store: Arc<dyn Store>) {
 /// Checks `gate::ActionStore`.
 pub async fn action_store(store: Arc<dyn Store>) {
     lists::check(&*store).await;
-    leases::check(&*store).await;
+    Box::pin(leases::check(&*store)).await;
     drift::check(&*store).await;
 }
 
-/// Checks `admin::AccountStore`, `admin::PolicyStore`, `admin::SealKeyStore` and
+/// Checks `admin::AccountStore`, `admin::MemberStore`, `admin::PolicyStore`, `admin::SealKeyStore` and
 /// `admin::RetentionStore`.
 pub async fn account_stores(store: Arc<dyn Store>) {
     accounts::check(&*store).await;
+    members::check(&*store).await;
     policies::check(&*store).await;
     retention::check(&*store).await;
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use model::{
-    ActionId, AgentId, ConnectorId, IntentKeyId, KeyId, LogId, OrgId, PolicyId, PolicyVersionId,
+    ActionId, AgentId, ConnectorId, IntentKeyId, InviteId, KeyId, LogId, MemberId, OrgId, PolicyId,
+    PolicyVersionId,
 };
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
@@ -51,6 +52,7 @@ macro_rules! subjects {
 subjects! {
     action(ActionId), agent(AgentId), api_key(KeyId), agent_key(KeyId), intent_key(IntentKeyId), org(OrgId), log(LogId),
     policy(PolicyId), policy_version(PolicyVersionId), connector(ConnectorId), seal_key(Thumbprint),
+    member(MemberId), invite(InviteId),
 }
 
 /// The members of [`Actor`].

@@ -105,6 +105,7 @@ async fn a_call_that_must_be_signed_runs_and_its_deed_names_key_and_digest() {
     let jws = json!({ "alg": "Ed25519", "digest": digest, "key_id": key(&house, 7).kid });
     let told = json!({ "jws": jws, "mode": "required", "status": "verified" });
     assert_eq!(deed_intent(&house), told);
+    assert_eq!(action.signed.clone().unwrap().public_key, key(&house, 7).public_key);
     let unsigned = house.call("shop.refund", json!({ "amount": 20 }));
     assert_eq!(refused(&house, unsigned).await, Rejection::IntentRequired);
     assert_eq!(house.refund.runs(), 1);
@@ -148,7 +149,7 @@ async fn a_retry_gets_its_action_though_its_intent_is_over() {
     let call =
         Submission { intent: text, idempotency_key: idem, ..house.call("shop.refund", args) };
     let first = house.submit(call.clone()).await.unwrap();
-    house.clock.pass(std::time::Duration::from_secs(3_600));
+    house.clock.pass(std::time::Duration::from_hours(1));
     let again = house.gate.submit(call.clone()).await.unwrap();
     assert!(matches!(again, Submitted::Replayed(action) if action.id == first.id));
     let other = Submission { idempotency_key: Some("l".to_owned()), ..call };
@@ -182,7 +183,7 @@ async fn a_key_counts_within_its_time_and_until_it_is_revoked() {
     agent(&house, IntentMode::Required, vec![revoked]).await;
     assert_eq!(failed_check(&house, signed(&house, "two")).await, Check::Key);
 
-    let hour = std::time::Duration::from_secs(3_600);
+    let hour = std::time::Duration::from_hours(1);
     let later = IntentKey {
         not_before: Some(house.now() + hour),
         not_after: Some(house.now() + 2 * hour),

@@ -75,6 +75,9 @@ impl Row for IntentKeys {
 pub struct SignedIntent {
     /// The thumbprint of the key that signed it.
     pub kid: String,
+    /// The 32 bytes of that key, in base64url, with which the text can be checked once the agent has
+    /// others.
+    pub public_key: String,
     /// SHA-256 of the text.
     pub digest: Digest,
     /// The compact JWS as it was sent.

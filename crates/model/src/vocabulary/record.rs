@@ -43,6 +43,12 @@ EventType {
     ApiKeyCreated = "api_key.created",
     /// An org key was revoked.
     ApiKeyRevoked = "api_key.revoked",
+    /// Somebody joined the org.
+    MemberAdded = "member.added",
+    /// What a member may do changed.
+    MemberUpdated = "member.updated",
+    /// A member was removed, or left.
+    MemberRemoved = "member.removed",
     /// An org was made.
     OrgCreated = "org.created",
     /// An org's settings changed.

@@ -136,7 +136,8 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
             ActError::BadInput { .. }
             | ActError::NotFound(_)
             | ActError::Conflict(_)
-            | ActError::NotAllowed,
+            | ActError::NotAllowed
+            | ActError::RoleRequired,
         )
         | ChangeError::NameTaken(_)
         | ChangeError::LimitReached(_)
