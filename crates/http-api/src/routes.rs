@@ -9,6 +9,7 @@ mod actions;
 mod agents;
 mod deeds;
 mod events;
+mod intents;
 mod ledger;
 mod policies;
 mod sign_in;
@@ -27,6 +28,7 @@ pub fn table() -> Table<App> {
         policies::routes(),
         ledger::routes(),
         deeds::routes(),
+        intents::routes(),
         events::routes(),
         sign_in::routes(),
     ];

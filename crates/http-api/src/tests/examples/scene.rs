@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use super::Operation;
 use crate::{
     routes::table,
-    tests::house::{Answer, House, request},
+    tests::{
+        house::{Answer, House, request},
+        intents,
+    },
 };
 
 const DOCUMENT: &str = "{ schema: 1, default: { outcome: deny }, rules: [{ id: refunds, match: \
@@ -57,6 +60,10 @@ impl Scene {
                 let body = json!({ "version": version, "mode": "shadow", "reason": reason });
                 ask("POST", &path, body).await;
             }
+            "listIntentKeys" | "revokeIntentKey" => {
+                let path = format!("/v1/agents/{}/intent_keys", house.support.agent);
+                made.push(ask("POST", &path, intents::added(house.support.agent, 7)).await.id());
+            }
             "getChainCheck" | "listChainChecks" => {
                 made.push(ask("POST", "/v1/ledger/chain_checks", json!({})).await.id());
             }
@@ -86,6 +93,7 @@ impl Scene {
         let body = match operation.id {
             // Only a deed of this house can be checked here.
             "verifyDeeds" => Some(self.deed().await),
+            "addIntentKey" => Some(intents::added(self.house.support.agent, 7)),
             _ => body.map(|body| self.with_ids_of_the_house(body)),
         };
         let mut headers = headers.to_vec();
@@ -161,6 +169,7 @@ const SHOWN: [&str; 10] = [
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
     "deed_01k6ga3wvwgc6d8e0f2g4h6j8k",
+    "ik_01k6ga3wvwmq2s4v6x8z0b2d4f",
     "key_01k6ga3wvwjc7d8e9f0g1h2j3k",
     "log_01k6ga3wvwke9f1g3h5j7k9m1n",
     "org_01k6ga3wvwaa1b3c5d7e9f1g3h",
