@@ -3,7 +3,7 @@
 use web::{NOTHING, Patience::Short, Table, at, json};
 
 use crate::{
-    access::{ADMINS, AGENT_EXECUTE, PUBLIC, VIEWERS},
+    access::{ADMINS, AGENT_EXECUTE, FRESH_ADMINS, PUBLIC, VIEWERS},
     app::App,
     handlers::intents,
 };
@@ -18,7 +18,7 @@ const CHECK: usize = 320 * 1024;
 pub(super) fn routes() -> Table<App> {
     vec![
         at("GET",    "/v1/agents/{id}/intent_keys",       "listIntentKeys")  .with(VIEWERS,       NOTHING,     Short, intents::keys),
-        at("POST",   "/v1/agents/{id}/intent_keys",       "addIntentKey")    .with(ADMINS,        json(KEY),   Short, intents::add),
+        at("POST",   "/v1/agents/{id}/intent_keys",       "addIntentKey")    .with(FRESH_ADMINS,  json(KEY),   Short, intents::add),
         at("DELETE", "/v1/agents/{id}/intent_keys/{key}", "revokeIntentKey") .with(ADMINS,        NOTHING,     Short, intents::revoke),
         at("POST",   "/v1/intents/check",                 "checkIntent")     .with(AGENT_EXECUTE, json(CHECK), Short, intents::check),
         at("GET",    "/v1/intents/vectors",               "getIntentVectors").with(PUBLIC,        NOTHING,     Short, intents::vectors),

@@ -164,7 +164,7 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 10] = [
+const SHOWN: [&str; 11] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
