@@ -8,11 +8,11 @@ use std::{
 use async_trait::async_trait;
 use crypto::{Secret, SystemEntropy};
 use futures_util::future::join_all;
-use model::{Clock, Timestamp, Uuid};
+use model::{Clock, OrgId, Role, Timestamp, Uuid};
 use people::{
     Address, Asked, Asking, Parts, People, Post, Proof, SignInError, SignedIn, Way,
     mail::{Letter, MailError, Mailer, SignIn},
-    store::{Device, MailQueue, PeopleStore},
+    store::{Chosen, Device, MailQueue, PeopleStore},
 };
 use store_postgres::{PostgresStore, testing::TestDatabase};
 
@@ -269,10 +269,51 @@ async fn a_challenge_ends_with_its_time_and_its_mail_with_it() {
 }
 
 #[tokio::test]
+async fn of_five_asked_for_at_one_moment_three_are_sent() {
+    let Some(world) = World::new().await else { return };
+    let asked = join_all((0..5).map(|_| world.ask(ADA, "a net"))).await;
+    assert!(asked.iter().all(Result::is_ok));
+    while world.post().send_next().await.unwrap() {}
+    assert_eq!(world.sent.letters.lock().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn a_session_is_made_fresh_and_chooses_its_org_under_a_new_token_each() {
+    let Some(world) = World::new().await else { return };
+    let first = world.signed_in().await;
+    assert!(first.session.is_fresh && first.session.chosen.is_none());
+    let chosen = Chosen { org: OrgId::from_uuid(Uuid::from_u128(7)), role: Role::Owner };
+    let second = world.people.choose(first.session.id, chosen).await.unwrap().unwrap();
+    assert_eq!(second.session.chosen, Some(chosen));
+    assert!(world.people.session(&first.token).await.unwrap().is_none());
+    world.run("update session set authenticated_at = now() - interval '15 minutes'").await;
+    let stale = world.people.session(&second.token).await.unwrap().unwrap();
+    assert!(!stale.is_fresh);
+    let again = Asking {
+        address: world.people.address(stale.user).await.unwrap().unwrap(),
+        network: "a net".to_owned(),
+        next: Some("/app".to_owned()),
+        again: Some(stale.id),
+    };
+    let (asked, unwritten) = world.people.ask(again).await.unwrap();
+    world.people.write(unwritten).await.unwrap();
+    assert!(world.post().send_next().await.unwrap());
+    let code = world.sent.letters.lock().unwrap().last().unwrap().code.clone();
+    let third = world.code(&asked, &code).await.unwrap();
+    assert_eq!((third.session.id, third.next.as_deref()), (stale.id, Some("/app")));
+    assert!(third.session.is_fresh);
+    assert_eq!(third.session.chosen, Some(chosen));
+    assert!(world.people.session(&second.token).await.unwrap().is_none());
+    assert!(world.people.session(&third.token).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn several_instances_send_a_mail_once() {
     let Some(world) = World::new().await else { return };
     for turn in 0..5 {
-        world.ask(ADA, &format!("net {turn}")).await.unwrap();
+        let who = format!("ada{turn}@example.com");
+        world.people.meet(&address(&who)).await.unwrap();
+        world.ask(&who, &format!("net {turn}")).await.unwrap();
     }
     let posts: Vec<_> = (0..6).map(|_| world.post()).collect();
     for _ in 0..3 {
