@@ -6,6 +6,7 @@ use model::Timestamp;
 
 mod account;
 mod action;
+mod invite;
 mod member;
 
 pub use account::{
@@ -17,6 +18,7 @@ pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
     Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, Witness,
 };
+pub use invite::{Invite, InviteMail};
 pub use member::Member;
 
 /// A row that turns ask for by its key.

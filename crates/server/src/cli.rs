@@ -93,6 +93,9 @@ pub enum Verb {
     /// Make, list, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
+    /// Let a person into an org that nobody is in yet.
+    #[command(subcommand)]
+    Owner(Owner),
     /// Make, list, stop and start agents.
     #[command(subcommand)]
     Agent(Agent),

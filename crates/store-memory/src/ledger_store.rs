@@ -142,6 +142,7 @@ fn load(rows: &Rows, needs: &Needs) -> Loaded {
         settings: held(&rows.settings, &needs.settings),
         accepted_tools: held(&rows.accepted_tools, &needs.accepted_tools),
         members: held(&rows.members, &needs.members),
+        invites: held(&rows.invites, &needs.invites),
     }
 }
 

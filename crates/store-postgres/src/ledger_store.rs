@@ -176,6 +176,15 @@ const MEMBERS: &str = "
         offset 0
     ) as found";
 
+const INVITES: &str = "
+    select found.* from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select id, org_id, user_id, role, can_approve, invited_by, created_at, expires_at, closed_at,
+            member_id
+        from invite where org_id = $1 and id = wanted.id
+        offset 0
+    ) as found";
+
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
     on conflict (org_id, id) do nothing";
@@ -263,6 +272,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
         settings,
         accepted_tools,
         members,
+        invites,
     } = needs;
     let call = |sql| Call::new(sql).with(org);
     let calls = [
@@ -286,6 +296,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
                 .with(column(accepted_tools, |(_, tool)| tool.as_str()))
         }),
         (!members.is_empty()).then(|| call(MEMBERS).with(column(members, |id| *id.as_uuid()))),
+        (!invites.is_empty()).then(|| call(INVITES).with(column(invites, |id| *id.as_uuid()))),
     ];
     calls.into_iter().flatten().collect()
 }
@@ -312,6 +323,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
         settings: each(rows(!needs.settings.is_empty())?, settings)?,
         accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
         members: each(rows(!needs.members.is_empty())?, members::member)?,
+        invites: each(rows(!needs.invites.is_empty())?, members::invite)?,
     })
 }
 
