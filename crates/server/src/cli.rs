@@ -13,7 +13,7 @@ use model::OrgId;
 
 pub use accounts::{
     Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm, ListKeys,
-    OneAgent, Org,
+    OneAgent, Org, Owner,
 };
 pub use archive::{Archive, Archived};
 pub use connector::{
