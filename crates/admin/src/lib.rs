@@ -24,6 +24,7 @@ mod credential;
 mod error;
 mod export;
 mod input;
+mod intent_key;
 mod invite;
 mod key;
 mod member;
@@ -43,6 +44,7 @@ pub use credential::{Credential, open_credential};
 pub use error::{
     AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
 };
+pub use intent_key::{MAX_INTENT_KEYS, NewIntentKey};
 pub use invite::{INVITED_FOR, Joined, NewInvite};
 pub use key::{NewKey, ShownKey};
 pub use member::MemberEdit;

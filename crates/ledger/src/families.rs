@@ -13,7 +13,7 @@ use model::Timestamp;
 
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector,
-    IdempotencyKey, Invite, InviteMail, Member, NewAction, Org, OrgSettings, Policy,
+    IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgSettings, Policy,
     PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
 };
 
@@ -174,6 +174,8 @@ families! {
         settings: OrgSettings,
         /// Definitions of tools that edges were let run.
         accepted_tools: AcceptedTool,
+        /// The keys that agents sign intents with, by agent.
+        intent_keys: IntentKeys,
         /// The people of the org, those who left included.
         members: Member,
         /// Questions to people whether they join the org.

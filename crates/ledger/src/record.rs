@@ -6,6 +6,7 @@ use model::Timestamp;
 
 mod account;
 mod action;
+mod intent;
 mod invite;
 mod member;
 
@@ -16,8 +17,9 @@ pub use account::{
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
-    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, Witness,
+    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
+pub use intent::{IntentKey, IntentKeys, SignedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;
 

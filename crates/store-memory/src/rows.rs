@@ -12,8 +12,8 @@ use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
         AcceptedTool, Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
-        Invite, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyMode,
-        PolicyTests, PolicyVersion, Row,
+        IntentKeys, Invite, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation,
+        PolicyMode, PolicyTests, PolicyVersion, Row,
     },
 };
 use model::{
@@ -46,6 +46,7 @@ pub(crate) struct Rows {
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
     pub(crate) settings: BTreeMap<OrgId, OrgSettings>,
     pub(crate) accepted_tools: BTreeMap<(AgentId, String), AcceptedTool>,
+    pub(crate) intent_keys: BTreeMap<AgentId, IntentKeys>,
     pub(crate) members: BTreeMap<MemberId, Member>,
     pub(crate) invites: BTreeMap<InviteId, Invite>,
     pub(crate) deeds: Vec<StoredDeed>,
@@ -101,6 +102,7 @@ impl Rows {
             budgets,
             settings,
             accepted_tools,
+            intent_keys,
             members,
             invites,
             // Nobody gets mail from here.
@@ -133,6 +135,7 @@ impl Rows {
         self.budgets.extend(budgets.iter().map(|row| (row.key(), row.clone())));
         self.settings.extend(settings.iter().map(|row| (row.key(), row.clone())));
         self.accepted_tools.extend(accepted_tools.iter().map(|row| (row.key(), row.clone())));
+        self.intent_keys.extend(intent_keys.iter().map(|row| (row.key(), row.clone())));
         self.members.extend(members.iter().map(|row| (row.key(), row.clone())));
         self.invites.extend(invites.iter().map(|row| (row.key(), row.clone())));
         for action in pruned.iter().flat_map(|pruned| &pruned.actions) {

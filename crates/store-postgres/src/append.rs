@@ -106,6 +106,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         budgets,
         settings,
         accepted_tools,
+        intent_keys,
         members,
         invites,
         invite_mails,
@@ -115,6 +116,9 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
     rows.extend(people::steps(turn.org, (members, invites, invite_mails)));
     rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
+    for row in intent_keys {
+        rows.push(Step::rows(small::intent_keys(turn.org, row)?));
+    }
     rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
     rows.extend(policies::activations(turn.org, (active, activations)));
     // The org must be there before its head, and the head moves before everything else.

@@ -61,6 +61,10 @@ EventType {
     OrgStopped = "org.stopped",
     /// The org was started again.
     OrgStarted = "org.started",
+    /// An agent got a key that its intents are signed with.
+    IntentKeyAdded = "intent_key.added",
+    /// An intent key was revoked.
+    IntentKeyRevoked = "intent_key.revoked",
     /// A policy was made.
     PolicyCreated = "policy.created",
     /// A policy's name or description changed.
@@ -118,7 +122,6 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "deed.amended",
     "agent.suspended", "agent.resumed", "agent.archived",
     "agent_key.expiring", "api_key.rolled",
-    "intent_key.added", "intent_key.revoked",
     "invite.accepted",
     "session.revoked",
     "policy.activation_proposed",
