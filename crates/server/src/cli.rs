@@ -13,7 +13,7 @@ use model::OrgId;
 
 pub use accounts::{
     Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm, ListKeys,
-    OneAgent, Org, Owner,
+    OneAgent, Org,
 };
 pub use archive::{Archive, Archived};
 pub use connector::{
@@ -93,9 +93,6 @@ pub enum Verb {
     /// Make, list, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
-    /// Let a person into an org that nobody is in yet.
-    #[command(subcommand)]
-    Owner(Owner),
     /// Make, list, stop and start agents.
     #[command(subcommand)]
     Agent(Agent),

@@ -35,19 +35,6 @@ pub enum Org {
     },
 }
 
-/// What `owner` does.
-#[derive(Debug, Subcommand)]
-pub enum Owner {
-    /// Ask somebody to be an owner of the org, and print the link by which they join.
-    Invite {
-        /// Their e-mail address; they sign in by it.
-        email: String,
-        /// Which org.
-        #[command(flatten)]
-        org: InOrg,
-    },
-}
-
 /// What a Stop or a start of an org takes.
 #[derive(Debug, Args)]
 pub struct ByReason {
