@@ -13,8 +13,8 @@ use model::{ChallengeId, Clock, MailJobId, SessionId, Timestamp, UserId, Uuid};
 use people::{
     Address,
     store::{
-        Challenge, Chosen, FRESH, LIVE, Mac, MailJob, MailQueue, NewChallenge, NewSession, Opened,
-        PeopleStore, Session, TRIES,
+        Carries, Challenge, Chosen, FRESH, LIVE, Mac, MailJob, MailQueue, NewChallenge, NewSession,
+        Opened, PeopleStore, Session, TRIES,
     },
 };
 
@@ -252,8 +252,7 @@ impl MailQueue for MemoryPeople {
                 id: *id,
                 token: 1,
                 attempt: 1,
-                challenge: *challenge,
-                salt: found.new.salt,
+                carries: Carries::SignIn { challenge: *challenge, salt: found.new.salt },
                 expires_at: found.expires_at,
                 to: kept.people.iter().find_map(of)?,
             })

@@ -49,6 +49,10 @@ EventType {
     MemberUpdated = "member.updated",
     /// A member was removed, or left.
     MemberRemoved = "member.removed",
+    /// Somebody was asked to join the org.
+    InviteCreated = "invite.created",
+    /// An invitation was taken back.
+    InviteRevoked = "invite.revoked",
     /// An org was made.
     OrgCreated = "org.created",
     /// An org's settings changed.
@@ -118,8 +122,7 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "deed.amended",
     "agent.suspended", "agent.resumed", "agent.archived",
     "agent_key.expiring", "api_key.rolled",
-    "member.added", "member.updated", "member.removed",
-    "invite.created", "invite.accepted", "invite.revoked",
+    "invite.accepted",
     "session.revoked",
     "policy.activation_proposed",
     "connector.degraded", "connector.recovered",
