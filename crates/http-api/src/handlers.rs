@@ -10,5 +10,6 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod policies;
+pub(crate) mod stops;
 pub(crate) mod system;
 pub(crate) mod tools;

@@ -158,6 +158,9 @@ impl IntoApiError for ActError {
             }
             ActError::NotFound(_) => ApiError::not_found(),
             ActError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
+            ActError::Stale { param, sentence } => {
+                ApiError::new(changes::CONFLICT, sentence).on(param)
+            }
             // The key was valid when the request came in and is not any more.
             ActError::NotAllowed => ApiError::unauthenticated("the API key is not valid"),
             ActError::Ledger(error) => error.into_api_error(),

@@ -14,6 +14,7 @@ mod pages;
 mod policies;
 mod retention;
 mod shapes;
+mod stops;
 mod system;
 mod texts;
 mod traffic;

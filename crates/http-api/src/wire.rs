@@ -11,5 +11,6 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod policies;
 pub(crate) mod report;
+pub(crate) mod stops;
 pub(crate) mod submission;
 pub(crate) mod tools;

@@ -7,6 +7,7 @@ mod accounts;
 mod appends;
 mod drift;
 mod events;
+mod halts;
 mod leases;
 mod lists;
 mod logs;
@@ -44,6 +45,7 @@ pub async fn event_store(store: Arc<dyn Store>) {
 pub async fn action_store(store: Arc<dyn Store>) {
     lists::check(&*store).await;
     leases::check(&*store).await;
+    halts::check(&*store).await;
     drift::check(&*store).await;
 }
 

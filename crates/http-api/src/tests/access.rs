@@ -249,6 +249,9 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
             "status": "succeeded", "started_at": moment, "finished_at": moment, "result": 1,
         })),
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
+        "archiveAgent" | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {
+            Some(json!({ "reason": "a drill" }))
+        }
         "createAgentKey" => Some(json!({ "name": "one", "scopes": ["actions:read"] })),
         "rollAgentKey" => Some(json!({ "expires_in": 60 })),
         "createPolicyVersion" => Some(json!({ "document": document })),

@@ -56,6 +56,15 @@ impl Scene {
                 let body = json!({ "version": version, "mode": "shadow", "reason": reason });
                 ask("POST", &path, body).await;
             }
+            "startAgent" | "resumeAgent" | "startOrg" => {
+                let agent = format!("/v1/agents/{}", house.support.agent);
+                let path = match operation.id {
+                    "startAgent" => format!("{agent}/stop"),
+                    "resumeAgent" => format!("{agent}/suspend"),
+                    _ => "/v1/org/stop".to_owned(),
+                };
+                ask("POST", &path, json!({ "reason": "A drill." })).await;
+            }
             "getChainCheck" | "listChainChecks" => {
                 made.push(ask("POST", "/v1/ledger/chain_checks", json!({})).await.id());
             }
