@@ -85,6 +85,45 @@ async fn a_stop_ends_the_agents_waits_at_once() {
     caller.get(&path.replace("wait=25", "wait=0")).await.ok();
 }
 
+/// How many wait for approval when the org is stopped. The benchmark has 10,000.
+const WAITING: usize = 300;
+
+#[tokio::test]
+async fn a_stop_of_the_org_ends_every_wait_for_approval_soon() {
+    let Some(house) = House::new("").await else { return };
+    let service = house.serve().await;
+    let agent = house.agent("asker").await;
+    let callers = (0..10).map(|_| {
+        let caller = service.caller(&agent.key);
+        tokio::spawn(async move {
+            for _ in 0..WAITING / 10 {
+                let args = json!({ "order": 15, "amount": 88, "reason": "broken" });
+                caller.call("shop.refunds.create", args).await.is(202);
+            }
+        })
+    });
+    for caller in callers.collect::<Vec<_>>() {
+        caller.await.unwrap();
+    }
+    let waiting = "select count(*) from action where state = 'pending_approval'";
+    assert_eq!(house.control.count(waiting).await, WAITING as i64);
+    let told = house.verbs.run(&["org", "stop", "--reason", "A test.", "--org", &house.org]).await;
+    assert!(told.contains("what waited is denied"), "{told}");
+    assert!(told.contains("Nothing had started before"), "{told}");
+    let began = Instant::now();
+    while house.control.count(waiting).await > 0 {
+        assert!(began.elapsed() < Duration::from_secs(30), "what waits in vain is not ended");
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let void = "select count(*) from action where status = 'denied' and approval_status = 'voided'";
+    assert_eq!(house.control.count(void).await, WAITING as i64);
+    house.tell_all("start").await;
+    let args = json!({ "order": 15, "amount": 88, "reason": "broken" });
+    let again = service.caller(&agent.key).call("shop.refunds.create", args).await.is(202);
+    assert_eq!(again["status"], "pending_approval");
+    house.sound_log(&service.caller(&agent.key)).await;
+}
+
 #[tokio::test]
 async fn a_stopped_agents_pending_report_is_still_taken() {
     let Some(shared) = SharedHouse::get().await else { return };
