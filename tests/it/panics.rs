@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
-    house::{Caller, House, Request, Service, Start, binaries, call},
+    house::{Caller, House, POLICY, Request, Service, Start, binaries, call},
     proxy::authorized,
     straight_way::assert_sealed,
 };
@@ -62,4 +62,33 @@ async fn a_worker_that_panics_begins_again() {
     service.panics("edge.report_overdue");
     let ended = sealed(&caller, &late).await;
     assert_eq!(ended["execution"]["error_code"], "edge_lost", "{ended}");
+}
+
+#[tokio::test]
+async fn a_service_that_gets_no_more_threads_answers_and_goes_on() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("left out: only root may start a service as an account of its own");
+        return;
+    }
+    let Some(house) = House::new("").await else { return };
+    let (agent, org_key) = (house.agent("crowded").await, house.org_key().await);
+    // Its first thread, one for each processor, and one that waits for disks and names.
+    let at_rest = 2 + std::thread::available_parallelism().unwrap().get();
+    let mut service = house.start(Start::Threads(at_rest)).await;
+    let (caller, org) = (service.caller(&agent.key), service.caller(&org_key));
+    // What an agent sends, what is worked on in threads of its own, and what is signed and kept.
+    let document = json!({ "document": POLICY });
+    for _ in 0..4 {
+        let (one, other, lint, checkpoint) = tokio::join!(
+            caller.call("lab.note", json!({ "mark": "without a thread" })),
+            caller.call("lab.note", json!({ "mark": "without a thread" })),
+            org.send(Request::post("/v1/policies/lint", &document)),
+            org.get("/v1/log/checkpoint"),
+        );
+        for answer in [one, other, lint, checkpoint] {
+            assert_eq!(answer.status, 200, "{answer:?}");
+        }
+    }
+    assert!(service.runs(), "{}", service.log());
+    assert!(!service.log().contains("panicked"), "{}", service.log());
 }

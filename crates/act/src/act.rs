@@ -1,7 +1,7 @@
 //! A change as a request to the ledger of its org: who may ask for it, and how it is decided.
 
 use ledger::{Entry, Ledger, Needs, Request, Snapshot};
-use model::{Mint, OrgId, Scope};
+use model::{Mint, OrgId, Role, Scope};
 
 use crate::{ActError, By, Reason, Record};
 
@@ -11,8 +11,37 @@ pub struct Act<F> {
     by: By,
     reason: Option<Reason>,
     needs: Needs,
-    scopes: &'static [Scope],
+    right: Right,
     decide: F,
+}
+
+/// What somebody must be allowed for a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Right {
+    /// To read.
+    Read,
+    /// To change the org.
+    Change,
+    /// What owners alone may, and no key.
+    Own,
+}
+
+impl Right {
+    fn is_of_key(self, scope: Scope) -> bool {
+        match self {
+            Self::Read => matches!(scope, Scope::Admin | Scope::AdminRead),
+            Self::Change => scope == Scope::Admin,
+            Self::Own => false,
+        }
+    }
+
+    fn is_of_role(self, role: Role) -> bool {
+        match self {
+            Self::Read => true,
+            Self::Change => matches!(role, Role::Admin | Role::Owner),
+            Self::Own => role == Role::Owner,
+        }
+    }
 }
 
 impl<F> Act<F> {
@@ -24,7 +53,7 @@ impl<F> Act<F> {
     where
         F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, E> + Send + 'static,
     {
-        Self { by, reason: None, needs: Needs::default(), scopes: &[Scope::Admin], decide }
+        Self { by, reason: None, needs: Needs::default(), right: Right::Change, decide }
     }
 
     /// The same change for this reason, to which its deeds commit.
@@ -37,9 +66,15 @@ impl<F> Act<F> {
         Self { needs, ..self }
     }
 
-    /// What the service records of somebody who read, for which a key that may only read is enough.
+    /// What the service records of somebody who read, for which a key or a member that may only
+    /// read is enough.
     pub fn of_a_reader(self) -> Self {
-        Self { scopes: &[Scope::Admin, Scope::AdminRead], ..self }
+        Self { right: Right::Read, ..self }
+    }
+
+    /// The same change, which owners alone may make, and no key.
+    pub fn of_an_owner(self) -> Self {
+        Self { right: Right::Own, ..self }
     }
 
     /// Has the change decided in a turn of the org, and answers once the turn is durable.
@@ -64,18 +99,25 @@ impl<F> Act<F> {
         ledger.open_log(org, self).await.map_err(ActError::from)?
     }
 
-    /// A key may have been revoked since it was authenticated; the turn knows.
+    /// A key may have been revoked, and a member removed, since they were authenticated; the turn
+    /// knows.
     fn is_allowed(&self, at: &Snapshot) -> Result<(), ActError> {
         at.org().ok_or(ActError::NotFound("org"))?;
-        match self.by {
-            By::Operator | By::Service => Ok(()),
+        let is_allowed = match self.by {
+            By::Operator | By::Service => true,
             By::OrgKey(id) => at
                 .key(id)
                 .filter(|key| key.is_valid(at.now()))
-                .filter(|key| key.scopes.iter().any(|scope| self.scopes.contains(scope)))
-                .map(|_| ())
-                .ok_or(ActError::NotAllowed),
-        }
+                .is_some_and(|key| key.scopes.iter().any(|scope| self.right.is_of_key(*scope))),
+            By::Member { member, user } => {
+                let member = at.member(member).filter(|row| row.is_live() && row.user == user);
+                if member.is_some_and(|member| !self.right.is_of_role(member.role)) {
+                    return Err(ActError::RoleRequired);
+                }
+                member.is_some()
+            }
+        };
+        if is_allowed { Ok(()) } else { Err(ActError::NotAllowed) }
     }
 }
 
@@ -89,8 +131,10 @@ where
 
     fn needs(&self, _: &Snapshot) -> Needs {
         let mut needs = self.needs.clone();
-        if let By::OrgKey(id) = self.by {
-            needs.keys.insert(id);
+        match self.by {
+            By::OrgKey(id) => drop(needs.keys.insert(id)),
+            By::Member { member, .. } => drop(needs.members.insert(member)),
+            By::Operator | By::Service => {}
         }
         needs
     }

@@ -20,5 +20,8 @@ pub trait MayView {
 /// Somebody who may change that org, too. A turn looks at their credential once more.
 pub trait MayChange: MayView {}
 
+/// Somebody who may do what is an owner's, too; no key may. A turn looks at their role once more.
+pub trait MayOwn: MayChange {}
+
 /// Whoever runs the deployment, and so may change all of it: its orgs and its seal keys.
 pub trait MayOperate {}

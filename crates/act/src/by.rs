@@ -3,7 +3,7 @@
 use std::fmt;
 
 use deed::{Actor, Word};
-use model::KeyId;
+use model::{KeyId, MemberId, UserId};
 
 use crate::ActError;
 
@@ -14,6 +14,14 @@ pub enum By {
     Operator,
     /// An org key with the `admin` scope; a turn refuses it once it is revoked or expired.
     OrgKey(KeyId),
+    /// A person in the org, by a session of theirs; a turn refuses them once they were removed, or
+    /// where their role does not suffice.
+    Member {
+        /// Who they are in the org.
+        member: MemberId,
+        /// Who they are.
+        user: UserId,
+    },
     /// The service itself, doing what the org's settings ask for.
     Service,
 }
@@ -24,6 +32,7 @@ impl By {
         match self {
             Self::Operator => Actor::System(Word::of("operator")),
             Self::OrgKey(id) => Actor::ApiKey(id),
+            Self::Member { user, .. } => Actor::User(deed::UserId::from(user)),
             Self::Service => Actor::System(Word::of("service")),
         }
     }
@@ -34,6 +43,7 @@ impl fmt::Display for By {
         match self {
             Self::Operator => f.write_str("operator"),
             Self::OrgKey(id) => write!(f, "{id}"),
+            Self::Member { member, .. } => write!(f, "{member}"),
             Self::Service => f.write_str("service"),
         }
     }

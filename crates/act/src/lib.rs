@@ -35,7 +35,7 @@
 //! }
 //! ```
 //!
-//! [`MayView`], [`MayChange`] and [`MayOperate`] are what use cases ask of a caller: a value that
+//! [`MayView`], [`MayChange`], [`MayOwn`] and [`MayOperate`] are what use cases ask of a caller: a value that
 //! only the rule which admitted the caller can make.
 
 mod act;
@@ -45,7 +45,7 @@ mod error;
 mod record;
 
 pub use act::Act;
-pub use admitted::{MayChange, MayOperate, MayView};
+pub use admitted::{MayChange, MayOperate, MayOwn, MayView};
 pub use by::{By, Reason};
 pub use error::ActError;
 pub use record::{Changed, Fact, Record};

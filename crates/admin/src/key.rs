@@ -131,7 +131,7 @@ impl OrgChange<'_> {
                 (Holder::Org, By::OrgKey(_) | By::Service) => {
                     return Err(ChangeError::PersonRequired);
                 }
-                (Holder::Agent(_), _) | (Holder::Org, By::Operator) => {}
+                (Holder::Agent(_), _) | (Holder::Org, By::Operator | By::Member { .. }) => {}
             }
             if before.revoked_at.is_some() {
                 return Err(ActError::Conflict("the API key is already revoked").into());
@@ -196,7 +196,7 @@ impl OrgChange<'_> {
 
     fn by_a_person(&self) -> Result<(), ChangeError> {
         match self.by {
-            By::Operator => Ok(()),
+            By::Operator | By::Member { .. } => Ok(()),
             By::OrgKey(_) | By::Service => Err(ChangeError::PersonRequired),
         }
     }

@@ -54,8 +54,8 @@ pub use seal_key::{
     propose_seal_keys, put_seal_keys, register_seal_keys,
 };
 pub use store::{
-    AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, Logged, PolicyStore,
-    RetentionStore, SealKeyStore, Store, VersionSummary,
+    AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, Logged, MemberStore,
+    Membership, PolicyStore, RetentionStore, SealKeyStore, Store, VersionSummary,
 };
 
 use crate::authenticate::KeyCache;

@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
     record::{
-        Action, Agent, ApiKey, Connector, Org, Policy, PolicyActivation, PolicyMode, PolicyTests,
-        PolicyVersion,
+        Action, Agent, ApiKey, Connector, Member, Org, Policy, PolicyActivation, PolicyMode,
+        PolicyTests, PolicyVersion,
     },
 };
 use model::{
-    ActionId, AgentId, AgentStatus, ConnectorId, DeedId, Digest, EventType, KeyId, OrgId, PolicyId,
-    PolicyVersionId, Timestamp,
+    ActionId, AgentId, AgentStatus, ConnectorId, DeedId, Digest, EventType, KeyId, MemberId, OrgId,
+    PolicyId, PolicyVersionId, Timestamp, UserId,
 };
 
 /// Where accounts are read.
@@ -64,6 +64,44 @@ pub trait AccountStore: Send + Sync {
 
     /// A connector of the org.
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown>;
+}
+
+/// Where the people of orgs are read.
+#[async_trait]
+pub trait MemberStore: Send + Sync {
+    /// A member of the org, one who left too.
+    async fn member(&self, org: OrgId, id: MemberId) -> Result<Option<Member>, StoreDown>;
+
+    /// The live member that this person is in the org.
+    async fn member_of(&self, org: OrgId, user: UserId) -> Result<Option<Member>, StoreDown>;
+
+    /// Every org that the person is in, by its name, with who they are there.
+    async fn memberships(&self, user: UserId) -> Result<Vec<Membership>, StoreDown>;
+
+    /// Returns up to `limit` live members of the org behind this place, newest first.
+    async fn members(
+        &self,
+        org: OrgId,
+        after: Option<(Timestamp, MemberId)>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreDown>;
+
+    /// Returns up to `limit` live owners of the org but this one.
+    async fn owners_but(
+        &self,
+        org: OrgId,
+        but: MemberId,
+        limit: usize,
+    ) -> Result<Vec<MemberId>, StoreDown>;
+}
+
+/// A person in one of their orgs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Membership {
+    /// Who they are there.
+    pub member: Member,
+    /// The name of the org.
+    pub org_name: String,
 }
 
 /// Which agents a list shows, and from where on.
@@ -245,6 +283,6 @@ pub trait RetentionStore: Send + Sync {
 }
 
 /// Everything that administration reads.
-pub trait Store: AccountStore + PolicyStore + SealKeyStore + RetentionStore {}
+pub trait Store: AccountStore + MemberStore + PolicyStore + SealKeyStore + RetentionStore {}
 
-impl<S: AccountStore + PolicyStore + SealKeyStore + RetentionStore> Store for S {}
+impl<S: AccountStore + MemberStore + PolicyStore + SealKeyStore + RetentionStore> Store for S {}

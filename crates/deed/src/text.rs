@@ -7,8 +7,8 @@ use std::fmt;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{
-    ActionId, AgentId, ApprovalId, ConnectorId, DeedId, EventType, KeyId, LogId, OrgId, PolicyId,
-    PolicyVersionId,
+    ActionId, AgentId, ApprovalId, ConnectorId, DeedId, EventType, InviteId, KeyId, LogId,
+    MemberId, OrgId, PolicyId, PolicyVersionId,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -87,6 +87,13 @@ text!(/// The RFC 7638 thumbprint of a seal key, its id.
 text!(/// The id of a person: `usr_` and 26 characters like every id.
     UserId, "`usr_` and 26 characters of `0-9a-hjkmnp-tv-z`, the first one `0-7`",
     |text| text.strip_prefix("usr_").and_then(KeyId::from_body).is_some());
+
+impl From<model::UserId> for UserId {
+    fn from(id: model::UserId) -> Self {
+        Self(id.to_string().into())
+    }
+}
+
 text!(/// The name of an event, `<family>.<what happened>`.
 EventName, "an event such as `agent.stopped`",
 |text| sized(text, 64) && text.split_once('.').is_some_and(|(family, event)| {
@@ -151,7 +158,9 @@ idents!(
     ConnectorId,
     DeedId,
     KeyId,
+    InviteId,
     LogId,
+    MemberId,
     OrgId,
     PolicyId,
     PolicyVersionId,

@@ -24,9 +24,8 @@
 pub(crate) mod accounts;
 
 use act::{By, MayChange, MayView};
-use crypto::Secret;
 use model::{AgentId, KeyId, OrgId, Scope};
-use web::{ApiError, Patience};
+use web::{ApiError, Credential, Patience};
 
 use crate::app::App;
 
@@ -182,10 +181,10 @@ impl MayView for Viewer {
 }
 
 impl Viewer {
-    /// Whether the key that made this caller still makes it, for an answer that goes on for long.
-    /// A record that cannot be asked says nothing about the key.
-    pub(crate) async fn is_let_in(&self, bearer: Option<Secret<String>>, app: &App) -> bool {
-        match VIEWERS.admit(bearer, Patience::Short, app).await {
+    /// Whether the credential that made this caller still makes it, for an answer that goes on for
+    /// long. A record that cannot be asked says nothing about the credential.
+    pub(crate) async fn is_let_in(&self, shown: Option<&Credential>, app: &App) -> bool {
+        match VIEWERS.admit(shown, Patience::Short, app).await {
             Ok((now, _)) => now == *self,
             Err(error) => error.status().is_server_error(),
         }

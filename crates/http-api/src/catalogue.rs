@@ -32,6 +32,8 @@ pub(crate) const ALL: &[Code] = &[
     actions::INTENT_REQUIRED,
     actions::INTENT_INVALID,
     codes::INSUFFICIENT_SCOPE,
+    codes::ORIGIN_REFUSED,
+    codes::CSRF_FAILED,
     changes::PERSON_REQUIRED,
     actions::TOOL_UNKNOWN,
     codes::NOT_FOUND,

@@ -13,7 +13,7 @@ use model::Timestamp;
 
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector,
-    IdempotencyKey, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyTests,
+    IdempotencyKey, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyTests,
     PolicyVersion, Pruned, Row,
 };
 
@@ -174,6 +174,8 @@ families! {
         settings: OrgSettings,
         /// Definitions of tools that edges were let run.
         accepted_tools: AcceptedTool,
+        /// The people of the org, those who left included.
+        members: Member,
     }
     written {
         /// The org itself.

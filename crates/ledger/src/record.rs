@@ -6,6 +6,7 @@ use model::Timestamp;
 
 mod account;
 mod action;
+mod member;
 
 pub use account::{
     AcceptedTool, ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder,
@@ -16,6 +17,7 @@ pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
     Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, Witness,
 };
+pub use member::Member;
 
 /// A row that turns ask for by its key.
 pub trait Row: Clone {

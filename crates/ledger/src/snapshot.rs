@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, OrgId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, KeyId, MemberId, OrgId, Timestamp};
 
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
     families::{Changes, Loaded, Needs, Shelves},
     record::{
-        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, Org, OrgSettings,
+        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, Member, Org, OrgSettings,
         PolicyMode,
     },
 };
@@ -103,6 +103,11 @@ impl Snapshot {
     /// needed.
     pub fn accepted_tool(&self, agent: AgentId, tool: &str) -> Option<&AcceptedTool> {
         self.asked.accepted_tools.get(&(agent, tool.to_owned()))
+    }
+
+    /// A member that was needed, one who left too.
+    pub fn member(&self, id: MemberId) -> Option<&Member> {
+        self.asked.members.get(&id)
     }
 
     /// How much of a budget is used in the window that begins at this moment.

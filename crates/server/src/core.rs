@@ -39,10 +39,7 @@ impl Stores {
         S: ledger::LedgerStore
             + ledger::EventStore
             + gate::ActionStore
-            + admin::AccountStore
-            + admin::PolicyStore
-            + admin::SealKeyStore
-            + admin::RetentionStore
+            + admin::Store
             + records::Store
             + 'static,
     {

@@ -18,7 +18,7 @@ mod verify;
 
 pub(crate) use verify::told as verify_verdict;
 
-use std::{io::Read, path::Path};
+use std::{io::Read, path::Path, time::Duration};
 
 use ledger::record::Org;
 use model::{OrgId, causes};
@@ -88,10 +88,19 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
     }
 }
 
+/// For how long a thread that waits for disks and names is kept when it has nothing to do.
+const WAITING_THREAD_IS_KEPT: Duration = Duration::from_hours(365 * 24);
+
 /// Runs what a verb does on a runtime of its own.
+///
+/// It has a thread that may wait from the start, and keeps it: where the system gives no further
+/// one, whatever has to wait takes its turn there, and nothing panics.
 fn in_runtime(work: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(Failure::internal)?.block_on(work)
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    runtime.enable_all().thread_keep_alive(WAITING_THREAD_IS_KEPT);
+    let runtime = runtime.build().map_err(Failure::internal)?;
+    runtime.block_on(runtime.spawn_blocking(|| {})).map_err(Failure::internal)?;
+    runtime.block_on(work)
 }
 
 /// Runs what a verb does on the service's record, without serving.

@@ -81,9 +81,20 @@ fn refusal(rows: &Rows, turn: &Turn) -> Option<String> {
     }
     let mut made = Made::of(rows);
     made.refuse_accounts(changes)
+        .or_else(|| twice_in(rows, changes))
         .or_else(|| made.refuse_policies(changes))
         .or_else(|| made.refuse_actions(changes))
         .or_else(|| taken(rows, changes))
+}
+
+/// Why a person would be in the org twice.
+fn twice_in(rows: &Rows, changes: &Changes) -> Option<String> {
+    let mut members = rows.members.clone();
+    members.extend(changes.members.iter().map(|member| (member.id, member.clone())));
+    let mut people = BTreeSet::new();
+    let mut live = members.values().filter(|member| member.is_live());
+    let twice = live.find(|member| !people.insert(member.user))?;
+    Some(format!("the person of `{}` is in the org already", twice.id))
 }
 
 /// What is there: the rows, and what the turn has made so far.

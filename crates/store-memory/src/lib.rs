@@ -10,6 +10,7 @@ mod faults;
 mod ledger_store;
 mod log;
 mod log_reads;
+mod members;
 mod policies;
 mod rows;
 

@@ -12,13 +12,13 @@ use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
         AcceptedTool, Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
-        NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests,
+        Member, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests,
         PolicyVersion, Row,
     },
 };
 use model::{
-    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId,
-    Timestamp,
+    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, MemberId, OrgId, PolicyId,
+    PolicyVersionId, Timestamp,
 };
 use records::{ChainCheck, SignedCheckpoint};
 
@@ -46,6 +46,7 @@ pub(crate) struct Rows {
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
     pub(crate) settings: BTreeMap<OrgId, OrgSettings>,
     pub(crate) accepted_tools: BTreeMap<(AgentId, String), AcceptedTool>,
+    pub(crate) members: BTreeMap<MemberId, Member>,
     pub(crate) deeds: Vec<StoredDeed>,
     /// The stored nodes of the trees over the deeds, by log, level and place.
     pub(crate) nodes: BTreeMap<(LogNo, u8, u64), Digest>,
@@ -99,6 +100,7 @@ impl Rows {
             budgets,
             settings,
             accepted_tools,
+            members,
             pruned,
         } = changes;
         if let Some(org) = orgs.last() {
@@ -127,6 +129,7 @@ impl Rows {
         self.budgets.extend(budgets.iter().map(|row| (row.key(), row.clone())));
         self.settings.extend(settings.iter().map(|row| (row.key(), row.clone())));
         self.accepted_tools.extend(accepted_tools.iter().map(|row| (row.key(), row.clone())));
+        self.members.extend(members.iter().map(|row| (row.key(), row.clone())));
         for action in pruned.iter().flat_map(|pruned| &pruned.actions) {
             self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
         }

@@ -2,6 +2,8 @@
 
 mod agents;
 
+pub(crate) use agents::END;
+
 use admin::{AccountStore, AgentList};
 use async_trait::async_trait;
 use ledger::{
@@ -86,7 +88,7 @@ impl AccountStore for PostgresStore {
         let call = Call::new(sql)
             .with(*org.as_uuid())
             .with(*agent.as_uuid())
-            .with(system_time(after.map_or(agents::END, |(at, _)| at)))
+            .with(system_time(after.map_or(END, |(at, _)| at)))
             .with(after.map_or(Uuid::max(), |(_, id)| *id.as_uuid()))
             .with(i64::try_from(limit).unwrap_or(i64::MAX));
         self.records("list an agent's API keys", call).await

@@ -105,10 +105,12 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         budgets,
         settings,
         accepted_tools,
+        members,
         pruned,
     } = &turn.changes;
     // What other rows point at comes before them.
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
+    rows.extend(members.iter().flat_map(|row| small::member(turn.org, row)));
     rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
     rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
     rows.extend(policies::activations(turn.org, (active, activations)));

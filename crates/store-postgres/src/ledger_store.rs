@@ -21,7 +21,7 @@ use crate::{
     PostgresStore,
     database::Call,
     fault::Fault,
-    policies,
+    members, policies,
     rows::{Cells, bigint, system_time},
 };
 
@@ -168,6 +168,14 @@ const ACCEPTED_TOOLS: &str = "
         offset 0
     ) as accepted";
 
+const MEMBERS: &str = "
+    select found.* from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision from member
+        where org_id = $1 and id = wanted.id
+        offset 0
+    ) as found";
+
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
     on conflict (org_id, id) do nothing";
@@ -246,8 +254,16 @@ fn active_policy(row: &Row) -> Result<ActivePolicy, Fault> {
 /// The statements that find what is needed, one for each family that something is needed
 /// of, in the order in which [`loaded`] takes their answers.
 pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
-    let Needs { agents, keys, actions, idempotency_keys, budgets, settings, accepted_tools } =
-        needs;
+    let Needs {
+        agents,
+        keys,
+        actions,
+        idempotency_keys,
+        budgets,
+        settings,
+        accepted_tools,
+        members,
+    } = needs;
     let call = |sql| Call::new(sql).with(org);
     let calls = [
         (!agents.is_empty()).then(|| call(AGENTS).with(column(agents, |id| *id.as_uuid()))),
@@ -269,6 +285,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
                 .with(column(accepted_tools, |(agent, _)| *agent.as_uuid()))
                 .with(column(accepted_tools, |(_, tool)| tool.as_str()))
         }),
+        (!members.is_empty()).then(|| call(MEMBERS).with(column(members, |id| *id.as_uuid()))),
     ];
     calls.into_iter().flatten().collect()
 }
@@ -294,6 +311,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
         budgets: each(rows(!needs.budgets.is_empty())?, budget)?,
         settings: each(rows(!needs.settings.is_empty())?, settings)?,
         accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
+        members: each(rows(!needs.members.is_empty())?, members::member)?,
     })
 }
 

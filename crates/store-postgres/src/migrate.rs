@@ -49,7 +49,11 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 18, name: "agents",   sql: include_str!("../../../migrations/0018_agents.sql") },
     Migration { version: 19, name: "people",   sql: include_str!("../../../migrations/0019_people.sql") },
     Migration { version: 20, name: "told_tools", sql: include_str!("../../../migrations/0020_told_tools.sql") },
+<<<<<<< HEAD
     Migration { version: 22, name: "void_approvals", sql: include_str!("../../../migrations/0022_void_approvals.sql") },
+=======
+    Migration { version: 21, name: "members",  sql: include_str!("../../../migrations/0021_members.sql") },
+>>>>>>> main
 ];
 
 /// What the service's role may do with one table.
@@ -92,6 +96,9 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "event",            privileges: "select, insert" },
     Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
+    Grant { table: "member",           privileges: "select, insert, update" },
+    // Never changed, as `api_key_org`.
+    Grant { table: "membership",       privileges: "select, insert, update" },
     Grant { table: "person",           privileges: "select, insert, update" },
     Grant { table: "sign_in_count",    privileges: "select, insert, update, delete" },
     Grant { table: "challenge",        privileges: "select, insert, update, delete" },
@@ -102,12 +109,13 @@ pub const GRANTS: &[Grant] = &[
 
 /// The tables that belong to no org. They are small, and every node of a database that keeps orgs
 /// apart has them whole.
-pub const OF_NO_ORG: [&str; 9] = [
+pub const OF_NO_ORG: [&str; 10] = [
     "schema_migration",
     "seal_key",
     "api_key_org",
     "org_name",
     "person",
+    "membership",
     "sign_in_count",
     "challenge",
     "session",

@@ -11,6 +11,7 @@ mod halts;
 mod leases;
 mod lists;
 mod logs;
+mod members;
 mod policies;
 mod races;
 mod readings;
@@ -49,10 +50,11 @@ pub async fn action_store(store: Arc<dyn Store>) {
     drift::check(&*store).await;
 }
 
-/// Checks `admin::AccountStore`, `admin::PolicyStore`, `admin::SealKeyStore` and
+/// Checks `admin::AccountStore`, `admin::MemberStore`, `admin::PolicyStore`, `admin::SealKeyStore` and
 /// `admin::RetentionStore`.
 pub async fn account_stores(store: Arc<dyn Store>) {
     accounts::check(&*store).await;
+    members::check(&*store).await;
     policies::check(&*store).await;
     retention::check(&*store).await;
 }

@@ -2,17 +2,12 @@
 //! so that a route with the wrong rule does not compile. Which rules there are is said by each
 //! face of the service.
 
-use crypto::Secret;
-use http::{HeaderMap, header::AUTHORIZATION};
-
 use crate::{
+    credential::Credential,
     error::ApiError,
     state::{Place, State},
     table::Patience,
 };
-
-/// Longer than any key this service makes; nothing longer is looked up.
-const MAX_KEY: usize = 128;
 
 /// A rule that makes callers of type `C` from holders of type `H`.
 pub struct Access<H, C> {
@@ -67,18 +62,23 @@ impl<H, C> Access<H, C> {
         Self { name, who, admit: Admit::Holder(admit) }
     }
 
+    /// Whether any credential is looked at.
+    pub(crate) fn looks(self) -> bool {
+        matches!(self.admit, Admit::Holder(_))
+    }
+
     /// The caller that the request's credential makes under this rule, and its place among the
     /// requests of this kind.
     pub async fn admit(
         self,
-        bearer: Option<Secret<String>>,
+        shown: Option<&Credential>,
         patience: Patience,
         state: &impl State<Holder = H>,
     ) -> Result<(C, Place), ApiError> {
         match self.admit {
             Admit::Anyone(caller) => Ok((caller(), Place::unbounded())),
             Admit::Holder(admit) => {
-                let holder = holder(bearer, state).await?;
+                let holder = holder(shown, state).await?;
                 let place = state.place(&holder, patience)?.numbered(state.number(&holder));
                 admit(holder).map(|caller| (caller, place))
             }
@@ -87,23 +87,19 @@ impl<H, C> Access<H, C> {
 }
 
 /// Who sent the request, or the 401 that tells nobody why.
-async fn holder<S: State>(
-    bearer: Option<Secret<String>>,
-    state: &S,
-) -> Result<S::Holder, ApiError> {
-    let Some(key) = bearer else {
-        return Err(ApiError::unauthenticated("send an API key as a bearer token"));
+async fn holder<S: State>(shown: Option<&Credential>, state: &S) -> Result<S::Holder, ApiError> {
+    let (found, refused) = match shown {
+        None => return Err(ApiError::unauthenticated("send an API key as a bearer token")),
+        Some(Credential::Key(key)) => (state.holder(key).await, "the API key is not valid"),
+        Some(Credential::Session(token)) => {
+            (state.signed_in(token).await, "the session has ended; sign in again")
+        }
     };
-    match state.holder(&key).await {
+    match found {
         Ok(Some(holder)) => Ok(holder),
-        Ok(None) => Err(ApiError::unauthenticated("the API key is not valid")),
-        Err(error) => Err(ApiError::unavailable_because("keys cannot be looked up now", &error)),
+        Ok(None) => Err(ApiError::unauthenticated(refused)),
+        Err(error) => {
+            Err(ApiError::unavailable_because("credentials cannot be looked up now", &error))
+        }
     }
-}
-
-/// The text behind `Authorization: Bearer`.
-pub fn bearer(headers: &HeaderMap) -> Option<Secret<String>> {
-    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    let fits = scheme.eq_ignore_ascii_case("bearer") && key.len() <= MAX_KEY;
-    fits.then(|| Secret::new(key.to_owned()))
 }

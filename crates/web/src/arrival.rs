@@ -1,6 +1,6 @@
 //! A request before its body is read, and the bounded reading of that body.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{
@@ -14,11 +14,13 @@ use model::RequestId;
 use crate::{
     call::{Call, Params},
     codes,
+    credential::Credential,
     error::ApiError,
     input::{BodyRule, Input},
     listener::StreamSwitch,
     query::Query,
     room::{Room, Taken},
+    site::Site,
 };
 
 /// The body of a request, whatever carried it here.
@@ -36,6 +38,10 @@ pub(crate) struct Arrival {
     pub(crate) body: RequestBody,
     pub(crate) body_time: Duration,
     pub(crate) room: Arc<Room>,
+    pub(crate) site: Arc<Site>,
+    pub(crate) client: Option<IpAddr>,
+    // Nothing until somebody looks at it.
+    pub(crate) shown: Option<Credential>,
 }
 
 impl Arrival {
@@ -58,6 +64,8 @@ impl Arrival {
             headers: self.head.headers,
             query,
             params: self.params,
+            shown: self.shown,
+            client: self.client,
             body,
         };
         Ok((call, taken))

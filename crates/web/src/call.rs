@@ -3,13 +3,16 @@
 //! By the time a handler sees a [`Call`], its caller is admitted, its query known and its body
 //! complete and within the route's bound.
 
-use std::str::FromStr;
+use std::{net::IpAddr, str::FromStr};
 
 use bytes::Bytes;
 use http::HeaderMap;
 use model::RequestId;
 
-use crate::{error::ApiError, fields::Fields, listener::StreamSwitch, query::Query, text::Text};
+use crate::{
+    credential::Credential, error::ApiError, fields::Fields, listener::StreamSwitch, query::Query,
+    text::Text,
+};
 
 /// The most characters of a reference that a `Service-` header carries.
 const MAX_REFERENCE: usize = 256;
@@ -29,6 +32,10 @@ pub struct Call {
     /// The query.
     pub query: Query,
     pub(crate) params: Params,
+    /// What was shown of who sent it, where the route looks at it.
+    pub shown: Option<Credential>,
+    /// Where it came from, where it came over a socket.
+    pub client: Option<IpAddr>,
     /// The body, whole and within its bounds.
     pub body: Bytes,
     pub(crate) connection: Option<StreamSwitch>,

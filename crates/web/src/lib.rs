@@ -10,7 +10,8 @@
 //! 2. `router` names the request, counts it (`traffic`) and refuses what two parsers may read in
 //!    two ways (`framing`), then who asks for too much at once (`client`, `slots`).
 //! 3. `table` has the row of the path and method. Its [`Access`] rule (`access`) makes the
-//!    handler's caller of whoever the [`State`] says holds the credential.
+//!    handler's caller of whoever the [`State`] says holds the [`Credential`]: an API key, or the
+//!    cookie of a session (`credential`, and `site` for what a browser has to show with it).
 //! 4. `arrival` reads query and body within the bounds of the row's [`Input`] and the [`Room`]
 //!    that is left for bodies; what comes of it is a [`Call`], whose members and parameters
 //!    `fields`, `query` and `text` read strictly.
@@ -26,6 +27,7 @@ mod call;
 mod client;
 pub mod code;
 pub mod codes;
+mod credential;
 mod error;
 mod fields;
 mod framing;
@@ -38,6 +40,7 @@ mod reply;
 mod room;
 mod router;
 mod setup;
+mod site;
 mod slots;
 mod state;
 mod table;
@@ -45,10 +48,11 @@ mod text;
 mod traffic;
 mod unchanged;
 
-pub use access::{Access, bearer};
+pub use access::Access;
 pub use call::Call;
 pub use client::TrustedProxies;
 pub use code::{Code, CodeRow, Family};
+pub use credential::Credential;
 pub use error::{ApiError, excerpt};
 pub use fields::{Fields, FromJson, Word};
 pub use input::{BodyRule, Input, NOTHING, json, optional_json, query};
@@ -60,6 +64,7 @@ pub use reply::{CutError, Reply, ReplyBody};
 pub use room::Room;
 pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;
+pub use site::{Cookie, Site};
 pub use slots::{Slot, Slots};
 pub use state::{LookupError, Place, State};
 pub use table::{Patience, Route, RouteHead, Table, at};

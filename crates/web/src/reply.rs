@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Response, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE},
+    header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE},
 };
 use http_body_util::{BodyExt, Either, Full, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::Frame;
@@ -96,6 +96,12 @@ impl Reply {
     /// The answer with one more header.
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
+        self
+    }
+
+    /// The answer that gives its browser one more cookie, or takes one.
+    pub fn with_cookie(mut self, cookie: HeaderValue) -> Self {
+        self.headers.append(SET_COOKIE, cookie);
         self
     }
 

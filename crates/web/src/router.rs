@@ -33,6 +33,7 @@ use crate::{
     lifecycle::Phase,
     reply::{Reply, ReplyBody},
     setup::Setup,
+    site::Site,
     slots::{Slot, Slots},
     state::State,
     table::{Route, Table},
@@ -55,6 +56,7 @@ pub struct Router<S>(Arc<Inner<S>>);
 
 struct Inner<S> {
     setup: Setup,
+    site: Arc<Site>,
     state: Arc<S>,
     // Each route with its place in the table.
     paths: matchit::Router<BTreeMap<&'static str, (usize, Route<S>)>>,
@@ -100,7 +102,8 @@ impl<S: State> Router<S> {
         }
         let traffic = Arc::new(traffic);
         let clients = Slots::new(REQUESTS_OF_ONE);
-        Ok(Self(Arc::new(Inner { setup, state, paths, traffic, clients })))
+        let site = Arc::new(Site::of(&setup.base_url));
+        Ok(Self(Arc::new(Inner { setup, site, state, paths, traffic, clients })))
     }
 
     /// What was answered so far.
@@ -171,7 +174,9 @@ impl<S: State> Inner<S> {
         let _turn = client.map(|client| self.take_turn(client)).transpose()?;
         let (route, params) = self.find(&head)?;
         let (body_time, room) = (self.setup.body_time, Arc::clone(&self.setup.room));
-        let arrival = Arrival { request, head, params, body, body_time, room };
+        let site = Arc::clone(&self.site);
+        let shown = None;
+        let arrival = Arrival { request, head, params, body, body_time, room, site, client, shown };
         route.call(&self.state, arrival).await
     }
 

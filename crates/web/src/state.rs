@@ -15,6 +15,16 @@ pub trait State: Send + Sync + 'static {
     /// Who holds the key, or `None` for one that is wrong, revoked or expired.
     async fn holder(&self, key: &Secret<String>) -> Result<Option<Self::Holder>, LookupError>;
 
+    /// Who is signed in by the session with this token, or `None` for one that is wrong or ended.
+    async fn signed_in(&self, _: &Secret<String>) -> Result<Option<Self::Holder>, LookupError> {
+        Ok(None)
+    }
+
+    /// Whether a page of the session with this token shows this with its changes.
+    fn is_csrf(&self, _: &str, _: &Secret<String>) -> bool {
+        false
+    }
+
     /// A number that the requests of one holder have in common, by which their bytes are counted.
     fn number(&self, _: &Self::Holder) -> u128 {
         0
@@ -60,7 +70,7 @@ impl std::fmt::Debug for Place {
     }
 }
 
-/// The keys could not be looked up.
+/// Credentials could not be looked up.
 #[derive(Debug, thiserror::Error)]
-#[error("could not look the key up")]
+#[error("could not look the credential up")]
 pub struct LookupError(#[source] pub Box<dyn std::error::Error + Send + Sync>);

@@ -5,13 +5,8 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 
 use crate::{
-    access::{Access, bearer},
-    arrival::Arrival,
-    call::Call,
-    error::ApiError,
-    input::Input,
-    reply::Reply,
-    state::State,
+    access::Access, arrival::Arrival, call::Call, credential::Credential, error::ApiError,
+    input::Input, reply::Reply, state::State,
 };
 
 /// Routes in the order of the docs.
@@ -137,10 +132,13 @@ impl RouteHead {
         E: Into<ApiError>,
     {
         let Self { method, path, operation } = self;
-        let endpoint: Endpoint<S> = Box::new(move |state: Arc<S>, arrival| {
+        let endpoint: Endpoint<S> = Box::new(move |state: Arc<S>, mut arrival| {
             Box::pin(async move {
-                let bearer = bearer(&arrival.head.headers);
-                let (caller, place) = access.admit(bearer, patience, &*state).await?;
+                if access.looks() {
+                    arrival.shown = Credential::shown(&arrival.head, &arrival.site, &*state)?;
+                }
+                let shown = arrival.shown.as_ref();
+                let (caller, place) = access.admit(shown, patience, &*state).await?;
                 let (call, _taken) = arrival.read(input, place.whose()).await?;
                 let answer = handler(state, caller, call);
                 let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {

@@ -4,6 +4,7 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     net::SocketAddr,
+    os::unix::{fs::chown, process::CommandExt},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -26,6 +27,8 @@ pub(crate) enum Start<'a> {
     Holdable,
     /// As that, and the first visitor of this point waits there.
     Held(&'a str),
+    /// As it is shipped, by an account of its own that may have so many threads. It takes root.
+    Threads(usize),
     /// As it is shipped, its wall clock off by what the file says at each moment.
     Stepped(&'a Faketime),
     /// As that, with failpoints that the test arms while it runs.
@@ -101,7 +104,7 @@ impl Service {
         let binaries = binaries().unwrap();
         let with_failpoints = || binaries.failpoints.expect("`CHANCERY_FAILPOINT_BIN` is not set");
         let (binary, failpoints) = match start {
-            Start::Plain | Start::Stepped(_) => (binaries.plain, ""),
+            Start::Plain | Start::Threads(_) | Start::Stepped(_) => (binaries.plain, ""),
             Start::Armed(points) => (with_failpoints(), points),
             Start::Holdable | Start::Held(_) | Start::HoldableStepped(_) => (with_failpoints(), ""),
         };
@@ -110,7 +113,10 @@ impl Service {
         if let Start::Held(point) = start {
             fs::write(points.join(point), "").unwrap();
         }
-        let mut command = Command::new(binary);
+        let mut command = match start {
+            Start::Threads(most) => limited(&binary, verbs.folder(), most),
+            _ => Command::new(binary),
+        };
         command.args(["--config", "settings.yaml", "serve"]).current_dir(verbs.folder());
         command.env_clear().env("PATH", "/usr/bin:/bin").env("CHANCERY_FAILPOINTS", failpoints);
         command.env("CHANCERY_FAILPOINT_FOLDER", &points);
@@ -240,6 +246,24 @@ impl Drop for Service {
             eprintln!("--- log of a service of the failed test ---\n{}", self.log());
         }
     }
+}
+
+/// A program as an account that nobody else has, and that may have so many threads: root has no such
+/// limit, and the limit counts all threads of an account.
+fn limited(binary: &Path, folder: &Path, most: usize) -> Command {
+    const ACCOUNT: u32 = 54_321;
+    // Where the tests are built the account may have no way in.
+    let within_reach = folder.join("chancery");
+    if fs::hard_link(binary, &within_reach).is_err() {
+        fs::copy(binary, &within_reach).unwrap();
+    }
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    for path in files.filter(|path| *path != within_reach).chain([folder.to_owned()]) {
+        chown(path, Some(ACCOUNT), Some(ACCOUNT)).unwrap();
+    }
+    let mut command = Command::new("prlimit");
+    command.arg(format!("--nproc={most}:{most}")).arg(&within_reach).uid(ACCOUNT).gid(ACCOUNT);
+    command
 }
 
 /// The address that the service says it listens at; nothing where it ended because its

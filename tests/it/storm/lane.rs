@@ -32,6 +32,8 @@ const TRIES: usize = 4;
 const PAUSED_FOR: Duration = Duration::from_secs(17);
 /// How often a fault that itself orphans nothing is struck at the points of recovery.
 const RECOVERIES: usize = 3;
+/// How many runs are orphaned for each service: one that takes some over leaves others to the rest.
+const ORPHANS: usize = 3;
 /// How often a house's seal keys are exchanged: each time its key file grows.
 const EXCHANGES: usize = 12;
 const CLIENTS: usize = 5;
@@ -231,7 +233,8 @@ impl Lane {
             let next = self.queue.lock().unwrap().pop_front();
             let Some((point, tries)) = next else { return };
             line.label(&format!("{}|{}", point.name, self.storm.fault.word()));
-            if self.storm.struck == 1 && point.way == Way::Orphans {
+            // Where several are struck each leaves orphans to the others, as long as they are.
+            if point.way == Way::Orphans && (self.storm.struck == 1 || tries < TRIES) {
                 self.orphan_some().await;
             }
             assert!(service.runs(), "it ended by itself: {}", service.log());
@@ -317,11 +320,12 @@ impl Lane {
         }
     }
 
-    /// Leaves runs behind whose instance is gone, and waits until their leases have run out.
+    /// Leaves runs behind whose instance is gone, and waits until their leases have nearly run out:
+    /// whoever is struck must be ready before somebody else finds them.
     async fn orphan_some(&self) {
         let mut doomed = self.house.serve().await;
         let caller = doomed.caller(&self.agent.key);
-        for _ in 0..3 {
+        for _ in 0..ORPHANS * self.storm.services {
             let mark = crate::house::name();
             let mut body = call("lab.slow-note", json!({ "mark": mark, "milliseconds": 3000 }));
             body["wait"] = json!(0);
@@ -329,6 +333,6 @@ impl Lane {
             let _ = caller.try_send(Request::post("/v1/actions", &body).keyed(&mark)).await;
         }
         doomed.kill();
-        tokio::time::sleep(Duration::from_secs(15)).await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
     }
 }

@@ -1,10 +1,13 @@
 //! Who may change an org, and what stands there afterwards.
 
 use act::{Act, ActError, By, Reason, Record};
-use ledger::{LedgerError, Needs, Snapshot, record::ApiKey};
-use model::{EventType, Scope};
+use ledger::{
+    LedgerError, Needs, Snapshot,
+    record::{ApiKey, Member},
+};
+use model::{EventType, Role, Scope, UserId, Uuid};
 
-use crate::world::{NOW, ORG, World, fact, org_key, rename};
+use crate::world::{NOW, ORG, World, fact, org_key, owner, rename};
 
 #[tokio::test]
 async fn a_change_is_its_row_its_deed_and_its_event_in_one_turn() {
@@ -61,14 +64,62 @@ async fn a_key_changes_its_org_as_long_as_it_is_valid_and_may() {
 }
 
 #[tokio::test]
+async fn a_member_changes_what_their_role_allows_while_they_are_in_the_org() {
+    let world = World::with_org().await;
+    let by = By::Member { member: owner().id, user: owner().user };
+    let act = || rename(by, "Mine");
+    let gone = act().enter(&world.ledger, ORG).await;
+    assert!(matches!(gone, Err(ActError::NotAllowed)), "{gone:?}");
+    for (role, reads, changes, owns) in [
+        (Role::Viewer, true, false, false),
+        (Role::Admin, true, true, false),
+        (Role::Owner, true, true, true),
+    ] {
+        world.keep(Member { role, ..owner() }).await;
+        let done = [
+            (act().of_a_reader().enter(&world.ledger, ORG).await, reads),
+            (act().enter(&world.ledger, ORG).await, changes),
+            (act().of_an_owner().enter(&world.ledger, ORG).await, owns),
+        ];
+        for (outcome, may) in done {
+            match outcome {
+                Ok(_) => assert!(may, "{role}"),
+                Err(ActError::RoleRequired) => assert!(!may, "{role}"),
+                other => panic!("{role}: {other:?}"),
+            }
+        }
+    }
+    let somebody = UserId::from_uuid(Uuid::from_u128(99));
+    let left = Member { removed_at: Some(NOW), ..owner() };
+    for row in [Member { user: somebody, ..owner() }, left] {
+        world.keep(row).await;
+        let refused = act().of_a_reader().enter(&world.ledger, ORG).await;
+        assert!(matches!(refused, Err(ActError::NotAllowed)), "{refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_an_owners_is_no_keys() {
+    let world = World::with_org().await;
+    world.keep(org_key()).await;
+    let refused =
+        rename(By::OrgKey(org_key().id), "Mine").of_an_owner().enter(&world.ledger, ORG).await;
+    assert!(matches!(refused, Err(ActError::NotAllowed)), "{refused:?}");
+}
+
+#[tokio::test]
 async fn a_deed_names_who_made_the_change() {
     let world = World::with_org().await;
     let key = org_key();
     world.keep(key.clone()).await;
+    let owner = owner();
+    world.keep(owner.clone()).await;
+    let by_owner = By::Member { member: owner.id, user: owner.user };
     for (by, actor, text) in [
         (By::Operator, "operator".to_owned(), "operator".to_owned()),
         (By::Service, "service".to_owned(), "service".to_owned()),
         (By::OrgKey(key.id), key.id.to_string(), key.id.to_string()),
+        (by_owner, owner.user.to_string(), owner.id.to_string()),
     ] {
         rename(by, "Acme").enter(&world.ledger, ORG).await.unwrap();
         assert_eq!(world.bodies().last().unwrap()["actor"]["id"], actor);

@@ -4,10 +4,10 @@ use act::{Act, ActError, By, Changed, Fact, Record};
 use deed::Subject;
 use event::Event;
 use ledger::{
-    Entry, EventStore, Ledger, Needs, Request, Snapshot,
-    record::{ApiKey, Holder, Org, RETENTION_DAYS},
+    Changes, Entry, EventStore, Ledger, Needs, Request, Snapshot,
+    record::{ApiKey, Holder, Member, Org, RETENTION_DAYS},
 };
-use model::{EventType, KeyId, Mint, OrgId, Scope};
+use model::{EventType, KeyId, MemberId, Mint, OrgId, Role, Scope, UserId};
 use serde_json::{Value, json};
 use testkit::Fixture;
 use uuid::Uuid;
@@ -95,6 +95,20 @@ pub(crate) fn org_key() -> ApiKey {
     }
 }
 
+/// An owner, unless a test makes them something else.
+pub(crate) fn owner() -> Member {
+    Member {
+        id: MemberId::from_uuid(Uuid::from_u128(10)),
+        org: ORG,
+        user: UserId::from_uuid(Uuid::from_u128(11)),
+        role: Role::Owner,
+        can_approve: false,
+        joined_at: NOW,
+        removed_at: None,
+        revision: 1,
+    }
+}
+
 pub(crate) struct World {
     pub(crate) ledger: Ledger,
     fixture: Fixture,
@@ -114,10 +128,10 @@ impl World {
         world
     }
 
-    /// Keeps this key for the org.
-    pub(crate) async fn keep(&self, key: ApiKey) {
+    /// Keeps this row for the org.
+    pub(crate) async fn keep<R: Into<Changes> + Clone + Send + 'static>(&self, row: R) {
         let kept = Act::new(By::Operator, move |_: &Snapshot, record: &mut Record<'_>| {
-            record.write(key.clone());
+            record.write(row.clone());
             Ok::<_, ActError>(())
         });
         kept.enter(&self.ledger, ORG).await.unwrap();

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, LogId, OrgId, PolicyId, PolicyVersionId};
+use model::{
+    ActionId, AgentId, ConnectorId, InviteId, KeyId, LogId, MemberId, OrgId, PolicyId,
+    PolicyVersionId,
+};
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
 use crate::text::{Ident, Thumbprint, UserId, Word};
@@ -49,6 +52,7 @@ macro_rules! subjects {
 subjects! {
     action(ActionId), agent(AgentId), api_key(KeyId), agent_key(KeyId), org(OrgId), log(LogId),
     policy(PolicyId), policy_version(PolicyVersionId), connector(ConnectorId), seal_key(Thumbprint),
+    member(MemberId), invite(InviteId),
 }
 
 /// The members of [`Actor`].

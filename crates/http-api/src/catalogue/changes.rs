@@ -3,6 +3,7 @@
 #[rustfmt::skip]
 web::codes! {
     PERSON_REQUIRED     "person_required"     [403] Permission "Only a signed-in person may do this." "Sign in; no key can take a person's place here."
+    ROLE_REQUIRED       "role_required"       [403] Permission "Your role in the org does not allow this." "Ask an owner of the org to do it, or for another role."
     CONFLICT            "conflict"            [409] InvalidRequest "The object is not in a state that allows this." "Read the object again; `message` says how it stands."
     NAME_TAKEN          "name_taken"          [409] InvalidRequest "The name is in use." "Choose another name."
     LIMIT_REACHED       "limit_reached"       [409] InvalidRequest "The org has as many of these as it may have." "Remove one first."

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use event::Types;
 use model::{AgentId, Scope};
-use web::{ApiError, Call, Param, Reply, bearer, excerpt};
+use web::{ApiError, Call, Param, Reply, excerpt};
 
 use crate::{
     access::Reader,
@@ -24,12 +24,10 @@ pub(crate) const QUERY: &[Param] =
 pub(crate) async fn stream(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     let wanted = wanted(&call, &caller)?;
     let cursor = cursor(&call)?;
-    let bearer = bearer(&call.headers)
-        .ok_or_else(|| ApiError::unauthenticated("send an API key as a bearer token"))?;
     let slot = app.streams.take(caller.key()).ok_or_else(|| {
         ApiError::rate_limited("8 streams are open with this key; close one first")
     })?;
-    let opening = Opening { caller, bearer, slot };
+    let opening = Opening { caller, shown: call.shown.clone(), slot };
     let stream = EventStream::open(app, opening, wanted, cursor).await?;
     call.will_stream();
     Ok(Reply::stream("text/event-stream", stream.into_body()))

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use act::MayView;
 use bytes::Bytes;
-use crypto::Secret;
 use futures_util::{StreamExt, stream};
 use http::StatusCode;
 use model::{CheckId, Mint};
 use records::{AskError, EntryFilter};
-use web::{ApiError, Call, List, Param, Reply, bearer};
+use web::{ApiError, Call, Credential, List, Param, Reply};
 
 use super::log::reader;
 use crate::{
@@ -54,7 +53,7 @@ pub(crate) async fn export(app: Arc<App>, caller: Viewer, call: Call) -> Answer 
     app.admin.ledger_exported(&caller, (filter.from, filter.to)).await?;
     let mut state = Export {
         app: Arc::clone(&app),
-        bearer: bearer(&call.headers),
+        shown: call.shown,
         caller,
         filter,
         form,
@@ -113,8 +112,8 @@ pub(crate) async fn check(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 struct Export {
     app: Arc<App>,
     caller: Viewer,
-    // The key as it was sent, to be looked up again before each step.
-    bearer: Option<Secret<String>>,
+    // The credential as it was sent, to be looked up again before each step.
+    shown: Option<Credential>,
     filter: EntryFilter,
     form: ExportForm,
     /// The places that are still to be looked at; nothing once the last line was written.
@@ -125,7 +124,7 @@ struct Export {
 
 impl Export {
     /// The next lines, oldest first; nothing behind the last one, or when the record
-    /// cannot be read on or the key is not valid any more.
+    /// cannot be read on or the credential is not valid any more.
     async fn step(&mut self) -> Option<Bytes> {
         let (first, end) = self.left?;
         if first >= end {
@@ -133,7 +132,7 @@ impl Export {
             let sum = self.sum.clone().finish();
             return Some(Bytes::from(self.form.last(self.count, sum)));
         }
-        if !self.caller.is_let_in(self.bearer.clone(), &self.app).await {
+        if !self.caller.is_let_in(self.shown.as_ref(), &self.app).await {
             return None;
         }
         let next = end.min(first + STEP);

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use act::MayView;
 use bytes::Bytes;
-use crypto::Secret;
 use deed::{BodyError, LogOrigin, api_form};
 use futures_util::{StreamExt, stream};
 use http::{HeaderName, HeaderValue, StatusCode};
 use model::DeedId;
 use records::{OpenDeed, ReadError, ReadOut};
-use web::{ApiError, Call, CutError, Param, Reply, bearer};
+use web::{ApiError, Call, Credential, CutError, Param, Reply};
 
 use crate::{
     access::{Reader, Viewer},
@@ -83,8 +82,7 @@ pub(crate) async fn deeds(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
         tracing::error!(%error, "a stored deed is not what was sealed");
         ApiError::internal()
     })?;
-    let bearer = bearer(&call.headers);
-    let reading = Reading { app: Arc::clone(&app), caller, bearer, out };
+    let reading = Reading { app: Arc::clone(&app), caller, shown: call.shown, out };
     let rest = stream::unfold(Some(reading), |reading| async {
         let mut reading = reading?;
         let next = reading.next().await.transpose()?;
@@ -100,8 +98,8 @@ pub(crate) async fn deeds(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 struct Reading {
     app: Arc<App>,
     caller: Viewer,
-    // The key as it was sent, to be looked up again before each step.
-    bearer: Option<Secret<String>>,
+    // The credential as it was sent, to be looked up again before each step.
+    shown: Option<Credential>,
     out: ReadOut,
 }
 
@@ -112,8 +110,8 @@ impl Reading {
             tracing::error!(%error, "a log could not be read out to its end");
             CutError
         };
-        if !self.caller.is_let_in(self.bearer.clone(), &self.app).await {
-            tracing::info!("a log is not read out further: its reader's key is not valid any more");
+        if !self.caller.is_let_in(self.shown.as_ref(), &self.app).await {
+            tracing::info!("a log is not read out further: its reader is not let in any more");
             return Err(CutError);
         }
         let deeds = self.out.step().await.map_err(|error| broken(&error))?;

@@ -13,7 +13,7 @@ use futures_util::Stream;
 use ledger::StoreDown;
 use model::{AgentId, KeyId};
 use tokio::{sync::broadcast, time::Instant};
-use web::{ApiError, Patience, Slot};
+use web::{ApiError, Credential, Patience, Slot};
 
 use super::{
     cursor::{Cursor, Resume},
@@ -49,8 +49,8 @@ impl Wanted {
 pub(crate) struct EventStream {
     app: Arc<App>,
     caller: Reader,
-    // The key as it was sent, to be looked up again.
-    bearer: crypto::Secret<String>,
+    // As it was sent, to be looked up again.
+    shown: Option<Credential>,
     wanted: Wanted,
     subscription: Subscription,
     // The place of the last event that was looked at.
@@ -67,7 +67,7 @@ pub(crate) struct EventStream {
 /// Whose stream it is and what holds its place.
 pub(crate) struct Opening {
     pub(crate) caller: Reader,
-    pub(crate) bearer: crypto::Secret<String>,
+    pub(crate) shown: Option<Credential>,
     pub(crate) slot: Slot<KeyId>,
 }
 
@@ -79,7 +79,7 @@ impl EventStream {
         wanted: Wanted,
         cursor: Option<Cursor>,
     ) -> Result<Self, StoreDown> {
-        let Opening { caller, bearer, slot } = opening;
+        let Opening { caller, shown, slot } = opening;
         let subscription = app.feeds.subscribe(caller.org()).await?;
         let position = subscription.position;
         let resume = match cursor {
@@ -98,7 +98,7 @@ impl EventStream {
         Ok(Self {
             app,
             caller,
-            bearer,
+            shown,
             wanted,
             subscription,
             last,
@@ -198,12 +198,12 @@ impl EventStream {
     /// Ends the stream of a credential that no longer opens it.
     async fn check_credential(&mut self) {
         self.recheck = Instant::now() + RECHECK;
-        let bearer = Some(self.bearer.clone());
-        let admitted = STREAM_READERS.admit(bearer, Patience::Short, &*self.app).await;
+        let shown = self.shown.as_ref();
+        let admitted = STREAM_READERS.admit(shown, Patience::Short, &*self.app).await;
         let lost = match admitted {
             Ok((reader, _)) if reader.is_same_as(&self.caller) => None,
             Ok(_) => Some(ApiError::unauthenticated("the API key is not valid")),
-            // A store that cannot be asked says nothing about the key; ask again in a minute.
+            // A store that cannot be asked says nothing about the credential; ask again in a minute.
             Err(error) if error.status().is_server_error() => None,
             Err(error) => Some(error),
         };

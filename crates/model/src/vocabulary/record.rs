@@ -49,6 +49,12 @@ EventType {
     ApiKeyCreated = "api_key.created",
     /// An org key was revoked.
     ApiKeyRevoked = "api_key.revoked",
+    /// Somebody joined the org.
+    MemberAdded = "member.added",
+    /// What a member may do changed.
+    MemberUpdated = "member.updated",
+    /// A member was removed, or left.
+    MemberRemoved = "member.removed",
     /// An org was made.
     OrgCreated = "org.created",
     /// An org's settings changed.
@@ -114,7 +120,6 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "deed.amended",
     "agent_key.expiring", "api_key.rolled",
     "intent_key.added", "intent_key.revoked",
-    "member.added", "member.updated", "member.removed",
     "invite.created", "invite.accepted", "invite.revoked",
     "session.revoked",
     "policy.activation_proposed",

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{database::Call, rows::system_time};
 
 /// Later than anything is made: the end of the year 9999.
-pub(super) const END: Timestamp = Timestamp::from_unix_millis(253_402_300_799_999);
+pub(crate) const END: Timestamp = Timestamp::from_unix_millis(253_402_300_799_999);
 
 /// Newest first, of those that meet a condition. `$2` and `$3` are the place that the list begins
 /// behind.

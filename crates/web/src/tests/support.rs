@@ -35,6 +35,7 @@ pub(super) const AGENT: &str = "svc_live_agent";
 pub(super) const READ_ONLY: &str = "svc_live_reader";
 pub(super) const SECOND: &str = "svc_live_second";
 pub(super) const ORG: &str = "svc_live_org";
+pub(super) const SESSION: &str = "session";
 
 /// The bytes of bodies that are held at once, of all and of one holder.
 pub(super) const ROOM: usize = 10 * 64;
@@ -48,6 +49,7 @@ pub(super) enum Holder {
     Agent(&'static [Scope]),
     Second,
     Org,
+    Person,
 }
 
 /// A caller that an agent's key makes.
@@ -57,10 +59,12 @@ const PUBLIC: Access<Holder, ()> = Access::anyone("PUBLIC", "anybody", || ());
 const AGENTS: Access<Holder, Agent> = Access::holder("AGENTS", "an agent", |holder| match holder {
     Holder::Agent(scopes) if scopes.contains(&Scope::ActionsExecute) => Ok(Agent),
     Holder::Second => Ok(Agent),
-    Holder::Agent(_) | Holder::Org => Err(ApiError::insufficient_scope(Scope::ActionsExecute)),
+    Holder::Agent(_) | Holder::Org | Holder::Person => {
+        Err(ApiError::insufficient_scope(Scope::ActionsExecute))
+    }
 });
 const ORGS: Access<Holder, ()> = Access::holder("ORGS", "an org", |holder| match holder {
-    Holder::Org => Ok(()),
+    Holder::Org | Holder::Person => Ok(()),
     Holder::Agent(_) | Holder::Second => Err(ApiError::insufficient_scope(Scope::Admin)),
 });
 
@@ -79,11 +83,24 @@ impl State for Odd {
         }
     }
 
+    async fn signed_in(&self, token: &Secret<String>) -> Result<Option<Holder>, LookupError> {
+        match token.expose().as_str() {
+            SESSION => Ok(Some(Holder::Person)),
+            "down" => Err(LookupError("the test says so".into())),
+            _ => Ok(None),
+        }
+    }
+
+    fn is_csrf(&self, shown: &str, token: &Secret<String>) -> bool {
+        shown == format!("csrf of {}", token.expose())
+    }
+
     fn number(&self, holder: &Holder) -> u128 {
         match holder {
             Holder::Agent(_) => 1,
             Holder::Second => 2,
             Holder::Org => 3,
+            Holder::Person => 4,
         }
     }
 }
@@ -140,6 +157,7 @@ fn table() -> Table<Odd> {
         at("GET",  "/v1/slow",        "slow")    .with(PUBLIC,        NOTHING,                   Patience::Short, slow),
         at("GET",  "/v1/never",       "never")   .with(PUBLIC,        NOTHING,                   Patience::Short, never),
         at("GET",  "/v1/settings",    "settings").with(ORGS,          NOTHING,                   Patience::Short, settings),
+        at("POST", "/v1/settings",    "set")     .with(ORGS,          json(64),                  Patience::Short, settings),
         at("GET",  "/flood",          "flood")   .with(PUBLIC,        NOTHING,                   Patience::Short, flood),
     ]
 }

@@ -1,0 +1,114 @@
+//! The people of orgs.
+
+use std::time::Duration;
+
+use admin::Membership;
+use ledger::{Changes, Needs, record::Member};
+use model::{MemberId, Role, Timestamp, UserId};
+
+use super::Store;
+use crate::Scribe;
+
+pub(super) async fn check(store: &dyn Store) {
+    a_member_is_kept_in_their_last_form_and_in_their_own_org(store).await;
+    a_person_is_in_an_org_once_at_a_time(store).await;
+    a_persons_orgs_are_found_by_name(store).await;
+    members_and_owners_are_listed_while_they_are_in_the_org(store).await;
+}
+
+fn member(scribe: &Scribe, user: UserId, role: Role) -> Member {
+    Member {
+        id: scribe.mint().id(MemberId::from_uuid),
+        org: scribe.org,
+        user,
+        role,
+        can_approve: role == Role::Admin,
+        joined_at: scribe.now,
+        removed_at: None,
+        revision: 1,
+    }
+}
+
+fn person(scribe: &Scribe) -> UserId {
+    scribe.mint().id(UserId::from_uuid)
+}
+
+fn gone(member: &Member, at: Timestamp) -> Member {
+    Member { removed_at: Some(at), revision: member.revision + 1, ..member.clone() }
+}
+
+async fn a_member_is_kept_in_their_last_form_and_in_their_own_org(store: &dyn Store) {
+    let mut scribe = Scribe::created(940, store).await;
+    let other = Scribe::created(941, store).await;
+    let first = member(&scribe, person(&scribe), Role::Viewer);
+    let last = Member { role: Role::Owner, can_approve: true, revision: 7, ..first.clone() };
+    scribe.append(store, [first, last.clone()].map(Changes::from).to_vec()).await.unwrap();
+    let needs = Needs { members: [last.id].into(), ..Needs::default() };
+    assert_eq!(store.load(scribe.org, &needs).await.unwrap().members, std::slice::from_ref(&last));
+    assert!(store.load(other.org, &needs).await.unwrap().members.is_empty());
+    assert_eq!(store.member(scribe.org, last.id).await.unwrap(), Some(last.clone()));
+    assert_eq!(store.member(other.org, last.id).await.unwrap(), None);
+    let of = async |org| store.member_of(org, last.user).await.unwrap();
+    assert_eq!(of(scribe.org).await, Some(last.clone()));
+    assert_eq!(of(other.org).await, None);
+    let left = gone(&last, scribe.now);
+    scribe.append(store, vec![left.clone().into()]).await.unwrap();
+    assert_eq!(of(scribe.org).await, None);
+    assert_eq!(store.member(scribe.org, last.id).await.unwrap(), Some(left));
+}
+
+async fn a_person_is_in_an_org_once_at_a_time(store: &dyn Store) {
+    let mut scribe = Scribe::created(942, store).await;
+    let one = member(&scribe, person(&scribe), Role::Admin);
+    scribe.append(store, vec![one.clone().into()]).await.unwrap();
+    let again = member(&scribe, one.user, Role::Viewer);
+    let refused = store.append(&scribe.turn(vec![Changes::from(again.clone())])).await;
+    assert!(matches!(refused, Err(ledger::AppendError::Refused(_))), "{refused:?}");
+    // Who left comes back as another member.
+    let back: Vec<Changes> = vec![gone(&one, scribe.now).into(), again.clone().into()];
+    scribe.append(store, back).await.unwrap();
+    assert_eq!(store.member_of(scribe.org, one.user).await.unwrap(), Some(again));
+}
+
+async fn a_persons_orgs_are_found_by_name(store: &dyn Store) {
+    let (mut one, mut two) = (Scribe::created(943, store).await, Scribe::created(944, store).await);
+    let user = person(&one);
+    let mut found = Vec::new();
+    for scribe in [&mut one, &mut two] {
+        let joined = member(scribe, user, Role::Viewer);
+        scribe.append(store, vec![joined.clone().into()]).await.unwrap();
+        found.push(Membership { member: joined, org_name: scribe.org_row().name });
+    }
+    found.sort_by(|one, other| one.org_name.cmp(&other.org_name));
+    assert_eq!(store.memberships(user).await.unwrap(), found);
+    let left = gone(&store.member_of(one.org, user).await.unwrap().unwrap(), one.now);
+    one.append(store, vec![left.into()]).await.unwrap();
+    found.retain(|membership| membership.member.org == two.org);
+    assert_eq!(store.memberships(user).await.unwrap(), found);
+    assert!(store.memberships(person(&two)).await.unwrap().is_empty());
+}
+
+async fn members_and_owners_are_listed_while_they_are_in_the_org(store: &dyn Store) {
+    let mut scribe = Scribe::created(945, store).await;
+    let start = scribe.now;
+    let mut members = Vec::new();
+    for (age, role) in [(3, Role::Owner), (2, Role::Viewer), (1, Role::Owner), (0, Role::Owner)] {
+        scribe.now = start.before(Duration::from_hours(age));
+        members.push(member(&scribe, person(&scribe), role));
+    }
+    scribe.now = start;
+    members[3] = gone(&members[3], start);
+    let rows = members.iter().cloned().map(Changes::from).collect::<Vec<_>>();
+    scribe.append(store, rows).await.unwrap();
+    let [first, second, third, _] = &members[..] else { unreachable!() };
+    let page = async |after: Option<&Member>, limit| {
+        let after = after.map(|member| (member.joined_at, member.id));
+        store.members(scribe.org, after, limit).await.unwrap()
+    };
+    assert_eq!(page(None, 2).await, [third.clone(), second.clone()]);
+    assert_eq!(page(Some(second), 2).await, std::slice::from_ref(first));
+    let owners = async |but: &Member| store.owners_but(scribe.org, but.id, 9).await.unwrap();
+    assert_eq!(owners(first).await, [third.id]);
+    assert_eq!(owners(second).await.len(), 2);
+    assert_eq!(store.owners_but(scribe.org, second.id, 1).await.unwrap().len(), 1);
+}
