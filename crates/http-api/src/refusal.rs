@@ -158,17 +158,12 @@ impl IntoApiError for ActError {
             }
             ActError::NotFound(_) => ApiError::not_found(),
             ActError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
-<<<<<<< HEAD
             ActError::Stale { param, sentence } => {
                 ApiError::new(changes::CONFLICT, sentence).on(param)
             }
-            // The key was valid when the request came in and is not any more.
-            ActError::NotAllowed => ApiError::unauthenticated("the API key is not valid"),
-=======
             ActError::RoleRequired => ApiError::new(changes::ROLE_REQUIRED, self.to_string()),
             // The credential was valid when the request came in and is not any more.
             ActError::NotAllowed => ApiError::unauthenticated("the credential is not valid"),
->>>>>>> main
             ActError::Ledger(error) => error.into_api_error(),
         }
     }

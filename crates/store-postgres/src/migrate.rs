@@ -49,11 +49,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 18, name: "agents",   sql: include_str!("../../../migrations/0018_agents.sql") },
     Migration { version: 19, name: "people",   sql: include_str!("../../../migrations/0019_people.sql") },
     Migration { version: 20, name: "told_tools", sql: include_str!("../../../migrations/0020_told_tools.sql") },
-<<<<<<< HEAD
-    Migration { version: 22, name: "void_approvals", sql: include_str!("../../../migrations/0022_void_approvals.sql") },
-=======
     Migration { version: 21, name: "members",  sql: include_str!("../../../migrations/0021_members.sql") },
->>>>>>> main
+    Migration { version: 22, name: "void_approvals", sql: include_str!("../../../migrations/0022_void_approvals.sql") },
 ];
 
 /// What the service's role may do with one table.

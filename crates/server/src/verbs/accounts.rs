@@ -121,13 +121,9 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
             ActError::BadInput { .. }
             | ActError::NotFound(_)
             | ActError::Conflict(_)
-<<<<<<< HEAD
             | ActError::Stale { .. }
-            | ActError::NotAllowed,
-=======
             | ActError::NotAllowed
             | ActError::RoleRequired,
->>>>>>> main
         )
         | ChangeError::NameTaken(_)
         | ChangeError::LimitReached(_)
