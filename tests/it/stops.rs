@@ -86,7 +86,7 @@ async fn a_stop_ends_the_agents_waits_at_once() {
 }
 
 /// How many wait for approval when the org is stopped. The benchmark has 10,000.
-const WAITING: usize = 300;
+const WAITING: i64 = 300;
 
 #[tokio::test]
 async fn a_stop_of_the_org_ends_every_wait_for_approval_soon() {
@@ -106,7 +106,7 @@ async fn a_stop_of_the_org_ends_every_wait_for_approval_soon() {
         caller.await.unwrap();
     }
     let waiting = "select count(*) from action where state = 'pending_approval'";
-    assert_eq!(house.control.count(waiting).await, WAITING as i64);
+    assert_eq!(house.control.count(waiting).await, WAITING);
     let told = house.verbs.run(&["org", "stop", "--reason", "A test.", "--org", &house.org]).await;
     assert!(told.contains("what waited is denied"), "{told}");
     assert!(told.contains("Nothing had started before"), "{told}");
@@ -116,7 +116,7 @@ async fn a_stop_of_the_org_ends_every_wait_for_approval_soon() {
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let void = "select count(*) from action where status = 'denied' and approval_status = 'voided'";
-    assert_eq!(house.control.count(void).await, WAITING as i64);
+    assert_eq!(house.control.count(void).await, WAITING);
     house.tell_all("start").await;
     let args = json!({ "order": 15, "amount": 88, "reason": "broken" });
     let again = service.caller(&agent.key).call("shop.refunds.create", args).await.is(202);

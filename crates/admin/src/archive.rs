@@ -39,7 +39,9 @@ impl OrgChange<'_> {
                 archived(at, record, (id, counted, &keys))
             });
             if let Some(archived) = archived.await? {
-                valid.iter().for_each(|key| self.admin.keys.forget(key.id));
+                for key in valid {
+                    self.admin.keys.forget(key.id);
+                }
                 return Ok(archived);
             }
         }
