@@ -27,8 +27,10 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
     let launcher = Launcher::find(consent)?;
     if arguments.first().is_some_and(|name| name == LISTS) {
         // It measures the store alone, without a service.
-        let mut command = Command::new(workspace.build_lists()?);
-        return test::on_a_cluster(workspace, &launcher, &mut command);
+        for program in workspace.build_lists()? {
+            test::on_a_cluster(workspace, &launcher, &mut Command::new(program))?;
+        }
+        return Ok(());
     }
     let mut command = Command::new(workspace.build_bench()?);
     command.args(arguments).current_dir(workspace.root());

@@ -11,11 +11,12 @@ use crate::process;
 use crate::workspace::{Build, Workspace};
 
 /// The generated pages: what the binary calls each, and the file that holds it.
-const PAGES: [(&str, &str); 5] = [
+const PAGES: [(&str, &str); 6] = [
     ("routes", "docs/routes.md"),
     ("errors", "docs/errors.md"),
     ("metrics", "docs/metrics.md"),
     ("settings", "docs/settings.md"),
+    ("states", "docs/states.md"),
     ("vocabulary", "docs/vocabulary.md"),
 ];
 

@@ -80,11 +80,13 @@ impl Workspace {
         Ok(self.target.join("release/bench"))
     }
 
-    /// Builds the store's own benchmark of lists, and returns the path of its binary.
-    pub(crate) fn build_lists(&self) -> Result<PathBuf> {
+    /// Builds the store's own benchmarks of lists, and returns the paths of their binaries.
+    pub(crate) fn build_lists(&self) -> Result<[PathBuf; 2]> {
+        const PROGRAMS: [&str; 2] = ["lists", "account_lists"];
         let package = ["build", "--release", "--package", "store-postgres"];
-        process::run(self.cargo(package).args(["--example", "lists"]))?;
-        Ok(self.target.join("release/examples/lists"))
+        let examples = PROGRAMS.into_iter().flat_map(|name| ["--example", name]);
+        process::run(self.cargo(package).args(examples))?;
+        Ok(PROGRAMS.map(|name| self.target.join("release/examples").join(name)))
     }
 }
 

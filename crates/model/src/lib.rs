@@ -26,6 +26,7 @@
 mod causes;
 mod digest;
 mod id;
+mod machine;
 mod mint;
 mod outcome;
 mod text;
@@ -40,6 +41,7 @@ pub use id::{
     InviteId, KeyId, LogId, MailJobId, MemberId, OrgId, PolicyId, PolicyVersionId, RequestId,
     SessionId, UserId,
 };
+pub use machine::{Machine, Move};
 pub use mint::{Clock, Entropy, Mint};
 pub use outcome::{ErrorCode, ErrorCodeError, Fault, Footprint, Outcome, Report, RowOp};
 pub use text::deserialize_text;

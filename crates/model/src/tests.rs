@@ -123,3 +123,15 @@ fn every_word_reads_back_and_an_unknown_one_names_the_list() {
     let error = "done".parse::<Mode>().unwrap_err();
     assert_eq!(error.to_string(), "expected one of `gateway`, `proxy`");
 }
+
+#[test]
+fn what_is_sealed_or_archived_never_moves_again() {
+    for to in State::WORDS.iter().filter(|&&to| to != "sealed") {
+        assert!(!State::MACHINE.may_go(Some("sealed"), to), "{to}");
+    }
+    for to in AgentStatus::WORDS.iter().filter(|&&to| to != "archived") {
+        assert!(!AgentStatus::MACHINE.may_go(Some("archived"), to), "{to}");
+    }
+    assert!(State::MACHINE.may_go(Some("executing"), "sealed"));
+    assert!(!State::MACHINE.may_go(None, "witnessing"));
+}

@@ -180,6 +180,8 @@ pub enum Page {
     Settings,
     /// Every closed list of words.
     Vocabulary,
+    /// Every state machine.
+    States,
     /// Every route and who may call it.
     Routes,
     /// Every error code.

@@ -10,9 +10,9 @@ use std::{
 
 use ledger::{
     AppendError, Changes, Turn,
-    record::{Agent, ApiKey, Holder, NewAction, Policy, Row},
+    record::{Action, Agent, ApiKey, Holder, NewAction, Policy, Row},
 };
-use model::{ActionId, AgentId, PolicyId, PolicyVersionId, Timestamp};
+use model::{ActionId, AgentId, PolicyId, PolicyVersionId, State, Timestamp};
 
 use crate::{faults::fault, rows::Rows};
 
@@ -103,7 +103,8 @@ struct Made<'a> {
     agents: BTreeSet<AgentId>,
     policies: BTreeSet<PolicyId>,
     versions: BTreeSet<PolicyVersionId>,
-    actions: BTreeSet<ActionId>,
+    /// Where each action of the turn stands by now.
+    actions: BTreeMap<ActionId, State>,
 }
 
 impl<'a> Made<'a> {
@@ -113,7 +114,7 @@ impl<'a> Made<'a> {
             agents: BTreeSet::new(),
             policies: BTreeSet::new(),
             versions: BTreeSet::new(),
-            actions: BTreeSet::new(),
+            actions: BTreeMap::new(),
         }
     }
 
@@ -157,10 +158,25 @@ impl<'a> Made<'a> {
             if self.has_action(action.id) {
                 return Some(format!("`{}` begins twice", action.id));
             }
-            self.actions.insert(action.id);
+            if let Some(why) = self.refuse_move(action) {
+                return Some(why);
+            }
         }
-        let moved = changes.actions.iter().find(|action| !self.has_action(action.id))?;
-        Some(format!("`{}` moves and is not there", moved.id))
+        changes.actions.iter().find_map(|action| {
+            let is_there = self.has_action(action.id);
+            let why = (!is_there).then(|| format!("`{}` moves and is not there", action.id));
+            why.or_else(|| self.refuse_move(action))
+        })
+    }
+
+    /// Why an action cannot come to stand where it now does. Only here is that refused: the schema
+    /// sees a row and not the one before.
+    fn refuse_move(&mut self, action: &Action) -> Option<String> {
+        let kept = self.rows.actions.get(&action.id).map(|row| row.action.state);
+        let before = self.actions.insert(action.id, action.state).or(kept);
+        let (from, to) = (before.map(State::as_str), action.state.as_str());
+        let may = State::MACHINE.may_go(from, to);
+        (!may).then(|| format!("`{}` cannot go from {from:?} to `{to}`", action.id))
     }
 
     fn has_agent(&self, id: AgentId) -> bool {
@@ -176,7 +192,7 @@ impl<'a> Made<'a> {
     }
 
     fn has_action(&self, id: ActionId) -> bool {
-        self.actions.contains(&id) || self.rows.actions.contains_key(&id)
+        self.actions.contains_key(&id) || self.rows.actions.contains_key(&id)
     }
 }
 

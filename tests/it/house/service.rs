@@ -88,7 +88,7 @@ impl Service {
     /// Starts a service and waits until it serves. Like whoever keeps a service running, it starts
     /// another one where a database that has just come up gave no answer in time.
     pub(crate) async fn start(verbs: &Verbs, start: Start<'_>) -> Self {
-        let deadline = Instant::now() + Duration::from_mins(1);
+        let deadline = Instant::now() + Duration::from_mins(3);
         loop {
             if let Some(service) = Self::begin(verbs, start, deadline).await {
                 return service;

@@ -1,5 +1,7 @@
 //! How an agent stands, and what keys and members may do.
 
+use crate::{Machine, Move};
+
 list!(/// How an agent stands; the highest that holds wins.
 AgentStatus {
     /// Gone for good.
@@ -52,3 +54,34 @@ Role {
     /// Everything.
     Owner = "owner",
 });
+
+impl AgentStatus {
+    /// What moves an agent. It is told by marks of its row, of which the highest counts.
+    pub const MACHINE: Machine = Machine {
+        name: "agent `status`",
+        about: "Told by three marks, of which the first that holds counts: archived, stopped, \
+                suspended. Lifting one shows the next. A Stop of the whole org is a mark of the org \
+                and no state of its agents.",
+        states: Self::WORDS,
+        moves: &[
+            Move::begins(Self::Active.as_str(), "it is made"),
+            Move::goes(Self::Active.as_str(), Self::Suspended.as_str(), "it is suspended"),
+            Move::goes(
+                Self::Suspended.as_str(),
+                Self::Active.as_str(),
+                "it is resumed, or the time it was suspended for has passed",
+            ),
+            Move::goes(Self::Active.as_str(), Self::Stopped.as_str(), "a person stops it"),
+            Move::goes(Self::Suspended.as_str(), Self::Stopped.as_str(), "a person stops it"),
+            Move::goes(Self::Stopped.as_str(), Self::Active.as_str(), "a person starts it"),
+            Move::goes(
+                Self::Stopped.as_str(),
+                Self::Suspended.as_str(),
+                "a person starts it while a suspension holds",
+            ),
+            Move::goes(Self::Active.as_str(), Self::Archived.as_str(), "it is archived"),
+            Move::goes(Self::Suspended.as_str(), Self::Archived.as_str(), "it is archived"),
+            Move::goes(Self::Stopped.as_str(), Self::Archived.as_str(), "it is archived"),
+        ],
+    };
+}

@@ -1,5 +1,7 @@
 //! What an action is and how it went, and what its tool does.
 
+use crate::{Machine, Move};
+
 list!(/// Where an action stands in its life.
 State {
     /// Waits for a person.
@@ -97,3 +99,62 @@ Visibility {
     /// The policy denies every call.
     Hidden = "hidden",
 });
+
+impl State {
+    /// What moves an action. A turn that seals one passes `witnessing` and `cancelled` on its way, so
+    /// no row is found there.
+    pub const MACHINE: Machine = Machine {
+        name: "action `state`",
+        about: "Once sealed an action never moves again. `witnessing` and `cancelled` are passed within \
+                the turn that seals, so that no row is found there.",
+        states: &[Self::PendingApproval.as_str(), Self::Executing.as_str(), Self::Sealed.as_str()],
+        moves: &[
+            Move::begins(Self::Sealed.as_str(), "the Gate refuses the call: `status` `denied`"),
+            Move::begins(
+                Self::PendingApproval.as_str(),
+                "the policy asks for a person: `status` `pending_approval`",
+            ),
+            Move::begins(
+                Self::Executing.as_str(),
+                "the Gate allows the call: `status` `processing` where the service runs it, \
+                 `authorized` where the agent's edge does",
+            ),
+            Move::goes(
+                Self::PendingApproval.as_str(),
+                Self::Sealed.as_str(),
+                "it is cancelled: `status` `cancelled`; nobody answers in time, or a Stop takes the \
+                 question away: `status` `denied`",
+            ),
+            Move::goes(
+                Self::Executing.as_str(),
+                Self::Sealed.as_str(),
+                "the run ends, the edge reports, or its deadline passes: `status` `executed`, or \
+                 `failed` where the call was certainly not applied",
+            ),
+        ],
+    };
+}
+
+impl ExecutionStatus {
+    /// What moves a run.
+    pub const MACHINE: Machine = Machine {
+        name: "`execution.status`",
+        about: "There is none where nothing ran.",
+        states: Self::WORDS,
+        moves: &[
+            Move::begins(Self::Running.as_str(), "the call may run"),
+            Move::goes(Self::Running.as_str(), Self::Succeeded.as_str(), "the tool answered"),
+            Move::goes(
+                Self::Running.as_str(),
+                Self::Failed.as_str(),
+                "the call was certainly not applied",
+            ),
+            Move::goes(
+                Self::Running.as_str(),
+                Self::Unknown.as_str(),
+                "nobody can say: an answer that did not come, an instance that is gone, an edge \
+                 that never reported",
+            ),
+        ],
+    };
+}

@@ -1,5 +1,7 @@
 //! What was decided about a call, by what, and what a person answered.
 
+use crate::{Machine, Move};
+
 list!(/// What a decision came to.
 DecisionOutcome {
     /// The call may run.
@@ -69,3 +71,27 @@ Assurance {
     /// A link sent by e-mail.
     EmailLink = "email_link",
 });
+
+impl ApprovalStatus {
+    /// What moves the question to a person.
+    pub const MACHINE: Machine = Machine {
+        name: "approval `status`",
+        about: "Nobody can answer one yet, so `approved` and `denied` cannot be found.",
+        states: &[
+            Self::Pending.as_str(),
+            Self::Expired.as_str(),
+            Self::Cancelled.as_str(),
+            Self::Voided.as_str(),
+        ],
+        moves: &[
+            Move::begins(Self::Pending.as_str(), "the policy asks for a person"),
+            Move::goes(Self::Pending.as_str(), Self::Expired.as_str(), "nobody answers in time"),
+            Move::goes(Self::Pending.as_str(), Self::Cancelled.as_str(), "the action is cancelled"),
+            Move::goes(
+                Self::Pending.as_str(),
+                Self::Voided.as_str(),
+                "a Stop, or the agent's archiving, takes it away",
+            ),
+        ],
+    };
+}

@@ -1,5 +1,7 @@
 //! `internal-docs`: prints generated pages for the repository's `docs` folder.
 
+mod states;
+
 use std::fmt::Write;
 
 use crate::{cli::Page, exit::Exit, metrics, print, settings};
@@ -11,6 +13,7 @@ pub(super) fn print(page: Page) -> Exit {
         Page::Errors => http_api::errors_markdown(),
         Page::Metrics => metrics::metrics_markdown(),
         Page::Vocabulary => vocabulary_markdown(),
+        Page::States => states::states_markdown(),
     };
     print::line(text.trim_end());
     Exit::Ok

@@ -1,0 +1,193 @@
+//! The page of state machines: each as a table and as a diagram.
+
+use std::fmt::Write;
+
+use deed::Standing;
+use model::{AgentStatus, ApprovalStatus, ExecutionStatus, Machine, Move, State};
+use records::CheckStatus;
+
+/// The machines whose words are no list of the vocabulary stand here.
+const ORG: Machine = Machine {
+    name: "org `stop`",
+    about: "While it is stopped nothing of its agents begins; each agent keeps its own state.",
+    states: &["running", "stopped"],
+    moves: &[
+        Move::begins("running", "it is made"),
+        Move::goes("running", "stopped", "everything is stopped"),
+        Move::goes("stopped", "running", "everything is started"),
+    ],
+};
+
+const KEY: Machine = Machine {
+    name: "API key `status`",
+    about: "Rolling a key makes another and gives the old one an end.",
+    states: &["active", "expired", "revoked"],
+    moves: &[
+        Move::begins("active", "it is made"),
+        Move::goes("active", "expired", "its end comes"),
+        Move::goes("active", "revoked", "it is revoked, or its agent is archived"),
+    ],
+};
+
+const CONNECTOR: Machine = Machine {
+    name: "connector `status`",
+    about: "An archived connector stays, since deeds name it.",
+    states: &["enabled", "disabled", "archived"],
+    moves: &[
+        Move::begins("enabled", "it is made"),
+        Move::goes("enabled", "disabled", "an admin disables it: its calls are refused"),
+        Move::goes("disabled", "enabled", "an admin enables it"),
+        Move::goes("enabled", "archived", "an admin archives it"),
+        Move::goes("disabled", "archived", "an admin archives it"),
+    ],
+};
+
+const POLICY_VERSION: Machine = Machine {
+    name: "policy version",
+    about: "An org has at most one version that decides and at most one that is asked beside it.",
+    states: &["inactive", "shadow", "enforce"],
+    moves: &[
+        Move::begins("inactive", "it is made"),
+        Move::goes("inactive", "shadow", "it is activated as `shadow`"),
+        Move::goes("inactive", "enforce", "it is activated as `enforce`"),
+        Move::goes("shadow", "enforce", "it is activated as `enforce`"),
+        Move::goes("shadow", "inactive", "the shadow is ended, or another version takes its place"),
+        Move::goes("enforce", "inactive", "another version takes its place"),
+    ],
+};
+
+const CHAIN_CHECK: Machine = Machine {
+    name: "chain check `status`",
+    about: "An org has one at a time that is not done.",
+    states: &[
+        CheckStatus::Queued.as_str(),
+        CheckStatus::Running.as_str(),
+        CheckStatus::Passed.as_str(),
+        CheckStatus::Failed.as_str(),
+    ],
+    moves: &[
+        Move::begins(CheckStatus::Queued.as_str(), "somebody asks for it"),
+        Move::goes(
+            CheckStatus::Queued.as_str(),
+            CheckStatus::Running.as_str(),
+            "an instance begins it",
+        ),
+        Move::goes(
+            CheckStatus::Running.as_str(),
+            CheckStatus::Passed.as_str(),
+            "the log is as it was sealed",
+        ),
+        Move::goes(CheckStatus::Running.as_str(), CheckStatus::Failed.as_str(), "it is not"),
+    ],
+};
+
+const SEAL_KEY: Machine = Machine {
+    name: "seal key",
+    about: "Told by its moments at the time that is asked about.",
+    states: &[
+        Standing::Published.as_str(),
+        Standing::Active.as_str(),
+        Standing::Retired.as_str(),
+        Standing::Revoked.as_str(),
+    ],
+    moves: &[
+        Move::begins(Standing::Published.as_str(), "it is registered"),
+        Move::goes(Standing::Published.as_str(), Standing::Active.as_str(), "its time comes"),
+        Move::goes(Standing::Active.as_str(), Standing::Retired.as_str(), "another takes over"),
+        Move::goes(Standing::Published.as_str(), Standing::Revoked.as_str(), "it is revoked"),
+        Move::goes(Standing::Active.as_str(), Standing::Revoked.as_str(), "it is revoked"),
+        Move::goes(Standing::Retired.as_str(), Standing::Revoked.as_str(), "it is revoked"),
+    ],
+};
+
+/// Every machine, as the page shows them.
+const MACHINES: &[Machine] = &[
+    State::MACHINE,
+    ExecutionStatus::MACHINE,
+    ApprovalStatus::MACHINE,
+    AgentStatus::MACHINE,
+    ORG,
+    KEY,
+    CONNECTOR,
+    POLICY_VERSION,
+    CHAIN_CHECK,
+    SEAL_KEY,
+];
+
+pub(super) fn states_markdown() -> String {
+    let mut page = String::from(
+        "# States\n\nWhat can move, and what moves it, made from the code; do not edit this page. What \
+         is not in a table does not happen.\n",
+    );
+    for machine in MACHINES {
+        // Writing to a string cannot fail.
+        let _ = write!(page, "\n## {}\n\n{}\n\n{}", machine.name, machine.about, table(machine));
+        let _ = write!(page, "\n```mermaid\n{}```\n", diagram(machine));
+    }
+    page
+}
+
+fn table(machine: &Machine) -> String {
+    let row = |step: &Move| {
+        let from = step.from.map_or_else(|| "(begins)".to_owned(), |from| format!("`{from}`"));
+        format!("| {from} | `{}` | {} |\n", step.to, step.when)
+    };
+    "| From | To | When |\n|---|---|---|\n".to_owned()
+        + &machine.moves.iter().map(row).collect::<String>()
+}
+
+fn diagram(machine: &Machine) -> String {
+    let mut lines = vec!["stateDiagram-v2\n".to_owned()];
+    lines.extend(machine.moves.iter().map(|step| {
+        let from = step.from.unwrap_or("[*]");
+        format!("    {from} --> {}\n", step.to)
+    }));
+    let is_end = |state: &&&str| machine.moves.iter().all(|step| step.from != Some(**state));
+    lines.extend(machine.states.iter().filter(is_end).map(|end| format!("    {end} --> [*]\n")));
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::*;
+
+    #[test]
+    fn every_state_of_a_machine_is_reached_and_every_move_is_between_its_states() {
+        for machine in MACHINES {
+            let states: BTreeSet<_> = machine.states.iter().copied().collect();
+            let named =
+                machine.moves.iter().flat_map(|step| step.from.into_iter().chain([step.to]));
+            assert!(named.clone().all(|state| states.contains(state)), "{}", machine.name);
+            let reached: BTreeSet<_> = machine.moves.iter().map(|step| step.to).collect();
+            assert_eq!(reached, states, "{}", machine.name);
+            let steps: BTreeSet<_> =
+                machine.moves.iter().map(|step| (step.from, step.to)).collect();
+            assert_eq!(steps.len(), machine.moves.len(), "{} moves twice", machine.name);
+        }
+    }
+
+    /// The words that a constraint of the migrations lets into this column.
+    fn constrained(table: &str, column: &str) -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations");
+        let mut files: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+        files.sort();
+        let text: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+        let (_, made) = text.split_once(&format!("create table {table} (")).unwrap();
+        let (_, words) = made.split_once(&format!("check ({column} in (")).unwrap();
+        let (words, _) = words.split_once(')').unwrap();
+        words.split(',').map(|word| word.trim().trim_matches('\'').to_owned()).collect()
+    }
+
+    #[test]
+    fn the_schema_knows_the_same_states() {
+        let words =
+            |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect::<BTreeSet<_>>();
+        assert_eq!(constrained("action", "state"), words(State::WORDS));
+        assert_eq!(constrained("chain_check", "status"), words(CHAIN_CHECK.states));
+        let modes: BTreeSet<_> = constrained("policy_active", "mode");
+        assert!(modes.is_subset(&words(POLICY_VERSION.states)), "{modes:?}");
+    }
+}
