@@ -25,6 +25,7 @@ mod credential;
 mod error;
 mod export;
 mod input;
+mod intent_key;
 mod key;
 mod org;
 mod policy;
@@ -42,6 +43,7 @@ pub use credential::{Credential, open_credential};
 pub use error::{
     AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
 };
+pub use intent_key::{MAX_INTENT_KEYS, NewIntentKey};
 pub use key::{NewKey, ShownKey};
 pub use org::{CreatedOrg, NewOrg, OPERATOR_ORG};
 pub use policy::{

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
     record::{
-        Action, Agent, ApiKey, Connector, Member, Org, Policy, PolicyActivation, PolicyMode,
-        PolicyTests, PolicyVersion,
+        Action, Agent, ApiKey, Connector, IntentKeys, Member, Org, Policy, PolicyActivation,
+        PolicyMode, PolicyTests, PolicyVersion,
     },
 };
 use model::{
@@ -30,6 +30,13 @@ pub trait AccountStore: Send + Sync {
 
     /// An agent of the org.
     async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown>;
+
+    /// The keys that the agent signs intents with, where it ever had one.
+    async fn intent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<Option<IntentKeys>, StoreDown>;
 
     /// The agent that goes by this name in the org; an archived one has given its name up.
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown>;

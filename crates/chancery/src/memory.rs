@@ -87,6 +87,7 @@ impl Office {
             pause: Arc::new(Runtime),
             clock: Arc::clone(&clock),
             instance: "memory".to_owned(),
+            audience: "memory.invalid".into(),
             limits: gate::Limits::default(),
         });
         let admin = Admin::new(admin::Parts {

@@ -7,8 +7,8 @@ use std::fmt;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{
-    ActionId, AgentId, ApprovalId, ConnectorId, DeedId, EventType, InviteId, KeyId, LogId,
-    MemberId, OrgId, PolicyId, PolicyVersionId,
+    ActionId, AgentId, ApprovalId, ConnectorId, DeedId, EventType, IntentKeyId, InviteId, KeyId,
+    LogId, MemberId, OrgId, PolicyId, PolicyVersionId,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -157,6 +157,7 @@ idents!(
     ApprovalId,
     ConnectorId,
     DeedId,
+    IntentKeyId,
     KeyId,
     InviteId,
     LogId,

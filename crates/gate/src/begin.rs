@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crypto::json::Canonical;
 use deed::{Path, commit_canonical};
 use event::thin_action;
+use intent::Key;
 use ledger::{
     DeedEntry, Entry, Needs, Request, Snapshot,
     record::{
@@ -33,6 +34,7 @@ use crate::{
     resolve::{Absence, Sought},
     resolved::Resolved,
     submission::{Rejection, Submission},
+    vouch::{Intent, key_of, looks},
 };
 use context::{Shown, context};
 
@@ -47,7 +49,8 @@ pub(crate) struct Begin {
     key: KeyId,
     client: Option<Client>,
     idempotency_key: Option<String>,
-    intent: Option<String>,
+    intent: Intent,
+    audience: Arc<str>,
     case: Case,
     request_digest: Digest,
     fingerprint: Digest,
@@ -66,6 +69,8 @@ pub(crate) enum BeginOutcome {
     Repeat(ActionId),
     /// A person must look at the call, who shall know what it would do; nothing was recorded.
     ToEstimate(Box<Begin>),
+    /// The call's intent must be judged by this key first; nothing was recorded.
+    ToVouch(Box<Begin>, Key),
     /// A connector has come or changed that may serve the tool; nothing was recorded.
     ToSeek(Box<Begin>),
     /// Refused, waiting for a person, or authorised for the agent's edge.
@@ -94,7 +99,8 @@ impl Begin {
             key,
             client,
             idempotency_key,
-            intent,
+            intent: Intent::of(intent),
+            audience: Arc::clone(&parts.audience),
             case: Case::new(call, resolved, args),
             request_digest,
             fingerprint,
@@ -105,11 +111,46 @@ impl Begin {
         }
     }
 
+    /// The key that the call's intent names, as long as nobody looked at its signature.
+    pub(crate) fn unknown_kid(&self) -> Option<String> {
+        self.intent.unknown_kid()
+    }
+
+    /// The call after its intent was judged by this key.
+    pub(crate) fn vouched(mut self, key: &Key) -> Self {
+        let call = self.case.call();
+        let (agent, mode) = (call.agent.id.to_string(), call.facts.mode.to_string());
+        let signed = intent::Call {
+            audience: &self.audience,
+            agent: &agent,
+            tool: &call.tool,
+            request: self.request_digest,
+            mode: &mode,
+            on_behalf_of: call.facts.on_behalf_of.as_deref(),
+            session: call.facts.session.as_deref(),
+            idempotency_key: self.idempotency_key.as_deref(),
+            tool_digest: self.case.resolved().digest(),
+        };
+        self.intent = self.intent.judged(std::slice::from_ref(key), &signed);
+        match self.intent {
+            Intent::Signed(..) => Self { case: self.case.signed(), ..self },
+            Intent::Absent | Intent::Sent(_) | Intent::Broken(..) => self,
+        }
+    }
+
+    /// The key that must be known before the intent can be judged.
+    fn lacks_vouching(&self, snapshot: &Snapshot) -> Option<Key> {
+        snapshot.agent(self.agent()).filter(|agent| looks(agent.intent_mode))?;
+        key_of(snapshot, self.agent(), &self.intent.unknown_kid()?)
+    }
+
     /// The call with what its tool turned out to be, or what was seen where nobody serves it.
     pub(crate) fn sought(self, resolved: Resolved, seen: Option<Seen>) -> Self {
         let case = Case::new(self.case.call().clone(), resolved, self.case.args().clone());
+        // An intent may name the digest of the tool.
+        let (case, intent) = (case.unsigned(), self.intent.unjudged());
         let absence = seen.map(|seen| self.absence.unwrap_or_default().seen_as(seen));
-        Self { case, absence, ..self }
+        Self { intent, case, absence, ..self }
     }
 
     /// The call with what its tool says that it would do.
@@ -161,11 +202,11 @@ impl Begin {
         let Some(agent) = agent.filter(|_| key_holds) else {
             return Some(Rejection::Unauthenticated);
         };
-        match (agent.intent_mode, &self.intent) {
-            (IntentMode::Off, _) | (IntentMode::Optional, None) => None,
-            (IntentMode::Required, None) => Some(Rejection::IntentRequired),
-            (IntentMode::Optional | IntentMode::Required, Some(_)) => {
-                Some(Rejection::IntentInvalid("the agent has no active intent key"))
+        match (agent.intent_mode, self.intent.is_sent()) {
+            (IntentMode::Off, _) | (IntentMode::Optional, false) => None,
+            (IntentMode::Required, false) => Some(Rejection::IntentRequired),
+            (IntentMode::Optional | IntentMode::Required, true) => {
+                self.intent.rejection(agent.id, snapshot)
             }
         }
     }
@@ -181,6 +222,10 @@ impl Request for Begin {
         if let Some(key) = &self.idempotency_key {
             needs.idempotency_keys.insert((self.agent(), key.clone()));
         }
+        if self.intent.is_sent() {
+            needs.intent_keys.insert(self.agent());
+        }
+        needs.idempotency_keys.extend(self.intent.nonce().map(|nonce| (self.agent(), nonce)));
         if matches!(self.case.resolved(), Resolved::AtEdge { .. }) {
             needs.accepted_tools.insert((self.agent(), self.case.call().tool.clone()));
         }
@@ -199,6 +244,9 @@ impl Request for Begin {
             let different = || BeginOutcome::Rejected(Rejection::DifferentRequest(earlier.action));
             let outcome = if same { BeginOutcome::Repeat(earlier.action) } else { different() };
             return (Entry::nothing(), outcome);
+        }
+        if let Some(key) = self.lacks_vouching(snapshot) {
+            return (Entry::nothing(), BeginOutcome::ToVouch(Box::new(self.clone()), key));
         }
         if let Some(rejection) = self.rejection(snapshot) {
             return (Entry::nothing(), BeginOutcome::Rejected(rejection));
@@ -258,6 +306,8 @@ impl Begin {
         entry.deeds.append(&mut deeds);
         entry.changes.budgets.extend(verdict.budgets);
         entry.changes.idempotency_keys.extend(self.row_of_key(&action));
+        let burnt = action.signed.as_ref().and(self.intent.burnt(self.agent(), action.id));
+        entry.changes.idempotency_keys.extend(burnt);
         entry.events.push(event_of(&action, kind, mint));
         entry.events.extend(news);
         let action = Arc::new(action);
@@ -292,6 +342,7 @@ impl Begin {
     ) -> Action {
         let (call, resolved) = (self.case.call(), self.case.resolved());
         let agent = snapshot.agent(call.agent.id);
+        let intent_mode = agent.map_or(IntentMode::Required, |agent| agent.intent_mode);
         Action {
             id: mint.id(ActionId::from_uuid),
             org: self.org,
@@ -313,12 +364,13 @@ impl Begin {
             session: call.facts.session.clone(),
             client: self.client.clone(),
             transport: call.facts.transport.clone(),
-            intent_mode: agent.map_or(IntentMode::Required, |agent| agent.intent_mode),
-            intent: match self.intent {
-                // Only the mode `off` lets a call with an intent come this far.
-                Some(_) => deed::IntentStatus::Ignored,
-                None => deed::IntentStatus::Absent,
+            intent_mode,
+            intent: match (self.intent.is_sent(), looks(intent_mode)) {
+                (true, true) => deed::IntentStatus::Verified,
+                (true, false) => deed::IntentStatus::Ignored,
+                (false, _) => deed::IntentStatus::Absent,
             },
+            signed: self.intent.signed().filter(|_| looks(intent_mode)),
             decision: verdict.decision.clone(),
             inputs: DecisionInputs {
                 now: mint.now(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crypto::{Sha256, json::Canonical};
 use ledger::{
     Changes, Snapshot,
-    record::{AcceptedTool, Action},
+    record::{AcceptedTool, Action, VERIFIED},
 };
 use model::Digest;
 use policy::{Agent, Call, CallFacts, Policy};
@@ -16,6 +16,7 @@ use crate::{
     asked::Asked,
     begin::{Verdict, decide},
     resolved::Resolved,
+    vouch::looks,
 };
 
 /// The digest of the accepted definition of a tool, and of the one that was found.
@@ -55,6 +56,18 @@ impl Case {
     /// zone from its snapshot.
     pub fn call(&self) -> &Call {
         &self.call
+    }
+
+    /// The call with a signed intent that holds for it.
+    pub(crate) fn signed(mut self) -> Self {
+        self.call.facts.intent = Some(VERIFIED.to_owned());
+        self
+    }
+
+    /// The call as long as nobody looked at its intent.
+    pub(crate) fn unsigned(mut self) -> Self {
+        self.call.facts.intent = None;
+        self
     }
 
     /// The tool.
@@ -139,7 +152,12 @@ impl Case {
         let agent = Agent { id: agent.id, name: agent.name.clone(), labels: agent.labels.clone() };
         let (now, zone) = (snapshot.now(), snapshot.org()?.time_zone.clone());
         let Call { tool, args, facts, .. } = &self.call;
-        let facts = CallFacts { tool_changed: self.tool_changed(snapshot), ..facts.clone() };
+        let looked = looks(snapshot.agent(self.call.agent.id)?.intent_mode);
+        let facts = CallFacts {
+            tool_changed: self.tool_changed(snapshot),
+            intent: facts.intent.clone().filter(|_| looked),
+            ..facts.clone()
+        };
         let (tool, args) = (tool.clone(), Arc::clone(args));
         Some(Call { tool, args, agent, facts, now, zone })
     }

@@ -92,7 +92,7 @@ fn content(
         request: action.request,
         on_behalf_of: commitments.of_text(Path::ON_BEHALF_OF, action.on_behalf_of.as_ref()),
         session: commitments.of_text(Path::SESSION, action.session.as_ref()),
-        intent: deed::Intent { mode: action.intent_mode, status: action.intent, jws: None },
+        intent: intent(action),
         decision: decision(action, commitments),
         approval: action.approval.as_ref().map(|approval| deed::Approval {
             id: approval.id,
@@ -104,6 +104,14 @@ fn content(
         cost: cost(action),
         undo: None,
     }
+}
+
+fn intent(action: &Action) -> deed::Intent {
+    let jws = action.signed.as_ref().and_then(|signed| {
+        let (alg, key_id) = (intent::ALG.parse().ok()?, signed.kid.parse().ok()?);
+        Some(deed::Jws { alg, digest: signed.digest, key_id })
+    });
+    deed::Intent { mode: action.intent_mode, status: action.intent, jws }
 }
 
 fn connector(action: &Action) -> Option<deed::Connector> {

@@ -23,10 +23,11 @@ use crate::{
     store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, Page},
     submission::{Rejection, Submission, SubmitError},
     takeovers::AskedConnectors,
+    vouch::KnownKeys,
 };
 
 /// How often a call is decided anew because its tool had to be sought or asked.
-const ANEW: usize = 4;
+const ANEW: usize = 5;
 
 /// What a Gate is made of.
 pub struct Parts {
@@ -44,6 +45,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     /// The name of this instance, for leases.
     pub instance: String,
+    /// The base URL that signed intents must be for.
+    pub audience: Arc<str>,
     /// The bounds that settings give.
     pub limits: Limits,
 }
@@ -55,6 +58,7 @@ pub struct Gate {
     // The actions that this instance runs now.
     held: Arc<Mutex<HashMap<ActionId, HeldLease>>>,
     pub(crate) asked: Arc<AskedConnectors>,
+    vouchers: Arc<KnownKeys>,
 }
 
 impl fmt::Debug for Parts {
@@ -111,7 +115,12 @@ pub struct Running {
 impl Gate {
     /// A Gate of these parts.
     pub fn new(parts: Parts) -> Self {
-        Self { parts: Arc::new(parts), held: Arc::default(), asked: Arc::default() }
+        Self {
+            parts: Arc::new(parts),
+            held: Arc::default(),
+            asked: Arc::default(),
+            vouchers: Arc::default(),
+        }
     }
 
     /// The ledger that the Gate records in.
@@ -139,8 +148,10 @@ impl Gate {
         match self.enter(begin).await? {
             BeginOutcome::Rejected(rejection) => Err(rejection.into()),
             BeginOutcome::Repeat(action) => self.replay(org, action).await,
-            // What was estimated once is not estimated again.
-            BeginOutcome::ToEstimate(_) => Err(ledger::LedgerError::Fault.into()),
+            // What was estimated or judged once is not again.
+            BeginOutcome::ToEstimate(_) | BeginOutcome::ToVouch(..) => {
+                Err(ledger::LedgerError::Fault.into())
+            }
             BeginOutcome::ToSeek(_) => Err(SubmitError::ToolUnavailable),
             BeginOutcome::Decided(action) => {
                 pass("edge.authorized");
@@ -154,16 +165,28 @@ impl Gate {
     /// between two of them; the next decides anew, on what holds by then.
     async fn enter(&self, begin: Begin) -> Result<BeginOutcome, SubmitError> {
         let org = begin.org();
-        let mut outcome = self.parts.ledger.enter(org, begin).await?;
+        let mut outcome = self.parts.ledger.enter(org, self.vouched(begin)).await?;
         for _ in 0..ANEW {
             let begin = match outcome {
+                BeginOutcome::ToVouch(begin, key) => {
+                    self.vouchers.learn(&key);
+                    *begin
+                }
                 BeginOutcome::ToSeek(begin) => self.sought(*begin).await?,
                 BeginOutcome::ToEstimate(begin) => begin.estimated().await,
                 decided => return Ok(decided),
             };
-            outcome = self.parts.ledger.enter(org, begin).await?;
+            outcome = self.parts.ledger.enter(org, self.vouched(begin)).await?;
         }
         Ok(outcome)
+    }
+
+    /// The call with its intent judged, where the key that it names is known.
+    fn vouched(&self, begin: Begin) -> Begin {
+        match begin.unknown_kid().and_then(|kid| self.vouchers.get(&kid)) {
+            Some(key) => begin.vouched(&key),
+            None => begin,
+        }
     }
 
     /// Checks what needs neither tool nor snapshot, and returns the arguments in the one form that

@@ -1,5 +1,6 @@
 //! A call as it was parsed, and why it may be rejected before anything is recorded.
 
+use intent::IntentError;
 use ledger::{LedgerError, StoreDown, record::Client};
 use model::{ActionId, Digest, KeyId, OrgId};
 use policy::Call;
@@ -74,8 +75,11 @@ pub enum Rejection {
     #[error("this agent's calls must carry a signed intent")]
     IntentRequired,
     /// The signed intent does not hold.
-    #[error("the signed intent does not hold: {0}")]
-    IntentInvalid(&'static str),
+    #[error("the signed intent does not hold: {0}; nothing was recorded")]
+    IntentInvalid(IntentError),
+    /// The signed intent was used before, for this action.
+    #[error("this signed intent was used before, for action `{0}`; nothing was recorded")]
+    IntentReplay(ActionId),
 }
 
 /// Why a submission did not become an action.

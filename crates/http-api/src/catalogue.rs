@@ -31,6 +31,7 @@ pub(crate) const ALL: &[Code] = &[
     actions::ORG_STOPPED,
     actions::INTENT_REQUIRED,
     actions::INTENT_INVALID,
+    actions::INTENT_REPLAY,
     codes::INSUFFICIENT_SCOPE,
     codes::ORIGIN_REFUSED,
     codes::CSRF_FAILED,

@@ -5,6 +5,7 @@ pub(crate) mod agents;
 pub(crate) mod deeds;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod intents;
 pub(crate) mod key_set;
 pub(crate) mod keys;
 pub(crate) mod ledger;

@@ -117,6 +117,9 @@ impl IntoApiError for Rejection {
             Rejection::IntentInvalid(_) => {
                 ApiError::new(actions::INTENT_INVALID, sentence).on("Service-Intent")
             }
+            Rejection::IntentReplay(_) => {
+                ApiError::new(actions::INTENT_REPLAY, sentence).on("Service-Intent")
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ mod actions;
 mod agents;
 mod deeds;
 mod events;
+mod intents;
 mod ledger;
 mod policies;
 mod system;
@@ -26,6 +27,7 @@ pub fn table() -> Table<App> {
         policies::routes(),
         ledger::routes(),
         deeds::routes(),
+        intents::routes(),
         events::routes(),
     ];
     areas.into_iter().flatten().collect()

@@ -8,6 +8,7 @@ mod description;
 mod events;
 mod examples;
 mod house;
+mod intents;
 mod lists;
 mod log;
 mod pages;

@@ -7,6 +7,7 @@ pub(crate) mod deeds;
 pub(crate) mod detail;
 pub(crate) mod export;
 pub(crate) mod filter;
+pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod policies;

@@ -42,7 +42,7 @@ pub struct Call<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verified {
     /// The key that signed it.
-    pub kid: String,
+    pub key: Key,
     /// SHA-256 of the whole text.
     pub digest: Digest,
     /// What it says.
@@ -80,6 +80,21 @@ pub fn examine(text: &str, keys: &[Key], call: &Call<'_>, now: Timestamp) -> Rep
     Report { checks: walk.0, verified }
 }
 
+/// The intent, or the first check that fails, but for those of the time, which
+/// [`Verified::is_timely`] makes.
+pub fn verify_untimed(text: &str, keys: &[Key], call: &Call<'_>) -> Result<Verified, IntentError> {
+    let mut walk = Walk::default();
+    let verified = walk.untimed(text, keys, call);
+    walk.ended(verified)
+}
+
+/// What is wrong with a text that names no key.
+pub fn unreadable(text: &str) -> IntentError {
+    let mut walk = Walk::default();
+    let _ = walk.kid(text);
+    walk.first().unwrap_or_else(nothing)
+}
+
 /// The intent, or the first check that fails.
 pub fn verify(
     text: &str,
@@ -89,16 +104,13 @@ pub fn verify(
 ) -> Result<Verified, IntentError> {
     let mut walk = Walk::default();
     let verified = walk.all(text, keys, (call, now));
-    match (walk.first(), verified) {
-        (None, Some(verified)) => Ok(verified),
-        (Some(error), _) => Err(error),
-        // What ends the walk is a check that failed.
-        (None, None) => Err(IntentError {
-            check: Check::Form,
-            expected: "a compact JWS".to_owned(),
-            got: "none".to_owned(),
-        }),
-    }
+    walk.ended(verified)
+}
+
+/// The error of a walk that ended for no check that failed, which none does.
+fn nothing() -> IntentError {
+    let (expected, got) = ("a compact JWS".to_owned(), "none".to_owned());
+    IntentError { check: Check::Form, expected, got }
 }
 
 #[derive(Default)]
@@ -123,27 +135,45 @@ impl Walk {
         found.ok()
     }
 
+    fn ended(&self, verified: Option<Verified>) -> Result<Verified, IntentError> {
+        match (self.first(), verified) {
+            (None, Some(verified)) => Ok(verified),
+            (Some(error), _) => Err(error),
+            (None, None) => Err(nothing()),
+        }
+    }
+
     fn all(
         &mut self,
         text: &str,
         keys: &[Key],
         (call, now): (&Call<'_>, Timestamp),
     ) -> Option<Verified> {
+        let verified = self.untimed(text, keys, call)?;
+        self.times(&verified.claims, now);
+        Some(verified)
+    }
+
+    fn kid<'a>(&mut self, text: &'a str) -> Option<(Parts<'a>, String)> {
         let size = (format!("at most {MAX_LEN} bytes"), format!("{} bytes", text.len()));
         self.tell(Check::Size, text.len() <= MAX_LEN, size)?;
         let parts = Parts::of(text).ok_or_else(|| "something else".to_owned());
         let parts = self.step(Check::Form, "three parts of base64url without padding", parts)?;
         let kid = self.step(Check::Header, HEADER, kid(&parts.header))?;
+        Some((parts, kid))
+    }
+
+    fn untimed(&mut self, text: &str, keys: &[Key], call: &Call<'_>) -> Option<Verified> {
+        let (parts, kid) = self.kid(text)?;
         let key = keys.iter().find(|key| key.kid == kid);
         let found = key.ok_or_else(|| shown(Some(&kid)));
-        let key = self.step(Check::Key, &expected_keys(keys), found)?;
+        let key = self.step(Check::Key, &expected_keys(keys), found)?.clone();
         let signed = key.public.verifies(parts.signed.as_bytes(), &parts.signature);
         let signed = signed.then_some(()).ok_or_else(|| "another signature".to_owned());
         self.step(Check::Signature, "the signature of that key over header and payload", signed)?;
         let claims = self.step(Check::Payload, PAYLOAD, Claims::read(&parts.payload))?;
         self.bindings(&claims, call);
-        self.times(&claims, now);
-        Some(Verified { kid, digest: crypto::sha256(text), claims })
+        Some(Verified { key, digest: crypto::sha256(text), claims })
     }
 
     fn bindings(&mut self, claims: &Claims, call: &Call<'_>) {

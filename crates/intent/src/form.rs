@@ -15,7 +15,7 @@ const OLD_ALG: &str = "EdDSA";
 
 /// What a header must be.
 pub(crate) const HEADER: &str =
-    r#"strict JSON with exactly `alg` "Ed25519", `kid` and `typ` "service-intent+jwt""#;
+    r#"strict JSON with exactly alg "Ed25519", kid and typ "service-intent+jwt""#;
 
 /// An intent taken apart: nothing of it is believed yet.
 pub(crate) struct Parts<'a> {
@@ -57,8 +57,9 @@ struct Header {
 
 /// The key's name out of a header that is as it must be, or what is wrong.
 pub(crate) fn kid(header: &[u8]) -> Result<String, String> {
-    let value = crypto::json::parse(header).map_err(|error| error.to_string())?;
-    let header: Header = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    let plain = |error: &dyn std::fmt::Display| error.to_string().replace('`', "");
+    let value = crypto::json::parse(header).map_err(|error| plain(&error))?;
+    let header: Header = serde_json::from_value(value).map_err(|error| plain(&error))?;
     if header.alg != ALG && header.alg != OLD_ALG {
         return Err(format!("`alg` {:?}", header.alg));
     }

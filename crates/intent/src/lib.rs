@@ -13,7 +13,9 @@ mod key;
 
 pub use check::{Check, Checked, IntentError};
 pub use claims::{Claims, PURPOSE_MAX};
-pub use examine::{Call, LEEWAY, LIFETIME, Report, Verified, examine, verify};
+pub use examine::{
+    Call, LEEWAY, LIFETIME, Report, Verified, examine, unreadable, verify, verify_untimed,
+};
 pub use form::{ALG, MAX_LEN, TYP, is_compact, kid_of};
 pub use key::{Key, proof_message, proves, sign, thumbprint};
 

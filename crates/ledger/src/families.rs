@@ -13,8 +13,8 @@ use model::Timestamp;
 
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector,
-    IdempotencyKey, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyTests,
-    PolicyVersion, Pruned, Row,
+    IdempotencyKey, IntentKeys, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation,
+    PolicyTests, PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -174,6 +174,8 @@ families! {
         settings: OrgSettings,
         /// Definitions of tools that edges were let run.
         accepted_tools: AcceptedTool,
+        /// The keys that agents sign intents with, by agent.
+        intent_keys: IntentKeys,
         /// The people of the org, those who left included.
         members: Member,
     }

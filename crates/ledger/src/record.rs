@@ -6,6 +6,7 @@ use model::Timestamp;
 
 mod account;
 mod action;
+mod intent;
 mod member;
 
 pub use account::{
@@ -15,8 +16,9 @@ pub use account::{
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
-    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, Witness,
+    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
+pub use intent::{IntentKey, IntentKeys, SignedIntent};
 pub use member::Member;
 
 /// A row that turns ask for by its key.

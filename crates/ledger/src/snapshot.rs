@@ -8,8 +8,8 @@ use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
     families::{Changes, Loaded, Needs, Shelves},
     record::{
-        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, Member, Org, OrgSettings,
-        PolicyMode,
+        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, IntentKeys, Member, Org,
+        OrgSettings, PolicyMode,
     },
 };
 
@@ -103,6 +103,11 @@ impl Snapshot {
     /// needed.
     pub fn accepted_tool(&self, agent: AgentId, tool: &str) -> Option<&AcceptedTool> {
         self.asked.accepted_tools.get(&(agent, tool.to_owned()))
+    }
+
+    /// The keys that an agent signs intents with, if they were needed and there are any.
+    pub fn intent_keys(&self, agent: AgentId) -> Option<&IntentKeys> {
+        self.asked.intent_keys.get(&agent)
     }
 
     /// A member that was needed, one who left too.

@@ -109,6 +109,8 @@ id!(/// One sealed record.
     DeedId, "deed");
 id!(/// One thing that happened, as streams and webhooks tell it.
     EventId, "evt");
+id!(/// A key with which an agent signs what it asks for.
+    IntentKeyId, "ik");
 id!(/// One question to somebody whether they join an org.
     InviteId, "inv");
 id!(/// An API key; the id is part of the key's text.

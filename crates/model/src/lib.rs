@@ -38,8 +38,8 @@ pub use causes::causes;
 pub use digest::{Digest, DigestError};
 pub use id::{
     ActionId, AgentId, ApprovalId, ChallengeId, CheckId, ConnectorId, DeedId, EventId, IdError,
-    InviteId, KeyId, LogId, MailJobId, MemberId, OrgId, PolicyId, PolicyVersionId, RequestId,
-    SessionId, UserId,
+    IntentKeyId, InviteId, KeyId, LogId, MailJobId, MemberId, OrgId, PolicyId, PolicyVersionId,
+    RequestId, SessionId, UserId,
 };
 pub use machine::{Machine, Move};
 pub use mint::{Clock, Entropy, Mint};

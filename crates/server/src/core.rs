@@ -75,6 +75,8 @@ pub struct Parts {
     pub log_host: String,
     /// The name of this instance, for leases.
     pub instance: String,
+    /// The base URL that signed intents must be for.
+    pub audience: Arc<str>,
 }
 
 impl fmt::Debug for Parts {
@@ -139,6 +141,7 @@ impl Core {
             pause: spawn,
             clock: clock.clone(),
             instance: parts.instance,
+            audience: parts.audience,
             limits: parts.limits,
         });
         let admin = Arc::new(admin::Admin::new(admin::Parts {

@@ -162,6 +162,7 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
         limits: gate::Limits::default(),
         log_host: "demo.example".to_owned(),
         instance: "demo".to_owned(),
+        audience: "https://demo.example".into(),
     })
 }
 

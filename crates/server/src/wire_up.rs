@@ -113,6 +113,7 @@ pub(crate) async fn wire_up_with(
         limits: limits(settings),
         log_host: log_host(settings)?,
         instance: instance_name(now, &*entropy),
+        audience: settings.base_url.as_str().into(),
     })
     .map_err(Failure::internal)?;
     let checkpoints = Checkpoints::beside(needed.seal_key_file);

@@ -6,7 +6,7 @@ use admin::{AccountStore, AgentList, AgentPlace, Logged, RetentionStore, SealKey
 use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
-    record::{Agent, ApiKey, Connector, Holder, Org},
+    record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org},
 };
 use model::{AgentId, AgentStatus, ConnectorId, KeyId, OrgId, Timestamp};
 
@@ -40,6 +40,15 @@ impl AccountStore for MemoryStore {
     async fn agent(&self, org: OrgId, id: AgentId) -> Result<Option<Agent>, StoreDown> {
         let kept = self.reach("read an agent")?;
         Ok(kept.orgs.get(&org).and_then(|rows| rows.agents.get(&id)).cloned())
+    }
+
+    async fn intent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<Option<IntentKeys>, StoreDown> {
+        let kept = self.reach("read an agent's intent keys")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.intent_keys.get(&agent)).cloned())
     }
 
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown> {

@@ -141,6 +141,7 @@ fn load(rows: &Rows, needs: &Needs) -> Loaded {
         budgets: held(&rows.budgets, &needs.budgets),
         settings: held(&rows.settings, &needs.settings),
         accepted_tools: held(&rows.accepted_tools, &needs.accepted_tools),
+        intent_keys: held(&rows.intent_keys, &needs.intent_keys),
         members: held(&rows.members, &needs.members),
     }
 }

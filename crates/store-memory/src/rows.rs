@@ -12,8 +12,8 @@ use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
         AcceptedTool, Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
-        Member, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests,
-        PolicyVersion, Row,
+        IntentKeys, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyMode,
+        PolicyTests, PolicyVersion, Row,
     },
 };
 use model::{
@@ -46,6 +46,7 @@ pub(crate) struct Rows {
     pub(crate) budgets: BTreeMap<(String, Timestamp), BudgetUse>,
     pub(crate) settings: BTreeMap<OrgId, OrgSettings>,
     pub(crate) accepted_tools: BTreeMap<(AgentId, String), AcceptedTool>,
+    pub(crate) intent_keys: BTreeMap<AgentId, IntentKeys>,
     pub(crate) members: BTreeMap<MemberId, Member>,
     pub(crate) deeds: Vec<StoredDeed>,
     /// The stored nodes of the trees over the deeds, by log, level and place.
@@ -100,6 +101,7 @@ impl Rows {
             budgets,
             settings,
             accepted_tools,
+            intent_keys,
             members,
             pruned,
         } = changes;
@@ -129,6 +131,7 @@ impl Rows {
         self.budgets.extend(budgets.iter().map(|row| (row.key(), row.clone())));
         self.settings.extend(settings.iter().map(|row| (row.key(), row.clone())));
         self.accepted_tools.extend(accepted_tools.iter().map(|row| (row.key(), row.clone())));
+        self.intent_keys.extend(intent_keys.iter().map(|row| (row.key(), row.clone())));
         self.members.extend(members.iter().map(|row| (row.key(), row.clone())));
         for action in pruned.iter().flat_map(|pruned| &pruned.actions) {
             self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());

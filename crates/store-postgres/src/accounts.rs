@@ -8,7 +8,7 @@ use admin::{AccountStore, AgentList};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Agent, ApiKey, Connector, Org},
+    record::{Agent, ApiKey, Connector, IntentKeys, Org},
 };
 use model::{AgentId, ConnectorId, KeyId, OrgId, Timestamp};
 use serde::de::DeserializeOwned;
@@ -55,6 +55,16 @@ impl AccountStore for PostgresStore {
         let sql = "select record from agent where org_id = $1 and id = $2";
         let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
         self.record("read an agent", call).await
+    }
+
+    async fn intent_keys(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<Option<IntentKeys>, StoreDown> {
+        let sql = "select record from intent_key_set where org_id = $1 and agent_id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid());
+        self.record("read an agent's intent keys", call).await
     }
 
     async fn agent_named(&self, org: OrgId, name: &str) -> Result<Option<Agent>, StoreDown> {

@@ -105,6 +105,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         budgets,
         settings,
         accepted_tools,
+        intent_keys,
         members,
         pruned,
     } = &turn.changes;
@@ -112,6 +113,9 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
     rows.extend(members.iter().flat_map(|row| small::member(turn.org, row)));
     rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
+    for row in intent_keys {
+        rows.push(Step::rows(small::intent_keys(turn.org, row)?));
+    }
     rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
     rows.extend(policies::activations(turn.org, (active, activations)));
     // The org must be there before its head, and the head moves before everything else.

@@ -168,6 +168,14 @@ const ACCEPTED_TOOLS: &str = "
         offset 0
     ) as accepted";
 
+const INTENT_KEYS: &str = "
+    select found.* from unnest($2::uuid[]) as wanted (agent_id)
+    cross join lateral (
+        select record from intent_key_set
+        where org_id = $1 and agent_id = wanted.agent_id
+        offset 0
+    ) as found";
+
 const MEMBERS: &str = "
     select found.* from unnest($2::uuid[]) as wanted (id)
     cross join lateral (
@@ -262,6 +270,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
         budgets,
         settings,
         accepted_tools,
+        intent_keys,
         members,
     } = needs;
     let call = |sql| Call::new(sql).with(org);
@@ -285,6 +294,8 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
                 .with(column(accepted_tools, |(agent, _)| *agent.as_uuid()))
                 .with(column(accepted_tools, |(_, tool)| tool.as_str()))
         }),
+        (!intent_keys.is_empty())
+            .then(|| call(INTENT_KEYS).with(column(intent_keys, |agent| *agent.as_uuid()))),
         (!members.is_empty()).then(|| call(MEMBERS).with(column(members, |id| *id.as_uuid()))),
     ];
     calls.into_iter().flatten().collect()
@@ -311,6 +322,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
         budgets: each(rows(!needs.budgets.is_empty())?, budget)?,
         settings: each(rows(!needs.settings.is_empty())?, settings)?,
         accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
+        intent_keys: records("intent_key_set", rows(!needs.intent_keys.is_empty())?)?,
         members: each(rows(!needs.members.is_empty())?, members::member)?,
     })
 }

@@ -50,7 +50,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 19, name: "people",   sql: include_str!("../../../migrations/0019_people.sql") },
     Migration { version: 20, name: "told_tools", sql: include_str!("../../../migrations/0020_told_tools.sql") },
     Migration { version: 21, name: "members",  sql: include_str!("../../../migrations/0021_members.sql") },
-    Migration { version: 22, name: "void_approvals", sql: include_str!("../../../migrations/0022_void_approvals.sql") },
+    Migration { version: 22, name: "intent_keys", sql: include_str!("../../../migrations/0022_intent_keys.sql") },
+    Migration { version: 23, name: "void_approvals", sql: include_str!("../../../migrations/0023_void_approvals.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -72,6 +73,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "org_settings",     privileges: "select, insert, update" },
     Grant { table: "agent",            privileges: "select, insert, update" },
     Grant { table: "accepted_tool",    privileges: "select, insert, update" },
+    Grant { table: "intent_key_set",   privileges: "select, insert, update" },
     Grant { table: "api_key",          privileges: "select, insert, update" },
     // It is never changed. A table that every node has whole asks for the right to, all the same.
     Grant { table: "api_key_org",      privileges: "select, insert, update" },

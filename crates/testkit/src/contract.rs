@@ -45,8 +45,8 @@ pub async fn event_store(store: Arc<dyn Store>) {
 /// Checks `gate::ActionStore`.
 pub async fn action_store(store: Arc<dyn Store>) {
     lists::check(&*store).await;
-    leases::check(&*store).await;
-    halts::check(&*store).await;
+    Box::pin(leases::check(&*store)).await;
+    Box::pin(halts::check(&*store)).await;
     drift::check(&*store).await;
 }
 

@@ -15,6 +15,9 @@ use store_memory::MemoryStore;
 
 use crate::{ManualClock, OnTokio, SeededEntropy};
 
+/// The base URL that intents are signed for in fixtures.
+pub const AUDIENCE: &str = "https://chancery.example.com";
+
 /// The moment at which fixtures begin: noon of 2026-10-01 in UTC.
 pub const START: Timestamp = Timestamp::from_unix_millis(1_790_856_000_000);
 
@@ -95,6 +98,7 @@ impl Fixture {
             pause: Arc::new(OnTokio),
             clock: self.clock.clone(),
             instance: "one".to_owned(),
+            audience: AUDIENCE.into(),
             limits,
         })
     }

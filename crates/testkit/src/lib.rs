@@ -21,7 +21,7 @@ mod tool;
 
 pub use clock::ManualClock;
 pub use entropy::SeededEntropy;
-pub use fixture::{Fixture, Operator, Rows, START, limits, sealer};
+pub use fixture::{AUDIENCE, Fixture, Operator, Rows, START, limits, sealer};
 pub use scribe::{Draft, Scribe};
 pub use spawn::OnTokio;
 pub use tool::{ScriptedTool, Shop, done};

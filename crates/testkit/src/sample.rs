@@ -152,6 +152,7 @@ pub fn action(agent: &Agent, request: deed::Commitment, mint: &Mint<'_>) -> Acti
         transport: Some("rest".to_owned()),
         intent_mode: agent.intent_mode,
         intent: deed::IntentStatus::Absent,
+        signed: None,
         decision: decision(digest, mint),
         inputs: DecisionInputs {
             now: mint.now(),

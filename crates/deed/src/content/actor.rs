@@ -3,7 +3,7 @@
 use std::fmt;
 
 use model::{
-    ActionId, AgentId, ConnectorId, InviteId, KeyId, LogId, MemberId, OrgId, PolicyId,
+    ActionId, AgentId, ConnectorId, IntentKeyId, InviteId, KeyId, LogId, MemberId, OrgId, PolicyId,
     PolicyVersionId,
 };
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
@@ -50,7 +50,7 @@ macro_rules! subjects {
 }
 
 subjects! {
-    action(ActionId), agent(AgentId), api_key(KeyId), agent_key(KeyId), org(OrgId), log(LogId),
+    action(ActionId), agent(AgentId), api_key(KeyId), agent_key(KeyId), intent_key(IntentKeyId), org(OrgId), log(LogId),
     policy(PolicyId), policy_version(PolicyVersionId), connector(ConnectorId), seal_key(Thumbprint),
     member(MemberId), invite(InviteId),
 }

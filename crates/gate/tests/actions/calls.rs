@@ -15,7 +15,7 @@ use testkit::done;
 
 use crate::house::{House, body};
 
-fn rejection(error: SubmitError) -> Rejection {
+pub(crate) fn rejection(error: SubmitError) -> Rejection {
     match error {
         SubmitError::Rejected(rejection) => rejection,
         other => panic!("{other}"),

@@ -185,6 +185,10 @@ impl House {
         self.fixture.write(self.org, rows).await;
     }
 
+    pub(crate) fn agent_row(&self) -> Agent {
+        self.rows.agent.clone()
+    }
+
     pub(crate) async fn stop_agent(&self) {
         let stop =
             Stop { stopped_at: self.now(), by: "operator".to_owned(), reason: "test".to_owned() };

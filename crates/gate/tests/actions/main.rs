@@ -13,6 +13,8 @@ mod copies;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod intents;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod repeats;

@@ -169,8 +169,8 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     };
     let path = path
         .replace("{id}", &of)
+        .replace("{key}", &id(if path.contains("intent_keys") { "intent_key" } else { "key" }))
         .replace("{pv}", &id("version"))
-        .replace("{key}", &id("key"))
         .replace("{code}", "not_found");
     assert!(!path.contains('{'), "`{path}` has a slot that has no line here");
     path
@@ -181,6 +181,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("action", id("act")),
         ("agent", id("agt")),
+        ("intent_key", id("ik")),
         ("key", id("key")),
         ("policy", id("pol")),
         ("version", id("pv")),
@@ -247,6 +248,9 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
     match operation {
         "reportResult" => Some(json!({
             "status": "succeeded", "started_at": moment, "finished_at": moment, "result": 1,
+        })),
+        "addIntentKey" => Some(json!({
+            "public_key": "6kpsY-KcUgq-9VB7Ey7F-ZVHdq6-vnuSQh7qaRRG0iw", "proof": "AA",
         })),
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
         "archiveAgent" | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {

@@ -104,7 +104,6 @@ async fn an_agent_is_made_of_what_fits_alone() {
         ("description", json!({ "name": "fits", "description": "x".repeat(1001) })),
         ("labels", json!({ "name": "fits", "labels": { "a": 1 } })),
         ("labels", json!({ "name": "fits", "labels": { "A": "b" } })),
-        ("intent_mode", json!({ "name": "fits", "intent_mode": "required" })),
         ("intent_mode", json!({ "name": "fits", "intent_mode": "sometimes" })),
         ("colour", json!({ "name": "fits", "colour": "red" })),
     ];

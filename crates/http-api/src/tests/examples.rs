@@ -145,6 +145,13 @@ async fn every_operation_answers_its_examples_as_it_shows() {
             let what = format!("{} `{name}`", operation.id);
             assert_eq!((answer.status, media(&answer)), (status, of), "{what}: {}", answer.body);
             let mut shown = scene.shown(&answer);
+            if operation.id == "getIntentVectors" {
+                let mut body = answer.body.clone();
+                for long in ["good", "bad", "signing"] {
+                    body[long] = json!([body[long][0]]);
+                }
+                shown = body.to_string();
+            }
             if operation.id == "getDescriptionAsJson" {
                 // A description that shows itself has no end.
                 let mut body = answer.body.clone();

@@ -114,17 +114,8 @@ pub(crate) fn agent_edit(call: &Call) -> Result<AgentEdit, ApiError> {
     Ok(edit)
 }
 
-/// The modes that calls are held to; an agent of another one could make none.
-const INTENT_MODES: [IntentMode; 1] = [IntentMode::Off];
-
 fn intent_mode(fields: &mut Fields) -> Result<Option<IntentMode>, ApiError> {
-    let Some(Word(mode)) = fields.optional::<Word<IntentMode>>("intent_mode")? else {
-        return Ok(None);
-    };
-    if INTENT_MODES.contains(&mode) {
-        return Ok(Some(mode));
-    }
-    Err(fields.error("intent_mode", "expected `off`: signed intents are not checked yet"))
+    Ok(fields.optional::<Word<IntentMode>>("intent_mode")?.map(|Word(mode)| mode))
 }
 
 fn labels(fields: &mut Fields) -> Result<Option<BTreeMap<String, String>>, ApiError> {

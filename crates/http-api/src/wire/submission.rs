@@ -15,8 +15,6 @@ use crate::access::AgentKey;
 const MAX_WAIT: f64 = 25.0;
 /// The most bytes of a tool's name as sent.
 const MAX_TOOL: usize = 200;
-/// The most bytes of a signed intent.
-const MAX_INTENT: usize = 4096;
 /// The most characters of what a client says of itself.
 const MAX_WORD: usize = 64;
 
@@ -129,12 +127,7 @@ fn read_client(mut fields: Fields) -> Result<Client, ApiError> {
 /// The signed intent, if it is a compact JWS at all; whether it holds is the Gate's.
 fn intent(call: &Call) -> Result<Option<String>, ApiError> {
     let Some(text) = call.one_service_header("Service-Intent")? else { return Ok(None) };
-    let parts: Vec<&str> = text.split('.').collect();
-    let base64url = |part: &&str| {
-        let ok = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        !part.is_empty() && part.bytes().all(ok)
-    };
-    if text.len() <= MAX_INTENT && parts.len() == 3 && parts.iter().all(base64url) {
+    if intent::is_compact(text) {
         return Ok(Some(text.to_owned()));
     }
     let message = "expected a compact JWS: three base64url parts with dots, at most 4096 bytes";

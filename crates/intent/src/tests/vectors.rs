@@ -131,9 +131,9 @@ fn document() -> Value {
         .map(|(name, check, intent)| json!({ "name": name, "fails": check, "intent": intent }));
     json!({
         "object": "intent_vectors",
-        "about": "Each of `good` holds for `call` at `now`, with the first two of `keys` active; \
-            of each of `bad`, `fails` is the first check that does not hold; each of `signing` is \
-            a call for a signer to sign or, where `refuse` is true, to refuse. The keys are those \
+        "about": "Each of good holds for call at now, with the first two of keys active; \
+            of each of bad, fails is the first check that does not hold; each of signing is \
+            a call for a signer to sign or, where refuse is true, to refuse. The keys are those \
             of RFC 8032 and protect nothing.",
         "checks": Check::ALL,
         "now": NOW,

@@ -12,7 +12,10 @@ use policy::{Agent, Call, CallFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Row;
+use super::{Row, SignedIntent};
+
+/// What policies are told of a signed intent that holds.
+pub const VERIFIED: &str = "verified";
 
 /// One action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -55,6 +58,9 @@ pub struct Action {
     pub intent_mode: IntentMode,
     /// What was found of a signed intent.
     pub intent: deed::IntentStatus,
+    /// The signed intent, where one was looked at and holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Box<SignedIntent>>,
     /// What was decided; it never changes.
     pub decision: Decision,
     /// What the decision was made from, so that it can be made again.
@@ -123,8 +129,7 @@ impl Action {
                 on_behalf_of: self.on_behalf_of.clone(),
                 livemode: self.livemode,
                 side_effect: self.side_effect,
-                // No decision has looked at an intent yet.
-                intent: None,
+                intent: self.signed.as_ref().map(|_| VERIFIED.to_owned()),
                 tool_changed: self.inputs.tool_changed,
             },
             now: self.inputs.now,

@@ -63,6 +63,10 @@ EventType {
     OrgStopped = "org.stopped",
     /// The org was started again.
     OrgStarted = "org.started",
+    /// An agent got a key that its intents are signed with.
+    IntentKeyAdded = "intent_key.added",
+    /// An intent key was revoked.
+    IntentKeyRevoked = "intent_key.revoked",
     /// A policy was made.
     PolicyCreated = "policy.created",
     /// A policy's name or description changed.
@@ -119,7 +123,7 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "approval.cancelled", "approval.voided", "approval.reminded",
     "deed.amended",
     "agent_key.expiring", "api_key.rolled",
-    "intent_key.added", "intent_key.revoked",
+    "member.added", "member.updated", "member.removed",
     "invite.created", "invite.accepted", "invite.revoked",
     "session.revoked",
     "policy.activation_proposed",

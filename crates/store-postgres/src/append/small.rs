@@ -1,6 +1,6 @@
 //! The rows of orgs, agents, keys and connectors, which change seldom: one statement each.
 
-use ledger::record::{Agent, ApiKey, Connector, Holder, Member, Org, OrgSettings};
+use ledger::record::{Agent, ApiKey, Connector, Holder, IntentKeys, Member, Org, OrgSettings};
 use model::OrgId;
 
 use super::Step;
@@ -97,6 +97,18 @@ fn agent(org: OrgId, row: &Agent) -> Result<Call<'_>, Fault> {
         .with(system_time(row.created_at))
         .with(row.archived_at.map(system_time))
         .with(to_json("record", "agent", row)?))
+}
+
+/// The statement that writes the intent keys of an agent.
+pub(super) fn intent_keys(org: OrgId, row: &IntentKeys) -> Result<Call<'_>, Fault> {
+    let sql = "
+        insert into intent_key_set (org_id, agent_id, record) values ($1, $2, $3)
+        on conflict (org_id, agent_id) do update set record = excluded.record";
+    Ok(Call::new(sql).with(*org.as_uuid()).with(*row.agent.as_uuid()).with(to_json(
+        "record",
+        "intent_key_set",
+        row,
+    )?))
 }
 
 fn api_key(org: OrgId, row: &ApiKey) -> Result<Call<'_>, Fault> {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use ledger::{
     Changes, LogNo, Needs, Place,
-    record::{AcceptedTool, Action, Agent, OrgSettings, Pruned},
+    record::{AcceptedTool, Action, Agent, IntentKey, IntentKeys, OrgSettings, Pruned},
 };
-use model::{DeedId, Timestamp};
+use model::{DeedId, IntentKeyId, Timestamp};
 use serde_json::json;
 
 use super::Store;
@@ -21,6 +21,7 @@ pub(super) async fn check(store: &dyn Store) {
     what_means_nothing_any_more_is_swept_out(store).await;
     an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store).await;
     an_accepted_tool_is_kept_in_its_last_form_and_is_the_agents_own(store).await;
+    intent_keys_are_kept_in_their_last_form_and_are_the_agents_own(store).await;
 }
 
 /// Writes an action with a deed of its own and returns both.
@@ -158,6 +159,43 @@ async fn an_accepted_tool_is_kept_in_its_last_form_and_is_the_agents_own(store: 
     let third = AcceptedTool { told, ..accepted(&agents[0], "mail.send", "third") };
     scribe.append(store, vec![Changes::from(third.clone())]).await.unwrap();
     assert_eq!(found(scribe.org, asked(&agents[0], "mail.send")).await, [third]);
+}
+
+async fn intent_keys_are_kept_in_their_last_form_and_are_the_agents_own(store: &dyn Store) {
+    let mut scribe = Scribe::created(961, store).await;
+    let other = Scribe::created(962, store).await;
+    let agents = ["one", "two"].map(|name| scribe.agent(name));
+    let made = agents.each_ref().map(|agent| Changes::from(agent.clone()));
+    scribe.append(store, made.to_vec()).await.unwrap();
+    let key = |kid: &str| IntentKey {
+        id: scribe.mint().id(IntentKeyId::from_uuid),
+        kid: kid.to_owned(),
+        public_key: "key".to_owned(),
+        created_at: scribe.now,
+        not_before: Some(scribe.now),
+        not_after: None,
+        revoked_at: None,
+    };
+    let (first, second) = (key("first"), key("second"));
+    let row = |keys: &[&IntentKey]| IntentKeys {
+        agent: agents[0].id,
+        keys: keys.iter().copied().cloned().collect(),
+    };
+    let (early, last) = (row(&[&first]), row(&[&first, &second]));
+    scribe.append(store, vec![Changes::from(early)]).await.unwrap();
+    scribe.append(store, vec![Changes::from(last.clone())]).await.unwrap();
+    let found = async |org, agent: &Agent| {
+        let needs = Needs { intent_keys: [agent.id].into(), ..Needs::default() };
+        let loaded = store.load(org, &needs).await.unwrap().intent_keys;
+        assert_eq!(store.intent_keys(org, agent.id).await.unwrap(), loaded.first().cloned());
+        loaded
+    };
+    assert_eq!(found(scribe.org, &agents[0]).await, std::slice::from_ref(&last));
+    assert!(found(scribe.org, &agents[1]).await.is_empty());
+    assert!(found(other.org, &agents[0]).await.is_empty());
+    // Who writes the agent anew leaves them.
+    scribe.append(store, vec![Changes::from(agents[0].clone())]).await.unwrap();
+    assert_eq!(found(scribe.org, &agents[0]).await, [last]);
 }
 
 async fn an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store: &dyn Store) {

@@ -9,7 +9,10 @@ use serde_json::{Value, json};
 use super::Operation;
 use crate::{
     routes::table,
-    tests::house::{Answer, House, request},
+    tests::{
+        house::{Answer, House, request},
+        intents,
+    },
 };
 
 const DOCUMENT: &str = "{ schema: 1, default: { outcome: deny }, rules: [{ id: refunds, match: \
@@ -65,6 +68,10 @@ impl Scene {
                 };
                 ask("POST", &path, json!({ "reason": "A drill." })).await;
             }
+            "listIntentKeys" | "revokeIntentKey" => {
+                let path = format!("/v1/agents/{}/intent_keys", house.support.agent);
+                made.push(ask("POST", &path, intents::added(house.support.agent, 7)).await.id());
+            }
             "getChainCheck" | "listChainChecks" => {
                 made.push(ask("POST", "/v1/ledger/chain_checks", json!({})).await.id());
             }
@@ -91,6 +98,7 @@ impl Scene {
         let body = match operation.id {
             // Only a deed of this house can be checked here.
             "verifyDeeds" => Some(self.deed().await),
+            "addIntentKey" => Some(intents::added(self.house.support.agent, 7)),
             _ => body.map(|body| self.with_ids_of_the_house(body)),
         };
         let method = operation.method.to_uppercase();
@@ -139,11 +147,12 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 9] = [
+const SHOWN: [&str; 10] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
     "deed_01k6ga3wvwgc6d8e0f2g4h6j8k",
+    "ik_01k6ga3wvwmq2s4v6x8z0b2d4f",
     "key_01k6ga3wvwjc7d8e9f0g1h2j3k",
     "log_01k6ga3wvwke9f1g3h5j7k9m1n",
     "org_01k6ga3wvwaa1b3c5d7e9f1g3h",

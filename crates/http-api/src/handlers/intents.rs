@@ -1,0 +1,57 @@
+//! The keys of agents' signed intents, and what a signer is checked by.
+
+use std::sync::Arc;
+
+use http::{HeaderValue, StatusCode, header::CACHE_CONTROL};
+use model::AgentId;
+use web::{ApiError, Call, Reply};
+
+use crate::{
+    access::{Admin, AgentCaller, Anyone, Viewer},
+    app::App,
+    refusal::Answer,
+    wire::{
+        intents::{CheckRequest, CheckView, IntentKeyView, intent_key_new},
+        policies::WithDeed,
+    },
+};
+
+/// `GET /v1/agents/{id}/intent_keys`
+pub(crate) async fn keys(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let agent: AgentId = call.param("id")?;
+    let (keys, now) = (app.admin.view(&caller).intent_keys(agent).await?, app.clock.now());
+    let shown: Vec<_> = keys.iter().map(|key| IntentKeyView::of(agent, key, now)).collect();
+    Ok(Reply::ok(&serde_json::json!({
+        "object": "list", "data": shown, "has_more": false, "next_cursor": null,
+    })))
+}
+
+/// `POST /v1/agents/{id}/intent_keys`
+pub(crate) async fn add(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let agent = call.param("id")?;
+    let added = app.admin.change(&caller).add_intent_key(agent, intent_key_new(&call)?).await?;
+    let view = IntentKeyView::of(agent, &added.object, app.clock.now());
+    Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, added.deed)))
+}
+
+/// `DELETE /v1/agents/{id}/intent_keys/{key}`
+pub(crate) async fn revoke(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (agent, key) = (call.param("id")?, call.param("key")?);
+    let revoked = app.admin.change(&caller).revoke_intent_key(agent, key).await?;
+    let view = IntentKeyView::of(agent, &revoked.object, app.clock.now());
+    Ok(Reply::ok(&WithDeed::of(view, revoked.deed)))
+}
+
+/// `POST /v1/intents/check`
+pub(crate) async fn check(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
+    let AgentCaller(key) = caller;
+    let asked = CheckRequest::read(&call, &key)?;
+    let checked = app.gate.check_intent(asked.submission).await?;
+    Ok(Reply::ok(&CheckView::of(&checked)))
+}
+
+/// `GET /v1/intents/vectors`
+pub(crate) async fn vectors(_: Arc<App>, _: Anyone, _: Call) -> Result<Reply, ApiError> {
+    let reply = Reply::bytes(StatusCode::OK, "application/json", intent::VECTORS);
+    Ok(reply.with(CACHE_CONTROL, HeaderValue::from_static("public, max-age=300")))
+}

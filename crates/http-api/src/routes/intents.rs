@@ -1,0 +1,26 @@
+//! The keys of agents' signed intents, and what a signer is checked by.
+
+use web::{NOTHING, Patience::Short, Table, at, json};
+
+use crate::{
+    access::{ADMINS, AGENT_EXECUTE, PUBLIC, VIEWERS},
+    app::App,
+    handlers::intents,
+};
+
+/// Room for a key with its proof.
+const KEY: usize = 4 * 1024;
+/// Room for `args` of the largest permitted size, an intent and what stands beside them.
+const CHECK: usize = 320 * 1024;
+
+/// The routes of this area.
+#[rustfmt::skip]
+pub(super) fn routes() -> Table<App> {
+    vec![
+        at("GET",    "/v1/agents/{id}/intent_keys",       "listIntentKeys")  .with(VIEWERS,       NOTHING,     Short, intents::keys),
+        at("POST",   "/v1/agents/{id}/intent_keys",       "addIntentKey")    .with(ADMINS,        json(KEY),   Short, intents::add),
+        at("DELETE", "/v1/agents/{id}/intent_keys/{key}", "revokeIntentKey") .with(ADMINS,        NOTHING,     Short, intents::revoke),
+        at("POST",   "/v1/intents/check",                 "checkIntent")     .with(AGENT_EXECUTE, json(CHECK), Short, intents::check),
+        at("GET",    "/v1/intents/vectors",               "getIntentVectors").with(PUBLIC,        NOTHING,     Short, intents::vectors),
+    ]
+}

@@ -1,0 +1,154 @@
+//! Intent keys, signed calls and checks of intents over the interface.
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use crypto::ed25519::SigningKey;
+use intent::Claims;
+use model::{AgentId, Clock as _};
+use serde_json::{Value, json};
+use testkit::AUDIENCE;
+
+use super::house::{Answer, House, request};
+
+fn pair(seed: u8) -> SigningKey {
+    SigningKey::from_seed(&[seed; 32]).unwrap()
+}
+
+/// The body that adds a key to an agent, with its proof.
+pub(super) fn added(agent: AgentId, seed: u8) -> Value {
+    let pair = pair(seed);
+    let proof = pair.sign(intent::proof_message(&agent.to_string(), pair.public()).as_bytes());
+    let public = URL_SAFE_NO_PAD.encode(pair.public().as_bytes());
+    json!({ "public_key": public, "proof": URL_SAFE_NO_PAD.encode(proof) })
+}
+
+fn keys_of(house: &House) -> String {
+    format!("/v1/agents/{}/intent_keys", house.support.agent)
+}
+
+async fn add(house: &House, body: Value) -> Answer {
+    house.send(request("POST", &keys_of(house), &house.org_key, &[], Some(body))).await
+}
+
+fn args() -> Value {
+    json!({ "amount": 20 })
+}
+
+fn intent_of(house: &House, nonce: &str) -> String {
+    let bound = json!({ "args": args(), "tool": "shop.refund" });
+    let now = house.clock.now().unix_millis() / 1000;
+    let claims = Claims {
+        aud: AUDIENCE.to_owned(),
+        sub: house.support.agent.to_string(),
+        tool: "shop.refund".to_owned(),
+        req: crypto::sha256(crypto::json::canonical(&bound)),
+        mode: "gateway".to_owned(),
+        obo: None,
+        ses: None,
+        idem: None,
+        iat: now,
+        exp: now + 60,
+        jti: format!("{nonce:A<22}"),
+        tdg: None,
+        purpose: None,
+    };
+    intent::sign(&claims, &pair(7))
+}
+
+async fn call(house: &House, intent: &str) -> Answer {
+    let body = json!({ "tool": "shop.refund", "args": args() });
+    let headers = [("service-intent", intent)];
+    house.send(request("POST", "/v1/actions", &house.support.key, &headers, Some(body))).await
+}
+
+async fn check(house: &House, intent: &str) -> Value {
+    let body = json!({ "intent": intent, "request": { "tool": "shop.refund", "args": args() } });
+    let key = &house.support.key;
+    let asked = request("POST", "/v1/intents/check", key, &[], Some(body));
+    let answer = house.send(asked).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body
+}
+
+#[tokio::test]
+async fn a_key_is_added_signs_and_is_revoked() {
+    let house = House::new().await;
+    let made = add(&house, added(house.support.agent, 7)).await;
+    assert_eq!((made.status, &made.body["status"]), (201, &json!("active")), "{}", made.body);
+    assert_eq!(call(&house, &intent_of(&house, "one")).await.body["status"], "executed");
+
+    let path = format!("{}/{}", keys_of(&house), made.id());
+    let revoked = house.send(request("DELETE", &path, &house.org_key, &[], None)).await;
+    assert_eq!((revoked.status, &revoked.body["status"]), (200, &json!("revoked")));
+    let refused = call(&house, &intent_of(&house, "two")).await;
+    assert_eq!(
+        (refused.code(), refused.param()),
+        ((403, "intent_invalid"), Some("Service-Intent"))
+    );
+    let again = house.send(request("DELETE", &path, &house.org_key, &[], None)).await;
+    assert_eq!(again.code(), (409, "conflict"));
+    let listed = house.get(&keys_of(&house), &house.org_key).await;
+    assert_eq!(listed.body["data"][0]["status"], "revoked");
+    let told = house.get("/v1/ledger?limit=20", &house.org_key).await.body["data"].clone();
+    let types: Vec<_> = told.as_array().unwrap().iter().map(|entry| &entry["type"]).collect();
+    assert!(types.contains(&&json!("intent_key.added")), "{types:?}");
+    assert!(types.contains(&&json!("intent_key.revoked")), "{types:?}");
+}
+
+#[tokio::test]
+async fn an_intent_that_was_used_is_a_replay_with_a_code_of_its_own() {
+    let house = House::new().await;
+    add(&house, added(house.support.agent, 7)).await;
+    let intent = intent_of(&house, "one");
+    assert_eq!(check(&house, &intent).await["valid"], true);
+    assert_eq!(check(&house, &intent).await["valid"], true, "a check burns nothing");
+    assert_eq!(call(&house, &intent).await.status, 200);
+    assert_eq!(call(&house, &intent).await.code(), (403, "intent_replay"));
+    let checked = check(&house, &intent).await;
+    assert_eq!((&checked["valid"], &checked["code"]), (&json!(false), &json!("intent_replay")));
+    assert_eq!(checked["checks"].as_array().unwrap().last().unwrap()["check"], "nonce");
+}
+
+#[tokio::test]
+async fn a_check_tells_what_each_check_expected_and_got() {
+    let house = House::new().await;
+    add(&house, added(house.support.agent, 7)).await;
+    let body = json!({
+        "intent": intent_of(&house, "one"),
+        "request": { "tool": "shop.refund", "args": { "amount": 21 }, "session": "s-1" },
+    });
+    let key = &house.support.key;
+    let asked = request("POST", "/v1/intents/check", key, &[], Some(body));
+    let told = house.send(asked).await.body;
+    let checks = told["checks"].as_array().unwrap().iter();
+    let failed: Vec<_> = checks.filter(|check| check["ok"] == false).collect();
+    assert_eq!(told["canonical"], r#"{"args":{"amount":21},"tool":"shop.refund"}"#);
+    assert_eq!((&failed[0]["check"], &failed[0]["expected"]), (&json!("request"), &told["digest"]));
+    assert_eq!((&failed[1]["expected"], &failed[1]["got"]), (&json!("s-1"), &json!("null")));
+    assert_eq!((failed.len(), &told["code"]), (2, &json!("intent_invalid")));
+    let malformed = check(&house, "nothing").await;
+    assert_eq!(malformed["checks"].as_array().unwrap().last().unwrap()["check"], "form");
+}
+
+#[tokio::test]
+async fn a_key_without_its_proof_a_weak_one_and_a_fifth_are_refused() {
+    let house = House::new().await;
+    let other = added(house.other.agent, 7);
+    assert_eq!(add(&house, other).await.param(), Some("proof"));
+    let weak = json!({ "public_key": URL_SAFE_NO_PAD.encode([0; 32]), "proof": "AA" });
+    assert_eq!(add(&house, weak).await.param(), Some("public_key"));
+    let mut over = added(house.support.agent, 7);
+    over["not_after"] = json!("2020-01-01T00:00:00.000Z");
+    assert_eq!(add(&house, over).await.param(), Some("not_after"));
+    for seed in 1..=4 {
+        assert_eq!(add(&house, added(house.support.agent, seed)).await.status, 201);
+    }
+    assert_eq!(add(&house, added(house.support.agent, 5)).await.code(), (409, "limit_reached"));
+    assert_eq!(add(&house, added(house.support.agent, 4)).await.code(), (409, "conflict"));
+}
+
+#[tokio::test]
+async fn the_vectors_are_anybodys() {
+    let house = House::new().await;
+    let served = house.get("/v1/intents/vectors", "").await;
+    assert_eq!((served.status, &*served.bytes), (200, intent::VECTORS.as_bytes()));
+}

@@ -1,0 +1,140 @@
+//! Intent keys and checks of intents, as requests describe and responses show them.
+
+use admin::NewIntentKey;
+use gate::{CheckedIntent, EdgeTool, Submission};
+use intent::Checked;
+use ledger::record::IntentKey;
+use model::{AgentId, Digest, IntentKeyId, Mode, Timestamp};
+use policy::{Agent, CallFacts};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use web::{ApiError, Call, Fields, Word};
+
+use crate::access::AgentKey;
+
+/// An intent key.
+#[derive(Debug, Serialize)]
+pub(crate) struct IntentKeyView<'a> {
+    object: &'static str,
+    id: IntentKeyId,
+    agent: AgentId,
+    status: &'static str,
+    kid: &'a str,
+    public_key: &'a str,
+    not_before: Option<Timestamp>,
+    not_after: Option<Timestamp>,
+    created_at: Timestamp,
+    revoked_at: Option<Timestamp>,
+}
+
+impl<'a> IntentKeyView<'a> {
+    pub(crate) fn of(agent: AgentId, key: &'a IntentKey, now: Timestamp) -> Self {
+        Self {
+            object: "intent_key",
+            id: key.id,
+            agent,
+            status: key.status(now),
+            kid: &key.kid,
+            public_key: &key.public_key,
+            not_before: key.not_before,
+            not_after: key.not_after,
+            created_at: key.created_at,
+            revoked_at: key.revoked_at,
+        }
+    }
+}
+
+/// The body of `POST /v1/agents/{id}/intent_keys`.
+pub(crate) fn intent_key_new(call: &Call) -> Result<NewIntentKey, ApiError> {
+    let mut fields = call.fields()?;
+    let mut moment = |name| -> Result<_, ApiError> {
+        Ok(fields.optional::<Word<Timestamp>>(name)?.map(|Word(moment)| moment))
+    };
+    let (not_before, not_after) = (moment("not_before")?, moment("not_after")?);
+    let (public_key, proof) = (fields.required("public_key")?, fields.required("proof")?);
+    fields.finish()?;
+    Ok(NewIntentKey { public_key, proof, not_before, not_after })
+}
+
+/// An intent and the call that it shall be for.
+#[derive(Debug)]
+pub(crate) struct CheckRequest {
+    pub(crate) submission: Submission,
+}
+
+impl CheckRequest {
+    /// Reads the request of this agent.
+    pub(crate) fn read(call: &Call, caller: &AgentKey) -> Result<Self, ApiError> {
+        let mut fields = call.fields()?;
+        let intent: String = fields.required("intent")?;
+        let Some(request) = fields.nested("request", Requested::read)? else {
+            return Err(fields.error("request", "expected the call that the intent is for"));
+        };
+        fields.finish()?;
+        let facts = CallFacts { livemode: caller.livemode, ..request.facts };
+        let agent = Agent::new(caller.agent);
+        let sent =
+            policy::Call { facts, ..policy::Call::new(request.tool, agent, Timestamp::EPOCH) };
+        let submission = Submission {
+            intent: Some(intent),
+            idempotency_key: request.idempotency_key,
+            edge: request.edge,
+            ..Submission::new(caller.org, caller.key, sent.with_args(Value::Object(request.args)))
+        };
+        Ok(Self { submission })
+    }
+}
+
+struct Requested {
+    tool: String,
+    args: Map<String, Value>,
+    facts: CallFacts,
+    edge: Option<EdgeTool>,
+    idempotency_key: Option<String>,
+}
+
+impl Requested {
+    fn read(mut fields: Fields) -> Result<Self, ApiError> {
+        let (tool, args) = (fields.required("tool")?, fields.required("args")?);
+        let mode = fields.optional::<Word<Mode>>("mode")?.map_or(Mode::Gateway, |Word(mode)| mode);
+        let digest = fields.optional::<Word<Digest>>("tool_digest")?.map(|Word(digest)| digest);
+        let facts = CallFacts {
+            mode,
+            on_behalf_of: fields.optional("on_behalf_of")?,
+            session: fields.optional("session")?,
+            ..CallFacts::default()
+        };
+        let idempotency_key = fields.optional("idempotency_key")?;
+        fields.finish()?;
+        let edge = |digest| EdgeTool { connector_type: String::new(), digest: Some(digest) };
+        Ok(Self { tool, args, facts, edge: digest.map(edge), idempotency_key })
+    }
+}
+
+/// What the checks of an intent found.
+#[derive(Debug, Serialize)]
+pub(crate) struct CheckView<'a> {
+    object: &'static str,
+    valid: bool,
+    code: Option<&'static str>,
+    checks: &'a [Checked],
+    canonical: &'a str,
+    digest: Digest,
+}
+
+impl<'a> CheckView<'a> {
+    pub(crate) fn of(checked: &'a CheckedIntent) -> Self {
+        let failed = checked.checks.iter().find(|found| !found.ok).map(|found| found.check);
+        Self {
+            object: "intent_check",
+            valid: failed.is_none(),
+            code: failed.map(|check| match check {
+                intent::Check::Nonce => "intent_replay",
+                _ => "intent_invalid",
+            }),
+            checks: &checked.checks,
+            canonical: &checked.canonical,
+            digest: checked.request,
+        }
+    }
+}
