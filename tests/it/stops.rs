@@ -82,7 +82,9 @@ async fn a_stop_ends_the_agents_waits_at_once() {
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
     let began = Instant::now();
-    shared.house.tell("stop", &agent).await;
+    // What is waited for goes on waiting, so that nothing but the Stop ends the wait.
+    let words = ["agent", "stop", &agent.id, "--keep-approvals", "--reason", "A test.", "--org"];
+    shared.house.verbs.run(&[&words[..], &[&shared.house.org]].concat()).await;
     waiting.await.unwrap().error(403, "agent_stopped", None);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     // Another process stopped it; what this one knows of the key is a second old at most.
