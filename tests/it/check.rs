@@ -33,6 +33,7 @@ const BROKEN: &[(&str, &str)] = &[
     ("idempotency",   "update idempotency set action_id = org_id"),
     ("disclosures",   "delete from action where state = 'executing'"),
     ("agents",        "delete from api_key_org"),
+    ("members",       "insert into member select org_id, org_id, org_id, 'viewer', false, now(), null, 1 from org"),
     ("policy",        "update policy_active set digest = sha256('another')"),
     ("budgets",       "update budget_window set used = used + 1"),
     ("vault",         "update connector set record = jsonb_set(record::jsonb, '{credential,conn_password}', '\"AQAAAAAAAAAAAAAA\"')::text"),

@@ -18,6 +18,8 @@ pub struct Act<F> {
 /// What somebody must be allowed for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Right {
+    /// None: the decision alone says who may.
+    Nothing,
     /// To read.
     Read,
     /// To change the org.
@@ -29,6 +31,7 @@ enum Right {
 impl Right {
     fn is_of_key(self, scope: Scope) -> bool {
         match self {
+            Self::Nothing => true,
             Self::Read => matches!(scope, Scope::Admin | Scope::AdminRead),
             Self::Change => scope == Scope::Admin,
             Self::Own => false,
@@ -37,7 +40,7 @@ impl Right {
 
     fn is_of_role(self, role: Role) -> bool {
         match self {
-            Self::Read => true,
+            Self::Nothing | Self::Read => true,
             Self::Change => matches!(role, Role::Admin | Role::Owner),
             Self::Own => role == Role::Owner,
         }
@@ -70,6 +73,11 @@ impl<F> Act<F> {
     /// read is enough.
     pub fn of_a_reader(self) -> Self {
         Self { right: Right::Read, ..self }
+    }
+
+    /// The same change, of which the decision alone says who may make it.
+    pub fn of_anybody(self) -> Self {
+        Self { right: Right::Nothing, ..self }
     }
 
     /// The same change, which owners alone may make, and no key.
@@ -105,6 +113,7 @@ impl<F> Act<F> {
         at.org().ok_or(ActError::NotFound("org"))?;
         let is_allowed = match self.by {
             By::Operator | By::Service => true,
+            By::Person(_) => self.right == Right::Nothing,
             By::OrgKey(id) => at
                 .key(id)
                 .filter(|key| key.is_valid(at.now()))
@@ -134,7 +143,7 @@ where
         match self.by {
             By::OrgKey(id) => drop(needs.keys.insert(id)),
             By::Member { member, .. } => drop(needs.members.insert(member)),
-            By::Operator | By::Service => {}
+            By::Operator | By::Service | By::Person(_) => {}
         }
         needs
     }

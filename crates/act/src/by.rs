@@ -22,6 +22,8 @@ pub enum By {
         /// Who they are.
         user: UserId,
     },
+    /// A person who need not be in the org; a turn lets them do nothing but what asks for no right.
+    Person(UserId),
     /// The service itself, doing what the org's settings ask for.
     Service,
 }
@@ -32,7 +34,7 @@ impl By {
         match self {
             Self::Operator => Actor::System(Word::of("operator")),
             Self::OrgKey(id) => Actor::ApiKey(id),
-            Self::Member { user, .. } => Actor::User(deed::UserId::from(user)),
+            Self::Member { user, .. } | Self::Person(user) => Actor::User(deed::UserId::from(user)),
             Self::Service => Actor::System(Word::of("service")),
         }
     }
@@ -43,6 +45,7 @@ impl fmt::Display for By {
         match self {
             Self::Operator => f.write_str("operator"),
             Self::OrgKey(id) => write!(f, "{id}"),
+            Self::Person(user) => write!(f, "{user}"),
             Self::Member { member, .. } => write!(f, "{member}"),
             Self::Service => f.write_str("service"),
         }

@@ -20,6 +20,18 @@ pub enum ChangeError {
     /// Org keys are made and revoked by people only.
     #[error("an API key may not make or revoke org keys")]
     PersonRequired,
+    /// The person is in the org.
+    #[error("this person is a member already")]
+    AlreadyMember,
+    /// The org would be nobody's.
+    #[error("an org always has an owner; make somebody else one first")]
+    LastOwner,
+    /// Members do not change what they themselves may do.
+    #[error("nobody may change their own role or right; ask another owner")]
+    SelfChange,
+    /// The invitation is somebody else's, or means nothing any more; nobody is told which.
+    #[error("the invitation is not for this person, was taken back, or is too old")]
+    InviteGone,
     /// What must be known first could not be read.
     #[error(transparent)]
     Store(#[from] StoreDown),

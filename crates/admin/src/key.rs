@@ -128,7 +128,7 @@ impl OrgChange<'_> {
             let is_meant = |key: &&ApiKey| of.is_none_or(|of| key.holder == Holder::Agent(of));
             let before = at.key(id).filter(is_meant).ok_or(ActError::NotFound("API key"))?;
             match (before.holder, record.by()) {
-                (Holder::Org, By::OrgKey(_) | By::Service) => {
+                (Holder::Org, By::OrgKey(_) | By::Person(_) | By::Service) => {
                     return Err(ChangeError::PersonRequired);
                 }
                 (Holder::Agent(_), _) | (Holder::Org, By::Operator | By::Member { .. }) => {}
@@ -194,10 +194,11 @@ impl OrgChange<'_> {
         Err(ActError::Conflict("other keys of the agent are being made; ask again").into())
     }
 
-    fn by_a_person(&self) -> Result<(), ChangeError> {
+    /// Refuses keys: what they make must not outlive them unseen.
+    pub(crate) fn by_a_person(&self) -> Result<(), ChangeError> {
         match self.by {
             By::Operator | By::Member { .. } => Ok(()),
-            By::OrgKey(_) | By::Service => Err(ChangeError::PersonRequired),
+            By::OrgKey(_) | By::Person(_) | By::Service => Err(ChangeError::PersonRequired),
         }
     }
 }

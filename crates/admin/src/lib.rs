@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use act::{Act, ActError, By, MayChange, MayOperate, MayView, Reason, Record};
+use act::{Act, ActError, By, MayChange, MayOperate, MayOwn, MayView, Reason, Record};
 use crypto::{Secret, vault::Ring};
 use ledger::{Ledger, Needs, Snapshot};
 use model::{Clock, Entropy, Mint, OrgId};
@@ -26,7 +26,9 @@ mod error;
 mod export;
 mod input;
 mod intent_key;
+mod invite;
 mod key;
+mod member;
 mod org;
 mod policy;
 mod recovery;
@@ -44,7 +46,9 @@ pub use error::{
     AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
 };
 pub use intent_key::{MAX_INTENT_KEYS, NewIntentKey};
+pub use invite::{INVITED_FOR, Joined, NewInvite};
 pub use key::{NewKey, ShownKey};
+pub use member::MemberEdit;
 pub use org::{CreatedOrg, NewOrg, OPERATOR_ORG};
 pub use policy::{
     Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
@@ -114,6 +118,11 @@ impl Admin {
         OrgChange { admin: self, org: caller.org(), by: caller.by() }
     }
 
+    /// What this caller may change of their org that is its owners'.
+    pub fn own(&self, caller: &impl MayOwn) -> OrgOwn<'_> {
+        OrgOwn { change: self.change(caller) }
+    }
+
     /// What whoever runs the deployment may change of it.
     pub fn operate(&self, _: &impl MayOperate) -> Deployment<'_> {
         Deployment { admin: self }
@@ -137,6 +146,24 @@ pub struct OrgChange<'a> {
     admin: &'a Admin,
     org: OrgId,
     by: By,
+}
+
+/// What an owner may change of an org, and no key; each change is a turn.
+#[derive(Debug, Clone, Copy)]
+pub struct OrgOwn<'a> {
+    change: OrgChange<'a>,
+}
+
+impl OrgOwn<'_> {
+    /// Has a change decided in a turn of the org, if whoever asks owns it then.
+    async fn turn<F, T>(&self, needs: Needs, decide: F) -> Result<T, ChangeError>
+    where
+        F: Fn(&Snapshot, &mut Record<'_>) -> Result<T, ChangeError> + Send + 'static,
+        T: Send + 'static,
+    {
+        let OrgChange { admin, org, by } = self.change;
+        Act::new(by, decide).of_an_owner().needing(needs).enter(&admin.parts.ledger, org).await
+    }
 }
 
 /// What may be changed of the whole deployment: its orgs, its seal keys, what it keeps.

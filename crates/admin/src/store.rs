@@ -1,16 +1,18 @@
 //! What administration reads beside its turns.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
     record::{
-        Action, Agent, ApiKey, Connector, IntentKeys, Member, Org, Policy, PolicyActivation,
-        PolicyMode, PolicyTests, PolicyVersion,
+        Action, Agent, ApiKey, Connector, IntentKeys, Invite, Member, Org, Policy,
+        PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
     },
 };
 use model::{
-    ActionId, AgentId, AgentStatus, ConnectorId, DeedId, Digest, EventType, KeyId, MemberId, OrgId,
-    PolicyId, PolicyVersionId, Timestamp, UserId,
+    ActionId, AgentId, AgentStatus, ConnectorId, DeedId, Digest, EventType, InviteId, KeyId,
+    MemberId, OrgId, PolicyId, PolicyVersionId, Timestamp, UserId,
 };
 
 /// Where accounts are read.
@@ -100,6 +102,23 @@ pub trait MemberStore: Send + Sync {
         but: MemberId,
         limit: usize,
     ) -> Result<Vec<MemberId>, StoreDown>;
+
+    /// An invitation of the org, however it stands.
+    async fn invite(&self, org: OrgId, id: InviteId) -> Result<Option<Invite>, StoreDown>;
+
+    /// The invitation to this person that was not closed; its time may be over.
+    async fn open_invite(&self, org: OrgId, user: UserId) -> Result<Option<Invite>, StoreDown>;
+
+    /// Returns up to `limit` invitations of the org behind this place, newest first.
+    async fn invites(
+        &self,
+        org: OrgId,
+        after: Option<(Timestamp, InviteId)>,
+        limit: usize,
+    ) -> Result<Vec<Invite>, StoreDown>;
+
+    /// The addresses of these people, as far as they have one; no log may have them.
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown>;
 }
 
 /// A person in one of their orgs.

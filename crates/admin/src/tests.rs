@@ -8,21 +8,21 @@ use deed::{ChainHead, Content, KeySet, LogOrigin, SealKey, SealKeys, Sealer};
 use ledger::{
     Entry,
     record::{
-        ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyMode,
-        PolicyTests, PolicyVersion, RETENTION_DAYS,
+        ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Invite, Member, Org,
+        Policy, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
     },
 };
 use model::{
-    AgentId, ConnectorId, Entropy, EventType, IntentMode, KeyId, LogId, Mint, OrgId, PolicyId,
-    PolicyVersionId, Scope, Timestamp,
+    AgentId, ConnectorId, Entropy, EventType, IntentMode, InviteId, KeyId, LogId, MemberId, Mint,
+    OrgId, PolicyId, PolicyVersionId, Role, Scope, Timestamp, UserId,
 };
 use serde_json::json;
 use uuid::Uuid;
 
 use crate::{
-    agent, connector,
+    agent, connector, invite,
     key::{self, KeyEvent},
-    org,
+    member, org,
     policy::{activation, manage, suites, versions},
     seal_key,
 };
@@ -105,6 +105,34 @@ fn connector() -> Connector {
     }
 }
 
+fn member() -> Member {
+    Member {
+        id: MemberId::from_uuid(ID),
+        org: OrgId::from_uuid(ID),
+        user: UserId::from_uuid(ID),
+        role: Role::Admin,
+        can_approve: true,
+        joined_at: Timestamp::EPOCH,
+        removed_at: None,
+        revision: 1,
+    }
+}
+
+fn invite() -> Invite {
+    Invite {
+        id: InviteId::from_uuid(ID),
+        org: OrgId::from_uuid(ID),
+        user: UserId::from_uuid(ID),
+        role: Role::Admin,
+        can_approve: true,
+        invited_by: "operator".into(),
+        created_at: Timestamp::EPOCH,
+        expires_at: Timestamp::EPOCH,
+        closed_at: None,
+        member: None,
+    }
+}
+
 fn everything(record: &mut Record<'_>) {
     let digest = crypto::sha256("document");
     let (policy, version) = (PolicyId::from_uuid(ID), PolicyVersionId::from_uuid(ID));
@@ -115,6 +143,8 @@ fn everything(record: &mut Record<'_>) {
         key::changed(record, KeyEvent::Created, None, key(holder));
         key::changed(record, KeyEvent::Revoked, Some(&key(holder)), key(holder));
     }
+    member::changed(record, EventType::MemberUpdated, Some(&member()), member());
+    invite::changed(record, EventType::InviteRevoked, Some(&invite()), invite());
     let (created_at, org) = (Timestamp::EPOCH, OrgId::from_uuid(ID));
     let house = Policy {
         id: policy,

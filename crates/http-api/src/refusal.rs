@@ -180,6 +180,10 @@ impl IntoApiError for ChangeError {
             ChangeError::NameTaken(_) => ApiError::new(changes::NAME_TAKEN, sentence).on("name"),
             ChangeError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
             ChangeError::PersonRequired => ApiError::new(changes::PERSON_REQUIRED, sentence),
+            ChangeError::AlreadyMember => ApiError::new(changes::ALREADY_MEMBER, sentence),
+            ChangeError::LastOwner => ApiError::new(changes::LAST_OWNER, sentence),
+            ChangeError::SelfChange => ApiError::new(changes::SELF_CHANGE, sentence),
+            ChangeError::InviteGone => ApiError::new(changes::INVITE_EXPIRED, sentence),
             ChangeError::Store(down) => down.into_api_error(),
         }
     }

@@ -13,8 +13,8 @@ use model::Timestamp;
 
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector,
-    IdempotencyKey, IntentKeys, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation,
-    PolicyTests, PolicyVersion, Pruned, Row,
+    IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgSettings, Policy,
+    PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -178,6 +178,8 @@ families! {
         intent_keys: IntentKeys,
         /// The people of the org, those who left included.
         members: Member,
+        /// Questions to people whether they join the org.
+        invites: Invite,
     }
     written {
         /// The org itself.
@@ -196,6 +198,8 @@ families! {
         connectors: Connector,
         /// Actions that were not there before the turn.
         new_actions: NewAction,
+        /// Mails of invitations that are to be sent.
+        invite_mails: InviteMail,
         /// What opens commitments and is removed for good.
         pruned: Pruned,
     }

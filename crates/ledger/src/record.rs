@@ -7,6 +7,7 @@ use model::Timestamp;
 mod account;
 mod action;
 mod intent;
+mod invite;
 mod member;
 
 pub use account::{
@@ -19,6 +20,7 @@ pub use action::{
     Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
 pub use intent::{IntentKey, IntentKeys, SignedIntent};
+pub use invite::{Invite, InviteMail};
 pub use member::Member;
 
 /// A row that turns ask for by its key.

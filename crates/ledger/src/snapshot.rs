@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use model::{ActionId, AgentId, ConnectorId, KeyId, MemberId, OrgId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, InviteId, KeyId, MemberId, OrgId, Timestamp};
 
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
     families::{Changes, Loaded, Needs, Shelves},
     record::{
-        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, IntentKeys, Member, Org,
-        OrgSettings, PolicyMode,
+        AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, IntentKeys, Invite, Member,
+        Org, OrgSettings, PolicyMode,
     },
 };
 
@@ -113,6 +113,11 @@ impl Snapshot {
     /// A member that was needed, one who left too.
     pub fn member(&self, id: MemberId) -> Option<&Member> {
         self.asked.members.get(&id)
+    }
+
+    /// An invitation that was needed.
+    pub fn invite(&self, id: InviteId) -> Option<&Invite> {
+        self.asked.invites.get(&id)
     }
 
     /// How much of a budget is used in the window that begins at this moment.

@@ -8,9 +8,10 @@ use ledger::StoreDown;
 use model::{Entropy, Uuid};
 
 use crate::{
-    mail::{Letter, MailError, Mailer, SignIn},
+    invite::invitation_link,
+    mail::{Invitation, Letter, MailError, Mailer, SignIn},
     secrets::{Pepper, shown},
-    store::{MailJob, MailQueue},
+    store::{Carries, MailJob, MailQueue},
 };
 
 /// How long a claimed mail is this instance's; a [`Mailer`] ends before.
@@ -97,14 +98,35 @@ impl Post {
     }
 
     fn letter(&self, job: &MailJob) -> Letter {
-        let token = self.pepper.link(job.challenge, &job.salt);
-        Letter::SignIn(SignIn {
-            job: job.id,
-            to: job.to.clone(),
-            link: Secret::new(format!("{}/auth/confirm?t={}", self.base_url, token.expose())),
-            code: shown(&self.pepper.code(job.challenge, &job.salt)),
-            expires_at: job.expires_at,
-        })
+        let (to, expires_at) = (job.to.clone(), job.expires_at);
+        match &job.carries {
+            Carries::SignIn { challenge, salt } => {
+                let token = self.pepper.link(*challenge, salt);
+                Letter::SignIn(SignIn {
+                    job: job.id,
+                    to,
+                    link: Secret::new(format!(
+                        "{}/auth/confirm?t={}",
+                        self.base_url,
+                        token.expose()
+                    )),
+                    code: shown(&self.pepper.code(*challenge, salt)),
+                    expires_at,
+                })
+            }
+            Carries::Invitation { org, invite, org_name, role } => {
+                let token = self.pepper.invitation(*org, *invite);
+                Letter::Invitation(Invitation {
+                    job: job.id,
+                    to,
+                    link: invitation_link(&self.base_url, &token),
+                    org_name: org_name.clone(),
+                    role: *role,
+                    inviter: None,
+                    expires_at,
+                })
+            }
+        }
     }
 
     /// A time between a tenth and the whole of what doubles with each attempt, so that mails that

@@ -3,7 +3,7 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::{Secret, hmac_sha256};
-use model::{ChallengeId, Mint};
+use model::{ChallengeId, InviteId, Mint, OrgId};
 
 use crate::store::Mac;
 
@@ -22,6 +22,7 @@ pub(crate) enum About {
     Csrf,
     Address,
     Network,
+    Invitation,
 }
 
 impl About {
@@ -34,6 +35,7 @@ impl About {
             Self::Csrf => "people:csrf:v1:",
             Self::Address => "people:address:v1:",
             Self::Network => "people:network:v1:",
+            Self::Invitation => "people:invitation:v1:",
         }
     }
 }
@@ -57,6 +59,15 @@ impl Pepper {
     pub(crate) fn link(&self, id: ChallengeId, salt: &[u8; 16]) -> Secret<String> {
         let token = self.text(About::Link, &challenge(id, salt));
         Secret::new(format!("{id}.{}", token.expose()))
+    }
+
+    /// What stands behind `invite=` in a link: the org and the invitation, and 256 bits.
+    ///
+    /// It needs no salt: without the pepper nobody can make it for ids that they know.
+    pub(crate) fn invitation(&self, org: OrgId, id: InviteId) -> Secret<String> {
+        let of = format!("{org}.{id}");
+        let token = self.text(About::Invitation, of.as_bytes());
+        Secret::new(format!("{of}.{}", token.expose()))
     }
 
     /// The code of a challenge, without the hyphen that people are shown.

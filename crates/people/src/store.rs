@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId, Uuid};
+use model::{ChallengeId, InviteId, MailJobId, OrgId, Role, SessionId, Timestamp, UserId, Uuid};
 
 use crate::Address;
 
@@ -93,14 +93,35 @@ pub struct MailJob {
     pub token: u64,
     /// How often it was claimed.
     pub attempt: u32,
-    /// The challenge whose link and code it carries.
-    pub challenge: ChallengeId,
-    /// The challenge's salt.
-    pub salt: [u8; 16],
-    /// When the challenge means nothing any more.
+    /// What it carries.
+    pub carries: Carries,
+    /// When what it carries means nothing any more.
     pub expires_at: Timestamp,
     /// Who gets it.
     pub to: Address,
+}
+
+/// What a mail carries, without a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carries {
+    /// The link and the code of a challenge.
+    SignIn {
+        /// The challenge.
+        challenge: ChallengeId,
+        /// Its salt.
+        salt: [u8; 16],
+    },
+    /// The link of an invitation.
+    Invitation {
+        /// The org.
+        org: OrgId,
+        /// The invitation.
+        invite: InviteId,
+        /// The org's name.
+        org_name: String,
+        /// What the person will be there.
+        role: Role,
+    },
 }
 
 /// Where people, their challenges and sessions are kept.

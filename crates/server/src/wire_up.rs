@@ -14,7 +14,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use model::{Clock, Entropy, LogId, Mint, Timestamp, causes};
-use people::{Post, Way};
+use people::{People, Post, Way};
 use store_postgres::{Durability, PostgresStore};
 use uuid::Uuid;
 
@@ -51,6 +51,8 @@ pub struct Wired {
     pub keyring: Keyring,
     /// The key of list cursors, the same on every instance.
     pub cursor_key: Secret<Vec<u8>>,
+    /// Where people sign in.
+    pub people: Arc<People>,
     /// Who sends the mails that wait; nobody where the settings name no way.
     pub post: Option<Arc<Post>>,
 }
@@ -93,6 +95,13 @@ pub(crate) async fn wire_up_with(
         entropy: Arc::clone(&entropy),
     };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let people = people::Parts {
+        store: Arc::clone(&store) as _,
+        entropy: Arc::clone(&entropy),
+        clock: Arc::clone(&clock),
+        pepper: needed.pepper.clone(),
+    };
+    let people = Arc::new(People::new(people));
     let post = post::mailer(settings, &deps.egress)?.map(|mailer| {
         let way = Way { queue: Arc::clone(&store) as _, mailer };
         let (entropy, pepper) = (Arc::clone(&entropy), needed.pepper.clone());
@@ -124,7 +133,7 @@ pub(crate) async fn wire_up_with(
         core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let keyring = Keyring::of(needed.seal_key_file);
-    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key, post })
+    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key, people, post })
 }
 
 fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {

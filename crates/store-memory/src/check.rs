@@ -82,6 +82,7 @@ fn refusal(rows: &Rows, turn: &Turn) -> Option<String> {
     let mut made = Made::of(rows);
     made.refuse_accounts(changes)
         .or_else(|| twice_in(rows, changes))
+        .or_else(|| twice_asked(rows, changes))
         .or_else(|| made.refuse_policies(changes))
         .or_else(|| made.refuse_actions(changes))
         .or_else(|| taken(rows, changes))
@@ -95,6 +96,16 @@ fn twice_in(rows: &Rows, changes: &Changes) -> Option<String> {
     let mut live = members.values().filter(|member| member.is_live());
     let twice = live.find(|member| !people.insert(member.user))?;
     Some(format!("the person of `{}` is in the org already", twice.id))
+}
+
+/// Why a person would be asked to join twice at a time.
+fn twice_asked(rows: &Rows, changes: &Changes) -> Option<String> {
+    let mut invites = rows.invites.clone();
+    invites.extend(changes.invites.iter().map(|invite| (invite.id, invite.clone())));
+    let mut people = BTreeSet::new();
+    let mut open = invites.values().filter(|invite| invite.closed_at.is_none());
+    let twice = open.find(|invite| !people.insert(invite.user))?;
+    Some(format!("the person of `{}` is asked already", twice.id))
 }
 
 /// What is there: the rows, and what the turn has made so far.

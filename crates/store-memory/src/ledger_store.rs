@@ -143,6 +143,7 @@ fn load(rows: &Rows, needs: &Needs) -> Loaded {
         accepted_tools: held(&rows.accepted_tools, &needs.accepted_tools),
         intent_keys: held(&rows.intent_keys, &needs.intent_keys),
         members: held(&rows.members, &needs.members),
+        invites: held(&rows.invites, &needs.invites),
     }
 }
 

@@ -1,11 +1,14 @@
 //! Administration's store of the people of orgs.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use admin::{MemberStore, Membership};
 use async_trait::async_trait;
-use ledger::{StoreDown, record::Member};
-use model::{MemberId, OrgId, Role, Timestamp, UserId};
+use ledger::{
+    StoreDown,
+    record::{Invite, Member},
+};
+use model::{InviteId, MemberId, OrgId, Role, Timestamp, UserId};
 
 use crate::{Kept, MemoryStore};
 
@@ -60,6 +63,41 @@ impl MemberStore for MemoryStore {
         let kept = self.reach("find an org's owners")?;
         let owners = live(&kept, org).filter(|member| member.role == Role::Owner);
         Ok(owners.map(|member| member.id).filter(|id| *id != but).take(limit).collect())
+    }
+
+    async fn invite(&self, org: OrgId, id: InviteId) -> Result<Option<Invite>, StoreDown> {
+        let kept = self.reach("read an invitation")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.invites.get(&id)).cloned())
+    }
+
+    async fn open_invite(&self, org: OrgId, user: UserId) -> Result<Option<Invite>, StoreDown> {
+        let kept = self.reach("find a person's invitation")?;
+        let mut invites = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.invites.values());
+        Ok(invites.find(|invite| invite.user == user && invite.closed_at.is_none()).cloned())
+    }
+
+    async fn invites(
+        &self,
+        org: OrgId,
+        after: Option<(Timestamp, InviteId)>,
+        limit: usize,
+    ) -> Result<Vec<Invite>, StoreDown> {
+        let kept = self.reach("list invitations")?;
+        let place = |invite: &Invite| (invite.created_at, invite.id);
+        let rows = kept.orgs.get(&org).into_iter();
+        let mut found: Vec<_> = rows
+            .flat_map(|rows| rows.invites.values())
+            .filter(|invite| after.is_none_or(|after| place(invite) < after))
+            .cloned()
+            .collect();
+        found.sort_by_key(|invite| Reverse(place(invite)));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn addresses(&self, _: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
+        // Nobody has an address here.
+        Ok(BTreeMap::new())
     }
 }
 

@@ -12,12 +12,12 @@ use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
         AcceptedTool, Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
-        IntentKeys, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation, PolicyMode,
-        PolicyTests, PolicyVersion, Row,
+        IntentKeys, Invite, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation,
+        PolicyMode, PolicyTests, PolicyVersion, Row,
     },
 };
 use model::{
-    ActionId, AgentId, ConnectorId, DeedId, Digest, KeyId, MemberId, OrgId, PolicyId,
+    ActionId, AgentId, ConnectorId, DeedId, Digest, InviteId, KeyId, MemberId, OrgId, PolicyId,
     PolicyVersionId, Timestamp,
 };
 use records::{ChainCheck, SignedCheckpoint};
@@ -48,6 +48,7 @@ pub(crate) struct Rows {
     pub(crate) accepted_tools: BTreeMap<(AgentId, String), AcceptedTool>,
     pub(crate) intent_keys: BTreeMap<AgentId, IntentKeys>,
     pub(crate) members: BTreeMap<MemberId, Member>,
+    pub(crate) invites: BTreeMap<InviteId, Invite>,
     pub(crate) deeds: Vec<StoredDeed>,
     /// The stored nodes of the trees over the deeds, by log, level and place.
     pub(crate) nodes: BTreeMap<(LogNo, u8, u64), Digest>,
@@ -103,6 +104,9 @@ impl Rows {
             accepted_tools,
             intent_keys,
             members,
+            invites,
+            // Nobody gets mail from here.
+            invite_mails: _,
             pruned,
         } = changes;
         if let Some(org) = orgs.last() {
@@ -133,6 +137,7 @@ impl Rows {
         self.accepted_tools.extend(accepted_tools.iter().map(|row| (row.key(), row.clone())));
         self.intent_keys.extend(intent_keys.iter().map(|row| (row.key(), row.clone())));
         self.members.extend(members.iter().map(|row| (row.key(), row.clone())));
+        self.invites.extend(invites.iter().map(|row| (row.key(), row.clone())));
         for action in pruned.iter().flat_map(|pruned| &pruned.actions) {
             self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
         }

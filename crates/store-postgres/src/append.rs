@@ -10,6 +10,7 @@ mod counters;
 mod evidence;
 mod head;
 mod held;
+mod people;
 mod policies;
 mod pruned;
 mod rules;
@@ -107,11 +108,13 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         accepted_tools,
         intent_keys,
         members,
+        invites,
+        invite_mails,
         pruned,
     } = &turn.changes;
     // What other rows point at comes before them.
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
-    rows.extend(members.iter().flat_map(|row| small::member(turn.org, row)));
+    rows.extend(people::steps(turn.org, (members, invites, invite_mails)));
     rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
     for row in intent_keys {
         rows.push(Step::rows(small::intent_keys(turn.org, row)?));

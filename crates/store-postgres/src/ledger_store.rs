@@ -184,6 +184,15 @@ const MEMBERS: &str = "
         offset 0
     ) as found";
 
+const INVITES: &str = "
+    select found.* from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select id, org_id, user_id, role, can_approve, invited_by, created_at, expires_at, closed_at,
+            member_id
+        from invite where org_id = $1 and id = wanted.id
+        offset 0
+    ) as found";
+
 const FENCE: &str = "
     insert into turn (org_id, id, version, at) values ($1, $2, null, $3)
     on conflict (org_id, id) do nothing";
@@ -272,6 +281,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
         accepted_tools,
         intent_keys,
         members,
+        invites,
     } = needs;
     let call = |sql| Call::new(sql).with(org);
     let calls = [
@@ -297,6 +307,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
         (!intent_keys.is_empty())
             .then(|| call(INTENT_KEYS).with(column(intent_keys, |agent| *agent.as_uuid()))),
         (!members.is_empty()).then(|| call(MEMBERS).with(column(members, |id| *id.as_uuid()))),
+        (!invites.is_empty()).then(|| call(INVITES).with(column(invites, |id| *id.as_uuid()))),
     ];
     calls.into_iter().flatten().collect()
 }
@@ -324,6 +335,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
         accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
         intent_keys: records("intent_key_set", rows(!needs.intent_keys.is_empty())?)?,
         members: each(rows(!needs.members.is_empty())?, members::member)?,
+        invites: each(rows(!needs.invites.is_empty())?, members::invite)?,
     })
 }
 

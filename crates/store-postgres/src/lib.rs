@@ -30,6 +30,7 @@ mod log;
 mod log_checks;
 mod log_deeds;
 mod log_entries;
+mod mails;
 mod members;
 mod migrate;
 mod people;

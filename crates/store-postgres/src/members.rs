@@ -1,9 +1,14 @@
 //! Administration's store of the people of orgs.
 
+use std::collections::BTreeMap;
+
 use admin::{MemberStore, Membership};
 use async_trait::async_trait;
-use ledger::{StoreDown, record::Member};
-use model::{MemberId, OrgId, Timestamp, UserId};
+use ledger::{
+    StoreDown,
+    record::{Invite, Member},
+};
+use model::{InviteId, MemberId, OrgId, Timestamp, UserId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -90,6 +95,53 @@ impl MemberStore for PostgresStore {
         let id = |row: &Row| Cells::of("member", row).id("id", MemberId::from_uuid);
         self.all("find an org's owners", call, id).await
     }
+
+    async fn invite(&self, org: OrgId, id: InviteId) -> Result<Option<Invite>, StoreDown> {
+        let sql = "
+            select id, org_id, user_id, role, can_approve, invited_by, created_at, expires_at,
+                closed_at, member_id
+            from invite where org_id = $1 and id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
+        self.found("read an invitation", call, invite).await
+    }
+
+    async fn open_invite(&self, org: OrgId, user: UserId) -> Result<Option<Invite>, StoreDown> {
+        let sql = "
+            select id, org_id, user_id, role, can_approve, invited_by, created_at, expires_at,
+                closed_at, member_id
+            from invite where org_id = $1 and user_id = $2 and closed_at is null";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*user.as_uuid());
+        self.found("find a person's invitation", call, invite).await
+    }
+
+    async fn invites(
+        &self,
+        org: OrgId,
+        after: Option<(Timestamp, InviteId)>,
+        limit: usize,
+    ) -> Result<Vec<Invite>, StoreDown> {
+        let sql = "
+            select id, org_id, user_id, role, can_approve, invited_by, created_at, expires_at,
+                closed_at, member_id
+            from invite where org_id = $1 and (created_at, id) < ($2, $3)
+            order by created_at desc, id desc limit $4";
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(system_time(after.map_or(END, |(at, _)| at)))
+            .with(after.map_or(Uuid::max(), |(_, id)| *id.as_uuid()))
+            .with(i64::try_from(limit).unwrap_or(i64::MAX));
+        self.all("list invitations", call, invite).await
+    }
+
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
+        let sql = "select user_id, address from person where user_id = any($1)";
+        let users: Vec<Uuid> = users.iter().map(|user| *user.as_uuid()).collect();
+        let found = self.all("read addresses of people", Call::new(sql).with(users), |row| {
+            let cells = Cells::of("person", row);
+            Ok((cells.id("user_id", UserId::from_uuid)?, cells.get::<String>("address")?))
+        });
+        Ok(found.await?.into_iter().collect())
+    }
 }
 
 const MEMBERSHIP: &str = "
@@ -115,5 +167,22 @@ pub(crate) fn member(row: &Row) -> Result<Member, Fault> {
         removed_at: cells.moment_if_any("removed_at")?,
         revision: u32::try_from(cells.count("revision")?)
             .map_err(|why| cells.fault("revision", why))?,
+    })
+}
+
+/// The invitation that a row is.
+pub(crate) fn invite(row: &Row) -> Result<Invite, Fault> {
+    let cells = Cells::of("invite", row);
+    Ok(Invite {
+        id: cells.id("id", InviteId::from_uuid)?,
+        org: cells.id("org_id", OrgId::from_uuid)?,
+        user: cells.id("user_id", UserId::from_uuid)?,
+        role: cells.word("role")?,
+        can_approve: cells.get("can_approve")?,
+        invited_by: cells.get("invited_by")?,
+        created_at: cells.moment("created_at")?,
+        expires_at: cells.moment("expires_at")?,
+        closed_at: cells.moment_if_any("closed_at")?,
+        member: cells.id_if_any("member_id", MemberId::from_uuid)?,
     })
 }

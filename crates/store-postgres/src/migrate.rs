@@ -51,7 +51,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 20, name: "told_tools", sql: include_str!("../../../migrations/0020_told_tools.sql") },
     Migration { version: 21, name: "members",  sql: include_str!("../../../migrations/0021_members.sql") },
     Migration { version: 22, name: "intent_keys", sql: include_str!("../../../migrations/0022_intent_keys.sql") },
-    Migration { version: 23, name: "void_approvals", sql: include_str!("../../../migrations/0023_void_approvals.sql") },
+    Migration { version: 23, name: "invites",  sql: include_str!("../../../migrations/0023_invites.sql") },
+    Migration { version: 24, name: "void_approvals", sql: include_str!("../../../migrations/0024_void_approvals.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -96,6 +97,8 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
     Grant { table: "member",           privileges: "select, insert, update" },
+    Grant { table: "invite",           privileges: "select, insert, update" },
+    Grant { table: "invite_mail",      privileges: "select, insert, update, delete" },
     // Never changed, as `api_key_org`.
     Grant { table: "membership",       privileges: "select, insert, update" },
     Grant { table: "person",           privileges: "select, insert, update" },
@@ -108,13 +111,14 @@ pub const GRANTS: &[Grant] = &[
 
 /// The tables that belong to no org. They are small, and every node of a database that keeps orgs
 /// apart has them whole.
-pub const OF_NO_ORG: [&str; 10] = [
+pub const OF_NO_ORG: [&str; 11] = [
     "schema_migration",
     "seal_key",
     "api_key_org",
     "org_name",
     "person",
     "membership",
+    "invite_mail",
     "sign_in_count",
     "challenge",
     "session",

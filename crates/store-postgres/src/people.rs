@@ -1,17 +1,14 @@
-//! People, their challenges and sessions, and the mails that wait. Every moment is the database's,
+//! People, their challenges and sessions. Every moment is the database's,
 //! and whatever must happen once happens in one statement.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, MailJobId, SessionId, UserId};
+use model::{ChallengeId, SessionId, UserId};
 use people::{
     Address,
-    store::{
-        Challenge, Device, Mac, MailJob, MailQueue, NewChallenge, NewSession, PeopleStore, Session,
-        TRIES,
-    },
+    store::{Challenge, Device, Mac, NewChallenge, NewSession, PeopleStore, Session, TRIES},
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -187,85 +184,15 @@ impl PeopleStore for PostgresStore {
     }
 }
 
-#[async_trait]
-impl MailQueue for PostgresStore {
-    async fn claim(
-        &self,
-        holder: Uuid,
-        most: usize,
-        lease: Duration,
-    ) -> Result<Vec<MailJob>, StoreDown> {
-        let attempt = "claim mails";
-        // What nobody can use any more is not worth a mail, however often it was tried.
-        let stale = "
-            delete from mail_job using challenge
-            where challenge.id = mail_job.challenge_id and mail_job.run_at <= now()
-                and (challenge.expires_at <= now() or challenge.used_at is not null)";
-        let sql = "
-            update mail_job as job
-            set lease_until = now() + make_interval(secs => $3), token = job.token + 1,
-                attempt = job.attempt + 1, holder = $1
-            from challenge join person on person.user_id = challenge.user_id
-            where challenge.id = job.challenge_id and job.id in (
-                select id from mail_job
-                where run_at <= now() and (lease_until is null or lease_until < now())
-                order by run_at limit $2 for update skip locked)
-            returning job.id, job.token, job.attempt, job.challenge_id, challenge.salt,
-                challenge.expires_at, person.address";
-        let claim = Call::new(sql)
-            .with(holder)
-            .with(i64::try_from(most).unwrap_or(i64::MAX))
-            .with(lease.as_secs_f64());
-        let answers = self.database.ask(attempt, &[Call::new(stale), claim]).await?;
-        let jobs = answers.iter().flatten().map(mail_job).collect::<Result<_, _>>();
-        jobs.map_err(|fault| fault.down(attempt))
-    }
-
-    async fn finish(&self, job: &MailJob) -> Result<bool, StoreDown> {
-        let sql = "delete from mail_job where id = $1 and token = $2 returning id";
-        self.is_done("end a mail", held(sql, job)).await
-    }
-
-    async fn put_off(&self, job: &MailJob, wait: Duration) -> Result<bool, StoreDown> {
-        let sql = "
-            update mail_job set run_at = now() + make_interval(secs => $3), lease_until = null
-            where id = $1 and token = $2
-            returning id";
-        self.is_done("let a mail wait", held(sql, job).with(wait.as_secs_f64())).await
-    }
-
-    async fn sweep_out(&self, limit: usize) -> Result<usize, StoreDown> {
-        let attempt = "sweep out what ended";
-        let most = i64::try_from(limit).unwrap_or(i64::MAX);
-        let calls = [
-            "delete from challenge where id in (
-                select id from challenge where expires_at < now() - interval '1 day'
-                order by expires_at limit $1)
-            returning id",
-            "delete from session where id in (
-                select id from session where expires_at < now() - interval '1 day'
-                order by expires_at limit $1)
-            returning id",
-            "delete from sign_in_count where subject in (
-                select subject from sign_in_count where began_at < now() - interval '1 day'
-                limit $1)
-            returning subject",
-        ];
-        let calls = calls.map(|sql| Call::new(sql).with(most));
-        let answers = self.database.ask(attempt, &calls).await?;
-        Ok(answers.iter().map(Vec::len).max().unwrap_or_default())
-    }
-}
-
 impl PostgresStore {
     /// Whether the statement changed a row, which it returns.
-    async fn is_done(&self, attempt: &'static str, call: Call<'_>) -> Result<bool, StoreDown> {
+    pub(crate) async fn is_done(
+        &self,
+        attempt: &'static str,
+        call: Call<'_>,
+    ) -> Result<bool, StoreDown> {
         Ok(!self.database.ask_one(attempt, call).await?.is_empty())
     }
-}
-
-fn held(sql: &'static str, job: &MailJob) -> Call<'static> {
-    Call::new(sql).with(*job.id.as_uuid()).with(i64::try_from(job.token).unwrap_or(i64::MAX))
 }
 
 fn user(row: &Row) -> Result<UserId, Fault> {
@@ -282,20 +209,5 @@ fn session(row: &Row) -> Result<Session, Fault> {
         last_seen_at: cells.moment("last_seen_at")?,
         expires_at: cells.moment("expires_at")?,
         device: Device { network: cells.get("network")?, browser: cells.get("browser")? },
-    })
-}
-
-fn mail_job(row: &Row) -> Result<MailJob, Fault> {
-    let cells = Cells::of("mail_job", row);
-    let attempt: i32 = cells.get("attempt")?;
-    let address: &str = cells.get("address")?;
-    Ok(MailJob {
-        id: cells.id("id", MailJobId::from_uuid)?,
-        token: cells.count("token")?,
-        attempt: u32::try_from(attempt).map_err(|why| cells.fault("attempt", why))?,
-        challenge: cells.id("challenge_id", ChallengeId::from_uuid)?,
-        salt: cells.bytes("salt")?,
-        expires_at: cells.moment("expires_at")?,
-        to: Address::parse(address).map_err(|why| cells.fault("address", why))?,
     })
 }

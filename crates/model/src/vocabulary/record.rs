@@ -55,6 +55,10 @@ EventType {
     MemberUpdated = "member.updated",
     /// A member was removed, or left.
     MemberRemoved = "member.removed",
+    /// Somebody was asked to join the org.
+    InviteCreated = "invite.created",
+    /// An invitation was taken back.
+    InviteRevoked = "invite.revoked",
     /// An org was made.
     OrgCreated = "org.created",
     /// An org's settings changed.
@@ -123,8 +127,7 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "approval.cancelled", "approval.voided", "approval.reminded",
     "deed.amended",
     "agent_key.expiring", "api_key.rolled",
-    "member.added", "member.updated", "member.removed",
-    "invite.created", "invite.accepted", "invite.revoked",
+    "invite.accepted",
     "session.revoked",
     "policy.activation_proposed",
     "connector.degraded", "connector.recovered",

@@ -127,6 +127,10 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
         )
         | ChangeError::NameTaken(_)
         | ChangeError::LimitReached(_)
+        | ChangeError::AlreadyMember
+        | ChangeError::LastOwner
+        | ChangeError::SelfChange
+        | ChangeError::InviteGone
         | ChangeError::PersonRequired => Failure::usage(error),
         ChangeError::Act(ActError::Ledger(_)) | ChangeError::Store(_) => {
             Failure::internal(causes(error))

@@ -1,6 +1,6 @@
 //! The rows of orgs, agents, keys and connectors, which change seldom: one statement each.
 
-use ledger::record::{Agent, ApiKey, Connector, Holder, IntentKeys, Member, Org, OrgSettings};
+use ledger::record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org, OrgSettings};
 use model::OrgId;
 
 use super::Step;
@@ -57,31 +57,6 @@ pub(super) fn settings(row: &OrgSettings) -> Call<'_> {
         .with(*row.org.as_uuid())
         .with(i32::from(row.retention_days))
         .with(system_time(row.updated_at))
-}
-
-/// The statements that write a member, and that their person is or was in the org.
-pub(super) fn member(org: OrgId, row: &Member) -> [Step<'_>; 2] {
-    let sql = "
-        insert into member
-            (org_id, id, user_id, role, can_approve, joined_at, removed_at, revision)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)
-        on conflict (org_id, id) do update
-        set role = excluded.role, can_approve = excluded.can_approve,
-            removed_at = excluded.removed_at, revision = excluded.revision";
-    let member = Call::new(sql)
-        .with(*org.as_uuid())
-        .with(*row.id.as_uuid())
-        .with(*row.user.as_uuid())
-        .with(row.role.as_str())
-        .with(row.can_approve)
-        .with(system_time(row.joined_at))
-        .with(row.removed_at.map(system_time))
-        .with(i64::from(row.revision));
-    let sql = "
-        insert into membership (user_id, org_id) values ($1, $2)
-        on conflict (user_id, org_id) do nothing";
-    let membership = Call::new(sql).with(*row.user.as_uuid()).with(*org.as_uuid());
-    [member, membership].map(Step::rows)
 }
 
 fn agent(org: OrgId, row: &Agent) -> Result<Call<'_>, Fault> {

@@ -279,6 +279,25 @@ pub const INVARIANTS: &[Invariant] = &[
             where k.org_id = $1 and o.org_id is distinct from k.org_id",
     },
     Invariant {
+        name: "members",
+        sentence: "an org with members has an owner, and whoever accepted an invitation is a member",
+        takes: Takes::Org,
+        sql: "
+            select format('org %s has no owner', m.org_id) from member as m
+            where m.org_id = $1 and m.removed_at is null
+            group by m.org_id having count(*) filter (where m.role = 'owner') = 0
+            union all
+            select format('member %s is not found by their person', m.id)
+            from member as m
+            left join membership as o on o.org_id = $1 and o.user_id = m.user_id
+            where m.org_id = $1 and o.user_id is null
+            union all
+            select format('invitation %s', i.id) from invite as i
+            left join member as m on m.org_id = $1 and m.id = i.member_id
+            where i.org_id = $1 and i.member_id is not null
+                and m.user_id is distinct from i.user_id",
+    },
+    Invariant {
         name: "policy",
         sentence: "the active policy versions are there, with their digests",
         takes: Takes::Org,

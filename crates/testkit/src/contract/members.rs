@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use admin::Membership;
-use ledger::{Changes, Needs, record::Member};
-use model::{MemberId, Role, Timestamp, UserId};
+use ledger::{
+    Changes, Needs,
+    record::{Invite, InviteMail, Member},
+};
+use model::{InviteId, MailJobId, MemberId, Role, Timestamp, UserId};
 
 use super::Store;
 use crate::Scribe;
@@ -14,6 +17,7 @@ pub(super) async fn check(store: &dyn Store) {
     a_person_is_in_an_org_once_at_a_time(store).await;
     a_persons_orgs_are_found_by_name(store).await;
     members_and_owners_are_listed_while_they_are_in_the_org(store).await;
+    an_invitation_is_kept_in_its_last_form_and_a_person_is_asked_once(store).await;
 }
 
 fn member(scribe: &Scribe, user: UserId, role: Role) -> Member {
@@ -111,4 +115,47 @@ async fn members_and_owners_are_listed_while_they_are_in_the_org(store: &dyn Sto
     assert_eq!(owners(first).await, [third.id]);
     assert_eq!(owners(second).await.len(), 2);
     assert_eq!(store.owners_but(scribe.org, second.id, 1).await.unwrap().len(), 1);
+}
+
+async fn an_invitation_is_kept_in_its_last_form_and_a_person_is_asked_once(store: &dyn Store) {
+    let mut scribe = Scribe::created(946, store).await;
+    let other = Scribe::created(947, store).await;
+    let invite = |scribe: &Scribe, user| Invite {
+        id: scribe.mint().id(InviteId::from_uuid),
+        org: scribe.org,
+        user,
+        role: Role::Admin,
+        can_approve: true,
+        invited_by: "operator".to_owned(),
+        created_at: scribe.now,
+        expires_at: scribe.now + Duration::from_hours(1),
+        closed_at: None,
+        member: None,
+    };
+    let first = invite(&scribe, person(&scribe));
+    let job = scribe.mint().id(MailJobId::from_uuid);
+    let mail = InviteMail { job, invite: first.id, run_at: scribe.now };
+    scribe.append(store, vec![first.clone().into(), mail.into()]).await.unwrap();
+    let again = invite(&scribe, first.user);
+    let refused = store.append(&scribe.turn(vec![Changes::from(again.clone())])).await;
+    assert!(matches!(refused, Err(ledger::AppendError::Refused(_))), "{refused:?}");
+    let found = async |org| store.open_invite(org, first.user).await.unwrap();
+    assert_eq!(found(scribe.org).await.as_ref(), Some(&first));
+    assert_eq!(found(other.org).await, None);
+    let needs = Needs { invites: [first.id].into(), ..Needs::default() };
+    assert!(store.load(other.org, &needs).await.unwrap().invites.is_empty());
+    let member = Some(scribe.mint().id(MemberId::from_uuid));
+    let closed = Invite { closed_at: Some(scribe.now), member, ..first.clone() };
+    // In one turn one is closed and the next is made.
+    scribe.append(store, vec![again.clone().into(), closed.clone().into()]).await.unwrap();
+    assert_eq!(store.load(scribe.org, &needs).await.unwrap().invites, [closed.clone()]);
+    assert_eq!(found(scribe.org).await, Some(again.clone()));
+    assert_eq!(store.invite(scribe.org, closed.id).await.unwrap(), Some(closed.clone()));
+    assert_eq!(store.invite(other.org, closed.id).await.unwrap(), None);
+    let page = store.invites(scribe.org, None, 1).await.unwrap();
+    let place = page.last().map(|invite| (invite.created_at, invite.id));
+    let rest = store.invites(scribe.org, place, 9).await.unwrap();
+    let mut both = [again, closed];
+    both.sort_by_key(|invite| std::cmp::Reverse((invite.created_at, invite.id)));
+    assert_eq!([page, rest].concat(), both);
 }

@@ -1,0 +1,175 @@
+//! The people of an org: who they are there, and how that changes.
+
+use act::{Act, ActError, By, Changed, Fact, MayView, Record};
+use deed::Subject;
+use ledger::{Needs, Snapshot, record::Member};
+use model::{EventType, MemberId, OrgId, Role, Timestamp};
+use serde_json::json;
+
+use crate::{Admin, ChangeError, Expected, OrgOwn, OrgView, Page};
+
+/// How many other owners a turn looks at: one that is still there is enough.
+const OTHER_OWNERS: usize = 16;
+
+/// What is to be changed of a member; what is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberEdit {
+    /// What they may do.
+    pub role: Option<Role>,
+    /// Whether they may say yes or no to what waits for a person.
+    pub can_approve: Option<bool>,
+    /// The revision that the change is made on.
+    pub expected_revision: Expected<u32>,
+}
+
+impl OrgView<'_> {
+    /// A member of the org; who left is none.
+    pub async fn member(&self, id: MemberId) -> Result<Member, ChangeError> {
+        let found = self.admin.parts.store.member(self.org, id).await?;
+        found.filter(Member::is_live).ok_or_else(|| ActError::NotFound("member").into())
+    }
+
+    /// Returns members behind this place, newest first.
+    pub async fn members(
+        &self,
+        after: Option<(Timestamp, MemberId)>,
+        limit: usize,
+    ) -> Result<Page<Member>, ChangeError> {
+        let store = &self.admin.parts.store;
+        Ok(Page::of(store.members(self.org, after, limit.saturating_add(1)).await?, limit))
+    }
+}
+
+impl OrgOwn<'_> {
+    /// Changes what another member may do.
+    pub async fn update_member(
+        &self,
+        id: MemberId,
+        edit: MemberEdit,
+    ) -> Result<Changed<Member>, ChangeError> {
+        let MemberEdit { role, can_approve, expected_revision } = edit;
+        if (role, can_approve) == (None, None) {
+            let expected = "this, or `can_approve`, at least one of them";
+            return Err(ActError::bad_input("role", expected).into());
+        }
+        let others = self.others(id).await?;
+        self.turn(needed(id, &others), move |at, record| {
+            let before = live(at, id)?;
+            if expected_revision.is_not(&before.revision) {
+                return Err(ActError::Conflict("the member has another revision by now").into());
+            }
+            if matches!(record.by(), By::Member { member, .. } if member == id) {
+                return Err(ChangeError::SelfChange);
+            }
+            let after = Member {
+                role: role.unwrap_or(before.role),
+                can_approve: can_approve.unwrap_or(before.can_approve),
+                revision: before.revision.saturating_add(1),
+                ..before.clone()
+            };
+            an_owner_stays(before, &after, at, &others)?;
+            Ok(changed(record, EventType::MemberUpdated, Some(before), after))
+        })
+        .await
+    }
+
+    /// Removes a member: what they ask for from then on is refused, whatever they are signed in with.
+    pub async fn remove_member(
+        &self,
+        id: MemberId,
+        expected_revision: Expected<u32>,
+    ) -> Result<Changed<Member>, ChangeError> {
+        let others = self.others(id).await?;
+        self.turn(needed(id, &others), move |at, record| {
+            if expected_revision.is_not(&live(at, id)?.revision) {
+                return Err(ActError::Conflict("the member has another revision by now").into());
+            }
+            removed(id, &others, at, record)
+        })
+        .await
+    }
+
+    async fn others(&self, id: MemberId) -> Result<Vec<MemberId>, ChangeError> {
+        let store = &self.change.admin.parts.store;
+        Ok(store.owners_but(self.change.org, id, OTHER_OWNERS).await?)
+    }
+}
+
+impl Admin {
+    /// Takes whoever asks out of their org; the last owner stays.
+    pub async fn leave(&self, caller: &impl MayView) -> Result<Changed<Member>, ChangeError> {
+        let By::Member { member: id, .. } = caller.by() else {
+            return Err(ChangeError::PersonRequired);
+        };
+        let org: OrgId = caller.org();
+        let others = self.parts.store.owners_but(org, id, OTHER_OWNERS).await?;
+        let needs = needed(id, &others);
+        let act = Act::new(caller.by(), move |at: &Snapshot, record: &mut Record<'_>| {
+            removed(id, &others, at, record)
+        });
+        act.of_a_reader().needing(needs).enter(&self.parts.ledger, org).await
+    }
+}
+
+fn removed(
+    id: MemberId,
+    others: &[MemberId],
+    at: &Snapshot,
+    record: &mut Record<'_>,
+) -> Result<Changed<Member>, ChangeError> {
+    let before = live(at, id)?;
+    let after = Member {
+        removed_at: Some(at.now()),
+        revision: before.revision.saturating_add(1),
+        ..before.clone()
+    };
+    an_owner_stays(before, &after, at, others)?;
+    Ok(changed(record, EventType::MemberRemoved, Some(before), after))
+}
+
+fn needed(id: MemberId, others: &[MemberId]) -> Needs {
+    Needs { members: others.iter().copied().chain([id]).collect(), ..Needs::default() }
+}
+
+fn live(at: &Snapshot, id: MemberId) -> Result<&Member, ActError> {
+    at.member(id).filter(|member| member.is_live()).ok_or(ActError::NotFound("member"))
+}
+
+/// Refuses what would leave the org without an owner. Who else owns was read before the turn; that
+/// one of them does by now is seen in the turn itself, so that of two who go at once one stays.
+fn an_owner_stays(
+    before: &Member,
+    after: &Member,
+    at: &Snapshot,
+    others: &[MemberId],
+) -> Result<(), ChangeError> {
+    let owns = |member: &Member| member.is_live() && member.role == Role::Owner;
+    let another_owns = || others.iter().any(|id| at.member(*id).is_some_and(owns));
+    if owns(before) && !owns(after) && !another_owns() {
+        return Err(ChangeError::LastOwner);
+    }
+    Ok(())
+}
+
+/// Adds a member in their new form.
+pub(crate) fn changed(
+    record: &mut Record<'_>,
+    event: EventType,
+    before: Option<&Member>,
+    after: Member,
+) -> Changed<Member> {
+    let deed = record.seal(Fact {
+        event,
+        subject: Subject::member(after.id),
+        before: before.map(|member| json!(member)),
+        after: Some(json!(after)),
+        data: vec![
+            ("role", json!(after.role)),
+            ("can_approve", json!(after.can_approve)),
+            ("user", json!(after.user)),
+        ],
+        object: json!({ "object": "member", "id": after.id, "role": after.role }),
+    });
+    record.write(after.clone());
+    Changed { object: after, deed }
+}

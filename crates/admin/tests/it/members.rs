@@ -1,0 +1,232 @@
+//! Who joins an org, what they may do there, and how they go.
+
+use std::{future::Future, time::Duration};
+
+use act::{ActError, By, Changed, MayChange, MayOwn, MayView};
+use admin::{
+    ChangeError, CreatedOrg, Expected, INVITED_FOR, Joined, MemberEdit, MemberStore as _, NewInvite,
+};
+use ledger::record::{Invite, Member};
+use model::{OrgId, Role, UserId, Uuid};
+
+use crate::world::{Actor, World, org_key};
+
+/// Somebody whom an access rule would take for an owner; whether they are one, the turn knows.
+struct Owner(OrgId, By);
+
+impl MayView for Owner {
+    fn org(&self) -> OrgId {
+        self.0
+    }
+
+    fn by(&self) -> By {
+        self.1
+    }
+}
+
+impl MayChange for Owner {}
+impl MayOwn for Owner {}
+
+fn person(n: u128) -> UserId {
+    UserId::from_uuid(Uuid::from_u128(n))
+}
+
+fn asking(n: u128, role: Role) -> NewInvite {
+    NewInvite { user: person(n), role, can_approve: false }
+}
+
+fn by(member: &Member) -> By {
+    By::Member { member: member.id, user: member.user }
+}
+
+fn edit(role: Role) -> MemberEdit {
+    MemberEdit { role: Some(role), can_approve: None, expected_revision: Expected::Anything }
+}
+
+async fn accepted(world: &World, invite: &Invite) -> Result<Joined, ChangeError> {
+    world.admin.accept_invite((invite.org, invite.id), invite.user).await
+}
+
+async fn joined(world: &World, org: &CreatedOrg, n: u128, role: Role) -> Member {
+    let invite = world.operator(org).invite(asking(n, role)).await.unwrap().object;
+    accepted(world, &invite).await.unwrap().member
+}
+
+async fn both<T>(one: impl Future<Output = T>, other: impl Future<Output = T>) -> [T; 2] {
+    let (one, other) = tokio::join!(one, other);
+    [one, other]
+}
+
+#[tokio::test]
+async fn two_browsers_that_accept_one_invitation_make_one_member() {
+    let world = World::new();
+    let beside = world.second_instance();
+    let org = world.org().await;
+    let invite = world.operator(&org).invite(asking(1, Role::Owner)).await.unwrap().object;
+    let done = both(accepted(&world, &invite), accepted(&beside, &invite)).await;
+    let done = done.map(|joined| joined.unwrap());
+    assert_eq!(done[0].member, done[1].member);
+    assert_eq!(done.iter().filter(|joined| joined.deed.is_some()).count(), 1);
+    // Asking once more, after an answer that was lost, makes nobody else.
+    let again = accepted(&world, &invite).await.unwrap();
+    assert_eq!((again.member, again.deed), (done[0].member.clone(), None));
+    let sealed = world.sealed(org.org.id);
+    assert!(sealed.ends_with(&["invite.created".to_owned(), "member.added".to_owned()]));
+    let body = world.last_body(&org);
+    assert_eq!(body["actor"]["id"], person(1).to_string());
+    assert_eq!(body["subject"]["id"], done[0].member.id.to_string());
+}
+
+#[tokio::test]
+async fn an_invitation_is_for_one_person_and_one_week() {
+    let world = World::new();
+    let org = world.org().await;
+    let operator = world.operator(&org);
+    let invite = operator.invite(asking(1, Role::Viewer)).await.unwrap().object;
+    let anothers = world.admin.accept_invite((invite.org, invite.id), person(2)).await;
+    assert!(matches!(anothers, Err(ChangeError::InviteGone)), "{anothers:?}");
+    let again = operator.invite(asking(1, Role::Admin)).await;
+    assert!(matches!(again, Err(ChangeError::Act(ActError::Conflict(_)))), "{again:?}");
+    world.clock.pass(INVITED_FOR);
+    let late = accepted(&world, &invite).await;
+    assert!(matches!(late, Err(ChangeError::InviteGone)), "{late:?}");
+    // Whose time is over gives way to another.
+    let second = operator.invite(asking(1, Role::Admin)).await.unwrap().object;
+    let late = accepted(&world, &invite).await;
+    assert!(matches!(late, Err(ChangeError::InviteGone)), "{late:?}");
+    operator.resend_invite(second.id).await.unwrap();
+    let revoked = operator.revoke_invite(second.id).await.unwrap().object;
+    assert_eq!(revoked.status(revoked.created_at), "revoked");
+    for gone in [accepted(&world, &second).await, accepted(&world, &invite).await] {
+        assert!(matches!(gone, Err(ChangeError::InviteGone)), "{gone:?}");
+    }
+    let third = operator.invite(asking(1, Role::Admin)).await.unwrap().object;
+    accepted(&world, &third).await.unwrap();
+    let member = operator.invite(asking(1, Role::Viewer)).await;
+    assert!(matches!(member, Err(ChangeError::AlreadyMember)), "{member:?}");
+}
+
+#[tokio::test]
+async fn one_person_is_asked_once_by_two_who_ask_at_once() {
+    let world = World::new();
+    let beside = world.second_instance();
+    let org = world.org().await;
+    let (one, other) = (world.operator(&org), beside.operator(&org));
+    let asked =
+        both(one.invite(asking(1, Role::Admin)), other.invite(asking(1, Role::Admin))).await;
+    let refused: Vec<_> = asked.into_iter().filter_map(Result::err).collect();
+    assert!(matches!(refused.as_slice(), [ChangeError::Act(ActError::Conflict(_))]), "{refused:?}");
+}
+
+#[tokio::test]
+async fn only_owners_make_owners_and_no_key_makes_anybody() {
+    let world = World::new();
+    let org = world.org().await;
+    let key = world.operator(&org).create_org_key(org_key()).await.unwrap().key.object;
+    let by_key = Actor(org.org.id, By::OrgKey(key.id));
+    let refused = world.admin.change(&by_key).invite(asking(1, Role::Viewer)).await;
+    assert!(matches!(refused, Err(ChangeError::PersonRequired)), "{refused:?}");
+    let admin = joined(&world, &org, 1, Role::Admin).await;
+    let by_admin = Actor(org.org.id, by(&admin));
+    let refused = world.admin.change(&by_admin).invite(asking(2, Role::Owner)).await;
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::RoleRequired))), "{refused:?}");
+    world.admin.change(&by_admin).invite(asking(2, Role::Admin)).await.unwrap();
+    let viewer = joined(&world, &org, 3, Role::Viewer).await;
+    let by_viewer = Actor(org.org.id, by(&viewer));
+    let refused = world.admin.change(&by_viewer).invite(asking(4, Role::Viewer)).await;
+    assert!(matches!(refused, Err(ChangeError::Act(ActError::RoleRequired))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn the_last_owner_stays_whoever_goes_at_once() {
+    for seed in 0..8 {
+        let world = World::new();
+        let beside = world.second_instance();
+        let org = world.org().await;
+        let id = org.org.id;
+        let one = joined(&world, &org, 1, Role::Owner).await;
+        let alone = world.admin.leave(&Actor(id, by(&one))).await;
+        assert!(matches!(alone, Err(ChangeError::LastOwner)), "{alone:?}");
+        let two = joined(&world, &org, 2, Role::Owner).await;
+        let (of_one, of_two) = (Owner(id, by(&one)), Owner(id, by(&two)));
+        let outcomes = match seed % 3 {
+            0 => both(world.admin.leave(&of_one), beside.admin.leave(&of_two)).await,
+            1 => {
+                let (a, b) = (world.admin.own(&of_one), beside.admin.own(&of_two));
+                both(
+                    a.update_member(two.id, edit(Role::Viewer)),
+                    b.update_member(one.id, edit(Role::Viewer)),
+                )
+                .await
+            }
+            _ => {
+                let own = world.admin.own(&of_one);
+                both(own.remove_member(two.id, Expected::Anything), beside.admin.leave(&of_one))
+                    .await
+            }
+        };
+        let went = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        assert_eq!(went, 1, "{outcomes:?}");
+        let left = world.store.members(id, None, 9).await.unwrap();
+        assert_eq!(left.iter().filter(|member| member.role == Role::Owner).count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_an_owner_changes_of_another_is_sealed_and_seen_by_their_next_turn() {
+    let world = World::new();
+    let org = world.org().await;
+    let id = org.org.id;
+    let one = joined(&world, &org, 1, Role::Owner).await;
+    let two = joined(&world, &org, 2, Role::Owner).await;
+    let (of_one, of_two) = (Owner(id, by(&one)), Owner(id, by(&two)));
+    let own = world.admin.own(&of_one);
+    let mine = own.update_member(one.id, edit(Role::Viewer)).await;
+    assert!(matches!(mine, Err(ChangeError::SelfChange)), "{mine:?}");
+    let stale = MemberEdit { expected_revision: Expected::Exactly(9), ..edit(Role::Admin) };
+    let stale = own.update_member(two.id, stale).await;
+    assert!(matches!(stale, Err(ChangeError::Act(ActError::Conflict(_)))), "{stale:?}");
+    let nothing = MemberEdit { role: None, ..edit(Role::Admin) };
+    let nothing = own.update_member(two.id, nothing).await;
+    assert!(matches!(nothing, Err(ChangeError::Act(ActError::BadInput { .. }))), "{nothing:?}");
+    let Changed { object, .. } = own.update_member(two.id, edit(Role::Admin)).await.unwrap();
+    assert_eq!((object.role, object.revision), (Role::Admin, 2));
+    let demoted = world.admin.own(&of_two).remove_member(one.id, Expected::Anything).await;
+    assert!(matches!(demoted, Err(ChangeError::Act(ActError::RoleRequired))), "{demoted:?}");
+    world.admin.change(&of_two).stop_org("It ran wild.").await.unwrap();
+    own.remove_member(two.id, Expected::Exactly(2)).await.unwrap();
+    let gone = world.admin.change(&of_two).start_org("It is mended.").await;
+    assert!(matches!(gone, Err(ChangeError::Act(ActError::NotAllowed))), "{gone:?}");
+    assert!(world.admin.view(&of_one).member(two.id).await.is_err());
+    let sealed = world.sealed(id);
+    let told = ["member.updated", "org.stopped", "member.removed"].map(str::to_owned);
+    assert!(sealed.ends_with(&told), "{sealed:?}");
+    // Who comes back is another member.
+    let back = joined(&world, &org, 2, Role::Viewer).await;
+    assert_ne!(back.id, two.id);
+}
+
+#[tokio::test]
+async fn members_of_another_org_are_not_there() {
+    let world = World::new();
+    let (ours, theirs) = (world.org().await, world.org().await);
+    let one = joined(&world, &ours, 1, Role::Owner).await;
+    let other = joined(&world, &theirs, 2, Role::Owner).await;
+    let asked = world.operator(&theirs).invite(asking(3, Role::Viewer)).await.unwrap().object;
+    let owner = Owner(ours.org.id, by(&one));
+    let own = world.admin.own(&owner);
+    let not_there = [
+        world.admin.view(&owner).member(other.id).await.map(drop),
+        own.update_member(other.id, edit(Role::Viewer)).await.map(drop),
+        own.remove_member(other.id, Expected::Anything).await.map(drop),
+        world.admin.change(&owner).revoke_invite(asked.id).await.map(drop),
+        world.admin.change(&owner).resend_invite(asked.id).await.map(drop),
+    ];
+    for refused in not_there {
+        assert!(matches!(refused, Err(ChangeError::Act(ActError::NotFound(_)))), "{refused:?}");
+    }
+    let gone = world.admin.accept_invite((ours.org.id, asked.id), person(3)).await;
+    assert!(matches!(gone, Err(ChangeError::InviteGone)), "{gone:?}");
+    world.clock.pass(Duration::from_secs(1));
+    assert_eq!(world.admin.view(&owner).members(None, 9).await.unwrap().items, [one]);
+}
