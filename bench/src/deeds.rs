@@ -313,6 +313,7 @@ fn org(id: OrgId, now: Timestamp) -> Org {
         time_zone: "UTC".to_owned(),
         pro: false,
         stop: None,
+        voids: None,
         retention_days: ledger::record::RETENTION_DAYS,
         pruned_to: 0,
         created_at: now,

@@ -20,6 +20,14 @@ pub enum ActError {
     /// What is to be changed stands otherwise.
     #[error("{0}")]
     Conflict(&'static str),
+    /// It was asked for on top of what is no more so.
+    #[error("{sentence}")]
+    Stale {
+        /// What names the state that the change was asked for on.
+        param: &'static str,
+        /// What is so instead.
+        sentence: &'static str,
+    },
     /// Whoever asks may not do this, or no longer.
     #[error(
         "this needs the operator, a member whose role allows it, or a valid org key with the `admin` scope"

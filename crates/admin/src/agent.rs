@@ -77,6 +77,7 @@ impl OrgChange<'_> {
             intent_mode: new.intent_mode,
             system: false,
             stop: None,
+            voids: None,
             suspension: None,
             revision: 1,
             keys_made: 0,
@@ -113,7 +114,8 @@ impl OrgChange<'_> {
         let changed = self.turn(needed(id), None, move |at, record| {
             let before = live(at, id)?;
             if edit.expected_revision.is_not(&before.revision) {
-                return Err(ActError::Conflict("the agent has another revision by now"));
+                let sentence = "the agent has another revision by now";
+                return Err(ActError::Stale { param: "expected_revision", sentence });
             }
             if before.system {
                 return Err(ActError::Conflict("the service's own agent stays as it is"));
@@ -163,6 +165,19 @@ pub(crate) fn live(at: &Snapshot, id: AgentId) -> Result<&Agent, ActError> {
     let agent = loaded(at, id)?;
     if agent.archived_at.is_some() {
         return Err(ActError::Conflict("the agent is archived"));
+    }
+    Ok(agent)
+}
+
+/// The agent that a turn loaded, which is to be held by itself. The service's own is not: what it
+/// does, such as undoing a call, is wanted most when something went wrong.
+pub(crate) fn held_alone(at: &Snapshot, id: AgentId) -> Result<&Agent, ActError> {
+    let agent = live(at, id)?;
+    if agent.system {
+        return Err(ActError::Conflict(
+            "this is the service's own agent, which is not held by itself; a Stop of the whole org \
+             stops it too",
+        ));
     }
     Ok(agent)
 }

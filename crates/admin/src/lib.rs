@@ -18,6 +18,7 @@ use model::{Clock, Entropy, Mint, OrgId};
 
 mod agent;
 mod api_key;
+mod archive;
 mod authenticate;
 mod connector;
 mod credential;

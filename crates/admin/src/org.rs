@@ -181,6 +181,7 @@ fn found(record: &mut Record<'_>, id: OrgId, name: &str, time_zone: &str) -> Cha
         // Whoever runs the service has all of it.
         pro: true,
         stop: None,
+        voids: None,
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
         created_at: record.now(),
@@ -200,6 +201,7 @@ fn console(org: OrgId, mint: &Mint<'_>) -> Agent {
         intent_mode: IntentMode::Off,
         system: true,
         stop: None,
+        voids: None,
         suspension: None,
         revision: 1,
         keys_made: 0,

@@ -1,13 +1,15 @@
-//! Stopping and starting one agent or the whole org.
+//! Stopping and starting one agent or the whole org, and suspending an agent for a time.
 //!
 //! Every start of a tool is a turn of the same head, so nothing starts once a Stop has answered.
+//! Approvals that a Stop makes void are not ended in its own turn, however many they are: the turn
+//! notes the moment up to which they are void, and whatever ends one looks at that.
 
 use act::{ActError, Changed, Reason, Record};
 use ledger::{
     Needs, Snapshot, StoreDown,
-    record::{Agent, Org, Stop},
+    record::{Agent, Org, Stop, Suspension},
 };
-use model::{AgentId, EventType, OrgId};
+use model::{AgentId, EventType, OrgId, PendingApprovals, SuspensionCause, Timestamp};
 
 use crate::{Admin, ChangeError, OrgChange, agent, org};
 
@@ -34,14 +36,16 @@ impl OrgChange<'_> {
         &self,
         id: AgentId,
         reason: &str,
+        waiting: PendingApprovals,
     ) -> Result<Changed<Agent>, ChangeError> {
         let reason = Reason::parse(reason)?;
         let stopped = self.turn(agent::needed(id), Some(reason), move |at, record| {
-            let before = agent::loaded(at, id)?;
+            let before = agent::held_alone(at, id)?;
             if before.stop.is_some() {
                 return Err(ActError::Conflict("the agent is already stopped"));
             }
-            let after = Agent { stop: Some(stop(record)), ..before.clone() };
+            let (stop, voids) = (Some(stop(record)), voided(before.voids, waiting, record));
+            let after = Agent { stop, voids, ..before.clone() };
             Ok(agent::changed(record, EventType::AgentStopped, Some(before), after))
         });
         Ok(stopped.await?)
@@ -55,7 +59,7 @@ impl OrgChange<'_> {
     ) -> Result<Changed<Agent>, ChangeError> {
         let reason = Reason::parse(reason)?;
         let started = self.turn(agent::needed(id), Some(reason), move |at, record| {
-            let before = agent::loaded(at, id)?;
+            let before = agent::live(at, id)?;
             if before.stop.is_none() {
                 return Err(ActError::Conflict("the agent is not stopped"));
             }
@@ -65,15 +69,67 @@ impl OrgChange<'_> {
         Ok(started.await?)
     }
 
-    /// Stops every agent of the org.
-    pub async fn stop_org(&self, reason: &str) -> Result<Changed<Org>, ChangeError> {
+    /// Suspends an agent until this moment, or until it is resumed. Approvals go on waiting.
+    pub async fn suspend_agent(
+        &self,
+        id: AgentId,
+        reason: &str,
+        until: Option<Timestamp>,
+    ) -> Result<Changed<Agent>, ChangeError> {
         let reason = Reason::parse(reason)?;
-        let stopped = self.turn(Needs::default(), Some(reason), |at, record| {
+        let suspended = self.turn(agent::needed(id), Some(reason), move |at, record| {
+            let before = agent::held_alone(at, id)?;
+            if before.suspension.as_ref().is_some_and(|held| held.holds(at.now())) {
+                return Err(ActError::Conflict("the agent is already suspended"));
+            }
+            if until.is_some_and(|until| until <= at.now()) {
+                return Err(ActError::bad_input("until", "a moment that is still to come"));
+            }
+            let suspension = Suspension {
+                suspended_at: at.now(),
+                by: record.by().to_string(),
+                cause: SuspensionCause::Person,
+                reason: record.reason().to_owned(),
+                until,
+            };
+            let after = Agent { suspension: Some(suspension), ..before.clone() };
+            Ok(agent::changed(record, EventType::AgentSuspended, Some(before), after))
+        });
+        Ok(suspended.await?)
+    }
+
+    /// Lifts a suspension; a Stop stays.
+    pub async fn resume_agent(
+        &self,
+        id: AgentId,
+        reason: &str,
+    ) -> Result<Changed<Agent>, ChangeError> {
+        let reason = Reason::parse(reason)?;
+        let resumed = self.turn(agent::needed(id), Some(reason), move |at, record| {
+            let before = agent::live(at, id)?;
+            if !before.suspension.as_ref().is_some_and(|held| held.holds(at.now())) {
+                return Err(ActError::Conflict("the agent is not suspended"));
+            }
+            let after = Agent { suspension: None, ..before.clone() };
+            Ok(agent::changed(record, EventType::AgentResumed, Some(before), after))
+        });
+        Ok(resumed.await?)
+    }
+
+    /// Stops every agent of the org, the service's own included.
+    pub async fn stop_org(
+        &self,
+        reason: &str,
+        waiting: PendingApprovals,
+    ) -> Result<Changed<Org>, ChangeError> {
+        let reason = Reason::parse(reason)?;
+        let stopped = self.turn(Needs::default(), Some(reason), move |at, record| {
             let before = loaded(at)?;
             if before.stop.is_some() {
                 return Err(ActError::Conflict("the org is already stopped"));
             }
-            let after = Org { stop: Some(stop(record)), ..before.clone() };
+            let (stop, voids) = (Some(stop(record)), voided(before.voids, waiting, record));
+            let after = Org { stop, voids, ..before.clone() };
             Ok(org::changed(record, EventType::OrgStopped, Some(before), after))
         });
         Ok(stopped.await?)
@@ -103,5 +159,17 @@ fn stop(record: &Record<'_>) -> Stop {
         stopped_at: record.now(),
         by: record.by().to_string(),
         reason: record.reason().to_owned(),
+    }
+}
+
+/// Up to when approvals are void from now on.
+fn voided(
+    before: Option<Timestamp>,
+    waiting: PendingApprovals,
+    record: &Record<'_>,
+) -> Option<Timestamp> {
+    match waiting {
+        PendingApprovals::Void => Some(record.now()),
+        PendingApprovals::Keep => before,
     }
 }

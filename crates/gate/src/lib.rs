@@ -28,6 +28,7 @@ mod settle;
 mod store;
 mod submission;
 mod takeovers;
+mod void;
 mod vouch;
 mod withdraw;
 
@@ -44,7 +45,7 @@ pub use resolve::ToolListing;
 pub use resolved::Resolved;
 pub use store::{
     ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
-    Page, Renewal, ShadowDiffers, StoredDeed, Sweep,
+    Page, Renewal, ShadowDiffers, StoredDeed, Sweep, UnderWay, Voiding,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
 pub use withdraw::{CancelError, Cancellation, Canceller};

@@ -18,7 +18,7 @@ use crate::{
     ports::{Found, Served},
     settle::{Executed, RunResult, Times, needs_of_end},
     store::{Due, DueFor, DuePlace, Sweep},
-    withdraw::Expire,
+    withdraw::End,
 };
 
 /// How many due actions are read, and ended together, at once. Those of one org share turns.
@@ -45,6 +45,10 @@ impl Gate {
             return self.take_over().await;
         }
         let (mut after, mut looked, mut failed) = (None, 0, None);
+        if sweep == Sweep::Approvals {
+            let void = self.end_void().await;
+            (looked, failed) = void.map_or_else(|error| (0, Some(error)), |ended| (ended, None));
+        }
         loop {
             let (page, next) = self.due(sweep, after).await?;
             looked += page.len();
@@ -79,7 +83,7 @@ impl Gate {
                 let max_result_bytes = self.parts.limits.max_result_bytes;
                 self.parts.ledger.enter(org, EdgeLost { action, max_result_bytes }).await?;
             }
-            DueFor::ApprovalExpiry => self.parts.ledger.enter(org, Expire { action }).await?,
+            DueFor::ApprovalExpiry => self.parts.ledger.enter(org, End { action }).await?,
             // Another sweep's.
             DueFor::Takeover { .. } => {}
         }

@@ -164,6 +164,26 @@ impl Due {
     }
 }
 
+/// Approvals that are void, of an agent's calls or of all of an org's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Voiding {
+    /// The org.
+    pub org: OrgId,
+    /// The agent; absent where it is the whole org.
+    pub agent: Option<AgentId>,
+    /// Those that were asked for until this moment.
+    pub until: Timestamp,
+}
+
+/// Calls that run, or may run at their edge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnderWay {
+    /// The oldest of them, in the order in which they were recorded.
+    pub actions: Vec<ActionId>,
+    /// How many there are.
+    pub count: usize,
+}
+
 /// A lease that this instance holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldLease {
@@ -227,6 +247,26 @@ pub trait ActionStore: Send + Sync {
         after: Option<DuePlace>,
         limit: usize,
     ) -> Result<Vec<Due>, StoreDown>;
+
+    /// Up to `limit` notes that approvals are void, of any org.
+    async fn voiding(&self, limit: usize) -> Result<Vec<Voiding>, StoreDown>;
+
+    /// Up to `limit` actions behind this one that wait for an approval which is void, in order.
+    async fn void(
+        &self,
+        voiding: &Voiding,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Vec<ActionId>, StoreDown>;
+
+    /// Up to `limit` actions of the org, or of one agent of it, that are executing or being
+    /// witnessed, the oldest first, and how many there are.
+    async fn under_way(
+        &self,
+        org: OrgId,
+        agent: Option<AgentId>,
+        limit: usize,
+    ) -> Result<UnderWay, StoreDown>;
 
     /// Moves the ends of leases that have not run out.
     async fn renew(&self, held: &[HeldLease]) -> Result<Renewal, StoreDown>;

@@ -1,4 +1,5 @@
-//! Ends an action that waits for a person: it is cancelled, or nobody answered in time.
+//! Ends an action that waits for a person: it is cancelled, nobody answered in time, or its approval
+//! is void.
 
 use std::sync::Arc;
 
@@ -143,7 +144,7 @@ impl Request for Cancel {
     type Answer = Result<Cancelled, CancelError>;
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
-        let mut needs = needs_of_end(self.0.action, snapshot);
+        let mut needs = needs_of_withdrawal(self.0.action, snapshot);
         needs.keys.extend(self.key());
         if let Canceller::Member(member) = self.0.by {
             needs.members.insert(member);
@@ -164,6 +165,10 @@ impl Request for Cancel {
             Repeat::Different => return (Entry::nothing(), Err(CancelError::DifferentRequest)),
         }
         match self.open(snapshot, only) {
+            Ok(action) if is_void(action, snapshot) => {
+                let (entry, _) = withdraw(action, ApprovalStatus::Voided, snapshot, mint);
+                (entry, Err(CancelError::Conflict("The action has already finished.")))
+            }
             Ok(action) => {
                 let (mut entry, ended) =
                     withdraw(action, ApprovalStatus::Cancelled, snapshot, mint);
@@ -175,32 +180,53 @@ impl Request for Cancel {
     }
 }
 
-/// Ends an action whose approval has expired, if it has.
-pub(crate) struct Expire {
+/// Ends an action whose approval is void or has expired, if it is or has.
+pub(crate) struct End {
     pub(crate) action: ActionId,
 }
 
-impl Request for Expire {
+impl Request for End {
     type Answer = ();
 
     fn needs(&self, snapshot: &Snapshot) -> Needs {
-        needs_of_end(self.action, snapshot)
+        needs_of_withdrawal(self.action, snapshot)
     }
 
     fn decide(&self, snapshot: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
-        let expired = |action: &&Arc<Action>| {
-            let approval = action.approval.as_ref();
-            action.state == State::PendingApproval
-                && approval.is_some_and(|approval| approval.expires_at <= snapshot.now())
+        let waits = |action: &&Arc<Action>| action.state == State::PendingApproval;
+        let Some(action) = snapshot.action(self.action).filter(waits) else {
+            return (Entry::nothing(), ());
         };
-        match snapshot.action(self.action).filter(expired) {
-            Some(action) => {
-                let status = ApprovalStatus::Expired;
-                (withdraw(action, status, snapshot, mint).0, ())
-            }
-            None => (Entry::nothing(), ()),
-        }
+        let approval = action.approval.as_ref();
+        let status = if is_void(action, snapshot) {
+            ApprovalStatus::Voided
+        } else if approval.is_some_and(|approval| approval.expires_at <= snapshot.now()) {
+            ApprovalStatus::Expired
+        } else {
+            return (Entry::nothing(), ());
+        };
+        (withdraw(action, status, snapshot, mint).0, ())
     }
+}
+
+/// What must be known to end an action that waits: its agent too, which says whether its approval
+/// is void.
+fn needs_of_withdrawal(id: ActionId, snapshot: &Snapshot) -> Needs {
+    let mut needs = needs_of_end(id, snapshot);
+    needs.agents.extend(snapshot.action(id).map(|action| action.agent.id));
+    needs
+}
+
+/// Whether the approval that the action waits for was made void, by a Stop or by the end of its
+/// agent. Whatever decides an approval must ask this, since those that are void are ended one by one
+/// behind the turn that made them so.
+///
+/// A call that was recorded in the very millisecond of a Stop, behind it, would be taken for one
+/// that waited before: it is refused, which a Stop may do.
+fn is_void(action: &Action, snapshot: &Snapshot) -> bool {
+    let org = snapshot.org().and_then(|org| org.voids);
+    let agent = snapshot.agent(action.agent.id).and_then(|agent| agent.voids);
+    org.max(agent).is_some_and(|until| action.created_at <= until)
 }
 
 /// Seals a waiting action without a run: what it reserved is given back.

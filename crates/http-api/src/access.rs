@@ -160,7 +160,7 @@ pub struct Viewer {
 /// ```
 /// use http_api::access::Admin;
 /// async fn stop(app: &admin::Admin, caller: Admin) {
-///     let _ = app.change(&caller).stop_org("It ran wild.").await;
+///     let _ = app.change(&caller).stop_org("It ran wild.", model::PendingApprovals::Void).await;
 /// }
 /// ```
 ///
@@ -169,7 +169,7 @@ pub struct Viewer {
 /// ```compile_fail,E0277
 /// use http_api::access::Viewer;
 /// async fn stop(app: &admin::Admin, caller: Viewer) {
-///     let _ = app.change(&caller).stop_org("It ran wild.").await;
+///     let _ = app.change(&caller).stop_org("It ran wild.", model::PendingApprovals::Void).await;
 /// }
 /// ```
 ///
@@ -178,7 +178,7 @@ pub struct Viewer {
 /// ```compile_fail,E0599
 /// use http_api::access::Viewer;
 /// async fn stop(app: &admin::Admin, caller: Viewer) {
-///     let _ = app.view(&caller).stop_org("It ran wild.").await;
+///     let _ = app.view(&caller).stop_org("It ran wild.", model::PendingApprovals::Void).await;
 /// }
 /// ```
 ///

@@ -13,5 +13,6 @@ pub(crate) mod log;
 pub(crate) mod policies;
 pub(crate) mod sessions;
 pub(crate) mod sign_in;
+pub(crate) mod stops;
 pub(crate) mod system;
 pub(crate) mod tools;

@@ -162,6 +162,9 @@ impl IntoApiError for ActError {
             }
             ActError::NotFound(_) => ApiError::not_found(),
             ActError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
+            ActError::Stale { param, sentence } => {
+                ApiError::new(changes::CONFLICT, sentence).on(param)
+            }
             ActError::RoleRequired => ApiError::new(changes::ROLE_REQUIRED, self.to_string()),
             // The credential was valid when the request came in and is not any more.
             ActError::NotAllowed => ApiError::unauthenticated("the credential is not valid"),

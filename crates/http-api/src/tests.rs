@@ -16,6 +16,7 @@ mod policies;
 mod retention;
 mod shapes;
 mod sign_in;
+mod stops;
 mod system;
 mod texts;
 mod traffic;

@@ -13,5 +13,6 @@ pub(crate) mod ledger;
 pub(crate) mod policies;
 pub(crate) mod report;
 pub(crate) mod sign_in;
+pub(crate) mod stops;
 pub(crate) mod submission;
 pub(crate) mod tools;

@@ -51,8 +51,8 @@ pub use uuid::Uuid;
 pub use vocabulary::{
     AgentStatus, ApprovalStatus, Assurance, Attestation, COMING_EVENT_TYPES, DecisionCode,
     DecisionOutcome, DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus,
-    IntentMode, Level, List, Mode, Role, Scope, SideEffect, State, Status, Verdict, Visibility,
-    WitnessMethod, WordError, lists,
+    IntentMode, Level, List, Mode, PendingApprovals, Role, Scope, SideEffect, State, Status,
+    SuspensionCause, Verdict, Visibility, WitnessMethod, WordError, lists,
 };
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ mod decision;
 mod evidence;
 mod record;
 
-pub use access::{AgentStatus, IntentMode, Role, Scope};
+pub use access::{AgentStatus, IntentMode, PendingApprovals, Role, Scope, SuspensionCause};
 pub use action::{
     ExecutionErrorCode, ExecutionStatus, Mode, SideEffect, State, Status, Visibility,
 };
@@ -99,6 +99,8 @@ pub fn lists() -> Vec<List> {
         List { name: "tool `side_effect`", words: SideEffect::WORDS },
         List { name: "tool `visibility`", words: Visibility::WORDS },
         List { name: "agent `status`", words: AgentStatus::WORDS },
+        List { name: "agent `suspension.cause`", words: SuspensionCause::WORDS },
+        List { name: "`pending_approvals` of a Stop", words: PendingApprovals::WORDS },
         List { name: "agent `intent_mode`", words: IntentMode::WORDS },
         List { name: "deed `kind`", words: DeedKind::WORDS },
         List { name: "API key scope", words: Scope::WORDS },

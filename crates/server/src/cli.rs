@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::OrgId;
 
 pub use accounts::{
-    Agent, AgentScope, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm, ListKeys,
-    OneAgent, Org,
+    Agent, AgentScope, Approvals, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm,
+    ListKeys, OneAgent, Org, StopAgent, StopOrg, SuspendAgent,
 };
 pub use archive::{Archive, Archived};
 pub use connector::{
@@ -93,7 +93,7 @@ pub enum Verb {
     /// Make, list, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
-    /// Make, list, stop and start agents.
+    /// Make, list, stop, start, suspend, resume and archive agents.
     #[command(subcommand)]
     Agent(Agent),
     /// Make, list and revoke API keys.

@@ -13,6 +13,7 @@ mod log;
 mod manual;
 mod policy;
 mod serve;
+mod stops;
 mod verify;
 
 pub(crate) use verify::told as verify_verdict;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use gate::{
     ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
-    Page, Renewal, Sweep,
+    Page, Renewal, Sweep, UnderWay, Voiding,
 };
 use ledger::{
     StoreDown,
@@ -112,6 +112,48 @@ impl ActionStore for MemoryStore {
         Ok(compared.filter(|it| it.counter.used != it.charged).collect())
     }
 
+    async fn voiding(&self, limit: usize) -> Result<Vec<Voiding>, StoreDown> {
+        let kept = self.reach("look for approvals that are void")?;
+        let notes = kept.orgs.iter().flat_map(|(org, rows)| {
+            let of_org = rows.org.iter().map(|org| (None, org.voids));
+            let of_agents = rows.agents.values().map(|agent| (Some(agent.id), agent.voids));
+            let note =
+                |(agent, until): (_, Option<_>)| Some(Voiding { org: *org, agent, until: until? });
+            of_org.chain(of_agents).filter_map(note)
+        });
+        Ok(notes.take(limit).collect())
+    }
+
+    async fn void(
+        &self,
+        voiding: &Voiding,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Vec<ActionId>, StoreDown> {
+        let kept = self.reach("look for what waits for an approval that is void")?;
+        let waits = |action: &Action| {
+            action.state == State::PendingApproval
+                && action.created_at <= voiding.until
+                && after.is_none_or(|after| after < action.id)
+        };
+        let found = of_agent(kept.orgs.get(&voiding.org), voiding.agent, waits);
+        Ok(found.into_iter().take(limit).collect())
+    }
+
+    async fn under_way(
+        &self,
+        org: OrgId,
+        agent: Option<AgentId>,
+        limit: usize,
+    ) -> Result<UnderWay, StoreDown> {
+        let kept = self.reach("look for what is under way")?;
+        let runs = |action: &Action| matches!(action.state, State::Executing | State::Witnessing);
+        let mut actions = of_agent(kept.orgs.get(&org), agent, runs);
+        let count = actions.len();
+        actions.truncate(limit);
+        Ok(UnderWay { actions, count })
+    }
+
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown> {
         let mut kept = self.reach("hand leases back")?;
         let now = self.clock.now();
@@ -144,6 +186,17 @@ impl ActionStore for MemoryStore {
         }
         Ok(renewal)
     }
+}
+
+/// The actions of an org, or of one agent of it, that are asked for, in order.
+fn of_agent(
+    rows: Option<&Rows>,
+    agent: Option<AgentId>,
+    is_meant: impl Fn(&Action) -> bool,
+) -> Vec<ActionId> {
+    let all = rows.into_iter().flat_map(|rows| rows.actions.values()).map(|kept| &kept.action);
+    let own = all.filter(|action| agent.is_none_or(|agent| action.agent.id == agent));
+    own.filter(|action| is_meant(action)).map(|action| action.id).collect()
 }
 
 fn detail(rows: &Rows, id: ActionId) -> Option<ActionDetail> {

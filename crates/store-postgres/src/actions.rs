@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use deed::Disclosure;
 use gate::{
     ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
-    Page, Renewal, StoredDeed, Sweep,
+    Page, Renewal, StoredDeed, Sweep, UnderWay, Voiding,
 };
 use ledger::{
     StoreDown,
@@ -97,6 +97,28 @@ impl ActionStore for PostgresStore {
 
     async fn drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown> {
         self.budget_drift(org).await
+    }
+
+    async fn voiding(&self, limit: usize) -> Result<Vec<Voiding>, StoreDown> {
+        self.void_notes(limit).await
+    }
+
+    async fn void(
+        &self,
+        voiding: &Voiding,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Vec<ActionId>, StoreDown> {
+        self.waiting_in_vain(voiding, after, limit).await
+    }
+
+    async fn under_way(
+        &self,
+        org: OrgId,
+        agent: Option<AgentId>,
+        limit: usize,
+    ) -> Result<UnderWay, StoreDown> {
+        self.in_flight(org, agent, limit).await
     }
 
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown> {

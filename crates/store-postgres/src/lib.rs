@@ -22,6 +22,7 @@ mod connect;
 mod database;
 mod drift;
 mod fault;
+mod halts;
 mod invariants;
 mod ledger_store;
 mod list;

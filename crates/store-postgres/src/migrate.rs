@@ -52,7 +52,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 21, name: "members",  sql: include_str!("../../../migrations/0021_members.sql") },
     Migration { version: 22, name: "intent_keys", sql: include_str!("../../../migrations/0022_intent_keys.sql") },
     Migration { version: 23, name: "invites",  sql: include_str!("../../../migrations/0023_invites.sql") },
-    Migration { version: 24, name: "sessions", sql: include_str!("../../../migrations/0024_sessions.sql") },
+    Migration { version: 24, name: "void_approvals", sql: include_str!("../../../migrations/0024_void_approvals.sql") },
+    Migration { version: 25, name: "sessions", sql: include_str!("../../../migrations/0025_sessions.sql") },
 ];
 
 /// What the service's role may do with one table.

@@ -7,6 +7,7 @@ mod accounts;
 mod appends;
 mod drift;
 mod events;
+mod halts;
 mod leases;
 mod lists;
 mod logs;
@@ -45,6 +46,7 @@ pub async fn event_store(store: Arc<dyn Store>) {
 pub async fn action_store(store: Arc<dyn Store>) {
     lists::check(&*store).await;
     Box::pin(leases::check(&*store)).await;
+    Box::pin(halts::check(&*store)).await;
     drift::check(&*store).await;
 }
 

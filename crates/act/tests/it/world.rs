@@ -40,6 +40,7 @@ pub(crate) fn org() -> Org {
         time_zone: "UTC".to_owned(),
         pro: true,
         stop: None,
+        voids: None,
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
         created_at: NOW,

@@ -47,7 +47,8 @@ impl OrgChange<'_> {
             }
             let before = active(at, mode);
             if expected_active.is_not(&before.map(|active| active.version)) {
-                return Err(ActError::Conflict("another version is active in this mode"));
+                let sentence = "another version is active in this mode";
+                return Err(ActError::Stale { param: "expected_active", sentence });
             }
             if before == Some(&after) {
                 return Err(ActError::Conflict("this version is already active in this mode"));

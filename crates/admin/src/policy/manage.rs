@@ -79,7 +79,7 @@ impl OrgChange<'_> {
         let changed = self.turn(Needs::default(), None, move |at, record| {
             let before = live(at, id)?;
             if edit.expected_revision.is_not(&before.revision) {
-                return Err(ActError::Conflict("the policy has another revision by now").into());
+                return Err(ANOTHER_REVISION.into());
             }
             let after = Policy {
                 name: name.clone().unwrap_or_else(|| before.name.clone()),
@@ -144,3 +144,9 @@ pub(crate) fn changed(
     record.write(after.clone());
     Changed { object: after, deed }
 }
+
+/// The refusal of a change that was asked for on another revision of the policy.
+pub(super) const ANOTHER_REVISION: ActError = ActError::Stale {
+    param: "expected_revision",
+    sentence: "the policy has another revision by now",
+};

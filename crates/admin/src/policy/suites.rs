@@ -10,7 +10,11 @@ use model::{EventType, PolicyId};
 use policy::{Effort, EffortError, Policy, Report, Suite, read_suite};
 use serde_json::{Value, json};
 
-use super::{Expected, Text, manage::live, thin};
+use super::{
+    Expected, Text,
+    manage::{ANOTHER_REVISION, live},
+    thin,
+};
 use crate::{OrgChange, OrgView, PolicyError};
 
 /// The most calls that the service decides for one file of tests.
@@ -85,7 +89,7 @@ impl OrgChange<'_> {
         let put = self.turn(Needs::default(), None, move |at, record| {
             let before = live(at, policy)?;
             if expected_revision.is_not(&before.revision) {
-                return Err(ActError::Conflict("the policy has another revision by now"));
+                return Err(ANOTHER_REVISION);
             }
             let revision = before.revision.saturating_add(1);
             let (suite, updated_at) = (suite.clone(), at.now());

@@ -187,8 +187,10 @@ impl OrgChange<'_> {
     }
 }
 
-const ANOTHER_PARENT: ActError =
-    ActError::Conflict("the latest version of the policy is another one by now");
+const ANOTHER_PARENT: ActError = ActError::Stale {
+    param: "expected_parent",
+    sentence: "the latest version of the policy is another one by now",
+};
 
 /// Adds a new version of a policy.
 pub(crate) fn version_made(

@@ -3,6 +3,7 @@
 use act::ActError;
 use admin::{AccountStore, AgentList, ChangeError, NewPolicy, NewVersion, lint};
 use ledger::LedgerError;
+use model::PendingApprovals;
 use store_memory::Doubt;
 
 use crate::world::{World, agent};
@@ -12,7 +13,7 @@ async fn a_change_whose_deed_cannot_be_sealed_does_not_happen() {
     let world = World::new();
     let created = world.org().await;
     let keyless = world.unable_to_seal();
-    let refused = keyless.operator(&created).stop_org("why").await;
+    let refused = keyless.operator(&created).stop_org("why", PendingApprovals::Void).await;
     assert!(
         matches!(refused, Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))),
         "{refused:?}"
@@ -51,7 +52,7 @@ async fn lost_races_are_decided_again_and_sealed_once() {
     let world = World::new();
     let created = world.org().await;
     world.store.lose_next(3);
-    world.operator(&created).stop_org("why").await.unwrap();
+    world.operator(&created).stop_org("why", PendingApprovals::Void).await.unwrap();
     assert_eq!(world.sealed(created.org.id)[6..], ["org.stopped"]);
 }
 
@@ -78,12 +79,12 @@ async fn a_store_that_is_down_is_named_and_nothing_happens() {
     let operator = world.operator(&created);
     let named = operator.create_agent(agent("bot")).await;
     assert!(matches!(named, Err(ChangeError::Store(_))), "{named:?}");
-    let stopped = operator.stop_org("why").await;
+    let stopped = operator.stop_org("why", PendingApprovals::Void).await;
     assert!(
         matches!(stopped, Err(ChangeError::Act(ActError::Ledger(LedgerError::Unavailable)))),
         "{stopped:?}"
     );
     world.store.come_up();
     assert_eq!(world.sealed(created.org.id).len(), 6);
-    operator.stop_org("why").await.unwrap();
+    operator.stop_org("why", PendingApprovals::Void).await.unwrap();
 }

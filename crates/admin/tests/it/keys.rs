@@ -8,7 +8,7 @@ use admin::{
 use std::time::Duration;
 
 use ledger::record::Agent;
-use model::{Clock, Scope};
+use model::{Clock, PendingApprovals, Scope};
 use serde_json::json;
 
 use crate::world::{Actor, World, agent, agent_key, org_key};
@@ -150,8 +150,11 @@ async fn an_agent_key_and_another_orgs_key_change_nothing() {
     let foreign = world.operator(&theirs).create_org_key(org_key()).await.unwrap();
     let sealed = world.sealed(ours.org.id);
     for key in [agents.key.object.id, foreign.key.object.id] {
-        let refused =
-            world.admin.change(&Actor(ours.org.id, By::OrgKey(key))).stop_org("why").await;
+        let refused = world
+            .admin
+            .change(&Actor(ours.org.id, By::OrgKey(key)))
+            .stop_org("why", PendingApprovals::Void)
+            .await;
         assert!(matches!(refused, Err(ChangeError::Act(ActError::NotAllowed))), "{refused:?}");
     }
     let foreign = operator.revoke_key(foreign.key.object.id).await;

@@ -193,7 +193,12 @@ async fn what_an_owner_changes_of_another_is_sealed_and_seen_by_their_next_turn(
     assert_eq!((object.role, object.revision), (Role::Admin, 2));
     let demoted = world.admin.own(&of_two).remove_member(one.id, Expected::Anything).await;
     assert!(matches!(demoted, Err(ChangeError::Act(ActError::RoleRequired))), "{demoted:?}");
-    world.admin.change(&of_two).stop_org("It ran wild.").await.unwrap();
+    world
+        .admin
+        .change(&of_two)
+        .stop_org("It ran wild.", model::PendingApprovals::Void)
+        .await
+        .unwrap();
     own.remove_member(two.id, Expected::Exactly(2)).await.unwrap();
     let gone = world.admin.change(&of_two).start_org("It is mended.").await;
     assert!(matches!(gone, Err(ChangeError::Act(ActError::NotAllowed))), "{gone:?}");

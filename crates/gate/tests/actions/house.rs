@@ -67,6 +67,7 @@ pub(crate) struct House {
 
 /// The rows that tests change.
 struct Rows {
+    org: Org,
     agent: Agent,
     key: ApiKey,
     connector: Connector,
@@ -133,6 +134,7 @@ impl House {
             other: (second.id, other.id),
             org_key: org_key.id,
             rows: Rows {
+                org: org.clone(),
                 policy: sample::policy(org.id, "test", &mint),
                 agent: support.clone(),
                 key: main.clone(),
@@ -191,6 +193,16 @@ impl House {
         let stop =
             Stop { stopped_at: self.now(), by: "operator".to_owned(), reason: "test".to_owned() };
         self.write(Agent { stop: Some(stop), ..self.rows.agent.clone() }).await;
+    }
+
+    /// Makes approvals void that the agent asked for so far.
+    pub(crate) async fn void(&self) {
+        self.write(Agent { voids: Some(self.now()), ..self.rows.agent.clone() }).await;
+    }
+
+    /// Makes approvals void that anybody of the org asked for so far.
+    pub(crate) async fn void_all(&self) {
+        self.write(Org { voids: Some(self.now()), ..self.rows.org.clone() }).await;
     }
 
     pub(crate) async fn revoke_key(&self) {

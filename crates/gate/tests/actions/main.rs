@@ -22,3 +22,5 @@ mod repeats;
 mod seeking;
 #[cfg(test)]
 mod tools;
+#[cfg(test)]
+mod voids;

@@ -1,11 +1,11 @@
-//! Agents and their keys.
+//! Agents and their keys, and what holds an agent or the whole org.
 
 use web::{NOTHING, Patience::Short, Table, at, json, query};
 
 use crate::{
     access::{ADMINS, FRESH_ADMINS, VIEWERS},
     app::App,
-    handlers::{agents, keys},
+    handlers::{agents, keys, stops},
 };
 
 /// Room for a description and as many labels as an agent may have.
@@ -19,6 +19,13 @@ pub(super) fn routes() -> Table<App> {
         at("POST", "/v1/agents",      "createAgent").with(ADMINS,  json(BODY),          Short, agents::create),
         at("GET",  "/v1/agents/{id}", "getAgent")   .with(VIEWERS, NOTHING,             Short, agents::show),
         at("POST", "/v1/agents/{id}", "updateAgent").with(ADMINS,  json(BODY),          Short, agents::update),
+        at("DELETE", "/v1/agents/{id}", "archiveAgent").with(ADMINS, json(BODY),        Short, stops::archive),
+        at("POST", "/v1/agents/{id}/stop",    "stopAgent")   .with(ADMINS, json(BODY), Short, stops::stop),
+        at("POST", "/v1/agents/{id}/start",   "startAgent")  .with(ADMINS, json(BODY), Short, stops::start),
+        at("POST", "/v1/agents/{id}/suspend", "suspendAgent").with(ADMINS, json(BODY), Short, stops::suspend),
+        at("POST", "/v1/agents/{id}/resume",  "resumeAgent") .with(ADMINS, json(BODY), Short, stops::resume),
+        at("POST", "/v1/org/stop",            "stopOrg")     .with(ADMINS, json(BODY), Short, stops::stop_org),
+        at("POST", "/v1/org/start",           "startOrg")    .with(ADMINS, json(BODY), Short, stops::start_org),
         at("GET",    "/v1/agents/{id}/keys",            "listAgentKeys") .with(VIEWERS, query(keys::LIST), Short, keys::list),
         at("POST",   "/v1/agents/{id}/keys",            "createAgentKey").with(FRESH_ADMINS,  json(BODY),        Short, keys::create),
         at("POST",   "/v1/agents/{id}/keys/{key}/roll", "rollAgentKey")  .with(FRESH_ADMINS,  json(BODY),        Short, keys::roll),

@@ -382,6 +382,9 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
             "public_key": "6kpsY-KcUgq-9VB7Ey7F-ZVHdq6-vnuSQh7qaRRG0iw", "proof": "AA",
         })),
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
+        "archiveAgent" | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {
+            Some(json!({ "reason": "a drill" }))
+        }
         "createAgentKey" => Some(json!({ "name": "one", "scopes": ["actions:read"] })),
         "rollAgentKey" => Some(json!({ "expires_in": 60 })),
         "createPolicyVersion" => Some(json!({ "document": document })),

@@ -1,5 +1,6 @@
 //! Sending, reading, listing, reporting and cancelling actions.
 
+use model::PendingApprovals;
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -355,12 +356,16 @@ async fn a_replayed_refusal_is_the_same_refusal() {
 #[tokio::test]
 async fn a_stopped_agent_is_refused_and_sealed() {
     let house = House::new().await;
-    house.operator().stop_agent(house.support.agent, "a drill").await.unwrap();
+    house
+        .operator()
+        .stop_agent(house.support.agent, "a drill", PendingApprovals::Void)
+        .await
+        .unwrap();
     let answer = house.refund(1).await;
     assert_eq!(answer.code(), (403, "agent_stopped"));
     assert_eq!(answer.body["error"]["type"], "permission_error");
     assert!(answer.body["error"]["action"]["deed"].is_string());
-    house.operator().stop_org("a drill").await.unwrap();
+    house.operator().stop_org("a drill", PendingApprovals::Void).await.unwrap();
     assert_eq!(house.refund(1).await.code(), (403, "org_stopped"));
 }
 

@@ -1,5 +1,6 @@
 //! Agents and their keys over the interface: what is refused how, and what a change leaves behind.
 
+use model::PendingApprovals;
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -135,7 +136,7 @@ async fn agents_are_listed_page_by_page_by_status_and_by_the_beginning_of_a_name
         assert_eq!(post(&house, "/v1/agents", json!({ "name": name })).await.status, 201);
     }
     let operator = house.operator();
-    operator.stop_agent(house.support.agent, "a drill").await.unwrap();
+    operator.stop_agent(house.support.agent, "a drill", PendingApprovals::Void).await.unwrap();
     let all = names(&house, "").await;
     assert_eq!(all.len(), 6);
     assert_eq!(names(&house, "&q=sup").await, ["sup", "supper", "support"]);

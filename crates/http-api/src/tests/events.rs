@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
+use model::PendingApprovals;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use web::{Bounds, Door, ReplyBody, serve};
@@ -273,7 +274,7 @@ async fn a_stream_that_is_never_silent_is_still_checked() {
     let operator = house.operator();
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        operator.stop_agent(house.support.agent, "a drill").await.unwrap();
+        operator.stop_agent(house.support.agent, "a drill", PendingApprovals::Void).await.unwrap();
         operator.start_agent(house.support.agent, "a drill").await.unwrap();
         let next = tokio::time::timeout(Duration::from_millis(1), stream.message()).await;
         if let Ok(Some(message)) = next
@@ -419,7 +420,7 @@ async fn what_another_instance_commits_is_streamed_too() {
     stream.message().await.unwrap();
     let elsewhere = house.second_instance();
     let operator = elsewhere.operate(&testkit::Operator).org(house.org);
-    operator.stop_agent(house.other.agent, "a drill").await.unwrap();
+    operator.stop_agent(house.other.agent, "a drill", PendingApprovals::Void).await.unwrap();
     let events = stream.events(2).await;
     assert_eq!(kinds(&events), ["agent.stopped", "deed.sealed"]);
     assert_eq!(events[0].data["hydrated"], false);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use deed::verify::{Trust, Verdict, examine};
+use model::PendingApprovals;
 use serde_json::{Value, json};
 
 use super::house::{Answer, House};
@@ -60,7 +61,11 @@ async fn payloads_go_after_a_year_and_the_deeds_still_verify() {
 async fn a_pruning_is_sealed_with_the_part_of_the_log_that_it_touched() {
     let house = House::new().await;
     let first = house.refund(5).await.id();
-    house.operator().stop_agent(house.other.agent, "a drill").await.unwrap();
+    house
+        .operator()
+        .stop_agent(house.other.agent, "a drill", PendingApprovals::Void)
+        .await
+        .unwrap();
     let last = house.refund(6).await.id();
     let place = |answer: &Answer| answer.body["deeds"][0]["log"]["index"].clone();
     let (first, last) = (place(&read(&house, &first).await), place(&read(&house, &last).await));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use model::PendingApprovals;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -59,7 +60,11 @@ async fn a_stop_ends_an_agents_wait_with_the_stop_error() {
     let path = format!("/v1/actions/{}?wait=25", held.id());
     let wait = house.get_later(&path);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    house.operator().stop_agent(house.support.agent, "a drill").await.unwrap();
+    house
+        .operator()
+        .stop_agent(house.support.agent, "a drill", PendingApprovals::Void)
+        .await
+        .unwrap();
     let started = Instant::now();
     assert_eq!(wait.await.unwrap().status(), 403);
     assert!(started.elapsed() < Duration::from_secs(1));
@@ -89,12 +94,12 @@ async fn a_wait_that_begins_right_after_a_stop_elsewhere_ends_at_once_too() {
     let elsewhere = house.second_instance();
     let elsewhere = elsewhere.operate(&testkit::Operator).org(house.org);
     // This instance has just looked the key up, and nobody has told it of the Stop.
-    elsewhere.stop_agent(house.support.agent, "a drill").await.unwrap();
+    elsewhere.stop_agent(house.support.agent, "a drill", PendingApprovals::Void).await.unwrap();
     let started = Instant::now();
     let answer = house.get(&path, &house.support.key).await;
     assert_eq!(answer.code(), (403, "agent_stopped"));
     elsewhere.start_agent(house.support.agent, "it is over").await.unwrap();
-    elsewhere.stop_org("a drill").await.unwrap();
+    elsewhere.stop_org("a drill", PendingApprovals::Void).await.unwrap();
     assert_eq!(house.get(&path, &house.support.key).await.code(), (403, "org_stopped"));
     assert_eq!(started.elapsed(), Duration::ZERO);
 }

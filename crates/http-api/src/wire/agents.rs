@@ -32,7 +32,6 @@ pub(crate) struct AgentView<'a> {
 impl<'a> AgentView<'a> {
     /// The agent as it stands at this moment; a suspension that has ended is not shown.
     pub(crate) fn of(agent: &'a Agent, now: Timestamp) -> Self {
-        let lasts = |held: &&Suspension| held.until.is_none_or(|until| now < until);
         Self {
             object: "agent",
             id: agent.id,
@@ -43,7 +42,7 @@ impl<'a> AgentView<'a> {
             intent_mode: agent.intent_mode,
             labels: &agent.labels,
             stop: agent.stop.as_ref(),
-            suspension: agent.suspension.as_ref().filter(lasts),
+            suspension: agent.suspension.as_ref().filter(|held| held.holds(now)),
             revision: agent.revision,
             created_at: agent.created_at,
             archived_at: agent.archived_at,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{
     AgentId, AgentStatus, ConnectorId, ConnectorName, DeedId, Digest, IntentMode, KeyId, OrgId,
-    PolicyId, PolicyVersionId, Scope, Timestamp, ToolName,
+    PolicyId, PolicyVersionId, Scope, SuspensionCause, Timestamp, ToolName,
 };
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,9 @@ pub struct Org {
     pub pro: bool,
     /// Set while every agent is stopped.
     pub stop: Option<Stop>,
+    /// Approvals that were asked for until this moment are void; absent once none of them waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voids: Option<Timestamp>,
     /// How many days payloads are kept after their action was sealed, unless the org's settings
     /// say otherwise.
     #[serde(default = "a_year")]
@@ -100,10 +103,24 @@ pub struct Suspension {
     pub suspended_at: Timestamp,
     /// Who did it.
     pub by: String,
+    /// What led to it.
+    #[serde(default = "by_a_person")]
+    pub cause: SuspensionCause,
     /// Why.
     pub reason: String,
     /// Until when; absent means until it is lifted.
     pub until: Option<Timestamp>,
+}
+
+fn by_a_person() -> SuspensionCause {
+    SuspensionCause::Person
+}
+
+impl Suspension {
+    /// Whether it still holds at this moment.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
 }
 
 /// An agent.
@@ -126,6 +143,10 @@ pub struct Agent {
     pub system: bool,
     /// Set while it is stopped.
     pub stop: Option<Stop>,
+    /// Approvals that its calls asked for until this moment are void; absent once none of them
+    /// waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voids: Option<Timestamp>,
     /// Set while it is suspended.
     pub suspension: Option<Suspension>,
     /// Counts the changes of what it was made with.
@@ -147,8 +168,7 @@ fn first() -> u32 {
 impl Agent {
     /// How the agent stands at this moment; the highest that holds wins.
     pub fn status(&self, now: Timestamp) -> AgentStatus {
-        let suspended =
-            self.suspension.as_ref().is_some_and(|held| held.until.is_none_or(|until| now < until));
+        let suspended = self.suspension.as_ref().is_some_and(|held| held.holds(now));
         if self.archived_at.is_some() {
             AgentStatus::Archived
         } else if self.stop.is_some() {

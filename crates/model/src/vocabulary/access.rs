@@ -13,6 +13,18 @@ AgentStatus {
     /// Free to act.
     Active = "active",
 });
+list!(/// Why an agent is suspended.
+SuspensionCause {
+    /// Somebody decided so.
+    Person = "person",
+});
+list!(/// What a Stop makes of approvals that are waited for.
+PendingApprovals {
+    /// They are void, and what waited ends as denied.
+    Void = "void",
+    /// They go on waiting.
+    Keep = "keep",
+});
 list!(/// Whether an agent's calls must be signed.
 IntentMode {
     /// A signature is ignored.

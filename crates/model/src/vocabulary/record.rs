@@ -33,6 +33,12 @@ EventType {
     AgentStopped = "agent.stopped",
     /// An agent was started again.
     AgentStarted = "agent.started",
+    /// An agent was suspended for a time, or until it is resumed.
+    AgentSuspended = "agent.suspended",
+    /// A suspension was lifted.
+    AgentResumed = "agent.resumed",
+    /// An agent was archived, and its keys revoked.
+    AgentArchived = "agent.archived",
     /// An agent key was made.
     AgentKeyCreated = "agent_key.created",
     /// An agent key was replaced by another, beside which it lives on for a while.
@@ -120,7 +126,6 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "approval.requested", "approval.approved", "approval.denied", "approval.expired",
     "approval.cancelled", "approval.voided", "approval.reminded",
     "deed.amended",
-    "agent.suspended", "agent.resumed", "agent.archived",
     "agent_key.expiring", "api_key.rolled",
     "invite.accepted",
     "session.revoked",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use model::{AgentStatus, IntentMode, KeyId, Scope, Timestamp};
+use model::{AgentStatus, IntentMode, KeyId, PendingApprovals, Scope, Timestamp};
 
 use super::InOrg;
 
@@ -21,8 +21,8 @@ pub enum Org {
     /// List the orgs.
     List(ListForm),
     /// Stop every agent of the org; nothing starts once this has answered.
-    Stop(ByReason),
-    /// Let the org's agents act again.
+    Stop(StopOrg),
+    /// Let the org's agents act again; those that were stopped one by one stay stopped.
     Start(ByReason),
     /// Set how the org is run; payloads that a shorter time removes do not come back.
     Set {
@@ -35,7 +35,57 @@ pub enum Org {
     },
 }
 
-/// What a Stop or a start of an org takes.
+/// What becomes of approvals at a Stop.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Approvals {
+    /// Let actions that wait for approval go on waiting. Without this they end as denied, and nobody
+    /// can approve them any more.
+    #[arg(long)]
+    pub keep_approvals: bool,
+}
+
+impl Approvals {
+    /// The wish in the words of the interface.
+    pub fn waiting(self) -> PendingApprovals {
+        if self.keep_approvals { PendingApprovals::Keep } else { PendingApprovals::Void }
+    }
+}
+
+/// What a Stop of an org takes.
+#[derive(Debug, Args)]
+pub struct StopOrg {
+    /// What becomes of approvals.
+    #[command(flatten)]
+    pub approvals: Approvals,
+    /// Why, and which org.
+    #[command(flatten)]
+    pub by: ByReason,
+}
+
+/// What a Stop of an agent takes.
+#[derive(Debug, Args)]
+pub struct StopAgent {
+    /// What becomes of approvals.
+    #[command(flatten)]
+    pub approvals: Approvals,
+    /// Which agent, and why.
+    #[command(flatten)]
+    pub one: OneAgent,
+}
+
+/// What a suspension takes.
+#[derive(Debug, Args)]
+pub struct SuspendAgent {
+    /// When it ends by itself: a moment such as `2027-03-31T18:00:00Z`, or a time from now such as
+    /// `90d`, `12h` or `30m`.
+    #[arg(long, value_name = "WHEN", value_parser = expiry)]
+    pub until: Option<Expiry>,
+    /// Which agent, and why.
+    #[command(flatten)]
+    pub one: OneAgent,
+}
+
+/// What a start of an org takes.
 #[derive(Debug, Args)]
 pub struct ByReason {
     /// Why, for the record.
@@ -46,7 +96,7 @@ pub struct ByReason {
     pub org: InOrg,
 }
 
-/// What a Stop or a start of an agent takes.
+/// Which agent is meant, and why.
 #[derive(Debug, Args)]
 pub struct OneAgent {
     /// The agent, by name or id.
@@ -76,9 +126,15 @@ pub enum Agent {
     /// List the agents of an org.
     List(ListAgents),
     /// Stop an agent; nothing of it starts once this has answered.
-    Stop(OneAgent),
-    /// Let a stopped agent act again.
+    Stop(StopAgent),
+    /// Let a stopped agent act again; a suspension stays.
     Start(OneAgent),
+    /// Refuse an agent's calls for a time, or until it is resumed.
+    Suspend(SuspendAgent),
+    /// Lift an agent's suspension.
+    Resume(OneAgent),
+    /// Archive an agent for good: its keys are revoked, and its name is free again.
+    Archive(OneAgent),
 }
 
 /// What `key` does.

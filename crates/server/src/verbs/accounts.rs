@@ -4,7 +4,7 @@ use act::ActError;
 use admin::{ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
 use model::{AgentId, OrgId, Scope, causes};
 
-use super::{described, lists, org_of};
+use super::{described, lists, org_of, stops};
 use crate::{
     cli,
     core::Core,
@@ -20,16 +20,8 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
             print::line(described(&made.org));
         }
         cli::Org::List(form) => return lists::all_orgs(core, form).await,
-        cli::Org::Stop(cli::ByReason { reason, org }) => {
-            let operator = core.operator(org_of(core, org).await?);
-            let stopped = operator.stop_org(&reason).await.map_err(|error| failure(&error))?;
-            print::line(format!("{} is stopped, deed {}", stopped.object.id, stopped.deed));
-        }
-        cli::Org::Start(cli::ByReason { reason, org }) => {
-            let operator = core.operator(org_of(core, org).await?);
-            let started = operator.start_org(&reason).await.map_err(|error| failure(&error))?;
-            print::line(format!("{} is started, deed {}", started.object.id, started.deed));
-        }
+        cli::Org::Stop(what) => return stops::stop_org(core, what).await,
+        cli::Org::Start(what) => return stops::start_org(core, what).await,
         cli::Org::Set { retention_days, org } => {
             let operator = core.operator(org_of(core, org).await?);
             let set = operator.keep_payloads_for(retention_days).await;
@@ -53,20 +45,11 @@ pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure
             let agent = made.map_err(|error| failure(&error))?.object;
             print::line(format!("{} {}", agent.id, agent.name));
         }
-        cli::Agent::Stop(cli::OneAgent { agent, by }) => {
-            let org = org_of(core, by.org).await?;
-            let id = agent_of(core, org, &agent).await?;
-            let stopped = core.operator(org).stop_agent(id, &by.reason).await;
-            let stopped = stopped.map_err(|error| failure(&error))?;
-            print::line(format!("{id} is stopped, deed {}", stopped.deed));
-        }
-        cli::Agent::Start(cli::OneAgent { agent, by }) => {
-            let org = org_of(core, by.org).await?;
-            let id = agent_of(core, org, &agent).await?;
-            let started = core.operator(org).start_agent(id, &by.reason).await;
-            let started = started.map_err(|error| failure(&error))?;
-            print::line(format!("{id} is started, deed {}", started.deed));
-        }
+        cli::Agent::Stop(what) => return stops::stop(core, what).await,
+        cli::Agent::Start(what) => return stops::start(core, what).await,
+        cli::Agent::Suspend(what) => return stops::suspend(core, what).await,
+        cli::Agent::Resume(what) => return stops::resume(core, what).await,
+        cli::Agent::Archive(what) => return stops::archive(core, what).await,
     }
     Ok(Exit::Ok)
 }
@@ -125,7 +108,9 @@ pub(super) async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<Age
     };
     let found = found.map_err(|error| Failure::internal(causes(&error)))?;
     found.map(|agent| agent.id).ok_or_else(|| {
-        Failure::usage(format!("the org has no agent `{named}`: `chancery agent create NAME`"))
+        Failure::usage(format!(
+            "the org has no agent `{named}`; `chancery agent list` shows its agents"
+        ))
     })
 }
 
@@ -136,6 +121,7 @@ pub(super) fn failure(error: &ChangeError) -> Failure {
             ActError::BadInput { .. }
             | ActError::NotFound(_)
             | ActError::Conflict(_)
+            | ActError::Stale { .. }
             | ActError::NotAllowed
             | ActError::RoleRequired,
         )

@@ -6,12 +6,13 @@ use std::{collections::BTreeSet, fs, path::Path};
 use store_postgres::{GRANTS, OF_NO_ORG};
 
 /// The statements that look through every org, each by words that no other has.
-const OF_EVERY_ORG: [&str; 10] = [
+const OF_EVERY_ORG: [&str; 11] = [
     "select record from org order by",
     "select org_id from org order by",
     "deadline as since from only action",
     "approval_expires_at as since from only action",
     "lease_until as since, lease_holder",
+    "as agent_id, (record::json ->> 'voids')",
     "select org_id, no::bigint as log_no",
     "select org_id, id from chain_check",
     "as is_ahead",

@@ -8,7 +8,7 @@ use ledger::{
     Changes,
     record::{Agent, ApiKey, Holder, Stop, Suspension},
 };
-use model::{AgentId, AgentStatus, ConnectorId, KeyId};
+use model::{AgentId, AgentStatus, ConnectorId, KeyId, SuspensionCause};
 
 use super::Store;
 use crate::{Scribe, SeededEntropy, sample};
@@ -90,8 +90,9 @@ async fn accounts_are_found_in_their_own_org(store: &dyn Store) {
     revoked.revoked_at = Some(scribe.now);
     let mut suspended = agents[0].clone();
     let (by, reason) = ("operator".to_owned(), "too fast".to_owned());
+    let cause = SuspensionCause::Person;
     suspended.suspension =
-        Some(Suspension { suspended_at: scribe.now, by, reason, until: Some(scribe.now) });
+        Some(Suspension { suspended_at: scribe.now, by, cause, reason, until: Some(scribe.now) });
     let changes = vec![Changes::from(revoked.clone()), Changes::from(suspended.clone())];
     scribe.append(store, changes).await.unwrap();
     assert_eq!(store.api_key(revoked.id).await.unwrap(), Some(revoked));
@@ -124,6 +125,7 @@ async fn agents_are_listed_by_page_status_and_name(store: &dyn Store) {
     let suspended = |until| Suspension {
         suspended_at: start,
         by: "operator".to_owned(),
+        cause: SuspensionCause::Person,
         reason: r#"it said "stop":null"#.to_owned(),
         until,
     };

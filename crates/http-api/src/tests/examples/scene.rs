@@ -60,6 +60,15 @@ impl Scene {
                 let body = json!({ "version": version, "mode": "shadow", "reason": reason });
                 ask("POST", &path, body).await;
             }
+            "startAgent" | "resumeAgent" | "startOrg" => {
+                let agent = format!("/v1/agents/{}", house.support.agent);
+                let path = match operation.id {
+                    "startAgent" => format!("{agent}/stop"),
+                    "resumeAgent" => format!("{agent}/suspend"),
+                    _ => "/v1/org/stop".to_owned(),
+                };
+                ask("POST", &path, json!({ "reason": "A drill." })).await;
+            }
             "listIntentKeys" | "revokeIntentKey" => {
                 let path = format!("/v1/agents/{}/intent_keys", house.support.agent);
                 made.push(ask("POST", &path, intents::added(house.support.agent, 7)).await.id());
