@@ -59,7 +59,7 @@ mod tests {
             format!("{text}x"),
             format!(" {text}"),
             text.replace(&org.to_string(), &anothers),
-            text[..text.len() - 1].to_owned(),
+            text.chars().take(text.len() - 1).collect(),
             pepper("theirs").invitation(org, id).expose().clone(),
         ] {
             assert_eq!(ours.invited(&Secret::new(bad.clone())), None, "{bad}");

@@ -140,15 +140,13 @@ impl PostgresStore {
             let (org, invite) = invited(&row).map_err(|fault| fault.down(attempt))?;
             let asked = Call::new(INVITATION).with(*org.as_uuid()).with(*invite.as_uuid());
             let found = self.database.ask_one(attempt, asked).await?;
-            match found.first() {
-                Some(asked) => jobs.push(
-                    invitation(&row, asked, (org, invite)).map_err(|fault| fault.down(attempt))?,
-                ),
+            if let Some(asked) = found.first() {
+                let job = invitation(&row, asked, (org, invite));
+                jobs.push(job.map_err(|fault| fault.down(attempt))?);
+            } else {
                 // What nobody can use any more is not worth a mail.
-                None => {
-                    let sql = "delete from invite_mail where invite_id = $1 returning id";
-                    self.is_done(attempt, Call::new(sql).with(*invite.as_uuid())).await?;
-                }
+                let sql = "delete from invite_mail where invite_id = $1 returning id";
+                self.is_done(attempt, Call::new(sql).with(*invite.as_uuid())).await?;
             }
         }
         Ok(jobs)

@@ -6,6 +6,7 @@ mod connectors;
 mod faults;
 #[cfg(test)]
 mod keys;
+#[cfg(test)]
 mod members;
 #[cfg(test)]
 mod orgs;

@@ -118,7 +118,8 @@ async fn an_invitation_is_sent_once_and_not_when_it_was_closed() {
     let (one, other) = (post(), post());
     for _ in 0..4 {
         let (one, other) = tokio::join!(one.send_next(), other.send_next());
-        (one.unwrap(), other.unwrap());
+        one.unwrap();
+        other.unwrap();
     }
     let sent = kept.0.lock().unwrap();
     let [Letter::Invitation(letter)] = &sent[..] else { panic!("{sent:?}") };

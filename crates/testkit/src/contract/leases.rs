@@ -17,7 +17,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 const DAY: Duration = Duration::from_hours(24);
 
 pub(super) async fn check(store: &dyn Store) {
-    what_is_due_is_found_oldest_first(store).await;
+    Box::pin(what_is_due_is_found_oldest_first(store)).await;
     what_is_due_is_paged_and_nothing_is_left_out(store).await;
     a_lease_that_was_handed_back_is_due_at_once(store).await;
     only_the_holder_renews_a_lease_and_only_in_time(store).await;
