@@ -224,6 +224,13 @@ impl House {
         self.fixture.gate(toolbox, limits())
     }
 
+    /// The Gate of another process over the same record, which finds the tool `refund`.
+    pub(crate) fn gate_beside(&self, seed: u64) -> Gate {
+        let shop = Shop::of([Arc::clone(&self.refund)]);
+        shop.connect(self.rows.connector.id);
+        self.fixture.beside(seed).gate(shop, limits())
+    }
+
     pub(crate) fn pass(&self, span: Duration) {
         self.clock.pass(span);
     }

@@ -232,6 +232,36 @@ async fn of_fifty_at_once_with_one_intent_one_begins() {
     assert_eq!(house.refund.runs(), 1);
 }
 
+/// Neither process has seen the other's calls when it decides; the record lets one of them in.
+#[tokio::test]
+async fn of_two_instances_with_one_intent_one_begins() {
+    let house = signing(IntentMode::Required).await;
+    let beside = house.gate_beside(77);
+    for round in 0..20 {
+        let call = signed(&house, &format!("round-{round}"));
+        let (here, there) = tokio::join!(house.gate.submit(call.clone()), beside.submit(call));
+        let (begun, refused): (Vec<_>, Vec<_>) = [here, there].into_iter().partition(Result::is_ok);
+        assert_eq!((begun.len(), refused.len()), (1, 1), "{round}");
+        for end in refused.into_iter().filter_map(Result::err) {
+            assert!(matches!(rejection(end), Rejection::IntentReplay(_)), "{round}");
+        }
+    }
+}
+
+/// The turn's time never runs behind the last deed, and a nonce outlives its intent.
+#[tokio::test]
+async fn a_clock_that_is_set_back_brings_no_used_intent_back() {
+    let house = signing(IntentMode::Required).await;
+    let call = signed(&house, "one");
+    let first = house.submit(call.clone()).await.unwrap();
+    house.clock.pass(std::time::Duration::from_mins(10));
+    assert_eq!(failed_check(&house, call.clone()).await, Check::ExpiresAt);
+    house.submit(signed(&house, "two")).await.unwrap();
+    house.clock.set(first.created_at);
+    assert_eq!(failed_check(&house, call).await, Check::ExpiresAt);
+    assert_eq!(house.refund.runs(), 2);
+}
+
 /// A policy can ask for a signature, tool by tool.
 #[tokio::test]
 async fn a_policy_sees_an_intent_that_holds() {
