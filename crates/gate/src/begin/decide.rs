@@ -6,7 +6,9 @@ use ledger::{
     LoadedPolicy, Snapshot,
     record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
 };
-use model::{AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp};
+use model::{
+    AgentId, AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp, ToolName,
+};
 use policy::{ApprovalClause, Call};
 
 use super::budget::{self, Admitted};
@@ -106,19 +108,13 @@ pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestam
 /// What refuses the call before any policy is asked.
 fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSource)> {
     let call = case.call();
-    let org_stopped = snapshot.org().is_some_and(|org| org.stop.is_some());
-    if org_stopped {
-        return Some((DecisionCode::OrgStopped, DecisionSource::Stop));
-    }
-    match snapshot.agent(call.agent.id).map(|agent| agent.status(snapshot.now())) {
-        // An archived agent's key is refused before this; a stop is the stricter reading.
-        None | Some(AgentStatus::Archived | AgentStatus::Stopped) => {
-            return Some((DecisionCode::AgentStopped, DecisionSource::Stop));
-        }
-        Some(AgentStatus::Suspended) => {
-            return Some((DecisionCode::AgentSuspended, DecisionSource::Stop));
-        }
-        Some(AgentStatus::Active) => {}
+    if let Some(code) = held(call.agent.id, snapshot) {
+        // A deed names no tool where there is no name, so such a call is refused for that whoever
+        // sends it.
+        return Some(match call.tool.parse::<ToolName>() {
+            Ok(_) => (code, DecisionSource::Stop),
+            Err(_) => (DecisionCode::ToolUnknown, DecisionSource::Builtin),
+        });
     }
     let livemode = call.facts.livemode;
     match case.resolved() {
@@ -134,6 +130,21 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
             disabled.then_some((DecisionCode::ConnectorDisabled, DecisionSource::Builtin))
         }
         Resolved::AtEdge { .. } => None,
+    }
+}
+
+/// What holds the agent, by a Stop or for a time.
+fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
+    if snapshot.org().is_some_and(|org| org.stop.is_some()) {
+        return Some(DecisionCode::OrgStopped);
+    }
+    match snapshot.agent(agent).map(|agent| agent.status(snapshot.now())) {
+        // An archived agent's key is refused before this; a stop is the stricter reading.
+        None | Some(AgentStatus::Archived | AgentStatus::Stopped) => {
+            Some(DecisionCode::AgentStopped)
+        }
+        Some(AgentStatus::Suspended) => Some(DecisionCode::AgentSuspended),
+        Some(AgentStatus::Active) => None,
     }
 }
 

@@ -100,6 +100,21 @@ async fn a_stopped_agent_is_refused_and_sealed() {
 }
 
 #[tokio::test]
+async fn what_is_no_tool_name_is_refused_for_that_while_its_agent_is_stopped_too() {
+    let house = House::new().await;
+    house.stop_agent().await;
+    for (tool, code) in [
+        ("no tool name", DecisionCode::ToolUnknown),
+        ("a.b", DecisionCode::ToolUnknown),
+        ("shop.nothing", DecisionCode::AgentStopped),
+    ] {
+        let action = house.submit(house.call(tool, json!({}))).await.unwrap();
+        assert_eq!((action.status, action.decision.code), (Status::Denied, Some(code)), "{tool}");
+        assert!(action.deed.is_some(), "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn a_disabled_connector_runs_nothing() {
     let house = House::new().await;
     house.disable_connector().await;
