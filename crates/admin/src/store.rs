@@ -130,6 +130,13 @@ pub struct Membership {
     pub org_name: String,
 }
 
+impl Membership {
+    /// Where it stands in the list of a person's orgs.
+    pub fn place(&self) -> (&str, OrgId) {
+        (&self.org_name, self.member.org)
+    }
+}
+
 /// Which agents a list shows, and from where on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentList {

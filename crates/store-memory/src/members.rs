@@ -31,9 +31,7 @@ impl MemberStore for MemoryStore {
             Some(Membership { member, org_name: rows.org.as_ref()?.name.clone() })
         };
         let mut found: Vec<_> = kept.orgs.iter().filter_map(of).collect();
-        found.sort_by(|one, other| {
-            (&one.org_name, one.member.org).cmp(&(&other.org_name, other.member.org))
-        });
+        found.sort_by(|one, other| one.place().cmp(&other.place()));
         Ok(found)
     }
 

@@ -53,9 +53,7 @@ impl MemberStore for PostgresStore {
         let answers = self.database.ask(attempt, &calls).await?;
         let found = answers.iter().flatten().map(membership).collect::<Result<Vec<_>, _>>();
         let mut found = found.map_err(|fault| fault.down(attempt))?;
-        found.sort_by(|one, other| {
-            (&one.org_name, one.member.org).cmp(&(&other.org_name, other.member.org))
-        });
+        found.sort_by(|one, other| one.place().cmp(&other.place()));
         Ok(found)
     }
 

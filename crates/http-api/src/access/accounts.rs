@@ -6,6 +6,7 @@ use model::Scope;
 use web::LookupError;
 
 use super::{AgentKey, OrgKey, Principal};
+
 /// Who holds the key, or `None` for one that opens nothing.
 pub(crate) async fn principal(
     admin: &Admin,

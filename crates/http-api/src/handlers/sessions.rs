@@ -99,11 +99,6 @@ pub(super) async fn seated(app: &App, signed_in: SignedIn) -> Result<SignedIn, C
     Ok(SignedIn { next: signed_in.next, ..seated })
 }
 
-/// The person of a session, with who they are in its org.
-pub(super) async fn person(app: &App, session: Session) -> Result<Person, CallError> {
-    Ok(app.person(session).await?)
-}
-
 /// What a session shows its own pages.
 pub(super) async fn view(
     app: &App,

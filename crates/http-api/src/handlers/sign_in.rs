@@ -58,7 +58,7 @@ pub(crate) async fn confirm(app: Arc<App>, _: Anyone, call: Call) -> Answer {
         let to = to.map_err(|_| ApiError::internal())?;
         Reply::empty(StatusCode::SEE_OTHER).with(LOCATION, to)
     } else {
-        let person = sessions::person(&app, session).await?;
+        let person = app.person(session).await?;
         Reply::ok(&sessions::view(&app, &person, &token).await?.going_on(next))
     };
     Ok(with_session(&app, reply, &token)?.with_cookie(site.clear(Cookie::BeforeSignIn)?))
