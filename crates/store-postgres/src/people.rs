@@ -70,7 +70,8 @@ impl PeopleStore for PostgresStore {
 
     async fn put_challenge(&self, new: &NewChallenge) -> Result<(), StoreDown> {
         let user = new.user.map(|user| *user.as_uuid());
-        // One after the other for each person, so that two at once do not both see room for one.
+        // One after the other for each person, so that two at once do not both see room for one;
+        // the row is locked as long as its transaction.
         let alone =
             Call::new("select user_id from person where user_id = $1 for update").with(user);
         let sql = "
@@ -97,7 +98,9 @@ impl PeopleStore for PostgresStore {
             .with(i64::from(LIVE))
             .with(new.next.as_deref())
             .with(new.again.map(|session| *session.as_uuid()));
-        self.database.ask("keep a challenge", &[alone, call]).await.map(drop)
+        let begin = Call::new("begin isolation level read committed");
+        let calls = [begin, alone, call, Call::new("commit")];
+        self.database.ask("keep a challenge", &calls).await.map(drop)
     }
 
     async fn challenge(&self, id: ChallengeId) -> Result<Option<Challenge>, StoreDown> {
