@@ -150,10 +150,14 @@ async fn each_line_of_five_minutes_further_runs_as_printed_on_the_demo() {
 #[tokio::test]
 async fn a_person_signs_in_joins_and_stops_everything_by_the_lines_of_the_page() {
     let Some(said) = run_on_the_demo(PEOPLE, "By hand, on the demo").await else { return };
-    for told in ["\"reason\":\"A drill.\"", "\"stop\":null", "VALID", "member.added mem_"] {
+    for told in
+        ["\"reason\":\"A drill.\"", "\"stop\":null", "VALID", "member.added mem_", "\"intent_key\""]
+    {
         assert!(said.contains(told), "{told}: {said}");
     }
     assert!(!said.contains("INVALID"), "{said}");
+    let ran = said.lines().find(|line| line.contains("shop.customers.read")).unwrap();
+    assert!(ran.contains("\"status\":\"executed\""), "{ran}");
 }
 
 #[tokio::test]

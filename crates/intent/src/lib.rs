@@ -7,17 +7,21 @@
 
 mod check;
 mod claims;
+mod conform;
 mod examine;
 mod form;
 mod key;
+mod request;
 
 pub use check::{Check, Checked, IntentError};
 pub use claims::{Claims, PURPOSE_MAX};
+pub use conform::{ToSign, nonce_of, readable, to_sign};
 pub use examine::{
     Call, LEEWAY, LIFETIME, Report, Verified, examine, unreadable, verify, verify_untimed,
 };
 pub use form::{ALG, MAX_LEN, TYP, is_compact, kid_of};
 pub use key::{Key, proof_message, proves, sign, thumbprint};
+pub use request::{RequestError, key_of_seed, sign_request};
 
 /// The published vectors, `vectors.json`: intents that hold, intents that do not with
 /// the check that must fail, and calls for a signer to sign.

@@ -1,4 +1,5 @@
 mod fuzz;
+mod request;
 mod vectors;
 
 use crypto::ed25519::PublicKey;

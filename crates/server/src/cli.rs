@@ -4,6 +4,7 @@ mod accounts;
 mod archive;
 mod connector;
 mod deeds;
+mod intent;
 mod policy;
 
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub use connector::{
     SetupConnector, UpdateConnector,
 };
 pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
+pub use intent::Intent;
 pub use policy::{
     Activate, DiffPolicies, ExplainDecision, Format, LintPolicy, Policy, ReplayPolicy, TestPolicy,
 };
@@ -99,6 +101,9 @@ pub enum Verb {
     /// Make, list, stop, start, suspend, resume and archive agents.
     #[command(subcommand)]
     Agent(Agent),
+    /// Make the key of an agent that signs what it asks for, sign with it, and check a signer.
+    #[command(subcommand)]
+    Intent(Intent),
     /// Make, list and revoke API keys.
     #[command(subcommand)]
     Key(Key),

@@ -27,7 +27,8 @@ pub(crate) fn random_password() -> Secret<String> {
     Secret::new(hex)
 }
 
-fn random() -> Secret<[u8; 32]> {
+/// 32 random bytes.
+pub(crate) fn random() -> Secret<[u8; 32]> {
     let mut bytes = [0; 32];
     SystemEntropy::new().fill(&mut bytes);
     Secret::new(bytes)

@@ -7,6 +7,7 @@ mod compare;
 mod connector;
 mod docs;
 mod inspect;
+mod intent;
 mod keys;
 mod lists;
 mod log;
@@ -83,6 +84,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         }
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
         Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),
+        Verb::Intent(what) => intent::run(&what),
         Verb::Connector(Connector::Setup(what)) => {
             in_runtime(connector::setup(load(config)?, what))
         }

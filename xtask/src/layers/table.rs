@@ -65,7 +65,7 @@ pub(crate) const ROWS: [Row; 25] = [
     Row { name: "web",            layer: "3",     world: World::Open,     uses: &["model", "crypto"] },
     Row { name: "http-api",       layer: "3",     world: World::Open,     uses: &["model", "crypto", "policy", "deed", "intent", "event", "ledger", "act", "gate", "admin", "people", "records", "web"] },
     Row { name: "chancery",       layer: "3½",    world: World::Open,     uses: &["model", "crypto", "policy", "deed", "tool", "ledger", "act", "gate", "admin", "store-memory"] },
-    Row { name: "server",         layer: "4",     world: World::Open,     uses: &["model", "crypto", "failpoint", "policy", "deed", "tool", "ledger", "act", "gate", "admin", "people", "records", "store-memory", "store-postgres", "egress", "connectors", "mail", "web", "http-api"] },
+    Row { name: "server",         layer: "4",     world: World::Open,     uses: &["model", "crypto", "failpoint", "policy", "deed", "intent", "tool", "ledger", "act", "gate", "admin", "people", "records", "store-memory", "store-postgres", "egress", "connectors", "mail", "web", "http-api"] },
     Row { name: "testkit",        layer: "tests", world: World::Open,     uses: &["model", "crypto", "policy", "deed", "tool", "event", "ledger", "act", "gate", "admin", "records", "store-memory"] },
 ];
 
