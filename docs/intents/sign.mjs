@@ -2,7 +2,7 @@
 //
 // `node sign.mjs` reads one call as JSON from standard input; docs/intents/README.md has its members.
 import { createHash, createPrivateKey, createPublicKey, randomBytes, sign as ed25519 } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const b64 = (bytes) => Buffer.from(bytes).toString("base64url");
@@ -49,6 +49,6 @@ export const sign = (call) => {
   return `${signed}.${b64(ed25519(null, Buffer.from(signed), key))}`;
 };
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+if (import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) {
   console.log(sign(JSON.parse(readFileSync(0, "utf8"))));
 }
