@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::{AgentId, AgentStatus, IntentMode, OrgId, SuspensionCause, Timestamp};
+use model::{AgentId, AgentStatus, IntentMode, MemberId, Mode, OrgId, SuspensionCause, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Row, Stop};
@@ -50,6 +50,15 @@ pub struct Agent {
     pub labels: BTreeMap<String, String>,
     /// Whether its calls must be signed.
     pub intent_mode: IntentMode,
+    /// In which ways its calls may be run; each stands here once.
+    #[serde(default = "every_mode")]
+    pub modes: Vec<Mode>,
+    /// The member who answers for it. They were one when they were named; the name stays when they go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<MemberId>,
+    /// When its time is over: it counts as suspended from then on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
     /// Whether the service itself is this agent.
     pub system: bool,
     /// Set while it is stopped.
@@ -76,10 +85,15 @@ fn first() -> u32 {
     1
 }
 
+fn every_mode() -> Vec<Mode> {
+    Mode::ALL.to_vec()
+}
+
 impl Agent {
     /// How the agent stands at this moment; the highest that holds wins.
     pub fn status(&self, now: Timestamp) -> AgentStatus {
         let suspended = self.suspension.as_ref().is_some_and(|held| held.holds(now));
+        let suspended = suspended || self.has_expired(now);
         if self.archived_at.is_some() {
             AgentStatus::Archived
         } else if self.stop.is_some() {
@@ -89,6 +103,11 @@ impl Agent {
         } else {
             AgentStatus::Active
         }
+    }
+
+    /// Whether its time is over at this moment.
+    pub fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|end| end <= now)
     }
 }
 
