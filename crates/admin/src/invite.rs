@@ -2,7 +2,7 @@
 //!
 //! Whom an address belongs to is settled before: here a person is an id.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use act::{Act, ActError, By, Changed, Fact, Record};
 use deed::Subject;
@@ -47,14 +47,6 @@ impl OrgView<'_> {
     ) -> Result<Page<Invite>, ChangeError> {
         let store = &self.admin.parts.store;
         Ok(Page::of(store.invites(self.org, after, limit.saturating_add(1)).await?, limit))
-    }
-
-    /// The addresses of these people, as far as they have one; no log may have them.
-    pub async fn addresses(
-        &self,
-        users: &[UserId],
-    ) -> Result<BTreeMap<UserId, String>, ChangeError> {
-        Ok(self.admin.parts.store.addresses(users).await?)
     }
 }
 

@@ -54,10 +54,7 @@ impl OrgOwn<'_> {
         }
         let others = self.others(id).await?;
         self.turn(needed(id, &others), move |at, record| {
-            let before = live(at, id)?;
-            if expected_revision.is_not(&before.revision) {
-                return Err(ActError::Conflict("the member has another revision by now").into());
-            }
+            let before = expect(expected_revision, at, id)?;
             if matches!(record.by(), By::Member { member, .. } if member == id) {
                 return Err(ChangeError::SelfChange);
             }
@@ -81,9 +78,7 @@ impl OrgOwn<'_> {
     ) -> Result<Changed<Member>, ChangeError> {
         let others = self.others(id).await?;
         self.turn(needed(id, &others), move |at, record| {
-            if expected_revision.is_not(&live(at, id)?.revision) {
-                return Err(ActError::Conflict("the member has another revision by now").into());
-            }
+            expect(expected_revision, at, id)?;
             removed(id, &others, at, record)
         })
         .await
@@ -97,7 +92,11 @@ impl OrgOwn<'_> {
 
 impl Admin {
     /// Takes whoever asks out of their org; the last owner stays.
-    pub async fn leave(&self, caller: &impl MayView) -> Result<Changed<Member>, ChangeError> {
+    pub async fn leave(
+        &self,
+        caller: &impl MayView,
+        expected_revision: Expected<u32>,
+    ) -> Result<Changed<Member>, ChangeError> {
         let By::Member { member: id, .. } = caller.by() else {
             return Err(ChangeError::PersonRequired);
         };
@@ -105,6 +104,7 @@ impl Admin {
         let others = self.parts.store.owners_but(org, id, OTHER_OWNERS).await?;
         let needs = needed(id, &others);
         let act = Act::new(caller.by(), move |at: &Snapshot, record: &mut Record<'_>| {
+            expect(expected_revision, at, id)?;
             removed(id, &others, at, record)
         });
         act.of_a_reader().needing(needs).enter(&self.parts.ledger, org).await
@@ -133,6 +133,15 @@ fn needed(id: MemberId, others: &[MemberId]) -> Needs {
 
 fn live(at: &Snapshot, id: MemberId) -> Result<&Member, ActError> {
     at.member(id).filter(|member| member.is_live()).ok_or(ActError::NotFound("member"))
+}
+
+/// The member, in the revision that the change is made on.
+fn expect(expected: Expected<u32>, at: &Snapshot, id: MemberId) -> Result<&Member, ActError> {
+    let member = live(at, id)?;
+    if expected.is_not(&member.revision) {
+        return Err(ActError::Conflict("the member has another revision by now"));
+    }
+    Ok(member)
 }
 
 /// Refuses what would leave the org without an owner. Who else owns was read before the turn; that

@@ -1,7 +1,5 @@
 //! What administration reads beside its turns.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
@@ -116,9 +114,6 @@ pub trait MemberStore: Send + Sync {
         after: Option<(Timestamp, InviteId)>,
         limit: usize,
     ) -> Result<Vec<Invite>, StoreDown>;
-
-    /// The addresses of these people, as far as they have one; no log may have them.
-    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown>;
 }
 
 /// A person in one of their orgs.

@@ -22,16 +22,20 @@
 //! ```
 
 pub(crate) mod accounts;
+mod rules;
+
+pub use rules::{
+    ACTION_READERS, ADMIN_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, FRESH_ADMINS, FRESH_OWNERS,
+    FRESH_SESSION_ADMINS, PUBLIC, REMOVERS, SESSION_ADMINS, SIGNED_IN, SIGNING_IN, STREAM_READERS,
+    VIEWERS,
+};
 
 use act::{By, MayChange, MayOwn, MayView};
-use model::{AgentId, KeyId, MemberId, OrgId, Role, Scope, Uuid};
+use model::{AgentId, KeyId, MemberId, OrgId, Role, Scope, UserId, Uuid};
 use people::store::Session;
 use web::{ApiError, Credential, Patience};
 
-use crate::{
-    app::App,
-    catalogue::{changes, sign_in},
-};
+use crate::app::App;
 
 /// A rule over our principals.
 pub type Access<C> = web::Access<Principal, C>;
@@ -212,6 +216,44 @@ pub struct Owner {
     by: By,
 }
 
+/// A caller that may take a member out of the org.
+#[derive(Debug, Clone)]
+pub enum Remover {
+    /// An owner, whoever goes.
+    Owner(Owner),
+    /// Somebody else, who may leave.
+    Oneself(Leaver),
+}
+
+/// A member who may go, and take nobody else out of the org.
+#[derive(Debug, Clone)]
+pub struct Leaver {
+    seat: Seat,
+    user: UserId,
+}
+
+impl MayView for Leaver {
+    fn org(&self) -> OrgId {
+        self.seat.org
+    }
+
+    fn by(&self) -> By {
+        By::Member { member: self.seat.member, user: self.user }
+    }
+}
+
+impl Leaver {
+    /// Whether this is the member.
+    pub(crate) fn is(&self, member: MemberId) -> bool {
+        self.seat.member == member
+    }
+
+    /// Why they may not take anybody else out.
+    pub(crate) fn is_no_owner(&self) -> ApiError {
+        rules::too_little(self.seat.role, Role::Owner)
+    }
+}
+
 impl MayView for Viewer {
     fn org(&self) -> OrgId {
         self.org
@@ -300,161 +342,4 @@ impl Reader {
             Self::Member(_, session) => *session,
         }
     }
-}
-
-/// Admits everybody and looks at no credential.
-pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);
-
-/// Admits everybody but pages of other sites, and looks at no credential: for signing in.
-pub const SIGNING_IN: Access<Anyone> =
-    Access::anyone("SIGNING_IN", "anybody, but no page of another site", || Anyone);
-
-/// Admits agents that may send actions.
-pub const AGENT_EXECUTE: Access<AgentCaller> =
-    Access::holder("AGENT_EXECUTE", "agent key with `actions:execute`", |holder| {
-        agent(holder, Scope::ActionsExecute).map(AgentCaller)
-    });
-
-/// Admits agents to their own actions, and org keys and members to all.
-pub const ACTION_READERS: Access<Reader> = Access::holder(
-    "ACTION_READERS",
-    "agent key with `actions:read` (its own actions), org key with `admin` or `admin:read`, or session",
-    reader,
-);
-
-/// Admits the same callers as [`ACTION_READERS`] to the live stream.
-pub const STREAM_READERS: Access<Reader> = Access::holder(
-    "STREAM_READERS",
-    "agent key with `actions:read` (its own events), org key with `admin` or `admin:read`, or session",
-    reader,
-);
-
-/// Admits the acting agent, admins and org keys to cancel.
-pub const CANCELLERS: Access<Canceller> = Access::holder(
-    "CANCELLERS",
-    "agent key with `actions:execute` (its own actions), org key with `admin`, or session of an admin",
-    |holder| match holder {
-        Principal::Org(key) => changing(key).map(Canceller::Org),
-        Principal::Person(person) => {
-            seat(&person, Role::Admin).map(|seat| Canceller::Member(seat.org, seat.member))
-        }
-        holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
-    },
-);
-
-/// Admits those who may read the org's settings.
-pub const VIEWERS: Access<Viewer> =
-    Access::holder("VIEWERS", "org key with `admin` or `admin:read`, or session", |holder| {
-        let (org, by) = match holder {
-            Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
-            Principal::Person(person) => member(&person, Role::Viewer)?,
-            Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
-        };
-        Ok(Viewer { org, by })
-    });
-
-/// Admits those who may change the org's settings.
-pub const ADMINS: Access<Admin> =
-    Access::holder("ADMINS", "org key with `admin`, or session of an admin", |holder| {
-        admin(holder, |person| member(person, Role::Admin))
-    });
-
-/// Admits those who may change what gives others power; a session is to be fresh.
-pub const FRESH_ADMINS: Access<Admin> = Access::holder(
-    "FRESH_ADMINS",
-    "org key with `admin`, or fresh session of an admin",
-    |holder| admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Admin))),
-);
-
-/// Admits owners whose session is fresh, and no key.
-pub const FRESH_OWNERS: Access<Owner> =
-    Access::holder("FRESH_OWNERS", "fresh session of an owner", |holder| {
-        let person = person(holder)?;
-        let (org, by) = member(&person, Role::Owner)?;
-        fresh(&person)?;
-        Ok(Owner { org, by })
-    });
-
-/// Admits whoever is signed in, in an org or in none.
-pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
-
-fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
-    match holder {
-        Principal::Agent(key) if key.scopes.contains(&scope) => Ok(key),
-        Principal::Agent(_) | Principal::Org(_) | Principal::Person(_) => {
-            Err(ApiError::insufficient_scope(scope))
-        }
-    }
-}
-
-fn admin(
-    holder: Principal,
-    by_session: impl FnOnce(&Person) -> Result<(OrgId, By), ApiError>,
-) -> Result<Admin, ApiError> {
-    let (org, by) = match holder {
-        Principal::Org(key) => changing(key).map(|key| (key.org, By::OrgKey(key.key)))?,
-        Principal::Person(person) => by_session(&person)?,
-        Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
-    };
-    Ok(Admin { org, by })
-}
-
-fn changing(key: OrgKey) -> Result<OrgKey, ApiError> {
-    if key.scope == Scope::Admin {
-        Ok(key)
-    } else {
-        Err(ApiError::insufficient_scope(Scope::Admin))
-    }
-}
-
-fn reader(holder: Principal) -> Result<Reader, ApiError> {
-    match holder {
-        Principal::Org(key) => Ok(Reader::Org(key)),
-        Principal::Person(person) => {
-            let seat = seat(&person, Role::Viewer)?;
-            Ok(Reader::Member(seat.org, *person.session.id.as_uuid()))
-        }
-        holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
-    }
-}
-
-fn person(holder: Principal) -> Result<Person, ApiError> {
-    match holder {
-        Principal::Person(person) => Ok(*person),
-        Principal::Agent(_) | Principal::Org(_) => {
-            let message = "this is a session's, and no key has one";
-            Err(ApiError::new(changes::PERSON_REQUIRED, message))
-        }
-    }
-}
-
-fn member(person: &Person, least: Role) -> Result<(OrgId, By), ApiError> {
-    let Seat { org, member, .. } = seat(person, least)?;
-    Ok((org, By::Member { member, user: person.session.user }))
-}
-
-/// Where the person sits, in the org of their session and as no less than this.
-fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
-    let Some(seat) = person.seat else {
-        let message = "this session is for no org; choose one by `POST /v1/session/org`";
-        return Err(ApiError::new(changes::ROLE_REQUIRED, message));
-    };
-    let is_enough = match least {
-        Role::Viewer => true,
-        Role::Admin => matches!(seat.role, Role::Admin | Role::Owner),
-        Role::Owner => seat.role == Role::Owner,
-    };
-    if is_enough {
-        return Ok(seat);
-    }
-    let message = format!("this takes the role `{least}` in the org; yours is `{}`", seat.role);
-    Err(ApiError::new(changes::ROLE_REQUIRED, message))
-}
-
-fn fresh(person: &Person) -> Result<(), ApiError> {
-    if person.session.is_fresh {
-        return Ok(());
-    }
-    let message = "this takes a sign-in that is at most 15 minutes old";
-    Err(ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, message))
 }

@@ -11,6 +11,7 @@ mod deeds;
 mod events;
 mod intents;
 mod ledger;
+mod members;
 mod policies;
 mod sign_in;
 mod system;
@@ -31,6 +32,7 @@ pub fn table() -> Table<App> {
         intents::routes(),
         events::routes(),
         sign_in::routes(),
+        members::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -11,6 +11,7 @@ mod house;
 mod intents;
 mod lists;
 mod log;
+mod members;
 mod pages;
 mod policies;
 mod retention;

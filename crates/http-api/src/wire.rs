@@ -10,6 +10,7 @@ pub(crate) mod filter;
 pub(crate) mod intents;
 pub(crate) mod keys;
 pub(crate) mod ledger;
+pub(crate) mod members;
 pub(crate) mod policies;
 pub(crate) mod report;
 pub(crate) mod sign_in;

@@ -1,7 +1,7 @@
 //! Signing in: somebody asks, a mail goes out, and its link or its code is answered in the browser
 //! that asked.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use crypto::{Secret, constant_time_eq};
 use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId};
@@ -83,7 +83,15 @@ impl People {
 
     /// The address of a person.
     pub async fn address(&self, user: UserId) -> Result<Option<Address>, SignInError> {
-        Ok(self.parts.store.address(user).await?)
+        Ok(self.addresses(&[user]).await?.remove(&user))
+    }
+
+    /// The addresses of these people, as far as they have one; no log may have them.
+    pub async fn addresses(
+        &self,
+        users: &[UserId],
+    ) -> Result<BTreeMap<UserId, Address>, SignInError> {
+        Ok(self.parts.store.addresses(users).await?)
     }
 
     /// Answers somebody who asks to sign in.

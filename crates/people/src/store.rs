@@ -1,7 +1,7 @@
 //! What the sign-in of people keeps, and what it asks of a store. All of it lies outside the turns of
 //! orgs. Moments are the store's own: what must not be late is decided by the statement that does it.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use ledger::StoreDown;
@@ -165,8 +165,8 @@ pub trait PeopleStore: Send + Sync {
     /// The person with this address, who gets this id where there is none yet.
     async fn meet(&self, address: &Address, id: UserId) -> Result<UserId, StoreDown>;
 
-    /// The address of a person.
-    async fn address(&self, user: UserId) -> Result<Option<Address>, StoreDown>;
+    /// The addresses of these people, as far as they have one.
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, Address>, StoreDown>;
 
     /// Counts one more of what the MAC names, and says how many there are in the window that the
     /// first of them began, and how long it lasts.

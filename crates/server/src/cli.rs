@@ -13,7 +13,7 @@ use model::OrgId;
 
 pub use accounts::{
     Agent, AgentScope, Approvals, ByReason, CreateAgent, CreateKey, Expiry, Holder, Key,
-    ListAgents, ListForm, ListKeys, OneAgent, Org, StopAgent, StopOrg, SuspendAgent,
+    ListAgents, ListForm, ListKeys, OneAgent, Org, Owner, StopAgent, StopOrg, SuspendAgent,
 };
 pub use archive::{Archive, Archived};
 pub use connector::{
@@ -93,6 +93,9 @@ pub enum Verb {
     /// Make, list, stop, start and set up orgs.
     #[command(subcommand)]
     Org(Org),
+    /// Let a person into an org that nobody is in yet.
+    #[command(subcommand)]
+    Owner(Owner),
     /// Make, list, stop, start, suspend, resume and archive agents.
     #[command(subcommand)]
     Agent(Agent),

@@ -11,6 +11,7 @@ mod keys;
 mod lists;
 mod log;
 mod manual;
+mod owner;
 mod policy;
 mod serve;
 mod stops;
@@ -76,6 +77,10 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Log(what) => wired(config, async |wired| log::run(wired, what).await),
         Verb::Archive(what) => in_runtime(archive::run(load(config)?, what)),
         Verb::Org(what) => wired(config, async |wired| accounts::org(&wired.core, what).await),
+        Verb::Owner(what) => {
+            let base_url = load(config)?.base_url;
+            wired(config, async |wired| owner::run(wired, base_url.as_str(), what).await)
+        }
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
         Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),
         Verb::Connector(Connector::Setup(what)) => {

@@ -1,6 +1,6 @@
 //! Administration's store of the people of orgs.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
 
 use admin::{MemberStore, Membership};
 use async_trait::async_trait;
@@ -91,11 +91,6 @@ impl MemberStore for MemoryStore {
         found.sort_by_key(|invite| Reverse(place(invite)));
         found.truncate(limit);
         Ok(found)
-    }
-
-    async fn addresses(&self, _: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
-        // Nobody has an address here.
-        Ok(BTreeMap::new())
     }
 }
 

@@ -93,10 +93,10 @@ impl PeopleStore for MemoryPeople {
         Ok(*self.kept().0.people.entry(address.clone()).or_insert(id))
     }
 
-    async fn address(&self, user: UserId) -> Result<Option<Address>, StoreDown> {
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, Address>, StoreDown> {
         let (kept, _) = self.kept();
-        let of = |(address, id): (&Address, &UserId)| (*id == user).then(|| address.clone());
-        Ok(kept.people.iter().find_map(of))
+        let people = kept.people.iter().filter(|(_, user)| users.contains(user));
+        Ok(people.map(|(address, user)| (*user, address.clone())).collect())
     }
 
     async fn count(&self, subject: &Mac, window: Duration) -> Result<(u32, Duration), StoreDown> {

@@ -1,7 +1,5 @@
 //! Administration's store of the people of orgs.
 
-use std::collections::BTreeMap;
-
 use admin::{MemberStore, Membership};
 use async_trait::async_trait;
 use ledger::{
@@ -129,16 +127,6 @@ impl MemberStore for PostgresStore {
             .with(after.map_or(Uuid::max(), |(_, id)| *id.as_uuid()))
             .with(i64::try_from(limit).unwrap_or(i64::MAX));
         self.all("list invitations", call, invite).await
-    }
-
-    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
-        let sql = "select user_id, address from person where user_id = any($1)";
-        let users: Vec<Uuid> = users.iter().map(|user| *user.as_uuid()).collect();
-        let found = self.all("read addresses of people", Call::new(sql).with(users), |row| {
-            let cells = Cells::of("person", row);
-            Ok((cells.id("user_id", UserId::from_uuid)?, cells.get::<String>("address")?))
-        });
-        Ok(found.await?.into_iter().collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! People, their challenges and sessions. Every moment is the database's,
 //! and whatever must happen once happens in one statement.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use ledger::StoreDown;
@@ -36,15 +36,16 @@ impl PeopleStore for PostgresStore {
         met.ok_or_else(|| Fault::Broken("the person is not there".to_owned()).down(attempt))
     }
 
-    async fn address(&self, user: UserId) -> Result<Option<Address>, StoreDown> {
-        let sql = "select address from person where user_id = $1";
-        let call = Call::new(sql).with(*user.as_uuid());
-        self.found("find a person's address", call, |row| {
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, Address>, StoreDown> {
+        let sql = "select user_id, address from person where user_id = any($1)";
+        let users: Vec<Uuid> = users.iter().map(|user| *user.as_uuid()).collect();
+        let found = self.all("read addresses of people", Call::new(sql).with(users), |row| {
             let cells = Cells::of("person", row);
             let address: &str = cells.get("address")?;
-            Address::parse(address).map_err(|why| cells.fault("address", why))
-        })
-        .await
+            let address = Address::parse(address).map_err(|why| cells.fault("address", why))?;
+            Ok((cells.id("user_id", UserId::from_uuid)?, address))
+        });
+        Ok(found.await?.into_iter().collect())
     }
 
     async fn count(&self, subject: &Mac, window: Duration) -> Result<(u32, Duration), StoreDown> {

@@ -82,7 +82,12 @@ fn expected(rule: &str, kind: Kind) -> Met {
         ],
         "ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Stale, Forged],
         "FRESH_ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Forged],
-        "FRESH_OWNERS" => &[Session(Owner), Forged],
+        "FRESH_OWNERS" | "REMOVERS" => &[Session(Owner), Forged],
+        "SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Stale, Forged],
+        "FRESH_SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Forged],
+        "ADMIN_READERS" => {
+            &[Administers, Audits, Session(Role::Admin), Session(Owner), Stale, Forged]
+        }
         "SIGNED_IN" => {
             &[Session(Viewer), Session(Role::Admin), Session(Owner), Stale, OfNoOrg, Forged]
         }
@@ -96,6 +101,10 @@ fn expected(rule: &str, kind: Kind) -> Met {
     }
 }
 
+/// The rules that let no key in.
+pub(super) const PEOPLES: [&str; 5] =
+    ["SIGNED_IN", "FRESH_OWNERS", "REMOVERS", "SESSION_ADMINS", "FRESH_SESSION_ADMINS"];
+
 /// Another org, with what its ids name.
 struct Stranger {
     reads_and_executes: String,
@@ -107,6 +116,8 @@ struct Stranger {
     version: String,
     deed: String,
     session: String,
+    member: String,
+    invite: String,
 }
 
 impl Stranger {
@@ -127,10 +138,13 @@ impl Stranger {
             admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
         );
         let version = operator.create_policy_version(new).await.unwrap().object.id;
-        house.member_of(org, "stranger@example.com", Role::Owner).await;
+        let (_, member) = house.member_of(org, "stranger@example.com", Role::Owner).await;
+        let invite = house.invite_to(org, "asked@example.com", Role::Viewer).await;
         let session = house.browser_in(org, "stranger@example.com", Role::Owner).await;
         Self {
             session: session.session.to_string(),
+            member: member.id.to_string(),
+            invite: invite.id.to_string(),
             reads_and_executes: agent.key,
             administers: org_key(&operator, Admin).await,
             agent: agent.agent,
@@ -244,6 +258,10 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("deed")
     } else if path.starts_with("/v1/sessions") {
         id("session")
+    } else if path.starts_with("/v1/members") {
+        id("member")
+    } else if path.starts_with("/v1/invites") {
+        id("invite")
     } else if path.starts_with("/v1/ledger/chain_checks") {
         id("check")
     } else {
@@ -270,6 +288,8 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("deed", id("deed")),
         ("check", id("chk")),
         ("session", id("ses")),
+        ("member", id("mem")),
+        ("invite", id("inv")),
     ])
 }
 
@@ -301,7 +321,7 @@ async fn every_route_admits_whom_its_rule_names_and_nobody_else() {
                 false => expected(route.access, *kind),
             };
             assert_eq!(met, expected, "{what}");
-            let is_keys = !matches!(route.access, "SIGNED_IN" | "FRESH_OWNERS");
+            let is_keys = !PEOPLES.contains(&route.access);
             let has_scopes = is_keys && !key.starts_with("session:");
             assert_challenge(response.headers(), (met, has_scopes), &what);
         }
@@ -381,6 +401,7 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
         "addIntentKey" => Some(json!({
             "public_key": "6kpsY-KcUgq-9VB7Ey7F-ZVHdq6-vnuSQh7qaRRG0iw", "proof": "AA",
         })),
+        "updateMember" => Some(json!({ "role": "admin" })),
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
         "archiveAgent" | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {
             Some(json!({ "reason": "a drill" }))
@@ -432,6 +453,8 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
         ("version", &stranger.version),
         ("deed", &stranger.deed),
         ("session", &stranger.session),
+        ("member", &stranger.member),
+        ("invite", &stranger.invite),
     ] {
         foreign.insert(slot, id.clone());
     }
@@ -449,7 +472,7 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
             assert!(matches!(status, 400 | 403 | 404 | 415), "{operation}: {status}");
             looked_up += usize::from(status == 404);
             // An org key is let in everywhere but where agents act, and then the id is looked up.
-            let is_keys = key == &house.org_key && route.access != "SIGNED_IN";
+            let is_keys = key == &house.org_key && !PEOPLES.contains(&route.access);
             let looks = (is_keys || key == &owner) && route.access != "AGENT_EXECUTE";
             assert!(!looks || status == 404, "{operation} did not look the id up: {status}");
             assert_eq!(told(theirs), told(nobodys), "{operation}");

@@ -35,6 +35,19 @@ pub enum Org {
     },
 }
 
+/// What `owner` does.
+#[derive(Debug, Subcommand)]
+pub enum Owner {
+    /// Ask somebody to be an owner of the org, and print the link by which they join.
+    Invite {
+        /// Their e-mail address; they sign in by it.
+        email: String,
+        /// Which org.
+        #[command(flatten)]
+        org: InOrg,
+    },
+}
+
 /// What becomes of approvals at a Stop.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Approvals {

@@ -73,6 +73,18 @@ impl Scene {
                 let path = format!("/v1/agents/{}/intent_keys", house.support.agent);
                 made.push(ask("POST", &path, intents::added(house.support.agent, 7)).await.id());
             }
+            "listMembers" | "getMember" | "updateMember" | "removeMember" => {
+                let (_, member) = house.member("ada@example.com", Role::Viewer).await;
+                made.push(member.id.to_string());
+            }
+            "acceptInvite" => {
+                let invite = house.invite_to(house.org, &of(operation.id), Role::Admin).await;
+                made.push(invite.id.to_string());
+            }
+            "listInvites" | "revokeInvite" | "resendInvite" => {
+                let invite = house.invite_to(house.org, "ada@example.com", Role::Admin).await;
+                made.push(invite.id.to_string());
+            }
             "getChainCheck" | "listChainChecks" => {
                 made.push(ask("POST", "/v1/ledger/chain_checks", json!({})).await.id());
             }
@@ -103,6 +115,10 @@ impl Scene {
             // Only a deed of this house can be checked here.
             "verifyDeeds" => Some(self.deed().await),
             "addIntentKey" => Some(intents::added(self.house.support.agent, 7)),
+            "acceptInvite" => body.map(|body| match self.ids.get("inv") {
+                Some(invite) => json!({ "token": self.house.link_of(invite.parse().unwrap()) }),
+                None => body.clone(),
+            }),
             _ => body.map(|body| self.with_ids_of_the_house(body)),
         };
         let mut headers = headers.to_vec();
@@ -173,14 +189,16 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 11] = [
+const SHOWN: [&str; 13] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
     "deed_01k6ga3wvwgc6d8e0f2g4h6j8k",
     "ik_01k6ga3wvwmq2s4v6x8z0b2d4f",
+    "inv_01k6ga3wvwjc7d8e9f0g1h2j3k",
     "key_01k6ga3wvwjc7d8e9f0g1h2j3k",
     "log_01k6ga3wvwke9f1g3h5j7k9m1n",
+    "mem_01k6ga3wvwjc7d8e9f0g1h2j3k",
     "org_01k6ga3wvwaa1b3c5d7e9f1g3h",
     "pol_01k6ga3wvwbz4m8n2p6r0v5w7x",
     "pv_01k6ga3wvwfx3tq0s9d8e7b6a5",
@@ -199,7 +217,10 @@ pub(super) async fn caller(operation: &str, house: &House) -> String {
     match row.access {
         "PUBLIC" | "SIGNING_IN" => String::new(),
         "AGENT_EXECUTE" => house.support.key.clone(),
-        "SIGNED_IN" | "FRESH_OWNERS" => house.browser(&of(operation), Role::Owner).await.key,
+        _ if operation == "acceptInvite" => house.browser_of_no_org(&of(operation)).await.key,
+        "SIGNED_IN" | "FRESH_OWNERS" | "REMOVERS" | "SESSION_ADMINS" | "FRESH_SESSION_ADMINS" => {
+            house.browser(&of(operation), Role::Owner).await.key
+        }
         _ => house.org_key.clone(),
     }
 }

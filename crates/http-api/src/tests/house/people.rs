@@ -5,10 +5,11 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
+use admin::NewInvite;
 use async_trait::async_trait;
 use crypto::Secret;
-use ledger::record::Member;
-use model::{MemberId, OrgId, Role, UserId, Uuid};
+use ledger::record::{Invite, Member};
+use model::{InviteId, MemberId, OrgId, Role, UserId, Uuid};
 use people::{
     Address, Asked, Asking, Parts, People, Post, Proof, SignedIn, Way,
     mail::{Letter, MailError, Mailer, SignIn},
@@ -155,6 +156,18 @@ impl House {
         self.town.people.meet(&address).await.unwrap();
         let opened = self.town.sign_in(&address).await;
         self.browser_of(&opened)
+    }
+
+    /// An invitation to an org that nobody has answered.
+    pub(in crate::tests) async fn invite_to(&self, org: OrgId, email: &str, role: Role) -> Invite {
+        let user = self.town.people.meet(&Address::parse(email).unwrap()).await.unwrap();
+        let new = NewInvite { user, role, can_approve: false };
+        self.deployment().org(org).invite(new).await.unwrap().object
+    }
+
+    /// What stands in the link of an invitation.
+    pub(in crate::tests) fn link_of(&self, invite: InviteId) -> String {
+        self.town.people.invitation(self.org, invite).expose().clone()
     }
 
     /// Writes a row as it is given.

@@ -1,0 +1,215 @@
+//! The rules, each the maker of its caller, and what a credential must be for them.
+
+use act::{By, MayView};
+use model::{OrgId, Role, Scope};
+use web::ApiError;
+
+use super::{
+    Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, Leaver, OrgKey, Owner, Person,
+    Principal, Reader, Remover, Seat, Viewer,
+};
+use crate::catalogue::{changes, sign_in};
+
+/// Admits everybody and looks at no credential.
+pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);
+
+/// Admits everybody but pages of other sites, and looks at no credential: for signing in.
+pub const SIGNING_IN: Access<Anyone> =
+    Access::anyone("SIGNING_IN", "anybody, but no page of another site", || Anyone);
+
+/// Admits agents that may send actions.
+pub const AGENT_EXECUTE: Access<AgentCaller> =
+    Access::holder("AGENT_EXECUTE", "agent key with `actions:execute`", |holder| {
+        agent(holder, Scope::ActionsExecute).map(AgentCaller)
+    });
+
+/// Admits agents to their own actions, and org keys and members to all.
+pub const ACTION_READERS: Access<Reader> = Access::holder(
+    "ACTION_READERS",
+    "agent key with `actions:read` (its own actions), org key with `admin` or `admin:read`, or session",
+    reader,
+);
+
+/// Admits the same callers as [`ACTION_READERS`] to the live stream.
+pub const STREAM_READERS: Access<Reader> = Access::holder(
+    "STREAM_READERS",
+    "agent key with `actions:read` (its own events), org key with `admin` or `admin:read`, or session",
+    reader,
+);
+
+/// Admits the acting agent, admins and org keys to cancel.
+pub const CANCELLERS: Access<Canceller> = Access::holder(
+    "CANCELLERS",
+    "agent key with `actions:execute` (its own actions), org key with `admin`, or session of an admin",
+    |holder| match holder {
+        Principal::Org(key) => changing(key).map(Canceller::Org),
+        Principal::Person(person) => {
+            seat(&person, Role::Admin).map(|seat| Canceller::Member(seat.org, seat.member))
+        }
+        holder @ Principal::Agent(_) => agent(holder, Scope::ActionsExecute).map(Canceller::Agent),
+    },
+);
+
+/// Admits those who may read the org's settings.
+pub const VIEWERS: Access<Viewer> =
+    Access::holder("VIEWERS", "org key with `admin` or `admin:read`, or session", |holder| {
+        let (org, by) = match holder {
+            Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
+            Principal::Person(person) => member(&person, Role::Viewer)?,
+            Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
+        };
+        Ok(Viewer { org, by })
+    });
+
+/// Admits those who may change the org's settings.
+pub const ADMINS: Access<Admin> =
+    Access::holder("ADMINS", "org key with `admin`, or session of an admin", |holder| {
+        admin(holder, |person| member(person, Role::Admin))
+    });
+
+/// Admits those who may change what gives others power; a session is to be fresh.
+pub const FRESH_ADMINS: Access<Admin> = Access::holder(
+    "FRESH_ADMINS",
+    "org key with `admin`, or fresh session of an admin",
+    |holder| admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Admin))),
+);
+
+/// Admits owners whose session is fresh, and no key.
+pub const FRESH_OWNERS: Access<Owner> =
+    Access::holder("FRESH_OWNERS", "fresh session of an owner", |holder| {
+        let person = person(holder)?;
+        let (org, by) = member(&person, Role::Owner)?;
+        fresh(&person)?;
+        Ok(Owner { org, by })
+    });
+
+/// Admits owners whose session is fresh to remove anybody, and everybody else to leave.
+pub const REMOVERS: Access<Remover> =
+    Access::holder("REMOVERS", "fresh session: an owner's, or one's own to leave", |holder| {
+        let person = person(holder)?;
+        let seat = seat(&person, Role::Viewer)?;
+        fresh(&person)?;
+        let leaver = Leaver { seat, user: person.session.user };
+        Ok(match seat.role {
+            Role::Owner => Remover::Owner(Owner { org: seat.org, by: leaver.by() }),
+            Role::Admin | Role::Viewer => Remover::Oneself(leaver),
+        })
+    });
+
+/// Admits those who may read what admins alone may know.
+pub const ADMIN_READERS: Access<Viewer> = Access::holder(
+    "ADMIN_READERS",
+    "org key with `admin` or `admin:read`, or session of an admin",
+    |holder| {
+        let (org, by) = match holder {
+            Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
+            Principal::Person(person) => member(&person, Role::Admin)?,
+            Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
+        };
+        Ok(Viewer { org, by })
+    },
+);
+
+/// Admits admins and owners by their session, and no key.
+pub const SESSION_ADMINS: Access<Admin> =
+    Access::holder("SESSION_ADMINS", "session of an admin", |holder| {
+        let (org, by) = member(&person(holder)?, Role::Admin)?;
+        Ok(Admin { org, by })
+    });
+
+/// Admits admins and owners whose session is fresh, and no key.
+pub const FRESH_SESSION_ADMINS: Access<Admin> =
+    Access::holder("FRESH_SESSION_ADMINS", "fresh session of an admin", |holder| {
+        let person = person(holder)?;
+        let (org, by) = member(&person, Role::Admin)?;
+        fresh(&person)?;
+        Ok(Admin { org, by })
+    });
+
+/// Admits whoever is signed in, in an org or in none.
+pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
+
+fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
+    match holder {
+        Principal::Agent(key) if key.scopes.contains(&scope) => Ok(key),
+        Principal::Agent(_) | Principal::Org(_) | Principal::Person(_) => {
+            Err(ApiError::insufficient_scope(scope))
+        }
+    }
+}
+
+fn admin(
+    holder: Principal,
+    by_session: impl FnOnce(&Person) -> Result<(OrgId, By), ApiError>,
+) -> Result<Admin, ApiError> {
+    let (org, by) = match holder {
+        Principal::Org(key) => changing(key).map(|key| (key.org, By::OrgKey(key.key)))?,
+        Principal::Person(person) => by_session(&person)?,
+        Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
+    };
+    Ok(Admin { org, by })
+}
+
+fn changing(key: OrgKey) -> Result<OrgKey, ApiError> {
+    if key.scope == Scope::Admin {
+        Ok(key)
+    } else {
+        Err(ApiError::insufficient_scope(Scope::Admin))
+    }
+}
+
+fn reader(holder: Principal) -> Result<Reader, ApiError> {
+    match holder {
+        Principal::Org(key) => Ok(Reader::Org(key)),
+        Principal::Person(person) => {
+            let seat = seat(&person, Role::Viewer)?;
+            Ok(Reader::Member(seat.org, *person.session.id.as_uuid()))
+        }
+        holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
+    }
+}
+
+fn person(holder: Principal) -> Result<Person, ApiError> {
+    match holder {
+        Principal::Person(person) => Ok(*person),
+        Principal::Agent(_) | Principal::Org(_) => {
+            let message = "this is a session's, and no key has one";
+            Err(ApiError::new(changes::PERSON_REQUIRED, message))
+        }
+    }
+}
+
+fn member(person: &Person, least: Role) -> Result<(OrgId, By), ApiError> {
+    let Seat { org, member, .. } = seat(person, least)?;
+    Ok((org, By::Member { member, user: person.session.user }))
+}
+
+/// Where the person sits, in the org of their session and as no less than this.
+fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
+    let Some(seat) = person.seat else {
+        let message = "this session is for no org; choose one by `POST /v1/session/org`";
+        return Err(ApiError::new(changes::ROLE_REQUIRED, message));
+    };
+    let is_enough = match least {
+        Role::Viewer => true,
+        Role::Admin => matches!(seat.role, Role::Admin | Role::Owner),
+        Role::Owner => seat.role == Role::Owner,
+    };
+    if is_enough {
+        return Ok(seat);
+    }
+    Err(too_little(seat.role, least))
+}
+
+pub(super) fn too_little(role: Role, least: Role) -> ApiError {
+    let message = format!("this takes the role `{least}` in the org; yours is `{role}`");
+    ApiError::new(changes::ROLE_REQUIRED, message)
+}
+
+fn fresh(person: &Person) -> Result<(), ApiError> {
+    if person.session.is_fresh {
+        return Ok(());
+    }
+    let message = "this takes a sign-in that is at most 15 minutes old";
+    Err(ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, message))
+}

@@ -1,0 +1,74 @@
+//! Asking people to join an org, and their joining.
+
+use std::sync::Arc;
+
+use act::MayView;
+use admin::ChangeError;
+use http::StatusCode;
+use ledger::record::Invite;
+use model::{InviteId, Timestamp, UserId};
+use people::Address;
+use web::{Call, List, Param, Reply};
+
+use crate::{
+    access::{Admin, Person, Viewer},
+    app::App,
+    refusal::{Answer, CallError},
+    wire::{
+        members::{InviteView, JoinedView, accepted, invite_new},
+        policies::WithDeed,
+    },
+};
+
+/// The parameters of the list of invitations.
+pub(crate) const LIST: &[Param] = &[Param::One("limit"), Param::One("cursor")];
+
+/// `GET /v1/invites`
+pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let listed = List { name: "invites", org: caller.org(), agent: None };
+    let page = app.cursors.page::<(Timestamp, InviteId)>(listed, &call.query)?;
+    let found = app.admin.view(&caller).invites(page.after, page.limit).await?;
+    let users: Vec<UserId> = found.items.iter().map(|invite| invite.user).collect();
+    let addresses = app.sign_in.people.addresses(&users).await?;
+    let (part, now) = ((&*found.items, found.has_more), app.clock.now());
+    let position = |invite: &Invite| (invite.created_at, invite.id);
+    let view = |invite| InviteView::of(invite, addresses.get(&invite.user), now);
+    Ok(Reply::ok(&page.of_part(part, position, view)))
+}
+
+/// `POST /v1/invites`
+pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let asked = invite_new(&call)?;
+    let user = app.sign_in.people.meet(&asked.address).await?;
+    let made = app.admin.change(&caller).invite(asked.of(user)).await?;
+    let view = InviteView::of(&made.object, Some(&asked.address), app.clock.now());
+    Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.deed)))
+}
+
+/// `DELETE /v1/invites/{id}`
+pub(crate) async fn revoke(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let ended = app.admin.change(&caller).revoke_invite(call.param("id")?).await?;
+    let address = address(&app, &ended.object).await?;
+    let view = InviteView::of(&ended.object, address.as_ref(), app.clock.now());
+    Ok(Reply::ok(&WithDeed::of(view, ended.deed)))
+}
+
+/// `POST /v1/invites/{id}/resend`
+pub(crate) async fn resend(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let sent = app.admin.change(&caller).resend_invite(call.param("id")?).await?;
+    let address = address(&app, &sent).await?;
+    let view = InviteView::of(&sent, address.as_ref(), app.clock.now());
+    Ok(Reply::json(StatusCode::ACCEPTED, &view))
+}
+
+/// `POST /v1/invites/accept`
+pub(crate) async fn accept(app: Arc<App>, caller: Person, call: Call) -> Answer {
+    let token = accepted(&call)?;
+    let invited = app.sign_in.people.invited(&token).ok_or(ChangeError::InviteGone)?;
+    let joined = app.admin.accept_invite(invited, caller.session.user).await?;
+    Ok(Reply::ok(&JoinedView::from(joined)))
+}
+
+async fn address(app: &App, invite: &Invite) -> Result<Option<Address>, CallError> {
+    Ok(app.sign_in.people.address(invite.user).await?)
+}

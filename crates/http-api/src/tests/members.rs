@@ -1,0 +1,227 @@
+//! The people of an org: how they are asked, join, change and go, by what browsers send.
+
+use std::time::Duration;
+
+use model::Role;
+use serde_json::{Value, json};
+
+use super::house::{Answer, House, people::Browser, request};
+
+const ADA: &str = "ada@example.com";
+const GRACE: &str = "grace@example.com";
+
+async fn post(house: &House, path: &str, key: &str, body: Value) -> Answer {
+    house.send(request("POST", path, key, &[], Some(body))).await
+}
+
+async fn delete(house: &House, path: &str, key: &str) -> Answer {
+    house.send(request("DELETE", path, key, &[], None)).await
+}
+
+async fn owner(house: &House) -> Browser {
+    house.browser("owner@example.com", Role::Owner).await
+}
+
+/// What stands in the link of an invitation that was made over the interface.
+fn link(house: &House, asked: &Answer) -> String {
+    house.link_of(asked.id().parse().unwrap())
+}
+
+#[tokio::test]
+async fn somebody_who_is_asked_signs_in_joins_and_is_in_the_org() {
+    let house = House::new().await;
+    let owner = owner(&house).await;
+    let body = json!({ "email": " Ada@Example.COM ", "role": "admin", "can_approve": true });
+    let asked = post(&house, "/v1/invites", &owner.key, body.clone()).await;
+    assert_eq!((asked.status, &asked.body["status"]), (201, &json!("pending")), "{}", asked.body);
+    assert_eq!(asked.body["email"], ADA);
+    assert_eq!(post(&house, "/v1/invites", &owner.key, body).await.code(), (409, "conflict"));
+
+    let ada = house.browser_of_no_org(ADA).await;
+    assert_eq!(house.get("/v1/agents", &ada.key).await.code(), (403, "role_required"));
+    let token = json!({ "token": link(&house, &asked) });
+    let eve = house.browser_of_no_org("eve@example.com").await;
+    let stolen = post(&house, "/v1/invites/accept", &eve.key, token.clone()).await;
+    assert_eq!(stolen.code(), (410, "invite_expired"));
+    let joined = post(&house, "/v1/invites/accept", &ada.key, token.clone()).await;
+    assert_eq!((joined.status, &joined.body["role"]), (200, &json!("admin")), "{}", joined.body);
+    assert_eq!(joined.body["org"], house.org.to_string());
+    assert!(joined.body["deed"].is_string());
+    // Whatever the browser lost of the answer, it may ask again.
+    let again = post(&house, "/v1/invites/accept", &ada.key, token).await;
+    assert_eq!((again.id(), &again.body["deed"]), (joined.id(), &Value::Null));
+
+    let chosen = post(&house, "/v1/session/org", &ada.key, json!({ "org": house.org })).await;
+    assert_eq!(chosen.body["member"]["can_approve"], true, "{}", chosen.body);
+    let listed = house.get("/v1/invites", &owner.key).await;
+    let listed = &listed.body["data"][0];
+    assert_eq!([&listed["status"], &listed["member"]], ["accepted", &*joined.id()]);
+    assert_eq!(
+        post(&house, "/v1/invites", &owner.key, json!({ "email": ADA, "role": "viewer" }))
+            .await
+            .code(),
+        (409, "already_member")
+    );
+}
+
+#[tokio::test]
+async fn a_link_that_was_taken_back_changed_or_is_a_week_old_lets_nobody_in() {
+    let house = House::new().await;
+    let owner = owner(&house).await;
+    let body = json!({ "email": ADA, "role": "viewer" });
+    let first = post(&house, "/v1/invites", &owner.key, body.clone()).await;
+    let path = format!("/v1/invites/{}", first.id());
+    let again = async || {
+        house.send(request("POST", &format!("{path}/resend"), &owner.key, &[], None)).await
+    };
+    assert_eq!(again().await.status, 202);
+    let revoked = delete(&house, &path, &owner.key).await;
+    assert_eq!((revoked.status, &revoked.body["status"]), (200, &json!("revoked")));
+    assert_eq!(delete(&house, &path, &owner.key).await.code(), (409, "conflict"));
+    assert_eq!(again().await.code(), (409, "conflict"));
+    let ada = house.browser_of_no_org(ADA).await;
+    let accept = async |token: String| {
+        let body = json!({ "token": token });
+        let answer = post(&house, "/v1/invites/accept", &ada.key, body).await;
+        (answer.status, answer.body["error"]["code"].as_str().unwrap_or_default().to_owned())
+    };
+    let gone = (410, "invite_expired".to_owned());
+    assert_eq!(accept(link(&house, &first)).await, gone);
+    let second = post(&house, "/v1/invites", &owner.key, body).await;
+    let token = link(&house, &second);
+    assert_eq!(accept(format!("{token}x")).await, gone);
+    assert_eq!(accept(String::new()).await, gone);
+    house.clock.pass(Duration::from_hours(7 * 24 + 1));
+    let ada = house.browser_of_no_org(ADA).await;
+    let late = post(&house, "/v1/invites/accept", &ada.key, json!({ "token": token })).await;
+    assert_eq!(late.code(), (410, "invite_expired"));
+}
+
+#[tokio::test]
+async fn only_who_may_asks_people_and_only_owners_ask_owners() {
+    let house = House::new().await;
+    let admin = house.browser("admin@example.com", Role::Admin).await;
+    let viewer = house.browser("viewer@example.com", Role::Viewer).await;
+    let (grace, owner) = (json!({ "email": GRACE, "role": "admin" }), owner(&house).await);
+    let ask = async |key: &str, body: &Value| post(&house, "/v1/invites", key, body.clone()).await;
+    assert_eq!(ask(&viewer.key, &grace).await.code(), (403, "role_required"));
+    assert_eq!(ask(&house.org_key, &grace).await.code(), (403, "person_required"));
+    let to_own = json!({ "email": GRACE, "role": "owner" });
+    assert_eq!(ask(&admin.key, &to_own).await.code(), (403, "role_required"));
+    let made = ask(&owner.key, &to_own).await;
+    assert_eq!(made.status, 201);
+    // An admin cannot get hold of an owner's mail by sending it again, nor take it back.
+    let path = format!("/v1/invites/{}", made.id());
+    let resent = request("POST", &format!("{path}/resend"), &admin.key, &[], None);
+    assert_eq!(house.send(resent).await.code(), (403, "role_required"));
+    assert_eq!(delete(&house, &path, &admin.key).await.code(), (403, "role_required"));
+    assert_eq!(house.get("/v1/invites", &viewer.key).await.code(), (403, "role_required"));
+    assert_eq!(house.get("/v1/invites", &house.org_key).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_or_says_more_than_one_is_refused() {
+    let house = House::new().await;
+    let owner = owner(&house).await;
+    for email in [
+        "",
+        "ada",
+        "ada@",
+        "@example.com",
+        "a@b\r\nBcc: eve@example.com",
+        "a@example.com, b@example.com",
+        "a\u{0}@example.com",
+        "<a@example.com>",
+        "a@exa mple.com",
+    ] {
+        let body = json!({ "email": email, "role": "viewer" });
+        let answer = post(&house, "/v1/invites", &owner.key, body).await;
+        assert_eq!(answer.code(), (400, "validation_failed"), "{email:?}");
+    }
+    for (body, param) in [
+        (json!({ "email": ADA }), "role"),
+        (json!({ "email": ADA, "role": "god" }), "role"),
+        (json!({ "role": "viewer" }), "email"),
+        (json!({ "email": ADA, "role": "viewer", "can_approve": "yes" }), "can_approve"),
+        (json!({ "email": ADA, "role": "viewer", "name": "Ada" }), "name"),
+    ] {
+        let answer = post(&house, "/v1/invites", &owner.key, body).await;
+        assert_eq!((answer.code().0, answer.param()), (400, Some(param)));
+    }
+    assert_eq!(house.get("/v1/invites", &owner.key).await.body["data"], json!([]));
+}
+
+#[tokio::test]
+async fn a_members_role_is_an_owners_to_change_and_counts_at_once() {
+    let house = House::new().await;
+    let (owner, ada) = (owner(&house).await, house.browser(ADA, Role::Admin).await);
+    let members = house.get("/v1/members", &owner.key).await.body;
+    let id = |email: &str| {
+        let all = members["data"].as_array().unwrap();
+        let found = all.iter().find(|member| member["user"]["email"] == email).unwrap();
+        found["id"].as_str().unwrap().to_owned()
+    };
+    let (own, adas) = (id("owner@example.com"), format!("/v1/members/{}", id(ADA)));
+    let change = async |path: &str, key: &str, body: Value| post(&house, path, key, body).await;
+    let to_viewer = json!({ "role": "viewer", "expected_revision": 1 });
+    assert_eq!(change(&adas, &ada.key, to_viewer.clone()).await.code(), (403, "role_required"));
+    assert_eq!(
+        change(&adas, &house.org_key, to_viewer.clone()).await.code(),
+        (403, "person_required")
+    );
+    let own_path = format!("/v1/members/{own}");
+    let oneself = change(&own_path, &owner.key, json!({ "can_approve": true })).await;
+    assert_eq!(oneself.code(), (403, "self_change"));
+    assert_eq!(change(&adas, &owner.key, json!({})).await.code(), (400, "validation_failed"));
+    let changed = change(&adas, &owner.key, to_viewer.clone()).await;
+    assert_eq!((changed.status, &changed.body["revision"]), (200, &json!(2)), "{}", changed.body);
+    assert_eq!(change(&adas, &owner.key, to_viewer).await.code(), (409, "conflict"));
+    // The session was for an admin of the org: it is for nobody there until it chooses again.
+    assert_eq!(house.get("/v1/members", &ada.key).await.code(), (403, "role_required"));
+    let viewer = house.browser_in(house.org, ADA, Role::Viewer).await;
+    let seen = house.get(&own_path, &viewer.key).await;
+    assert_eq!((seen.status, &seen.body["user"]["email"]), (200, &Value::Null));
+    assert_eq!(
+        house.get(&own_path, &house.org_key).await.body["user"]["email"],
+        "owner@example.com"
+    );
+    house.clock.pass(Duration::from_mins(16));
+    let stale = change(&adas, &owner.key, json!({ "role": "admin" })).await;
+    assert_eq!(stale.code(), (403, "reauthentication_required"));
+}
+
+#[tokio::test]
+async fn who_is_removed_or_leaves_is_out_at_once_and_an_owner_stays() {
+    let house = House::new().await;
+    let (owner, ada) = (owner(&house).await, house.browser(ADA, Role::Admin).await);
+    let grace = house.browser(GRACE, Role::Viewer).await;
+    let member = async |browser: &Browser| {
+        let session = house.get("/v1/session", &browser.key).await;
+        format!("/v1/members/{}", session.body["member"]["id"].as_str().unwrap())
+    };
+    let (own, adas, graces) = (member(&owner).await, member(&ada).await, member(&grace).await);
+    assert_eq!(delete(&house, &own, &owner.key).await.code(), (409, "last_owner"));
+    assert_eq!(delete(&house, &own, &ada.key).await.code(), (403, "role_required"));
+    assert_eq!(delete(&house, &graces, &ada.key).await.code(), (403, "role_required"));
+    let wrong =
+        request("DELETE", &graces, &grace.key, &[], Some(json!({ "expected_revision": 7 })));
+    assert_eq!(house.send(wrong).await.code(), (409, "conflict"));
+    let left = delete(&house, &graces, &grace.key).await;
+    assert_eq!(left.status, 200, "{}", left.body);
+    assert!(left.body["removed_at"].is_string() && left.body["deed"].is_string());
+    let removed = delete(&house, &adas, &owner.key).await;
+    assert_eq!(removed.status, 200, "{}", removed.body);
+    for browser in [&ada, &grace] {
+        assert_eq!(house.get("/v1/agents", &browser.key).await.code(), (403, "role_required"));
+        assert_eq!(house.get("/v1/session", &browser.key).await.body["member"], Value::Null);
+    }
+    assert_eq!(house.get(&adas, &owner.key).await.code(), (404, "not_found"));
+    assert_eq!(delete(&house, &adas, &owner.key).await.code(), (404, "not_found"));
+    let rest = house.get("/v1/members", &owner.key).await;
+    assert_eq!(rest.body["data"].as_array().unwrap().len(), 1);
+    // No address is in what is sealed and told.
+    for path in ["/v1/deeds?limit=100", "/v1/ledger?limit=100"] {
+        let told = house.get(path, &owner.key).await.body.to_string();
+        assert!(!told.contains("example.com"), "{path}");
+    }
+}

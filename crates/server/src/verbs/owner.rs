@@ -1,0 +1,46 @@
+//! `owner`: lets a person into an org that nobody is in yet.
+
+use admin::{ChangeError, NewInvite};
+use ledger::record::Invite;
+use model::{OrgId, Role, UserId, causes};
+use people::{Address, invitation_link};
+
+use super::{accounts::failure, org_of};
+use crate::{
+    cli,
+    exit::{Exit, Failure},
+    print,
+    wire_up::Wired,
+};
+
+pub(super) async fn run(wired: &Wired, base_url: &str, what: cli::Owner) -> Result<Exit, Failure> {
+    let cli::Owner::Invite { email, org } = what;
+    let address = Address::parse(&email).map_err(Failure::usage)?;
+    let org = org_of(&wired.core, org).await?;
+    let met = wired.people.meet(&address).await;
+    let user = met.map_err(|error| Failure::internal(causes(&error)))?;
+    let invite = invited(wired, org, user).await?;
+    let link = invitation_link(base_url, &wired.people.invitation(org, invite.id));
+    // The link alone stands on standard output, so that a script can take it from there.
+    print::complaint(format!(
+        "{}: whoever opens this link and signs in as {} owns {org}; it counts until {}:",
+        invite.id,
+        address.as_str(),
+        invite.expires_at
+    ));
+    print::line(link.expose());
+    Ok(Exit::Ok)
+}
+
+/// The invitation to own the org: a new one, or the one that the person did not accept yet.
+async fn invited(wired: &Wired, org: OrgId, user: UserId) -> Result<Invite, Failure> {
+    let new = NewInvite { user, role: Role::Owner, can_approve: true };
+    let refused = match wired.core.operator(org).invite(new).await {
+        Ok(made) => return Ok(made.object),
+        Err(error @ ChangeError::Act(act::ActError::Conflict(_))) => error,
+        Err(error) => return Err(failure(&error)),
+    };
+    let open = wired.core.stores.accounts.open_invite(org, user).await;
+    let open = open.map_err(|error| Failure::internal(causes(&error)))?;
+    open.filter(|invite| invite.role == Role::Owner).ok_or_else(|| failure(&refused))
+}
