@@ -41,7 +41,9 @@ impl Admin {
             match self.parts.store.note_key_uses(org, &uses).await {
                 Ok(()) => noted += uses.len(),
                 Err(error) => {
-                    uses.into_iter().for_each(|(key, at)| self.uses.note(org, key, at));
+                    for (key, at) in uses {
+                        self.uses.note(org, key, at);
+                    }
                     failed = failed.or(Some(error));
                 }
             }

@@ -130,8 +130,8 @@ impl AccountStore for MemoryStore {
         keys: &[KeyId],
     ) -> Result<BTreeMap<KeyId, Timestamp>, StoreDown> {
         let kept = self.reach("read when keys were used")?;
-        let uses = kept.orgs.get(&org).map(|rows| &rows.key_uses);
-        let used = |key: &KeyId| Some((*key, *uses?.get(key)?));
+        let known = kept.orgs.get(&org).map(|rows| &rows.key_uses);
+        let used = |key: &KeyId| Some((*key, *known?.get(key)?));
         Ok(keys.iter().filter_map(used).collect())
     }
 
