@@ -1,6 +1,7 @@
 //! People sign in: over the real store, with everybody who should not get in.
 
 use std::{
+    cmp::Ordering,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -436,4 +437,46 @@ async fn spellings_of_one_address_are_one_person() {
     let met: Vec<_> = met.into_iter().map(Result::unwrap).collect();
     assert_eq!(met[0], ada);
     assert_eq!(met[1], met[2]);
+}
+
+/// How often a try of the first kind took longer than one of the second, of all pairs; 0.5 where the
+/// kinds cannot be told apart.
+fn slower(one: &[Duration], other: &[Duration]) -> f64 {
+    let pairs = one.iter().flat_map(|one| other.iter().map(move |other| one.cmp(other)));
+    let halves = pairs.map(|order| match order {
+        Ordering::Less => 0,
+        Ordering::Equal => 1,
+        Ordering::Greater => 2,
+    });
+    f64::from(halves.sum::<u32>()) / f64::from(2 * u32::try_from(one.len() * other.len()).unwrap())
+}
+
+#[tokio::test]
+async fn an_address_that_somebody_has_is_answered_as_fast_as_one_that_nobody_has() {
+    const TRIES_OF_A_KIND: usize = 1_000;
+    let Some(world) = World::new().await else { return };
+    for number in 0..TRIES_OF_A_KIND {
+        world.people.meet(&address(&format!("known{number}@example.com"))).await.unwrap();
+    }
+    let mut took = [Vec::new(), Vec::new()];
+    for number in 0..2 * TRIES_OF_A_KIND {
+        // Each try is of an address and from a network of its own, as the bounds would have it.
+        let (of, who) = (number % 2, ["known", "nobody"][number % 2]);
+        let address = address(&format!("{who}{}@example.com", number / 2));
+        let network = format!("a test's {number}");
+        let began = tokio::time::Instant::now();
+        let asking = Asking { address, network, next: None, again: None };
+        let (_, unwritten) = world.people.ask(asking).await.unwrap();
+        took[of].push(began.elapsed());
+        // What stands behind the answer of one does not slow the next one down.
+        if number % 100 < 2 {
+            world.people.write(unwritten).await.unwrap();
+        }
+    }
+    let share = slower(&took[0], &took[1]);
+    println!(
+        "of {TRIES_OF_A_KIND} tries of a kind a known address took longer in {share:.3} of pairs"
+    );
+    assert!((0.4..0.6).contains(&share), "known addresses take longer in {share:.3} of pairs");
+    assert!(slower(&took[0], &[Duration::ZERO]) > 0.99, "the statistic tells nothing apart");
 }
