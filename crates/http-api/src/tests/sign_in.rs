@@ -453,7 +453,7 @@ async fn an_owner_sees_and_ends_the_sessions_of_members_that_are_for_the_org() {
     assert!(ended.body["deed"].is_string(), "{}", ended.body);
     assert_eq!(house.get("/v1/session", &here.key).await.status, 401);
     assert_eq!(house.get("/v1/session", &elsewhere.key).await.status, 200);
-    assert_eq!(house.sealed().await.last().unwrap(), "session.revoked");
+    assert!(house.sealed().await.contains(&"session.revoked".to_owned()));
     assert_eq!(end(here.session, &owner.key).await.code(), (404, "not_found"));
 }
 
