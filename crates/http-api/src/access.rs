@@ -22,8 +22,10 @@
 //! ```
 
 pub(crate) mod accounts;
+mod approvals;
 mod rules;
 
+pub use approvals::{APPROVAL_READERS, APPROVERS, ApprovalReader, Approver};
 pub use rules::{
     ACTION_READERS, ADMIN_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, FRESH_ADMINS, FRESH_OWNERS,
     FRESH_SESSION_ADMINS, PUBLIC, REMOVERS, SESSION_ADMINS, SIGNED_IN, SIGNING_IN, STREAM_READERS,

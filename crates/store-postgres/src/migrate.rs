@@ -55,6 +55,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 24, name: "void_approvals", sql: include_str!("../../../migrations/0024_void_approvals.sql") },
     Migration { version: 25, name: "sessions", sql: include_str!("../../../migrations/0025_sessions.sql") },
     Migration { version: 26, name: "agents_end", sql: include_str!("../../../migrations/0026_agents_end.sql") },
+    Migration { version: 27, name: "approvals", sql: include_str!("../../../migrations/0027_approvals.sql") },
 ];
 
 /// What the service's role may do with one table.
