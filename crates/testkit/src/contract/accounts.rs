@@ -19,6 +19,7 @@ pub(super) async fn check(store: &dyn Store) {
     accounts_are_found_in_their_own_org(store).await;
     agents_are_listed_by_page_status_and_name(store).await;
     the_keys_of_an_agent_are_listed_by_page(store).await;
+    of_the_uses_of_a_key_the_last_is_kept(store).await;
     seal_keys_are_listed_oldest_first(store).await;
 }
 
@@ -208,6 +209,26 @@ async fn the_keys_of_an_agent_are_listed_by_page(store: &dyn Store) {
     let mut valid = store.valid_agent_keys(scribe.org, agent.id).await.unwrap();
     valid.sort_by_key(|key| Reverse(key.created_at));
     assert_eq!(valid, [keys[0].clone(), keys[3].clone()]);
+}
+
+async fn of_the_uses_of_a_key_the_last_is_kept(store: &dyn Store) {
+    let mut scribe = Scribe::created(814, store).await;
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        keys.push(sample::api_key(scribe.org, Holder::Org, &scribe.mint()));
+    }
+    let changes: Vec<_> = keys.iter().cloned().map(Changes::from).collect();
+    scribe.append(store, changes).await.unwrap();
+    let [one, two, unused] = [keys[0].id, keys[1].id, keys[2].id];
+    let (early, late) = (scribe.now, scribe.now + Duration::from_mins(1));
+    store.note_key_uses(scribe.org, &[(one, late), (two, early)]).await.unwrap();
+    store.note_key_uses(scribe.org, &[(one, early), (two, late)]).await.unwrap();
+    store.note_key_uses(scribe.org, &[]).await.unwrap();
+    let found = store.key_uses(scribe.org, &[one, unused]).await.unwrap();
+    assert_eq!(found, [(one, late)].into());
+    assert_eq!(store.key_uses(scribe.org, &[two]).await.unwrap(), [(two, late)].into());
+    let other = Scribe::created(815, store).await;
+    assert!(store.key_uses(other.org, &[one, two]).await.unwrap().is_empty());
 }
 
 async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {
