@@ -92,7 +92,7 @@ impl OrgChange<'_> {
         };
         let (key, text) = self.drafted(old.holder, new)?;
         let key = self.add_agent_key(agent, key, Some((id, lives))).await?;
-        self.admin.keys.forget(id);
+        self.admin.keys.forget(&id);
         Ok(ShownKey { key, text })
     }
 
@@ -140,7 +140,7 @@ impl OrgChange<'_> {
             Ok(changed(record, KeyEvent::Revoked, Some(before), after))
         });
         let revoked = revoked.await?;
-        self.admin.keys.forget(id);
+        self.admin.keys.forget(&id);
         Ok(revoked)
     }
 

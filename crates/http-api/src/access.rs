@@ -22,8 +22,10 @@
 //! ```
 
 pub(crate) mod accounts;
+mod approvals;
 mod rules;
 
+pub use approvals::{APPROVAL_READERS, APPROVERS, ApprovalReader, Approver};
 pub use rules::{
     ACTION_READERS, ADMIN_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, FRESH_ADMINS, FRESH_OWNERS,
     FRESH_SESSION_ADMINS, PUBLIC, REMOVERS, SESSION_ADMINS, SIGNED_IN, SIGNING_IN, STREAM_READERS,
@@ -33,7 +35,7 @@ pub use rules::{
 use act::{By, MayChange, MayOwn, MayView};
 use model::{AgentId, KeyId, MemberId, OrgId, Role, Scope, UserId, Uuid};
 use people::store::Session;
-use web::{ApiError, Credential, Patience};
+use web::{ApiError, Asked, Credential, Patience, Trust};
 
 use crate::app::App;
 
@@ -79,6 +81,18 @@ pub struct Person {
     /// Who they are in the org that the session is for, as it is now; nobody while it has no org, or
     /// once they are no longer there what they were when they chose it.
     pub seat: Option<Seat>,
+}
+
+impl Person {
+    /// The person as an owner of the org that the session is for, however old their sign-in is.
+    pub(crate) fn as_owner(&self) -> Result<Owner, ApiError> {
+        rules::owner(self)
+    }
+
+    /// Whether the sign-in is young enough for what gives or takes power.
+    pub(crate) fn must_be_fresh(&self) -> Result<(), ApiError> {
+        rules::fresh(self)
+    }
 }
 
 /// Who a person is in an org.
@@ -268,11 +282,16 @@ impl Viewer {
     /// Whether the credential that made this caller still makes it, for an answer that goes on for
     /// long. A record that cannot be asked says nothing about the credential.
     pub(crate) async fn is_let_in(&self, shown: Option<&Credential>, app: &App) -> bool {
-        match VIEWERS.admit(shown, Patience::Short, app).await {
+        match VIEWERS.admit(again(shown), app).await {
             Ok((now, _)) => now == *self,
             Err(error) => error.status().is_server_error(),
         }
     }
+}
+
+/// What whoever is still answered is looked up with.
+pub(crate) fn again(shown: Option<&Credential>) -> Asked<'_> {
+    Asked { shown, patience: Patience::Short, trust: Trust::Anew }
 }
 
 impl MayView for Admin {

@@ -2,8 +2,8 @@
 
 use act::{ActError, By};
 use admin::{
-    AccountStore, AuthenticateError, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText, NewKey,
-    ShownKey,
+    AccountStore, AuthenticateError, ChangeError, KeyHolder, KeyMode, KeyText, NewKey,
+    REMEMBERED_FOR, ShownKey,
 };
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ async fn a_revoked_key_opens_nothing_at_once_here_and_a_second_later_elsewhere()
     assert_eq!(world.last_body(&created)["admin"]["event"], "api_key.revoked");
     assert!(is_refused(&world, shown(&key)).await);
     assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
-    world.clock.pass(CACHED_FOR);
+    world.clock.pass(REMEMBERED_FOR);
     assert!(is_refused(&elsewhere, shown(&key)).await);
 
     let again = world.operator(&created).revoke_key(key.key.object.id).await;
@@ -196,4 +196,30 @@ async fn an_org_key_that_may_only_read_changes_nothing_even_where_it_was_let_in(
     // What it read out is told of all the same.
     world.admin.ledger_exported(&by_key, (None, None)).await.unwrap();
     assert_eq!(world.last_body(&created)["actor"], json!({ "type": "api_key", "id": key.id }));
+}
+
+#[tokio::test]
+async fn a_thousand_calls_by_one_key_write_its_last_use_once() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let agent = operator.create_agent(agent("support")).await.unwrap().object;
+    let made = operator.create_agent_key(agent.id, agent_key()).await.unwrap();
+    let (key, text) = (made.key.object.id, shown(&made));
+    let used = async || operator.view().key_uses(&[key]).await.unwrap().get(&key).copied();
+    for _ in 0..1000 {
+        world.admin.authenticate(text).await.unwrap();
+        world.clock.pass(Duration::from_millis(1));
+    }
+    let last = world.clock.now().before(Duration::from_millis(1));
+    assert_eq!(used().await, None, "a call wrote when its key was used");
+    // A store that is away keeps nothing and loses nothing.
+    world.store.fail_next("note when keys were used", 1);
+    assert!(world.admin.note_key_uses().await.is_err());
+    assert_eq!(world.admin.note_key_uses().await.unwrap(), 1);
+    assert_eq!(used().await, Some(last));
+    assert_eq!(world.admin.note_key_uses().await.unwrap(), 0);
+    let wrong = text.replace("svc_live_", "svc_test_");
+    assert!(world.admin.authenticate(&wrong).await.is_err());
+    assert_eq!(world.admin.note_key_uses().await.unwrap(), 0);
 }

@@ -34,15 +34,18 @@ pub struct Verdict {
 /// What people switched off comes before what a policy says: a Stop must hold whatever the policy
 /// has become, and no rule is asked about a tool that nothing can run. Budgets come last, so that
 /// only a call that would run otherwise is counted.
-pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
+///
+/// What the call holds of budgets already is charged anew, and not twice.
+pub(crate) fn decide(case: &Case, snapshot: &Snapshot, held: &[BudgetUse]) -> Option<Verdict> {
+    let ground = (snapshot, held);
     let enforced = snapshot.policy(PolicyMode::Enforce)?;
     let call = case.at(snapshot);
     let builtin = builtin(case, snapshot);
     let mut decided = match builtin {
         Some((code, source)) => verdict(enforced, policy::Decision::refused(code, source)),
-        None => by_policy(case, (enforced, call.as_ref()?), snapshot),
+        None => by_policy(case, (enforced, call.as_ref()?), ground),
     };
-    if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(case, &call, snapshot)) {
+    if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(case, &call, ground)) {
         decided.decision.shadow = Some(shadow);
         // What no policy was asked about would not have run by any policy.
         if builtin.is_none() {
@@ -57,7 +60,7 @@ pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
 fn by_policy(
     case: &Case,
     (enforced, call): (&LoadedPolicy, &Call),
-    snapshot: &Snapshot,
+    ground: (&Snapshot, &[BudgetUse]),
 ) -> Verdict {
     // A policy that cannot be read may hold the rule that denies this call, so nothing is let
     // through without it.
@@ -71,7 +74,7 @@ fn by_policy(
         return verdict(enforced, policy::Decision::refused(code, source));
     }
     let scope = budget::scope(call, &enforced.active);
-    match budget::admit(&decision, scope, snapshot) {
+    match budget::admit(&decision, scope, ground) {
         Ok(admitted) => Verdict {
             budgets: admitted.counters,
             charged: admitted.charged,
@@ -91,7 +94,7 @@ fn by_policy(
 }
 
 /// The counters that the decision will look at, those of the shadow version included.
-pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestamp)> {
+pub(crate) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestamp)> {
     let Some(call) = case.at(snapshot) else { return Vec::new() };
     let mut counters = Vec::new();
     for loaded in PolicyMode::ALL.into_iter().filter_map(|mode| snapshot.policy(mode)) {
@@ -116,9 +119,13 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
             Err(_) => (DecisionCode::ToolUnknown, DecisionSource::Builtin),
         });
     }
-    let livemode = call.facts.livemode;
+    let (livemode, mode) = (call.facts.livemode, call.facts.mode);
+    let agent = snapshot.agent(call.agent.id);
     match case.resolved() {
         Resolved::Unknown => Some((DecisionCode::ToolUnknown, DecisionSource::Builtin)),
+        _ if !agent.is_some_and(|agent| agent.modes.contains(&mode)) => {
+            Some((DecisionCode::PolicyDenied, DecisionSource::Builtin))
+        }
         // The service's own tools serve both modes; a connector serves the one it was made for.
         Resolved::Served(served) if served.connector.id.is_some() && served.test == livemode => {
             Some((DecisionCode::ToolUnknown, DecisionSource::Builtin))
@@ -134,7 +141,7 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
 }
 
 /// What holds the agent, by a Stop or for a time.
-fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
+pub(crate) fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
     if snapshot.org().is_some_and(|org| org.stop.is_some()) {
         return Some(DecisionCode::OrgStopped);
     }
@@ -150,11 +157,15 @@ fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
 
 /// What the shadow version would have decided and taken from its own counters; its failures
 /// never touch the call.
-fn shadow(case: &Case, call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admitted)> {
-    let loaded = snapshot.policy(PolicyMode::Shadow)?;
+fn shadow(
+    case: &Case,
+    call: &Call,
+    ground: (&Snapshot, &[BudgetUse]),
+) -> Option<(Shadow, Admitted)> {
+    let loaded = ground.0.policy(PolicyMode::Shadow)?;
     let decision = case.ask(loaded.policy.as_ref()?, call);
     let scope = budget::scope(call, &loaded.active);
-    let admitted = budget::admit(&decision, scope, snapshot).ok();
+    let admitted = budget::admit(&decision, scope, ground).ok();
     let (decision, admitted) = if let Some(admitted) = admitted {
         (decision, admitted)
     } else {
@@ -174,7 +185,7 @@ fn shadow(case: &Case, call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admi
 fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
     let message = match (&asked.reason, asked.code) {
         (Some(reason), _) => Some(reason.to_string()),
-        (None, Some(code)) => Some(sentence(code).to_owned()),
+        (None, Some(code)) => Some(sentence(code, asked.source).to_owned()),
         (None, None) => None,
     };
     let decision = Decision {
@@ -201,14 +212,17 @@ fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
 }
 
 /// What a decision says when its rule has no sentence of its own.
-fn sentence(code: DecisionCode) -> &'static str {
+fn sentence(code: DecisionCode, source: DecisionSource) -> &'static str {
     match code {
         DecisionCode::ApprovalRequired => "A person must approve this call.",
+        DecisionCode::PolicyDenied if source == DecisionSource::Builtin => {
+            "This agent's calls are not to be run in this mode."
+        }
         DecisionCode::PolicyDenied => "A rule of the policy denies this call.",
         DecisionCode::DefaultDenied => "No rule of the policy allows this call.",
         DecisionCode::BudgetExceeded => "A budget for these calls is used up.",
         DecisionCode::AgentStopped => "This agent is stopped.",
-        DecisionCode::AgentSuspended => "This agent is suspended.",
+        DecisionCode::AgentSuspended => "This agent is suspended, or its time is over.",
         DecisionCode::OrgStopped => "Every agent of this org is stopped.",
         DecisionCode::ToolUnknown => "No connector serves a tool of this name.",
         DecisionCode::ToolChanged => "The tool's definition is not the one that was accepted.",

@@ -78,9 +78,9 @@ pub const FRESH_ADMINS: Access<Admin> = Access::holder(
 pub const FRESH_OWNERS: Access<Owner> =
     Access::holder("FRESH_OWNERS", "fresh session of an owner", |holder| {
         let person = person(holder)?;
-        let (org, by) = member(&person, Role::Owner)?;
+        let owner = owner(&person)?;
         fresh(&person)?;
-        Ok(Owner { org, by })
+        Ok(owner)
     });
 
 /// Admits owners whose session is fresh to remove anybody, and everybody else to leave.
@@ -129,7 +129,12 @@ pub const FRESH_SESSION_ADMINS: Access<Admin> =
 /// Admits whoever is signed in, in an org or in none.
 pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
 
-fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
+pub(super) fn owner(person: &Person) -> Result<Owner, ApiError> {
+    let (org, by) = member(person, Role::Owner)?;
+    Ok(Owner { org, by })
+}
+
+pub(super) fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
         Principal::Agent(key) if key.scopes.contains(&scope) => Ok(key),
         Principal::Agent(_) | Principal::Org(_) | Principal::Person(_) => {
@@ -169,7 +174,7 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
     }
 }
 
-fn person(holder: Principal) -> Result<Person, ApiError> {
+pub(super) fn person(holder: Principal) -> Result<Person, ApiError> {
     match holder {
         Principal::Person(person) => Ok(*person),
         Principal::Agent(_) | Principal::Org(_) => {
@@ -185,7 +190,7 @@ fn member(person: &Person, least: Role) -> Result<(OrgId, By), ApiError> {
 }
 
 /// Where the person sits, in the org of their session and as no less than this.
-fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
+pub(super) fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
     let Some(seat) = person.seat else {
         let message = "this session is for no org; choose one by `POST /v1/session/org`";
         return Err(ApiError::new(changes::ROLE_REQUIRED, message));
@@ -206,7 +211,7 @@ pub(super) fn too_little(role: Role, least: Role) -> ApiError {
     ApiError::new(changes::ROLE_REQUIRED, message)
 }
 
-fn fresh(person: &Person) -> Result<(), ApiError> {
+pub(super) fn fresh(person: &Person) -> Result<(), ApiError> {
     if person.session.is_fresh {
         return Ok(());
     }
