@@ -30,14 +30,14 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let now = app.clock.now();
     let part = (&*found.items, found.has_more);
     let position = |key: &ApiKey| (key.created_at, key.id);
-    Ok(Reply::ok(&page.of_part(part, position, |key| KeyView::of(agent, key, now))))
+    Ok(Reply::ok(&page.of_part(part, position, |key| KeyView::of(key, now))))
 }
 
 /// `POST /v1/agents/{id}/keys`
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let agent: AgentId = call.param("id")?;
     let made = app.admin.change(&caller).create_agent_key(agent, key_new(&call)?).await?;
-    let view = KeyView::of(agent, &made.key.object, app.clock.now()).with_secret(&made.text);
+    let view = KeyView::of(&made.key.object, app.clock.now()).with_secret(&made.text);
     Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.key.deed)))
 }
 
@@ -46,7 +46,7 @@ pub(crate) async fn roll(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (agent, key): (AgentId, KeyId) = (call.param("id")?, call.param("key")?);
     let lives = roll_overlap(&call)?;
     let made = app.admin.change(&caller).roll_agent_key(agent, key, lives).await?;
-    let view = KeyView::of(agent, &made.key.object, app.clock.now()).with_secret(&made.text);
+    let view = KeyView::of(&made.key.object, app.clock.now()).with_secret(&made.text);
     Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.key.deed)))
 }
 
@@ -54,6 +54,6 @@ pub(crate) async fn roll(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 pub(crate) async fn revoke(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (agent, key): (AgentId, KeyId) = (call.param("id")?, call.param("key")?);
     let ended = app.admin.change(&caller).revoke_agent_key(agent, key).await?;
-    let view = KeyView::of(agent, &ended.object, app.clock.now());
+    let view = KeyView::of(&ended.object, app.clock.now());
     Ok(Reply::ok(&WithDeed::of(view, ended.deed)))
 }

@@ -12,7 +12,7 @@ use model::{
 };
 use serde_json::{Value, json};
 
-use super::house::{Answer, House, holder, org_key, request};
+use super::house::{Answer, House, holder, named_org_key, org_key, request};
 use crate::routes;
 
 /// What a credential meets behind an access rule.
@@ -82,6 +82,7 @@ fn expected(rule: &str, kind: Kind) -> Met {
         ],
         "ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Stale, Forged],
         "FRESH_ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Forged],
+        "OWNERS" => &[Session(Owner), Stale, Forged],
         "FRESH_OWNERS" | "REMOVERS" => &[Session(Owner), Forged],
         "SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Stale, Forged],
         "FRESH_SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Forged],
@@ -102,8 +103,8 @@ fn expected(rule: &str, kind: Kind) -> Met {
 }
 
 /// The rules that let no key in.
-pub(super) const PEOPLES: [&str; 5] =
-    ["SIGNED_IN", "FRESH_OWNERS", "REMOVERS", "SESSION_ADMINS", "FRESH_SESSION_ADMINS"];
+pub(super) const PEOPLES: [&str; 6] =
+    ["SIGNED_IN", "OWNERS", "FRESH_OWNERS", "REMOVERS", "SESSION_ADMINS", "FRESH_SESSION_ADMINS"];
 
 /// Another org, with what its ids name.
 struct Stranger {
@@ -115,6 +116,7 @@ struct Stranger {
     policy: String,
     version: String,
     deed: String,
+    org_key: String,
     session: String,
     member: String,
     invite: String,
@@ -141,12 +143,14 @@ impl Stranger {
         let (_, member) = house.member_of(org, "stranger@example.com", Role::Owner).await;
         let invite = house.invite_to(org, "asked@example.com", Role::Viewer).await;
         let session = house.browser_in(org, "stranger@example.com", Role::Owner).await;
+        let (org_key, administers) = named_org_key(&operator, Admin).await;
         Self {
             session: session.session.to_string(),
             member: member.id.to_string(),
             invite: invite.id.to_string(),
             reads_and_executes: agent.key,
-            administers: org_key(&operator, Admin).await,
+            administers,
+            org_key: org_key.to_string(),
             agent: agent.agent,
             key: agent.id,
             action,
@@ -262,6 +266,8 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("member")
     } else if path.starts_with("/v1/invites") {
         id("invite")
+    } else if path.starts_with("/v1/api_keys") {
+        id("org_key")
     } else if path.starts_with("/v1/ledger/chain_checks") {
         id("check")
     } else {
@@ -290,6 +296,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("session", id("ses")),
         ("member", id("mem")),
         ("invite", id("inv")),
+        ("org_key", id("key")),
     ])
 }
 
@@ -407,7 +414,7 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
             Some(json!({ "reason": "a drill" }))
         }
         "createAgentKey" => Some(json!({ "name": "one", "scopes": ["actions:read"] })),
-        "rollAgentKey" => Some(json!({ "expires_in": 60 })),
+        "rollAgentKey" | "rollOrgKey" => Some(json!({ "expires_in": 60 })),
         "createPolicyVersion" => Some(json!({ "document": document })),
         "putPolicyTests" => Some(json!({ "suite": suite })),
         "activatePolicy" => {
@@ -455,6 +462,7 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
         ("session", &stranger.session),
         ("member", &stranger.member),
         ("invite", &stranger.invite),
+        ("org_key", &stranger.org_key),
     ] {
         foreign.insert(slot, id.clone());
     }

@@ -47,6 +47,8 @@ EventType {
     AgentKeyRevoked = "agent_key.revoked",
     /// An org key was made.
     ApiKeyCreated = "api_key.created",
+    /// An org key was replaced by another, beside which it lives on for a while.
+    ApiKeyRolled = "api_key.rolled",
     /// An org key was revoked.
     ApiKeyRevoked = "api_key.revoked",
     /// Somebody joined the org.
@@ -126,7 +128,7 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "approval.requested", "approval.approved", "approval.denied", "approval.expired",
     "approval.cancelled", "approval.voided", "approval.reminded",
     "deed.amended",
-    "agent_key.expiring", "api_key.rolled",
+    "agent_key.expiring",
     "invite.accepted",
     "session.revoked",
     "policy.activation_proposed",
