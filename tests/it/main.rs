@@ -56,6 +56,8 @@ mod outage;
 #[cfg(test)]
 mod panics;
 #[cfg(test)]
+mod people;
+#[cfg(test)]
 mod policies;
 #[cfg(test)]
 mod promises;

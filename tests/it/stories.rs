@@ -110,11 +110,12 @@ async fn a_second_up_finds_what_the_first_one_made() {
 }
 
 const README: &str = include_str!("../../README.md");
+const PEOPLE: &str = include_str!("../../docs/people.md");
 
-#[tokio::test]
-async fn each_line_of_five_minutes_further_runs_as_printed_on_the_demo() {
-    let (Some(binaries), Some(postgres)) = (binaries(), OwnPostgres::new()) else { return };
-    let section = README.split("\n## Five minutes further\n").nth(1).unwrap();
+/// What a section of a page says to type, run as it is printed beside a demo that serves.
+async fn run_on_the_demo(page: &str, section: &str) -> Option<String> {
+    let (binaries, postgres) = (binaries()?, OwnPostgres::new()?);
+    let section = page.split(&format!("\n## {section}\n")).nth(1).unwrap();
     let script = section.split("\n```sh\n").nth(1).unwrap().split("```").next().unwrap();
     // A checkout in which the demo was built and serves.
     let folder = std::env::temp_dir().join(name());
@@ -130,14 +131,29 @@ async fn each_line_of_five_minutes_further_runs_as_printed_on_the_demo() {
     shell.env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
     let output = shell.output().await.unwrap();
     demo.stop().await;
-    let said = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let complained = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}\n{complained}");
+    fs::remove_dir_all(folder).unwrap();
+    Some(said)
+}
+
+#[tokio::test]
+async fn each_line_of_five_minutes_further_runs_as_printed_on_the_demo() {
+    let Some(said) = run_on_the_demo(README, "Five minutes further").await else { return };
     for told in ["\"status\":\"executed\"", "version 2 of", "tools fit"] {
         assert!(said.contains(told), "{told}: {said}");
     }
     assert_eq!(said.matches("VALID: ").count(), 2, "{said}");
-    fs::remove_dir_all(folder).unwrap();
+}
+
+#[tokio::test]
+async fn a_person_signs_in_joins_and_stops_everything_by_the_lines_of_the_page() {
+    let Some(said) = run_on_the_demo(PEOPLE, "By hand, on the demo").await else { return };
+    for told in ["\"reason\":\"A drill.\"", "\"stop\":null", "VALID", "member.added mem_"] {
+        assert!(said.contains(told), "{told}: {said}");
+    }
+    assert!(!said.contains("INVALID"), "{said}");
 }
 
 #[tokio::test]

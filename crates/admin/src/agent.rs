@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use act::{ActError, Changed, Fact, Record};
 use deed::Subject;
-use ledger::{LedgerError, Needs, Snapshot, record::Agent};
-use model::{AgentId, EventType, IntentMode};
+use ledger::{
+    LedgerError, Needs, Snapshot,
+    record::{Agent, Member},
+};
+use model::{AgentId, EventType, IntentMode, MemberId, Mode, Timestamp};
 use serde_json::json;
 
 use crate::{AgentList, ChangeError, Expected, OrgChange, OrgView, Page, input};
@@ -21,18 +24,58 @@ pub struct NewAgent {
     pub labels: BTreeMap<String, String>,
     /// Whether its calls must be signed.
     pub intent_mode: IntentMode,
+    /// In which ways its calls may be run.
+    pub modes: Vec<Mode>,
+    /// The member who answers for it.
+    pub owner: Option<MemberId>,
+    /// When its time is over.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl NewAgent {
-    /// An agent of this name whose calls need no signature and about which nothing else is said.
+    /// An agent of this name whose calls need no signature and may be run in every way, and about which
+    /// nothing else is said.
     pub fn named(name: impl Into<String>) -> Self {
-        let (description, labels) = (String::new(), BTreeMap::new());
-        Self { name: name.into(), description, labels, intent_mode: IntentMode::Off }
+        Self {
+            name: name.into(),
+            description: String::new(),
+            labels: BTreeMap::new(),
+            intent_mode: IntentMode::Off,
+            modes: Mode::ALL.to_vec(),
+            owner: None,
+            expires_at: None,
+        }
+    }
+}
+
+/// What becomes of something that need not be there.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Wish<T> {
+    /// It stays as it is.
+    #[default]
+    Stays,
+    /// It is taken away.
+    Goes,
+    /// It becomes this.
+    Becomes(T),
+}
+
+impl<T: Copy> Wish<T> {
+    fn over(self, before: Option<T>) -> Option<T> {
+        match self {
+            Self::Stays => before,
+            Self::Goes => None,
+            Self::Becomes(value) => Some(value),
+        }
+    }
+
+    fn named(self) -> Option<T> {
+        self.over(None)
     }
 }
 
 /// What is to be changed of an agent; what is absent stays.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentEdit {
     /// The name.
     pub name: Option<String>,
@@ -42,6 +85,12 @@ pub struct AgentEdit {
     pub labels: Option<BTreeMap<String, String>>,
     /// Whether its calls must be signed.
     pub intent_mode: Option<IntentMode>,
+    /// In which ways its calls may be run.
+    pub modes: Option<Vec<Mode>>,
+    /// The member who answers for it.
+    pub owner: Wish<MemberId>,
+    /// When its time is over.
+    pub expires_at: Wish<Timestamp>,
     /// The revision that the change is made on.
     pub expected_revision: Expected<u32>,
 }
@@ -75,6 +124,9 @@ impl OrgChange<'_> {
             description: input::description(&new.description)?,
             labels: input::labels(new.labels)?,
             intent_mode: new.intent_mode,
+            modes: input::modes(&new.modes)?,
+            owner: new.owner,
+            expires_at: new.expires_at,
             system: false,
             stop: None,
             voids: None,
@@ -86,7 +138,9 @@ impl OrgChange<'_> {
         };
         self.name_is_free(agent.id, &name).await?;
         let id = agent.id;
-        let made = self.turn(Needs::default(), None, move |at, record| {
+        let needs = Needs { members: new.owner.into_iter().collect(), ..Needs::default() };
+        let made = self.turn(needs, None, move |at, record| {
+            stands_for((agent.owner, agent.expires_at), at)?;
             let agent = Agent { created_at: at.now(), ..agent.clone() };
             Ok(changed(record, EventType::AgentCreated, None, agent))
         });
@@ -101,9 +155,11 @@ impl OrgChange<'_> {
     ) -> Result<Changed<Agent>, ChangeError> {
         let name = edit.name.as_deref().map(input::agent_name).transpose()?;
         let description = edit.description.as_deref().map(input::description).transpose()?;
-        let labels = edit.labels.map(input::labels).transpose()?;
-        if (&name, &description, &labels, edit.intent_mode) == (&None, &None, &None, None) {
-            let expected = "this, `description`, `labels` or `intent_mode`, at least one of them";
+        let labels = edit.labels.clone().map(input::labels).transpose()?;
+        let modes = edit.modes.as_deref().map(input::modes).transpose()?;
+        let expected_revision = edit.expected_revision;
+        if (AgentEdit { expected_revision, ..AgentEdit::default() }) == edit {
+            let expected = "this or another part of the agent, at least one of them";
             return Err(ActError::bad_input("name", expected).into());
         }
         if let Some(name) = &name {
@@ -111,7 +167,9 @@ impl OrgChange<'_> {
             self.name_is_free(id, name).await?;
         }
         let new_name = name.clone();
-        let changed = self.turn(needed(id), None, move |at, record| {
+        let (owner, expires_at) = (edit.owner, edit.expires_at);
+        let needs = Needs { members: owner.named().into_iter().collect(), ..needed(id) };
+        let changed = self.turn(needs, None, move |at, record| {
             let before = live(at, id)?;
             if edit.expected_revision.is_not(&before.revision) {
                 let sentence = "the agent has another revision by now";
@@ -120,11 +178,15 @@ impl OrgChange<'_> {
             if before.system {
                 return Err(ActError::Conflict("the service's own agent stays as it is"));
             }
+            stands_for((owner.named(), expires_at.named()), at)?;
             let after = Agent {
                 name: name.clone().unwrap_or_else(|| before.name.clone()),
                 description: description.clone().unwrap_or_else(|| before.description.clone()),
                 labels: labels.clone().unwrap_or_else(|| before.labels.clone()),
                 intent_mode: edit.intent_mode.unwrap_or(before.intent_mode),
+                modes: modes.clone().unwrap_or_else(|| before.modes.clone()),
+                owner: owner.over(before.owner),
+                expires_at: expires_at.over(before.expires_at),
                 revision: before.revision.saturating_add(1),
                 ..before.clone()
             };
@@ -153,6 +215,21 @@ impl OrgChange<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// Looks at whoever shall answer for an agent, and at its end, where they are named.
+fn stands_for(
+    (owner, expires_at): (Option<MemberId>, Option<Timestamp>),
+    at: &Snapshot,
+) -> Result<(), ActError> {
+    let is_member = |id| at.member(id).is_some_and(Member::is_live);
+    if !owner.is_none_or(is_member) {
+        return Err(ActError::bad_input("owner", "the id of a member of the org"));
+    }
+    if expires_at.is_some_and(|end| end <= at.now()) {
+        return Err(ActError::bad_input("expires_at", "a moment that lies ahead"));
+    }
+    Ok(())
 }
 
 /// The agent that a turn loaded.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use act::ActError;
 use ledger::record::Holder;
-use model::{Scope, Timestamp};
+use model::{Mode, Scope, Timestamp};
 
 /// The most characters of a description or a note.
 const MAX_WORDS: usize = 1_000;
@@ -67,6 +67,13 @@ pub(crate) fn time_zone(text: &str) -> Result<String, ActError> {
         .ok_or_else(|| {
             ActError::bad_input("time_zone", "an IANA time zone such as `Europe/Zurich`")
         })
+}
+
+/// In which ways the calls of an agent may be run, each once.
+pub(crate) fn modes(given: &[Mode]) -> Result<Vec<Mode>, ActError> {
+    let modes: Vec<Mode> = Mode::ALL.iter().copied().filter(|mode| given.contains(mode)).collect();
+    let fits = !modes.is_empty();
+    if fits { Ok(modes) } else { Err(ActError::bad_input("modes", "`gateway`, `proxy` or both")) }
 }
 
 /// What a key of this holder may do, each scope once.

@@ -37,7 +37,7 @@ mod seal_key;
 mod stop;
 mod store;
 
-pub use agent::{AgentEdit, NewAgent};
+pub use agent::{AgentEdit, NewAgent, Wish};
 pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
 pub use connector::{Candidate, ConnectorCheck, KnownTools, NewConnector};

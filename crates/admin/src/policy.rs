@@ -23,9 +23,10 @@ use model::{PolicyId, PolicyVersionId};
 use serde_json::{Value, json};
 
 /// What somebody who changes something believes to stand there now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Expected<T> {
     /// They do not say.
+    #[default]
     Anything,
     /// Exactly this, or else nothing is changed.
     Exactly(T),

@@ -108,7 +108,11 @@ impl OrgChange<'_> {
         let resumed = self.turn(agent::needed(id), Some(reason), move |at, record| {
             let before = agent::live(at, id)?;
             if !before.suspension.as_ref().is_some_and(|held| held.holds(at.now())) {
-                return Err(ActError::Conflict("the agent is not suspended"));
+                return Err(ActError::Conflict(if before.has_expired(at.now()) {
+                    "the agent's time is over; give it another `expires_at` instead"
+                } else {
+                    "the agent is not suspended"
+                }));
             }
             let after = Agent { suspension: None, ..before.clone() };
             Ok(agent::changed(record, EventType::AgentResumed, Some(before), after))

@@ -6,19 +6,21 @@ use model::Timestamp;
 
 mod account;
 mod action;
+mod agent;
 mod intent;
 mod invite;
 mod member;
 
 pub use account::{
-    AcceptedTool, ActiveChange, ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder,
-    Org, OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
-    RETENTION_DAYS, Stop, Suspension,
+    AcceptedTool, ActiveChange, ActivePolicy, ApiKey, Connector, ConnectorStatus, Holder, Org,
+    OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
+    Stop,
 };
 pub use action::{
     Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
     Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
+pub use agent::{Agent, Suspension};
 pub use intent::{IntentKey, IntentKeys, SignedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;

@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::OrgId;
 
 pub use accounts::{
-    Agent, AgentScope, Approvals, ByReason, CreateKey, Expiry, Holder, Key, ListAgents, ListForm,
-    ListKeys, OneAgent, Org, Owner, StopAgent, StopOrg, SuspendAgent,
+    Agent, AgentScope, Approvals, ByReason, CreateAgent, CreateKey, Expiry, Holder, Key,
+    ListAgents, ListForm, ListKeys, OneAgent, Org, Owner, StopAgent, StopOrg, SuspendAgent,
 };
 pub use archive::{Archive, Archived};
 pub use connector::{

@@ -175,7 +175,7 @@ fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told])
          -H 'Content-Type: application/json' -d '{call}'\n\n\
          Run an operator's verb on this demo:\n  \
          set -a; . {}; set +a; chancery org list\n\n\
-         Read more: README.md, docs/architecture.md, {base}/api/openapi.yaml\n\
+         Read more: README.md, docs/people.md, docs/architecture.md, {base}/api/openapi.yaml\n\
          Ctrl-C stops it.",
         folder.cast_file().display(),
         folder.env_file().display(),

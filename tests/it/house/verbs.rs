@@ -34,6 +34,7 @@ impl Verbs {
             ("SERVICE_SEAL_KEY_FILE", folder.join("seal.pem").display().to_string()),
             ("SERVICE_VAULT_KEY", VAULT_KEY.to_owned()),
             ("SERVICE_API_KEY_PEPPER", PEPPER.to_owned()),
+            ("SERVICE_MAIL_OUTBOX", folder.join("outbox").display().to_string()),
             ("SERVICE_LISTEN", "127.0.0.1:0".to_owned()),
             ("SERVICE_ALLOW_PRIVATE_NETWORKS", "true".to_owned()),
         ];

@@ -4,7 +4,8 @@ use std::{future::Future, time::Duration};
 
 use act::{ActError, By, Changed, MayChange, MayOwn, MayView};
 use admin::{
-    ChangeError, CreatedOrg, Expected, INVITED_FOR, Joined, MemberEdit, MemberStore as _, NewInvite,
+    AgentEdit, ChangeError, CreatedOrg, Expected, INVITED_FOR, Joined, MemberEdit,
+    MemberStore as _, NewAgent, NewInvite, Wish,
 };
 use ledger::record::{Invite, Member};
 use model::{OrgId, Role, UserId, Uuid};
@@ -266,4 +267,41 @@ async fn of_the_members_owners_alone_make_roll_and_revoke_org_keys() {
         let refused = matches!(revoked, Err(ChangeError::Act(ActError::RoleRequired)));
         assert_eq!((revoked.is_ok(), refused), (may, !may), "{role:?}: {revoked:?}");
     }
+}
+
+#[tokio::test]
+async fn an_agents_owner_is_a_member_at_the_turn_that_names_them() {
+    let world = World::new();
+    let org = world.org().await;
+    let operator = world.operator(&org);
+    let ada = joined(&world, &org, 1, Role::Owner).await;
+    let bob = joined(&world, &org, 2, Role::Viewer).await;
+    let new = NewAgent { owner: Some(bob.id), ..NewAgent::named("night") };
+    let agent = operator.create_agent(new).await.unwrap().object;
+    assert_eq!(agent.owner, Some(bob.id));
+    let owner = |owner| AgentEdit { owner, ..AgentEdit::default() };
+    let change = async |id, edit| operator.update_agent(id, edit).await.map(|made| made.object);
+    world
+        .admin
+        .own(&Owner(org.org.id, by(&ada)))
+        .remove_member(bob.id, Expected::Anything)
+        .await
+        .unwrap();
+    // Who went is named still, and can be named no more.
+    let renamed = AgentEdit { name: Some("dusk".to_owned()), ..AgentEdit::default() };
+    assert_eq!(change(agent.id, renamed).await.unwrap().owner, Some(bob.id));
+    let elsewhere = world.org().await;
+    let stranger = joined(&world, &elsewhere, 3, Role::Owner).await;
+    for nobody in [bob.id, stranger.id] {
+        let refused = change(agent.id, owner(Wish::Becomes(nobody))).await;
+        assert!(
+            matches!(refused, Err(ChangeError::Act(ActError::BadInput { param: "owner", .. }))),
+            "{refused:?}"
+        );
+        let new = NewAgent { owner: Some(nobody), ..NewAgent::named("other") };
+        assert!(operator.create_agent(new).await.is_err());
+    }
+    let changed = change(agent.id, owner(Wish::Becomes(ada.id))).await.unwrap();
+    assert_eq!((changed.owner, changed.revision), (Some(ada.id), 3));
+    assert_eq!(change(agent.id, owner(Wish::Goes)).await.unwrap().owner, None);
 }

@@ -2,7 +2,8 @@
 
 use act::ActError;
 use admin::{AccountStore, ChangeError, NewOrg, PolicyError, PolicyStore};
-use model::{EventType, IntentMode};
+use ledger::record::Agent;
+use model::{EventType, IntentMode, Mode};
 use serde_json::json;
 
 use crate::world::{World, agent};
@@ -90,6 +91,16 @@ async fn a_name_is_one_orgs_even_where_two_ask_for_it_at_once() {
     assert!(is_taken(&world.deployment().create_org(named("Acme")).await));
     world.deployment().create_org(named("Acme & Sons")).await.unwrap();
     assert_eq!(world.store.orgs().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_agent_of_an_older_service_may_run_in_every_mode_and_has_no_end() {
+    let world = World::new();
+    let agent = world.org().await.console;
+    let mut older = json!(agent);
+    older.as_object_mut().unwrap().remove("modes").unwrap();
+    assert_eq!(serde_json::from_value::<Agent>(older).unwrap(), agent);
+    assert_eq!((agent.modes.as_slice(), agent.owner, agent.expires_at), (Mode::ALL, None, None));
 }
 
 #[tokio::test]

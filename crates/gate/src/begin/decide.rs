@@ -116,9 +116,13 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
             Err(_) => (DecisionCode::ToolUnknown, DecisionSource::Builtin),
         });
     }
-    let livemode = call.facts.livemode;
+    let (livemode, mode) = (call.facts.livemode, call.facts.mode);
+    let agent = snapshot.agent(call.agent.id);
     match case.resolved() {
         Resolved::Unknown => Some((DecisionCode::ToolUnknown, DecisionSource::Builtin)),
+        _ if !agent.is_some_and(|agent| agent.modes.contains(&mode)) => {
+            Some((DecisionCode::PolicyDenied, DecisionSource::Builtin))
+        }
         // The service's own tools serve both modes; a connector serves the one it was made for.
         Resolved::Served(served) if served.connector.id.is_some() && served.test == livemode => {
             Some((DecisionCode::ToolUnknown, DecisionSource::Builtin))
@@ -174,7 +178,7 @@ fn shadow(case: &Case, call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admi
 fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
     let message = match (&asked.reason, asked.code) {
         (Some(reason), _) => Some(reason.to_string()),
-        (None, Some(code)) => Some(sentence(code).to_owned()),
+        (None, Some(code)) => Some(sentence(code, asked.source).to_owned()),
         (None, None) => None,
     };
     let decision = Decision {
@@ -201,14 +205,17 @@ fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
 }
 
 /// What a decision says when its rule has no sentence of its own.
-fn sentence(code: DecisionCode) -> &'static str {
+fn sentence(code: DecisionCode, source: DecisionSource) -> &'static str {
     match code {
         DecisionCode::ApprovalRequired => "A person must approve this call.",
+        DecisionCode::PolicyDenied if source == DecisionSource::Builtin => {
+            "This agent's calls are not to be run in this mode."
+        }
         DecisionCode::PolicyDenied => "A rule of the policy denies this call.",
         DecisionCode::DefaultDenied => "No rule of the policy allows this call.",
         DecisionCode::BudgetExceeded => "A budget for these calls is used up.",
         DecisionCode::AgentStopped => "This agent is stopped.",
-        DecisionCode::AgentSuspended => "This agent is suspended.",
+        DecisionCode::AgentSuspended => "This agent is suspended, or its time is over.",
         DecisionCode::OrgStopped => "Every agent of this org is stopped.",
         DecisionCode::ToolUnknown => "No connector serves a tool of this name.",
         DecisionCode::ToolChanged => "The tool's definition is not the one that was accepted.",

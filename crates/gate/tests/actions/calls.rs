@@ -6,8 +6,9 @@ use gate::{
     CancelError, Canceller, EdgeReport, EdgeResult, Ended, Rejection, ReportError, Submission,
     SubmitError, Submitted,
 };
+use ledger::record::Agent;
 use model::{
-    Clock, DecisionCode, DecisionSource, Digest, ExecutionErrorCode, ExecutionStatus, Fault,
+    Clock, DecisionCode, DecisionSource, Digest, ExecutionErrorCode, ExecutionStatus, Fault, Mode,
     Outcome, State, Status, Verdict, WitnessMethod,
 };
 use serde_json::json;
@@ -65,6 +66,38 @@ async fn what_no_connector_serves_is_refused_and_sealed() {
         assert!(action.deed.is_some());
         assert_eq!(action.tool, tool);
     }
+}
+
+#[tokio::test]
+async fn a_call_in_a_mode_that_is_not_its_agents_is_refused_and_sealed() {
+    let house = House::new().await;
+    house.write(Agent { modes: vec![Mode::Proxy], ..house.agent_row() }).await;
+    let refused = house.refund(20).await;
+    assert_eq!(refused.decision.code, Some(DecisionCode::PolicyDenied));
+    assert_eq!(refused.decision.source, DecisionSource::Builtin);
+    let told = refused.decision.message.as_deref();
+    assert_eq!(told, Some("This agent's calls are not to be run in this mode."));
+    assert_eq!((refused.status, house.refund.runs()), (Status::Denied, 0));
+    assert_eq!(body(&house, &refused)["action"]["decision"]["source"], "builtin");
+    let authorized = house.submit(house.edge_call()).await.unwrap();
+    assert_eq!(authorized.status, Status::Authorized);
+    house.write(Agent { modes: vec![Mode::Gateway], ..house.agent_row() }).await;
+    let refused = house.submit(house.edge_call()).await.unwrap();
+    assert_eq!(refused.decision.code, Some(DecisionCode::PolicyDenied));
+    assert_eq!(house.refund(20).await.status, Status::Executed);
+}
+
+#[tokio::test]
+async fn an_agent_whose_time_is_over_is_refused_as_one_that_is_suspended() {
+    let house = House::new().await;
+    let expires_at = Some(house.now() + Duration::from_mins(1));
+    house.write(Agent { expires_at, ..house.agent_row() }).await;
+    assert_eq!(house.refund(20).await.status, Status::Executed);
+    house.pass(Duration::from_mins(1));
+    let refused = house.refund(20).await;
+    assert_eq!(refused.decision.code, Some(DecisionCode::AgentSuspended));
+    assert_eq!((refused.status, house.refund.runs()), (Status::Denied, 1));
+    assert!(refused.deed.is_some());
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ web::codes! {
     TOOL_CHANGED         "tool_changed"         [403] Policy "The tool's definition is not the one that was pinned." "Ask an admin to review the new definition. The refusal is sealed."
     CONNECTOR_DISABLED   "connector_disabled"   [403] Policy "The tool's connector is disabled." "Ask an admin to enable it. The refusal is sealed."
     AGENT_STOPPED        "agent_stopped"        [403] Permission "The agent is stopped." "Wait until a person starts it. The refusal is sealed."
-    AGENT_SUSPENDED      "agent_suspended"      [403] Permission "The agent is suspended." "Wait until the suspension ends or a person resumes it. The refusal is sealed."
+    AGENT_SUSPENDED      "agent_suspended"      [403] Permission "The agent is suspended, or its time is over." "Wait until the suspension ends or a person resumes it or gives it a later end. The refusal is sealed."
     ORG_STOPPED          "org_stopped"          [403] Permission "Every agent of the org is stopped." "Wait until a person starts the org. The refusal is sealed."
     INTENT_REQUIRED      "intent_required"      [403] Permission "This agent's calls must be signed." "Send a signed intent in `Service-Intent`. Nothing was recorded."
     INTENT_INVALID       "intent_invalid"       [403] Permission "The signed intent does not hold for this call." "Sign exactly this call with a live key of this agent. Nothing was recorded."

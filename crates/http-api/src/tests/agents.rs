@@ -1,6 +1,8 @@
 //! Agents and their keys over the interface: what is refused how, and what a change leaves behind.
 
-use model::PendingApprovals;
+use std::time::Duration;
+
+use model::{Clock, PendingApprovals};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -57,6 +59,36 @@ async fn an_agent_is_made_described_and_changed_each_with_its_deed() {
 }
 
 #[tokio::test]
+async fn an_agent_ends_at_its_time_and_is_run_in_its_modes_alone() {
+    let house = House::new().await;
+    let path = format!("/v1/agents/{}", house.support.agent);
+    let shown = get(&house, &path).await.body;
+    assert_eq!(shown["modes"], json!(["gateway", "proxy"]));
+    assert_eq!((&shown["expires_at"], &shown["owner"]), (&Value::Null, &Value::Null));
+    let changed = post(&house, &path, json!({ "modes": ["proxy", "proxy"] })).await.body;
+    assert_eq!((&changed["modes"], &changed["revision"]), (&json!(["proxy"]), &json!(2)));
+    let refused = house.refund(20).await;
+    assert_eq!(refused.code(), (403, "policy_denied"));
+    assert!(refused.body["error"]["action"]["deed"].is_string(), "{}", refused.body);
+    let end = (house.clock.now() + Duration::from_hours(1)).to_string();
+    let bounded = post(&house, &path, json!({ "modes": ["gateway"], "expires_at": end })).await;
+    assert_eq!((bounded.status, &bounded.body["expires_at"]), (200, &json!(end)));
+    assert_eq!(house.refund(20).await.status, 200);
+    house.clock.pass(Duration::from_hours(1));
+    assert_eq!(house.refund(20).await.code(), (403, "agent_suspended"));
+    let over = get(&house, &path).await.body;
+    assert_eq!((&over["status"], &over["suspension"]), (&json!("suspended"), &Value::Null));
+    assert_eq!(names(&house, "&status=suspended").await, ["support"]);
+    let resumed = post(&house, &format!("{path}/resume"), json!({ "reason": "why not" })).await;
+    assert_eq!(resumed.code(), (409, "conflict"));
+    let late = post(&house, &path, json!({ "expires_at": end })).await;
+    assert_eq!((late.code(), late.param()), ((400, "validation_failed"), Some("expires_at")));
+    let freed = post(&house, &path, json!({ "expires_at": null })).await.body;
+    assert_eq!((&freed["status"], &freed["expires_at"]), (&json!("active"), &Value::Null));
+    assert_eq!(house.refund(20).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_change_of_an_agent_of_another_revision_is_refused() {
     let house = House::new().await;
     let path = format!("/v1/agents/{}", house.support.agent);
@@ -105,6 +137,13 @@ async fn an_agent_is_made_of_what_fits_alone() {
         ("labels", json!({ "name": "fits", "labels": { "a": 1 } })),
         ("labels", json!({ "name": "fits", "labels": { "A": "b" } })),
         ("intent_mode", json!({ "name": "fits", "intent_mode": "sometimes" })),
+        ("modes", json!({ "name": "fits", "modes": [] })),
+        ("modes", json!({ "name": "fits", "modes": "proxy" })),
+        ("modes", json!({ "name": "fits", "modes": ["proxy", "tunnel"] })),
+        ("owner", json!({ "name": "fits", "owner": "ada" })),
+        ("owner", json!({ "name": "fits", "owner": "mem_00000000000000000000000000" })),
+        ("expires_at", json!({ "name": "fits", "expires_at": "soon" })),
+        ("expires_at", json!({ "name": "fits", "expires_at": "2020-01-01T00:00:00Z" })),
         ("colour", json!({ "name": "fits", "colour": "red" })),
     ];
     for (param, body) in wrong {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use admin::{AgentEdit, AgentList, AgentPlace, NewAgent};
+use admin::{AgentEdit, AgentList, AgentPlace, NewAgent, Wish};
 use ledger::record::{Agent, Stop, Suspension};
-use model::{AgentId, AgentStatus, IntentMode, Timestamp};
+use model::{AgentId, AgentStatus, IntentMode, MemberId, Mode, Timestamp};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use web::{ApiError, Call, Fields, Position, Query, Word};
+use web::{ApiError, Call, Fields, FromJson, Position, Query, Word};
 
 use super::policies::expected_revision;
 
@@ -20,10 +20,13 @@ pub(crate) struct AgentView<'a> {
     description: &'a str,
     status: AgentStatus,
     system: bool,
+    owner: Option<MemberId>,
     intent_mode: IntentMode,
+    modes: &'a [Mode],
     labels: &'a BTreeMap<String, String>,
     stop: Option<&'a Stop>,
     suspension: Option<&'a Suspension>,
+    expires_at: Option<Timestamp>,
     revision: u32,
     created_at: Timestamp,
     archived_at: Option<Timestamp>,
@@ -39,10 +42,13 @@ impl<'a> AgentView<'a> {
             description: &agent.description,
             status: agent.status(now),
             system: agent.system,
+            owner: agent.owner,
             intent_mode: agent.intent_mode,
+            modes: &agent.modes,
             labels: &agent.labels,
             stop: agent.stop.as_ref(),
             suspension: agent.suspension.as_ref().filter(|held| held.holds(now)),
+            expires_at: agent.expires_at,
             revision: agent.revision,
             created_at: agent.created_at,
             archived_at: agent.archived_at,
@@ -95,6 +101,9 @@ pub(crate) fn agent_new(call: &Call) -> Result<NewAgent, ApiError> {
         description: fields.optional("description")?.unwrap_or_default(),
         labels: labels(&mut fields)?.unwrap_or_default(),
         intent_mode: intent_mode(&mut fields)?.unwrap_or(IntentMode::Off),
+        modes: modes(&mut fields)?.unwrap_or_else(|| Mode::ALL.to_vec()),
+        owner: fields.optional::<Word<_>>("owner")?.map(|Word(owner)| owner),
+        expires_at: fields.optional("expires_at")?,
     };
     fields.finish()?;
     Ok(new)
@@ -108,6 +117,9 @@ pub(crate) fn agent_edit(call: &Call) -> Result<AgentEdit, ApiError> {
         description: fields.optional("description")?,
         labels: labels(&mut fields)?,
         intent_mode: intent_mode(&mut fields)?,
+        modes: modes(&mut fields)?,
+        owner: wish(&mut fields, "owner", |Word(owner): Word<MemberId>| owner)?,
+        expires_at: wish(&mut fields, "expires_at", |end: Timestamp| end)?,
         expected_revision: expected_revision(&mut fields)?,
     };
     fields.finish()?;
@@ -116,6 +128,29 @@ pub(crate) fn agent_edit(call: &Call) -> Result<AgentEdit, ApiError> {
 
 fn intent_mode(fields: &mut Fields) -> Result<Option<IntentMode>, ApiError> {
     Ok(fields.optional::<Word<IntentMode>>("intent_mode")?.map(|Word(mode)| mode))
+}
+
+fn modes(fields: &mut Fields) -> Result<Option<Vec<Mode>>, ApiError> {
+    let Some(words) = fields.optional::<Vec<Value>>("modes")? else { return Ok(None) };
+    let mode = |value| Word::<Mode>::from_json(value).map(|Word(mode)| mode);
+    let modes: Result<Vec<_>, _> = words.into_iter().map(mode).collect();
+    modes.map(Some).map_err(|problem| fields.error("modes", problem))
+}
+
+/// What a change says of something that need not be there: null takes it away.
+fn wish<W: FromJson, T>(
+    fields: &mut Fields,
+    name: &'static str,
+    read: fn(W) -> T,
+) -> Result<Wish<T>, ApiError> {
+    match fields.any(name) {
+        None => Ok(Wish::Stays),
+        Some(Value::Null) => Ok(Wish::Goes),
+        Some(value) => {
+            let value = W::from_json(value).map_err(|problem| fields.error(name, problem))?;
+            Ok(Wish::Becomes(read(value)))
+        }
+    }
 }
 
 fn labels(fields: &mut Fields) -> Result<Option<BTreeMap<String, String>>, ApiError> {

@@ -65,11 +65,15 @@ impl AgentStatus {
         states: Self::WORDS,
         moves: &[
             Move::begins(Self::Active.as_str(), "it is made"),
-            Move::goes(Self::Active.as_str(), Self::Suspended.as_str(), "it is suspended"),
+            Move::goes(
+                Self::Active.as_str(),
+                Self::Suspended.as_str(),
+                "it is suspended, or its time is over",
+            ),
             Move::goes(
                 Self::Suspended.as_str(),
                 Self::Active.as_str(),
-                "it is resumed, or the time it was suspended for has passed",
+                "it is resumed, the time it was suspended for has passed, or it is given a later end",
             ),
             Move::goes(Self::Active.as_str(), Self::Stopped.as_str(), "a person stops it"),
             Move::goes(Self::Suspended.as_str(), Self::Stopped.as_str(), "a person stops it"),
@@ -77,7 +81,7 @@ impl AgentStatus {
             Move::goes(
                 Self::Stopped.as_str(),
                 Self::Suspended.as_str(),
-                "a person starts it while a suspension holds",
+                "a person starts it while a suspension holds or its time is over",
             ),
             Move::goes(Self::Active.as_str(), Self::Archived.as_str(), "it is archived"),
             Move::goes(Self::Suspended.as_str(), Self::Archived.as_str(), "it is archived"),

@@ -15,7 +15,8 @@ list!(/// What a decision was made by.
 DecisionSource {
     /// A rule of the active policy.
     Rule = "rule",
-    /// The service itself: unknown tool, disabled connector, unreadable policy.
+    /// The service itself: unknown tool, disabled connector, a mode that is not the agent's, unreadable
+    /// policy.
     Builtin = "builtin",
     /// The policy's default.
     Default = "default",
@@ -28,7 +29,7 @@ list!(/// Why a decision is not a plain allow.
 DecisionCode {
     /// A person must say yes first.
     ApprovalRequired = "approval_required",
-    /// A rule denied the call.
+    /// A rule denied the call, or the agent's calls are not to be run in its mode.
     PolicyDenied = "policy_denied",
     /// No rule covered the call and the default denies.
     DefaultDenied = "default_denied",
@@ -36,7 +37,7 @@ DecisionCode {
     BudgetExceeded = "budget_exceeded",
     /// The agent is stopped.
     AgentStopped = "agent_stopped",
-    /// The agent is suspended.
+    /// The agent is suspended, or its time is over.
     AgentSuspended = "agent_suspended",
     /// The whole org is stopped.
     OrgStopped = "org_stopped",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use model::{AgentStatus, IntentMode, KeyId, PendingApprovals, Scope, Timestamp};
+use model::{AgentStatus, IntentMode, KeyId, MemberId, Mode, PendingApprovals, Scope, Timestamp};
 
 use super::InOrg;
 
@@ -123,19 +123,7 @@ pub struct OneAgent {
 #[derive(Debug, Subcommand)]
 pub enum Agent {
     /// Make an agent.
-    Create {
-        /// Its name, unique in the org.
-        name: String,
-        /// A fact about it that policies may ask for, as `name=value`; may be given again.
-        #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
-        label: Vec<(String, String)>,
-        /// Whether its calls must be signed: `off`, `optional` or `required`.
-        #[arg(long, value_name = "MODE", default_value = "off", value_parser = intent_mode)]
-        intent_mode: IntentMode,
-        /// In which org.
-        #[command(flatten)]
-        org: InOrg,
-    },
+    Create(CreateAgent),
     /// List the agents of an org.
     List(ListAgents),
     /// Stop an agent; nothing of it starts once this has answered.
@@ -148,6 +136,32 @@ pub enum Agent {
     Resume(OneAgent),
     /// Archive an agent for good: its keys are revoked, and its name is free again.
     Archive(OneAgent),
+}
+
+/// What `agent create` takes.
+#[derive(Debug, Args)]
+pub struct CreateAgent {
+    /// Its name, unique in the org.
+    pub name: String,
+    /// A fact about it that policies may ask for, as `name=value`; may be given again.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
+    pub label: Vec<(String, String)>,
+    /// Whether its calls must be signed: `off`, `optional` or `required`.
+    #[arg(long, value_name = "MODE", default_value = "off", value_parser = intent_mode)]
+    pub intent_mode: IntentMode,
+    /// How its calls may be run, `gateway` or `proxy`; both unless it is given, and may be given again.
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    pub mode: Vec<Mode>,
+    /// The member who answers for it, by id.
+    #[arg(long, value_name = "MEMBER")]
+    pub owner: Option<MemberId>,
+    /// When its time is over: a moment such as `2027-03-31T18:00:00Z`, or a time from now such as
+    /// `90d`, `12h` or `30m`.
+    #[arg(long, value_name = "WHEN", value_parser = expiry)]
+    pub expires: Option<Expiry>,
+    /// In which org.
+    #[command(flatten)]
+    pub org: InOrg,
 }
 
 /// What `key` does.
@@ -293,6 +307,10 @@ fn agent_status(text: &str) -> Result<AgentStatus, String> {
 
 fn intent_mode(text: &str) -> Result<IntentMode, String> {
     text.parse().map_err(|_| "expected `off`, `optional` or `required`".to_owned())
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    text.parse().map_err(|_| "expected `gateway` or `proxy`".to_owned())
 }
 
 /// The longest time from now that a key may be given: a hundred years.

@@ -2,7 +2,7 @@
 
 use act::ActError;
 use admin::{ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
-use model::{AgentId, OrgId, Scope, causes};
+use model::{AgentId, OrgId, Scope, Timestamp, causes};
 
 use super::{described, lists, org_of, stops};
 use crate::{
@@ -36,22 +36,33 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
 
 pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure> {
     match what {
-        cli::Agent::List(what) => return lists::agents(core, what).await,
-        cli::Agent::Create { name, label, intent_mode, org } => {
-            let org = org_of(core, org).await?;
-            let labels = label.into_iter().collect();
-            let new = NewAgent { labels, intent_mode, ..NewAgent::named(name) };
-            let made = core.operator(org).create_agent(new).await;
-            let agent = made.map_err(|error| failure(&error))?.object;
-            print::line(format!("{} {}", agent.id, agent.name));
-        }
-        cli::Agent::Stop(what) => return stops::stop(core, what).await,
-        cli::Agent::Start(what) => return stops::start(core, what).await,
-        cli::Agent::Suspend(what) => return stops::suspend(core, what).await,
-        cli::Agent::Resume(what) => return stops::resume(core, what).await,
-        cli::Agent::Archive(what) => return stops::archive(core, what).await,
+        cli::Agent::List(what) => lists::agents(core, what).await,
+        cli::Agent::Create(what) => create_agent(core, what).await,
+        cli::Agent::Stop(what) => stops::stop(core, what).await,
+        cli::Agent::Start(what) => stops::start(core, what).await,
+        cli::Agent::Suspend(what) => stops::suspend(core, what).await,
+        cli::Agent::Resume(what) => stops::resume(core, what).await,
+        cli::Agent::Archive(what) => stops::archive(core, what).await,
     }
+}
+
+async fn create_agent(core: &Core, what: cli::CreateAgent) -> Result<Exit, Failure> {
+    let cli::CreateAgent { name, label, intent_mode, mode, owner, expires, org } = what;
+    let org = org_of(core, org).await?;
+    let now = now(core, org).await?;
+    let labels = label.into_iter().collect();
+    let new = NewAgent { labels, intent_mode, owner, ..NewAgent::named(name) };
+    let modes = if mode.is_empty() { new.modes.clone() } else { mode };
+    let new = NewAgent { modes, expires_at: expires.map(|when| when.from(now)), ..new };
+    let agent = core.operator(org).create_agent(new).await.map_err(|error| failure(&error))?.object;
+    print::line(format!("{} {}", agent.id, agent.name));
     Ok(Exit::Ok)
+}
+
+/// The database's time.
+async fn now(core: &Core, org: OrgId) -> Result<Timestamp, Failure> {
+    let base = core.stores.ledger.base(org).await;
+    Ok(base.map_err(|error| Failure::internal(causes(&error)))?.1)
 }
 
 pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
@@ -71,8 +82,7 @@ pub(super) async fn key(core: &Core, what: cli::Key) -> Result<Exit, Failure> {
 async fn create_key(core: &Core, what: cli::CreateKey) -> Result<Exit, Failure> {
     let org = org_of(core, what.org).await?;
     let operator = core.operator(org);
-    let now =
-        core.stores.ledger.base(org).await.map_err(|error| Failure::internal(causes(&error)))?.1;
+    let now = now(core, org).await?;
     let mut new = NewKey {
         name: what.name,
         scopes: vec![if what.holder.read_only { Scope::AdminRead } else { Scope::Admin }],

@@ -94,7 +94,8 @@ fn agent(row: &Agent, now: Timestamp) -> ([String; 5], Value) {
     let Agent { id, name, labels, intent_mode, system, stop, .. } = row;
     let value = json!({
         "object": "agent", "id": id, "name": name, "status": status, "system": system,
-        "intent_mode": intent_mode, "labels": labels, "stop": stop, "suspension": row.suspension,
+        "owner": row.owner, "intent_mode": intent_mode, "modes": row.modes, "labels": labels,
+        "stop": stop, "suspension": row.suspension, "expires_at": row.expires_at,
         "archived_at": row.archived_at, "created_at": row.created_at,
     });
     (cells, value)

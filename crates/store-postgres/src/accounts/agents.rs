@@ -24,11 +24,60 @@ macro_rules! newest {
     };
 }
 
-/// Whether the suspension of a row still holds.
+/// Whether the suspension of a row still holds, or its time is over.
 macro_rules! is_suspended {
     () => {
-        "(record::json ->> 'suspension' is not null
+        "(coalesce((record::json ->> 'expires_at')::timestamptz <= now(), false)
+          or record::json ->> 'suspension' is not null
           and coalesce((record::json #>> '{suspension,until}')::timestamptz > now(), true))"
+    };
+}
+
+/// Newest first, of those that meet a condition and stand in one of these parts, each of which has an
+/// index of its own.
+macro_rules! parts {
+    ($meets:expr, $first:expr $(, $part:expr)*) => {
+        concat!(
+            "select record from (",
+            part!($first, $meets),
+            $(" union all ", part!($part, $meets),)*
+            ") as found order by created_at desc, id desc limit $4"
+        )
+    };
+}
+
+macro_rules! part {
+    ($part:expr, $meets:expr) => {
+        concat!(
+            "(select record, created_at, id from agent
+               where org_id = $1 and archived_at is null and record::json ->> 'stop' is null and ",
+            $part,
+            " and ",
+            $meets,
+            " and (created_at, id) < ($2, $3)
+               order by created_at desc, id desc limit $4)"
+        )
+    };
+}
+
+/// Those that were suspended at some time.
+macro_rules! suspended {
+    () => {
+        "record::json ->> 'suspension' is not null"
+    };
+}
+
+/// Those that were not, and whose time ends.
+macro_rules! ending {
+    () => {
+        "record::json ->> 'suspension' is null and record::json ->> 'expires_at' is not null"
+    };
+}
+
+/// Those that were not, and whose time does not end.
+macro_rules! free {
+    () => {
+        "record::json ->> 'suspension' is null and record::json ->> 'expires_at' is null"
     };
 }
 
@@ -36,25 +85,8 @@ const ALL: &str = newest!("");
 const LIVE: &str = newest!(" and archived_at is null");
 const ARCHIVED: &str = newest!(" and archived_at is not null");
 const STOPPED: &str = newest!(" and archived_at is null and record::json ->> 'stop' is not null");
-const SUSPENDED: &str = newest!(concat!(
-    " and archived_at is null and record::json ->> 'stop' is null and ",
-    is_suspended!()
-));
-/// Those that nothing holds, and those whose suspension has ended, each by an index of its own.
-const ACTIVE: &str = concat!(
-    "select record from (select * from (",
-    "select record, created_at, id from agent where org_id = $1 and archived_at is null
-        and record::json ->> 'stop' is null and record::json ->> 'suspension' is null
-        and (created_at, id) < ($2, $3)
-        order by created_at desc, id desc limit $4) as free union all select * from (",
-    "select record, created_at, id from agent where org_id = $1 and archived_at is null
-        and record::json ->> 'stop' is null and record::json ->> 'suspension' is not null
-        and not ",
-    is_suspended!(),
-    "   and (created_at, id) < ($2, $3)
-        order by created_at desc, id desc limit $4) as lapsed) as active
-      order by created_at desc, id desc limit $4"
-);
+const SUSPENDED: &str = parts!(is_suspended!(), suspended!(), ending!());
+const ACTIVE: &str = parts!(concat!("not ", is_suspended!()), free!(), suspended!(), ending!());
 /// In the order of names, those whose names begin so.
 const NAMED: &str = concat!(
     "select record from agent

@@ -117,7 +117,9 @@ async fn agents_are_listed_by_page_status_and_name(store: &dyn Store) {
     let mut scribe = Scribe::created(812, store).await;
     let start = scribe.now;
     let mut agents = Vec::new();
-    for (age, name) in ["bot-a", "bot-b", "bot-c", "bot-d", "car", "cat"].into_iter().enumerate() {
+    for (age, name) in
+        ["bot-a", "bot-b", "bot-c", "bot-d", "car", "cat", "end", "era"].into_iter().enumerate()
+    {
         scribe.now = start.before(Duration::from_mins(age as u64));
         agents.push(scribe.agent(name));
     }
@@ -134,6 +136,8 @@ async fn agents_are_listed_by_page_status_and_name(store: &dyn Store) {
     agents[2].suspension = Some(suspended(None));
     agents[3].suspension = Some(suspended(Some(start.before(Duration::from_hours(24 * 365 * 9)))));
     agents[4].archived_at = Some(start);
+    agents[6].expires_at = Some(start.before(Duration::from_hours(24 * 365 * 9)));
+    agents[7].expires_at = Some(start + Duration::from_hours(24 * 365 * 90));
     let other = agents[4].clone();
     let again = Agent { archived_at: None, ..scribe.agent("car") };
     let changes = agents.iter().cloned().chain([again.clone()]).map(Changes::from);
@@ -156,13 +160,18 @@ async fn agents_are_listed_by_page_status_and_name(store: &dyn Store) {
     };
     let newest = store.agents(scribe.org, &AgentList::all(), 9).await.unwrap();
     assert!(newest.is_sorted_by_key(|agent| Reverse((agent.created_at, agent.id))));
-    assert!(newest.contains(&other) && newest.contains(&again) && newest.len() == 7);
+    assert!(newest.contains(&other) && newest.contains(&again) && newest.len() == 9);
     let (active, archived) = (Some(AgentStatus::Active), Some(AgentStatus::Archived));
     assert_eq!(listed(Some(AgentStatus::Stopped), false, None).await, "bot-b");
-    assert_eq!(listed(Some(AgentStatus::Suspended), false, None).await, "bot-c");
+    assert_eq!(listed(Some(AgentStatus::Suspended), false, None).await, "bot-c end");
+    assert_eq!(listed(Some(AgentStatus::Suspended), false, Some("e")).await, "end");
+    assert_eq!(listed(active, false, Some("e")).await, "era");
     assert_eq!(listed(archived, false, None).await, "car");
     let found = listed(active, false, None).await;
-    assert!(["car bot-a bot-d cat", "bot-a car bot-d cat"].contains(&found.as_str()), "{found}");
+    assert!(
+        ["car bot-a bot-d cat era", "bot-a car bot-d cat era"].contains(&found.as_str()),
+        "{found}"
+    );
     assert_eq!(listed(None, false, Some("bot-")).await, "bot-a bot-b bot-c bot-d");
     assert_eq!(listed(None, false, Some("car")).await, "car");
     assert_eq!(listed(None, true, Some("ca")).await, "car car cat");
