@@ -1,7 +1,7 @@
 //! A keep-alive HTTP/1.1 client: one connection, one request at a time.
 
 use bytes::Bytes;
-use http::{Request, StatusCode, header};
+use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
@@ -14,7 +14,9 @@ use crate::Failure;
 pub(crate) struct Client {
     sender: SendRequest<Full<Bytes>>,
     host: String,
+    // A key, or the cookie of a session.
     key: String,
+    csrf: String,
 }
 
 impl Client {
@@ -27,13 +29,14 @@ impl Client {
         tokio::spawn(async move {
             let _ = connection.await;
         });
-        Ok(Self { sender, host: host.to_owned(), key: key.to_owned() })
+        Ok(Self { sender, host: host.to_owned(), key: key.to_owned(), csrf: String::new() })
     }
 
     /// Gets a path and returns the status and the answer's body.
     pub(crate) async fn get(&mut self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
         let request = Request::get(path).body(Full::default())?;
-        self.send(request).await
+        let (status, _, bytes) = self.send(request).await?;
+        Ok((status, bytes))
     }
 
     /// Posts JSON and returns the status and the answer's body.
@@ -42,22 +45,48 @@ impl Client {
         path: &str,
         body: &Value,
     ) -> Result<(StatusCode, Bytes), Failure> {
+        let (status, _, bytes) = self.post_for_headers(path, body).await?;
+        Ok((status, bytes))
+    }
+
+    /// Posts JSON and returns the headers of the answer, too.
+    pub(crate) async fn post_for_headers(
+        &mut self,
+        path: &str,
+        body: &Value,
+    ) -> Result<(StatusCode, HeaderMap, Bytes), Failure> {
         let request = Request::post(path)
             .header(header::CONTENT_TYPE, "application/json")
             .body(Full::new(Bytes::from(serde_json::to_vec(body)?)))?;
         self.send(request).await
     }
 
+    /// Shows this key or cookie from now on.
+    pub(crate) fn show(&mut self, key: &str) {
+        key.clone_into(&mut self.key);
+    }
+
+    /// Shows this with every change from now on, as a page of a session does.
+    pub(crate) fn csrf(&mut self, csrf: String) {
+        self.csrf = csrf;
+    }
+
     async fn send(
         &mut self,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), Failure> {
+    ) -> Result<(StatusCode, HeaderMap, Bytes), Failure> {
         let headers = request.headers_mut();
         headers.insert(header::HOST, self.host.parse()?);
-        headers.insert(header::AUTHORIZATION, format!("Bearer {}", self.key).parse()?);
+        if self.key.starts_with("svc_live_") {
+            headers.insert(header::AUTHORIZATION, format!("Bearer {}", self.key).parse()?);
+        } else {
+            headers.insert(header::COOKIE, self.key.parse()?);
+            headers.insert(header::ORIGIN, format!("http://{}", self.host).parse()?);
+            headers.insert("service-csrf", self.csrf.parse()?);
+        }
         self.sender.ready().await?;
         let response = self.sender.send_request(request).await?;
-        let status = response.status();
-        Ok((status, response.into_body().collect().await?.to_bytes()))
+        let (status, headers) = (response.status(), response.headers().clone());
+        Ok((status, headers, response.into_body().collect().await?.to_bytes()))
     }
 }

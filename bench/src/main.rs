@@ -22,6 +22,7 @@ mod neighbours;
 mod peer;
 mod recovery;
 mod service;
+mod sessions;
 mod streams;
 mod table;
 
@@ -32,33 +33,37 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let outcome =
-        match (arguments.next().as_deref(), runtime) {
-            (Some("gate"), Ok(runtime)) => {
-                let options = gate::Options::read(arguments);
-                options.and_then(|options| runtime.block_on(gate::run(options)))
-            }
-            (Some("recovery"), Ok(runtime)) => {
-                let options = gate::Options::read(arguments);
-                options.and_then(|options| runtime.block_on(recovery::run(options)))
-            }
-            (Some("idle"), Ok(runtime)) => {
-                let options = gate::Options::read(arguments);
-                options.and_then(|options| runtime.block_on(idle::run(options)))
-            }
-            (Some("neighbours"), Ok(runtime)) => {
-                let options = gate::Options::read(arguments);
-                options.and_then(|options| runtime.block_on(neighbours::run(options)))
-            }
-            (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
-                .enable_all()
-                .build()
-                .map_err(Failure::from)
-                .and_then(|runtime| runtime.block_on(deeds::run())),
-            (_, Err(error)) => Err(error.into()),
-            _ => Err("expected the name of a benchmark: gate, idle, neighbours, recovery or deeds"
-                .into()),
-        };
+    let outcome = match (arguments.next().as_deref(), runtime) {
+        (Some("gate"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(gate::run(options)))
+        }
+        (Some("recovery"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(recovery::run(options)))
+        }
+        (Some("idle"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(idle::run(options)))
+        }
+        (Some("neighbours"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(neighbours::run(options)))
+        }
+        (Some("sessions"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(sessions::run(options)))
+        }
+        (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(Failure::from)
+            .and_then(|runtime| runtime.block_on(deeds::run())),
+        (_, Err(error)) => Err(error.into()),
+        _ => Err("expected the name of a benchmark: gate, idle, neighbours, recovery, \
+                     sessions or deeds"
+            .into()),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -40,7 +40,7 @@ impl OrgChange<'_> {
             });
             if let Some(archived) = archived.await? {
                 for key in valid {
-                    self.admin.keys.forget(key.id);
+                    self.admin.keys.forget(&key.id);
                 }
                 return Ok(archived);
             }

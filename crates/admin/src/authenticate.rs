@@ -1,28 +1,18 @@
 //! Whose an API key is.
 //!
-//! A key and its agent are remembered for [`CACHED_FOR`]: another instance that revokes the key
-//! is noticed by reads that much later. Calls are not affected, since every turn of the ledger
+//! A key and its agent are remembered for [`REMEMBERED_FOR`](crate::REMEMBERED_FOR): another instance
+//! that revokes the key is noticed by reads that much later. Calls are not affected, since every turn of the ledger
 //! looks at the key again.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use ledger::{
     StoreDown,
     record::{Agent, ApiKey, Holder, Member},
 };
-use model::{KeyId, OrgId, Scope, Timestamp, UserId};
+use model::{KeyId, OrgId, Scope, UserId};
 
 use crate::{Admin, AuthenticateError, KeyText, Membership};
-
-/// How long a key is remembered.
-pub const CACHED_FOR: Duration = Duration::from_secs(1);
-
-/// The most keys that are remembered.
-const CACHED: usize = 10_000;
 
 /// Whoever sent a request with a valid API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +81,7 @@ impl Admin {
     async fn known_key(&self, id: KeyId) -> Result<Option<Arc<KnownKey>>, AuthenticateError> {
         // The moment before the look-up, so that nothing is remembered too long.
         let now = self.parts.clock.now();
-        if let Some(known) = self.keys.get(id, now) {
+        if let Some(known) = self.keys.get(&id, now) {
             return Ok(Some(known));
         }
         let Some(key) = self.parts.store.api_key(id).await? else { return Ok(None) };
@@ -104,53 +94,14 @@ impl Admin {
         };
         let ApiKey { org, livemode, .. } = key;
         let caller = Caller { org, key: id, holder, scopes: key.scopes.clone(), livemode };
-        let known = Arc::new(KnownKey { key, caller, read_at: now });
-        self.keys.put(id, Arc::clone(&known));
+        let known = Arc::new(KnownKey { key, caller });
+        self.keys.put(id, Arc::clone(&known), now);
         Ok(Some(known))
     }
 }
 
-struct KnownKey {
+/// A key that was looked up, and whose it is.
+pub(crate) struct KnownKey {
     key: ApiKey,
     caller: Caller,
-    read_at: Timestamp,
 }
-
-impl KnownKey {
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        // A clock that was set back must not lengthen a memory.
-        self.read_at <= now && now.since(self.read_at) < CACHED_FOR
-    }
-}
-
-/// Keys that were read a moment ago.
-#[derive(Default)]
-pub(crate) struct KeyCache(Mutex<HashMap<KeyId, Arc<KnownKey>>>);
-
-impl KeyCache {
-    /// Forgets a key that this process revoked.
-    pub(crate) fn forget(&self, id: KeyId) {
-        self.lock().remove(&id);
-    }
-
-    fn get(&self, id: KeyId, now: Timestamp) -> Option<Arc<KnownKey>> {
-        self.lock().get(&id).filter(|known| known.is_fresh(now)).map(Arc::clone)
-    }
-
-    fn put(&self, id: KeyId, known: Arc<KnownKey>) {
-        let mut keys = self.lock();
-        if keys.len() >= CACHED {
-            keys.retain(|_, other| other.is_fresh(known.read_at));
-        }
-        if keys.len() < CACHED {
-            keys.insert(id, known);
-        }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<KeyId, Arc<KnownKey>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -130,7 +130,7 @@ impl OrgChange<'_> {
             expires_at: old.expires_at,
         };
         let made = self.made(holder, new, Some((id, lives))).await?;
-        self.admin.keys.forget(id);
+        self.admin.keys.forget(&id);
         Ok(made)
     }
 
@@ -178,7 +178,7 @@ impl OrgChange<'_> {
             Ok::<_, ChangeError>(changed(record, KeyEvent::Revoked, Some(before), after))
         });
         let revoked = revoked.await?;
-        self.admin.keys.forget(id);
+        self.admin.keys.forget(&id);
         Ok(revoked)
     }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use act::{Act, ActError, By, MayChange, MayOperate, MayOwn, MayView, Reason, Record};
 use crypto::{Secret, vault::Ring};
 use ledger::{Ledger, Needs, Snapshot};
-use model::{Clock, Entropy, Mint, OrgId};
+use model::{Clock, Entropy, KeyId, Mint, OrgId};
 
 mod agent;
 mod api_key;
@@ -32,6 +32,7 @@ mod member;
 mod org;
 mod policy;
 mod recovery;
+mod remembered;
 mod retention;
 mod seal_key;
 mod stop;
@@ -39,7 +40,7 @@ mod store;
 
 pub use agent::{AgentEdit, NewAgent, Wish};
 pub use api_key::{KeyMode, KeyText, KeyTextError};
-pub use authenticate::{CACHED_FOR, Caller, KeyHolder};
+pub use authenticate::{Caller, KeyHolder};
 pub use connector::{Candidate, ConnectorCheck, KnownTools, NewConnector};
 pub use credential::{Credential, open_credential};
 pub use error::{
@@ -55,6 +56,7 @@ pub use policy::{
     History, Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested,
     bounded_effort, diff, lint, recorded_call,
 };
+pub use remembered::{REMEMBERED_FOR, Remembered};
 pub use seal_key::{
     Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,
     propose_seal_keys, put_seal_keys, register_seal_keys,
@@ -64,7 +66,7 @@ pub use store::{
     Membership, PolicyStore, RetentionStore, SealKeyStore, Store, VersionSummary,
 };
 
-use crate::authenticate::KeyCache;
+use crate::authenticate::KnownKey;
 
 /// What administration is made of.
 pub struct Parts {
@@ -87,7 +89,7 @@ pub struct Parts {
 /// The administration of every org.
 pub struct Admin {
     parts: Parts,
-    keys: KeyCache,
+    keys: Remembered<KeyId, Arc<KnownKey>>,
 }
 
 impl std::fmt::Debug for Parts {
@@ -105,7 +107,7 @@ impl std::fmt::Debug for Admin {
 impl Admin {
     /// The administration over these parts.
     pub fn new(parts: Parts) -> Self {
-        Self { parts, keys: KeyCache::default() }
+        Self { parts, keys: Remembered::default() }
     }
 
     /// What this caller may see of their org.

@@ -55,7 +55,7 @@ pub use keys::{
 pub use recovered::Recovered;
 pub use seal::{SealError, Sealed, Sealer};
 pub use text::{
-    Amount, EventName, Ident, LogOrigin, Lsn, TextError, Thumbprint, Unit, UserId, Word,
+    Amount, EventName, Ident, LogOrigin, Lsn, PersonId, TextError, Thumbprint, Unit, UserId, Word,
 };
 pub use verify::{Trust, Verified, verify};
 

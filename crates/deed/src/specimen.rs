@@ -19,7 +19,7 @@ use crate::{
         Intent, IntentStatus, Jws, Run, Shadow, Source, SourceKind, Subject, Tool, Undo, Vote,
         Witness,
     },
-    text::{EventName, LogOrigin, UserId, Word},
+    text::{EventName, LogOrigin, PersonId, Word},
 };
 
 /// A draft and what opens its commitments.
@@ -161,7 +161,7 @@ fn decision(desk: &mut Desk<'_>) -> Option<Decision> {
 }
 
 fn approval(desk: &mut Desk<'_>) -> Option<Approval> {
-    let person: UserId = "usr_01h455vb4pex5vsknk084sn02q".parse().ok()?;
+    let person: PersonId = "usr_01h455vb4pex5vsknk084sn02q".parse().ok()?;
     Some(Approval {
         id: desk.mint.id(ApprovalId::from_uuid),
         status: ApprovalStatus::Approved,

@@ -88,6 +88,18 @@ text!(/// The id of a person: `usr_` and 26 characters like every id.
     UserId, "`usr_` and 26 characters of `0-9a-hjkmnp-tv-z`, the first one `0-7`",
     |text| text.strip_prefix("usr_").and_then(KeyId::from_body).is_some());
 
+text!(/// The id of a person who answers: as a member of the org, `mem_…`, or as a person, `usr_…`.
+    PersonId, "`mem_` or `usr_` and 26 characters of `0-9a-hjkmnp-tv-z`, the first one `0-7`",
+    |text| ["mem_", "usr_"]
+        .iter()
+        .any(|prefix| text.strip_prefix(prefix).and_then(KeyId::from_body).is_some()));
+
+impl From<MemberId> for PersonId {
+    fn from(id: MemberId) -> Self {
+        Self(id.to_string().into())
+    }
+}
+
 impl From<model::UserId> for UserId {
     fn from(id: model::UserId) -> Self {
         Self(id.to_string().into())

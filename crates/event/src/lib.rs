@@ -4,8 +4,8 @@
 //! addresses: a thin object is ids and states only.
 
 use model::{
-    ActionId, AgentId, DeedId, DeedKind, Digest, EventId, EventType, OrgId, State, Status,
-    Timestamp,
+    ActionId, AgentId, ApprovalId, ApprovalStatus, DeedId, DeedKind, Digest, EventId, EventType,
+    OrgId, State, Status, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -89,6 +89,21 @@ impl Event {
 /// The thin object of an action.
 pub fn thin_action(id: ActionId, state: State, status: Status) -> Value {
     json!({ "object": "action", "id": id, "state": state, "status": status })
+}
+
+/// The thin object of what people are asked about an action.
+pub fn thin_approval(
+    id: ApprovalId,
+    status: ApprovalStatus,
+    (action, expires_at): (ActionId, Timestamp),
+) -> Value {
+    json!({
+        "object": "approval",
+        "id": id,
+        "status": status,
+        "action": action,
+        "expires_at": expires_at,
+    })
 }
 
 /// The thin object of a tool whose definition is another than the one that was accepted.

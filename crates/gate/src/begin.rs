@@ -1,5 +1,6 @@
 //! The first turn of an action: everything that decides whether it runs, in one place and order.
 
+mod allow;
 mod budget;
 mod context;
 mod decide;
@@ -8,17 +9,15 @@ use std::sync::Arc;
 
 use crypto::json::Canonical;
 use deed::{Path, commit_canonical};
-use event::thin_action;
+use event::{thin_action, thin_approval};
 use intent::Key;
 use ledger::{
     DeedEntry, Entry, Needs, Request, Snapshot,
-    record::{
-        Action, AgentRef, Approval, Client, DecisionInputs, Execution, IdempotencyKey, Lease,
-    },
+    record::{Action, AgentRef, Approval, Client, DecisionInputs, IdempotencyKey},
 };
 use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, DecisionOutcome, Digest, EventId,
-    EventType, ExecutionStatus, IntentMode, KeyId, Mint, Mode, OrgId, State, Status, ToolName,
+    ActionId, AgentId, ApprovalId, ApprovalStatus, DecisionOutcome, Digest, EventId, EventType,
+    IntentMode, KeyId, Mint, Mode, OrgId, State, Status, ToolName,
 };
 use policy::Call;
 use serde_json::Value;
@@ -38,9 +37,10 @@ use crate::{
 };
 use context::{Shown, context};
 
-pub(crate) use budget::release;
+pub(crate) use allow::allow;
+pub(crate) use budget::{release, swapped};
 pub use decide::Verdict;
-pub(crate) use decide::decide;
+pub(crate) use decide::{budgets, decide, held};
 
 /// A call that shall be decided.
 #[derive(Clone)]
@@ -298,7 +298,7 @@ impl Begin {
                 (Vec::new(), EventType::ActionPendingApproval)
             }
             DecisionOutcome::Allow => {
-                self.allow(&mut action, mint);
+                allow(&mut action, self.case.resolved(), (&self.instance, &self.limits), mint);
                 entry.changes.accepted_tools.extend(self.case.accepts(snapshot));
                 (Vec::new(), EventType::ActionCreated)
             }
@@ -309,6 +309,7 @@ impl Begin {
         let burnt = action.signed.as_ref().and(self.intent.burnt(self.agent(), action.id));
         entry.changes.idempotency_keys.extend(burnt);
         entry.events.push(event_of(&action, kind, mint));
+        entry.events.extend(approval_event(&action, mint));
         entry.events.extend(news);
         let action = Arc::new(action);
         entry
@@ -395,33 +396,6 @@ impl Begin {
         }
     }
 
-    fn allow(&self, action: &mut Action, mint: &Mint<'_>) {
-        action.state = State::Executing;
-        let (status, attestation) = match self.case.call().facts.mode {
-            Mode::Gateway => (Status::Processing, Some(Attestation::GatewayExecuted)),
-            Mode::Proxy => (Status::Authorized, None),
-        };
-        action.status = status;
-        action.execution = Some(Execution {
-            status: ExecutionStatus::Running,
-            attestation,
-            started_at: (self.case.call().facts.mode == Mode::Gateway).then(|| mint.now()),
-            finished_at: None,
-            error_code: None,
-            error_message: None,
-            lossy_numbers: false,
-        });
-        match self.case.call().facts.mode {
-            Mode::Gateway => {
-                action.lease = Some(Lease { holder: self.instance.clone(), token: 1 });
-                action.place = self.case.resolved().place();
-            }
-            Mode::Proxy => {
-                action.deadline = Some(mint.now() + self.limits.edge_result_timeout);
-            }
-        }
-    }
-
     fn approval(
         &self,
         verdict: &Verdict,
@@ -442,7 +416,10 @@ impl Begin {
             count: clause.map_or(1, |clause| clause.count),
             context,
             context_digest: Some(snapshot.digest()),
+            exclude: clause.map(|clause| clause.exclude.clone()).unwrap_or_default(),
             decisions: Vec::new(),
+            decided_at: None,
+            void_reason: None,
         };
         (approval, disclosure)
     }
@@ -471,6 +448,22 @@ fn changed_event(action: &Action, (accepted, found): Change, mint: &Mint<'_>) ->
         object: event::thin_tool(&action.tool, accepted, found),
         ..event_of(action, EventType::ToolChanged, mint)
     }
+}
+
+/// The event that people are asked about the action, or how that ended.
+pub(crate) fn approval_event(action: &Action, mint: &Mint<'_>) -> Option<event::Draft> {
+    let approval = action.approval.as_ref()?;
+    let kind = match approval.status {
+        ApprovalStatus::Pending => EventType::ApprovalRequested,
+        ApprovalStatus::Approved => EventType::ApprovalApproved,
+        ApprovalStatus::Denied => EventType::ApprovalDenied,
+        ApprovalStatus::Expired => EventType::ApprovalExpired,
+        ApprovalStatus::Cancelled => EventType::ApprovalCancelled,
+        ApprovalStatus::Voided => EventType::ApprovalVoided,
+    };
+    let about = (action.id, approval.expires_at);
+    let object = thin_approval(approval.id, approval.status, about);
+    Some(event::Draft { object, ..event_of(action, kind, mint) })
 }
 
 /// An event of an action as it stands.

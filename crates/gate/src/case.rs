@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crypto::{Sha256, json::Canonical};
 use ledger::{
     Changes, Snapshot,
-    record::{AcceptedTool, Action, VERIFIED},
+    record::{AcceptedTool, Action, BudgetUse, VERIFIED},
 };
 use model::Digest;
 use policy::{Agent, Call, CallFacts, Policy};
@@ -82,7 +82,12 @@ impl Case {
 
     /// Decides the case on a snapshot, nothing when the org has no enforced policy at all.
     pub fn decide(&self, snapshot: &Snapshot) -> Option<Verdict> {
-        decide(self, snapshot)
+        decide(self, snapshot, &[])
+    }
+
+    /// Decides the case of a call anew that holds these parts of budgets.
+    pub(crate) fn decide_anew(&self, snapshot: &Snapshot, held: &[BudgetUse]) -> Option<Verdict> {
+        decide(self, snapshot, held)
     }
 
     /// What a policy says of the call as it is at this moment.

@@ -7,7 +7,10 @@ use deed::{
     ActionContent, Actor, Content, Disclosure, Draft, Ending, Ident, Path, Run, Subject, Word,
     commit, commit_canonical,
 };
-use ledger::{DeedEntry, record::Action};
+use ledger::{
+    DeedEntry,
+    record::{Action, Answer},
+};
 use model::{DeedId, Mint, Status};
 use serde_json::{Value, json};
 
@@ -97,13 +100,18 @@ fn content(
         approval: action.approval.as_ref().map(|approval| deed::Approval {
             id: approval.id,
             status: approval.status,
-            decisions: approval.decisions.clone(),
+            decisions: approval.decisions.iter().map(vote).collect(),
             context: approval.context,
         }),
         ending: ending(action, result, detail, commitments),
         cost: cost(action),
         undo: None,
     }
+}
+
+fn vote(answer: &Answer) -> deed::ApprovalVote {
+    let &Answer { by, decision, assurance, at, .. } = answer;
+    deed::ApprovalVote { by: by.into(), decision, assurance, at }
 }
 
 fn intent(action: &Action) -> deed::Intent {

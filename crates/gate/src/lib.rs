@@ -8,6 +8,8 @@
 //! Deadlines are data. The Gate has no timers; workers call [`Gate::sweep`], and whoever waits
 //! for an action does so outside.
 
+mod approvals;
+mod approver;
 mod asked;
 mod begin;
 mod carry_out;
@@ -15,11 +17,13 @@ mod case;
 mod check_intent;
 mod deed_of;
 mod gate;
+mod judge;
 mod limits;
 mod points;
 mod ports;
 mod rebuild;
 mod recover;
+mod release;
 mod repeat;
 mod report;
 mod resolve;
@@ -32,11 +36,14 @@ mod void;
 mod vouch;
 mod withdraw;
 
+pub use approvals::{ApprovalFilter, ApprovalStore, Asked, Barring};
+pub use approver::{Approver, Barred, Question};
 pub use begin::Verdict;
 pub use carry_out::Finished;
 pub use case::Case;
 pub use check_intent::CheckedIntent;
 pub use gate::{Gate, Parts, Running, Submitted};
+pub use judge::{JudgeError, Judged, Judgement};
 pub use limits::Limits;
 pub use ports::{Found, Pause, Seen, Served, Toolbox};
 pub use recover::SweepError;

@@ -128,7 +128,7 @@ impl Gate {
     }
 
     /// The tool; that nobody serves it is sure.
-    async fn found_now(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
+    pub(crate) async fn found_now(&self, org: OrgId, name: &ToolName) -> Result<Found, StoreDown> {
         match self.parts.toolbox.find(org, name).await? {
             Found::NotAmong(_) => self.parts.toolbox.find_anew(org, name).await,
             found => Ok(found),
@@ -174,7 +174,7 @@ impl Gate {
 }
 
 /// Whether the tool is not of the connector that the action's was of.
-fn is_another(served: &Served, action: &Action) -> bool {
+pub(crate) fn is_another(served: &Served, action: &Action) -> bool {
     let of = action.connector.as_ref().and_then(|connector| connector.id);
     of.is_some_and(|of| served.connector.id != Some(of))
 }

@@ -237,8 +237,11 @@ impl Take {
         if action.deadline.is_none_or(|deadline| deadline <= now) {
             return Err(ReportError::Conflict("The deadline for the report has passed."));
         }
-        if self.report.started_at < action.created_at.before(SKEW) {
-            let sentence = format!("expected a time from {} on", action.created_at);
+        // What a person was asked about ran after the yes.
+        let asked = action.approval.as_ref().and_then(|approval| approval.decided_at);
+        let from = asked.unwrap_or(action.created_at);
+        if self.report.started_at < from.before(SKEW) {
+            let sentence = format!("expected a time from {from} on");
             return invalid("started_at", sentence);
         }
         if self.report.finished_at > now + SKEW {

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How long a tool may take to be found; a connector that nobody has used yet is built in it.
-const RESOLVED_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const RESOLVED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A tool and whether the active policy might ever let this agent call it.
 #[derive(Debug, Clone)]

@@ -12,6 +12,8 @@ use model::{
 };
 use policy::Decimal;
 
+use crate::approvals::ApprovalStore;
+
 /// An action with everything that is shown of it.
 #[derive(Debug, Clone)]
 pub struct ActionDetail {
@@ -215,7 +217,7 @@ pub struct Miscount {
 
 /// Where actions are read.
 #[async_trait]
-pub trait ActionStore: Send + Sync {
+pub trait ActionStore: ApprovalStore {
     /// An action of the org.
     async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown>;
 

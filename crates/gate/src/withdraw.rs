@@ -8,11 +8,12 @@ use ledger::{
     record::{Action, ApiKey, Holder},
 };
 use model::{
-    ActionId, AgentId, ApprovalStatus, EventType, KeyId, MemberId, Mint, OrgId, Role, State, Status,
+    ActionId, AgentId, ApprovalStatus, EventType, KeyId, MemberId, Mint, OrgId, Role, State,
+    Status, VoidReason,
 };
 
 use crate::{
-    begin::{event_of, release, seal},
+    begin::{approval_event, event_of, release, seal},
     gate::Gate,
     repeat::{Named, Repeat, Sender},
     report::Ended,
@@ -197,21 +198,25 @@ impl Request for End {
         let Some(action) = snapshot.action(self.action).filter(waits) else {
             return (Entry::nothing(), ());
         };
-        let approval = action.approval.as_ref();
-        let status = if is_void(action, snapshot) {
-            ApprovalStatus::Voided
-        } else if approval.is_some_and(|approval| approval.expires_at <= snapshot.now()) {
-            ApprovalStatus::Expired
-        } else {
-            return (Entry::nothing(), ());
-        };
-        (withdraw(action, status, snapshot, mint).0, ())
+        match over(action, snapshot) {
+            Some(status) => (withdraw(action, status, snapshot, mint).0, ()),
+            None => (Entry::nothing(), ()),
+        }
     }
+}
+
+/// How the wait of an action that still waits is over by now, if it is.
+pub(crate) fn over(action: &Action, snapshot: &Snapshot) -> Option<ApprovalStatus> {
+    let expires_at = action.approval.as_ref().map(|approval| approval.expires_at);
+    if is_void(action, snapshot) {
+        return Some(ApprovalStatus::Voided);
+    }
+    expires_at.is_some_and(|end| end <= snapshot.now()).then_some(ApprovalStatus::Expired)
 }
 
 /// What must be known to end an action that waits: its agent too, which says whether its approval
 /// is void.
-fn needs_of_withdrawal(id: ActionId, snapshot: &Snapshot) -> Needs {
+pub(crate) fn needs_of_withdrawal(id: ActionId, snapshot: &Snapshot) -> Needs {
     let mut needs = needs_of_end(id, snapshot);
     needs.agents.extend(snapshot.action(id).map(|action| action.agent.id));
     needs
@@ -230,7 +235,7 @@ fn is_void(action: &Action, snapshot: &Snapshot) -> bool {
 }
 
 /// Seals a waiting action without a run: what it reserved is given back.
-fn withdraw(
+pub(crate) fn withdraw(
     action: &Action,
     status: ApprovalStatus,
     snapshot: &Snapshot,
@@ -247,13 +252,30 @@ fn withdraw(
     };
     if let Some(approval) = &mut action.approval {
         approval.status = status;
+        if status == ApprovalStatus::Voided {
+            approval.void_reason =
+                approval.void_reason.or(Some(stop_of(action.agent.id, snapshot)));
+        }
     }
     (action.state, action.status) = (State::Sealed, ended);
     let mut entry = Entry::nothing();
     entry.changes.budgets = release(&action.charged, snapshot);
     entry.deeds.push(seal(&mut action, mint));
     entry.events.push(event_of(&action, kind, mint));
+    entry.events.extend(approval_event(&action, mint));
     let action = Arc::new(action);
     entry.changes.actions.push(Arc::clone(&action));
     (entry, action)
+}
+
+/// What made the agent's approvals void.
+fn stop_of(agent: AgentId, snapshot: &Snapshot) -> VoidReason {
+    let agent = snapshot.agent(agent);
+    if agent.is_none_or(|agent| agent.archived_at.is_some()) {
+        VoidReason::AgentArchived
+    } else if agent.is_some_and(|agent| agent.voids.is_some()) {
+        VoidReason::AgentStopped
+    } else {
+        VoidReason::OrgStopped
+    }
 }

@@ -22,8 +22,10 @@
 //! ```
 
 pub(crate) mod accounts;
+mod approvals;
 mod rules;
 
+pub use approvals::{APPROVAL_READERS, APPROVERS, ApprovalReader, Approver};
 pub use rules::{
     ACTION_READERS, ADMIN_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, FRESH_ADMINS, FRESH_OWNERS,
     FRESH_SESSION_ADMINS, OWNERS, PUBLIC, REMOVERS, SESSION_ADMINS, SIGNED_IN, SIGNING_IN,
@@ -33,7 +35,7 @@ pub use rules::{
 use act::{By, MayChange, MayOwn, MayView};
 use model::{AgentId, KeyId, MemberId, OrgId, Role, Scope, UserId, Uuid};
 use people::store::Session;
-use web::{ApiError, Credential, Patience};
+use web::{ApiError, Asked, Credential, Patience, Trust};
 
 use crate::app::App;
 
@@ -268,11 +270,16 @@ impl Viewer {
     /// Whether the credential that made this caller still makes it, for an answer that goes on for
     /// long. A record that cannot be asked says nothing about the credential.
     pub(crate) async fn is_let_in(&self, shown: Option<&Credential>, app: &App) -> bool {
-        match VIEWERS.admit(shown, Patience::Short, app).await {
+        match VIEWERS.admit(again(shown), app).await {
             Ok((now, _)) => now == *self,
             Err(error) => error.status().is_server_error(),
         }
     }
+}
+
+/// What whoever is still answered is looked up with.
+pub(crate) fn again(shown: Option<&Credential>) -> Asked<'_> {
+    Asked { shown, patience: Patience::Short, trust: Trust::Anew }
 }
 
 impl MayView for Admin {

@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use admin::{Admin, Membership};
 use async_trait::async_trait;
-use crypto::Secret;
+use crypto::{Secret, sha256};
 use gate::Gate;
 use ledger::{StoreDown, record::Member};
 use model::{AgentId, Clock, Entropy, OrgId, UserId, Uuid};
 use people::store::Session;
 use records::Records;
-use web::{ApiError, Cursors, Lifecycle, LookupError, Patience, Place, Slots, State};
+use web::{ApiError, Cursors, Lifecycle, LookupError, Patience, Place, Slots, State, Trust};
 
 use crate::{
     access::{Person, Principal, Seat, accounts::principal},
@@ -77,13 +77,25 @@ impl State for App {
         principal(&self.admin, key).await
     }
 
-    async fn signed_in(&self, token: &Secret<String>) -> Result<Option<Principal>, LookupError> {
+    async fn signed_in(
+        &self,
+        token: &Secret<String>,
+        trust: Trust,
+    ) -> Result<Option<Principal>, LookupError> {
         let down = |down: StoreDown| LookupError(down.into());
+        let known = sha256(token.expose().as_bytes());
+        // The moment before the look-up, so that nothing is remembered too long.
+        let now = self.clock.now();
+        let remembered = self.sign_in.remembered.get(&known, now);
+        if let Some(person) = remembered.filter(|_| trust == Trust::Remembered) {
+            return Ok(Some(Principal::Person(person)));
+        }
         let Some(session) = self.sign_in.people.session(token).await.map_err(down)? else {
             return Ok(None);
         };
-        let person = self.person(session).await.map_err(down)?;
-        Ok(Some(Principal::Person(Box::new(person))))
+        let person = Box::new(self.person(session).await.map_err(down)?);
+        self.sign_in.remembered.put(known, person.clone(), now);
+        Ok(Some(Principal::Person(person)))
     }
 
     fn is_csrf(&self, shown: &str, token: &Secret<String>) -> bool {

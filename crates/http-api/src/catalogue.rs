@@ -5,6 +5,7 @@
 //! come from this list. It says nothing about when a code is raised; `refusal` does.
 
 pub(crate) mod actions;
+pub(crate) mod approvals;
 pub(crate) mod changes;
 mod page;
 pub(crate) mod sign_in;
@@ -40,6 +41,8 @@ pub(crate) const ALL: &[Code] = &[
     sign_in::REAUTHENTICATION_REQUIRED,
     changes::PERSON_REQUIRED,
     changes::SELF_CHANGE,
+    approvals::NOT_AN_APPROVER,
+    approvals::SELF_APPROVAL,
     actions::TOOL_UNKNOWN,
     codes::NOT_FOUND,
     codes::ROUTE_UNKNOWN,
@@ -49,6 +52,8 @@ pub(crate) const ALL: &[Code] = &[
     codes::MEDIA_TYPE_UNSUPPORTED,
     codes::HEADERS_TOO_LARGE,
     changes::CONFLICT,
+    approvals::APPROVAL_STALE,
+    approvals::APPROVAL_DECIDED,
     changes::NAME_TAKEN,
     changes::LIMIT_REACHED,
     changes::ALREADY_MEMBER,

@@ -3,7 +3,7 @@
 
 use act::ActError;
 use admin::{ChangeError, PolicyError};
-use gate::{CancelError, Rejection, ReportError, SubmitError};
+use gate::{CancelError, JudgeError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
 use people::SignInError;
@@ -11,7 +11,7 @@ use records::ReadError;
 use web::{ApiError, Code, Reply, codes};
 
 use crate::{
-    catalogue::{actions, changes, sign_in},
+    catalogue::{actions, approvals, changes, sign_in},
     wire::{
         action::ActionView,
         policies::{case_results, findings},
@@ -241,6 +241,27 @@ impl IntoApiError for CancelError {
                 ApiError::new(actions::IDEMPOTENCY_CONFLICT, sentence).on("Idempotency-Key")
             }
             CancelError::Ledger(error) => error.into_api_error(),
+        }
+    }
+}
+
+impl IntoApiError for JudgeError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            JudgeError::Unauthenticated => ApiError::unauthenticated("the session is not valid"),
+            JudgeError::NotFound => ApiError::not_found(),
+            JudgeError::NotAnApprover => ApiError::new(approvals::NOT_AN_APPROVER, sentence),
+            JudgeError::Excluded => ApiError::new(approvals::SELF_APPROVAL, sentence),
+            JudgeError::Stale => {
+                ApiError::new(approvals::APPROVAL_STALE, sentence).on("context_digest")
+            }
+            JudgeError::Decided(_) => ApiError::new(approvals::APPROVAL_DECIDED, sentence),
+            JudgeError::Expired => ApiError::gone(actions::APPROVAL_EXPIRED, sentence),
+            JudgeError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
+            JudgeError::ToolUnavailable => ApiError::unavailable(sentence),
+            JudgeError::Store(down) => down.into_api_error(),
+            JudgeError::Ledger(error) => error.into_api_error(),
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod actions;
 mod agents;
+mod approvals;
 mod deeds;
 mod events;
 mod intents;
@@ -26,6 +27,7 @@ pub fn table() -> Table<App> {
     let areas = [
         system::routes(),
         actions::routes(),
+        approvals::routes(),
         agents::routes(),
         policies::routes(),
         ledger::routes(),

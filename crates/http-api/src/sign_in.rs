@@ -3,10 +3,14 @@
 
 use std::sync::Arc;
 
+use admin::Remembered;
 use ledger::Spawn;
+use model::Digest;
 use people::{People, Unwritten};
 use tokio::sync::Semaphore;
 use web::{ApiError, Site};
+
+use crate::access::Person;
 
 /// The most sign-ins whose work behind the answer is under way on this instance.
 const BEHIND: usize = 64;
@@ -15,6 +19,9 @@ const BEHIND: usize = 64;
 pub(crate) struct SignIn {
     pub(crate) people: Arc<People>,
     pub(crate) site: Site,
+    /// Whose sessions were looked up a moment ago, by the digest of their token; what this instance
+    /// changes of sessions and members is forgotten at once.
+    pub(crate) remembered: Remembered<Digest, Box<Person>>,
     spawn: Arc<dyn Spawn>,
     behind: Arc<Semaphore>,
 }
@@ -22,7 +29,8 @@ pub(crate) struct SignIn {
 impl SignIn {
     pub(crate) fn new(people: Arc<People>, spawn: Arc<dyn Spawn>, base_url: &str) -> Self {
         let behind = Arc::new(Semaphore::new(BEHIND));
-        Self { people, site: Site::of(base_url), spawn, behind }
+        let (site, remembered) = (Site::of(base_url), Remembered::default());
+        Self { people, site, remembered, spawn, behind }
     }
 
     /// Does what is left to do once somebody was answered, in a task that a process which stops

@@ -7,6 +7,7 @@ use model::Timestamp;
 mod account;
 mod action;
 mod agent;
+mod approval;
 mod intent;
 mod invite;
 mod member;
@@ -17,10 +18,11 @@ pub use account::{
     Stop,
 };
 pub use action::{
-    Action, AgentRef, Approval, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
-    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
+    Action, AgentRef, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs, Execution,
+    IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
 pub use agent::{Agent, Suspension};
+pub use approval::{Answer, Approval};
 pub use intent::{IntentKey, IntentKeys, SignedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;

@@ -52,7 +52,7 @@ pub use vocabulary::{
     AgentStatus, ApprovalStatus, Assurance, Attestation, COMING_EVENT_TYPES, DecisionCode,
     DecisionOutcome, DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus,
     IntentMode, Level, List, Mode, PendingApprovals, Role, Scope, SideEffect, State, Status,
-    SuspensionCause, Verdict, Visibility, WitnessMethod, WordError, lists,
+    SuspensionCause, Verdict, Visibility, VoidReason, WitnessMethod, WordError, lists,
 };
 
 #[cfg(test)]

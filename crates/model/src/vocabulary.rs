@@ -75,7 +75,9 @@ pub use access::{AgentStatus, IntentMode, PendingApprovals, Role, Scope, Suspens
 pub use action::{
     ExecutionErrorCode, ExecutionStatus, Mode, SideEffect, State, Status, Visibility,
 };
-pub use decision::{ApprovalStatus, Assurance, DecisionCode, DecisionOutcome, DecisionSource};
+pub use decision::{
+    ApprovalStatus, Assurance, DecisionCode, DecisionOutcome, DecisionSource, VoidReason,
+};
 pub use evidence::{Attestation, Level, Verdict, WitnessMethod};
 pub use record::{COMING_EVENT_TYPES, DeedKind, EventType};
 
@@ -91,6 +93,7 @@ pub fn lists() -> Vec<List> {
         List { name: "decision `source`", words: DecisionSource::WORDS },
         List { name: "decision `code`", words: DecisionCode::WORDS },
         List { name: "approval `status`", words: ApprovalStatus::WORDS },
+        List { name: "approval `void_reason`", words: VoidReason::WORDS },
         List { name: "approval `assurance`", words: Assurance::WORDS },
         List { name: "witness `level`", words: Level::WORDS },
         List { name: "witness `verdict`", words: Verdict::WORDS },

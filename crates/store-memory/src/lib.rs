@@ -5,6 +5,7 @@
 
 mod accounts;
 mod actions;
+mod approvals;
 mod check;
 mod faults;
 mod ledger_store;

@@ -17,6 +17,7 @@ macro_rules! is_away {
 mod accounts;
 mod actions;
 mod append;
+mod approvals;
 mod archive;
 mod connect;
 mod database;

@@ -55,7 +55,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 24, name: "void_approvals", sql: include_str!("../../../migrations/0024_void_approvals.sql") },
     Migration { version: 25, name: "sessions", sql: include_str!("../../../migrations/0025_sessions.sql") },
     Migration { version: 26, name: "agents_end", sql: include_str!("../../../migrations/0026_agents_end.sql") },
-    Migration { version: 27, name: "org_keys", sql: include_str!("../../../migrations/0027_org_keys.sql") },
+    Migration { version: 27, name: "approvals", sql: include_str!("../../../migrations/0027_approvals.sql") },
+    Migration { version: 28, name: "org_keys", sql: include_str!("../../../migrations/0028_org_keys.sql") },
 ];
 
 /// What the service's role may do with one table.

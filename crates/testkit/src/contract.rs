@@ -5,6 +5,7 @@
 
 mod accounts;
 mod appends;
+mod approvals;
 mod drift;
 mod events;
 mod halts;
@@ -47,6 +48,7 @@ pub async fn action_store(store: Arc<dyn Store>) {
     lists::check(&*store).await;
     Box::pin(leases::check(&*store)).await;
     Box::pin(halts::check(&*store)).await;
+    Box::pin(approvals::check(&*store)).await;
     drift::check(&*store).await;
 }
 

@@ -5,7 +5,7 @@
 use crate::{
     credential::Credential,
     error::ApiError,
-    state::{Place, State},
+    state::{Place, State, Trust},
     table::Patience,
 };
 
@@ -16,6 +16,17 @@ pub struct Access<H, C> {
     /// Who passes, in words.
     pub who: &'static str,
     admit: Admit<H, C>,
+}
+
+/// What somebody asks to be admitted with.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The credential, if one was shown.
+    pub shown: Option<&'a Credential>,
+    /// How long the answer may take.
+    pub patience: Patience,
+    /// Whether the credential is looked up anew.
+    pub trust: Trust,
 }
 
 enum Admit<H, C> {
@@ -71,15 +82,14 @@ impl<H, C> Access<H, C> {
     /// requests of this kind.
     pub async fn admit(
         self,
-        shown: Option<&Credential>,
-        patience: Patience,
+        asked: Asked<'_>,
         state: &impl State<Holder = H>,
     ) -> Result<(C, Place), ApiError> {
         match self.admit {
             Admit::Anyone(caller) => Ok((caller(), Place::unbounded())),
             Admit::Holder(admit) => {
-                let holder = holder(shown, state).await?;
-                let place = state.place(&holder, patience)?.numbered(state.number(&holder));
+                let holder = holder(asked, state).await?;
+                let place = state.place(&holder, asked.patience)?.numbered(state.number(&holder));
                 admit(holder).map(|caller| (caller, place))
             }
         }
@@ -87,12 +97,12 @@ impl<H, C> Access<H, C> {
 }
 
 /// Who sent the request, or the 401 that tells nobody why.
-async fn holder<S: State>(shown: Option<&Credential>, state: &S) -> Result<S::Holder, ApiError> {
-    let (found, refused) = match shown {
+async fn holder<S: State>(asked: Asked<'_>, state: &S) -> Result<S::Holder, ApiError> {
+    let (found, refused) = match asked.shown {
         None => return Err(ApiError::unauthenticated("send an API key as a bearer token")),
         Some(Credential::Key(key)) => (state.holder(key).await, "the API key is not valid"),
         Some(Credential::Session(token)) => {
-            (state.signed_in(token).await, "the session has ended; sign in again")
+            (state.signed_in(token, asked.trust).await, "the session has ended; sign in again")
         }
     };
     match found {

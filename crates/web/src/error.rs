@@ -60,6 +60,13 @@ impl ApiError {
         error
     }
 
+    /// The error of a code that says of what is over that it is, 410, beside another status.
+    pub fn gone(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
+        let mut error = Self::new(code, message);
+        error.0.status = StatusCode::GONE;
+        error
+    }
+
     /// The 401 that every bad credential gets; `text` is plain ASCII without quotes.
     pub fn unauthenticated(text: &'static str) -> Self {
         let challenge = format!(

@@ -48,7 +48,7 @@ mod text;
 mod traffic;
 mod unchanged;
 
-pub use access::Access;
+pub use access::{Access, Asked};
 pub use call::Call;
 pub use client::TrustedProxies;
 pub use code::{Code, CodeRow, Family};
@@ -66,7 +66,7 @@ pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;
 pub use site::{Cookie, Site};
 pub use slots::{Slot, Slots};
-pub use state::{LookupError, Place, State};
+pub use state::{LookupError, Place, State, Trust};
 pub use table::{Patience, Route, RouteHead, Table, at};
 pub use traffic::{Open, RouteTraffic, Traffic};
 pub use unchanged::unless_known;

@@ -16,7 +16,11 @@ pub trait State: Send + Sync + 'static {
     async fn holder(&self, key: &Secret<String>) -> Result<Option<Self::Holder>, LookupError>;
 
     /// Who is signed in by the session with this token, or `None` for one that is wrong or ended.
-    async fn signed_in(&self, _: &Secret<String>) -> Result<Option<Self::Holder>, LookupError> {
+    async fn signed_in(
+        &self,
+        _: &Secret<String>,
+        _: Trust,
+    ) -> Result<Option<Self::Holder>, LookupError> {
         Ok(None)
     }
 
@@ -33,6 +37,22 @@ pub trait State: Send + Sync + 'static {
     /// The place of this holder's request among those of its kind, or why there is none for it now.
     fn place(&self, _: &Self::Holder, _: Patience) -> Result<Place, ApiError> {
         Ok(Place::unbounded())
+    }
+}
+
+/// Whether what was read a moment ago says who somebody is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// It does: a read may come a moment after its session ended.
+    Remembered,
+    /// Whoever changes something is looked up.
+    Anew,
+}
+
+impl Trust {
+    /// What a request with this method takes.
+    pub(crate) fn of(method: &str) -> Self {
+        if method == "GET" { Self::Remembered } else { Self::Anew }
     }
 }
 

@@ -5,8 +5,14 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 
 use crate::{
-    access::Access, arrival::Arrival, call::Call, credential::Credential, error::ApiError,
-    input::Input, reply::Reply, state::State,
+    access::{Access, Asked},
+    arrival::Arrival,
+    call::Call,
+    credential::Credential,
+    error::ApiError,
+    input::Input,
+    reply::Reply,
+    state::{State, Trust},
 };
 
 /// Routes in the order of the docs.
@@ -137,8 +143,9 @@ impl RouteHead {
                 if access.looks() {
                     arrival.shown = Credential::shown(&arrival.head, &arrival.site, &*state)?;
                 }
-                let shown = arrival.shown.as_ref();
-                let (caller, place) = access.admit(shown, patience, &*state).await?;
+                let trust = Trust::of(method);
+                let asked = Asked { shown: arrival.shown.as_ref(), patience, trust };
+                let (caller, place) = access.admit(asked, &*state).await?;
                 let (call, _taken) = arrival.read(input, place.whose()).await?;
                 let answer = handler(state, caller, call);
                 let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {

@@ -2,8 +2,8 @@
 
 use act::{ActError, By};
 use admin::{
-    AccountStore, AuthenticateError, CACHED_FOR, ChangeError, KeyHolder, KeyMode, KeyText, NewKey,
-    ShownKey,
+    AccountStore, AuthenticateError, ChangeError, KeyHolder, KeyMode, KeyText, NewKey,
+    REMEMBERED_FOR, ShownKey,
 };
 use std::time::Duration;
 
@@ -92,7 +92,7 @@ async fn a_revoked_key_opens_nothing_at_once_here_and_a_second_later_elsewhere()
     assert_eq!(world.last_body(&created)["admin"]["event"], "api_key.revoked");
     assert!(is_refused(&world, shown(&key)).await);
     assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
-    world.clock.pass(CACHED_FOR);
+    world.clock.pass(REMEMBERED_FOR);
     assert!(is_refused(&elsewhere, shown(&key)).await);
 
     let again = world.operator(&created).revoke_key(key.key.object.id).await;

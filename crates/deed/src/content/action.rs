@@ -18,7 +18,7 @@ use serde::{
 use super::run::{Ending, Execution, Witness};
 use crate::{
     commitment::Commitment,
-    text::{Amount, Ident, Unit, UserId, Word},
+    text::{Amount, Ident, PersonId, Unit, Word},
 };
 
 /// The end of one action.
@@ -179,7 +179,7 @@ pub struct ApprovalVote {
     /// When.
     pub at: Timestamp,
     /// The person.
-    pub by: UserId,
+    pub by: PersonId,
     /// Yes or no.
     pub decision: Vote,
 }

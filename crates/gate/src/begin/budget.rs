@@ -24,18 +24,20 @@ pub(super) fn scope(call: &Call, active: &ActivePolicy) -> CounterScope {
     CounterScope { mode: active.mode, policy: active.policy, livemode: call.facts.livemode }
 }
 
-/// The counters with all charges in them, or the charge that is refused for longest.
+/// The counters with all charges in them, or the charge that is refused for longest. What the call
+/// holds already is not counted twice.
 pub(super) fn admit<'d>(
     decision: &'d Decision,
     scope: CounterScope,
-    snapshot: &Snapshot,
+    (snapshot, held): (&Snapshot, &[BudgetUse]),
 ) -> Result<Admitted, &'d Charge> {
     let mut keys = Vec::with_capacity(decision.charges.len());
     let totals = decision.admitted(|charge| {
         let key = scope.key(charge);
         let used = snapshot.used(&key, charge.window_start);
+        let own = held.iter().find(|part| part.is_of(&key, charge.window_start));
         keys.push(key);
-        used
+        own.map_or(used, |own| used.checked_sub(own.used).unwrap_or_default())
     })?;
     let mut admitted = Admitted::default();
     for ((charge, key), total) in decision.charges.iter().zip(keys).zip(totals) {
@@ -67,6 +69,17 @@ pub(super) fn spent(charge: &Charge) -> SpentBudget {
         window: charge.window.as_str().to_owned(),
         resets_at: charge.window_end,
     }
+}
+
+/// What a call held and takes no more, once it takes these charges instead: its counters without it.
+pub(crate) fn swapped(
+    held: &[BudgetUse],
+    charged: &[BudgetUse],
+    snapshot: &Snapshot,
+) -> Vec<BudgetUse> {
+    let kept = |part: &BudgetUse| charged.iter().any(|now| now.is_of(&part.key, part.window_start));
+    let dropped: Vec<_> = held.iter().filter(|part| !kept(part)).cloned().collect();
+    release(&dropped, snapshot)
 }
 
 /// The counters with a call's part taken out again, for windows that still run.

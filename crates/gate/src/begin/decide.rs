@@ -34,15 +34,18 @@ pub struct Verdict {
 /// What people switched off comes before what a policy says: a Stop must hold whatever the policy
 /// has become, and no rule is asked about a tool that nothing can run. Budgets come last, so that
 /// only a call that would run otherwise is counted.
-pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
+///
+/// What the call holds of budgets already is charged anew, and not twice.
+pub(crate) fn decide(case: &Case, snapshot: &Snapshot, held: &[BudgetUse]) -> Option<Verdict> {
+    let ground = (snapshot, held);
     let enforced = snapshot.policy(PolicyMode::Enforce)?;
     let call = case.at(snapshot);
     let builtin = builtin(case, snapshot);
     let mut decided = match builtin {
         Some((code, source)) => verdict(enforced, policy::Decision::refused(code, source)),
-        None => by_policy(case, (enforced, call.as_ref()?), snapshot),
+        None => by_policy(case, (enforced, call.as_ref()?), ground),
     };
-    if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(case, &call, snapshot)) {
+    if let Some((shadow, mut admitted)) = call.and_then(|call| shadow(case, &call, ground)) {
         decided.decision.shadow = Some(shadow);
         // What no policy was asked about would not have run by any policy.
         if builtin.is_none() {
@@ -57,7 +60,7 @@ pub(crate) fn decide(case: &Case, snapshot: &Snapshot) -> Option<Verdict> {
 fn by_policy(
     case: &Case,
     (enforced, call): (&LoadedPolicy, &Call),
-    snapshot: &Snapshot,
+    ground: (&Snapshot, &[BudgetUse]),
 ) -> Verdict {
     // A policy that cannot be read may hold the rule that denies this call, so nothing is let
     // through without it.
@@ -71,7 +74,7 @@ fn by_policy(
         return verdict(enforced, policy::Decision::refused(code, source));
     }
     let scope = budget::scope(call, &enforced.active);
-    match budget::admit(&decision, scope, snapshot) {
+    match budget::admit(&decision, scope, ground) {
         Ok(admitted) => Verdict {
             budgets: admitted.counters,
             charged: admitted.charged,
@@ -91,7 +94,7 @@ fn by_policy(
 }
 
 /// The counters that the decision will look at, those of the shadow version included.
-pub(super) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestamp)> {
+pub(crate) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestamp)> {
     let Some(call) = case.at(snapshot) else { return Vec::new() };
     let mut counters = Vec::new();
     for loaded in PolicyMode::ALL.into_iter().filter_map(|mode| snapshot.policy(mode)) {
@@ -138,7 +141,7 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
 }
 
 /// What holds the agent, by a Stop or for a time.
-fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
+pub(crate) fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
     if snapshot.org().is_some_and(|org| org.stop.is_some()) {
         return Some(DecisionCode::OrgStopped);
     }
@@ -154,11 +157,15 @@ fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
 
 /// What the shadow version would have decided and taken from its own counters; its failures
 /// never touch the call.
-fn shadow(case: &Case, call: &Call, snapshot: &Snapshot) -> Option<(Shadow, Admitted)> {
-    let loaded = snapshot.policy(PolicyMode::Shadow)?;
+fn shadow(
+    case: &Case,
+    call: &Call,
+    ground: (&Snapshot, &[BudgetUse]),
+) -> Option<(Shadow, Admitted)> {
+    let loaded = ground.0.policy(PolicyMode::Shadow)?;
     let decision = case.ask(loaded.policy.as_ref()?, call);
     let scope = budget::scope(call, &loaded.active);
-    let admitted = budget::admit(&decision, scope, snapshot).ok();
+    let admitted = budget::admit(&decision, scope, ground).ok();
     let (decision, admitted) = if let Some(admitted) = admitted {
         (decision, admitted)
     } else {

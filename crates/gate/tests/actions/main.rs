@@ -15,6 +15,8 @@ mod house;
 #[cfg(test)]
 mod intents;
 #[cfg(test)]
+mod judgements;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod repeats;

@@ -135,7 +135,7 @@ pub const FRESH_SESSION_ADMINS: Access<Admin> =
 /// Admits whoever is signed in, in an org or in none.
 pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
 
-fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
+pub(super) fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
         Principal::Agent(key) if key.scopes.contains(&scope) => Ok(key),
         Principal::Agent(_) | Principal::Org(_) | Principal::Person(_) => {
@@ -175,7 +175,7 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
     }
 }
 
-fn person(holder: Principal) -> Result<Person, ApiError> {
+pub(super) fn person(holder: Principal) -> Result<Person, ApiError> {
     match holder {
         Principal::Person(person) => Ok(*person),
         Principal::Agent(_) | Principal::Org(_) => {
@@ -191,7 +191,7 @@ fn member(person: &Person, least: Role) -> Result<(OrgId, By), ApiError> {
 }
 
 /// Where the person sits, in the org of their session and as no less than this.
-fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
+pub(super) fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
     let Some(seat) = person.seat else {
         let message = "this session is for no org; choose one by `POST /v1/session/org`";
         return Err(ApiError::new(changes::ROLE_REQUIRED, message));

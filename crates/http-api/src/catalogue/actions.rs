@@ -5,7 +5,7 @@ web::codes! {
     POLICY_DENIED        "policy_denied"        [403] Policy "The org's policy denies this call." "Read the sentence in `message`; sending the same call again gives the same answer until the policy changes. The refusal is sealed in `error.action.deed`."
     POLICY_UNAVAILABLE   "policy_unavailable"   [403] Policy "The policy could not be evaluated, so the call is refused." "Check that the arguments have the fields that the rule named in `error.action.decision` reads; that refusal is sealed. Where there is no `error.action`, no policy decides in the org: ask an admin to activate one."
     APPROVAL_DENIED      "approval_denied"      [403] Policy "A person refused this call." "Do not send it again unless the person agrees. The refusal is sealed."
-    APPROVAL_EXPIRED     "approval_expired"     [403] Policy "Nobody decided in time, which means no." "Send the call again if it is still wanted. The refusal is sealed."
+    APPROVAL_EXPIRED     "approval_expired"     [403, 410] Policy "Nobody decided in time, which means no." "Send the call again if it is still wanted. The refusal is sealed; 410 is what somebody is told who answers then."
     APPROVAL_VOIDED      "approval_voided"      [403] Policy "The question to a person was taken away, by a Stop or by a change of what it was about." "Send the call again once the cause is gone. The refusal is sealed."
     TOOL_CHANGED         "tool_changed"         [403] Policy "The tool's definition is not the one that was pinned." "Ask an admin to review the new definition. The refusal is sealed."
     CONNECTOR_DISABLED   "connector_disabled"   [403] Policy "The tool's connector is disabled." "Ask an admin to enable it. The refusal is sealed."

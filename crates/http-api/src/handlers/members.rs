@@ -45,6 +45,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn update(app: Arc<App>, caller: Owner, call: Call) -> Answer {
     let (id, edit) = (call.param("id")?, member_edit(&call)?);
     let made = app.admin.own(&caller).update_member(id, edit).await?;
+    app.sign_in.remembered.forget_all();
     Ok(Reply::ok(&WithDeed::of(MemberView::of(&made.object, None), made.deed)))
 }
 
@@ -56,6 +57,7 @@ pub(crate) async fn remove(app: Arc<App>, caller: Remover, call: Call) -> Answer
         Remover::Oneself(member) => return Err(member.is_no_owner().into()),
         Remover::Owner(owner) => app.admin.own(&owner).remove_member(id, expected).await?,
     };
+    app.sign_in.remembered.forget_all();
     Ok(Reply::ok(&WithDeed::of(MemberView::of(&gone.object, None), gone.deed)))
 }
 

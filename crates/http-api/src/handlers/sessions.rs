@@ -30,6 +30,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Person, call: Call) -> Answer {
 /// `DELETE /v1/session`
 pub(crate) async fn sign_out(app: Arc<App>, caller: Person, _: Call) -> Answer {
     app.sign_in.people.end(caller.session.user, caller.session.id).await?;
+    app.sign_in.remembered.forget_all();
     let cleared = app.sign_in.site.clear(Cookie::Session)?;
     Ok(ended_sessions(1).with_cookie(cleared))
 }
@@ -43,6 +44,7 @@ pub(crate) async fn choose(app: Arc<App>, caller: Person, call: Call) -> Answer 
     let chosen = Chosen { org, role: seat.role };
     let chosen = app.sign_in.people.choose(caller.session.id, chosen).await?;
     let SignedIn { session, token, .. } = chosen.ok_or_else(ended)?;
+    app.sign_in.remembered.forget_all();
     let person = Person { session, seat: Some(seat) };
     let reply = Reply::ok(&view(&app, &person, &token).await?);
     Ok(with_session(&app, reply, &token)?)
@@ -68,6 +70,7 @@ pub(crate) async fn end(app: Arc<App>, caller: Person, call: Call) -> Answer {
     if !app.sign_in.people.end(caller.session.user, id).await? {
         return Err(ApiError::not_found().into());
     }
+    app.sign_in.remembered.forget_all();
     let reply = ended_sessions(1);
     if id == caller.session.id {
         return Ok(reply.with_cookie(app.sign_in.site.clear(Cookie::Session)?));
@@ -79,6 +82,7 @@ pub(crate) async fn end(app: Arc<App>, caller: Person, call: Call) -> Answer {
 pub(crate) async fn end_others(app: Arc<App>, caller: Person, _: Call) -> Answer {
     let Session { user, id, .. } = caller.session;
     let ended = app.sign_in.people.end_others(user, id).await?;
+    app.sign_in.remembered.forget_all();
     Ok(ended_sessions(ended))
 }
 

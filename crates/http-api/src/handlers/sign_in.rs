@@ -53,6 +53,7 @@ pub(crate) async fn confirm(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     let browser = browser.ok_or(SignInError::Unauthenticated)?;
     let signed_in = app.sign_in.people.confirm(proof.as_proof(), &browser, device(&call)).await?;
     let SignedIn { session, token, next } = sessions::seated(&app, signed_in).await?;
+    app.sign_in.remembered.forget_all();
     let reply = if call.is_form() {
         let to = HeaderValue::try_from(next.as_deref().unwrap_or("/"));
         let to = to.map_err(|_| ApiError::internal())?;

@@ -13,14 +13,14 @@ use futures_util::Stream;
 use ledger::StoreDown;
 use model::{AgentId, Uuid};
 use tokio::{sync::broadcast, time::Instant};
-use web::{ApiError, Credential, Patience, Slot};
+use web::{ApiError, Credential, Slot};
 
 use super::{
     cursor::{Cursor, Resume},
     feed::{Batch, CHUNK, Subscription},
 };
 use crate::{
-    access::{Reader, STREAM_READERS},
+    access::{Reader, STREAM_READERS, again},
     app::App,
 };
 
@@ -198,8 +198,7 @@ impl EventStream {
     /// Ends the stream of a credential that no longer opens it.
     async fn check_credential(&mut self) {
         self.recheck = Instant::now() + RECHECK;
-        let shown = self.shown.as_ref();
-        let admitted = STREAM_READERS.admit(shown, Patience::Short, &*self.app).await;
+        let admitted = STREAM_READERS.admit(again(self.shown.as_ref()), &*self.app).await;
         let lost = match admitted {
             Ok((reader, _)) if reader.is_same_as(&self.caller) => None,
             Ok(_) => Some(ApiError::unauthenticated("the credential is not valid")),

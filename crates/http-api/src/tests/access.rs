@@ -51,7 +51,7 @@ fn expected(rule: &str, kind: Kind) -> Met {
     let admitted: &[Kind] = match rule {
         "PUBLIC" | "SIGNING_IN" => return Met::Through,
         "AGENT_EXECUTE" => &[Executes, ReadsAndExecutes],
-        "ACTION_READERS" | "STREAM_READERS" => &[
+        "ACTION_READERS" | "STREAM_READERS" | "APPROVAL_READERS" => &[
             Reads,
             ReadsAndExecutes,
             Administers,
@@ -81,6 +81,7 @@ fn expected(rule: &str, kind: Kind) -> Met {
             Forged,
         ],
         "ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Stale, Forged],
+        "APPROVERS" => &[Session(Viewer), Session(Role::Admin), Session(Owner), Stale, Forged],
         "FRESH_ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Forged],
         "OWNERS" => &[Session(Owner), Stale, Forged],
         "FRESH_OWNERS" | "REMOVERS" => &[Session(Owner), Forged],
@@ -103,8 +104,15 @@ fn expected(rule: &str, kind: Kind) -> Met {
 }
 
 /// The rules that let no key in.
-pub(super) const PEOPLES: [&str; 6] =
-    ["SIGNED_IN", "OWNERS", "FRESH_OWNERS", "REMOVERS", "SESSION_ADMINS", "FRESH_SESSION_ADMINS"];
+pub(super) const PEOPLES: [&str; 7] = [
+    "APPROVERS",
+    "SIGNED_IN",
+    "OWNERS",
+    "FRESH_OWNERS",
+    "REMOVERS",
+    "SESSION_ADMINS",
+    "FRESH_SESSION_ADMINS",
+];
 
 /// Another org, with what its ids name.
 struct Stranger {
@@ -270,6 +278,8 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("org_key")
     } else if path.starts_with("/v1/ledger/chain_checks") {
         id("check")
+    } else if path.starts_with("/v1/approvals") {
+        id("approval")
     } else {
         id("action")
     };
@@ -294,6 +304,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("deed", id("deed")),
         ("check", id("chk")),
         ("session", id("ses")),
+        ("approval", id("apr")),
         ("member", id("mem")),
         ("invite", id("inv")),
         ("org_key", id("key")),
@@ -412,6 +423,9 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
         "archiveAgent" | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {
             Some(json!({ "reason": "a drill" }))
+        }
+        "approveApproval" | "denyApproval" => {
+            Some(json!({ "context_digest": format!("sha256:{}", "0".repeat(64)) }))
         }
         "createAgentKey" => Some(json!({ "name": "one", "scopes": ["actions:read"] })),
         "rollAgentKey" | "rollOrgKey" => Some(json!({ "expires_in": 60 })),

@@ -151,7 +151,10 @@ async fn routes_of_the_roadmap_are_unknown() {
         for method in cells[1].split(", ") {
             let request = request(method, &path, &house.org_key, &[], None);
             let answer = house.send(request).await;
-            assert!(matches!(answer.code(), (404, "route_unknown")), "{method} {path}");
+            // Where the path of another route covers it, that one does not have the method.
+            let is_unknown =
+                matches!(answer.code(), (404, "route_unknown") | (405, "method_not_allowed"));
+            assert!(is_unknown, "{method} {path}");
             asked += 1;
         }
     }

@@ -3,16 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, Attestation, ConnectorId, DecisionCode,
-    DecisionOutcome, DecisionSource, DeedId, Digest, ErrorCode, ExecutionStatus, IntentMode, KeyId,
-    Level, Mode, OrgId, PolicyId, PolicyVersionId, SideEffect, State, Status, Timestamp, Verdict,
-    WitnessMethod,
+    ActionId, AgentId, Attestation, ConnectorId, DecisionCode, DecisionOutcome, DecisionSource,
+    DeedId, Digest, ErrorCode, ExecutionStatus, IntentMode, KeyId, Level, Mode, OrgId, PolicyId,
+    PolicyVersionId, SideEffect, State, Status, Timestamp, Verdict, WitnessMethod,
 };
 use policy::{Agent, Call, CallFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Row, SignedIntent};
+use super::{Approval, Row, SignedIntent};
 
 /// What policies are told of a signed intent that holds.
 pub const VERIFIED: &str = "verified";
@@ -262,30 +261,6 @@ pub struct DecisionInputs {
     pub tool_changed: bool,
 }
 
-/// The question to a person about one action.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Approval {
-    /// The approval's id.
-    pub id: ApprovalId,
-    /// How it stands.
-    pub status: ApprovalStatus,
-    /// When no answer means no.
-    pub expires_at: Timestamp,
-    /// Who may answer.
-    pub from: Vec<String>,
-    /// How many must say yes.
-    pub count: u8,
-    /// The commitment to what a person is shown.
-    pub context: deed::Commitment,
-    /// SHA-256 of the canonical form of what a person is shown, which an answer must name; not
-    /// kept of questions that are older than this field.
-    #[serde(default)]
-    pub context_digest: Option<Digest>,
-    /// Who said what, in order.
-    #[serde(default)]
-    pub decisions: Vec<deed::ApprovalVote>,
-}
-
 /// A tool's run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Execution {
@@ -394,6 +369,13 @@ pub struct BudgetUse {
     /// How much is used: of a counter all of it, of an action its own part.
     #[serde(with = "decimal")]
     pub used: policy::Decimal,
+}
+
+impl BudgetUse {
+    /// Whether it is of this counter in the window that begins at this moment.
+    pub fn is_of(&self, key: &str, window_start: Timestamp) -> bool {
+        self.key == key && self.window_start == window_start
+    }
 }
 
 impl Row for BudgetUse {

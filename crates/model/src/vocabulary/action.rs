@@ -121,9 +121,15 @@ impl State {
             ),
             Move::goes(
                 Self::PendingApproval.as_str(),
+                Self::Executing.as_str(),
+                "enough people say yes and nothing refuses the call by then: `status` `processing` \
+                 or `authorized`",
+            ),
+            Move::goes(
+                Self::PendingApproval.as_str(),
                 Self::Sealed.as_str(),
-                "it is cancelled: `status` `cancelled`; nobody answers in time, or a Stop takes the \
-                 question away: `status` `denied`",
+                "it is cancelled: `status` `cancelled`; a person says no, nobody answers in time, \
+                 or the question is void: `status` `denied`",
             ),
             Move::goes(
                 Self::Executing.as_str(),

@@ -65,6 +65,35 @@ ApprovalStatus {
     /// A Stop or a change took the question away.
     Voided = "voided",
 });
+list!(/// What took the question to a person away.
+VoidReason {
+    /// A Stop of the whole org.
+    OrgStopped = "org_stopped",
+    /// A Stop of the agent.
+    AgentStopped = "agent_stopped",
+    /// The agent's archiving.
+    AgentArchived = "agent_archived",
+    /// The agent is suspended.
+    AgentSuspended = "agent_suspended",
+    /// The key that sent the call opens nothing any more.
+    KeyInvalid = "key_invalid",
+    /// The arguments were removed.
+    PayloadPruned = "payload_pruned",
+    /// A rule of the policy denies the call by now.
+    PolicyDenied = "policy_denied",
+    /// No rule of the policy covers the call by now, and the default denies.
+    DefaultDenied = "default_denied",
+    /// The policy could not be evaluated.
+    PolicyUnavailable = "policy_unavailable",
+    /// A budget is spent.
+    BudgetExceeded = "budget_exceeded",
+    /// Nobody serves the tool any more.
+    ToolUnknown = "tool_unknown",
+    /// The tool's definition, or who serves it, is not what was asked about.
+    ToolChanged = "tool_changed",
+    /// The tool's connector is disabled.
+    ConnectorDisabled = "connector_disabled",
+});
 list!(/// How a person showed who they are when deciding an approval.
 Assurance {
     /// A signed-in session.
@@ -73,25 +102,46 @@ Assurance {
     EmailLink = "email_link",
 });
 
+impl From<DecisionCode> for VoidReason {
+    /// What refuses a call at its release.
+    fn from(code: DecisionCode) -> Self {
+        match code {
+            DecisionCode::PolicyDenied | DecisionCode::ApprovalRequired => Self::PolicyDenied,
+            DecisionCode::DefaultDenied => Self::DefaultDenied,
+            DecisionCode::BudgetExceeded => Self::BudgetExceeded,
+            DecisionCode::AgentStopped => Self::AgentStopped,
+            DecisionCode::AgentSuspended => Self::AgentSuspended,
+            DecisionCode::OrgStopped => Self::OrgStopped,
+            DecisionCode::ToolUnknown => Self::ToolUnknown,
+            DecisionCode::ToolChanged => Self::ToolChanged,
+            DecisionCode::ConnectorDisabled => Self::ConnectorDisabled,
+            DecisionCode::PolicyUnavailable => Self::PolicyUnavailable,
+        }
+    }
+}
+
 impl ApprovalStatus {
     /// What moves the question to a person.
     pub const MACHINE: Machine = Machine {
         name: "approval `status`",
-        about: "Nobody can answer one yet, so `approved` and `denied` cannot be found.",
-        states: &[
-            Self::Pending.as_str(),
-            Self::Expired.as_str(),
-            Self::Cancelled.as_str(),
-            Self::Voided.as_str(),
-        ],
+        about: "A yes that settles it and the release of the action are one: `approved` is only what \
+                runs or may run.",
+        states: Self::WORDS,
         moves: &[
             Move::begins(Self::Pending.as_str(), "the policy asks for a person"),
+            Move::goes(
+                Self::Pending.as_str(),
+                Self::Approved.as_str(),
+                "enough people say yes, and the call may still run",
+            ),
+            Move::goes(Self::Pending.as_str(), Self::Denied.as_str(), "a person says no"),
             Move::goes(Self::Pending.as_str(), Self::Expired.as_str(), "nobody answers in time"),
             Move::goes(Self::Pending.as_str(), Self::Cancelled.as_str(), "the action is cancelled"),
             Move::goes(
                 Self::Pending.as_str(),
                 Self::Voided.as_str(),
-                "a Stop, or the agent's archiving, takes it away",
+                "a Stop or the agent's archiving takes it away, or enough people say yes and the \
+                 call may not run any more",
             ),
         ],
     };

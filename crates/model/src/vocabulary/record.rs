@@ -23,6 +23,18 @@ EventType {
     ActionWitnessed = "action.witnessed",
     /// An action was undone by another.
     ActionUndone = "action.undone",
+    /// A person is asked whether an action may run.
+    ApprovalRequested = "approval.requested",
+    /// Enough people said yes.
+    ApprovalApproved = "approval.approved",
+    /// A person said no.
+    ApprovalDenied = "approval.denied",
+    /// Nobody answered in time.
+    ApprovalExpired = "approval.expired",
+    /// The action that people were asked about was cancelled.
+    ApprovalCancelled = "approval.cancelled",
+    /// What people were asked was taken away.
+    ApprovalVoided = "approval.voided",
     /// A deed was sealed.
     DeedSealed = "deed.sealed",
     /// An agent was made.
@@ -125,8 +137,7 @@ EventType {
 /// whoever asks for them today need not ask again.
 #[rustfmt::skip]
 pub const COMING_EVENT_TYPES: &[&str] = &[
-    "approval.requested", "approval.approved", "approval.denied", "approval.expired",
-    "approval.cancelled", "approval.voided", "approval.reminded",
+    "approval.reminded",
     "deed.amended",
     "agent_key.expiring",
     "invite.accepted",

@@ -83,7 +83,11 @@ impl State for Odd {
         }
     }
 
-    async fn signed_in(&self, token: &Secret<String>) -> Result<Option<Holder>, LookupError> {
+    async fn signed_in(
+        &self,
+        token: &Secret<String>,
+        _: Trust,
+    ) -> Result<Option<Holder>, LookupError> {
         match token.expose().as_str() {
             SESSION => Ok(Some(Holder::Person)),
             "down" => Err(LookupError("the test says so".into())),

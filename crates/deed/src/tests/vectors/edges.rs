@@ -24,6 +24,12 @@ pub(super) fn kept(log: &Log) -> Vec<Case> {
     let spaced = format!("\n{}\n \t\r\n{}\r\n", log.forms[0], log.forms[1]);
     let voided = ended(log, &[("/action/approval/status", json!("voided"))]);
     let introduced = Keys::Other(KeySet::new(introduced()).unwrap());
+    let member = ("/action/approval/decisions/0/by", json!("mem_01h455vb4pex5vsknk084sn02q"));
+    let no = [
+        ("/action/approval/status", json!("denied")),
+        ("/action/approval/decisions/0/decision", json!("deny")),
+        member.clone(),
+    ];
     vec![
         Case::valid("a value at the last step of nesting", "signed", fact(json!([[[[[1]]]]]))),
         Case::valid("an empty list at the last step", "signed", fact(json!([[[[[[]]]]]]))),
@@ -32,6 +38,8 @@ pub(super) fn kept(log: &Log) -> Vec<Case> {
         Case::valid("lines in both forms", "chained", mixed),
         Case::valid("an amendment without its deed", "chained", lines(&log.forms[3..5])),
         Case::valid("an approval that was voided", "signed", voided),
+        Case::valid("an approval by a member of the org", "signed", action(log, &[member])),
+        Case::valid("an approval that a member of the org refused", "signed", ended(log, &no)),
         Case::valid("a key that an older one introduced", "signed", &log.forms[0])
             .under(introduced),
         Case::valid("the only deed of a log under its checkpoint", "checkpointed", &first.forms[0])

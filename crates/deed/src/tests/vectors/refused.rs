@@ -178,6 +178,11 @@ fn endings(log: &Log) -> Vec<Case> {
             bad,
             of_action("/action/approval/decisions/0/by", json!("jo")),
         ),
+        Case::invalid(
+            "an approval by an agent",
+            bad,
+            of_action("/action/approval/decisions/0/by", json!("agt_01h455vb4pex5vsknk084sn02q")),
+        ),
     ]
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use http_body_util::BodyExt;
+use ledger::record::Member;
 use model::{Role, Scope};
 use serde_json::{Value, json};
 
@@ -44,12 +45,14 @@ impl Scene {
         let versions = format!("/v1/policies/{policy}/versions");
         let version = ask("POST", &versions, json!({ "document": DOCUMENT })).await.id();
         let action = match operation.id {
-            "cancelAction" => house.refund(500).await.body,
+            "cancelAction" | "listApprovals" | "getApproval" | "approveApproval"
+            | "denyApproval" => house.refund(500).await.body,
             "reportResult" => house.authorize().await.body,
             _ => house.refund(20).await.body,
         };
         made.push(action["id"].as_str().unwrap().to_owned());
         made.extend(action["deed"].as_str().map(str::to_owned));
+        made.extend(action["approval"]["id"].as_str().map(str::to_owned));
         match operation.id {
             "getPolicyTests" => {
                 let path = format!("/v1/policies/{policy}/tests");
@@ -119,6 +122,7 @@ impl Scene {
             // Only a deed of this house can be checked here.
             "verifyDeeds" => Some(self.deed().await),
             "addIntentKey" => Some(intents::added(self.house.support.agent, 7)),
+            "approveApproval" | "denyApproval" => Some(self.answer(body).await),
             "acceptInvite" => body.map(|body| match self.ids.get("inv") {
                 Some(invite) => json!({ "token": self.house.link_of(invite.parse().unwrap()) }),
                 None => body.clone(),
@@ -150,6 +154,16 @@ impl Scene {
         }
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Answer { status: head.status.as_u16(), headers: head.headers, bytes: bytes.into(), body }
+    }
+
+    /// The body with the digest of what is shown here.
+    async fn answer(&self, body: Option<&Value>) -> Value {
+        let mut body = body.unwrap().clone();
+        let Some(id) = self.ids.get("apr") else { return body };
+        let path = format!("/v1/approvals/{id}");
+        let shown = self.house.get(&path, &self.house.org_key).await.body;
+        body["context_digest"] = shown["context_digest"].clone();
+        body
     }
 
     /// The body with a challenge and a code that are right here, and the cookie of who asked.
@@ -193,9 +207,10 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 13] = [
+const SHOWN: [&str; 14] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
+    "apr_01k6ga3wvwhq8s0t2v4w6x8y0z",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
     "deed_01k6ga3wvwgc6d8e0f2g4h6j8k",
     "ik_01k6ga3wvwmq2s4v6x8z0b2d4f",
@@ -222,9 +237,29 @@ pub(super) async fn caller(operation: &str, house: &House) -> String {
         "PUBLIC" | "SIGNING_IN" => String::new(),
         "AGENT_EXECUTE" => house.support.key.clone(),
         _ if operation == "acceptInvite" => house.browser_of_no_org(&of(operation)).await.key,
+        "APPROVERS" | "APPROVAL_READERS" => approver(house, &of(operation)).await,
         rule if PEOPLES.contains(&rule) => house.browser(&of(operation), Role::Owner).await.key,
         _ => house.org_key.clone(),
     }
+}
+
+/// The session of an admin who may approve.
+async fn approver(house: &House, email: &str) -> String {
+    let (_, member) = house.member(email, Role::Admin).await;
+    house.write(Member { can_approve: true, ..member }).await;
+    house.browser_in(house.org, email, Role::Admin).await.key
+}
+
+/// What somebody is told who answers once nobody has.
+async fn late_answer() -> Answer {
+    let house = House::new().await;
+    let id = house.refund(500).await.body["approval"]["id"].clone();
+    let key = approver(&house, "late@example.com").await;
+    let path = format!("/v1/approvals/{}", id.as_str().unwrap());
+    let shown = house.get(&path, &key).await.body;
+    house.clock.pass(std::time::Duration::from_mins(30));
+    let body = json!({ "context_digest": shown["context_digest"] });
+    house.send(request("POST", &format!("{path}/approve"), &key, &[], Some(body))).await
 }
 
 /// One refusal for each code that a shared response shows.
@@ -282,6 +317,7 @@ pub(super) async fn failures() -> Vec<(&'static str, &'static str, Answer)> {
         answer = Some(send("POST", "/v1/auth/confirm", "", &headers, Some(wrong.clone())).await);
     }
     found.push(("Gone", "challenge_expired", answer.unwrap()));
+    found.push(("ApprovalOver", "approval_expired", late_answer().await));
     house.refund(1).await;
     found.push(("TooMany", "budget_exceeded", house.refund(1).await));
     house.store.go_down();

@@ -1,0 +1,133 @@
+//! What people are asked, as it is read: lists, one question with what is shown of it, and who may
+//! answer.
+
+use async_trait::async_trait;
+use ledger::{
+    StoreDown,
+    record::{Action, Member},
+};
+use model::{
+    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
+    Timestamp, UserId,
+};
+use policy::Excluded;
+
+use crate::{
+    gate::Gate,
+    store::{ActionDetail, Page},
+};
+
+/// The most people who are told to be able to answer.
+const MOST_APPROVERS: usize = 100;
+
+/// What a list of questions shows; every absent filter lets everything through.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ApprovalFilter {
+    /// Those that stand so; empty lets every one through.
+    pub statuses: Vec<ApprovalStatus>,
+    /// Of this agent's calls.
+    pub agent: Option<AgentId>,
+    /// Of calls of tools that this glob covers.
+    pub tool: Option<policy::Glob>,
+    /// Those that wait for this person.
+    pub waits_for: Option<Asked>,
+    /// Asked at or after this moment.
+    pub from: Option<Timestamp>,
+    /// Asked before this moment.
+    pub to: Option<Timestamp>,
+}
+
+/// A person by everything that a rule may call them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Who they are.
+    pub user: UserId,
+    /// What they are in the org.
+    pub role: Role,
+    /// Their ids and their address, in small letters.
+    pub names: Vec<String>,
+}
+
+/// Who may not answer, as far as it stands in other rows than the question's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Barring {
+    /// Who made the policy version that asked.
+    pub author: Option<String>,
+    /// The member who owns the agent.
+    pub owner: Option<MemberId>,
+}
+
+/// Where what people are asked is read.
+#[async_trait]
+pub trait ApprovalStore: Send + Sync {
+    /// The action that the approval is of.
+    async fn asked(&self, org: OrgId, id: ApprovalId) -> Result<Option<ActionId>, StoreDown>;
+
+    /// Returns up to `limit` actions behind this one, newest first, about which people are or were
+    /// asked.
+    async fn approvals(
+        &self,
+        org: OrgId,
+        filter: &ApprovalFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Page, StoreDown>;
+
+    /// Up to `limit` live members of the org who may answer at all, the oldest first.
+    async fn approvers(&self, org: OrgId, limit: usize) -> Result<Vec<Member>, StoreDown>;
+
+    /// The member who owns the agent, where one does.
+    async fn owner(&self, org: OrgId, agent: AgentId) -> Result<Option<MemberId>, StoreDown>;
+
+    /// Who made a policy version, where that is known.
+    async fn author(
+        &self,
+        org: OrgId,
+        version: PolicyVersionId,
+    ) -> Result<Option<String>, StoreDown>;
+}
+
+impl Gate {
+    /// The action about which people are asked so, with everything that is shown of it.
+    pub async fn approval(
+        &self,
+        org: OrgId,
+        id: ApprovalId,
+    ) -> Result<Option<ActionDetail>, StoreDown> {
+        match self.parts.store.asked(org, id).await? {
+            Some(action) => self.parts.store.detail(org, action).await,
+            None => Ok(None),
+        }
+    }
+
+    /// A page of the actions about which people are or were asked, newest first.
+    pub async fn approvals(
+        &self,
+        org: OrgId,
+        filter: &ApprovalFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Page, StoreDown> {
+        self.parts.store.approvals(org, filter, after, limit).await
+    }
+
+    /// The first hundred members of the org who may answer at all.
+    pub async fn approvers(&self, org: OrgId) -> Result<Vec<Member>, StoreDown> {
+        self.parts.store.approvers(org, MOST_APPROVERS).await
+    }
+
+    /// Who made the policy version that asked about the action, and who owns its agent, as far as
+    /// the question excludes them.
+    pub async fn excluded(&self, action: &Action) -> Result<Barring, StoreDown> {
+        let excludes = |who| action.approval.as_ref().is_some_and(|it| it.exclude.contains(&who));
+        let (org, store) = (action.org, &self.parts.store);
+        let mut barring = Barring::default();
+        if excludes(Excluded::PolicyAuthor) {
+            barring.author = store.author(org, action.decision.policy_version).await?;
+        }
+        if excludes(Excluded::AgentOwner) {
+            barring.owner = store.owner(org, action.agent.id).await?;
+        }
+        Ok(barring)
+    }
+}

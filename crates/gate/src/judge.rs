@@ -1,0 +1,350 @@
+//! A person's answer to what an action asks, in one turn of its own. A yes that settles it releases
+//! the action in that very turn, so that nothing is ever approved and not yet released.
+
+use std::sync::Arc;
+
+use crypto::json::Canonical;
+use deed::Vote;
+use futures_util::future::{Either, select};
+use ledger::{
+    Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
+    record::{Action, Answer, Approval, Member},
+};
+use model::{
+    ApprovalId, ApprovalStatus, Assurance, Digest, MemberId, Mint, Mode, OrgId, State, ToolName,
+    UserId,
+};
+
+use crate::{
+    approver::{Approver, Barred, Question},
+    begin::{Permitted, held},
+    case::Case,
+    gate::{Gate, Running},
+    ports::Found,
+    release::{Release, Released},
+    resolve::RESOLVED_WITHIN,
+    resolved::Resolved,
+    store::ActionDetail,
+    withdraw::{needs_of_withdrawal, over, withdraw},
+};
+
+/// What a person answers.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// The org.
+    pub org: OrgId,
+    /// What was asked.
+    pub approval: ApprovalId,
+    /// The member who answers; the turn says who they are by then.
+    pub member: MemberId,
+    /// The person that they are.
+    pub user: UserId,
+    /// Their address in its one form.
+    pub address: Option<String>,
+    /// Yes or no.
+    pub vote: Vote,
+    /// How they showed who they are.
+    pub assurance: Assurance,
+    /// The digest of what they were shown.
+    pub shown: Digest,
+    /// What they say about it.
+    pub note: Option<String>,
+}
+
+/// Why an answer was not taken; nothing was recorded of it.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgeError {
+    /// The member was removed, or is another person.
+    #[error("the session is for no member of this org")]
+    Unauthenticated,
+    /// There is no such approval.
+    #[error("there is no such approval")]
+    NotFound,
+    /// The member is not among those who may answer.
+    #[error("you are not among the people who may decide this")]
+    NotAnApprover,
+    /// The rule excludes the member.
+    #[error("the rule excludes you from deciding this: it is on your behalf, or of your making")]
+    Excluded,
+    /// What was shown is not what is asked.
+    #[error("what you were shown is not what is asked; read the approval again")]
+    Stale,
+    /// It is settled.
+    #[error("the approval is `{0}` already")]
+    Decided(ApprovalStatus),
+    /// Nobody answered in time.
+    #[error("the approval expired, which means no")]
+    Expired,
+    /// It cannot be answered so now.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// The tool cannot be looked at, so nobody knows whether it is what was asked about.
+    #[error("the tool's connector cannot be read just now; nothing was decided")]
+    ToolUnavailable,
+    /// What is asked cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreDown),
+    /// The record cannot be reached.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// An action after an answer.
+#[derive(Debug)]
+pub struct Judged {
+    /// The action: still waiting for more people, released, or sealed.
+    pub action: Arc<Action>,
+    /// Its run, where the service runs it now.
+    pub running: Option<Running>,
+}
+
+impl Gate {
+    /// Takes a person's answer. Where it is the yes that was missing, the action runs from then on
+    /// whether anybody waits or not.
+    pub async fn judge(&self, judgement: Judgement) -> Result<Judged, JudgeError> {
+        let org = judgement.org;
+        let found = self.approval(org, judgement.approval).await?;
+        let judge = self.prepared(judgement, found.ok_or(JudgeError::NotFound)?).await?;
+        let ruling = self.parts.ledger.enter(org, judge).await??;
+        Ok(match ruling {
+            Ruling::Settled(action) => Judged { action, running: None },
+            Ruling::Permitted(permitted) => {
+                let running = self.start(*permitted);
+                Judged { action: Arc::clone(&running.action), running: Some(running) }
+            }
+        })
+    }
+
+    /// The answer with all that its turn decides on beside the record.
+    async fn prepared(
+        &self,
+        judgement: Judgement,
+        found: ActionDetail,
+    ) -> Result<Judge, JudgeError> {
+        let ActionDetail { action, disclosures, .. } = found;
+        let opened = |path: &str| disclosures.iter().find(|opens| opens.path().as_str() == path);
+        // Questions that are older than the digest in their row have it by what opens the commitment.
+        let context = opened("action.approval.context").map(|it| crypto::sha256(it.value()));
+        let case = match judgement.vote {
+            // A no asks nothing of the tool, and is taken whatever became of it.
+            Vote::Deny => None,
+            Vote::Approve => {
+                let args = opened("action.request").filter(|it| it.commitment() == action.request);
+                let args =
+                    args.and_then(|opens| crypto::json::parse(opens.value().as_bytes()).ok());
+                match args {
+                    Some(args) => {
+                        let tool = self.tool_of(&action).await?;
+                        Some(Case::of_action(&action, tool, Canonical::new(args)))
+                    }
+                    None => None,
+                }
+            }
+        };
+        let author = self.excluded(&action).await?.author;
+        let (instance, limits) = (self.parts.instance.clone(), self.parts.limits);
+        Ok(Judge {
+            release: Release { case, instance, limits },
+            judgement,
+            action,
+            context,
+            author,
+        })
+    }
+
+    /// The tool that the action means, as it is now.
+    async fn tool_of(&self, action: &Action) -> Result<Resolved, JudgeError> {
+        let Ok(name) = action.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
+        if let (Mode::Proxy, Some(connector)) = (action.mode, action.connector.clone()) {
+            return Ok(Resolved::AtEdge { connector, digest: action.tool_digest });
+        }
+        let found = Box::pin(self.found_now(action.org, &name));
+        match select(found, self.parts.pause.pause(RESOLVED_WITHIN)).await {
+            Either::Left((Ok(Found::Served(served)), _)) => Ok(Resolved::Served(served)),
+            Either::Left((Ok(Found::Nobody | Found::NotAmong(_)), _)) => Ok(Resolved::Unknown),
+            Either::Left((Ok(Found::Unavailable), _)) | Either::Right(_) => {
+                Err(JudgeError::ToolUnavailable)
+            }
+            Either::Left((Err(down), _)) => Err(down.into()),
+        }
+    }
+}
+
+/// What a turn makes of an answer.
+enum Ruling {
+    /// More people are needed, the edge may run the call, or the action is sealed.
+    Settled(Arc<Action>),
+    /// The tool may run now.
+    Permitted(Box<Permitted>),
+}
+
+struct Judge {
+    judgement: Judgement,
+    /// The action as it was when it was read; its settled parts alone count.
+    action: Action,
+    context: Option<Digest>,
+    author: Option<String>,
+    release: Release,
+}
+
+impl Judge {
+    /// Who answers, if they may.
+    fn admitted<'s>(
+        &self,
+        at: &'s Snapshot,
+        question: Question<'_>,
+    ) -> Result<&'s Member, JudgeError> {
+        let Judgement { member, user, address, .. } = &self.judgement;
+        let row = at.member(*member).filter(|row| row.is_live() && row.user == *user);
+        let member = row.ok_or(JudgeError::Unauthenticated)?;
+        match (Approver { member, address: address.as_deref() }).unfit(question) {
+            None | Some(Barred::Answered) => Ok(member),
+            Some(Barred::NotAnApprover) => Err(JudgeError::NotAnApprover),
+            Some(Barred::Excluded) => Err(JudgeError::Excluded),
+        }
+    }
+
+    fn question<'q>(
+        &'q self,
+        (action, approval): (&'q Action, &'q Approval),
+        at: &Snapshot,
+    ) -> Question<'q> {
+        let owner = at.agent(action.agent.id).and_then(|agent| agent.owner);
+        Question { action, approval, author: self.author.as_deref(), owner }
+    }
+
+    /// Whether the answer is to what is asked.
+    fn is_about(&self, approval: &Approval) -> bool {
+        approval.context_digest.or(self.context) == Some(self.judgement.shown)
+    }
+
+    fn answer(&self, by: &Member, mint: &Mint<'_>) -> Answer {
+        let Judgement { vote, assurance, note, .. } = &self.judgement;
+        Answer {
+            by: by.id,
+            revision: by.revision,
+            user: by.user,
+            decision: *vote,
+            assurance: *assurance,
+            at: mint.now(),
+            note: note.clone(),
+        }
+    }
+
+    fn approved(
+        &self,
+        (action, approval, answer): (&Action, &Approval, Answer),
+        at: &Snapshot,
+        mint: &Mint<'_>,
+    ) -> (Entry, Result<Ruling, JudgeError>) {
+        let refused = |sentence| (Entry::nothing(), Err(JudgeError::Conflict(sentence)));
+        if held(action.agent.id, at).is_some() {
+            return refused("The agent or its org is held; a yes counts once it may act again.");
+        }
+        let said = |earlier: &Answer| earlier.user == answer.user;
+        if approval.decisions.iter().any(said) {
+            return refused("You have said yes already; this needs somebody else's.");
+        }
+        let mut approval = approval.clone();
+        approval.decisions.push(answer);
+        let question = self.question((action, &approval), at);
+        let enough = is_enough(at, question);
+        let mut action = action.clone();
+        action.approval = Some(approval);
+        if !enough {
+            let action = Arc::new(action);
+            let entry = Entry { changes: Arc::clone(&action).into(), ..Entry::default() };
+            return (entry, Ok(Ruling::Settled(action)));
+        }
+        let (entry, released) = self.release.of(action, at, mint);
+        (
+            entry,
+            Ok(match released {
+                Released::Permitted(permitted) => Ruling::Permitted(permitted),
+                Released::Settled(action) => Ruling::Settled(action),
+            }),
+        )
+    }
+}
+
+fn denied(
+    (action, approval, answer): (&Action, &Approval, Answer),
+    at: &Snapshot,
+    mint: &Mint<'_>,
+) -> (Entry, Result<Ruling, JudgeError>) {
+    let mut approval = approval.clone();
+    approval.decisions.push(answer);
+    approval.decided_at = Some(mint.now());
+    let action = Action { approval: Some(approval), ..action.clone() };
+    let (entry, sealed) = withdraw(&action, ApprovalStatus::Denied, at, mint);
+    (entry, Ok(Ruling::Settled(sealed)))
+}
+
+impl Request for Judge {
+    type Answer = Result<Ruling, JudgeError>;
+
+    fn needs(&self, snapshot: &Snapshot) -> Needs {
+        let mut needs = needs_of_withdrawal(self.action.id, snapshot);
+        needs.extend(self.release.needs(&self.action, snapshot));
+        needs.members.insert(self.judgement.member);
+        let approval = snapshot.action(self.action.id).and_then(|it| it.approval.as_ref());
+        let answered = approval.into_iter().flat_map(|approval| &approval.decisions);
+        needs.members.extend(answered.map(|answer| answer.by));
+        needs
+    }
+
+    /// Whoever may not answer learns that first; then whether there is anything left to answer, and
+    /// whether it is what they were shown.
+    fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
+        let refused = |error| (Entry::nothing(), Err(error));
+        let Some(action) = at.action(self.action.id) else { return refused(JudgeError::NotFound) };
+        let Some(approval) = &action.approval else { return refused(JudgeError::NotFound) };
+        let question = self.question((action, approval), at);
+        let member = match self.admitted(at, question) {
+            Ok(member) => member,
+            Err(error) => return refused(error),
+        };
+        if action.state != State::PendingApproval {
+            return refused(late(approval.status));
+        }
+        if let Some(status) = over(action, at) {
+            return (withdraw(action, status, at, mint).0, Err(late(status)));
+        }
+        if !self.is_about(approval) {
+            return refused(JudgeError::Stale);
+        }
+        let answer = self.answer(member, mint);
+        match self.judgement.vote {
+            Vote::Approve => self.approved((action, approval, answer), at, mint),
+            Vote::Deny => denied((action, approval, answer), at, mint),
+        }
+    }
+}
+
+/// Whether enough different people have said yes of whom each still may.
+fn is_enough(at: &Snapshot, question: Question<'_>) -> bool {
+    let counts = |answer: &&Answer| {
+        // With the revision by which they were let answer, nothing that the rule asks of them
+        // has changed; otherwise it is asked again.
+        let still = |member: &Member| {
+            member.is_live()
+                && (member.revision == answer.revision
+                    || Approver { member, address: None }.unfit(question).is_none())
+        };
+        answer.decision == Vote::Approve && at.member(answer.by).is_some_and(still)
+    };
+    let approval = question.approval;
+    approval.decisions.iter().filter(counts).count() >= usize::from(approval.count)
+}
+
+/// What somebody is told who comes late.
+fn late(status: ApprovalStatus) -> JudgeError {
+    match status {
+        ApprovalStatus::Expired => JudgeError::Expired,
+        ApprovalStatus::Pending
+        | ApprovalStatus::Approved
+        | ApprovalStatus::Denied
+        | ApprovalStatus::Cancelled
+        | ApprovalStatus::Voided => JudgeError::Decided(status),
+    }
+}

@@ -1,0 +1,189 @@
+//! What people are asked, and their answers.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use deed::Vote;
+use gate::{Asked, Barring, JudgeError, Judged, Judgement, Question};
+use ledger::record::{Action, Member};
+use model::{ActionId, Assurance, Timestamp};
+use web::{ApiError, Call, List, ListView, Reply};
+
+use crate::{
+    access::{ApprovalReader, Approver},
+    app::App,
+    refusal::{Answer, CallError},
+    wire::approvals::{ApprovalDetail, ApprovalView, Viewing, answer_of, approval_filter},
+};
+
+/// `GET /v1/approvals`
+pub(crate) async fn list(app: Arc<App>, caller: ApprovalReader, call: Call) -> Answer {
+    let (mut filter, mine) = approval_filter(&call.query)?;
+    let listed = List { name: "approvals", org: caller.org(), agent: caller.only_agent() };
+    let page = app.cursors.page::<(Timestamp, ActionId)>(listed, &call.query)?;
+    let viewer = Viewer::of(&app, &caller).await?;
+    if mine {
+        let Some(person) = &viewer.person else {
+            return Err(ApiError::invalid("mine", "only a session has approvals of its own").into());
+        };
+        filter.waits_for = Some(person.asked());
+    }
+    if let Some(own) = caller.only_agent() {
+        if filter.agent.is_some_and(|named| named != own) {
+            return Ok(Reply::ok(&ListView::whole(Vec::<ApprovalView<'_>>::new())));
+        }
+        filter.agent = Some(own);
+    }
+    let after = page.after.map(|(_, id)| id);
+    let found = app.gate.approvals(caller.org(), &filter, after, page.limit).await?;
+    let barrings = viewer.barring(&app, &found.actions).await?;
+    let view = |action| ApprovalView::of(action, viewer.viewing(action, &barrings));
+    let part = (&*found.actions, found.has_more);
+    Ok(Reply::ok(&page.of_part(part, |it| (it.created_at, it.id), view)))
+}
+
+/// `GET /v1/approvals/{id}`
+pub(crate) async fn show(app: Arc<App>, caller: ApprovalReader, call: Call) -> Answer {
+    let found = app.gate.approval(caller.org(), call.param("id")?).await?;
+    let own = |action: &Action| caller.only_agent().is_none_or(|agent| agent == action.agent.id);
+    let detail = found.filter(|it| own(&it.action)).ok_or_else(ApiError::not_found)?;
+    let viewer = Viewer::of(&app, &caller).await?;
+    let actions = std::slice::from_ref(&detail.action);
+    let barrings = viewer.barring(&app, actions).await?;
+    let eligible = match caller.only_agent() {
+        Some(_) => Vec::new(),
+        None => eligible(&app, &detail.action).await?,
+    };
+    let view = ApprovalView::of(&detail.action, viewer.viewing(&detail.action, &barrings));
+    let shown = ApprovalDetail::of(view, &detail, caller.member().is_some());
+    Ok(Reply::ok(&shown.with_eligible(&eligible)))
+}
+
+/// `POST /v1/approvals/{id}/approve`
+pub(crate) async fn approve(app: Arc<App>, caller: Approver, call: Call) -> Answer {
+    judge(app, caller, &call, Vote::Approve).await
+}
+
+/// `POST /v1/approvals/{id}/deny`
+pub(crate) async fn deny(app: Arc<App>, caller: Approver, call: Call) -> Answer {
+    judge(app, caller, &call, Vote::Deny).await
+}
+
+async fn judge(app: Arc<App>, caller: Approver, call: &Call, vote: Vote) -> Answer {
+    let approval = call.param("id")?;
+    let (shown, note) = answer_of(call)?;
+    let address = address(&app, &caller).await?;
+    let judgement = Judgement {
+        org: caller.seat.org,
+        approval,
+        member: caller.seat.member,
+        user: caller.user,
+        address: address.clone(),
+        vote,
+        assurance: Assurance::Session,
+        shown,
+        note,
+    };
+    let Judged { action, .. } = enter(&app, judgement).await?;
+    let viewer = Viewer::of(&app, &ApprovalReader::Member(caller)).await?;
+    let barrings = viewer.barring(&app, std::slice::from_ref(&*action)).await?;
+    Ok(Reply::ok(&ApprovalView::of(&action, viewer.viewing(&action, &barrings))))
+}
+
+/// Answers in a task of its own: a client that goes away must not take a released action with it
+/// between its turn and its run.
+async fn enter(app: &App, judgement: Judgement) -> Result<Judged, JudgeError> {
+    let gate = app.gate.clone();
+    match tokio::spawn(async move { gate.judge(judgement).await }).await {
+        Ok(judged) => judged,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // Tasks are cancelled only when the whole process ends.
+            Err(_) => Err(ledger::LedgerError::InDoubt.into()),
+        },
+    }
+}
+
+/// The address of somebody by which rules may call them.
+async fn address(app: &App, caller: &Approver) -> Result<Option<String>, CallError> {
+    let found = app.sign_in.people.address(caller.user).await?;
+    Ok(found.map(|address| address.as_str().to_owned()))
+}
+
+/// The members who may answer at this moment, as far as the first hundred who may answer at all.
+async fn eligible(app: &App, action: &Action) -> Result<Vec<Member>, CallError> {
+    let Some(approval) = &action.approval else { return Ok(Vec::new()) };
+    let Barring { author, owner } = app.gate.excluded(action).await?;
+    let question = Question { action, approval, author: author.as_deref(), owner };
+    // Addresses are read where somebody may be called by one.
+    let mut names = approval.from.iter().chain(&action.on_behalf_of);
+    let by_address = names.any(|name| name.contains('@'));
+    let mut members = app.gate.approvers(action.org).await?;
+    let addresses = if by_address {
+        let users: Vec<_> = members.iter().map(|member| member.user).collect();
+        app.sign_in.people.addresses(&users).await?
+    } else {
+        BTreeMap::new()
+    };
+    members.retain(|member| {
+        let address = addresses.get(&member.user).map(people::Address::as_str);
+        gate::Approver { member, address }.barred(question).is_none()
+    });
+    Ok(members)
+}
+
+/// Whoever looks, as far as what they see hangs on it.
+struct Viewer {
+    person: Option<Person>,
+}
+
+/// A member who looks.
+struct Person {
+    member: Member,
+    address: Option<String>,
+}
+
+impl Viewer {
+    async fn of(app: &App, caller: &ApprovalReader) -> Result<Self, CallError> {
+        let Some(approver) = caller.member() else { return Ok(Self { person: None }) };
+        let member = app.admin.member_of(caller.org(), approver.user).await?;
+        let address = address(app, approver).await?;
+        Ok(Self { person: member.map(|member| Person { member, address }) })
+    }
+
+    /// Who may not answer what these actions ask, beside what the questions themselves say.
+    async fn barring(&self, app: &App, of: &[Action]) -> Result<Barrings, CallError> {
+        let mut found = Barrings::new();
+        if self.person.is_some() {
+            for action in of {
+                found.insert(action.id, app.gate.excluded(action).await?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the question is to whoever looks.
+    fn viewing(&self, action: &Action, barrings: &Barrings) -> Viewing {
+        let (Some(Person { member, address }), Some(approval), Some(barring)) =
+            (self.person.as_ref(), action.approval.as_ref(), barrings.get(&action.id))
+        else {
+            return Viewing::Onlooker;
+        };
+        let approver = gate::Approver { member, address: address.as_deref() };
+        let (author, owner) = (barring.author.as_deref(), barring.owner);
+        Viewing::Person(approver.barred(Question { action, approval, author, owner }))
+    }
+}
+
+/// Who may not answer, by the action that they may not answer about.
+type Barrings = BTreeMap<ActionId, Barring>;
+
+impl Person {
+    fn asked(&self) -> Asked {
+        let ids = [self.member.id.to_string(), self.member.user.to_string()];
+        Asked {
+            user: self.member.user,
+            role: self.member.role,
+            names: ids.into_iter().chain(self.address.clone()).collect(),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What a person is asked about an action, and what was answered.
+
+use model::{
+    ApprovalId, ApprovalStatus, Assurance, Digest, MemberId, Timestamp, UserId, VoidReason,
+};
+use policy::Excluded;
+use serde::{Deserialize, Serialize};
+
+/// The question to a person about one action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approval {
+    /// The approval's id.
+    pub id: ApprovalId,
+    /// How it stands.
+    pub status: ApprovalStatus,
+    /// When no answer means no.
+    pub expires_at: Timestamp,
+    /// Who may answer.
+    pub from: Vec<String>,
+    /// How many must say yes.
+    pub count: u8,
+    /// The commitment to what a person is shown.
+    pub context: deed::Commitment,
+    /// SHA-256 of the canonical form of what a person is shown, which an answer must name; not
+    /// kept of questions that are older than this field.
+    #[serde(default)]
+    pub context_digest: Option<Digest>,
+    /// Who may not answer although `from` names them.
+    #[serde(default = "beneficiary", with = "words")]
+    pub exclude: Vec<Excluded>,
+    /// Who said what, in order.
+    #[serde(default)]
+    pub decisions: Vec<Answer>,
+    /// When it was settled by a person, whatever they said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Timestamp>,
+    /// What took it away, where it is void.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub void_reason: Option<VoidReason>,
+}
+
+/// Who may not answer a question that is older than the field which says so.
+fn beneficiary() -> Vec<Excluded> {
+    vec![Excluded::OnBehalfOf]
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The member that they were.
+    pub by: MemberId,
+    /// The revision of that member by which they might answer.
+    pub revision: u32,
+    /// Who they are, however often they left and came back.
+    pub user: UserId,
+    /// Yes or no.
+    pub decision: deed::Vote,
+    /// How they showed who they are.
+    pub assurance: Assurance,
+    /// When.
+    pub at: Timestamp,
+    /// What they say about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Who is excluded, in the words of policies.
+mod words {
+    use policy::Excluded;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(all: &[Excluded], to: S) -> Result<S::Ok, S::Error> {
+        all.iter().map(|one| one.as_str()).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<Excluded>, D::Error> {
+        let known = |word: String| {
+            let found = Excluded::ALL.into_iter().find(|one| one.as_str() == word);
+            found.ok_or_else(|| D::Error::custom("not a word for who is excluded"))
+        };
+        Vec::<String>::deserialize(from)?.into_iter().map(known).collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! The Gate's store of what people are asked.
+
+use std::cmp::Reverse;
+
+use async_trait::async_trait;
+use gate::{ApprovalFilter, ApprovalStore, Asked, Page};
+use ledger::{
+    StoreDown,
+    record::{Action, Approval, Member},
+};
+use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId};
+use policy::Excluded;
+
+use crate::MemoryStore;
+
+#[async_trait]
+impl ApprovalStore for MemoryStore {
+    async fn asked(&self, org: OrgId, id: ApprovalId) -> Result<Option<ActionId>, StoreDown> {
+        let kept = self.reach("find an approval")?;
+        let mut actions = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.actions.values());
+        let is = |action: &Action| action.approval.as_ref().is_some_and(|it| it.id == id);
+        Ok(actions.find(|kept| is(&kept.action)).map(|kept| kept.action.id))
+    }
+
+    async fn approvals(
+        &self,
+        org: OrgId,
+        filter: &ApprovalFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Page, StoreDown> {
+        let kept = self.reach("list approvals")?;
+        let rows = kept.orgs.get(&org).into_iter();
+        let all = rows.flat_map(|rows| rows.actions.values()).map(|kept| &*kept.action);
+        let shown = all.filter(|action| after.is_none_or(|after| action.id < after));
+        let mut actions: Vec<_> = shown.filter(|action| passes(filter, action)).collect();
+        actions.sort_by_key(|action| Reverse(action.id));
+        let has_more = actions.len() > limit;
+        Ok(Page { actions: actions.into_iter().take(limit).cloned().collect(), has_more })
+    }
+
+    async fn approvers(&self, org: OrgId, limit: usize) -> Result<Vec<Member>, StoreDown> {
+        let kept = self.reach("find who may approve")?;
+        let members = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.members.values());
+        let may = |member: &&Member| member.is_live() && member.can_approve;
+        let mut found: Vec<_> = members.filter(may).cloned().collect();
+        found.sort_by_key(|member| (member.joined_at, member.id));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    async fn owner(&self, org: OrgId, agent: AgentId) -> Result<Option<MemberId>, StoreDown> {
+        let kept = self.reach("find an agent's owner")?;
+        let agent = kept.orgs.get(&org).and_then(|rows| rows.agents.get(&agent));
+        Ok(agent.and_then(|agent| agent.owner))
+    }
+
+    async fn author(
+        &self,
+        org: OrgId,
+        version: PolicyVersionId,
+    ) -> Result<Option<String>, StoreDown> {
+        let kept = self.reach("find a policy's author")?;
+        let found = kept.orgs.get(&org).and_then(|rows| rows.versions.get(&version));
+        Ok(found.and_then(|version| version.author.clone()))
+    }
+}
+
+fn passes(filter: &ApprovalFilter, action: &Action) -> bool {
+    let Some(approval) = &action.approval else { return false };
+    (filter.statuses.is_empty() || filter.statuses.contains(&approval.status))
+        && filter.agent.is_none_or(|agent| action.agent.id == agent)
+        && filter.tool.as_ref().is_none_or(|glob| glob.is_match(&action.tool))
+        && filter.from.is_none_or(|from| from <= action.created_at)
+        && filter.to.is_none_or(|to| action.created_at < to)
+        && filter.waits_for.as_ref().is_none_or(|asked| waits_for(asked, action, approval))
+}
+
+fn waits_for(asked: &Asked, action: &Action, approval: &Approval) -> bool {
+    let called = |name: &str| asked.names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let named = |who: &String| match who.split_once(':') {
+        Some(("role", role)) => role == asked.role.as_str(),
+        Some(("member", name)) => called(name),
+        _ => false,
+    };
+    let own = action.on_behalf_of.as_deref().is_some_and(called);
+    approval.status == ApprovalStatus::Pending
+        && (approval.from.is_empty() || approval.from.iter().any(named))
+        && !(own && approval.exclude.contains(&Excluded::OnBehalfOf))
+        && approval.decisions.iter().all(|answer| answer.user != asked.user)
+}

@@ -1,0 +1,144 @@
+//! The Gate's store of what people are asked.
+//!
+//! Each way that a question may stand leads to its actions, newest first, by an index that holds only
+//! actions about which people are or were asked; an agent's have one of their own.
+
+use std::sync::LazyLock;
+
+use async_trait::async_trait;
+use gate::{ApprovalFilter, ApprovalStore, Page};
+use ledger::{StoreDown, record::Member};
+use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    database::Call,
+    list::first_id,
+    members::member,
+    rows::{Cells, bigint},
+};
+
+#[async_trait]
+impl ApprovalStore for PostgresStore {
+    async fn asked(&self, org: OrgId, id: ApprovalId) -> Result<Option<ActionId>, StoreDown> {
+        let call = Call::new(ASKED).with(*org.as_uuid()).with(id.to_string());
+        self.found("find an approval", call, |row| {
+            Cells::of("action", row).id("id", ActionId::from_uuid)
+        })
+        .await
+    }
+
+    async fn approvals(
+        &self,
+        org: OrgId,
+        filter: &ApprovalFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Page, StoreDown> {
+        let attempt = "list approvals";
+        let sql = if filter.agent.is_some() { OF_AGENT.as_str() } else { OF_ORG.as_str() };
+        // Each leads to its actions once, however often it was named.
+        let mut statuses = filter.statuses.clone();
+        statuses.sort_unstable();
+        statuses.dedup();
+        let statuses: Vec<&str> = match statuses.as_slice() {
+            [] => ApprovalStatus::WORDS.to_vec(),
+            some => some.iter().map(|status| status.as_str()).collect(),
+        };
+        let below = filter.to.map_or(Uuid::max(), first_id);
+        let asked = filter.waits_for.as_ref();
+        let roles = asked.map(|asked| {
+            let members = asked.names.iter().map(|name| format!("member:{name}"));
+            members.chain([format!("role:{}", asked.role)]).collect::<Vec<_>>()
+        });
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(filter.from.map_or(Uuid::nil(), first_id))
+            .with(after.map_or(below, |after| below.min(*after.as_uuid())))
+            .with(bigint(limit as u64).saturating_add(1))
+            .with(statuses)
+            .with(filter.agent.map(|id| *id.as_uuid()))
+            .with(filter.tool.as_ref().map(policy::Glob::to_like))
+            .with(roles)
+            .with(asked.map(|asked| asked.names.clone()))
+            .with(asked.map(|asked| asked.user.to_string()));
+        let rows = self.reading.ask_one(attempt, call).await?;
+        let shown = rows.iter().take(limit).map(|row| Cells::of("action", row).json("record"));
+        let actions = shown.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))?;
+        Ok(Page { actions, has_more: rows.len() > limit })
+    }
+
+    async fn approvers(&self, org: OrgId, limit: usize) -> Result<Vec<Member>, StoreDown> {
+        let sql = "
+            select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision
+            from member where org_id = $1 and removed_at is null and can_approve
+            order by joined_at, id limit $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(bigint(limit as u64));
+        self.all("find who may approve", call, member).await
+    }
+
+    async fn owner(&self, org: OrgId, agent: AgentId) -> Result<Option<MemberId>, StoreDown> {
+        let found = admin::AccountStore::agent(self, org, agent).await?;
+        Ok(found.and_then(|agent| agent.owner))
+    }
+
+    async fn author(
+        &self,
+        org: OrgId,
+        version: PolicyVersionId,
+    ) -> Result<Option<String>, StoreDown> {
+        let sql = "select author from policy_version where org_id = $1 and id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*version.as_uuid());
+        let found = self.found("find a policy's author", call, |row| {
+            Cells::of("policy_version", row).get::<Option<String>>("author")
+        });
+        Ok(found.await?.flatten())
+    }
+}
+
+const ASKED: &str = "
+    select id from action
+    where org_id = $1 and record::json #>> '{approval,id}' = $2 and approval_status is not null";
+
+static OF_ORG: LazyLock<String> = LazyLock::new(|| list("$6::uuid is null"));
+static OF_AGENT: LazyLock<String> = LazyLock::new(|| list("agent_id = $6"));
+
+/// The records of the newest actions that one of the states leads to and the filters let through.
+fn list(agent: &str) -> String {
+    format!(
+        "
+        select called.record
+        from (
+            select found.id
+            from unnest($5::text[]) as wanted (status)
+            cross join lateral (
+                select id from action
+                where org_id = $1 and approval_status = wanted.status and {agent}
+                    and id >= $2 and id < $3
+                    and ($7::text is null or tool like $7)
+                    and ($8::text[] is null or ({WAITS_FOR}))
+                order by id desc limit $4
+            ) as found
+            order by found.id desc limit $4
+        ) as shown
+        cross join lateral (
+            select record from action where org_id = $1 and id = shown.id offset 0
+        ) as called
+        order by shown.id desc"
+    )
+}
+
+/// Whether the question waits for somebody who goes by the names of `$9` and is called so by rules as
+/// `$8` says.
+const WAITS_FOR: &str = "
+    approval_status = 'pending'
+    and (json_array_length(record::json #> '{approval,from}') = 0 or exists (
+        select from json_array_elements_text(record::json #> '{approval,from}') as named (who)
+        where lower(named.who) = any($8)))
+    and not (coalesce(lower(on_behalf_of) = any($9), false)
+        and coalesce((record::json #> '{approval,exclude}')::text, 'on_behalf_of')
+            like '%on_behalf_of%')
+    and not exists (
+        select from json_array_elements(record::json #> '{approval,decisions}') as given (answer)
+        where given.answer ->> 'user' = $10)";

@@ -1,0 +1,179 @@
+//! What people are asked: found by its id, and listed by how it stands.
+
+use std::time::Duration;
+
+use gate::{ApprovalFilter, Asked};
+use ledger::{
+    Changes,
+    record::{Action, Agent, Answer, Approval, Member, PolicyVersion},
+};
+use model::{ActionId, ApprovalStatus, Assurance, DeedId, MemberId, PolicyVersionId, Role, UserId};
+use serde_json::json;
+
+use super::Store;
+use crate::{Scribe, sample};
+
+const DAY: Duration = Duration::from_hours(24);
+
+pub(super) async fn check(store: &dyn Store) {
+    a_question_is_found_by_its_id_in_its_own_org(store).await;
+    questions_are_listed_by_how_they_stand_newest_first(store).await;
+    a_person_is_shown_what_waits_for_them(store).await;
+    those_who_may_approve_are_found_and_who_made_a_version(store).await;
+}
+
+fn waiting(agent: &Agent, scribe: &mut Scribe) -> Action {
+    scribe.now = scribe.now + Duration::from_millis(1);
+    let mint = scribe.mint();
+    let (request, _) = sample::request(&json!({}), &mint);
+    sample::waiting(&sample::action(agent, request, &mint), scribe.now + DAY, &mint)
+}
+
+/// The action with this changed in its question.
+fn with(action: &Action, change: impl FnOnce(&mut Approval)) -> Action {
+    let mut action = action.clone();
+    action.approval.as_mut().map(change).unwrap();
+    action
+}
+
+fn begun(action: &Action) -> Changes {
+    sample::begun(action.clone(), Vec::new())
+}
+
+fn ids<'a>(actions: impl IntoIterator<Item = &'a Action>) -> Vec<ActionId> {
+    actions.into_iter().map(|action| action.id).collect()
+}
+
+async fn listed(store: &dyn Store, scribe: &Scribe, filter: &ApprovalFilter) -> Vec<ActionId> {
+    ids(&store.approvals(scribe.org, filter, None, 100).await.unwrap().actions)
+}
+
+async fn a_question_is_found_by_its_id_in_its_own_org(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_030, store).await;
+    let agent = scribe.agent("one");
+    let action = waiting(&agent, &mut scribe);
+    let id = action.approval.as_ref().unwrap().id;
+    scribe.append(store, vec![agent.into(), begun(&action)]).await.unwrap();
+    assert_eq!(store.asked(scribe.org, id).await.unwrap(), Some(action.id));
+    let other = Scribe::created(1_031, store).await;
+    assert_eq!(store.asked(other.org, id).await.unwrap(), None);
+}
+
+async fn questions_are_listed_by_how_they_stand_newest_first(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_032, store).await;
+    let (one, two) = (scribe.agent("one"), scribe.agent("two"));
+    let waits: Vec<_> = (0..3).map(|_| waiting(&one, &mut scribe)).collect();
+    let of_two = waiting(&two, &mut scribe);
+    let mint = scribe.mint();
+    let (request, _) = sample::request(&json!({}), &mint);
+    let unasked = sample::action(&one, request, &mint);
+    let all = waits.iter().chain([&of_two, &unasked]).map(begun);
+    let agents = [one.clone(), two].map(Changes::from);
+    scribe.append(store, agents.into_iter().chain(all).collect::<Vec<_>>()).await.unwrap();
+    let sealed = sample::denied(&waits[0], scribe.mint().id(DeedId::from_uuid));
+    let sealed = with(&sealed, |approval| approval.status = ApprovalStatus::Voided);
+    scribe.append(store, vec![sample::moved(sealed)]).await.unwrap();
+    let every = ApprovalFilter::default();
+    let newest = [of_two.id, waits[2].id, waits[1].id, waits[0].id];
+    assert_eq!(listed(store, &scribe, &every).await, newest);
+    let stands = |statuses: &[ApprovalStatus]| ApprovalFilter {
+        statuses: statuses.to_vec(),
+        ..ApprovalFilter::default()
+    };
+    let (pending, voided) = (ApprovalStatus::Pending, ApprovalStatus::Voided);
+    assert_eq!(listed(store, &scribe, &stands(&[pending])).await, newest[..3]);
+    assert_eq!(listed(store, &scribe, &stands(&[voided])).await, newest[3..]);
+    assert_eq!(listed(store, &scribe, &stands(&[voided, pending, voided])).await, newest);
+    let of_one = ApprovalFilter { agent: Some(one.id), ..every.clone() };
+    assert_eq!(listed(store, &scribe, &of_one).await, newest[1..]);
+    let glob = |text| ApprovalFilter { tool: policy::Glob::parse(text).ok(), ..every.clone() };
+    assert_eq!(listed(store, &scribe, &glob(&waits[0].tool)).await, newest);
+    assert_eq!(listed(store, &scribe, &glob("nothing.*")).await, []);
+    let between = ApprovalFilter {
+        from: Some(waits[1].created_at),
+        to: Some(of_two.created_at),
+        ..every.clone()
+    };
+    assert_eq!(listed(store, &scribe, &between).await, newest[1..3]);
+    // Page by page.
+    let page = store.approvals(scribe.org, &every, None, 3).await.unwrap();
+    assert_eq!((ids(&page.actions), page.has_more), (newest[..3].to_vec(), true));
+    let rest = store.approvals(scribe.org, &every, Some(newest[2]), 3).await.unwrap();
+    assert_eq!((ids(&rest.actions), rest.has_more), (newest[3..].to_vec(), false));
+}
+
+async fn a_person_is_shown_what_waits_for_them(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_033, store).await;
+    let agent = scribe.agent("one");
+    let user = scribe.mint().id(UserId::from_uuid);
+    let member = scribe.mint().id(MemberId::from_uuid);
+    let names = vec![member.to_string(), user.to_string(), "ann@example.com".to_owned()];
+    let asked = Asked { user, role: Role::Admin, names };
+    let answer = Answer {
+        by: member,
+        revision: 1,
+        user,
+        decision: deed::Vote::Approve,
+        assurance: Assurance::Session,
+        at: scribe.now,
+        note: None,
+    };
+    let mut from = |from: &[&str]| {
+        let names = from.iter().map(ToString::to_string).collect();
+        with(&waiting(&agent, &mut scribe), |approval| approval.from = names)
+    };
+    let anybody = from(&[]);
+    let by_role = from(&["role:owner", "role:admin"]);
+    let by_address = from(&["member:Ann@example.com"]);
+    let by_id = from(&[&format!("member:{member}")]);
+    let of_others = from(&["role:owner", "member:bob@example.com"]);
+    let said = with(&from(&[]), |approval| approval.decisions = vec![answer]);
+    let on_behalf =
+        |action: Action| Action { on_behalf_of: Some("ANN@example.com".to_owned()), ..action };
+    let own = on_behalf(from(&[]));
+    let harmless = with(&on_behalf(from(&[])), |approval| approval.exclude.clear());
+    let over = with(&from(&[]), |approval| approval.status = ApprovalStatus::Expired);
+    let over = sample::denied(&over, scribe.mint().id(DeedId::from_uuid));
+    let over = with(&over, |approval| approval.status = ApprovalStatus::Expired);
+    let all = [&anybody, &by_role, &by_address, &by_id, &of_others, &said, &own, &harmless, &over];
+    let rows = [Changes::from(agent)].into_iter().chain(all.map(begun));
+    scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
+    let filter = ApprovalFilter { waits_for: Some(asked), ..ApprovalFilter::default() };
+    let hers = [&harmless, &by_id, &by_address, &by_role, &anybody];
+    assert_eq!(listed(store, &scribe, &filter).await, ids(hers));
+}
+
+async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_034, store).await;
+    let member = |number: u8, can_approve| Member {
+        id: scribe.mint().id(MemberId::from_uuid),
+        org: scribe.org,
+        user: scribe.mint().id(UserId::from_uuid),
+        role: Role::Viewer,
+        can_approve,
+        joined_at: scribe.now + Duration::from_secs(u64::from(number)),
+        removed_at: None,
+        revision: 1,
+    };
+    let (late, early, mute) = (member(2, true), member(1, true), member(0, false));
+    let gone = Member { removed_at: Some(scribe.now + DAY), ..member(0, true) };
+    let mint = scribe.mint();
+    let policy = sample::policy(scribe.org, "asks", &mint);
+    let sample = sample::policy_version(&policy, 1, &mint);
+    let author = Some(early.id.to_string());
+    let version = PolicyVersion { author: author.clone(), ..sample };
+    let id = version.id;
+    let members = [&late, &early, &mute, &gone].map(|member| Changes::from(member.clone()));
+    let agent = Agent { owner: Some(early.id), ..scribe.agent("owned") };
+    let rows = [policy.into(), version.into(), agent.clone().into()];
+    let rows = members.into_iter().chain(rows);
+    scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
+    let found = store.approvers(scribe.org, 10).await.unwrap();
+    assert_eq!(found, [early.clone(), late]);
+    assert_eq!(store.approvers(scribe.org, 1).await.unwrap(), [early]);
+    assert_eq!(store.author(scribe.org, id).await.unwrap(), author);
+    assert_eq!(store.owner(scribe.org, agent.id).await.unwrap(), agent.owner);
+    assert_eq!(store.owner(scribe.org, scribe.agent("free").id).await.unwrap(), None);
+    let none = scribe.mint().id(PolicyVersionId::from_uuid);
+    assert_eq!(store.author(scribe.org, none).await.unwrap(), None);
+}
