@@ -64,18 +64,19 @@ impl Admin {
         self.parts.store.memberships(user).await
     }
 
-    /// Returns whose key this text is.
+    /// Returns whose key this text is, and remembers that it was used.
     pub async fn authenticate(&self, text: &str) -> Result<Caller, AuthenticateError> {
         let text = KeyText::parse(text).map_err(|_| AuthenticateError::Unauthenticated)?;
         // Before the look-up, so that an unknown key takes the same work as a wrong one.
         let mac = text.mac(&self.parts.pepper);
         let known = self.known_key(text.id()).await?;
         let now = self.parts.clock.now();
-        known
+        let known = known
             .filter(|known| crypto::constant_time_eq(mac.as_bytes(), known.key.mac.as_bytes()))
             .filter(|known| known.key.is_valid(now))
-            .map(|known| known.caller.clone())
-            .ok_or(AuthenticateError::Unauthenticated)
+            .ok_or(AuthenticateError::Unauthenticated)?;
+        self.uses.note(known.caller.org, known.caller.key, now);
+        Ok(known.caller.clone())
     }
 
     async fn known_key(&self, id: KeyId) -> Result<Option<Arc<KnownKey>>, AuthenticateError> {

@@ -28,6 +28,7 @@ mod input;
 mod intent_key;
 mod invite;
 mod key;
+mod key_use;
 mod member;
 mod org;
 mod policy;
@@ -90,6 +91,7 @@ pub struct Parts {
 pub struct Admin {
     parts: Parts,
     keys: Remembered<KeyId, Arc<KnownKey>>,
+    uses: key_use::KeyUses,
 }
 
 impl std::fmt::Debug for Parts {
@@ -107,7 +109,7 @@ impl std::fmt::Debug for Admin {
 impl Admin {
     /// The administration over these parts.
     pub fn new(parts: Parts) -> Self {
-        Self { parts, keys: Remembered::default() }
+        Self { parts, keys: Remembered::default(), uses: key_use::KeyUses::default() }
     }
 
     /// What this caller may see of their org.

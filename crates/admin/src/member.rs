@@ -3,7 +3,7 @@
 use act::{Act, ActError, By, Changed, Fact, MayView, Record};
 use deed::Subject;
 use ledger::{Needs, Snapshot, record::Member};
-use model::{EventType, MemberId, OrgId, Role, Timestamp};
+use model::{DeedId, EventType, MemberId, OrgId, Role, SessionId, Timestamp};
 use serde_json::json;
 
 use crate::{Admin, ChangeError, Expected, OrgOwn, OrgView, Page};
@@ -84,6 +84,20 @@ impl OrgOwn<'_> {
         .await
     }
 
+    /// Records that a session of a member is ended. Sessions lie outside turns: who asks ends it next,
+    /// so that none is ended that the record does not tell of.
+    pub async fn revoke_session(
+        &self,
+        member: MemberId,
+        session: SessionId,
+    ) -> Result<DeedId, ChangeError> {
+        self.turn(needed(member, &[]), move |at, record| {
+            live(at, member)?;
+            Ok(record.seal(revoked(member, session)))
+        })
+        .await
+    }
+
     async fn others(&self, id: MemberId) -> Result<Vec<MemberId>, ChangeError> {
         let store = &self.change.admin.parts.store;
         Ok(store.owners_but(self.change.org, id, OTHER_OWNERS).await?)
@@ -125,6 +139,18 @@ fn removed(
     };
     an_owner_stays(before, &after, at, others)?;
     Ok(changed(record, EventType::MemberRemoved, Some(before), after))
+}
+
+/// What is recorded of a session that an owner ended.
+pub(crate) fn revoked(member: MemberId, session: SessionId) -> Fact {
+    Fact {
+        data: vec![("session", json!(session))],
+        ..Fact::new(
+            EventType::SessionRevoked,
+            Subject::member(member),
+            json!({ "object": "session", "id": session }),
+        )
+    }
 }
 
 fn needed(id: MemberId, others: &[MemberId]) -> Needs {

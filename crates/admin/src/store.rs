@@ -1,5 +1,7 @@
 //! What administration reads beside its turns.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
@@ -65,6 +67,17 @@ pub trait AccountStore: Send + Sync {
 
     /// Every API key of the org and of its agents, oldest first.
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown>;
+
+    /// Notes when keys of the org were used, for those that were not used later by what is noted.
+    async fn note_key_uses(&self, org: OrgId, uses: &[(KeyId, Timestamp)])
+    -> Result<(), StoreDown>;
+
+    /// When these keys of the org were last used, of those that are known to have been.
+    async fn key_uses(
+        &self,
+        org: OrgId,
+        keys: &[KeyId],
+    ) -> Result<BTreeMap<KeyId, Timestamp>, StoreDown>;
 
     /// Every connector of the org, oldest first.
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown>;

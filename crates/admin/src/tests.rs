@@ -14,7 +14,7 @@ use ledger::{
 };
 use model::{
     AgentId, ConnectorId, Entropy, EventType, IntentMode, InviteId, KeyId, LogId, MemberId, Mint,
-    OrgId, PolicyId, PolicyVersionId, Role, Scope, Timestamp, UserId,
+    OrgId, PolicyId, PolicyVersionId, Role, Scope, SessionId, Timestamp, UserId,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -148,6 +148,7 @@ fn everything(record: &mut Record<'_>) {
         key::changed(record, KeyEvent::Revoked, Some(&key(holder)), key(holder));
     }
     member::changed(record, EventType::MemberUpdated, Some(&member()), member());
+    record.seal(member::revoked(member().id, SessionId::from_uuid(ID)));
     invite::changed(record, EventType::InviteRevoked, Some(&invite()), invite());
     let (created_at, org) = (Timestamp::EPOCH, OrgId::from_uuid(ID));
     let house = Policy {

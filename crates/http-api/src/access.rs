@@ -83,6 +83,18 @@ pub struct Person {
     pub seat: Option<Seat>,
 }
 
+impl Person {
+    /// The person as an owner of the org that the session is for, however old their sign-in is.
+    pub(crate) fn as_owner(&self) -> Result<Owner, ApiError> {
+        rules::owner(self)
+    }
+
+    /// Whether the sign-in is young enough for what gives or takes power.
+    pub(crate) fn must_be_fresh(&self) -> Result<(), ApiError> {
+        rules::fresh(self)
+    }
+}
+
 /// Who a person is in an org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seat {

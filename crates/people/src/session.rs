@@ -4,9 +4,13 @@ use std::time::Duration;
 
 use crypto::{Secret, constant_time_eq};
 use ledger::StoreDown;
-use model::{SessionId, UserId};
+use model::{OrgId, SessionId, UserId};
 
-use crate::{People, secrets::About, store::Session};
+use crate::{
+    People,
+    secrets::About,
+    store::{Session, Whose},
+};
 
 /// How long a session lives however it is used.
 pub const LIVES: Duration = Duration::from_hours(7 * 24);
@@ -36,19 +40,24 @@ impl People {
         constant_time_eq(shown.as_bytes(), self.csrf(token).expose().as_bytes())
     }
 
-    /// Up to this many live sessions of a person below this one, newest first.
+    /// Up to this many live sessions below this one, newest first.
     pub async fn sessions(
         &self,
-        user: UserId,
+        whose: impl Into<Whose>,
         below: Option<SessionId>,
         limit: usize,
     ) -> Result<Vec<Session>, StoreDown> {
-        self.parts.store.sessions(user, IDLE, below, limit).await
+        self.parts.store.sessions(whose.into(), IDLE, below, limit).await
     }
 
-    /// Ends a session of this person, and says whether there was one.
-    pub async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown> {
-        self.parts.store.end(user, id).await
+    /// The person whose live session for this org it is.
+    pub async fn person_of(&self, org: OrgId, id: SessionId) -> Result<Option<UserId>, StoreDown> {
+        self.parts.store.person_of(org, id).await
+    }
+
+    /// Ends a session, and says whether there was one.
+    pub async fn end(&self, whose: impl Into<Whose>, id: SessionId) -> Result<bool, StoreDown> {
+        self.parts.store.end(whose.into(), id).await
     }
 
     /// Ends every session of this person but one, and says how many.

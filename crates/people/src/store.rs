@@ -107,6 +107,21 @@ pub struct Chosen {
     pub role: Role,
 }
 
+/// Whose sessions are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Whose {
+    /// The person.
+    pub user: UserId,
+    /// The org that a session must be for, where not all of the person's are meant.
+    pub org: Option<OrgId>,
+}
+
+impl From<UserId> for Whose {
+    fn from(user: UserId) -> Self {
+        Self { user, org: None }
+    }
+}
+
 /// A session that a challenge opened or made fresh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opened {
@@ -205,17 +220,20 @@ pub trait PeopleStore: Send + Sync {
     /// Notes that the session is used now.
     async fn touch(&self, id: SessionId) -> Result<(), StoreDown>;
 
-    /// The live sessions of a person, newest first.
+    /// Live sessions, newest first.
     async fn sessions(
         &self,
-        user: UserId,
+        whose: Whose,
         idle: Duration,
         below: Option<SessionId>,
         limit: usize,
     ) -> Result<Vec<Session>, StoreDown>;
 
-    /// Ends a live session of this person, and says whether there was one.
-    async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown>;
+    /// The person whose live session for this org it is.
+    async fn person_of(&self, org: OrgId, id: SessionId) -> Result<Option<UserId>, StoreDown>;
+
+    /// Ends a live session, and says whether there was one.
+    async fn end(&self, whose: Whose, id: SessionId) -> Result<bool, StoreDown>;
 
     /// Ends every session of this person but one, and says how many.
     async fn end_others(&self, user: UserId, but: SessionId) -> Result<u64, StoreDown>;

@@ -35,6 +35,8 @@ const PRUNE_EVERY: Duration = Duration::from_mins(10);
 /// How many rows of people that ended are removed by one statement.
 const SWEPT_AT_ONCE: usize = 500;
 const NOTE_TOOLS_EVERY: Duration = Duration::from_secs(2);
+/// How exactly it is known when a key was last used.
+const NOTE_USES_EVERY: Duration = Duration::from_mins(1);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
 /// For how long an org is remembered after its last turn, and a connector after its last call.
 const REMEMBERED_FOR: Duration = Duration::from_mins(5);
@@ -73,6 +75,7 @@ impl Workers {
         keep(&mut tasks, own(), takeovers);
         keep(&mut tasks, own(), move |core, stop| pruning((core, Arc::clone(&mails)), stop));
         keep(&mut tasks, own(), letting_go);
+        keep(&mut tasks, own(), noting_uses);
         keep(&mut tasks, own(), move |core, stop| noting_tools(core, Arc::clone(&tools), stop));
         let keyring = keyring.clone();
         keep(&mut tasks, own(), move |core, stop| taking_up_keys(core, keyring.clone(), stop));
@@ -201,6 +204,20 @@ async fn letting_go(core: Core, stopped: watch::Receiver<()>) {
         let connectors = core.gate.let_go_of_tools(REMEMBERED_FOR);
         if orgs + connectors > 0 {
             tracing::debug!(orgs, connectors, "what is quiet was let go of");
+        }
+    }
+}
+
+/// Writes when keys were last used; once more when the service stops.
+async fn noting_uses(core: Core, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(NOTE_USES_EVERY, stopped);
+    loop {
+        let next = pulse.next().await;
+        if let Err(error) = core.admin.note_key_uses().await {
+            tracing::warn!(error = causes(&error), "the last uses of keys could not be written");
+        }
+        if next.is_none() {
+            return;
         }
     }
 }

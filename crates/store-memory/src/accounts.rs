@@ -1,6 +1,6 @@
 //! Administration's stores of orgs, agents, keys, connectors and seal keys.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use admin::{AccountStore, AgentList, AgentPlace, Logged, RetentionStore, SealKeyStore};
 use async_trait::async_trait;
@@ -108,6 +108,31 @@ impl AccountStore for MemoryStore {
         let mut keys: Vec<_> = rows.iter().flat_map(|rows| rows.keys.values()).cloned().collect();
         keys.sort_by_key(|key| (key.created_at, key.id));
         Ok(keys)
+    }
+
+    async fn note_key_uses(
+        &self,
+        org: OrgId,
+        uses: &[(KeyId, Timestamp)],
+    ) -> Result<(), StoreDown> {
+        let mut kept = self.reach("note when keys were used")?;
+        let rows = kept.orgs.entry(org).or_default();
+        for (key, at) in uses {
+            let known = rows.key_uses.entry(*key).or_insert(*at);
+            *known = (*known).max(*at);
+        }
+        Ok(())
+    }
+
+    async fn key_uses(
+        &self,
+        org: OrgId,
+        keys: &[KeyId],
+    ) -> Result<BTreeMap<KeyId, Timestamp>, StoreDown> {
+        let kept = self.reach("read when keys were used")?;
+        let known = kept.orgs.get(&org).map(|rows| &rows.key_uses);
+        let used = |key: &KeyId| Some((*key, *known?.get(key)?));
+        Ok(keys.iter().filter_map(used).collect())
     }
 
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown> {

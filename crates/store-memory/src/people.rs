@@ -9,12 +9,12 @@ use std::{
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, Clock, MailJobId, SessionId, Timestamp, UserId, Uuid};
+use model::{ChallengeId, Clock, MailJobId, OrgId, SessionId, Timestamp, UserId, Uuid};
 use people::{
     Address,
     store::{
         Carries, Challenge, Chosen, FRESH, LIVE, Mac, MailJob, MailQueue, NewChallenge, NewSession,
-        Opened, PeopleStore, Session, TRIES,
+        Opened, PeopleStore, Session, TRIES, Whose,
     },
 };
 
@@ -61,6 +61,11 @@ impl Kind {
 }
 
 impl Open {
+    fn is_of(&self, whose: Whose) -> bool {
+        let chosen = self.session.chosen.map(|chosen| chosen.org);
+        self.session.user == whose.user && whose.org.is_none_or(|org| chosen == Some(org))
+    }
+
     fn is_live(&self, now: Timestamp) -> bool {
         !self.has_ended && self.session.expires_at > now
     }
@@ -204,7 +209,7 @@ impl PeopleStore for MemoryPeople {
 
     async fn sessions(
         &self,
-        user: UserId,
+        whose: Whose,
         idle: Duration,
         below: Option<SessionId>,
         limit: usize,
@@ -213,16 +218,24 @@ impl PeopleStore for MemoryPeople {
         let listed = |it: &&Open| {
             let in_use = now.since(it.session.last_seen_at) < idle;
             let is_below = below.is_none_or(|below| it.session.id < below);
-            it.session.user == user && it.is_live(now) && in_use && is_below
+            it.is_of(whose) && it.is_live(now) && in_use && is_below
         };
         let newest = kept.sessions.values().rev().filter(listed);
         Ok(newest.take(limit).map(|it| it.seen(now)).collect())
     }
 
-    async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown> {
+    async fn person_of(&self, org: OrgId, id: SessionId) -> Result<Option<UserId>, StoreDown> {
+        let (kept, now) = self.kept();
+        let found = kept.sessions.get(&id).filter(|it| it.is_live(now));
+        let user = found.map(|it| it.session.user);
+        Ok(user
+            .filter(|user| found.is_some_and(|it| it.is_of(Whose { user: *user, org: Some(org) }))))
+    }
+
+    async fn end(&self, whose: Whose, id: SessionId) -> Result<bool, StoreDown> {
         let (mut kept, now) = self.kept();
         let found = kept.sessions.get_mut(&id).filter(|it| it.is_live(now));
-        let Some(open) = found.filter(|it| it.session.user == user) else { return Ok(false) };
+        let Some(open) = found.filter(|it| it.is_of(whose)) else { return Ok(false) };
         open.has_ended = true;
         Ok(true)
     }

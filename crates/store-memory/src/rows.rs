@@ -34,6 +34,7 @@ pub(crate) struct Rows {
     pub(crate) org: Option<Org>,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
+    pub(crate) key_uses: BTreeMap<KeyId, Timestamp>,
     pub(crate) policies: BTreeMap<PolicyId, Policy>,
     pub(crate) versions: BTreeMap<PolicyVersionId, PolicyVersion>,
     pub(crate) active: BTreeMap<PolicyMode, ActivePolicy>,

@@ -131,7 +131,7 @@ impl Lists {
             List::Sessions { middle } => {
                 let below = behind(middle).map(|(_, id)| SessionId::from_uuid(id));
                 let user = UserId::from_uuid(id(1));
-                store.sessions(user, IDLE, below, PAGE).await.unwrap().len()
+                store.sessions(user.into(), IDLE, below, PAGE).await.unwrap().len()
             }
         }
     }

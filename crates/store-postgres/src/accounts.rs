@@ -4,6 +4,8 @@ mod agents;
 
 pub(crate) use agents::END;
 
+use std::collections::BTreeMap;
+
 use admin::{AccountStore, AgentList};
 use async_trait::async_trait;
 use ledger::{
@@ -17,8 +19,12 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     database::Call,
+    fault::Fault,
     rows::{Cells, system_time},
 };
+
+/// How many uses of keys one statement notes.
+const USES_AT_ONCE: usize = 1_000;
 
 const KEYS_OF_AGENT: &str = "
     select record from api_key
@@ -140,6 +146,47 @@ impl AccountStore for PostgresStore {
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {
         let sql = "select record from api_key where org_id = $1 order by created_at, id";
         self.records("read an org's API keys", Call::new(sql).with(*org.as_uuid())).await
+    }
+
+    async fn note_key_uses(
+        &self,
+        org: OrgId,
+        uses: &[(KeyId, Timestamp)],
+    ) -> Result<(), StoreDown> {
+        // In the order of the keys, so that two instances that write the same keys wait for each other
+        // in one direction alone.
+        let sql = "
+            insert into api_key_use (org_id, key_id, used_at)
+            select $1, used.key_id, used.used_at
+            from unnest($2::uuid[], $3::timestamptz[]) as used (key_id, used_at)
+            order by used.key_id
+            on conflict (org_id, key_id)
+            do update set used_at = greatest(api_key_use.used_at, excluded.used_at)";
+        for some in uses.chunks(USES_AT_ONCE) {
+            let keys: Vec<Uuid> = some.iter().map(|(key, _)| *key.as_uuid()).collect();
+            let moments: Vec<_> = some.iter().map(|(_, at)| system_time(*at)).collect();
+            let call = Call::new(sql).with(*org.as_uuid()).with(keys).with(moments);
+            self.database.ask_one("note when keys were used", call).await?;
+        }
+        Ok(())
+    }
+
+    async fn key_uses(
+        &self,
+        org: OrgId,
+        keys: &[KeyId],
+    ) -> Result<BTreeMap<KeyId, Timestamp>, StoreDown> {
+        let attempt = "read when keys were used";
+        let sql = "
+            select key_id, used_at from api_key_use where org_id = $1 and key_id = any($2::uuid[])";
+        let keys: Vec<Uuid> = keys.iter().map(|key| *key.as_uuid()).collect();
+        let call = Call::new(sql).with(*org.as_uuid()).with(keys);
+        let rows = self.database.ask_one(attempt, call).await?;
+        let used = rows.iter().map(|row| {
+            let cells = Cells::of("api_key_use", row);
+            Ok((cells.id("key_id", KeyId::from_uuid)?, cells.moment("used_at")?))
+        });
+        used.collect::<Result<_, Fault>>().map_err(|fault| fault.down(attempt))
     }
 
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown> {

@@ -56,7 +56,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 25, name: "sessions", sql: include_str!("../../../migrations/0025_sessions.sql") },
     Migration { version: 26, name: "agents_end", sql: include_str!("../../../migrations/0026_agents_end.sql") },
     Migration { version: 27, name: "approvals", sql: include_str!("../../../migrations/0027_approvals.sql") },
-    Migration { version: 28, name: "org_keys", sql: include_str!("../../../migrations/0028_org_keys.sql") },
+    Migration { version: 28, name: "key_uses", sql: include_str!("../../../migrations/0028_key_uses.sql") },
+    Migration { version: 29, name: "org_keys", sql: include_str!("../../../migrations/0029_org_keys.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -80,6 +81,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "accepted_tool",    privileges: "select, insert, update" },
     Grant { table: "intent_key_set",   privileges: "select, insert, update" },
     Grant { table: "api_key",          privileges: "select, insert, update" },
+    Grant { table: "api_key_use",      privileges: "select, insert, update" },
     // It is never changed. A table that every node has whole asks for the right to, all the same.
     Grant { table: "api_key_org",      privileges: "select, insert, update" },
     Grant { table: "connector",        privileges: "select, insert, update" },

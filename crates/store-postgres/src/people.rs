@@ -10,7 +10,7 @@ use people::{
     Address,
     store::{
         Challenge, Chosen, Device, FRESH, LIVE, Mac, NewChallenge, NewSession, Opened, PeopleStore,
-        Session, TRIES,
+        Session, TRIES, Whose,
     },
 };
 use tokio_postgres::Row;
@@ -211,7 +211,7 @@ impl PeopleStore for PostgresStore {
 
     async fn sessions(
         &self,
-        user: UserId,
+        whose: Whose,
         idle: Duration,
         below: Option<SessionId>,
         limit: usize,
@@ -222,23 +222,37 @@ impl PeopleStore for PostgresStore {
                 authenticated_at + make_interval(secs => $5) > now() as is_fresh
             from session
             where user_id = $1 and id < $3 and ended_at is null and expires_at > now()
+                and ($6::uuid is null or chosen_org = $6)
                 and last_seen_at + make_interval(secs => $2) > now()
             order by id desc limit $4";
         let call = Call::new(sql)
-            .with(*user.as_uuid())
+            .with(*whose.user.as_uuid())
             .with(idle.as_secs_f64())
             .with(below.map_or(Uuid::max(), |id| *id.as_uuid()))
             .with(i64::try_from(limit).unwrap_or(i64::MAX))
-            .with(FRESH.as_secs_f64());
+            .with(FRESH.as_secs_f64())
+            .with(whose.org.map(|org| *org.as_uuid()));
         self.all("list a person's sessions", call, session).await
     }
 
-    async fn end(&self, user: UserId, id: SessionId) -> Result<bool, StoreDown> {
+    async fn person_of(&self, org: OrgId, id: SessionId) -> Result<Option<UserId>, StoreDown> {
+        let sql = "
+            select user_id from session
+            where chosen_org = $1 and id = $2 and ended_at is null and expires_at > now()";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
+        self.found("read whose a session is", call, user).await
+    }
+
+    async fn end(&self, whose: Whose, id: SessionId) -> Result<bool, StoreDown> {
         let sql = "
             update session set ended_at = now()
             where user_id = $1 and id = $2 and ended_at is null and expires_at > now()
+                and ($3::uuid is null or chosen_org = $3)
             returning id";
-        let call = Call::new(sql).with(*user.as_uuid()).with(*id.as_uuid());
+        let call = Call::new(sql)
+            .with(*whose.user.as_uuid())
+            .with(*id.as_uuid())
+            .with(whose.org.map(|org| *org.as_uuid()));
         self.is_done("end a session", call).await
     }
 

@@ -245,3 +245,29 @@ async fn an_org_key_that_may_only_read_changes_nothing_even_where_it_was_let_in(
     world.admin.ledger_exported(&by_key, (None, None)).await.unwrap();
     assert_eq!(world.last_body(&created)["actor"], json!({ "type": "api_key", "id": key.id }));
 }
+
+#[tokio::test]
+async fn a_thousand_calls_by_one_key_write_its_last_use_once() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let agent = operator.create_agent(agent("support")).await.unwrap().object;
+    let made = operator.create_agent_key(agent.id, agent_key()).await.unwrap();
+    let (key, text) = (made.key.object.id, shown(&made));
+    let used = async || operator.view().key_uses(&[key]).await.unwrap().get(&key).copied();
+    for _ in 0..1000 {
+        world.admin.authenticate(text).await.unwrap();
+        world.clock.pass(Duration::from_millis(1));
+    }
+    let last = world.clock.now().before(Duration::from_millis(1));
+    assert_eq!(used().await, None, "a call wrote when its key was used");
+    // A store that is away keeps nothing and loses nothing.
+    world.store.fail_next("note when keys were used", 1);
+    assert!(world.admin.note_key_uses().await.is_err());
+    assert_eq!(world.admin.note_key_uses().await.unwrap(), 1);
+    assert_eq!(used().await, Some(last));
+    assert_eq!(world.admin.note_key_uses().await.unwrap(), 0);
+    let wrong = text.replace("svc_live_", "svc_test_");
+    assert!(world.admin.authenticate(&wrong).await.is_err());
+    assert_eq!(world.admin.note_key_uses().await.unwrap(), 0);
+}

@@ -84,9 +84,9 @@ pub const OWNERS: Access<Owner> = Access::holder("OWNERS", "session of an owner"
 pub const FRESH_OWNERS: Access<Owner> =
     Access::holder("FRESH_OWNERS", "fresh session of an owner", |holder| {
         let person = person(holder)?;
-        let (org, by) = member(&person, Role::Owner)?;
+        let owner = owner(&person)?;
         fresh(&person)?;
-        Ok(Owner { org, by })
+        Ok(owner)
     });
 
 /// Admits owners whose session is fresh to remove anybody, and everybody else to leave.
@@ -134,6 +134,11 @@ pub const FRESH_SESSION_ADMINS: Access<Admin> =
 
 /// Admits whoever is signed in, in an org or in none.
 pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
+
+pub(super) fn owner(person: &Person) -> Result<Owner, ApiError> {
+    let (org, by) = member(person, Role::Owner)?;
+    Ok(Owner { org, by })
+}
 
 pub(super) fn agent(holder: Principal, scope: Scope) -> Result<AgentKey, ApiError> {
     match holder {
@@ -212,7 +217,7 @@ pub(super) fn too_little(role: Role, least: Role) -> ApiError {
     ApiError::new(changes::ROLE_REQUIRED, message)
 }
 
-fn fresh(person: &Person) -> Result<(), ApiError> {
+pub(super) fn fresh(person: &Person) -> Result<(), ApiError> {
     if person.session.is_fresh {
         return Ok(());
     }

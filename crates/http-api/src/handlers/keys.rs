@@ -28,9 +28,12 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let page = app.cursors.page::<(Timestamp, KeyId)>(listed, &call.query)?;
     let found = app.admin.view(&caller).agent_keys(agent, page.after, page.limit).await?;
     let now = app.clock.now();
+    let ids: Vec<_> = found.items.iter().map(|key| key.id).collect();
+    let uses = app.admin.view(&caller).key_uses(&ids).await?;
     let part = (&*found.items, found.has_more);
     let position = |key: &ApiKey| (key.created_at, key.id);
-    Ok(Reply::ok(&page.of_part(part, position, |key| KeyView::of(key, now))))
+    let view = |key| KeyView::of(key, now).used(uses.get(&key.id).copied());
+    Ok(Reply::ok(&page.of_part(part, position, view)))
 }
 
 /// `POST /v1/agents/{id}/keys`
@@ -54,6 +57,7 @@ pub(crate) async fn roll(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 pub(crate) async fn revoke(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (agent, key): (AgentId, KeyId) = (call.param("id")?, call.param("key")?);
     let ended = app.admin.change(&caller).revoke_agent_key(agent, key).await?;
-    let view = KeyView::of(&ended.object, app.clock.now());
+    let uses = app.admin.view(&caller).key_uses(&[key]).await?;
+    let view = KeyView::of(&ended.object, app.clock.now()).used(uses.get(&key).copied());
     Ok(Reply::ok(&WithDeed::of(view, ended.deed)))
 }

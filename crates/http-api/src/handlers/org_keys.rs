@@ -28,9 +28,12 @@ pub(crate) async fn list(app: Arc<App>, caller: Owner, call: Call) -> Answer {
     let page = app.cursors.page::<(Timestamp, KeyId)>(listed, &call.query)?;
     let found = app.admin.view(&caller).org_keys(page.after, page.limit).await?;
     let now = app.clock.now();
+    let ids: Vec<_> = found.items.iter().map(|key| key.id).collect();
+    let uses = app.admin.view(&caller).key_uses(&ids).await?;
     let part = (&*found.items, found.has_more);
     let position = |key: &ApiKey| (key.created_at, key.id);
-    Ok(Reply::ok(&page.of_part(part, position, |key| KeyView::of(key, now))))
+    let view = |key| KeyView::of(key, now).used(uses.get(&key.id).copied());
+    Ok(Reply::ok(&page.of_part(part, position, view)))
 }
 
 /// `POST /v1/api_keys`
@@ -47,8 +50,10 @@ pub(crate) async fn roll(app: Arc<App>, caller: Owner, call: Call) -> Answer {
 
 /// `DELETE /v1/api_keys/{id}`
 pub(crate) async fn revoke(app: Arc<App>, caller: Owner, call: Call) -> Answer {
-    let ended = app.admin.change(&caller).revoke_org_key(call.param("id")?).await?;
-    let view = KeyView::of(&ended.object, app.clock.now());
+    let id: KeyId = call.param("id")?;
+    let ended = app.admin.change(&caller).revoke_org_key(id).await?;
+    let uses = app.admin.view(&caller).key_uses(&[id]).await?;
+    let view = KeyView::of(&ended.object, app.clock.now()).used(uses.get(&id).copied());
     Ok(Reply::ok(&WithDeed::of(view, ended.deed)))
 }
 

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use act::MayView;
 use crypto::Secret;
 use http::HeaderValue;
-use model::{OrgId, SessionId, Timestamp};
+use model::{MemberId, OrgId, SessionId, Timestamp};
 use people::{
     Address, LIVES, SignedIn,
-    store::{Chosen, Session},
+    store::{Chosen, Session, Whose},
 };
 use serde_json::json;
 use web::{ApiError, Call, Cookie, Credential, List, Param, Reply, Word};
@@ -20,7 +21,8 @@ use crate::{
 };
 
 /// The parameters of the list of sessions.
-pub(crate) const LIST: &[Param] = &[Param::One("limit"), Param::One("cursor")];
+pub(crate) const LIST: &[Param] =
+    &[Param::One("member"), Param::One("limit"), Param::One("cursor")];
 
 /// `GET /v1/session`
 pub(crate) async fn show(app: Arc<App>, caller: Person, call: Call) -> Answer {
@@ -52,13 +54,13 @@ pub(crate) async fn choose(app: Arc<App>, caller: Person, call: Call) -> Answer 
 
 /// `GET /v1/sessions`
 pub(crate) async fn list(app: Arc<App>, caller: Person, call: Call) -> Answer {
-    let user = caller.session.user;
-    // A person's list belongs to no org; its cursors are the person's.
-    let whose = OrgId::from_uuid(*user.as_uuid());
-    let listed = List { name: "sessions", org: whose, agent: None };
+    let whose = whose(&app, &caller, call.query.parse("member")?).await?;
+    // A person's own list belongs to no org; its cursors are the person's.
+    let org = whose.org.unwrap_or(OrgId::from_uuid(*whose.user.as_uuid()));
+    let listed = List { name: "sessions", org, agent: None };
     let page = app.cursors.page::<(Timestamp, SessionId)>(listed, &call.query)?;
     let below = page.after.map(|(_, id)| id);
-    let found = app.sign_in.people.sessions(user, below, page.limit + 1).await?;
+    let found = app.sign_in.people.sessions(whose, below, page.limit + 1).await?;
     let position = |session: &Session| (session.created_at, session.id);
     let current = caller.session.id;
     Ok(Reply::ok(&page.of(&found, position, |session| ListedSession::of(session, current))))
@@ -68,7 +70,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Person, call: Call) -> Answer {
 pub(crate) async fn end(app: Arc<App>, caller: Person, call: Call) -> Answer {
     let id: SessionId = call.param("id")?;
     if !app.sign_in.people.end(caller.session.user, id).await? {
-        return Err(ApiError::not_found().into());
+        return end_of_member(&app, &caller, id).await;
     }
     app.sign_in.remembered.forget_all();
     let reply = ended_sessions(1);
@@ -84,6 +86,28 @@ pub(crate) async fn end_others(app: Arc<App>, caller: Person, _: Call) -> Answer
     let ended = app.sign_in.people.end_others(user, id).await?;
     app.sign_in.remembered.forget_all();
     Ok(ended_sessions(ended))
+}
+
+/// Whose sessions are asked for: one's own, or a member's, of which an owner sees those for the org.
+async fn whose(app: &App, caller: &Person, member: Option<MemberId>) -> Result<Whose, CallError> {
+    let Some(member) = member else { return Ok(caller.session.user.into()) };
+    let owner = caller.as_owner()?;
+    let user = app.admin.view(&owner).member(member).await?.user;
+    Ok(Whose { user, org: Some(owner.org()) })
+}
+
+/// Ends the session of another member that is for the org of an owner. To everybody else there is no
+/// such session.
+async fn end_of_member(app: &App, caller: &Person, id: SessionId) -> Answer {
+    let owner = caller.as_owner().map_err(|_| ApiError::not_found())?;
+    let (org, people) = (owner.org(), &app.sign_in.people);
+    let user = people.person_of(org, id).await?.ok_or_else(ApiError::not_found)?;
+    let member = app.admin.member_of(org, user).await?.ok_or_else(ApiError::not_found)?;
+    caller.must_be_fresh()?;
+    let deed = app.admin.own(&owner).revoke_session(member.id, id).await?;
+    people.end(Whose { user, org: Some(org) }, id).await?;
+    app.sign_in.remembered.forget_all();
+    Ok(Reply::ok(&json!({ "object": "ended_sessions", "ended": 1, "deed": deed })))
 }
 
 fn ended_sessions(ended: u64) -> Reply {

@@ -11,8 +11,15 @@ use crate::{
 };
 
 /// Operations whose body or query names what may not be there.
-const NAMES_OBJECTS: [&str; 6] =
-    ["sendAction", "dryRunPolicy", "testPolicy", "getProof", "readLog", "chooseOrg"];
+const NAMES_OBJECTS: [&str; 7] = [
+    "sendAction",
+    "dryRunPolicy",
+    "testPolicy",
+    "getProof",
+    "readLog",
+    "chooseOrg",
+    "listSessions",
+];
 
 fn names(list: Option<&Value>) -> BTreeSet<String> {
     let items = list.and_then(Value::as_array).into_iter().flatten();

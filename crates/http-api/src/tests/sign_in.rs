@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use admin::NewOrg;
 use admin::REMEMBERED_FOR;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
-use model::Role;
+use model::{MemberId, Role, SessionId};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -379,7 +380,7 @@ async fn people_see_and_end_their_own_sessions_and_no_others() {
     let house = House::new().await;
     let here = house.browser(ADA, Role::Admin).await;
     let there = house.browser_in(house.org, ADA, Role::Admin).await;
-    let eve = house.browser("eve@example.com", Role::Owner).await;
+    let eve = house.browser("eve@example.com", Role::Admin).await;
     let listed = house.get("/v1/sessions?limit=1", &here.key).await;
     assert_eq!(listed.body["data"][0]["id"], there.session.to_string());
     assert_eq!(listed.body["data"][0]["current"], false);
@@ -405,6 +406,55 @@ async fn people_see_and_end_their_own_sessions_and_no_others() {
     assert_eq!(house.send(others).await.body["ended"], 2);
     assert_eq!(house.get("/v1/session", &here.key).await.status, 200);
     assert_eq!(house.get("/v1/session", &eve.key).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_owner_sees_and_ends_the_sessions_of_members_that_are_for_the_org() {
+    let house = House::new().await;
+    let owner = house.browser("grace@example.com", Role::Owner).await;
+    let (_, ada) = house.member(ADA, Role::Admin).await;
+    let here = house.browser_in(house.org, ADA, Role::Admin).await;
+    let elsewhere = house.browser_of_no_org(ADA).await;
+    let list = async |member: MemberId, key: &str| {
+        house.get(&format!("/v1/sessions?member={member}"), key).await
+    };
+    let listed = list(ada.id, &owner.key).await;
+    assert_eq!(listed.body["data"].as_array().unwrap().len(), 1, "{}", listed.body);
+    assert_eq!(listed.body["data"][0]["id"], here.session.to_string());
+    assert_eq!(list(ada.id, &here.key).await.code(), (403, "role_required"));
+    let end = async |id: SessionId, key: &str| {
+        house.send(request("DELETE", &format!("/v1/sessions/{id}"), key, &[], None)).await
+    };
+    let new = NewOrg { name: "Elsewhere".to_owned(), time_zone: "UTC".to_owned() };
+    let stranger = house.deployment().create_org(new).await.unwrap().org.id;
+    let (_, unknown) = house.member_of(stranger, "eve@example.com", Role::Owner).await;
+    let foreign = house.browser_in(stranger, "eve@example.com", Role::Owner).await;
+    let nobodys = "ses_01h455vb4pex5vsknk084sn02q".parse().unwrap();
+    let refused = async |id: SessionId, key: &str| {
+        let answer = end(id, key).await;
+        (answer.status, answer.body["error"]["message"].clone())
+    };
+    let none = refused(nobodys, &owner.key).await;
+    for (id, key) in [
+        (elsewhere.session, &owner.key),
+        (foreign.session, &owner.key),
+        (here.session, &foreign.key),
+        (owner.session, &here.key),
+    ] {
+        assert_eq!(refused(id, key).await, none);
+    }
+    assert_eq!(list(unknown.id, &owner.key).await.code(), (404, "not_found"));
+    house.clock.pass(Duration::from_mins(16));
+    let stale = end(here.session, &owner.key).await;
+    assert_eq!(stale.code(), (403, "reauthentication_required"));
+    let owner = house.browser_in(house.org, "grace@example.com", Role::Owner).await;
+    let ended = end(here.session, &owner.key).await;
+    assert_eq!((ended.status, &ended.body["ended"]), (200, &json!(1)));
+    assert!(ended.body["deed"].is_string(), "{}", ended.body);
+    assert_eq!(house.get("/v1/session", &here.key).await.status, 401);
+    assert_eq!(house.get("/v1/session", &elsewhere.key).await.status, 200);
+    assert!(house.sealed().await.contains(&"session.revoked".to_owned()));
+    assert_eq!(end(here.session, &owner.key).await.code(), (404, "not_found"));
 }
 
 #[tokio::test(start_paused = true)]

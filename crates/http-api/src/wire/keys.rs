@@ -24,6 +24,7 @@ pub(crate) struct KeyView<'a> {
     created_at: Timestamp,
     expires_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
+    last_used_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<&'a str>,
 }
@@ -53,8 +54,14 @@ impl<'a> KeyView<'a> {
             created_at: key.created_at,
             expires_at: key.expires_at,
             revoked_at: key.revoked_at,
+            last_used_at: None,
             secret: None,
         }
+    }
+
+    /// The key as one that was last used then.
+    pub(crate) fn used(self, last_used_at: Option<Timestamp>) -> Self {
+        Self { last_used_at, ..self }
     }
 
     /// The key with its text, for whoever just made it.

@@ -69,6 +69,8 @@ EventType {
     MemberUpdated = "member.updated",
     /// A member was removed, or left.
     MemberRemoved = "member.removed",
+    /// An owner ended a session of another member.
+    SessionRevoked = "session.revoked",
     /// Somebody was asked to join the org.
     InviteCreated = "invite.created",
     /// An invitation was taken back.
@@ -141,7 +143,6 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "deed.amended",
     "agent_key.expiring",
     "invite.accepted",
-    "session.revoked",
     "policy.activation_proposed",
     "connector.degraded", "connector.recovered",
     "tool.pinned",

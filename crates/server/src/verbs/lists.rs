@@ -54,8 +54,11 @@ pub(super) async fn keys(core: &Core, what: cli::ListKeys) -> Result<Exit, Failu
     };
     let mut keys = core.stores.accounts.api_keys(org).await.map_err(unread)?;
     keys.retain(|key| of.is_none_or(|of| key.holder == of));
-    let rows = keys.iter().map(|row| key(row, now)).collect();
-    let columns = ["key", "name", "of", "status", "mode", "scopes", "ends", "last four"];
+    let ids: Vec<_> = keys.iter().map(|key| key.id).collect();
+    let uses = core.stores.accounts.key_uses(org, &ids).await.map_err(unread)?;
+    let rows = keys.iter().map(|row| key(row, uses.get(&row.id).copied(), now)).collect();
+    let columns =
+        ["key", "name", "of", "status", "mode", "scopes", "ends", "last used", "last four"];
     Ok(show(Listed { columns, rows }, what.form))
 }
 
@@ -101,7 +104,7 @@ fn agent(row: &Agent, now: Timestamp) -> ([String; 5], Value) {
     (cells, value)
 }
 
-fn key(row: &ApiKey, now: Timestamp) -> ([String; 8], Value) {
+fn key(row: &ApiKey, used: Option<Timestamp>, now: Timestamp) -> ([String; 9], Value) {
     let status = row.status(now);
     let mode = if row.livemode { "live" } else { "test" };
     let agent = match row.holder {
@@ -117,12 +120,14 @@ fn key(row: &ApiKey, now: Timestamp) -> ([String; 8], Value) {
         mode.to_owned(),
         scopes.join(" "),
         row.expires_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
+        used.map_or_else(|| "never".to_owned(), |at| at.to_string()),
         row.hint.clone(),
     ];
     let value = json!({
         "object": "api_key", "id": row.id, "name": row.name, "agent": agent, "status": status,
         "livemode": row.livemode, "scopes": scopes, "hint": row.hint,
         "created_at": row.created_at, "expires_at": row.expires_at, "revoked_at": row.revoked_at,
+        "last_used_at": used,
     });
     (cells, value)
 }

@@ -236,6 +236,23 @@ pub const INVARIANTS: &[Invariant] = &[
                         and approval_expires_at < now() - make_interval(secs => $2))",
     },
     Invariant {
+        name: "void-approvals",
+        sentence: "nothing waits for an approval that was made void more than ten leases ago",
+        takes: Takes::OrgAndSpan,
+        sql: "
+            select format('action %s, void since %s', a.id, v.until)
+            from (
+                select null::uuid as agent_id, (record::json ->> 'voids')::timestamptz as until
+                from org where org_id = $1 and record::json ->> 'voids' is not null
+                union all
+                select id, (record::json ->> 'voids')::timestamptz
+                from agent where org_id = $1 and record::json ->> 'voids' is not null
+            ) as v
+            join action as a on a.org_id = $1 and a.state = 'pending_approval'
+                and (v.agent_id is null or a.agent_id = v.agent_id) and a.created_at <= v.until
+            where v.until < now() - make_interval(secs => $2)",
+    },
+    Invariant {
         name: "events",
         sentence: "the events have places without a gap, up to the one that the head names",
         takes: Takes::Org,
@@ -296,6 +313,38 @@ pub const INVARIANTS: &[Invariant] = &[
             left join member as m on m.org_id = $1 and m.id = i.member_id
             where i.org_id = $1 and i.member_id is not null
                 and m.user_id is distinct from i.user_id",
+    },
+    Invariant {
+        name: "sessions",
+        sentence: "a session lives for a week at most, and its org is one that its person is or was in",
+        takes: Takes::Org,
+        sql: "
+            select format('session %s lasts from %s to %s', s.id, s.created_at, s.expires_at)
+            from membership as o join session as s on s.user_id = o.user_id
+            where o.org_id = $1 and (s.expires_at - s.created_at > interval '168 hours'
+                or least(s.authenticated_at, s.last_seen_at, s.ended_at) < s.created_at
+                or s.authenticated_at > s.expires_at)
+            union all
+            select format('session %s', s.id) from session as s
+            where s.chosen_org = $1 and not exists (
+                select from member as m where m.org_id = $1 and m.user_id = s.user_id)",
+    },
+    Invariant {
+        name: "intent-keys",
+        sentence: "an intent key goes by its thumbprint, and of an agent's at most four count",
+        takes: Takes::Org,
+        sql: r#"
+            select format('key %s of agent %s', key ->> 'id', agent_id)
+            from intent_key_set cross join jsonb_array_elements(record::jsonb -> 'keys') as key
+            where org_id = $1 and key ->> 'kid' is distinct from rtrim(translate(encode(sha256(
+                convert_to('{"crv":"Ed25519","kty":"OKP","x":"' || (key ->> 'public_key') || '"}',
+                    'UTF8')), 'base64'), '+/', '-_'), '=')
+            union all
+            select format('agent %s has %s keys', agent_id, count(*))
+            from intent_key_set cross join jsonb_array_elements(record::jsonb -> 'keys') as key
+            where org_id = $1 and key ->> 'revoked_at' is null
+                and coalesce((key ->> 'not_after')::timestamptz > now(), true)
+            group by agent_id having count(*) > 4"#,
     },
     Invariant {
         name: "policy",

@@ -1,7 +1,10 @@
 //! People sign in: over the real store, with everybody who should not get in.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
     time::Duration,
 };
 
@@ -10,7 +13,7 @@ use crypto::{Secret, SystemEntropy};
 use futures_util::future::join_all;
 use model::{Clock, OrgId, Role, Timestamp, Uuid};
 use people::{
-    Address, Asked, Asking, Parts, People, Post, Proof, SignInError, SignedIn, Way,
+    Address, Asked, Asking, LIVES, Parts, People, Post, Proof, SignInError, SignedIn, Way,
     mail::{Letter, MailError, Mailer, SignIn},
     store::{Chosen, Device, MailQueue, PeopleStore},
 };
@@ -76,10 +79,14 @@ fn guess() -> Secret<String> {
 
 impl World {
     async fn new() -> Option<Self> {
+        Self::at(Arc::new(Wall)).await
+    }
+
+    /// The same, of a process with this clock.
+    async fn at(clock: Arc<dyn Clock>) -> Option<Self> {
         let (database, store) = store().await?;
         let entropy = Arc::new(SystemEntropy::new());
-        let parts =
-            Parts { store: store.clone(), entropy, clock: Arc::new(Wall), pepper: pepper() };
+        let parts = Parts { store: store.clone(), entropy, clock, pepper: pepper() };
         let world = Self { database, store, people: People::new(parts), sent: Arc::default() };
         world.people.meet(&address(ADA)).await.unwrap();
         Some(world)
@@ -266,6 +273,42 @@ async fn a_challenge_ends_with_its_time_and_its_mail_with_it() {
     world.run(&format!("{age} now() - interval '2 days'")).await;
     assert_eq!(world.store.sweep_out(100).await.unwrap(), 2);
     assert_eq!(world.store.sweep_out(100).await.unwrap(), 0);
+}
+
+/// A clock that is wrong by as many milliseconds as this says.
+#[derive(Default)]
+struct Stepped(AtomicI64);
+
+impl Clock for Stepped {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_unix_millis(Wall.now().unix_millis() + self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_steps_signs_nobody_out_and_lengthens_nothing() {
+    const YEAR: i64 = 365 * 24 * 3_600_000;
+    let clock = Arc::new(Stepped::default());
+    let Some(world) = World::at(clock.clone()).await else { return };
+    let before = world.signed_in().await;
+    for step in [YEAR, -YEAR, 3_600_000, -3_600_000] {
+        clock.0.store(step, Ordering::Relaxed);
+        // Who was signed in still is, and whoever asks now is let in as ever.
+        let seen = world.people.session(&before.token).await.unwrap().unwrap();
+        assert!(seen.is_fresh, "{step}");
+        let during = world.signed_in().await;
+        let (lives, wall) = (during.session.expires_at.since(Wall.now()), LIVES);
+        assert!(lives <= wall && lives + Duration::from_mins(5) > wall, "{step}: {lives:?}");
+        world.run("delete from sign_in_count").await;
+    }
+    // What is over is over, whatever the process believes.
+    let (asked, letter) = world.asked().await;
+    let over = "set created_at = created_at - interval '30 days', expires_at = now()";
+    world.run(&format!("update challenge {over} where used_at is null")).await;
+    world.run(&format!("update session {over}")).await;
+    clock.0.store(-YEAR, Ordering::Relaxed);
+    assert!(is_over(&world.code(&asked, &letter.code).await));
+    assert!(world.people.session(&before.token).await.unwrap().is_none());
 }
 
 #[tokio::test]

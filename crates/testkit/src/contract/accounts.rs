@@ -19,6 +19,7 @@ pub(super) async fn check(store: &dyn Store) {
     accounts_are_found_in_their_own_org(store).await;
     agents_are_listed_by_page_status_and_name(store).await;
     the_keys_of_a_holder_are_listed_by_page(store).await;
+    of_the_uses_of_a_key_the_last_is_kept(store).await;
     seal_keys_are_listed_oldest_first(store).await;
 }
 
@@ -200,7 +201,7 @@ async fn the_keys_of_a_holder_are_listed_by_page(store: &dyn Store) {
         valid.sort_by_key(|key| Reverse(key.created_at));
         assert_eq!(valid, [keys[0].clone(), keys[3].clone()]);
     }
-    let elsewhere = Scribe::created(814, store).await;
+    let elsewhere = Scribe::created(816, store).await;
     assert!(store.keys_of(elsewhere.org, Holder::Org, None, 9).await.unwrap().is_empty());
     assert!(store.valid_keys_of(elsewhere.org, Holder::Org).await.unwrap().is_empty());
 }
@@ -219,6 +220,26 @@ fn keys_of_every_age(scribe: &Scribe, holder: Holder) -> Vec<ApiKey> {
     keys[2].expires_at = Some(start.before(Duration::from_hours(24 * 365 * 9)));
     keys[3].expires_at = Some(start + Duration::from_hours(24 * 365 * 90));
     keys
+}
+
+async fn of_the_uses_of_a_key_the_last_is_kept(store: &dyn Store) {
+    let mut scribe = Scribe::created(814, store).await;
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        keys.push(sample::api_key(scribe.org, Holder::Org, &scribe.mint()));
+    }
+    let changes: Vec<_> = keys.iter().cloned().map(Changes::from).collect();
+    scribe.append(store, changes).await.unwrap();
+    let [one, two, unused] = [keys[0].id, keys[1].id, keys[2].id];
+    let (early, late) = (scribe.now, scribe.now + Duration::from_mins(1));
+    store.note_key_uses(scribe.org, &[(one, late), (two, early)]).await.unwrap();
+    store.note_key_uses(scribe.org, &[(one, early), (two, late)]).await.unwrap();
+    store.note_key_uses(scribe.org, &[]).await.unwrap();
+    let found = store.key_uses(scribe.org, &[one, unused]).await.unwrap();
+    assert_eq!(found, [(one, late)].into());
+    assert_eq!(store.key_uses(scribe.org, &[two]).await.unwrap(), [(two, late)].into());
+    let other = Scribe::created(815, store).await;
+    assert!(store.key_uses(other.org, &[one, two]).await.unwrap().is_empty());
 }
 
 async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {

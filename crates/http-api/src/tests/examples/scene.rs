@@ -77,7 +77,7 @@ impl Scene {
                 let path = format!("/v1/agents/{}/intent_keys", house.support.agent);
                 made.push(ask("POST", &path, intents::added(house.support.agent, 7)).await.id());
             }
-            "listMembers" | "getMember" | "updateMember" | "removeMember" => {
+            "listSessions" | "listMembers" | "getMember" | "updateMember" | "removeMember" => {
                 let (_, member) = house.member("ada@example.com", Role::Viewer).await;
                 made.push(member.id.to_string());
             }

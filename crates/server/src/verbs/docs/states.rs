@@ -29,6 +29,62 @@ const KEY: Machine = Machine {
     ],
 };
 
+const MEMBER: Machine = Machine {
+    name: "member",
+    about: "Whoever comes back is another member.",
+    states: &["live", "removed"],
+    moves: &[
+        Move::begins("live", "an invitation is accepted"),
+        Move::goes("live", "removed", "an owner removes them, or they leave; an owner stays"),
+    ],
+};
+
+const INVITATION: Machine = Machine {
+    name: "invitation `status`",
+    about: "A person has one at a time that is pending in an org.",
+    states: &["pending", "accepted", "revoked", "expired"],
+    moves: &[
+        Move::begins("pending", "an admin or an owner asks somebody to join"),
+        Move::goes("pending", "accepted", "the person joins"),
+        Move::goes("pending", "revoked", "it is taken back"),
+        Move::goes("pending", "expired", "a week passes"),
+    ],
+};
+
+const CHALLENGE: Machine = Machine {
+    name: "challenge of a sign-in",
+    about: "None ends another.",
+    states: &["open", "used", "locked", "expired"],
+    moves: &[
+        Move::begins("open", "somebody asks to sign in"),
+        Move::goes(
+            "open",
+            "used",
+            "its link or its code opens a session in the browser that asked",
+        ),
+        Move::goes("open", "locked", "five wrong answers were tried in the browser that asked"),
+        Move::goes("open", "expired", "ten minutes pass"),
+        Move::goes("locked", "expired", "ten minutes pass"),
+    ],
+};
+
+const SESSION: Machine = Machine {
+    name: "session",
+    about: "It is fresh for 15 minutes from each proof of who its person is.",
+    states: &["fresh", "open", "ended"],
+    moves: &[
+        Move::begins("fresh", "a challenge is used"),
+        Move::goes("fresh", "open", "15 minutes pass"),
+        Move::goes("open", "fresh", "a challenge that it asked for is used"),
+        Move::goes("fresh", "ended", "its person ends it"),
+        Move::goes(
+            "open",
+            "ended",
+            "its person ends it, it is unused for 12 hours, or seven days pass",
+        ),
+    ],
+};
+
 const CONNECTOR: Machine = Machine {
     name: "connector `status`",
     about: "An archived connector stays, since deeds name it.",
@@ -108,6 +164,10 @@ const MACHINES: &[Machine] = &[
     AgentStatus::MACHINE,
     ORG,
     KEY,
+    MEMBER,
+    INVITATION,
+    CHALLENGE,
+    SESSION,
     CONNECTOR,
     POLICY_VERSION,
     CHAIN_CHECK,
