@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use act::{ActError, Changed, Reason, Record};
 use ledger::{
     Snapshot,
-    record::{Agent, ApiKey},
+    record::{Agent, ApiKey, Holder},
 };
 use model::{AgentId, EventType, KeyId};
 
@@ -31,7 +31,7 @@ impl OrgChange<'_> {
         let store = &self.admin.parts.store;
         for _ in 0..TRIES {
             let counted = store.agent(self.org, id).await?.map_or(0, |agent| agent.keys_made);
-            let valid = store.valid_agent_keys(self.org, id).await?;
+            let valid = store.valid_keys_of(self.org, Holder::Agent(id)).await?;
             let mut needs = agent::needed(id);
             needs.keys = valid.iter().map(|key| key.id).collect();
             let keys = needs.keys.clone();

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use ledger::{
     Place, StoreDown,
     record::{
-        Action, Agent, ApiKey, Connector, IntentKeys, Invite, Member, Org, Policy,
+        Action, Agent, ApiKey, Connector, Holder, IntentKeys, Invite, Member, Org, Policy,
         PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
     },
 };
@@ -52,18 +52,18 @@ pub trait AccountStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Agent>, StoreDown>;
 
-    /// Returns up to `limit` API keys of the agent behind this place, newest first; those that were
+    /// Returns up to `limit` API keys of this holder behind this place, newest first; those that were
     /// revoked too.
-    async fn agent_keys(
+    async fn keys_of(
         &self,
         org: OrgId,
-        agent: AgentId,
+        holder: Holder,
         after: Option<(Timestamp, KeyId)>,
         limit: usize,
     ) -> Result<Vec<ApiKey>, StoreDown>;
 
-    /// The API keys of the agent that open something at this moment.
-    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown>;
+    /// The API keys of this holder that open something at this moment.
+    async fn valid_keys_of(&self, org: OrgId, holder: Holder) -> Result<Vec<ApiKey>, StoreDown>;
 
     /// Every API key of the org and of its agents, oldest first.
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown>;

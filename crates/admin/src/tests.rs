@@ -48,6 +48,7 @@ fn org() -> Org {
         voids: None,
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
+        keys_made: 0,
         created_at: Timestamp::EPOCH,
     }
 }

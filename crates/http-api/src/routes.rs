@@ -13,6 +13,7 @@ mod events;
 mod intents;
 mod ledger;
 mod members;
+mod org;
 mod policies;
 mod sign_in;
 mod system;
@@ -35,6 +36,7 @@ pub fn table() -> Table<App> {
         events::routes(),
         sign_in::routes(),
         members::routes(),
+        org::routes(),
     ];
     areas.into_iter().flatten().collect()
 }

@@ -13,6 +13,7 @@ mod intents;
 mod lists;
 mod log;
 mod members;
+mod org;
 mod pages;
 mod policies;
 mod retention;

@@ -75,18 +75,18 @@ impl AccountStore for MemoryStore {
         Ok(agents.into_iter().take(limit).cloned().collect())
     }
 
-    async fn agent_keys(
+    async fn keys_of(
         &self,
         org: OrgId,
-        agent: AgentId,
+        holder: Holder,
         after: Option<(Timestamp, KeyId)>,
         limit: usize,
     ) -> Result<Vec<ApiKey>, StoreDown> {
-        let kept = self.reach("list an agent's API keys")?;
+        let kept = self.reach("list API keys of a holder")?;
         let rows = kept.orgs.get(&org);
         let keys = rows.iter().flat_map(|rows| rows.keys.values());
         let mut keys: Vec<_> = keys
-            .filter(|key| key.holder == Holder::Agent(agent))
+            .filter(|key| key.holder == holder)
             .filter(|key| after.is_none_or(|after| (key.created_at, key.id) < after))
             .cloned()
             .collect();
@@ -95,8 +95,8 @@ impl AccountStore for MemoryStore {
         Ok(keys)
     }
 
-    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown> {
-        let mut keys = self.agent_keys(org, agent, None, usize::MAX).await?;
+    async fn valid_keys_of(&self, org: OrgId, holder: Holder) -> Result<Vec<ApiKey>, StoreDown> {
+        let mut keys = self.keys_of(org, holder, None, usize::MAX).await?;
         let now = self.clock.now();
         keys.retain(|key| key.is_valid(now));
         Ok(keys)

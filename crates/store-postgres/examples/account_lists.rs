@@ -122,7 +122,7 @@ impl Lists {
             }
             List::Keys { middle } => {
                 let after = behind(middle).map(|(at, id)| (at, KeyId::from_uuid(id)));
-                store.agent_keys(org, self.agent, after, PAGE).await.unwrap().len()
+                store.keys_of(org, Holder::Agent(self.agent), after, PAGE).await.unwrap().len()
             }
             List::Members { middle } => {
                 let after = behind(middle).map(|(at, id)| (at, MemberId::from_uuid(id)));

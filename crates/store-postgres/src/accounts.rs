@@ -10,7 +10,7 @@ use admin::{AccountStore, AgentList};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Agent, ApiKey, Connector, IntentKeys, Org},
+    record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org},
 };
 use model::{AgentId, ConnectorId, KeyId, OrgId, Timestamp};
 use serde::de::DeserializeOwned;
@@ -25,6 +25,31 @@ use crate::{
 
 /// How many uses of keys one statement notes.
 const USES_AT_ONCE: usize = 1_000;
+
+const KEYS_OF_AGENT: &str = "
+    select record from api_key
+    where org_id = $1 and (created_at, id) < ($2, $3) and agent_id = $5
+    order by created_at desc, id desc limit $4";
+const KEYS_OF_ORG: &str = "
+    select record from api_key
+    where org_id = $1 and (created_at, id) < ($2, $3) and agent_id is null
+    order by created_at desc, id desc limit $4";
+const VALID_KEYS_OF_AGENT: &str = "
+    select record from api_key
+    where org_id = $1 and agent_id = $2 and record::json ->> 'revoked_at' is null
+      and coalesce((record::json ->> 'expires_at')::timestamptz > now(), true)";
+const VALID_KEYS_OF_ORG: &str = "
+    select record from api_key
+    where org_id = $1 and agent_id is null and record::json ->> 'revoked_at' is null
+      and coalesce((record::json ->> 'expires_at')::timestamptz > now(), true)";
+
+/// The call with the agent whose keys are asked for; keys of the org's own have none.
+fn of_agent(call: Call<'_>, agent: Option<AgentId>) -> Call<'_> {
+    match agent {
+        Some(agent) => call.with(*agent.as_uuid()),
+        None => call,
+    }
+}
 
 #[async_trait]
 impl AccountStore for PostgresStore {
@@ -90,33 +115,32 @@ impl AccountStore for PostgresStore {
         self.records("list agents", agents::call(org, asked, limit)).await
     }
 
-    async fn agent_keys(
+    async fn keys_of(
         &self,
         org: OrgId,
-        agent: AgentId,
+        holder: Holder,
         after: Option<(Timestamp, KeyId)>,
         limit: usize,
     ) -> Result<Vec<ApiKey>, StoreDown> {
-        let sql = "
-            select record from api_key
-            where org_id = $1 and agent_id = $2 and (created_at, id) < ($3, $4)
-            order by created_at desc, id desc limit $5";
+        let (sql, agent) = match holder {
+            Holder::Agent(agent) => (KEYS_OF_AGENT, Some(agent)),
+            Holder::Org => (KEYS_OF_ORG, None),
+        };
         let call = Call::new(sql)
             .with(*org.as_uuid())
-            .with(*agent.as_uuid())
             .with(system_time(after.map_or(END, |(at, _)| at)))
             .with(after.map_or(Uuid::max(), |(_, id)| *id.as_uuid()))
             .with(i64::try_from(limit).unwrap_or(i64::MAX));
-        self.records("list an agent's API keys", call).await
+        self.records("list API keys of a holder", of_agent(call, agent)).await
     }
 
-    async fn valid_agent_keys(&self, org: OrgId, agent: AgentId) -> Result<Vec<ApiKey>, StoreDown> {
-        let sql = "
-            select record from api_key
-            where org_id = $1 and agent_id = $2 and record::json ->> 'revoked_at' is null
-              and coalesce((record::json ->> 'expires_at')::timestamptz > now(), true)";
-        let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid());
-        self.records("read an agent's valid API keys", call).await
+    async fn valid_keys_of(&self, org: OrgId, holder: Holder) -> Result<Vec<ApiKey>, StoreDown> {
+        let (sql, agent) = match holder {
+            Holder::Agent(agent) => (VALID_KEYS_OF_AGENT, Some(agent)),
+            Holder::Org => (VALID_KEYS_OF_ORG, None),
+        };
+        let call = of_agent(Call::new(sql).with(*org.as_uuid()), agent);
+        self.records("read the valid API keys of a holder", call).await
     }
 
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown> {

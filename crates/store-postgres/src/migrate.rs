@@ -57,6 +57,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 26, name: "agents_end", sql: include_str!("../../../migrations/0026_agents_end.sql") },
     Migration { version: 27, name: "approvals", sql: include_str!("../../../migrations/0027_approvals.sql") },
     Migration { version: 28, name: "key_uses", sql: include_str!("../../../migrations/0028_key_uses.sql") },
+    Migration { version: 29, name: "org_keys", sql: include_str!("../../../migrations/0029_org_keys.sql") },
 ];
 
 /// What the service's role may do with one table.

@@ -29,6 +29,7 @@ pub fn org(id: OrgId, now: Timestamp) -> Org {
         voids: None,
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
+        keys_made: 0,
         created_at: now,
     }
 }

@@ -43,6 +43,7 @@ pub(crate) fn org() -> Org {
         voids: None,
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
+        keys_made: 0,
         created_at: NOW,
     }
 }

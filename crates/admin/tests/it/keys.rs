@@ -170,9 +170,57 @@ async fn no_key_makes_or_revokes_org_keys() {
     let by_key = world.admin.change(&Actor(created.org.id, By::OrgKey(key.id)));
     assert!(matches!(by_key.create_org_key(org_key()).await, Err(ChangeError::PersonRequired)));
     assert!(matches!(by_key.revoke_key(key.id).await, Err(ChangeError::PersonRequired)));
+    let rolled = by_key.roll_org_key(key.id, Duration::ZERO).await;
+    assert!(matches!(rolled, Err(ChangeError::PersonRequired)));
     let agent = by_key.create_agent(agent("support")).await.unwrap().object;
     let agents = by_key.create_agent_key(agent.id, agent_key()).await.unwrap();
     by_key.revoke_key(agents.key.object.id).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_org_has_32_keys_of_its_own_at_most_and_the_oldest_may_be_replaced() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let elsewhere = world.second_instance();
+    let mut first = None;
+    for number in 0..31 {
+        // Each instance counts what the other one made.
+        let by = if number % 2 == 0 { &operator } else { &elsewhere.operator(&created) };
+        let made = by.create_org_key(org_key()).await.unwrap();
+        first.get_or_insert(made.key.object.id);
+    }
+    let (here, there) = (operator, elsewhere.operator(&created));
+    let (one, two) = tokio::join!(here.create_org_key(org_key()), there.create_org_key(org_key()));
+    let is_over = |made: &Result<ShownKey, _>| matches!(made, Err(ChangeError::LimitReached(_)));
+    assert_eq!([&one, &two].into_iter().filter(|made| is_over(made)).count(), 1, "{one:?} {two:?}");
+    let rolled = here.roll_org_key(first.unwrap(), Duration::from_hours(1)).await;
+    assert!(is_over(&rolled), "{rolled:?}");
+    let replacing = here.roll_org_key(first.unwrap(), Duration::ZERO).await.unwrap();
+    assert_eq!(world.sealed(created.org.id).last().unwrap(), "api_key.revoked");
+    assert_eq!(replacing.key.object.holder, ledger::record::Holder::Org);
+    assert!(is_over(&here.create_org_key(org_key()).await));
+}
+
+#[tokio::test]
+async fn an_org_key_that_was_replaced_lives_on_for_as_long_as_was_asked() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let old = operator.create_org_key(org_key()).await.unwrap();
+    let new = operator.roll_org_key(old.key.object.id, Duration::from_mins(1)).await.unwrap();
+    let body = world.last_body(&created);
+    assert_eq!(body["admin"]["event"], "api_key.rolled");
+    assert_eq!(body["admin"]["data"]["replaces"], json!(old.key.object.id));
+    assert!(world.admin.authenticate(shown(&old)).await.is_ok());
+    world.clock.pass(Duration::from_mins(1));
+    assert!(is_refused(&world, shown(&old)).await);
+    assert!(world.admin.authenticate(shown(&new)).await.is_ok());
+    let again = operator.roll_org_key(old.key.object.id, Duration::ZERO).await;
+    assert!(matches!(again, Err(ChangeError::Act(ActError::Conflict(_)))), "{again:?}");
+    let over = Duration::from_hours(7 * 24) + Duration::from_secs(1);
+    let over = operator.roll_org_key(new.key.object.id, over).await;
+    assert!(matches!(over, Err(ChangeError::Act(ActError::BadInput { .. }))), "{over:?}");
 }
 
 #[tokio::test]

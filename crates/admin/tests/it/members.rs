@@ -247,6 +247,29 @@ async fn members_of_another_org_are_not_there() {
 }
 
 #[tokio::test]
+async fn of_the_members_owners_alone_make_roll_and_revoke_org_keys() {
+    let world = World::new();
+    let org = world.org().await;
+    let key = world.operator(&org).create_org_key(org_key()).await.unwrap().key.object.id;
+    for (n, role, may) in
+        [(1, Role::Owner, true), (2, Role::Admin, false), (3, Role::Viewer, false)]
+    {
+        let member = joined(&world, &org, n, role).await;
+        // Whatever an access rule took them for, the turn knows who they are.
+        let asks = world.admin.change(&Owner(org.org.id, by(&member)));
+        let made = asks.create_org_key(org_key()).await;
+        let rolled = asks.roll_org_key(key, Duration::from_mins(1)).await;
+        assert_eq!([made.is_ok(), rolled.is_ok()], [may; 2], "{role:?}: {made:?} {rolled:?}");
+        let revoked = match made {
+            Ok(made) => asks.revoke_key(made.key.object.id).await,
+            Err(_) => asks.revoke_key(key).await,
+        };
+        let refused = matches!(revoked, Err(ChangeError::Act(ActError::RoleRequired)));
+        assert_eq!((revoked.is_ok(), refused), (may, !may), "{role:?}: {revoked:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_agents_owner_is_a_member_at_the_turn_that_names_them() {
     let world = World::new();
     let org = world.org().await;

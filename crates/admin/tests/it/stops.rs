@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use act::{ActError, By};
 use admin::{AccountStore, ChangeError};
+use ledger::record::Org;
 use model::{AgentStatus, Clock, EventType, PendingApprovals, SuspensionCause};
 use serde_json::json;
 
@@ -59,8 +60,9 @@ async fn an_org_is_stopped_and_started_by_its_key() {
     assert_eq!(stopped.stop.unwrap().by, key.id.to_string());
     let subject = json!({ "type": "org", "id": created.org.id });
     assert_eq!(world.last_body(&created)["subject"], subject);
-    assert_eq!(by_key.start_org("all is well").await.unwrap().object, created.org);
-    assert_eq!(world.sealed(created.org.id)[7..], ["org.stopped", "org.started"]);
+    let started = by_key.start_org("all is well").await.unwrap().object;
+    assert_eq!(started, Org { keys_made: 1, ..created.org });
+    assert_eq!(world.sealed(started.id)[7..], ["org.stopped", "org.started"]);
 }
 
 #[tokio::test]

@@ -74,6 +74,12 @@ pub const FRESH_ADMINS: Access<Admin> = Access::holder(
     |holder| admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Admin))),
 );
 
+/// Admits owners by their session, and no key.
+pub const OWNERS: Access<Owner> = Access::holder("OWNERS", "session of an owner", |holder| {
+    let (org, by) = member(&person(holder)?, Role::Owner)?;
+    Ok(Owner { org, by })
+});
+
 /// Admits owners whose session is fresh, and no key.
 pub const FRESH_OWNERS: Access<Owner> =
     Access::holder("FRESH_OWNERS", "fresh session of an owner", |holder| {

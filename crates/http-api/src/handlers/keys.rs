@@ -32,7 +32,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let uses = app.admin.view(&caller).key_uses(&ids).await?;
     let part = (&*found.items, found.has_more);
     let position = |key: &ApiKey| (key.created_at, key.id);
-    let view = |key| KeyView::of(agent, key, now).used(uses.get(&key.id).copied());
+    let view = |key| KeyView::of(key, now).used(uses.get(&key.id).copied());
     Ok(Reply::ok(&page.of_part(part, position, view)))
 }
 
@@ -40,7 +40,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let agent: AgentId = call.param("id")?;
     let made = app.admin.change(&caller).create_agent_key(agent, key_new(&call)?).await?;
-    let view = KeyView::of(agent, &made.key.object, app.clock.now()).with_secret(&made.text);
+    let view = KeyView::of(&made.key.object, app.clock.now()).with_secret(&made.text);
     Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.key.deed)))
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn roll(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (agent, key): (AgentId, KeyId) = (call.param("id")?, call.param("key")?);
     let lives = roll_overlap(&call)?;
     let made = app.admin.change(&caller).roll_agent_key(agent, key, lives).await?;
-    let view = KeyView::of(agent, &made.key.object, app.clock.now()).with_secret(&made.text);
+    let view = KeyView::of(&made.key.object, app.clock.now()).with_secret(&made.text);
     Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.key.deed)))
 }
 
@@ -58,6 +58,6 @@ pub(crate) async fn revoke(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (agent, key): (AgentId, KeyId) = (call.param("id")?, call.param("key")?);
     let ended = app.admin.change(&caller).revoke_agent_key(agent, key).await?;
     let uses = app.admin.view(&caller).key_uses(&[key]).await?;
-    let view = KeyView::of(agent, &ended.object, app.clock.now()).used(uses.get(&key).copied());
+    let view = KeyView::of(&ended.object, app.clock.now()).used(uses.get(&key).copied());
     Ok(Reply::ok(&WithDeed::of(view, ended.deed)))
 }

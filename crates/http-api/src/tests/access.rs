@@ -12,7 +12,7 @@ use model::{
 };
 use serde_json::{Value, json};
 
-use super::house::{Answer, House, holder, org_key, request};
+use super::house::{Answer, House, holder, named_org_key, org_key, request};
 use crate::routes;
 
 /// What a credential meets behind an access rule.
@@ -83,6 +83,7 @@ fn expected(rule: &str, kind: Kind) -> Met {
         "ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Stale, Forged],
         "APPROVERS" => &[Session(Viewer), Session(Role::Admin), Session(Owner), Stale, Forged],
         "FRESH_ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Forged],
+        "OWNERS" => &[Session(Owner), Stale, Forged],
         "FRESH_OWNERS" | "REMOVERS" => &[Session(Owner), Forged],
         "SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Stale, Forged],
         "FRESH_SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Forged],
@@ -103,9 +104,10 @@ fn expected(rule: &str, kind: Kind) -> Met {
 }
 
 /// The rules that let no key in.
-pub(super) const PEOPLES: [&str; 6] = [
+pub(super) const PEOPLES: [&str; 7] = [
     "APPROVERS",
     "SIGNED_IN",
+    "OWNERS",
     "FRESH_OWNERS",
     "REMOVERS",
     "SESSION_ADMINS",
@@ -122,6 +124,7 @@ struct Stranger {
     policy: String,
     version: String,
     deed: String,
+    org_key: String,
     session: String,
     member: String,
     invite: String,
@@ -148,12 +151,14 @@ impl Stranger {
         let (_, member) = house.member_of(org, "stranger@example.com", Role::Owner).await;
         let invite = house.invite_to(org, "asked@example.com", Role::Viewer).await;
         let session = house.browser_in(org, "stranger@example.com", Role::Owner).await;
+        let (org_key, administers) = named_org_key(&operator, Admin).await;
         Self {
             session: session.session.to_string(),
             member: member.id.to_string(),
             invite: invite.id.to_string(),
             reads_and_executes: agent.key,
-            administers: org_key(&operator, Admin).await,
+            administers,
+            org_key: org_key.to_string(),
             agent: agent.agent,
             key: agent.id,
             action,
@@ -269,6 +274,8 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("member")
     } else if path.starts_with("/v1/invites") {
         id("invite")
+    } else if path.starts_with("/v1/api_keys") {
+        id("org_key")
     } else if path.starts_with("/v1/ledger/chain_checks") {
         id("check")
     } else if path.starts_with("/v1/approvals") {
@@ -300,6 +307,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("approval", id("apr")),
         ("member", id("mem")),
         ("invite", id("inv")),
+        ("org_key", id("key")),
     ])
 }
 
@@ -420,7 +428,7 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
             Some(json!({ "context_digest": format!("sha256:{}", "0".repeat(64)) }))
         }
         "createAgentKey" => Some(json!({ "name": "one", "scopes": ["actions:read"] })),
-        "rollAgentKey" => Some(json!({ "expires_in": 60 })),
+        "rollAgentKey" | "rollOrgKey" => Some(json!({ "expires_in": 60 })),
         "createPolicyVersion" => Some(json!({ "document": document })),
         "putPolicyTests" => Some(json!({ "suite": suite })),
         "activatePolicy" => {
@@ -468,6 +476,7 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
         ("session", &stranger.session),
         ("member", &stranger.member),
         ("invite", &stranger.invite),
+        ("org_key", &stranger.org_key),
     ] {
         foreign.insert(slot, id.clone());
     }

@@ -1,24 +1,25 @@
-//! The keys of agents as requests describe and responses show them.
+//! The keys of agents and the org's own as requests describe and responses show them.
 
 use std::time::Duration;
 
 use admin::{KeyMode, KeyText, NewKey};
-use ledger::record::ApiKey;
+use ledger::record::{ApiKey, Holder};
 use model::{AgentId, KeyId, Scope, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
-use web::{ApiError, Call, FromJson, Word};
+use web::{ApiError, Call, Fields, FromJson, Word};
 
-/// A key of an agent. Its text is shown by the answer that made it, and by no other.
+/// A key of an agent or of the org's own. Its text is shown by the answer that made it, and by no
+/// other.
 #[derive(Debug, Serialize)]
 pub(crate) struct KeyView<'a> {
     object: &'static str,
     id: KeyId,
-    agent: AgentId,
+    #[serde(flatten)]
+    of_agent: Option<OfAgent>,
     name: &'a str,
     status: &'static str,
     scopes: &'a [Scope],
-    livemode: bool,
     hint: &'a str,
     created_at: Timestamp,
     expires_at: Option<Timestamp>,
@@ -28,17 +29,27 @@ pub(crate) struct KeyView<'a> {
     secret: Option<&'a str>,
 }
 
+/// What a key of an agent has besides.
+#[derive(Debug, Serialize)]
+struct OfAgent {
+    agent: AgentId,
+    livemode: bool,
+}
+
 impl<'a> KeyView<'a> {
     /// The key as it stands at this moment.
-    pub(crate) fn of(agent: AgentId, key: &'a ApiKey, now: Timestamp) -> Self {
+    pub(crate) fn of(key: &'a ApiKey, now: Timestamp) -> Self {
+        let (object, of_agent) = match key.holder {
+            Holder::Agent(agent) => ("agent_key", Some(OfAgent { agent, livemode: key.livemode })),
+            Holder::Org => ("api_key", None),
+        };
         Self {
-            object: "agent_key",
+            object,
             id: key.id,
-            agent,
+            of_agent,
             name: &key.name,
             status: key.status(now),
             scopes: &key.scopes,
-            livemode: key.livemode,
             hint: &key.hint,
             created_at: key.created_at,
             expires_at: key.expires_at,
@@ -62,19 +73,28 @@ impl<'a> KeyView<'a> {
 /// Reads the body of `POST /v1/agents/{id}/keys`.
 pub(crate) fn key_new(call: &Call) -> Result<NewKey, ApiError> {
     let mut fields = call.fields()?;
+    let live = fields.optional::<bool>("livemode")?.unwrap_or(true);
+    let mode = if live { KeyMode::Live } else { KeyMode::Test };
+    with_mode(mode, fields)
+}
+
+/// Reads the body of `POST /v1/api_keys`.
+pub(crate) fn org_key_new(call: &Call) -> Result<NewKey, ApiError> {
+    with_mode(KeyMode::Live, call.fields()?)
+}
+
+fn with_mode(mode: KeyMode, mut fields: Fields) -> Result<NewKey, ApiError> {
     let name = fields.required("name")?;
     let scopes: Vec<Value> = fields.required("scopes")?;
     let scope = |value| Word::<Scope>::from_json(value).map(|Word(scope)| scope);
     let scopes: Result<Vec<_>, _> = scopes.into_iter().map(scope).collect();
     let scopes = scopes.map_err(|problem| fields.error("scopes", problem))?;
-    let live = fields.optional::<bool>("livemode")?.unwrap_or(true);
-    let mode = if live { KeyMode::Live } else { KeyMode::Test };
     let expires_at = fields.optional("expires_at")?;
     fields.finish()?;
     Ok(NewKey { name, scopes, mode, expires_at })
 }
 
-/// Reads the body of `POST /v1/agents/{id}/keys/{key}/roll`: for how long the old key lives on.
+/// Reads the body by which a key is replaced: for how long the old one lives on.
 pub(crate) fn roll_overlap(call: &Call) -> Result<Duration, ApiError> {
     let mut fields = call.fields()?;
     let seconds: u32 = fields.required("expires_in")?;

@@ -33,6 +33,9 @@ pub struct Org {
     /// The place among the org's deeds up to which payloads have been removed.
     #[serde(default)]
     pub pruned_to: u64,
+    /// How many keys of its own were made, so that two that are made at once count each other.
+    #[serde(default)]
+    pub keys_made: u32,
     /// When it was made.
     pub created_at: Timestamp,
 }

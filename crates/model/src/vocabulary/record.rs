@@ -59,6 +59,8 @@ EventType {
     AgentKeyRevoked = "agent_key.revoked",
     /// An org key was made.
     ApiKeyCreated = "api_key.created",
+    /// An org key was replaced by another, beside which it lives on for a while.
+    ApiKeyRolled = "api_key.rolled",
     /// An org key was revoked.
     ApiKeyRevoked = "api_key.revoked",
     /// Somebody joined the org.
@@ -139,7 +141,7 @@ EventType {
 pub const COMING_EVENT_TYPES: &[&str] = &[
     "approval.reminded",
     "deed.amended",
-    "agent_key.expiring", "api_key.rolled",
+    "agent_key.expiring",
     "invite.accepted",
     "policy.activation_proposed",
     "connector.degraded", "connector.recovered",

@@ -18,7 +18,7 @@ pub(super) async fn check(store: &dyn Store) {
     of_two_orgs_with_one_name_the_second_is_refused(store).await;
     accounts_are_found_in_their_own_org(store).await;
     agents_are_listed_by_page_status_and_name(store).await;
-    the_keys_of_an_agent_are_listed_by_page(store).await;
+    the_keys_of_a_holder_are_listed_by_page(store).await;
     of_the_uses_of_a_key_the_last_is_kept(store).await;
     seal_keys_are_listed_oldest_first(store).await;
 }
@@ -181,34 +181,45 @@ async fn agents_are_listed_by_page_status_and_name(store: &dyn Store) {
     assert_eq!(listed(None, true, Some("d")).await, "");
 }
 
-async fn the_keys_of_an_agent_are_listed_by_page(store: &dyn Store) {
+async fn the_keys_of_a_holder_are_listed_by_page(store: &dyn Store) {
     let mut scribe = Scribe::created(813, store).await;
     let (agent, other) = (scribe.agent("one"), scribe.agent("other"));
-    let start = scribe.now;
-    let mut keys = Vec::new();
-    for age in 0..4 {
-        scribe.now = start.before(Duration::from_mins(age));
-        let key = sample::api_key(scribe.org, Holder::Agent(agent.id), &scribe.mint());
-        keys.push(ApiKey { expires_at: None, ..key });
+    let changes = [agent.clone(), other.clone()].map(Changes::from).to_vec();
+    scribe.append(store, changes).await.unwrap();
+    // The keys of each stand beside those of the others.
+    for holder in [Holder::Agent(other.id), Holder::Org, Holder::Agent(agent.id)] {
+        let keys = keys_of_every_age(&scribe, holder);
+        let changes: Vec<_> = keys.iter().cloned().map(Changes::from).collect();
+        scribe.append(store, changes).await.unwrap();
+        let page = async |after: Option<&ApiKey>, limit| {
+            let after = after.map(|key| (key.created_at, key.id));
+            store.keys_of(scribe.org, holder, after, limit).await.unwrap()
+        };
+        assert_eq!(page(None, 3).await, keys[..3]);
+        assert_eq!(page(keys.get(2), 3).await, keys[3..]);
+        let mut valid = store.valid_keys_of(scribe.org, holder).await.unwrap();
+        valid.sort_by_key(|key| Reverse(key.created_at));
+        assert_eq!(valid, [keys[0].clone(), keys[3].clone()]);
     }
-    scribe.now = start;
+    let elsewhere = Scribe::created(816, store).await;
+    assert!(store.keys_of(elsewhere.org, Holder::Org, None, 9).await.unwrap().is_empty());
+    assert!(store.valid_keys_of(elsewhere.org, Holder::Org).await.unwrap().is_empty());
+}
+
+/// Four keys, newest first: a valid one, a revoked one, an expired one and one that ends late.
+fn keys_of_every_age(scribe: &Scribe, holder: Holder) -> Vec<ApiKey> {
+    let start = scribe.now;
+    let mut keys: Vec<_> = (0..4)
+        .map(|age| {
+            let key = sample::api_key(scribe.org, holder, &scribe.mint());
+            let created_at = start.before(Duration::from_mins(age));
+            ApiKey { created_at, expires_at: None, ..key }
+        })
+        .collect();
     keys[1].revoked_at = Some(start);
     keys[2].expires_at = Some(start.before(Duration::from_hours(24 * 365 * 9)));
     keys[3].expires_at = Some(start + Duration::from_hours(24 * 365 * 90));
-    let foreign = sample::api_key(scribe.org, Holder::Agent(other.id), &scribe.mint());
-    let org_key = sample::api_key(scribe.org, Holder::Org, &scribe.mint());
-    let mut changes = vec![Changes::from(agent.clone()), Changes::from(other)];
-    changes.extend(keys.iter().cloned().chain([foreign, org_key]).map(Changes::from));
-    scribe.append(store, changes).await.unwrap();
-    let page = async |after: Option<&ApiKey>, limit| {
-        let after = after.map(|key| (key.created_at, key.id));
-        store.agent_keys(scribe.org, agent.id, after, limit).await.unwrap()
-    };
-    assert_eq!(page(None, 3).await, keys[..3]);
-    assert_eq!(page(keys.get(2), 3).await, keys[3..]);
-    let mut valid = store.valid_agent_keys(scribe.org, agent.id).await.unwrap();
-    valid.sort_by_key(|key| Reverse(key.created_at));
-    assert_eq!(valid, [keys[0].clone(), keys[3].clone()]);
+    keys
 }
 
 async fn of_the_uses_of_a_key_the_last_is_kept(store: &dyn Store) {

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 
 use http_body_util::BodyExt;
 use ledger::record::Member;
-use model::Role;
+use model::{Role, Scope};
 use serde_json::{Value, json};
 
 use super::Operation;
 use crate::{
     routes::table,
     tests::{
-        house::{Answer, House, request},
+        access::PEOPLES,
+        house::{Answer, House, named_org_key, request},
         intents,
     },
 };
@@ -87,6 +88,9 @@ impl Scene {
             "listInvites" | "revokeInvite" | "resendInvite" => {
                 let invite = house.invite_to(house.org, "ada@example.com", Role::Admin).await;
                 made.push(invite.id.to_string());
+            }
+            "rollOrgKey" | "revokeOrgKey" | "listOrgKeys" => {
+                made.push(named_org_key(&house.operator(), Scope::Admin).await.0.to_string());
             }
             "getChainCheck" | "listChainChecks" => {
                 made.push(ask("POST", "/v1/ledger/chain_checks", json!({})).await.id());
@@ -233,10 +237,8 @@ pub(super) async fn caller(operation: &str, house: &House) -> String {
         "PUBLIC" | "SIGNING_IN" => String::new(),
         "AGENT_EXECUTE" => house.support.key.clone(),
         _ if operation == "acceptInvite" => house.browser_of_no_org(&of(operation)).await.key,
-        "SIGNED_IN" | "FRESH_OWNERS" | "REMOVERS" | "SESSION_ADMINS" | "FRESH_SESSION_ADMINS" => {
-            house.browser(&of(operation), Role::Owner).await.key
-        }
         "APPROVERS" | "APPROVAL_READERS" => approver(house, &of(operation)).await,
+        rule if PEOPLES.contains(&rule) => house.browser(&of(operation), Role::Owner).await.key,
         _ => house.org_key.clone(),
     }
 }

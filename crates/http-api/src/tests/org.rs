@@ -1,0 +1,98 @@
+//! The org itself over the interface: its own keys.
+
+use model::Role;
+use serde_json::{Value, json};
+
+use super::house::{Answer, House, request};
+
+async fn ask(
+    house: &House,
+    (method, path): (&str, &str),
+    key: &str,
+    body: Option<Value>,
+) -> Answer {
+    house.send(request(method, path, key, &[], body)).await
+}
+
+#[tokio::test]
+async fn an_owner_makes_rolls_and_revokes_org_keys_each_with_its_deed() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await.key;
+    let post = async |path: &str, body| ask(&house, ("POST", path), &owner, Some(body)).await;
+    let made = post("/v1/api_keys", json!({ "name": "deploy", "scopes": ["admin:read"] })).await;
+    assert_eq!((made.status, &made.body["object"]), (201, &json!("api_key")), "{}", made.body);
+    let secret = made.body["secret"].as_str().unwrap().to_owned();
+    assert!(secret.ends_with(made.body["hint"].as_str().unwrap()));
+    assert_eq!(house.get("/v1/ledger/head", &secret).await.status, 200);
+
+    let rolling = format!("/v1/api_keys/{}/roll", made.id());
+    let rolled = post(&rolling, json!({ "expires_in": 60 })).await;
+    assert_eq!((rolled.status, &rolled.body["name"]), (201, &json!("deploy")), "{}", rolled.body);
+    assert_ne!(rolled.body["secret"], json!(secret));
+    assert_eq!(house.get("/v1/ledger/head", &secret).await.status, 200);
+
+    let first = format!("/v1/api_keys/{}", made.id());
+    let revoked = ask(&house, ("DELETE", &first), &owner, None).await;
+    assert_eq!((revoked.status, &revoked.body["status"]), (200, &json!("revoked")));
+    assert_eq!(house.get("/v1/ledger/head", &secret).await.code(), (401, "unauthenticated"));
+    let again = ask(&house, ("DELETE", &first), &owner, None).await;
+    assert_eq!(again.code(), (409, "conflict"));
+
+    let page = house.get("/v1/api_keys?limit=2", &owner).await;
+    let ids = [&page.body["data"][0]["id"], &page.body["data"][1]["id"]];
+    assert!(ids.contains(&&rolled.body["id"]) && page.body["has_more"] == true, "{}", page.body);
+    assert!(!page.body.to_string().contains("svc_live_"));
+    let mut told = house.sealed().await;
+    told.retain(|event| event.starts_with("api_key."));
+    let last: Vec<_> = told.iter().rev().take(3).rev().collect();
+    assert_eq!(last, ["api_key.created", "api_key.rolled", "api_key.revoked"]);
+}
+
+#[tokio::test]
+async fn an_org_key_is_made_of_what_fits_alone() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await.key;
+    let (past, late) = ("2026-09-30T12:00:00.000Z", "2027-10-03T12:00:00.000Z");
+    let with = |param: &str, value: Value| {
+        let mut body = json!({ "name": "deploy", "scopes": ["admin"] });
+        body[param] = value;
+        body
+    };
+    for (param, body) in [
+        ("name", json!({ "scopes": ["admin"] })),
+        ("name", with("name", json!(" padded "))),
+        ("scopes", json!({ "name": "deploy" })),
+        ("scopes", with("scopes", json!([]))),
+        ("scopes", with("scopes", json!(["actions:read"]))),
+        ("scopes", with("scopes", json!(["admin", "root"]))),
+        ("expires_at", with("expires_at", json!(past))),
+        ("expires_at", with("expires_at", json!(late))),
+        ("livemode", with("livemode", json!(false))),
+        ("ip_allow", with("ip_allow", json!(["10.0.0.0/8"]))),
+    ] {
+        let refused = ask(&house, ("POST", "/v1/api_keys"), &owner, Some(body.clone())).await;
+        let found = (refused.code(), refused.param());
+        assert_eq!(found, ((400, "validation_failed"), Some(param)), "{body}");
+    }
+    let of_agent = format!("/v1/api_keys/{}", house.support.id);
+    let refused = ask(&house, ("DELETE", &of_agent), &owner, None).await;
+    assert_eq!(refused.code(), (404, "not_found"));
+}
+
+#[tokio::test]
+async fn the_33rd_org_key_is_not_made() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await.key;
+    let new = || Some(json!({ "name": "deploy", "scopes": ["admin"] }));
+    let mut refused = None;
+    for _ in 0..33 {
+        let made = ask(&house, ("POST", "/v1/api_keys"), &owner, new()).await;
+        if made.status != 201 {
+            refused = Some(made);
+            break;
+        }
+    }
+    assert_eq!(refused.unwrap().code(), (409, "limit_reached"));
+    let page = house.get("/v1/api_keys?limit=100", &owner).await;
+    assert_eq!(page.body["data"].as_array().unwrap().len(), 32);
+}
