@@ -242,10 +242,10 @@ pub const INVARIANTS: &[Invariant] = &[
         sql: "
             select format('action %s, void since %s', a.id, v.until)
             from (
-                select null::uuid as agent_id, (record::json ->> 'voids')::timestamptz as until
+                select (record::json ->> 'voids')::timestamptz as until, null::uuid as agent_id
                 from org where org_id = $1 and record::json ->> 'voids' is not null
                 union all
-                select id, (record::json ->> 'voids')::timestamptz
+                select (record::json ->> 'voids')::timestamptz, id
                 from agent where org_id = $1 and record::json ->> 'voids' is not null
             ) as v
             join action as a on a.org_id = $1 and a.state = 'pending_approval'
