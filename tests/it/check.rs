@@ -41,8 +41,8 @@ const BROKEN: &[(&str, &str)] = &[
     ("policy",        "update policy_active set digest = sha256('another')"),
     ("budgets",       "update budget_window set used = used + 1"),
     ("vault",         "update connector set record = jsonb_set(record::jsonb, '{credential,conn_password}', '\"AQAAAAAAAAAAAAAA\"')::text"),
-    // What cannot even be read is found as well.
-    ("action-record", "update action set record = '{'"),
+    // What cannot even be read is found as well; of what people were asked, an index refuses it.
+    ("action-record", "update action set record = '{' where approval_status is null"),
 ];
 
 /// Leaves an action of every kind, one of them running, and returns the record without a service.
