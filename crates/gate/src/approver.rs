@@ -59,7 +59,9 @@ impl Approver<'_> {
     /// Whether `role:…` or `member:…` names them.
     fn is_named(&self, who: &str) -> bool {
         match who.split_once(':') {
-            Some(("role", role)) => role.parse::<Role>().is_ok_and(|role| role == self.member.role),
+            Some(("role", role)) => {
+                role.parse::<Role>().is_ok_and(|role| self.member.role.is_at_least(role))
+            }
             Some(("member", name)) => self.goes_by(name),
             _ => false,
         }

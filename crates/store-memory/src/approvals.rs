@@ -8,7 +8,9 @@ use ledger::{
     StoreDown,
     record::{Action, Approval, Member},
 };
-use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId};
+use model::{
+    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
+};
 use policy::Excluded;
 
 use crate::MemoryStore;
@@ -79,7 +81,7 @@ fn passes(filter: &ApprovalFilter, action: &Action) -> bool {
 fn waits_for(asked: &Asked, action: &Action, approval: &Approval) -> bool {
     let called = |name: &str| asked.names.iter().any(|known| known.eq_ignore_ascii_case(name));
     let named = |who: &String| match who.split_once(':') {
-        Some(("role", role)) => role == asked.role.as_str(),
+        Some(("role", role)) => role.parse::<Role>().is_ok_and(|role| asked.role.is_at_least(role)),
         Some(("member", name)) => called(name),
         _ => false,
     };

@@ -8,7 +8,9 @@ use std::sync::LazyLock;
 use async_trait::async_trait;
 use gate::{ApprovalFilter, ApprovalStore, Page};
 use ledger::{StoreDown, record::Member};
-use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId};
+use model::{
+    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -50,7 +52,9 @@ impl ApprovalStore for PostgresStore {
         let asked = filter.waits_for.as_ref();
         let roles = asked.map(|asked| {
             let members = asked.names.iter().map(|name| format!("member:{name}"));
-            members.chain([format!("role:{}", asked.role)]).collect::<Vec<_>>()
+            let roles = [Role::Viewer, Role::Admin, Role::Owner].into_iter();
+            let roles = roles.filter(|role| asked.role.is_at_least(*role));
+            members.chain(roles.map(|role| format!("role:{role}"))).collect::<Vec<_>>()
         });
         let call = Call::new(sql)
             .with(*org.as_uuid())

@@ -201,12 +201,7 @@ pub(super) fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
         let message = "this session is for no org; choose one by `POST /v1/session/org`";
         return Err(ApiError::new(changes::ROLE_REQUIRED, message));
     };
-    let is_enough = match least {
-        Role::Viewer => true,
-        Role::Admin => matches!(seat.role, Role::Admin | Role::Owner),
-        Role::Owner => seat.role == Role::Owner,
-    };
-    if is_enough {
+    if seat.role.is_at_least(least) {
         return Ok(seat);
     }
     Err(too_little(seat.role, least))

@@ -89,3 +89,14 @@ impl AgentStatus {
         ],
     };
 }
+
+impl Role {
+    /// Whether whoever has this role may do what takes that one: each role holds those below it.
+    pub fn is_at_least(self, least: Self) -> bool {
+        match least {
+            Self::Viewer => true,
+            Self::Admin => matches!(self, Self::Admin | Self::Owner),
+            Self::Owner => self == Self::Owner,
+        }
+    }
+}

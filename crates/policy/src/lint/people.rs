@@ -47,7 +47,9 @@ fn shortage(clause: &ApprovalClause, people: &[Approver]) -> Option<String> {
 fn may(person: &Approver, from: &[String]) -> bool {
     from.is_empty()
         || from.iter().any(|entry| match entry.split_once(':') {
-            Some(("role", role)) => role.parse::<Role>().is_ok_and(|role| role == person.role),
+            Some(("role", role)) => {
+                role.parse::<Role>().is_ok_and(|role| person.role.is_at_least(role))
+            }
             Some(("member", name)) => person.names.iter().any(|known| known == name),
             _ => false,
         })

@@ -382,7 +382,7 @@ rules:
     assert_eq!(
         told(&people(&[Role::Owner])),
         [
-            "two needs 2 different people, and 0 may approve",
+            "two needs 2 different people, and 1 may approve",
             "one needs 1 different people; 1 may approve, too few where on_behalf_of is among them",
             "all needs 2 different people, and 1 may approve",
         ]

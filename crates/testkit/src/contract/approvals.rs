@@ -123,7 +123,8 @@ async fn a_person_is_shown_what_waits_for_them(store: &dyn Store) {
         with(&waiting(&agent, &mut scribe), |approval| approval.from = names)
     };
     let anybody = from(&[]);
-    let by_role = from(&["role:owner", "role:admin"]);
+    // Who has a role may answer what is asked of those below it.
+    let by_role = from(&["role:owner", "role:viewer"]);
     let by_address = from(&["member:Ann@example.com"]);
     let by_id = from(&[&format!("member:{member}")]);
     let of_others = from(&["role:owner", "member:bob@example.com"]);
