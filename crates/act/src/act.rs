@@ -41,8 +41,8 @@ impl Right {
     fn is_of_role(self, role: Role) -> bool {
         match self {
             Self::Nothing | Self::Read => true,
-            Self::Change => matches!(role, Role::Admin | Role::Owner),
-            Self::Own => role == Role::Owner,
+            Self::Change => role.is_at_least(Role::Admin),
+            Self::Own => role.is_at_least(Role::Owner),
         }
     }
 }

@@ -53,12 +53,7 @@ pub const CANCELLERS: Access<Canceller> = Access::holder(
 /// Admits those who may read the org's settings.
 pub const VIEWERS: Access<Viewer> =
     Access::holder("VIEWERS", "org key with `admin` or `admin:read`, or session", |holder| {
-        let (org, by) = match holder {
-            Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
-            Principal::Person(person) => member(&person, Role::Viewer)?,
-            Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
-        };
-        Ok(Viewer { org, by })
+        viewer(holder, Role::Viewer)
     });
 
 /// Admits those who may change the org's settings.
@@ -75,10 +70,8 @@ pub const FRESH_ADMINS: Access<Admin> = Access::holder(
 );
 
 /// Admits owners by their session, and no key.
-pub const OWNERS: Access<Owner> = Access::holder("OWNERS", "session of an owner", |holder| {
-    let (org, by) = member(&person(holder)?, Role::Owner)?;
-    Ok(Owner { org, by })
-});
+pub const OWNERS: Access<Owner> =
+    Access::holder("OWNERS", "session of an owner", |holder| owner(&person(holder)?));
 
 /// Admits owners whose session is fresh, and no key.
 pub const FRESH_OWNERS: Access<Owner> =
@@ -106,14 +99,7 @@ pub const REMOVERS: Access<Remover> =
 pub const ADMIN_READERS: Access<Viewer> = Access::holder(
     "ADMIN_READERS",
     "org key with `admin` or `admin:read`, or session of an admin",
-    |holder| {
-        let (org, by) = match holder {
-            Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
-            Principal::Person(person) => member(&person, Role::Admin)?,
-            Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
-        };
-        Ok(Viewer { org, by })
-    },
+    |holder| viewer(holder, Role::Admin),
 );
 
 /// Admits admins and owners by their session, and no key.
@@ -134,6 +120,16 @@ pub const FRESH_SESSION_ADMINS: Access<Admin> =
 
 /// Admits whoever is signed in, in an org or in none.
 pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
+
+/// Whoever reads: an org key, or a person who is no less than this.
+fn viewer(holder: Principal, least: Role) -> Result<Viewer, ApiError> {
+    let (org, by) = match holder {
+        Principal::Org(OrgKey { org, key, .. }) => (org, By::OrgKey(key)),
+        Principal::Person(person) => member(&person, least)?,
+        Principal::Agent(_) => return Err(ApiError::insufficient_scope(Scope::Admin)),
+    };
+    Ok(Viewer { org, by })
+}
 
 pub(super) fn owner(person: &Person) -> Result<Owner, ApiError> {
     let (org, by) = member(person, Role::Owner)?;

@@ -155,7 +155,14 @@ impl Viewer {
         let mut found = Barrings::new();
         if self.person.is_some() {
             for action in of {
-                found.insert(action.id, app.gate.excluded(action).await?);
+                // Calls of one agent under one version have it in common, and are asked for once.
+                let known = of.iter().find(|it| is_asked_alike(it, action));
+                let known = known.and_then(|it| found.get(&it.id)).cloned();
+                let barring = match known {
+                    Some(barring) => barring,
+                    None => app.gate.excluded(action).await?,
+                };
+                found.insert(action.id, barring);
             }
         }
         Ok(found)
@@ -172,6 +179,13 @@ impl Viewer {
         let (author, owner) = (barring.author.as_deref(), barring.owner);
         Viewing::Person(approver.barred(Question { action, approval, author, owner }))
     }
+}
+
+/// Whether the same rows say who may not answer about both.
+fn is_asked_alike(one: &Action, other: &Action) -> bool {
+    let rows = |it: &Action| (it.agent.id, it.decision.policy_version);
+    let exclude = |it: &Action| it.approval.as_ref().map(|approval| approval.exclude.clone());
+    rows(one) == rows(other) && exclude(one) == exclude(other)
 }
 
 /// Who may not answer, by the action that they may not answer about.
