@@ -24,15 +24,17 @@ use crate::{
     keys::add_new_keys,
 };
 
-/// Longer than it takes ordinary work or a lease's end to come by a point.
+/// Longer than it takes ordinary work to come by a point.
 const COMES_BY_WITHIN: Duration = Duration::from_secs(20);
+/// Longer than it takes a lease to run out and a sweep to find that.
+const TAKES_OVER_WITHIN: Duration = Duration::from_secs(40);
 /// Another service may do what was waited for; then it is tried again so often.
 const TRIES: usize = 4;
 /// Longer than a lease.
 const PAUSED_FOR: Duration = Duration::from_secs(17);
 /// How often a fault that itself orphans nothing is struck at the points of recovery.
 const RECOVERIES: usize = 3;
-/// How many runs are orphaned for each service: one that takes some over leaves others to the rest.
+/// How many runs are orphaned at a time.
 const ORPHANS: usize = 3;
 /// How often a house's seal keys are exchanged: each time its key file grows.
 const EXCHANGES: usize = 12;
@@ -137,6 +139,8 @@ struct Lane {
     faketime: Option<Faketime>,
     postgres: Mutex<Option<OwnPostgres>>,
     queue: Mutex<VecDeque<(&'static Point, usize)>>,
+    /// What is struck when one service is left: whoever sweeps first takes every orphan over.
+    alone: Vec<&'static Point>,
     struck: Mutex<BTreeMap<&'static str, usize>>,
     /// Where each service is.
     lines: Vec<Line>,
@@ -153,6 +157,7 @@ pub(crate) async fn strike(storm: Storm) -> Option<Tally> {
     for slot in slots.collect::<Vec<_>>() {
         slot.await.unwrap();
     }
+    lane.strike_alone().await;
     let service = lane.house.serve().await;
     let evidence = oracle::read(&lane.house.folder().join("oracle"));
     let mut violations = evidence.violations(&lane.house, &service.anonymous()).await;
@@ -190,17 +195,28 @@ impl Lane {
             house.control.run(KEEP_NOTHING).await;
         }
         let agent = house.agent("stormy").await;
-        let mut queue = VecDeque::new();
-        for round in 0..rounds {
-            let due = points.iter().filter(|point| round < fault.rounds(point, rounds));
-            queue.extend(due.map(|point| (point, TRIES)));
-        }
+        let due = |round| points.iter().filter(move |point| round < fault.rounds(point, rounds));
+        let (alone, shared): (Vec<_>, Vec<_>) =
+            (0..rounds).flat_map(due).partition(|point| point.way == Way::Orphans);
+        let queue = shared.into_iter().map(|point| (point, TRIES)).collect();
         let (queue, postgres) = (Mutex::new(queue), Mutex::new(own));
         // Each has a line of its own: a clone of a line is the same line.
         let lines = (0..services).map(|_| Line::default()).collect();
         let striking = AtomicUsize::new(struck);
         let struck = Mutex::default();
-        Some(Self { storm, house, agent, wire, faketime, postgres, queue, struck, lines, striking })
+        Some(Self {
+            storm,
+            house,
+            agent,
+            wire,
+            faketime,
+            postgres,
+            queue,
+            alone,
+            struck,
+            lines,
+            striking,
+        })
     }
 
     /// Keeps one service at work, and strikes it if it is one of those, until the queue is empty.
@@ -233,13 +249,8 @@ impl Lane {
             let next = self.queue.lock().unwrap().pop_front();
             let Some((point, tries)) = next else { return };
             line.label(&format!("{}|{}", point.name, self.storm.fault.word()));
-            // Where several are struck each leaves orphans to the others, as long as they are.
-            if point.way == Way::Orphans && (self.storm.struck == 1 || tries < TRIES) {
-                self.orphan_some().await;
-            }
-            assert!(service.runs(), "it ended by itself: {}", service.log());
             if self.at(point, line, service).await {
-                *self.struck.lock().unwrap().entry(point.name).or_default() += 1;
+                self.was_struck(point);
             } else if tries > 1 {
                 self.queue.lock().unwrap().push_back((point, tries - 1));
             }
@@ -247,6 +258,31 @@ impl Lane {
                 *service = self.start(line, self.holdable()).await;
             }
         }
+    }
+
+    /// Strikes one service, with no other beside it, where orphaned runs are taken over.
+    async fn strike_alone(&self) {
+        let line = &self.lines[0];
+        let Some(first) = self.alone.first() else { return };
+        line.label(&format!("{}|{}", first.name, self.storm.fault.word()));
+        let mut service = self.start(line, self.holdable()).await;
+        let name = format!("{}-alone", self.storm.fault.word());
+        let load = Load::start(&self.house, &name, CLIENTS, &self.lines[..1]);
+        for point in &self.alone {
+            line.label(&format!("{}|{}", point.name, self.storm.fault.word()));
+            if self.at(point, line, &mut service).await {
+                self.was_struck(point);
+            }
+            if !service.runs() {
+                service = self.start(line, self.holdable()).await;
+            }
+        }
+        line.label("calm");
+        load.end().await;
+    }
+
+    fn was_struck(&self, point: &Point) {
+        *self.struck.lock().unwrap().entry(point.name).or_default() += 1;
     }
 
     /// How services are started that can be struck.
@@ -262,8 +298,15 @@ impl Lane {
 
     /// Strikes the service when it comes by the point; false if it did not come.
     async fn at(&self, point: &Point, line: &Line, service: &mut Service) -> bool {
+        assert!(service.runs(), "it ended by itself: {}", service.log());
+        let mut within = COMES_BY_WITHIN;
         match point.way {
-            Way::Calls | Way::Orphans => service.arm(point.name),
+            Way::Calls => service.arm(point.name),
+            Way::Orphans => {
+                service.arm(point.name);
+                self.orphan_some().await;
+                within = TAKES_OVER_WITHIN;
+            }
             Way::Stop => {
                 service.arm(point.name);
                 service.signal(Signal::TERM);
@@ -277,7 +320,7 @@ impl Lane {
                 add_new_keys(&self.house).await;
             }
         }
-        let came = service.is_held(point.name, COMES_BY_WITHIN).await;
+        let came = service.is_held(point.name, within).await;
         if came {
             self.hit(point, service).await;
         }
@@ -305,6 +348,11 @@ impl Lane {
             Fault::Pause => {
                 service.signal(Signal::STOP);
                 service.release(point.name);
+                // Who is paused alone meets, on waking, somebody who took its work over.
+                let _other = match point.way {
+                    Way::Orphans => Some(self.house.serve().await),
+                    _ => None,
+                };
                 tokio::time::sleep(PAUSED_FOR).await;
                 service.signal(Signal::CONT);
             }
@@ -320,12 +368,11 @@ impl Lane {
         }
     }
 
-    /// Leaves runs behind whose instance is gone, and waits until their leases have nearly run out:
-    /// whoever is struck must be ready before somebody else finds them.
+    /// Leaves runs behind whose instance is gone.
     async fn orphan_some(&self) {
         let mut doomed = self.house.serve().await;
         let caller = doomed.caller(&self.agent.key);
-        for _ in 0..ORPHANS * self.storm.services {
+        for _ in 0..ORPHANS {
             let mark = crate::house::name();
             let mut body = call("lab.slow-note", json!({ "mark": mark, "milliseconds": 3000 }));
             body["wait"] = json!(0);
@@ -333,6 +380,5 @@ impl Lane {
             let _ = caller.try_send(Request::post("/v1/actions", &body).keyed(&mark)).await;
         }
         doomed.kill();
-        tokio::time::sleep(Duration::from_secs(10)).await;
     }
 }
