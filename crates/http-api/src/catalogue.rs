@@ -39,6 +39,7 @@ pub(crate) const ALL: &[Code] = &[
     codes::CSRF_FAILED,
     changes::ROLE_REQUIRED,
     sign_in::REAUTHENTICATION_REQUIRED,
+    sign_in::SIGNUP_CLOSED,
     changes::PERSON_REQUIRED,
     changes::SELF_CHANGE,
     approvals::NOT_AN_APPROVER,

@@ -7,7 +7,7 @@ use crypto::Secret;
 use gate::Gate;
 use ledger::{EventStore, Spawn};
 use model::{Clock, Entropy, Mint};
-use people::People;
+use people::{People, Signup};
 use records::Records;
 use web::{BadTableError, Cursors, Lifecycle, Room, Router, Setup, Slots, Table, TrustedProxies};
 
@@ -65,6 +65,8 @@ pub struct Parts {
 pub struct Settings {
     /// The public address.
     pub base_url: String,
+    /// Who may become a member of an org.
+    pub signup: Signup,
     /// How long a gateway action is waited for when its sender does not say.
     pub wait_timeout: Duration,
     /// The key of list cursors, the same on every instance.
@@ -90,6 +92,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
     let (aside, settings) = (parts.aside, parts.settings);
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
     let table = routes::table();
+    let sign_in = SignIn::new(people, behind, &settings);
     let setup = Setup {
         base_url: settings.base_url.trim_end_matches('/').to_owned(),
         clock: Arc::clone(&clock),
@@ -99,7 +102,6 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         proxies: settings.proxies,
         lifecycle: lifecycle.clone(),
     };
-    let sign_in = SignIn::new(people, behind, &settings.base_url);
     let app = App {
         sign_in,
         feeds: Feeds::new(events, gate.ledger().notices().clone()),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use admin::Remembered;
 use ledger::Spawn;
 use model::Digest;
-use people::{People, Unwritten};
+use people::{People, Signup, Unwritten};
 use tokio::sync::Semaphore;
 use web::{ApiError, Site};
 
-use crate::access::Person;
+use crate::{access::Person, catalogue, service::Settings};
 
 /// The most sign-ins whose work behind the answer is under way on this instance.
 const BEHIND: usize = 64;
@@ -19,6 +19,7 @@ const BEHIND: usize = 64;
 pub(crate) struct SignIn {
     pub(crate) people: Arc<People>,
     pub(crate) site: Site,
+    signup: Signup,
     /// Whose sessions were looked up a moment ago, by the digest of their token; what this instance
     /// changes of sessions and members is forgotten at once.
     pub(crate) remembered: Remembered<Digest, Box<Person>>,
@@ -27,10 +28,21 @@ pub(crate) struct SignIn {
 }
 
 impl SignIn {
-    pub(crate) fn new(people: Arc<People>, spawn: Arc<dyn Spawn>, base_url: &str) -> Self {
+    pub(crate) fn new(people: Arc<People>, spawn: Arc<dyn Spawn>, settings: &Settings) -> Self {
         let behind = Arc::new(Semaphore::new(BEHIND));
-        let (site, remembered) = (Site::of(base_url), Remembered::default());
-        Self { people, site, remembered, spawn, behind }
+        let (site, remembered) = (Site::of(&settings.base_url), Remembered::default());
+        Self { people, site, signup: settings.signup, remembered, spawn, behind }
+    }
+
+    /// Refuses whoever would become a member, or ask somebody to, where the operator lets nobody in.
+    pub(crate) fn takes_people(&self) -> Result<(), ApiError> {
+        match self.signup {
+            Signup::Invite => Ok(()),
+            Signup::Closed => {
+                let message = "this server takes no new people; its operator can open it";
+                Err(ApiError::new(catalogue::sign_in::SIGNUP_CLOSED, message))
+            }
+        }
     }
 
     /// Does what is left to do once somebody was answered, in a task that a process which stops

@@ -5,6 +5,28 @@ use model::{InviteId, OrgId};
 
 use crate::{People, secrets::Pepper};
 
+/// Who may become a member of an org.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Signup {
+    /// People with an invitation.
+    #[default]
+    Invite,
+    /// Nobody: who is in stays, and nobody is asked or joins.
+    Closed,
+}
+
+impl std::str::FromStr for Signup {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "invite" => Ok(Self::Invite),
+            "closed" => Ok(Self::Closed),
+            _ => Err(()),
+        }
+    }
+}
+
 impl People {
     /// What stands behind `invite=` in the link of an invitation; whoever has it and signs in as the
     /// person who is asked may join.

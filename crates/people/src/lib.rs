@@ -23,7 +23,7 @@ use model::{Clock, Entropy, Mint};
 
 pub use address::{Address, AddressError};
 pub use error::SignInError;
-pub use invite::invitation_link;
+pub use invite::{Signup, invitation_link};
 pub use post::{Post, Way};
 pub use session::{IDLE, LIVES};
 pub use sign_in::{

@@ -122,6 +122,7 @@ impl Service {
             aside: Arc::new(move |work| aside.try_out(work)),
             settings: http_api::Settings {
                 base_url: settings.base_url.as_str().to_owned(),
+                signup: settings.signup,
                 wait_timeout: settings.gate.wait_timeout,
                 cursor_key,
                 body_memory: settings.body_memory * 1024 * 1024,

@@ -20,6 +20,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
 
 use crypto::{Secret, vault::Ring};
 use ipnet::IpNet;
+use people::Signup;
 
 pub use self::{
     docs::settings_markdown,
@@ -71,6 +72,8 @@ pub struct Settings {
     pub egress_allow: Vec<IpNet>,
     /// Where `/metrics` is served.
     pub metrics_listen: Option<HostPort>,
+    /// Who may become a member of an org.
+    pub signup: Signup,
     /// How letters leave.
     pub mail: Mail,
     /// Section `gate`.
@@ -228,6 +231,7 @@ fn read(reader: &mut Reader<'_>) -> Settings {
         }),
         egress_allow: reader.list("SERVICE_EGRESS_ALLOW_CIDRS", parse::network),
         metrics_listen: reader.optional("SERVICE_METRICS_LISTEN", HostPort::parse),
+        signup: reader.word("SERVICE_SIGNUP"),
         mail: Mail::read(reader),
         gate: Gate::read(reader),
         approvals: Approvals::read(reader),

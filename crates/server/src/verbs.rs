@@ -79,8 +79,8 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Archive(what) => in_runtime(archive::run(load(config)?, what)),
         Verb::Org(what) => wired(config, async |wired| accounts::org(&wired.core, what).await),
         Verb::Owner(what) => {
-            let base_url = load(config)?.base_url;
-            wired(config, async |wired| owner::run(wired, base_url.as_str(), what).await)
+            let settings = load(config)?;
+            wired(config, async |wired| owner::run(wired, &settings, what).await)
         }
         Verb::Agent(what) => wired(config, async |wired| accounts::agent(&wired.core, what).await),
         Verb::Key(what) => wired(config, async |wired| accounts::key(&wired.core, what).await),

@@ -39,6 +39,7 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 /// `POST /v1/invites`
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let asked = invite_new(&call)?;
+    app.sign_in.takes_people()?;
     let user = app.sign_in.people.meet(&asked.address).await?;
     let made = app.admin.change(&caller).invite(asked.of(user)).await?;
     let view = InviteView::of(&made.object, Some(&asked.address), app.clock.now());
@@ -55,6 +56,7 @@ pub(crate) async fn revoke(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 
 /// `POST /v1/invites/{id}/resend`
 pub(crate) async fn resend(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    app.sign_in.takes_people()?;
     let sent = app.admin.change(&caller).resend_invite(call.param("id")?).await?;
     let address = address(&app, &sent).await?;
     let view = InviteView::of(&sent, address.as_ref(), app.clock.now());
@@ -64,6 +66,7 @@ pub(crate) async fn resend(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 /// `POST /v1/invites/accept`
 pub(crate) async fn accept(app: Arc<App>, caller: Person, call: Call) -> Answer {
     let token = accepted(&call)?;
+    app.sign_in.takes_people()?;
     let invited = app.sign_in.people.invited(&token).ok_or(ChangeError::InviteGone)?;
     let joined = app.admin.accept_invite(invited, caller.session.user).await?;
     Ok(Reply::ok(&JoinedView::from(joined)))

@@ -178,6 +178,11 @@ fn refunded(args: &Value) -> Outcome {
 
 impl House {
     pub(super) async fn new() -> Self {
+        Self::that_takes(::people::Signup::Invite).await
+    }
+
+    /// A house whose operator says who may become a member.
+    pub(super) async fn that_takes(signup: ::people::Signup) -> Self {
         let fixture = Fixture::new(1);
         for key in fixture.sealer.registered().keys() {
             fixture.store.put_seal_key(key).await.unwrap();
@@ -216,6 +221,7 @@ impl House {
             aside: Arc::new(|work| drop(std::thread::spawn(work))),
             settings: Settings {
                 base_url: "http://test".to_owned(),
+                signup,
                 wait_timeout: Duration::from_secs(10),
                 cursor_key: Secret::new(vec![1; 32]),
                 body_memory: 32 * 1024 * 1024,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use model::Role;
+use people::Signup;
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, people::Browser, request};
@@ -224,4 +225,22 @@ async fn who_is_removed_or_leaves_is_out_at_once_and_an_owner_stays() {
         let told = house.get(path, &owner.key).await.body.to_string();
         assert!(!told.contains("example.com"), "{path}");
     }
+}
+
+#[tokio::test]
+async fn where_the_operator_lets_nobody_in_nobody_is_asked_and_nobody_joins() {
+    let house = House::that_takes(Signup::Closed).await;
+    let owner = owner(&house).await;
+    let closed = (403, "signup_closed");
+    let asked = json!({ "email": ADA, "role": "viewer" });
+    assert_eq!(post(&house, "/v1/invites", &owner.key, asked).await.code(), closed);
+    let path = "/v1/invites/inv_01kf3v8p6ze5q9hm7x2b4n1c0d/resend";
+    let again = house.send(request("POST", path, &owner.key, &[], None)).await;
+    assert_eq!(again.code(), closed);
+    let ada = house.browser_of_no_org(ADA).await;
+    let token = json!({ "token": "from before it was closed" });
+    assert_eq!(post(&house, "/v1/invites/accept", &ada.key, token).await.code(), closed);
+    // Who is in goes on.
+    assert_eq!(house.get("/v1/members", &owner.key).await.status, 200);
+    assert_eq!(house.get("/v1/invites", &owner.key).await.body["data"], json!([]));
 }

@@ -149,6 +149,8 @@ use Accepts::{
 pub(super) const ENVIRONMENTS: &[&str] = &["dev", "prod"];
 /// The words of `SERVICE_DATABASE_PLANS`.
 pub(super) const PLANS: &[&str] = &["detect", "generic", "auto"];
+/// The words of `SERVICE_SIGNUP`.
+pub(super) const SIGNUPS: &[&str] = &["invite", "closed"];
 /// The words of `SERVICE_MAIL_TLS`.
 pub(super) const MAIL_TLS: &[&str] = &["starttls", "implicit", "none"];
 /// The words of `SERVICE_LOG_LEVEL`.
@@ -173,6 +175,7 @@ pub(super) const SERVER: &[Row] = &[
     unset("SERVICE_TRUSTED_PROXIES",       Networks,                                          "The proxies whose `X-Forwarded-For` is believed."),
     row(  "SERVICE_ALLOW_PRIVATE_NETWORKS", Switch,                  "false",                 "Lets connectors reach private and loopback addresses.").dev_only(),
     unset("SERVICE_EGRESS_ALLOW_CIDRS",    Networks,                                          "Private networks that connectors may reach, in prod too. Cloud metadata, reserved, IPv4-embedding and loopback ranges stay closed."),
+    row(  "SERVICE_SIGNUP",                Word(SIGNUPS),            "invite",                "Who may become a member of an org: people with an invitation, or nobody."),
     unset("SERVICE_MAIL_SMTP",             HostPort,                                          "The server that letters are handed to, such as `smtp.example.com:587`. It is reached as connectors reach theirs."),
     row(  "SERVICE_MAIL_TLS",              Word(MAIL_TLS),           "starttls",              "What protects that connection: `starttls` from the first command on, `implicit` from the first byte (as a rule port 465), `none` for a server on this machine in dev. The certificate and its name are always checked."),
     unset("SERVICE_MAIL_CA_FILE",          Path,                                              "A PEM file with the authorities that may vouch for the mail server; they take the place of the public ones."),
@@ -201,7 +204,6 @@ pub(super) const FILE: &[Row] = &[
 ///
 /// They stay known so that a file written for a version that has them is not refused by this one.
 pub(super) const IDLE: &[&str] = &[
-    "SERVICE_SIGNUP",
     "SERVICE_SLOT_LAG_ALERT_MB",
     "SERVICE_DECODER_PAUSE",
     "gate.worker.concurrency",

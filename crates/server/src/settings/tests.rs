@@ -226,12 +226,12 @@ fn dev_warns_of_an_unknown_variable() {
 fn what_has_no_effect_is_told_in_one_sentence_and_not_refused() {
     let text = "witness: {inline_budget: soon}\nmcp: {upstreams: {files: {url: 'https://h'}}}\n";
     for sources in [file(text), Sources { file: Some(text.to_owned().into()), ..prod() }] {
-        let sources = sources.with("SERVICE_SIGNUP", "closed");
+        let sources = sources.with("SERVICE_DECODER_PAUSE", "true");
         let [warning] = load(&sources).expect("accepted").warnings.try_into().expect("one");
         assert_eq!(
             warning,
             "set and without effect in this version: \
-             `SERVICE_SIGNUP`, `mcp.upstreams.files.url`, `witness.inline_budget`"
+             `SERVICE_DECODER_PAUSE`, `mcp.upstreams.files.url`, `witness.inline_budget`"
         );
     }
     let read = file("gate: {wait_timeout: 1s}\n").with("SERVICE_LISTEN", "127.0.0.1:1");

@@ -3,24 +3,29 @@
 use admin::{ChangeError, NewInvite};
 use ledger::record::Invite;
 use model::{OrgId, Role, UserId, causes};
-use people::{Address, invitation_link};
+use people::{Address, Signup, invitation_link};
 
 use super::{accounts::failure, org_of};
 use crate::{
     cli,
     exit::{Exit, Failure},
     print,
+    settings::Settings,
     wire_up::Wired,
 };
 
-pub(super) async fn run(wired: &Wired, base_url: &str, what: cli::Owner) -> Result<Exit, Failure> {
+pub(super) async fn run(wired: &Wired, settings: &Settings, what: cli::Owner) -> Result<Exit, Failure> {
+    if settings.signup == Signup::Closed {
+        let closed = "SERVICE_SIGNUP is `closed`: nobody could accept; set it to `invite` first";
+        return Err(Failure::usage(closed));
+    }
     let cli::Owner::Invite { email, org } = what;
     let address = Address::parse(&email).map_err(Failure::usage)?;
     let org = org_of(&wired.core, org).await?;
     let met = wired.people.meet(&address).await;
     let user = met.map_err(|error| Failure::internal(causes(&error)))?;
     let invite = invited(wired, org, user).await?;
-    let link = invitation_link(base_url, &wired.people.invitation(org, invite.id));
+    let link = invitation_link(settings.base_url.as_str(), &wired.people.invitation(org, invite.id));
     // The link alone stands on standard output, so that a script can take it from there.
     print::complaint(format!(
         "{}: whoever opens this link and signs in as {} owns {org}; it counts until {}:",
