@@ -14,7 +14,11 @@ use crate::{
     wire_up::Wired,
 };
 
-pub(super) async fn run(wired: &Wired, settings: &Settings, what: cli::Owner) -> Result<Exit, Failure> {
+pub(super) async fn run(
+    wired: &Wired,
+    settings: &Settings,
+    what: cli::Owner,
+) -> Result<Exit, Failure> {
     if settings.signup == Signup::Closed {
         let closed = "SERVICE_SIGNUP is `closed`: nobody could accept; set it to `invite` first";
         return Err(Failure::usage(closed));
@@ -25,7 +29,8 @@ pub(super) async fn run(wired: &Wired, settings: &Settings, what: cli::Owner) ->
     let met = wired.people.meet(&address).await;
     let user = met.map_err(|error| Failure::internal(causes(&error)))?;
     let invite = invited(wired, org, user).await?;
-    let link = invitation_link(settings.base_url.as_str(), &wired.people.invitation(org, invite.id));
+    let link =
+        invitation_link(settings.base_url.as_str(), &wired.people.invitation(org, invite.id));
     // The link alone stands on standard output, so that a script can take it from there.
     print::complaint(format!(
         "{}: whoever opens this link and signs in as {} owns {org}; it counts until {}:",
