@@ -304,3 +304,38 @@ async fn none_of_64_starters_on_three_instances_starts_behind_the_revocation_of_
     }
     assert_eq!(house.broken_invariants().await, Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn an_operator_changes_what_is_said_and_leaves_the_rest_of_an_agent() {
+    let Some(shared) = SharedHouse::get().await else { return };
+    let house = &shared.house;
+    let agent = house.agent(&name()).await;
+    let set = async |more: &[&str]| {
+        let words = [&["agent", "set", &agent.id, "--org", &house.org], more].concat();
+        house.verbs.run(&words).await
+    };
+    let org = shared.service.caller(&house.org_key().await);
+    let read = async || org.get(&format!("/v1/agents/{}", agent.id)).await.ok();
+    let before = read().await;
+    set(&["--mode", "proxy", "--expires", "90d", "--label", "team=ops"]).await;
+    let changed = read().await;
+    assert_eq!(changed["modes"], json!(["proxy"]), "{changed}");
+    assert_eq!(changed["labels"], json!({ "team": "ops" }));
+    assert!(changed["expires_at"].is_string());
+    assert_eq!(changed["name"], before["name"]);
+    let caller = shared.service.caller(&agent.key);
+    let answer = caller.call("lab.note", json!({ "mark": "not by the gateway" })).await;
+    answer.error(403, "policy_denied", None);
+    set(&["--mode", "gateway", "--mode", "proxy", "--no-expiry"]).await;
+    let back = read().await;
+    assert_eq!((&back["modes"], &back["expires_at"]), (&before["modes"], &Value::Null), "{back}");
+    assert_eq!(back["labels"], json!({ "team": "ops" }));
+    caller.executed("lab.sleep", json!({ "milliseconds": 0 })).await;
+    // What names nothing, or two things at once, changes nothing.
+    let org = house.org.as_str();
+    for bad in [&[][..], &["--expires", "1h", "--no-expiry"], &["--expires", "yesterday"]] {
+        let words = [&["agent", "set", &agent.id, "--org", org], bad].concat();
+        assert_eq!(house.verbs.output(&words).await.status.code(), Some(2), "{bad:?}");
+    }
+    assert_eq!(read().await, back);
+}

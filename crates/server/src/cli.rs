@@ -14,7 +14,8 @@ use model::OrgId;
 
 pub use accounts::{
     Agent, AgentScope, Approvals, ByReason, CreateAgent, CreateKey, Expiry, Holder, Key,
-    ListAgents, ListForm, ListKeys, OneAgent, Org, Owner, StopAgent, StopOrg, SuspendAgent,
+    ListAgents, ListForm, ListKeys, OneAgent, Org, Owner, SetAgent, StopAgent, StopOrg,
+    SuspendAgent,
 };
 pub use archive::{Archive, Archived};
 pub use connector::{

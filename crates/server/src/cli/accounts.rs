@@ -126,6 +126,8 @@ pub enum Agent {
     Create(CreateAgent),
     /// List the agents of an org.
     List(ListAgents),
+    /// Change an agent; what is not named stays as it is.
+    Set(SetAgent),
     /// Stop an agent; nothing of it starts once this has answered.
     Stop(StopAgent),
     /// Let a stopped agent act again; a suspension stays.
@@ -159,6 +161,45 @@ pub struct CreateAgent {
     /// `90d`, `12h` or `30m`.
     #[arg(long, value_name = "WHEN", value_parser = expiry)]
     pub expires: Option<Expiry>,
+    /// In which org.
+    #[command(flatten)]
+    pub org: InOrg,
+}
+
+/// What `agent set` takes.
+#[derive(Debug, Args)]
+pub struct SetAgent {
+    /// The agent, by name or id.
+    pub agent: String,
+    /// What it is called from now on.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// What it is for.
+    #[arg(long)]
+    pub description: Option<String>,
+    /// A fact about it that policies may ask for, as `name=value`; may be given again. Those given take
+    /// the place of all that it had.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = label)]
+    pub label: Vec<(String, String)>,
+    /// Whether its calls must be signed: `off`, `optional` or `required`.
+    #[arg(long, value_name = "MODE", value_parser = intent_mode)]
+    pub intent_mode: Option<IntentMode>,
+    /// How its calls may be run, `gateway` or `proxy`; may be given again.
+    #[arg(long, value_name = "MODE", value_parser = mode)]
+    pub mode: Vec<Mode>,
+    /// The member who answers for it, by id.
+    #[arg(long, value_name = "MEMBER", conflicts_with = "no_owner")]
+    pub owner: Option<MemberId>,
+    /// Nobody answers for it any more.
+    #[arg(long)]
+    pub no_owner: bool,
+    /// When its time is over: a moment such as `2027-03-31T18:00:00Z`, or a time from now such as
+    /// `90d`, `12h` or `30m`.
+    #[arg(long, value_name = "WHEN", value_parser = expiry, conflicts_with = "no_expiry")]
+    pub expires: Option<Expiry>,
+    /// Its time does not end.
+    #[arg(long)]
+    pub no_expiry: bool,
     /// In which org.
     #[command(flatten)]
     pub org: InOrg,

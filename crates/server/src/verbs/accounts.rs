@@ -1,7 +1,7 @@
 //! `org`, `agent` and `key`: makes accounts, each by the same use case as the routes.
 
 use act::ActError;
-use admin::{ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError};
+use admin::{AgentEdit, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError, Wish};
 use model::{AgentId, OrgId, Scope, Timestamp, causes};
 
 use super::{described, lists, org_of, stops};
@@ -38,6 +38,7 @@ pub(super) async fn agent(core: &Core, what: cli::Agent) -> Result<Exit, Failure
     match what {
         cli::Agent::List(what) => lists::agents(core, what).await,
         cli::Agent::Create(what) => create_agent(core, what).await,
+        cli::Agent::Set(what) => set_agent(core, what).await,
         cli::Agent::Stop(what) => stops::stop(core, what).await,
         cli::Agent::Start(what) => stops::start(core, what).await,
         cli::Agent::Suspend(what) => stops::suspend(core, what).await,
@@ -57,6 +58,32 @@ async fn create_agent(core: &Core, what: cli::CreateAgent) -> Result<Exit, Failu
     let agent = core.operator(org).create_agent(new).await.map_err(|error| failure(&error))?.object;
     print::line(format!("{} {}", agent.id, agent.name));
     Ok(Exit::Ok)
+}
+
+async fn set_agent(core: &Core, what: cli::SetAgent) -> Result<Exit, Failure> {
+    let cli::SetAgent { agent, name, description, label, intent_mode, mode, owner, .. } = what;
+    let org = org_of(core, what.org).await?;
+    let now = now(core, org).await?;
+    let edit = AgentEdit {
+        name,
+        description,
+        labels: (!label.is_empty()).then(|| label.into_iter().collect()),
+        intent_mode,
+        modes: (!mode.is_empty()).then_some(mode),
+        owner: wish(owner, what.no_owner),
+        expires_at: wish(what.expires.map(|when| when.from(now)), what.no_expiry),
+        ..AgentEdit::default()
+    };
+    let id = agent_of(core, org, &agent).await?;
+    let changed = core.operator(org).update_agent(id, edit).await;
+    let agent = changed.map_err(|error| failure(&error))?.object;
+    print::line(format!("{} {} is at revision {}", agent.id, agent.name, agent.revision));
+    Ok(Exit::Ok)
+}
+
+fn wish<T>(becomes: Option<T>, goes: bool) -> Wish<T> {
+    let unnamed = if goes { Wish::Goes } else { Wish::Stays };
+    becomes.map_or(unnamed, Wish::Becomes)
 }
 
 /// The database's time.
