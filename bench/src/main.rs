@@ -23,6 +23,7 @@ mod peer;
 mod recovery;
 mod service;
 mod sessions;
+mod stops;
 mod streams;
 mod table;
 
@@ -54,6 +55,10 @@ fn main() -> ExitCode {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(sessions::run(options)))
         }
+        (Some("stops"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(stops::run(options)))
+        }
         (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -61,7 +66,7 @@ fn main() -> ExitCode {
             .and_then(|runtime| runtime.block_on(deeds::run())),
         (_, Err(error)) => Err(error.into()),
         _ => Err("expected the name of a benchmark: gate, idle, neighbours, recovery, \
-                     sessions or deeds"
+                     sessions, stops or deeds"
             .into()),
     };
     match outcome {

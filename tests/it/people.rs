@@ -161,15 +161,15 @@ async fn how_long_an_answer_takes_does_not_tell_whether_somebody_has_the_address
 
 /// In which share of all pairs the first is longer: a half where nothing tells the two apart (the
 /// statistic of Mann and Whitney).
-fn share_of_longer(these: &[Duration], those: &mut [Duration]) -> f64 {
-    those.sort_unstable();
-    let longer: usize = these
+fn share_of_longer(left: &[Duration], right: &mut [Duration]) -> f64 {
+    right.sort_unstable();
+    let longer: usize = left
         .iter()
         .map(|it| {
-            those.partition_point(|that| that < it) + those.partition_point(|that| that <= it)
+            right.partition_point(|that| that < it) + right.partition_point(|that| that <= it)
         })
         .sum();
-    let pairs = u32::try_from(2 * these.len() * those.len()).unwrap();
+    let pairs = u32::try_from(2 * left.len() * right.len()).unwrap();
     f64::from(u32::try_from(longer).unwrap()) / f64::from(pairs)
 }
 
