@@ -35,7 +35,9 @@ impl Gate {
         let ids = || [call.call.agent.id].into();
         let needs = Needs { agents: ids(), intent_keys: ids(), ..Needs::default() };
         let snapshot = self.parts.ledger.look_at(call.org, needs).await?;
-        let agent = snapshot.agent(call.call.agent.id).ok_or(Rejection::Unauthenticated)?;
+        let agent = snapshot.agent(call.call.agent.id);
+        let agent = agent.filter(|agent| agent.archived_at.is_none());
+        let agent = agent.ok_or(Rejection::Unauthenticated)?;
         let (id, mode) = (call.call.agent.id.to_string(), call.call.facts.mode.to_string());
         let signed = intent::Call {
             audience: &self.parts.audience,

@@ -197,6 +197,20 @@ async fn a_key_counts_within_its_time_and_until_it_is_revoked() {
     assert_eq!(failed_check(&house, signed_by(&house, 9, "four")).await, Check::Key);
 }
 
+/// The key itself has not ended; whose it is has. The process knows it from the call before.
+#[tokio::test]
+async fn what_an_archived_agent_signs_is_refused_and_not_recorded() {
+    let house = signing(IntentMode::Required).await;
+    house.submit(signed(&house, "one")).await.unwrap();
+    let archived =
+        Agent { archived_at: Some(house.now()), ..support(&house, IntentMode::Required) };
+    house.write(archived).await;
+    assert_eq!(refused(&house, signed(&house, "two")).await, Rejection::Unauthenticated);
+    let checked = house.gate.check_intent(signed(&house, "three")).await;
+    assert_eq!(rejection(checked.unwrap_err()), Rejection::Unauthenticated);
+    assert_eq!(house.refund.runs(), 1);
+}
+
 /// A key that is known to the process is nobody's for that.
 #[tokio::test]
 async fn another_agents_key_does_not_count() {

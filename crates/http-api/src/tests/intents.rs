@@ -109,6 +109,36 @@ async fn an_intent_that_was_used_is_a_replay_with_a_code_of_its_own() {
 }
 
 #[tokio::test]
+async fn what_a_stopped_agent_signs_is_denied_and_is_used_up() {
+    let house = House::new().await;
+    add(&house, added(house.support.agent, 7)).await;
+    let agent = format!("/v1/agents/{}", house.support.agent);
+    let turn = async |word: &str| {
+        let body = Some(json!({ "reason": "a drill" }));
+        house.send(request("POST", &format!("{agent}/{word}"), &house.org_key, &[], body)).await
+    };
+    assert_eq!(turn("stop").await.status, 200);
+    let intent = intent_of(&house, "one");
+    assert_eq!(call(&house, &intent).await.code(), (403, "agent_stopped"));
+    assert_eq!(turn("start").await.status, 200);
+    assert_eq!(call(&house, &intent).await.code(), (403, "intent_replay"));
+    assert_eq!(call(&house, &intent_of(&house, "two")).await.body["status"], "executed");
+}
+
+#[tokio::test]
+async fn an_archived_agent_signs_nothing_and_gets_no_intent_key() {
+    let house = House::new().await;
+    add(&house, added(house.support.agent, 7)).await;
+    let path = format!("/v1/agents/{}", house.support.agent);
+    let body = Some(json!({ "reason": "its work is done" }));
+    let archived = house.send(request("DELETE", &path, &house.org_key, &[], body)).await;
+    assert_eq!(archived.status, 200, "{}", archived.body);
+    let refused = call(&house, &intent_of(&house, "one")).await;
+    assert_eq!(refused.code(), (401, "unauthenticated"));
+    assert_eq!(add(&house, added(house.support.agent, 8)).await.code(), (409, "conflict"));
+}
+
+#[tokio::test]
 async fn a_check_tells_what_each_check_expected_and_got() {
     let house = House::new().await;
     add(&house, added(house.support.agent, 7)).await;
