@@ -104,7 +104,7 @@ fn typical(content: Content) -> Content {
 }
 
 /// The shortest of several runs, each of so many repetitions, for one repetition.
-fn best(repetitions: u32, mut work: impl FnMut()) -> Duration {
+pub(crate) fn best(repetitions: u32, mut work: impl FnMut()) -> Duration {
     let run = |work: &mut dyn FnMut()| {
         let begun = Instant::now();
         (0..repetitions).for_each(|_| work());
@@ -113,11 +113,11 @@ fn best(repetitions: u32, mut work: impl FnMut()) -> Duration {
     (0..7).map(|_| run(&mut work)).min().unwrap_or_default()
 }
 
-fn micros(time: Duration) -> String {
+pub(crate) fn micros(time: Duration) -> String {
     format!("{:.2} µs", time.as_secs_f64() * 1e6)
 }
 
-fn ratio(one: Duration, other: Duration) -> f64 {
+pub(crate) fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 

@@ -17,6 +17,7 @@ mod computed;
 mod deeds;
 mod gate;
 mod idle;
+mod intents;
 mod load;
 mod neighbours;
 mod peer;
@@ -59,14 +60,15 @@ fn main() -> ExitCode {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(stops::run(options)))
         }
+        (Some("intents"), Ok(_)) => intents::run(),
         (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .map_err(Failure::from)
             .and_then(|runtime| runtime.block_on(deeds::run())),
         (_, Err(error)) => Err(error.into()),
-        _ => Err("expected the name of a benchmark: gate, idle, neighbours, recovery, \
-                     sessions, stops or deeds"
+        _ => Err("expected the name of a benchmark: gate, idle, intents, neighbours, \
+                     recovery, sessions, stops or deeds"
             .into()),
     };
     match outcome {

@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the release build of service and benchmark, beside a PostgreSQL of their
-//! own; or the policy engine beside its peers, which needs neither. What is measured and printed is
-//! the benchmark's own work.
+//! own; or the policy engine beside its peers, or signed intents, which need neither. What is
+//! measured and printed is the benchmark's own work.
 
 use std::process::Command;
 
@@ -14,6 +14,8 @@ use crate::workspace::{Build, Workspace};
 const LISTS: &str = "lists";
 /// The benchmark of sealing and checking, which takes no service either.
 const DEEDS: &str = "deeds";
+/// The benchmark of checking signed intents, which takes neither service nor PostgreSQL.
+const INTENTS: &str = "intents";
 /// The benchmark of the policy engine, in a workspace of its own.
 const POLICY: &str = "policy";
 
@@ -23,6 +25,9 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
         && name == POLICY
     {
         return policy(workspace, rest);
+    }
+    if arguments.first().is_some_and(|name| name == INTENTS) {
+        return process::run(Command::new(workspace.build_bench()?).args(arguments));
     }
     let launcher = Launcher::find(consent)?;
     if arguments.first().is_some_and(|name| name == LISTS) {

@@ -47,7 +47,7 @@ pub(crate) enum Verb {
     },
     /// Measure the release build beside PostgreSQL's own benchmark.
     #[command(
-        override_usage = "cargo xtask bench [--yes] <gate|deeds|policy> [what the benchmark takes]"
+        override_usage = "cargo xtask bench [--yes] <gate|deeds|intents|policy> [what the benchmark takes]"
     )]
     Bench {
         /// Install PostgreSQL without asking.
