@@ -4,6 +4,7 @@
 //!
 //! `CHANCERY_CRASH_ROUNDS` says how often each point is played; once without it.
 
+mod answers;
 mod client;
 mod evidence;
 mod scene;

@@ -4,6 +4,7 @@
 //! Nothing here knows the service's insides: it starts the binary, speaks HTTP, and reads both
 //! databases.
 
+mod browser;
 mod caller;
 mod cluster;
 mod guard;
@@ -26,6 +27,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
+pub(crate) use browser::{Browser, invited};
 pub(crate) use caller::{Answer, Caller, Request, call};
 pub(crate) use cluster::Database;
 pub(crate) use postgres::OwnPostgres;

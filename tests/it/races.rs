@@ -119,7 +119,10 @@ async fn sealed(caller: &Caller, action: &Value) -> Value {
     let path = format!("/v1/actions/{}", action["id"].as_str().unwrap());
     let patience = Instant::now() + Duration::from_secs(20);
     loop {
-        let now = caller.send(Request::get(&path)).await.ok();
+        let now = {
+            let _permit = IN_FLIGHT.acquire().await.unwrap();
+            caller.send(Request::get(&path)).await.ok()
+        };
         if now["state"] == "sealed" {
             return now;
         }

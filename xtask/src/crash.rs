@@ -4,14 +4,21 @@
 use crate::cli;
 use crate::failure::Result;
 use crate::pg::Launcher;
+use crate::process;
 use crate::test::{END_TO_END, on_a_cluster};
 use crate::workspace::{Build, Workspace};
 
 /// How long instances are restarted one after the other when many faults are asked for.
 const ROLLING_SECONDS: &str = "75";
 
+/// How often everybody who can end an approval does so at once.
+const RACES: &str = "10000";
+
 /// Runs the tests.
 pub(crate) fn run(workspace: &Workspace, faults: &cli::Crash) -> Result<()> {
+    let mut races = workspace.cargo(["test", "--package", "gate", "--test", "actions"]);
+    races.args(["--", "--nocapture", "judgements::of_all_who_end"]);
+    process::run(races.env("CHANCERY_RACE_ROUNDS", RACES))?;
     let launcher = Launcher::find(faults.yes.into())?;
     let binary = workspace.build_service(Build::Failpoints)?;
     let mut command = workspace.cargo(["test", "--package", END_TO_END, "--", "--nocapture"]);

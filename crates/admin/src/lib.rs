@@ -58,6 +58,7 @@ pub use policy::{
     bounded_effort, diff, lint, recorded_call,
 };
 pub use remembered::{REMEMBERED_FOR, Remembered};
+pub use retention::OrgAsRun;
 pub use seal_key::{
     Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,
     propose_seal_keys, put_seal_keys, register_seal_keys,

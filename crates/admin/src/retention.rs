@@ -14,7 +14,7 @@ use ledger::{
 use model::{ActionId, EventType, OrgId, Timestamp};
 use serde_json::json;
 
-use crate::{ChangeError, Deployment, Logged, OrgChange, org};
+use crate::{ChangeError, Deployment, Logged, OrgChange, OrgView, org};
 
 /// How many deeds one batch looks at, and how many rows of a kind one sweep removes at once.
 const BATCH: usize = 256;
@@ -56,6 +56,25 @@ impl OrgChange<'_> {
             Ok(Changed { object: after, deed })
         });
         Ok(changed.await?)
+    }
+}
+
+/// An org, and how it is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrgAsRun {
+    /// The org.
+    pub org: Org,
+    /// How many days payloads are kept once their action is sealed.
+    pub retention_days: u16,
+}
+
+impl OrgView<'_> {
+    /// The org, and how it is run.
+    pub async fn org(&self) -> Result<OrgAsRun, ChangeError> {
+        let looked = self.admin.parts.ledger.look_at(self.org, settings_of(self.org)).await;
+        let snapshot = looked.map_err(|down| ActError::Ledger(down.into()))?;
+        let org = snapshot.org().ok_or(ActError::NotFound("org"))?;
+        Ok(OrgAsRun { retention_days: days_of(org, &snapshot), org: org.clone() })
     }
 }
 

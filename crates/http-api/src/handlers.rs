@@ -13,6 +13,7 @@ pub(crate) mod keys;
 pub(crate) mod ledger;
 pub(crate) mod log;
 pub(crate) mod members;
+pub(crate) mod org;
 pub(crate) mod org_keys;
 pub(crate) mod policies;
 pub(crate) mod sessions;

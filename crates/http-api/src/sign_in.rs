@@ -19,7 +19,7 @@ const BEHIND: usize = 64;
 pub(crate) struct SignIn {
     pub(crate) people: Arc<People>,
     pub(crate) site: Site,
-    signup: Signup,
+    pub(crate) signup: Signup,
     /// Whose sessions were looked up a moment ago, by the digest of their token; what this instance
     /// changes of sessions and members is forgotten at once.
     pub(crate) remembered: Remembered<Digest, Box<Person>>,

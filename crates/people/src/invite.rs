@@ -15,6 +15,16 @@ pub enum Signup {
     Closed,
 }
 
+impl Signup {
+    /// The word of the interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Invite => "invite",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 impl std::str::FromStr for Signup {
     type Err = ();
 

@@ -109,7 +109,7 @@ fn against_its_rows(action: &Recorded, rows: i64) -> Option<String> {
         (_, 2..) => Some(format!("`{key}` ran {rows} times")),
         // An unknown outcome says nothing of the rows.
         (("executed", Some("succeeded")), 1)
-        | (("failed", Some("failed")), 0)
+        | (("failed", Some("failed")) | ("denied" | "cancelled", None), 0)
         | (("executed", Some("unknown")), 0 | 1) => None,
         (said, rows) => Some(format!("`{key}` is {said:?} and left {rows} rows")),
     }

@@ -96,3 +96,33 @@ async fn the_33rd_org_key_is_not_made() {
     let page = house.get("/v1/api_keys?limit=100", &owner).await;
     assert_eq!(page.body["data"].as_array().unwrap().len(), 32);
 }
+
+#[tokio::test]
+async fn an_owner_sets_for_how_long_payloads_are_kept_and_everybody_in_sees_it() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await.key;
+    let admin = house.browser("admin@example.com", Role::Admin).await.key;
+    let viewer = house.browser("viewer@example.com", Role::Viewer).await.key;
+    let before = house.get("/v1/org", &viewer).await;
+    assert_eq!((before.status, &before.body["name"]), (200, &json!("Acme")), "{}", before.body);
+    assert_eq!([&before.body["signup"], &before.body["stop"]], [&json!("invite"), &Value::Null]);
+    let set =
+        async |key: &str, body: Value| ask(&house, ("POST", "/v1/org"), key, Some(body)).await;
+    let days = |days: Value| json!({ "retention_days": days });
+    assert_eq!(set(&admin, days(json!(90))).await.code(), (403, "role_required"));
+    assert_eq!(set(&house.org_key, days(json!(90))).await.code(), (403, "person_required"));
+    for bad in [json!(0), json!(3651), json!(70_000), json!(-1), json!("90"), Value::Null] {
+        let refused = set(&owner, days(bad)).await;
+        assert_eq!(refused.code(), (400, "validation_failed"), "{}", refused.body);
+        assert_eq!(refused.body["error"]["param"], "retention_days");
+    }
+    assert_eq!(set(&owner, json!({})).await.code(), (400, "validation_failed"));
+    let changed = set(&owner, days(json!(90))).await;
+    assert_eq!((changed.status, &changed.body["retention_days"]), (200, &json!(90)));
+    assert!(changed.body["deed"].is_string());
+    assert_eq!(set(&owner, days(json!(90))).await.code(), (409, "conflict"));
+    for key in [&viewer, &house.org_key] {
+        assert_eq!(house.get("/v1/org", key).await.body["retention_days"], 90);
+    }
+    assert!(house.sealed().await.contains(&"org.updated".to_owned()));
+}
