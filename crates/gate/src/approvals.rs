@@ -4,15 +4,16 @@
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Action, Member},
+    record::{Action, Agent, Member, Org},
 };
 use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
+    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role, State,
     Timestamp, UserId,
 };
 use policy::Excluded;
 
 use crate::{
+    begin::hold,
     gate::Gate,
     store::{ActionDetail, Page},
 };
@@ -48,13 +49,24 @@ pub struct Asked {
     pub names: Vec<String>,
 }
 
-/// Who may not answer, as far as it stands in other rows than the question's.
+/// What keeps people from answering, as far as it stands in other rows than the question's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Barring {
     /// Who made the policy version that asked.
     pub author: Option<String>,
     /// The member who owns the agent.
     pub owner: Option<MemberId>,
+    /// Whether a Stop, or the end of the agent, holds what waits: nobody's yes is taken then.
+    pub is_held: bool,
+}
+
+/// Whose call it is that waits.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Caller {
+    /// The org.
+    pub org: Option<Org>,
+    /// The agent.
+    pub agent: Option<Agent>,
 }
 
 /// Where what people are asked is read.
@@ -76,8 +88,8 @@ pub trait ApprovalStore: Send + Sync {
     /// Up to `limit` live members of the org who may answer at all, the oldest first.
     async fn approvers(&self, org: OrgId, limit: usize) -> Result<Vec<Member>, StoreDown>;
 
-    /// The member who owns the agent, where one does.
-    async fn owner(&self, org: OrgId, agent: AgentId) -> Result<Option<MemberId>, StoreDown>;
+    /// The agent and its org as they stand now.
+    async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown>;
 
     /// Who made a policy version, where that is known.
     async fn author(
@@ -117,17 +129,29 @@ impl Gate {
     }
 
     /// Who made the policy version that asked about the action, and who owns its agent, as far as
-    /// the question excludes them.
-    pub async fn excluded(&self, action: &Action) -> Result<Barring, StoreDown> {
-        let excludes = |who| action.approval.as_ref().is_some_and(|it| it.exclude.contains(&who));
-        let (org, store) = (action.org, &self.parts.store);
-        let mut barring = Barring::default();
-        if excludes(Excluded::PolicyAuthor) {
-            barring.author = store.author(org, action.decision.policy_version).await?;
-        }
-        if excludes(Excluded::AgentOwner) {
-            barring.owner = store.owner(org, action.agent.id).await?;
+    /// the question excludes them, and whether the call is held while it waits.
+    pub async fn barring(&self, action: &Action) -> Result<Barring, StoreDown> {
+        let mut barring = Barring { author: self.author(action).await?, ..Barring::default() };
+        let waits = action.state == State::PendingApproval;
+        if waits || excludes(action, Excluded::AgentOwner) {
+            let Caller { org, agent } =
+                self.parts.store.caller(action.org, action.agent.id).await?;
+            let now = self.parts.clock.now();
+            barring.is_held = waits && hold((org.as_ref(), agent.as_ref()), now).is_some();
+            barring.owner = agent.and_then(|agent| agent.owner);
         }
         Ok(barring)
     }
+
+    /// Who made the policy version that asked about the action, if the question excludes them.
+    pub(crate) async fn author(&self, action: &Action) -> Result<Option<String>, StoreDown> {
+        if !excludes(action, Excluded::PolicyAuthor) {
+            return Ok(None);
+        }
+        self.parts.store.author(action.org, action.decision.policy_version).await
+    }
+}
+
+fn excludes(action: &Action, who: Excluded) -> bool {
+    action.approval.as_ref().is_some_and(|approval| approval.exclude.contains(&who))
 }

@@ -40,7 +40,7 @@ use context::{Shown, context};
 pub(crate) use allow::allow;
 pub(crate) use budget::{release, swapped};
 pub use decide::Verdict;
-pub(crate) use decide::{budgets, decide, held};
+pub(crate) use decide::{budgets, decide, held, hold};
 
 /// A call that shall be decided.
 #[derive(Clone)]

@@ -141,7 +141,7 @@ impl Gate {
                 }
             }
         };
-        let author = self.excluded(&action).await?.author;
+        let author = self.author(&action).await?;
         let (instance, limits) = (self.parts.instance.clone(), self.parts.limits);
         Ok(Judge {
             release: Release { case, instance, limits },

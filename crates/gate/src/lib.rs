@@ -36,7 +36,7 @@ mod void;
 mod vouch;
 mod withdraw;
 
-pub use approvals::{ApprovalFilter, ApprovalStore, Asked, Barring};
+pub use approvals::{ApprovalFilter, ApprovalStore, Asked, Barring, Caller};
 pub use approver::{Approver, Barred, Question};
 pub use begin::Verdict;
 pub use carry_out::Finished;

@@ -3,17 +3,15 @@
 use std::cmp::Reverse;
 
 use async_trait::async_trait;
-use gate::{ApprovalFilter, ApprovalStore, Asked, Page};
+use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, Page};
 use ledger::{
     StoreDown,
     record::{Action, Approval, Member},
 };
-use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
-};
+use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, OrgId, PolicyVersionId, Role};
 use policy::Excluded;
 
-use crate::MemoryStore;
+use crate::{MemoryStore, rows::Rows};
 
 #[async_trait]
 impl ApprovalStore for MemoryStore {
@@ -32,10 +30,11 @@ impl ApprovalStore for MemoryStore {
         limit: usize,
     ) -> Result<Page, StoreDown> {
         let kept = self.reach("list approvals")?;
-        let rows = kept.orgs.get(&org).into_iter();
-        let all = rows.flat_map(|rows| rows.actions.values()).map(|kept| &*kept.action);
+        let none = Rows::default();
+        let rows = kept.orgs.get(&org).unwrap_or(&none);
+        let all = rows.actions.values().map(|kept| &*kept.action);
         let shown = all.filter(|action| after.is_none_or(|after| action.id < after));
-        let mut actions: Vec<_> = shown.filter(|action| passes(filter, action)).collect();
+        let mut actions: Vec<_> = shown.filter(|action| passes(filter, action, rows)).collect();
         actions.sort_by_key(|action| Reverse(action.id));
         let has_more = actions.len() > limit;
         Ok(Page { actions: actions.into_iter().take(limit).cloned().collect(), has_more })
@@ -51,10 +50,13 @@ impl ApprovalStore for MemoryStore {
         Ok(found)
     }
 
-    async fn owner(&self, org: OrgId, agent: AgentId) -> Result<Option<MemberId>, StoreDown> {
-        let kept = self.reach("find an agent's owner")?;
-        let agent = kept.orgs.get(&org).and_then(|rows| rows.agents.get(&agent));
-        Ok(agent.and_then(|agent| agent.owner))
+    async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown> {
+        let kept = self.reach("find whose call waits")?;
+        let rows = kept.orgs.get(&org);
+        Ok(Caller {
+            org: rows.and_then(|rows| rows.org.clone()),
+            agent: rows.and_then(|rows| rows.agents.get(&agent).cloned()),
+        })
     }
 
     async fn author(
@@ -68,26 +70,32 @@ impl ApprovalStore for MemoryStore {
     }
 }
 
-fn passes(filter: &ApprovalFilter, action: &Action) -> bool {
+fn passes(filter: &ApprovalFilter, action: &Action, rows: &Rows) -> bool {
     let Some(approval) = &action.approval else { return false };
     (filter.statuses.is_empty() || filter.statuses.contains(&approval.status))
         && filter.agent.is_none_or(|agent| action.agent.id == agent)
         && filter.tool.as_ref().is_none_or(|glob| glob.is_match(&action.tool))
         && filter.from.is_none_or(|from| from <= action.created_at)
         && filter.to.is_none_or(|to| action.created_at < to)
-        && filter.waits_for.as_ref().is_none_or(|asked| waits_for(asked, action, approval))
+        && filter.waits_for.as_ref().is_none_or(|asked| waits_for(asked, (action, approval), rows))
 }
 
-fn waits_for(asked: &Asked, action: &Action, approval: &Approval) -> bool {
+fn waits_for(asked: &Asked, (action, approval): (&Action, &Approval), rows: &Rows) -> bool {
     let called = |name: &str| asked.names.iter().any(|known| known.eq_ignore_ascii_case(name));
     let named = |who: &String| match who.split_once(':') {
         Some(("role", role)) => role.parse::<Role>().is_ok_and(|role| asked.role.is_at_least(role)),
         Some(("member", name)) => called(name),
         _ => false,
     };
-    let own = action.on_behalf_of.as_deref().is_some_and(called);
+    let author = || rows.versions.get(&action.decision.policy_version)?.author.as_deref();
+    let owner = || Some(rows.agents.get(&action.agent.id)?.owner?.to_string());
+    let is = |excluded: &Excluded| match excluded {
+        Excluded::OnBehalfOf => action.on_behalf_of.as_deref().is_some_and(called),
+        Excluded::PolicyAuthor => author().is_some_and(called),
+        Excluded::AgentOwner => owner().is_some_and(|owner| called(&owner)),
+    };
     approval.status == ApprovalStatus::Pending
         && (approval.from.is_empty() || approval.from.iter().any(named))
-        && !(own && approval.exclude.contains(&Excluded::OnBehalfOf))
+        && !approval.exclude.iter().any(is)
         && approval.decisions.iter().all(|answer| answer.user != asked.user)
 }

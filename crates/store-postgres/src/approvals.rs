@@ -5,12 +5,11 @@
 
 use std::sync::LazyLock;
 
+use admin::AccountStore;
 use async_trait::async_trait;
-use gate::{ApprovalFilter, ApprovalStore, Page};
+use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, Page};
 use ledger::{StoreDown, record::Member};
-use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
-};
+use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, OrgId, PolicyVersionId, Role};
 use uuid::Uuid;
 
 use crate::{
@@ -56,6 +55,10 @@ impl ApprovalStore for PostgresStore {
             let roles = roles.filter(|role| asked.role.is_at_least(*role));
             members.chain(roles.map(|role| format!("role:{role}"))).collect::<Vec<_>>()
         });
+        let made = match asked {
+            Some(asked) => self.made_by(org, asked).await?,
+            None => Vec::new(),
+        };
         let call = Call::new(sql)
             .with(*org.as_uuid())
             .with(filter.from.map_or(Uuid::nil(), first_id))
@@ -66,7 +69,8 @@ impl ApprovalStore for PostgresStore {
             .with(filter.tool.as_ref().map(policy::Glob::to_like))
             .with(roles)
             .with(asked.map(|asked| asked.names.clone()))
-            .with(asked.map(|asked| asked.user.to_string()));
+            .with(asked.map(|asked| asked.user.to_string()))
+            .with(made);
         let rows = self.reading.ask_one(attempt, call).await?;
         let shown = rows.iter().take(limit).map(|row| Cells::of("action", row).json("record"));
         let actions = shown.collect::<Result<_, _>>().map_err(|fault| fault.down(attempt))?;
@@ -82,9 +86,9 @@ impl ApprovalStore for PostgresStore {
         self.all("find who may approve", call, member).await
     }
 
-    async fn owner(&self, org: OrgId, agent: AgentId) -> Result<Option<MemberId>, StoreDown> {
-        let found = admin::AccountStore::agent(self, org, agent).await?;
-        Ok(found.and_then(|agent| agent.owner))
+    async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown> {
+        let agent = AccountStore::agent(self, org, agent).await?;
+        Ok(Caller { org: AccountStore::org(self, org).await?, agent })
     }
 
     async fn author(
@@ -98,6 +102,20 @@ impl ApprovalStore for PostgresStore {
             Cells::of("policy_version", row).get::<Option<String>>("author")
         });
         Ok(found.await?.flatten())
+    }
+}
+
+impl PostgresStore {
+    /// The policy versions that this person made, as records name them.
+    async fn made_by(&self, org: OrgId, person: &Asked) -> Result<Vec<String>, StoreDown> {
+        let attempt = "find the policy versions that somebody made";
+        let sql = "select id from policy_version where org_id = $1 and lower(author) = any($2)";
+        let call = Call::new(sql).with(*org.as_uuid()).with(person.names.clone());
+        let rows = self.reading.ask_one(attempt, call).await?;
+        let id = |row| Cells::of("policy_version", row).id("id", PolicyVersionId::from_uuid);
+        let ids: Result<Vec<_>, _> = rows.iter().map(id).collect();
+        let ids = ids.map_err(|fault| fault.down(attempt))?;
+        Ok(ids.iter().map(PolicyVersionId::to_string).collect())
     }
 }
 
@@ -133,8 +151,9 @@ fn list(agent: &str) -> String {
     )
 }
 
-/// Whether the question waits for somebody who goes by the names of `$9` and is called so by rules as
-/// `$8` says.
+/// Whether the question waits for somebody who goes by the names of `$9`, is called so by rules as
+/// `$8` says and made the policy versions of `$11`. An agent is looked at only for a question that
+/// excludes its owner.
 const WAITS_FOR: &str = "
     approval_status = 'pending'
     and (json_array_length(record::json #> '{approval,from}') = 0 or exists (
@@ -143,6 +162,12 @@ const WAITS_FOR: &str = "
     and not (coalesce(lower(on_behalf_of) = any($9), false)
         and coalesce((record::json #> '{approval,exclude}')::text, 'on_behalf_of')
             like '%on_behalf_of%')
+    and not (record::json #>> '{decision,policy_version}' = any($11)
+        and (record::json #> '{approval,exclude}')::text like '%policy_author%')
+    and not ((record::json #> '{approval,exclude}')::text like '%agent_owner%' and exists (
+        select from agent as asks
+        where asks.org_id = $1 and asks.id = action.agent_id
+            and asks.record::json ->> 'owner' = any($9)))
     and not exists (
         select from json_array_elements(record::json #> '{approval,decisions}') as given (answer)
         where given.answer ->> 'user' = $10)";

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ledger::{
     LoadedPolicy, Snapshot,
-    record::{BudgetUse, ConnectorStatus, Cost, Decision, PolicyMode, Shadow},
+    record::{Agent, BudgetUse, ConnectorStatus, Cost, Decision, Org, PolicyMode, Shadow},
 };
 use model::{
     AgentId, AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp, ToolName,
@@ -142,10 +142,18 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
 
 /// What holds the agent, by a Stop or for a time.
 pub(crate) fn held(agent: AgentId, snapshot: &Snapshot) -> Option<DecisionCode> {
-    if snapshot.org().is_some_and(|org| org.stop.is_some()) {
+    hold((snapshot.org(), snapshot.agent(agent)), snapshot.now())
+}
+
+/// What holds an agent of an org at this moment, by these rows of both.
+pub(crate) fn hold(
+    (org, agent): (Option<&Org>, Option<&Agent>),
+    now: Timestamp,
+) -> Option<DecisionCode> {
+    if org.is_some_and(|org| org.stop.is_some()) {
         return Some(DecisionCode::OrgStopped);
     }
-    match snapshot.agent(agent).map(|agent| agent.status(snapshot.now())) {
+    match agent.map(|agent| agent.status(now)) {
         // An archived agent's key is refused before this; a stop is the stricter reading.
         None | Some(AgentStatus::Archived | AgentStatus::Stopped) => {
             Some(DecisionCode::AgentStopped)

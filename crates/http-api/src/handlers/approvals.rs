@@ -112,7 +112,7 @@ async fn address(app: &App, caller: &Approver) -> Result<Option<String>, CallErr
 /// The members who may answer at this moment, as far as the first hundred who may answer at all.
 async fn eligible(app: &App, action: &Action) -> Result<Vec<Member>, CallError> {
     let Some(approval) = &action.approval else { return Ok(Vec::new()) };
-    let Barring { author, owner } = app.gate.excluded(action).await?;
+    let Barring { author, owner, is_held: _ } = app.gate.barring(action).await?;
     let question = Question { action, approval, author: author.as_deref(), owner };
     // Addresses are read where somebody may be called by one.
     let mut names = approval.from.iter().chain(&action.on_behalf_of);
@@ -150,7 +150,7 @@ impl Viewer {
         Ok(Self { person: member.map(|member| Person { member, address }) })
     }
 
-    /// Who may not answer what these actions ask, beside what the questions themselves say.
+    /// What keeps people from answering what these actions ask, beside what the questions say.
     async fn barring(&self, app: &App, of: &[Action]) -> Result<Barrings, CallError> {
         let mut found = Barrings::new();
         if self.person.is_some() {
@@ -160,7 +160,7 @@ impl Viewer {
                 let known = known.and_then(|it| found.get(&it.id)).cloned();
                 let barring = match known {
                     Some(barring) => barring,
-                    None => app.gate.excluded(action).await?,
+                    None => app.gate.barring(action).await?,
                 };
                 found.insert(action.id, barring);
             }
@@ -177,18 +177,21 @@ impl Viewer {
         };
         let approver = gate::Approver { member, address: address.as_deref() };
         let (author, owner) = (barring.author.as_deref(), barring.owner);
-        Viewing::Person(approver.barred(Question { action, approval, author, owner }))
+        match approver.barred(Question { action, approval, author, owner }) {
+            None if barring.is_held => Viewing::Held,
+            barred => Viewing::Person(barred),
+        }
     }
 }
 
 /// Whether the same rows say who may not answer about both.
 fn is_asked_alike(one: &Action, other: &Action) -> bool {
-    let rows = |it: &Action| (it.agent.id, it.decision.policy_version);
+    let rows = |it: &Action| (it.agent.id, it.decision.policy_version, it.state);
     let exclude = |it: &Action| it.approval.as_ref().map(|approval| approval.exclude.clone());
     rows(one) == rows(other) && exclude(one) == exclude(other)
 }
 
-/// Who may not answer, by the action that they may not answer about.
+/// What keeps people from answering, by the action that they are asked about.
 type Barrings = BTreeMap<ActionId, Barring>;
 
 impl Person {

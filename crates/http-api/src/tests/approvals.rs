@@ -56,6 +56,36 @@ async fn a_person_sees_what_would_run_and_her_yes_runs_it() {
 }
 
 #[tokio::test]
+async fn while_a_stop_holds_what_waits_nobody_is_told_that_a_yes_would_count() {
+    let house = House::new().await;
+    let (ann, _) = approver(&house, "ann@example.com", Role::Admin).await;
+    let id = approval(&house.refund(500).await);
+    let told = async || {
+        let shown = house.get(&format!("/v1/approvals/{id}"), &ann.key).await.body;
+        let list = house.get("/v1/approvals?mine=true", &ann.key).await.body;
+        for name in ["may_decide", "why_not"] {
+            assert_eq!(list["data"][0][name], shown[name]);
+        }
+        (shown["may_decide"].clone(), shown["why_not"].clone(), shown["context_digest"].clone())
+    };
+    for path in [format!("/v1/agents/{}", house.support.agent), "/v1/org".to_owned()] {
+        let stop = json!({ "reason": "a drill", "pending_approvals": "keep" });
+        let stop = request("POST", &format!("{path}/stop"), &house.org_key, &[], Some(stop));
+        assert_eq!(house.send(stop).await.status, 200);
+        let (may, why, digest) = told().await;
+        assert_eq!((may, why), (json!(false), json!("conflict")));
+        let yes = decide(&house, &ann.key, (&id, "approve"), json!({ "context_digest": digest }));
+        assert_eq!(yes.await.code(), (409, "conflict"));
+        let start = json!({ "reason": "over" });
+        let start = request("POST", &format!("{path}/start"), &house.org_key, &[], Some(start));
+        assert_eq!(house.send(start).await.status, 200);
+        let (may, why, _) = told().await;
+        assert_eq!((may, why), (json!(true), json!(null)));
+    }
+    assert_eq!(house.refund.runs(), 0);
+}
+
+#[tokio::test]
 async fn a_no_is_told_to_the_agent_as_a_persons() {
     let house = House::new().await;
     let (ann, _) = approver(&house, "ann@example.com", Role::Admin).await;

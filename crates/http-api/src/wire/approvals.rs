@@ -36,6 +36,8 @@ pub(crate) enum Viewing {
     Onlooker,
     /// A member looks, who may answer unless something bars them.
     Person(Option<Barred>),
+    /// A member looks who may answer, but no yes is taken while a Stop holds what waits.
+    Held,
 }
 
 /// A question.
@@ -157,13 +159,14 @@ fn why_not(approval: &Approval, viewing: Viewing) -> Option<&'static str> {
             Barred::Excluded => "self_approval",
             Barred::Answered => "conflict",
         }),
-        (ApprovalStatus::Expired, Viewing::Person(_)) => Some("approval_expired"),
+        (ApprovalStatus::Pending, Viewing::Held) => Some("conflict"),
+        (ApprovalStatus::Expired, Viewing::Person(_) | Viewing::Held) => Some("approval_expired"),
         (
             ApprovalStatus::Approved
             | ApprovalStatus::Denied
             | ApprovalStatus::Cancelled
             | ApprovalStatus::Voided,
-            Viewing::Person(_),
+            Viewing::Person(_) | Viewing::Held,
         ) => Some("approval_decided"),
     }
 }

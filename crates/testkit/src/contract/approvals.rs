@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use gate::{ApprovalFilter, Asked};
+use gate::{ApprovalFilter, Asked, Caller};
 use ledger::{
     Changes,
-    record::{Action, Agent, Answer, Approval, Member, PolicyVersion},
+    record::{Action, Agent, AgentRef, Answer, Approval, Member, PolicyVersion},
 };
 use model::{ActionId, ApprovalStatus, Assurance, DeedId, MemberId, PolicyVersionId, Role, UserId};
+use policy::Excluded;
 use serde_json::json;
 
 use super::Store;
@@ -133,14 +134,37 @@ async fn a_person_is_shown_what_waits_for_them(store: &dyn Store) {
         |action: Action| Action { on_behalf_of: Some("ANN@example.com".to_owned()), ..action };
     let own = on_behalf(from(&[]));
     let harmless = with(&on_behalf(from(&[])), |approval| approval.exclude.clear());
+    let [one, two, three, four] = [(); 4].map(|()| from(&[]));
     let over = with(&from(&[]), |approval| approval.status = ApprovalStatus::Expired);
     let over = sample::denied(&over, scribe.mint().id(DeedId::from_uuid));
     let over = with(&over, |approval| approval.status = ApprovalStatus::Expired);
+    let excluding = |action: Action, who| with(&action, |approval| approval.exclude = vec![who]);
+    // What she made the policy of, and what her own agent asks, where the question excludes that.
+    let mint = scribe.mint();
+    let policy = sample::policy(scribe.org, "hers", &mint);
+    let version = sample::policy_version(&policy, 1, &mint);
+    let version = PolicyVersion { author: Some(member.to_string()), ..version };
+    let under_hers = |mut action: Action| {
+        action.decision.policy_version = version.id;
+        action
+    };
+    let authored = excluding(under_hers(one), Excluded::PolicyAuthor);
+    let authored_freely = excluding(under_hers(two), Excluded::AgentOwner);
+    let owned_agent = Agent { owner: Some(member), ..scribe.agent("two") };
+    let from_owned = |mut action: Action| {
+        action.agent = AgentRef { id: owned_agent.id, name: owned_agent.name.clone() };
+        action
+    };
+    let owned = excluding(from_owned(three), Excluded::AgentOwner);
+    let owned_freely = excluding(from_owned(four), Excluded::PolicyAuthor);
     let all = [&anybody, &by_role, &by_address, &by_id, &of_others, &said, &own, &harmless, &over];
-    let rows = [Changes::from(agent)].into_iter().chain(all.map(begun));
+    let all = all.into_iter().chain([&authored, &authored_freely, &owned, &owned_freely]);
+    let rows = [agent.into(), owned_agent.clone().into(), policy.into(), version.clone().into()];
+    let rows = rows.into_iter().chain(all.map(begun));
     scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
     let filter = ApprovalFilter { waits_for: Some(asked), ..ApprovalFilter::default() };
-    let hers = [&harmless, &by_id, &by_address, &by_role, &anybody];
+    let hers =
+        [&owned_freely, &authored_freely, &harmless, &by_id, &by_address, &by_role, &anybody];
     assert_eq!(listed(store, &scribe, &filter).await, ids(hers));
 }
 
@@ -173,8 +197,10 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
     assert_eq!(found, [early.clone(), late]);
     assert_eq!(store.approvers(scribe.org, 1).await.unwrap(), [early]);
     assert_eq!(store.author(scribe.org, id).await.unwrap(), author);
-    assert_eq!(store.owner(scribe.org, agent.id).await.unwrap(), agent.owner);
-    assert_eq!(store.owner(scribe.org, scribe.agent("free").id).await.unwrap(), None);
+    let asks = Caller { org: Some(scribe.org_row()), agent: Some(agent.clone()) };
+    assert_eq!(store.caller(scribe.org, agent.id).await.unwrap(), asks);
+    let unknown = Caller { agent: None, ..asks };
+    assert_eq!(store.caller(scribe.org, scribe.agent("free").id).await.unwrap(), unknown);
     let none = scribe.mint().id(PolicyVersionId::from_uuid);
     assert_eq!(store.author(scribe.org, none).await.unwrap(), None);
 }
