@@ -10,7 +10,7 @@ use ledger::{
     StoreDown,
     record::{Agent, ApiKey, Holder, Member},
 };
-use model::{KeyId, OrgId, Scope, UserId};
+use model::{KeyId, MemberId, OrgId, Scope, UserId};
 
 use crate::{Admin, AuthenticateError, KeyText, Membership};
 
@@ -54,6 +54,11 @@ impl Caller {
 }
 
 impl Admin {
+    /// The live member of the org with this id.
+    pub async fn member(&self, org: OrgId, id: MemberId) -> Result<Option<Member>, StoreDown> {
+        Ok(self.parts.store.member(org, id).await?.filter(Member::is_live))
+    }
+
     /// The live member that this person is in the org.
     pub async fn member_of(&self, org: OrgId, user: UserId) -> Result<Option<Member>, StoreDown> {
         self.parts.store.member_of(org, user).await

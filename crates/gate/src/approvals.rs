@@ -1,6 +1,8 @@
 //! What people are asked, as it is read: lists, one question with what is shown of it, and who may
 //! answer.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
@@ -13,13 +15,14 @@ use model::{
 use policy::Excluded;
 
 use crate::{
+    approver::{Approver, Question},
     begin::hold,
     gate::Gate,
     store::{ActionDetail, Page},
 };
 
-/// The most people who are told to be able to answer.
-const MOST_APPROVERS: usize = 100;
+/// How many of those who may answer at all are read at once.
+const APPROVERS_AT_ONCE: usize = 200;
 
 /// What a list of questions shows; every absent filter lets everything through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,6 +72,13 @@ pub struct Caller {
     pub agent: Option<Agent>,
 }
 
+/// Where the addresses of people are read, by which rules may call them.
+#[async_trait]
+pub trait AddressBook: Send + Sync {
+    /// The addresses of these people in their one form, as far as they have one.
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown>;
+}
+
 /// Where what people are asked is read.
 #[async_trait]
 pub trait ApprovalStore: Send + Sync {
@@ -85,8 +95,14 @@ pub trait ApprovalStore: Send + Sync {
         limit: usize,
     ) -> Result<Page, StoreDown>;
 
-    /// Up to `limit` live members of the org who may answer at all, the oldest first.
-    async fn approvers(&self, org: OrgId, limit: usize) -> Result<Vec<Member>, StoreDown>;
+    /// Up to `limit` live members of the org behind this place who may answer at all, the oldest
+    /// first.
+    async fn approvers(
+        &self,
+        org: OrgId,
+        after: Option<(Timestamp, MemberId)>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreDown>;
 
     /// The agent and its org as they stand now.
     async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown>;
@@ -123,9 +139,41 @@ impl Gate {
         self.parts.store.approvals(org, filter, after, limit).await
     }
 
-    /// The first hundred members of the org who may answer at all.
-    pub async fn approvers(&self, org: OrgId) -> Result<Vec<Member>, StoreDown> {
-        self.parts.store.approvers(org, MOST_APPROVERS).await
+    /// Up to this many members who may answer what the action asks at this moment, the oldest
+    /// first.
+    pub async fn eligible(
+        &self,
+        action: &Action,
+        book: &dyn AddressBook,
+        most: usize,
+    ) -> Result<Vec<Member>, StoreDown> {
+        let Some(approval) = &action.approval else { return Ok(Vec::new()) };
+        let Barring { author, owner, is_held: _ } = self.barring(action).await?;
+        let question = Question { action, approval, author: author.as_deref(), owner };
+        // Addresses are read where somebody may be called by one.
+        let mut names = approval.from.iter().chain(&action.on_behalf_of);
+        let by_address = names.any(|name| name.contains('@'));
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = self.parts.store.approvers(action.org, after, APPROVERS_AT_ONCE).await?;
+            after = page.last().map(|member| (member.joined_at, member.id));
+            let is_last = page.len() < APPROVERS_AT_ONCE;
+            let addresses = if by_address {
+                let users: Vec<_> = page.iter().map(|member| member.user).collect();
+                book.addresses(&users).await?
+            } else {
+                BTreeMap::new()
+            };
+            let may = |member: &Member| {
+                let address = addresses.get(&member.user).map(String::as_str);
+                Approver { member, address }.barred(question).is_none()
+            };
+            found.extend(page.into_iter().filter(may));
+            if is_last || found.len() >= most {
+                found.truncate(most);
+                return Ok(found);
+            }
+        }
     }
 
     /// Who made the policy version that asked about the action, and who owns its agent, as far as

@@ -28,6 +28,7 @@ use crate::{
     deed_of::deed_of,
     gate::Parts,
     limits::Limits,
+    link,
     ports::Seen,
     repeat::KNOWN_FOR,
     resolve::{Absence, Sought},
@@ -311,6 +312,7 @@ impl Begin {
         entry.events.push(event_of(&action, kind, mint));
         entry.events.extend(approval_event(&action, mint));
         entry.events.extend(news);
+        entry.changes.approval_mails.extend(link::mail(&action, &self.limits, mint));
         let action = Arc::new(action);
         entry
             .changes
@@ -417,6 +419,7 @@ impl Begin {
             context,
             context_digest: Some(snapshot.digest()),
             exclude: clause.map(|clause| clause.exclude.clone()).unwrap_or_default(),
+            assurance: clause.and_then(|clause| clause.assurance),
             decisions: Vec::new(),
             decided_at: None,
             void_reason: None,

@@ -20,6 +20,7 @@ use crate::{
     begin::{Permitted, held},
     case::Case,
     gate::{Gate, Running},
+    link::Link,
     ports::Found,
     release::{Release, Released},
     resolve::RESOLVED_WITHIN,
@@ -55,7 +56,7 @@ pub struct Judgement {
 #[derive(Debug, thiserror::Error)]
 pub enum JudgeError {
     /// The member was removed, or is another person.
-    #[error("the session is for no member of this org")]
+    #[error("the session or the link is for no member of this org")]
     Unauthenticated,
     /// There is no such approval.
     #[error("there is no such approval")]
@@ -69,6 +70,15 @@ pub enum JudgeError {
     /// What was shown is not what is asked.
     #[error("what you were shown is not what is asked; read the approval again")]
     Stale,
+    /// The link was used.
+    #[error("the link was used; it answers once")]
+    LinkUsed,
+    /// The link is too old, though the question still waits.
+    #[error("the link is too old to answer; sign in and answer there")]
+    LinkExpired,
+    /// The rule takes the answers of those who are signed in, and of nobody else.
+    #[error("the rule takes no answer by a link; sign in and answer there")]
+    SessionRequired,
     /// It is settled.
     #[error("the approval is `{0}` already")]
     Decided(ApprovalStatus),
@@ -87,6 +97,17 @@ pub enum JudgeError {
     /// The record cannot be reached.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
+}
+
+impl JudgeError {
+    /// Why the answer of somebody whom this bars is not taken; nothing where a no still would be.
+    pub fn of(barred: Barred) -> Option<Self> {
+        match barred {
+            Barred::NotAnApprover => Some(Self::NotAnApprover),
+            Barred::Excluded => Some(Self::Excluded),
+            Barred::Answered => None,
+        }
+    }
 }
 
 /// An action after an answer.
@@ -197,11 +218,8 @@ impl Judge {
         let Judgement { member, user, address, .. } = &self.judgement;
         let row = at.member(*member).filter(|row| row.is_live() && row.user == *user);
         let member = row.ok_or(JudgeError::Unauthenticated)?;
-        match (Approver { member, address: address.as_deref() }).unfit(question) {
-            None | Some(Barred::Answered) => Ok(member),
-            Some(Barred::NotAnApprover) => Err(JudgeError::NotAnApprover),
-            Some(Barred::Excluded) => Err(JudgeError::Excluded),
-        }
+        let unfit = Approver { member, address: address.as_deref() }.unfit(question);
+        unfit.and_then(JudgeError::of).map_or(Ok(member), Err)
     }
 
     fn question<'q>(
@@ -211,6 +229,17 @@ impl Judge {
     ) -> Question<'q> {
         let owner = at.agent(action.agent.id).and_then(|agent| agent.owner);
         Question { action, approval, author: self.author.as_deref(), owner }
+    }
+
+    /// The link that the answer was given with, where it was.
+    fn link(&self, (action, approval): (&Action, &Approval)) -> Option<Link> {
+        match self.judgement.assurance {
+            Assurance::Session => None,
+            Assurance::EmailLink => {
+                let (member, limits) = (self.judgement.member, &self.release.limits);
+                Some(Link::of((action, approval), member, limits))
+            }
+        }
     }
 
     /// Whether the answer is to what is asked.
@@ -293,8 +322,8 @@ impl Request for Judge {
         needs
     }
 
-    /// Whoever may not answer learns that first; then whether there is anything left to answer, and
-    /// whether it is what they were shown.
+    /// Whoever may not answer learns that first; then whether their link was used, whether there is
+    /// anything left to answer, and whether it is what they were shown.
     fn decide(&self, at: &Snapshot, mint: &Mint<'_>) -> (Entry, Self::Answer) {
         let refused = |error| (Entry::nothing(), Err(error));
         let Some(action) = at.action(self.action.id) else { return refused(JudgeError::NotFound) };
@@ -304,11 +333,21 @@ impl Request for Judge {
             Ok(member) => member,
             Err(error) => return refused(error),
         };
+        let link = self.link((action, approval));
+        if link.as_ref().is_some_and(|link| link.used.is_some()) {
+            return refused(JudgeError::LinkUsed);
+        }
         if action.state != State::PendingApproval {
             return refused(late(approval.status));
         }
         if let Some(status) = over(action, at) {
             return (withdraw(action, status, at, mint).0, Err(late(status)));
+        }
+        if link.as_ref().is_some_and(|link| !link.is_live(at.now())) {
+            return refused(JudgeError::LinkExpired);
+        }
+        if approval.assurance.is_some_and(|asked| asked != self.judgement.assurance) {
+            return refused(JudgeError::SessionRequired);
         }
         if !self.is_about(approval) {
             return refused(JudgeError::Stale);

@@ -19,6 +19,12 @@ pub struct Limits {
     pub estimate_timeout: Duration,
     /// The largest snapshot that a person is shown of a call, in bytes of its canonical form.
     pub context_max_bytes: usize,
+    /// Whether people are written to when they are asked.
+    pub writes_mails: bool,
+    /// The longest that a mailed link works.
+    pub link_max_ttl: Duration,
+    /// How long a link that was used tells what became of the action.
+    pub link_status_window: Duration,
 }
 
 impl Default for Limits {
@@ -32,6 +38,9 @@ impl Default for Limits {
             approval_expires_in: Duration::from_mins(30),
             estimate_timeout: Duration::from_millis(500),
             context_max_bytes: 32_768,
+            writes_mails: false,
+            link_max_ttl: Duration::from_hours(24),
+            link_status_window: Duration::from_mins(15),
         }
     }
 }

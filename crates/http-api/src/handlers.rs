@@ -2,6 +2,7 @@
 
 pub(crate) mod actions;
 pub(crate) mod agents;
+pub(crate) mod approval_links;
 pub(crate) mod approvals;
 pub(crate) mod deeds;
 pub(crate) mod events;

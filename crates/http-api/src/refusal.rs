@@ -249,7 +249,15 @@ impl IntoApiError for JudgeError {
     fn into_api_error(self) -> ApiError {
         let sentence = self.to_string();
         match self {
-            JudgeError::Unauthenticated => ApiError::unauthenticated("the session is not valid"),
+            JudgeError::Unauthenticated => {
+                ApiError::unauthenticated("the session or the link is not valid")
+            }
+            JudgeError::LinkUsed | JudgeError::LinkExpired => {
+                ApiError::new(approvals::LINK_USED, sentence)
+            }
+            JudgeError::SessionRequired => {
+                ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, sentence)
+            }
             JudgeError::NotFound => ApiError::not_found(),
             JudgeError::NotAnApprover => ApiError::new(approvals::NOT_AN_APPROVER, sentence),
             JudgeError::Excluded => ApiError::new(approvals::SELF_APPROVAL, sentence),

@@ -3,6 +3,7 @@
 
 pub(crate) mod action;
 pub(crate) mod agents;
+pub(crate) mod approval_links;
 pub(crate) mod approvals;
 pub(crate) mod deeds;
 pub(crate) mod detail;

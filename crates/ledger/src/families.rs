@@ -12,9 +12,9 @@ use std::{
 use model::Timestamp;
 
 use crate::record::{
-    AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, BudgetUse, Connector,
-    IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgSettings, Policy,
-    PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
+    AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, ApprovalMail, BudgetUse,
+    Connector, IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgSettings,
+    Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -200,6 +200,8 @@ families! {
         new_actions: NewAction,
         /// Mails of invitations that are to be sent.
         invite_mails: InviteMail,
+        /// Mails about questions that are to be sent.
+        approval_mails: ApprovalMail,
         /// What opens commitments and is removed for good.
         pruned: Pruned,
     }

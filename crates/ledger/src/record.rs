@@ -22,7 +22,7 @@ pub use action::{
     IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
 pub use agent::{Agent, Suspension};
-pub use approval::{Answer, Approval};
+pub use approval::{Answer, Approval, ApprovalMail};
 pub use intent::{IntentKey, IntentKeys, SignedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;

@@ -3,13 +3,15 @@
 use jiff::{Timestamp as Moment, tz::TimeZone};
 use minijinja::{Environment, Error, UndefinedBehavior, Value, context};
 use model::Timestamp;
-use people::mail::{Invitation, Letter, SignIn};
+use people::mail::{Invitation, Letter, Question, SignIn};
 
-const TEMPLATES: [(&str, &str); 6] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("button.html", include_str!("../../../web/mail/button.html")),
     ("frame.html", include_str!("../../../web/mail/frame.html")),
     ("invitation.html", include_str!("../../../web/mail/invitation.html")),
     ("invitation.txt", include_str!("../../../web/mail/invitation.txt")),
+    ("question.html", include_str!("../../../web/mail/question.html")),
+    ("question.txt", include_str!("../../../web/mail/question.txt")),
     ("sign-in.html", include_str!("../../../web/mail/sign-in.html")),
     ("sign-in.txt", include_str!("../../../web/mail/sign-in.txt")),
 ];
@@ -69,6 +71,25 @@ impl Stationery {
                     until => until(*expires_at),
                 };
                 self.fill("invitation", values)
+            }
+            Letter::Question(Question {
+                org_name,
+                agent_name,
+                tool,
+                answers,
+                link,
+                expires_at,
+                ..
+            }) => {
+                let values = context! {
+                    org => plain(org_name),
+                    agent => plain(agent_name),
+                    tool => plain(tool),
+                    answers,
+                    link => link.expose(),
+                    until => until(*expires_at),
+                };
+                self.fill("question", values)
             }
         }
     }

@@ -11,7 +11,7 @@ use crypto::Secret;
 use model::{Clock, MailJobId, Role, Timestamp};
 use people::{
     Address,
-    mail::{Invitation, Letter, MailError, Mailer, SignIn},
+    mail::{Invitation, Letter, MailError, Mailer, Question, SignIn},
 };
 
 use crate::Sender;
@@ -57,4 +57,17 @@ fn invitation(org: &str) -> Invitation {
         link: Secret::new("https://chancery.example/login?invite=YWJjZGVmZ2hpamts".to_owned()),
         expires_at: "2026-11-29T14:00:00.000Z".parse().unwrap(),
     }
+}
+
+fn question(agent: &str, tool: &str) -> Letter {
+    Letter::Question(Question {
+        job: job(),
+        to: Address::parse("bob@example.org").unwrap(),
+        org_name: "Acme & Söhne".to_owned(),
+        agent_name: agent.to_owned(),
+        tool: tool.to_owned(),
+        answers: true,
+        link: Secret::new("https://chancery.example/approve?t=YWJjZGVmZ2hpamts".to_owned()),
+        expires_at: "2026-11-22T14:30:00.000Z".parse().unwrap(),
+    })
 }

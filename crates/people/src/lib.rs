@@ -11,6 +11,7 @@ mod error;
 mod invite;
 pub mod mail;
 mod post;
+mod question;
 mod secrets;
 mod session;
 mod sign_in;
@@ -24,7 +25,8 @@ use model::{Clock, Entropy, Mint};
 pub use address::{Address, AddressError};
 pub use error::SignInError;
 pub use invite::{Signup, invitation_link};
-pub use post::{Post, Way};
+pub use post::{Post, Questions, Way};
+pub use question::{Deciders, LinkedTo};
 pub use session::{IDLE, LIVES};
 pub use sign_in::{
     ANSWERABLE_FOR, ASKED_FROM_NETWORK, ASKED_OF_ADDRESS, Asked, Asking, Proof, SignedIn,

@@ -17,6 +17,8 @@ pub enum Letter {
     SignIn(SignIn),
     /// Asks somebody to join an org.
     Invitation(Invitation),
+    /// Asks somebody for a yes or a no.
+    Question(Question),
 }
 
 /// A mail that lets somebody sign in, by the link or by the code.
@@ -53,18 +55,45 @@ pub struct Invitation {
     pub expires_at: Timestamp,
 }
 
+/// A mail that asks somebody for a yes or a no to what an agent wants to do.
+///
+/// It has no argument of the call: a mailbox keeps what it gets for longer than a payload is kept.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The same for every attempt to send this mail.
+    pub job: MailJobId,
+    /// Who gets it.
+    pub to: Address,
+    /// The whole address behind the link; whoever has it sees what is asked, and answers once.
+    pub link: Secret<String>,
+    /// The org's name, in the words of its people.
+    pub org_name: String,
+    /// The name of the agent that waits.
+    pub agent_name: String,
+    /// What it wants to call.
+    pub tool: String,
+    /// Whether the link takes an answer, or only shows what is asked.
+    pub answers: bool,
+    /// When the link means nothing any more.
+    pub expires_at: Timestamp,
+}
+
 impl Letter {
     /// The same for every attempt to send this mail: an idempotency key for providers.
     pub fn job(&self) -> MailJobId {
         match self {
-            Self::SignIn(SignIn { job, .. }) | Self::Invitation(Invitation { job, .. }) => *job,
+            Self::SignIn(SignIn { job, .. })
+            | Self::Invitation(Invitation { job, .. })
+            | Self::Question(Question { job, .. }) => *job,
         }
     }
 
     /// Who gets it.
     pub fn to(&self) -> &Address {
         match self {
-            Self::SignIn(SignIn { to, .. }) | Self::Invitation(Invitation { to, .. }) => to,
+            Self::SignIn(SignIn { to, .. })
+            | Self::Invitation(Invitation { to, .. })
+            | Self::Question(Question { to, .. }) => to,
         }
     }
 
@@ -72,7 +101,8 @@ impl Letter {
     pub fn expires_at(&self) -> Timestamp {
         match self {
             Self::SignIn(SignIn { expires_at, .. })
-            | Self::Invitation(Invitation { expires_at, .. }) => *expires_at,
+            | Self::Invitation(Invitation { expires_at, .. })
+            | Self::Question(Question { expires_at, .. }) => *expires_at,
         }
     }
 }

@@ -5,13 +5,14 @@ use std::{sync::Arc, time::Duration};
 
 use crypto::Secret;
 use ledger::StoreDown;
-use model::{Entropy, Uuid};
+use model::{Clock, Entropy, MailJobId, Mint, Uuid};
 
 use crate::{
     invite::invitation_link,
-    mail::{Invitation, Letter, MailError, Mailer, SignIn},
+    mail::{Invitation, Letter, MailError, Mailer, Question, SignIn},
+    question::{Deciders, question_link},
     secrets::{Pepper, shown},
-    store::{Carries, MailJob, MailQueue},
+    store::{Carries, MailJob, MailQueue, Unaddressed},
 };
 
 /// How long a claimed mail is this instance's; a [`Mailer`] ends before.
@@ -31,6 +32,23 @@ pub struct Post {
     pepper: Pepper,
     base_url: String,
     holder: Uuid,
+    questions: Option<Questions>,
+}
+
+/// Who is written to about what orgs ask.
+pub struct Questions {
+    /// Says who may answer.
+    pub deciders: Arc<dyn Deciders>,
+    /// The most people who are written to about one question.
+    pub most: usize,
+    /// The time in the ids of the mails.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Questions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Questions").field("most", &self.most).finish_non_exhaustive()
+    }
 }
 
 impl std::fmt::Debug for Post {
@@ -70,16 +88,41 @@ impl Post {
             pepper: Pepper(pepper),
             base_url: base_url.trim_end_matches('/').to_owned(),
             holder: Uuid::from_bytes(name),
+            questions: None,
         }
     }
 
-    /// Sends one mail that is due, and says whether there was one.
+    /// The post that also writes to those who may answer what orgs ask.
+    #[must_use]
+    pub fn asking(self, questions: Questions) -> Self {
+        Self { questions: Some(questions), ..self }
+    }
+
+    /// Sends one mail that is due, or addresses the mails of one question, and says whether there
+    /// was anything to do.
     pub async fn send_next(&self) -> Result<bool, StoreDown> {
         let jobs = self.queue.claim(self.holder, AT_ONCE, LEASE).await?;
         for job in &jobs {
             self.send(job).await?;
         }
-        Ok(!jobs.is_empty())
+        match &self.questions {
+            Some(questions) if jobs.is_empty() => self.address_next(questions).await,
+            Some(_) | None => Ok(!jobs.is_empty()),
+        }
+    }
+
+    /// Finds out who may answer a question, so that each of them gets a mail of their own.
+    async fn address_next(&self, questions: &Questions) -> Result<bool, StoreDown> {
+        let Some(question) = self.queue.claim_unaddressed(self.holder, LEASE).await? else {
+            return Ok(false);
+        };
+        let Unaddressed { org, approval, .. } = question;
+        let members = questions.deciders.deciders(org, approval, questions.most).await?;
+        let mint = Mint::new(questions.clock.now(), &*self.entropy);
+        let mails = members.into_iter().take(questions.most);
+        let mails: Vec<_> = mails.map(|it| (mint.id(MailJobId::from_uuid), it)).collect();
+        self.queue.address(&question, &mails).await?;
+        Ok(true)
     }
 
     async fn send(&self, job: &MailJob) -> Result<(), StoreDown> {
@@ -123,6 +166,18 @@ impl Post {
                     org_name: org_name.clone(),
                     role: *role,
                     inviter: None,
+                    expires_at,
+                })
+            }
+            Carries::Question { to: linked, org_name, agent_name, tool, answers } => {
+                Letter::Question(Question {
+                    job: job.id,
+                    to,
+                    link: question_link(&self.base_url, &self.pepper.question(*linked)),
+                    org_name: org_name.clone(),
+                    agent_name: agent_name.clone(),
+                    tool: tool.clone(),
+                    answers: *answers,
                     expires_at,
                 })
             }

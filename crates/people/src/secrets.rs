@@ -23,6 +23,7 @@ pub(crate) enum About {
     Address,
     Network,
     Invitation,
+    Question,
 }
 
 impl About {
@@ -36,6 +37,7 @@ impl About {
             Self::Address => "people:address:v1:",
             Self::Network => "people:network:v1:",
             Self::Invitation => "people:invitation:v1:",
+            Self::Question => "people:question:v1:",
         }
     }
 }

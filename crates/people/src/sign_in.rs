@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use crypto::{Secret, constant_time_eq};
+use ledger::StoreDown;
 use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId};
 
 use crate::{
@@ -90,8 +91,8 @@ impl People {
     pub async fn addresses(
         &self,
         users: &[UserId],
-    ) -> Result<BTreeMap<UserId, Address>, SignInError> {
-        Ok(self.parts.store.addresses(users).await?)
+    ) -> Result<BTreeMap<UserId, Address>, StoreDown> {
+        self.parts.store.addresses(users).await
     }
 
     /// Answers somebody who asks to sign in.

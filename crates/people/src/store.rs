@@ -5,9 +5,12 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, InviteId, MailJobId, OrgId, Role, SessionId, Timestamp, UserId, Uuid};
+use model::{
+    ApprovalId, ChallengeId, InviteId, MailJobId, MemberId, OrgId, Role, SessionId, Timestamp,
+    UserId, Uuid,
+};
 
-use crate::Address;
+use crate::{Address, LinkedTo};
 
 /// The most wrong answers to one challenge.
 pub const TRIES: u32 = 5;
@@ -169,6 +172,32 @@ pub enum Carries {
         /// What the person will be there.
         role: Role,
     },
+    /// The link to a question.
+    Question {
+        /// What the link is good for.
+        to: LinkedTo,
+        /// The org's name.
+        org_name: String,
+        /// The name of the agent that waits.
+        agent_name: String,
+        /// What it wants to call.
+        tool: String,
+        /// Whether the rule takes an answer by a link.
+        answers: bool,
+    },
+}
+
+/// A question about which nobody was written to yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unaddressed {
+    /// The job of all its mails.
+    pub id: MailJobId,
+    /// Counts the claims, as that of a [`MailJob`].
+    pub token: u64,
+    /// The org.
+    pub org: OrgId,
+    /// The question.
+    pub approval: ApprovalId,
 }
 
 /// Where people, their challenges and sessions are kept.
@@ -252,6 +281,21 @@ pub trait MailQueue: Send + Sync {
         most: usize,
         lease: Duration,
     ) -> Result<Vec<MailJob>, StoreDown>;
+
+    /// Claims a question about which nobody was written to yet, the longest due, for this long.
+    async fn claim_unaddressed(
+        &self,
+        holder: Uuid,
+        lease: Duration,
+    ) -> Result<Option<Unaddressed>, StoreDown>;
+
+    /// Lets a mail wait for each of these members in place of the question, if it is still held by
+    /// this claim; nobody gets two.
+    async fn address(
+        &self,
+        question: &Unaddressed,
+        to: &[(MailJobId, MemberId)],
+    ) -> Result<bool, StoreDown>;
 
     /// Removes a mail that is done with, if it is still held by this claim.
     async fn finish(&self, job: &MailJob) -> Result<bool, StoreDown>;

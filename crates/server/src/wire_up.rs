@@ -14,19 +14,19 @@ use std::{fmt, sync::Arc, time::Duration};
 use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use model::{Clock, Entropy, LogId, Mint, Timestamp, causes};
-use people::{People, Post, Way};
+use people::{People, Post, Questions, Way};
 use store_postgres::{Durability, PostgresStore};
 use uuid::Uuid;
 
 use crate::{
-    adapters::{Adapters, OrgTools, Records},
+    adapters::{Adapters, Deciders, OrgTools, Records},
     checkpoints::Checkpoints,
     clock::SystemClock,
     core::{Core, Parts, Stores},
     exit::Failure,
     keyring::Keyring,
     runtime::Tokio,
-    settings::{Database, Environment, Settings},
+    settings::{Database, Environment, Mail, Settings},
 };
 
 /// A clock that is further from the database's than this would end keys and sessions at the wrong
@@ -105,7 +105,7 @@ pub(crate) async fn wire_up_with(
     let post = post::mailer(settings, &deps.egress)?.map(|mailer| {
         let way = Way { queue: Arc::clone(&store) as _, mailer };
         let (entropy, pepper) = (Arc::clone(&entropy), needed.pepper.clone());
-        Arc::new(Post::new(way, entropy, pepper, settings.base_url.as_str()))
+        Post::new(way, entropy, pepper, settings.base_url.as_str())
     });
     let records = Arc::new(Records::new(Arc::clone(&stores.actions)));
     let tools = OrgTools::new(Arc::clone(&stores.accounts), clock, deps.clone(), records);
@@ -125,6 +125,12 @@ pub(crate) async fn wire_up_with(
         audience: settings.base_url.as_str().into(),
     })
     .map_err(Failure::internal)?;
+    let post = post.map(|post| {
+        let deciders = Deciders { gate: core.gate.clone(), people: Arc::clone(&people) };
+        let most = settings.approvals.max_recipients;
+        let clock = Arc::new(SystemClock);
+        Arc::new(post.asking(Questions { deciders: Arc::new(deciders), most, clock }))
+    });
     let checkpoints = Checkpoints::beside(needed.seal_key_file);
     checkpoints.check(&core).await?;
     let cursor_key = needed.vault.derive("list cursors").map_err(Failure::internal)?;
@@ -219,6 +225,9 @@ fn limits(settings: &Settings) -> gate::Limits {
         approval_expires_in: settings.approvals.default_expires_in,
         estimate_timeout: settings.approvals.estimate_timeout,
         context_max_bytes: settings.approvals.context_max_bytes,
+        writes_mails: settings.mail != Mail::Off,
+        link_max_ttl: settings.approvals.link_max_ttl,
+        link_status_window: settings.approvals.link_status_window,
     }
 }
 

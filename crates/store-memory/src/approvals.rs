@@ -8,7 +8,10 @@ use ledger::{
     StoreDown,
     record::{Action, Approval, Member},
 };
-use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, OrgId, PolicyVersionId, Role};
+use model::{
+    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
+    Timestamp,
+};
 use policy::Excluded;
 
 use crate::{MemoryStore, rows::Rows};
@@ -40,11 +43,17 @@ impl ApprovalStore for MemoryStore {
         Ok(Page { actions: actions.into_iter().take(limit).cloned().collect(), has_more })
     }
 
-    async fn approvers(&self, org: OrgId, limit: usize) -> Result<Vec<Member>, StoreDown> {
+    async fn approvers(
+        &self,
+        org: OrgId,
+        after: Option<(Timestamp, MemberId)>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreDown> {
         let kept = self.reach("find who may approve")?;
         let members = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.members.values());
         let may = |member: &&Member| member.is_live() && member.can_approve;
         let mut found: Vec<_> = members.filter(may).cloned().collect();
+        found.retain(|member| Some((member.joined_at, member.id)) > after);
         found.sort_by_key(|member| (member.joined_at, member.id));
         found.truncate(limit);
         Ok(found)

@@ -9,12 +9,12 @@ use std::{
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, Clock, MailJobId, OrgId, SessionId, Timestamp, UserId, Uuid};
+use model::{ChallengeId, Clock, MailJobId, MemberId, OrgId, SessionId, Timestamp, UserId, Uuid};
 use people::{
     Address,
     store::{
         Carries, Challenge, Chosen, FRESH, LIVE, Mac, MailJob, MailQueue, NewChallenge, NewSession,
-        Opened, PeopleStore, Session, TRIES, Whose,
+        Opened, PeopleStore, Session, TRIES, Unaddressed, Whose,
     },
 };
 
@@ -271,6 +271,23 @@ impl MailQueue for MemoryPeople {
             })
         };
         Ok(kept.mails.iter().filter_map(job).take(most).collect())
+    }
+
+    async fn claim_unaddressed(
+        &self,
+        _: Uuid,
+        _: Duration,
+    ) -> Result<Option<Unaddressed>, StoreDown> {
+        // What turns have mailed is not kept in memory.
+        Ok(None)
+    }
+
+    async fn address(
+        &self,
+        _: &Unaddressed,
+        _: &[(MailJobId, MemberId)],
+    ) -> Result<bool, StoreDown> {
+        Ok(false)
     }
 
     async fn finish(&self, job: &MailJob) -> Result<bool, StoreDown> {

@@ -108,6 +108,7 @@ impl Rows {
             invites,
             // Nobody gets mail from here.
             invite_mails: _,
+            approval_mails: _,
             pruned,
         } = changes;
         if let Some(org) = orgs.last() {

@@ -110,6 +110,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         members,
         invites,
         invite_mails,
+        approval_mails,
         pruned,
     } = &turn.changes;
     // What other rows point at comes before them.
@@ -139,6 +140,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
     steps.extend(counters::steps(turn, (idempotency_keys, budgets, accepted_tools)));
     steps.extend(pruned::steps(turn.org, pruned));
     steps.extend(evidence::steps(turn, new_actions));
+    steps.extend(approval_mails.iter().map(|row| people::approval_mail(turn.org, row)));
     steps.push(head::turn(turn));
     // What is inserted into a distributed table cannot bring the time back itself.
     steps.push(Step::rows(Call::new("select clock_timestamp() as clock")));

@@ -3,13 +3,16 @@
 //! Each way that a question may stand leads to its actions, newest first, by an index that holds only
 //! actions about which people are or were asked; an agent's have one of their own.
 
-use std::sync::LazyLock;
+use std::{sync::LazyLock, time::UNIX_EPOCH};
 
 use admin::AccountStore;
 use async_trait::async_trait;
 use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, Page};
 use ledger::{StoreDown, record::Member};
-use model::{ActionId, AgentId, ApprovalId, ApprovalStatus, OrgId, PolicyVersionId, Role};
+use model::{
+    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
+    Timestamp,
+};
 use uuid::Uuid;
 
 use crate::{
@@ -17,7 +20,7 @@ use crate::{
     database::Call,
     list::first_id,
     members::member,
-    rows::{Cells, bigint},
+    rows::{Cells, bigint, system_time},
 };
 
 #[async_trait]
@@ -77,12 +80,21 @@ impl ApprovalStore for PostgresStore {
         Ok(Page { actions, has_more: rows.len() > limit })
     }
 
-    async fn approvers(&self, org: OrgId, limit: usize) -> Result<Vec<Member>, StoreDown> {
+    async fn approvers(
+        &self,
+        org: OrgId,
+        after: Option<(Timestamp, MemberId)>,
+        limit: usize,
+    ) -> Result<Vec<Member>, StoreDown> {
         let sql = "
             select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision
-            from member where org_id = $1 and removed_at is null and can_approve
-            order by joined_at, id limit $2";
-        let call = Call::new(sql).with(*org.as_uuid()).with(bigint(limit as u64));
+            from member
+            where org_id = $1 and removed_at is null and can_approve and (joined_at, id) > ($2, $3)
+            order by joined_at, id limit $4";
+        let (joined, id) = after
+            .map_or((UNIX_EPOCH, Uuid::nil()), |(joined, id)| (system_time(joined), *id.as_uuid()));
+        let call =
+            Call::new(sql).with(*org.as_uuid()).with(joined).with(id).with(bigint(limit as u64));
         self.all("find who may approve", call, member).await
     }
 

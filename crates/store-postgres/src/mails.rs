@@ -1,13 +1,15 @@
-//! The mails that wait: of sign-ins, and of invitations. Every moment is the database's.
+//! The mails that wait: of sign-ins, of invitations, and of questions. Every moment is the database's.
+
+mod questions;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, InviteId, MailJobId, OrgId};
+use model::{ChallengeId, InviteId, MailJobId, MemberId, OrgId};
 use people::{
     Address,
-    store::{Carries, MailJob, MailQueue},
+    store::{Carries, MailJob, MailQueue, Unaddressed},
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -50,7 +52,27 @@ impl MailQueue for PostgresStore {
         if jobs.len() < most {
             jobs.extend(self.claim_invitations(holder, most - jobs.len(), lease).await?);
         }
+        // Agents ask as often as they like; that holds up no person's mail.
+        if jobs.len() < most {
+            jobs.extend(self.claim_questions(holder, most - jobs.len(), lease).await?);
+        }
         Ok(jobs)
+    }
+
+    async fn claim_unaddressed(
+        &self,
+        holder: Uuid,
+        lease: Duration,
+    ) -> Result<Option<Unaddressed>, StoreDown> {
+        self.claim_question(holder, lease).await
+    }
+
+    async fn address(
+        &self,
+        question: &Unaddressed,
+        to: &[(MailJobId, MemberId)],
+    ) -> Result<bool, StoreDown> {
+        self.address_question(question, to).await
     }
 
     async fn finish(&self, job: &MailJob) -> Result<bool, StoreDown> {
@@ -60,6 +82,9 @@ impl MailQueue for PostgresStore {
             }
             Carries::Invitation { .. } => {
                 "delete from invite_mail where id = $1 and token = $2 returning id"
+            }
+            Carries::Question { .. } => {
+                "delete from approval_mail where id = $1 and token = $2 returning id"
             }
         };
         self.is_done("end a mail", held(sql, job)).await
@@ -74,6 +99,12 @@ impl MailQueue for PostgresStore {
             }
             Carries::Invitation { .. } => {
                 "update invite_mail
+                set run_at = now() + make_interval(secs => $3), lease_until = null
+                where id = $1 and token = $2
+                returning id"
+            }
+            Carries::Question { .. } => {
+                "update approval_mail
                 set run_at = now() + make_interval(secs => $3), lease_until = null
                 where id = $1 and token = $2
                 returning id"
@@ -98,6 +129,10 @@ impl MailQueue for PostgresStore {
                 select subject from sign_in_count where began_at < now() - interval '1 day'
                 limit $1)
             returning subject",
+            "delete from approval_mail where id in (
+                select id from approval_mail where expires_at < now() - interval '1 day'
+                order by expires_at limit $1)
+            returning id",
         ];
         let calls = calls.map(|sql| Call::new(sql).with(most));
         let answers = self.database.ask(attempt, &calls).await?;

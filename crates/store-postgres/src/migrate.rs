@@ -58,6 +58,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 27, name: "approvals", sql: include_str!("../../../migrations/0027_approvals.sql") },
     Migration { version: 28, name: "key_uses", sql: include_str!("../../../migrations/0028_key_uses.sql") },
     Migration { version: 29, name: "org_keys", sql: include_str!("../../../migrations/0029_org_keys.sql") },
+    Migration { version: 31, name: "approval_mails", sql: include_str!("../../../migrations/0031_approval_mails.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -105,6 +106,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "member",           privileges: "select, insert, update" },
     Grant { table: "invite",           privileges: "select, insert, update" },
     Grant { table: "invite_mail",      privileges: "select, insert, update, delete" },
+    Grant { table: "approval_mail",    privileges: "select, insert, update, delete" },
     // Never changed, as `api_key_org`.
     Grant { table: "membership",       privileges: "select, insert, update" },
     Grant { table: "person",           privileges: "select, insert, update" },
@@ -117,7 +119,7 @@ pub const GRANTS: &[Grant] = &[
 
 /// The tables that belong to no org. They are small, and every node of a database that keeps orgs
 /// apart has them whole.
-pub const OF_NO_ORG: [&str; 11] = [
+pub const OF_NO_ORG: [&str; 12] = [
     "schema_migration",
     "seal_key",
     "api_key_org",
@@ -125,6 +127,7 @@ pub const OF_NO_ORG: [&str; 11] = [
     "person",
     "membership",
     "invite_mail",
+    "approval_mail",
     "sign_in_count",
     "challenge",
     "session",

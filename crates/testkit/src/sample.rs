@@ -254,6 +254,7 @@ pub fn waiting(action: &Action, expires_at: Timestamp, mint: &Mint<'_>) -> Actio
             context: action.request,
             context_digest: Some(action.request_digest),
             exclude: vec![policy::Excluded::OnBehalfOf],
+            assurance: None,
             decisions: Vec::new(),
             decided_at: None,
             void_reason: None,

@@ -17,6 +17,8 @@ mod intents;
 #[cfg(test)]
 mod judgements;
 #[cfg(test)]
+mod links;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod repeats;

@@ -2,10 +2,15 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use async_trait::async_trait;
 use deed::Vote;
-use gate::{Asked, Barring, JudgeError, Judged, Judgement, Question};
-use ledger::record::{Action, Member};
-use model::{ActionId, Assurance, Timestamp};
+use gate::{AddressBook, Asked, Barring, JudgeError, Judged, Judgement, Question};
+use ledger::{
+    StoreDown,
+    record::{Action, Member},
+};
+use model::{ActionId, Assurance, Timestamp, UserId};
+use people::People;
 use web::{ApiError, Call, List, ListView, Reply};
 
 use crate::{
@@ -14,6 +19,9 @@ use crate::{
     refusal::{Answer, CallError},
     wire::approvals::{ApprovalDetail, ApprovalView, Viewing, answer_of, approval_filter},
 };
+
+/// The most people who are told to be able to answer.
+const MOST_ELIGIBLE: usize = 100;
 
 /// `GET /v1/approvals`
 pub(crate) async fn list(app: Arc<App>, caller: ApprovalReader, call: Call) -> Answer {
@@ -71,7 +79,7 @@ pub(crate) async fn deny(app: Arc<App>, caller: Approver, call: Call) -> Answer 
 async fn judge(app: Arc<App>, caller: Approver, call: &Call, vote: Vote) -> Answer {
     let approval = call.param("id")?;
     let (shown, note) = answer_of(call)?;
-    let address = address(&app, &caller).await?;
+    let address = address(&app, caller.user).await?;
     let judgement = Judgement {
         org: caller.seat.org,
         approval,
@@ -91,7 +99,7 @@ async fn judge(app: Arc<App>, caller: Approver, call: &Call, vote: Vote) -> Answ
 
 /// Answers in a task of its own: a client that goes away must not take a released action with it
 /// between its turn and its run.
-async fn enter(app: &App, judgement: Judgement) -> Result<Judged, JudgeError> {
+pub(super) async fn enter(app: &App, judgement: Judgement) -> Result<Judged, JudgeError> {
     let gate = app.gate.clone();
     match tokio::spawn(async move { gate.judge(judgement).await }).await {
         Ok(judged) => judged,
@@ -104,31 +112,25 @@ async fn enter(app: &App, judgement: Judgement) -> Result<Judged, JudgeError> {
 }
 
 /// The address of somebody by which rules may call them.
-async fn address(app: &App, caller: &Approver) -> Result<Option<String>, CallError> {
-    let found = app.sign_in.people.address(caller.user).await?;
+pub(super) async fn address(app: &App, user: UserId) -> Result<Option<String>, CallError> {
+    let found = app.sign_in.people.address(user).await?;
     Ok(found.map(|address| address.as_str().to_owned()))
 }
 
-/// The members who may answer at this moment, as far as the first hundred who may answer at all.
-async fn eligible(app: &App, action: &Action) -> Result<Vec<Member>, CallError> {
-    let Some(approval) = &action.approval else { return Ok(Vec::new()) };
-    let Barring { author, owner, is_held: _ } = app.gate.barring(action).await?;
-    let question = Question { action, approval, author: author.as_deref(), owner };
-    // Addresses are read where somebody may be called by one.
-    let mut names = approval.from.iter().chain(&action.on_behalf_of);
-    let by_address = names.any(|name| name.contains('@'));
-    let mut members = app.gate.approvers(action.org).await?;
-    let addresses = if by_address {
-        let users: Vec<_> = members.iter().map(|member| member.user).collect();
-        app.sign_in.people.addresses(&users).await?
-    } else {
-        BTreeMap::new()
-    };
-    members.retain(|member| {
-        let address = addresses.get(&member.user).map(people::Address::as_str);
-        gate::Approver { member, address }.barred(question).is_none()
-    });
-    Ok(members)
+/// The members who may answer at this moment.
+pub(super) async fn eligible(app: &App, action: &Action) -> Result<Vec<Member>, StoreDown> {
+    app.gate.eligible(action, &Book(&app.sign_in.people), MOST_ELIGIBLE).await
+}
+
+/// The addresses of people, as rules may call them.
+struct Book<'a>(&'a People);
+
+#[async_trait]
+impl AddressBook for Book<'_> {
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
+        let found = self.0.addresses(users).await?.into_iter();
+        Ok(found.map(|(user, address)| (user, address.as_str().to_owned())).collect())
+    }
 }
 
 /// Whoever looks, as far as what they see hangs on it.
@@ -146,7 +148,7 @@ impl Viewer {
     async fn of(app: &App, caller: &ApprovalReader) -> Result<Self, CallError> {
         let Some(approver) = caller.member() else { return Ok(Self { person: None }) };
         let member = app.admin.member_of(caller.org(), approver.user).await?;
-        let address = address(app, approver).await?;
+        let address = address(app, approver.user).await?;
         Ok(Self { person: member.map(|member| Person { member, address }) })
     }
 

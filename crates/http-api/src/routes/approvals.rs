@@ -7,13 +7,13 @@ use web::{
 };
 
 use crate::{
-    access::{APPROVAL_READERS, APPROVERS},
+    access::{APPROVAL_READERS, APPROVERS, SIGNING_IN},
     app::App,
-    handlers::approvals,
+    handlers::{approval_links, approvals},
     wire::approvals::LIST,
 };
 
-/// Room for a digest and a note.
+/// Room for a link, a digest and a note.
 const BODY: usize = 4 * 1024;
 
 /// The routes of this area.
@@ -22,6 +22,7 @@ pub(super) fn routes() -> Table<App> {
     vec![
         at("GET",  "/v1/approvals",              "listApprovals").with(APPROVAL_READERS, query(LIST), Lists, approvals::list),
         at("GET",  "/v1/approvals/{id}",         "getApproval")  .with(APPROVAL_READERS, NOTHING,     Short, approvals::show),
+        at("POST", "/v1/approvals/link",         "answerByLink") .with(SIGNING_IN,       json(BODY),  Short, approval_links::answer),
         at("POST", "/v1/approvals/{id}/approve", "approveApproval").with(APPROVERS,        json(BODY),  Short, approvals::approve),
         at("POST", "/v1/approvals/{id}/deny",    "denyApproval")   .with(APPROVERS,        json(BODY),  Short, approvals::deny),
     ]

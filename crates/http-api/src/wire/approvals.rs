@@ -10,7 +10,7 @@ use model::{
 use policy::Excluded;
 use serde::Serialize;
 use serde_json::Value;
-use web::{ApiError, Call, Param, Query, Word};
+use web::{ApiError, Call, Fields, Param, Query, Word};
 
 use super::filter::{Moment, tool};
 
@@ -38,6 +38,8 @@ pub(crate) enum Viewing {
     Person(Option<Barred>),
     /// A member looks who may answer, but no yes is taken while a Stop holds what waits.
     Held,
+    /// A member looks who may answer, but by a session alone, and they show none.
+    NoSession,
 }
 
 /// A question.
@@ -59,6 +61,7 @@ pub(crate) struct ApprovalView<'a> {
     required: u8,
     approvers: &'a [String],
     excluded: Vec<&'static str>,
+    assurance: Option<Assurance>,
     decisions: Vec<DecisionView<'a>>,
     context_digest: Option<Digest>,
     request_digest: Digest,
@@ -121,6 +124,7 @@ impl<'a> ApprovalView<'a> {
             required: approval.map_or(1, |it| it.count),
             approvers: approval.map(|it| it.from.as_slice()).unwrap_or_default(),
             excluded: excluded(approval),
+            assurance: approval.and_then(|it| it.assurance),
             decisions: decisions(approval),
             context_digest: approval.and_then(|it| it.context_digest),
             request_digest: action.request_digest,
@@ -160,13 +164,16 @@ fn why_not(approval: &Approval, viewing: Viewing) -> Option<&'static str> {
             Barred::Answered => "conflict",
         }),
         (ApprovalStatus::Pending, Viewing::Held) => Some("conflict"),
-        (ApprovalStatus::Expired, Viewing::Person(_) | Viewing::Held) => Some("approval_expired"),
+        (ApprovalStatus::Pending, Viewing::NoSession) => Some("reauthentication_required"),
+        (ApprovalStatus::Expired, Viewing::Person(_) | Viewing::Held | Viewing::NoSession) => {
+            Some("approval_expired")
+        }
         (
             ApprovalStatus::Approved
             | ApprovalStatus::Denied
             | ApprovalStatus::Cancelled
             | ApprovalStatus::Voided,
-            Viewing::Person(_) | Viewing::Held,
+            Viewing::Person(_) | Viewing::Held | Viewing::NoSession,
         ) => Some("approval_decided"),
     }
 }
@@ -246,11 +253,17 @@ pub(crate) fn approval_filter(query: &Query) -> Result<(ApprovalFilter, bool), A
 pub(crate) fn answer_of(call: &Call) -> Result<(Digest, Option<String>), ApiError> {
     let mut fields = call.fields()?;
     let Word(shown) = fields.required::<Word<Digest>>("context_digest")?;
+    let note = note(&mut fields)?;
+    fields.finish()?;
+    Ok((shown, note))
+}
+
+/// What somebody says about their answer.
+pub(super) fn note(fields: &mut Fields) -> Result<Option<String>, ApiError> {
     let note: Option<String> = fields.optional("note")?;
     let fits = |note: &String| (1..=MAX_NOTE).contains(&note.chars().count());
     if note.as_ref().is_some_and(|note| !fits(note)) {
         return Err(fields.error("note", format!("expected 1 to {MAX_NOTE} characters")));
     }
-    fields.finish()?;
-    Ok((shown, note))
+    Ok(note)
 }

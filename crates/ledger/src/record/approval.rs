@@ -1,7 +1,8 @@
 //! What a person is asked about an action, and what was answered.
 
 use model::{
-    ApprovalId, ApprovalStatus, Assurance, Digest, MemberId, Timestamp, UserId, VoidReason,
+    ActionId, ApprovalId, ApprovalStatus, Assurance, Digest, MailJobId, MemberId, Timestamp,
+    UserId, VoidReason,
 };
 use policy::Excluded;
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,9 @@ pub struct Approval {
     /// Who may not answer although `from` names them.
     #[serde(default = "beneficiary", with = "words")]
     pub exclude: Vec<Excluded>,
+    /// How whoever answers must have shown who they are; nothing where each way will do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assurance: Option<Assurance>,
     /// Who said what, in order.
     #[serde(default)]
     pub decisions: Vec<Answer>,
@@ -62,6 +66,22 @@ pub struct Answer {
     /// What they say about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// The mails of a question, which are to be written to those who may answer it by then. Who they
+/// are is found out behind the turn: no turn reads all of an org's people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApprovalMail {
+    /// The job.
+    pub job: MailJobId,
+    /// The action that waits.
+    pub action: ActionId,
+    /// The question.
+    pub approval: ApprovalId,
+    /// From when on they are to be sent.
+    pub run_at: Timestamp,
+    /// When their links mean nothing any more.
+    pub expires_at: Timestamp,
 }
 
 /// Who is excluded, in the words of policies.

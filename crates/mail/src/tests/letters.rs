@@ -37,8 +37,40 @@ fn an_invitation_reads_as_it_should() {
 }
 
 #[test]
+fn a_question_reads_as_it_should_and_says_in_one_sentence_what_is_asked() {
+    let written = written(&question("support", "shop.refund"));
+    expect_file!["letters/question.txt"].assert_eq(&written.text);
+    expect_file!["letters/question.html"].assert_eq(&written.html);
+    assert_eq!(written.subject, "support waits for an answer");
+    let Letter::Question(letter) = question("support", "shop.refund") else { panic!("a question") };
+    let Written { text, html, .. } =
+        self::written(&Letter::Question(Question { answers: false, ..letter }));
+    for form in [text, html] {
+        assert!(form.contains("who are signed in") && !form.contains("It answers once"), "{form}");
+    }
+}
+
+#[test]
+fn what_an_agent_calls_itself_or_its_tool_is_only_a_name() {
+    let hostile = "<b>x</b>\r\nBcc: eve@example.org\r\n\r\n{{ link }}\u{202E}";
+    let letter = question(hostile, hostile);
+    let Written { subject, text, html } = written(&letter);
+    assert!(!html.contains("<b>") && html.contains("&lt;b&gt;"), "{html}");
+    assert!(!text.contains('\r') && !text.lines().any(|line| line.starts_with("Bcc:")), "{text}");
+    assert!(!subject.chars().any(char::is_control), "{subject}");
+    let message = composed(&letter);
+    let (headers, _) = message.split_once("\r\n\r\n").unwrap();
+    assert_eq!(headers.lines().filter(|line| line.starts_with("Bcc")).count(), 0, "{headers}");
+}
+
+#[test]
 fn a_letter_fetches_nothing_and_says_all_in_words() {
-    for letter in [sign_in("bob@example.org"), Letter::Invitation(invitation("Acme"))] {
+    let all = [
+        sign_in("bob@example.org"),
+        Letter::Invitation(invitation("Acme")),
+        question("support", "shop.refund"),
+    ];
+    for letter in all {
         let Written { html, text, .. } = written(&letter);
         for foreign in ["<img", "<script", "<link", "<style", "url(", "@import", "src=", "cid:"] {
             assert!(!html.contains(foreign), "{foreign}: {html}");
@@ -77,4 +109,6 @@ fn the_same_letter_is_the_same_bytes_and_its_debug_has_no_secret() {
     assert_eq!(composed(&sign_in("bob@example.org")), composed(&sign_in("bob@example.org")));
     let shown = format!("{:?}", sign_in("bob@example.org"));
     assert!(!shown.contains("Zm9v") && !shown.contains(CODE) && !shown.contains("bob"), "{shown}");
+    let shown = format!("{:?}", question("support", "shop.refund"));
+    assert!(!shown.contains("YWJj") && !shown.contains("bob"), "{shown}");
 }

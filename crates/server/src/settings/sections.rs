@@ -40,6 +40,12 @@ pub struct Approvals {
     pub estimate_timeout: Duration,
     /// The largest context.
     pub context_max_bytes: usize,
+    /// The longest that a mailed link works.
+    pub link_max_ttl: Duration,
+    /// How long a used link follows its action.
+    pub link_status_window: Duration,
+    /// The most people that one approval mails.
+    pub max_recipients: usize,
 }
 
 impl Approvals {
@@ -48,6 +54,9 @@ impl Approvals {
             default_expires_in: reader.span("approvals.default_expires_in"),
             estimate_timeout: reader.span("approvals.estimate_timeout"),
             context_max_bytes: reader.number("approvals.context_max_bytes"),
+            link_max_ttl: reader.span("approvals.link_max_ttl"),
+            link_status_window: reader.span("approvals.link_status_window"),
+            max_recipients: reader.number("approvals.max_recipients"),
         }
     }
 }

@@ -197,6 +197,9 @@ pub(super) const FILE: &[Row] = &[
     row("approvals.default_expires_in",  Span(MINUTE, 168 * HOUR),          "30m",    "How long an approval waits when the policy does not say; silence means no."),
     row("approvals.estimate_timeout",    Span(50, 5 * SECOND),              "500ms",  "How long a connector may take to estimate an effect."),
     row("approvals.context_max_bytes",   Number(8192, 65_536),              "32768",  "The largest context that a person countersigns."),
+    row("approvals.link_max_ttl",        Span(5 * MINUTE, 24 * HOUR),       "24h",    "How long a mailed approval link works, never past the approval's own end."),
+    row("approvals.link_status_window",  Span(MINUTE, HOUR),                "15m",    "How long a used link follows its action."),
+    row("approvals.max_recipients",      Number(1, 100),                    "20",     "The most people that one approval mails."),
 ];
 
 /// The settings that are known and have no effect in this version, whatever they say; a part in
@@ -222,9 +225,6 @@ pub(super) const IDLE: &[&str] = &[
     "decoder.lease",
     "decoder.reconcile_interval",
     "decoder.retention",
-    "approvals.link_max_ttl",
-    "approvals.link_status_window",
-    "approvals.max_recipients",
     "webhooks.timeout",
     "webhooks.max_attempts",
     "webhooks.disable_after",

@@ -45,7 +45,7 @@ fn a_host_that_cannot_name_a_log_is_refused() {
 fn the_bounds_of_the_gate_are_those_of_the_settings() {
     let text = "gate: {max_args_bytes: 1025, max_result_bytes: 1026, execute_timeout: 7s, \
                 edge_result_timeout: 8s}\napprovals: {default_expires_in: 9m, estimate_timeout: 60ms, \
-                context_max_bytes: 8193}\n";
+                context_max_bytes: 8193, link_max_ttl: 6m, link_status_window: 2m}\n";
     let file = Some(text.to_owned().into());
     let limits = limits(&settings(Sources { file, ..Sources::default() }));
     assert_eq!((limits.max_args_bytes, limits.max_result_bytes), (1025, 1026));
@@ -54,6 +54,13 @@ fn the_bounds_of_the_gate_are_those_of_the_settings() {
     assert_eq!(limits.approval_expires_in, Duration::from_mins(9));
     assert_eq!(limits.estimate_timeout, Duration::from_millis(60));
     assert_eq!(limits.context_max_bytes, 8193);
+    assert_eq!(limits.link_max_ttl, Duration::from_mins(6));
+    assert_eq!(limits.link_status_window, Duration::from_mins(2));
+    assert!(!limits.writes_mails);
+    let mails = Sources::default()
+        .with("SERVICE_MAIL_SMTP", "smtp.example.com:465")
+        .with("SERVICE_MAIL_FROM", "chancery@example.com");
+    assert!(self::limits(&settings(mails)).writes_mails);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The rows of an org's people: members, and those who are asked to join.
 
-use ledger::record::{Invite, InviteMail, Member};
+use ledger::record::{ApprovalMail, Invite, InviteMail, Member};
 use model::OrgId;
 
 use super::Step;
@@ -75,5 +75,21 @@ fn invite_mail(org: OrgId, row: &InviteMail) -> Step<'_> {
         .with(*org.as_uuid())
         .with(*row.invite.as_uuid())
         .with(system_time(row.run_at));
+    Step::rows(call)
+}
+
+/// The statement that writes that people are to be written to about a question.
+pub(super) fn approval_mail(org: OrgId, row: &ApprovalMail) -> Step<'_> {
+    let sql = "
+        insert into approval_mail
+            (id, org_id, action_id, approval_id, run_at, expires_at, attempt, token)
+        values ($1, $2, $3, $4, $5, $6, 0, 0)";
+    let call = Call::new(sql)
+        .with(*row.job.as_uuid())
+        .with(*org.as_uuid())
+        .with(*row.action.as_uuid())
+        .with(*row.approval.as_uuid())
+        .with(system_time(row.run_at))
+        .with(system_time(row.expires_at));
     Step::rows(call)
 }

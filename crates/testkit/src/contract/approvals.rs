@@ -193,9 +193,11 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
     let rows = [policy.into(), version.into(), agent.clone().into()];
     let rows = members.into_iter().chain(rows);
     scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
-    let found = store.approvers(scribe.org, 10).await.unwrap();
-    assert_eq!(found, [early.clone(), late]);
-    assert_eq!(store.approvers(scribe.org, 1).await.unwrap(), [early]);
+    let found = store.approvers(scribe.org, None, 10).await.unwrap();
+    assert_eq!(found, [early.clone(), late.clone()]);
+    assert_eq!(store.approvers(scribe.org, None, 1).await.unwrap(), [early.clone()]);
+    let behind = Some((early.joined_at, early.id));
+    assert_eq!(store.approvers(scribe.org, behind, 10).await.unwrap(), [late]);
     assert_eq!(store.author(scribe.org, id).await.unwrap(), author);
     let asks = Caller { org: Some(scribe.org_row()), agent: Some(agent.clone()) };
     assert_eq!(store.caller(scribe.org, agent.id).await.unwrap(), asks);

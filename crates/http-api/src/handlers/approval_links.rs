@@ -1,0 +1,106 @@
+//! What people are asked, read and answered with the link of their mail, without a session.
+//!
+//! The link stands in the body and nowhere else: an address would be kept by browsers and proxies, and
+//! whoever opens mails before people do would answer in their name.
+
+use std::sync::Arc;
+
+use gate::{Approver, JudgeError, Judgement, Link, Question};
+use ledger::record::{Action, Member};
+use model::{ApprovalStatus, Assurance, State};
+use people::LinkedTo;
+use web::{Call, Reply};
+
+use super::approvals::{address, eligible, enter};
+use crate::{
+    access::Anyone,
+    app::App,
+    refusal::{Answer, CallError},
+    wire::{
+        approval_links::{LinkView, SentLink},
+        approvals::{ApprovalDetail, ApprovalView, Viewing},
+    },
+};
+
+/// `POST /v1/approvals/link`
+pub(crate) async fn answer(app: Arc<App>, _: Anyone, call: Call) -> Answer {
+    app.sign_in.site.no_other_page(&call.headers)?;
+    let SentLink { token, answer } = SentLink::read(&call)?;
+    let to = app.sign_in.people.asked_by(&token).ok_or(JudgeError::Unauthenticated)?;
+    let LinkedTo { org, approval, member } = to;
+    let member = app.admin.member(org, member).await?.ok_or(JudgeError::Unauthenticated)?;
+    let holder = Holder { address: address(&app, member.user).await?, member };
+    let Some(given) = answer else { return holder.look(&app, to).await };
+    let judgement = Judgement {
+        org,
+        approval,
+        member: holder.member.id,
+        user: holder.member.user,
+        address: holder.address,
+        vote: given.vote,
+        assurance: Assurance::EmailLink,
+        shown: given.shown,
+        note: given.note,
+    };
+    let action = enter(&app, judgement).await?.action;
+    let link = app.gate.link(&action, holder.member.id).ok_or(JudgeError::NotFound)?;
+    Ok(Reply::ok(&LinkView::of(&action, &holder.member, &link)))
+}
+
+/// Whom a link was sent to.
+struct Holder {
+    member: Member,
+    address: Option<String>,
+}
+
+impl Holder {
+    /// Shows what is asked as long as the link may answer it, and how it stands afterwards.
+    async fn look(&self, app: &App, to: LinkedTo) -> Answer {
+        let found = app.gate.approval(to.org, to.approval).await?;
+        let detail = found.ok_or(JudgeError::Unauthenticated)?;
+        let action = &detail.action;
+        let link = app.gate.link(action, self.member.id).ok_or(JudgeError::Unauthenticated)?;
+        self.tells(app, action, &link)?;
+        let view = LinkView::of(action, &self.member, &link);
+        if !view.is_open() {
+            return Ok(Reply::ok(&view));
+        }
+        let asked = ApprovalView::of(action, self.viewing(app, action).await?);
+        let asked = ApprovalDetail::of(asked, &detail, true);
+        let asked = asked.with_eligible(&eligible(app, action).await?);
+        Ok(Reply::ok(&view.asking(asked)))
+    }
+
+    /// Whether the link still tells anything.
+    fn tells(&self, app: &App, action: &Action, link: &Link) -> Result<(), JudgeError> {
+        let (now, status) = (app.clock.now(), action.approval.as_ref().map(|it| it.status));
+        let is_over = action.approval.as_ref().is_some_and(|it| it.expires_at <= now);
+        match &link.used {
+            Some(used) if now < used.follows_until => Ok(()),
+            Some(_) => Err(JudgeError::LinkUsed),
+            None if status == Some(ApprovalStatus::Expired) => Err(JudgeError::Expired),
+            None if is_over && action.state == State::PendingApproval => Err(JudgeError::Expired),
+            None if link.is_live(now) => Ok(()),
+            None => Err(JudgeError::LinkExpired),
+        }
+    }
+
+    /// What the question is to them; who may not answer it is shown nothing of it.
+    async fn viewing(&self, app: &App, action: &Action) -> Result<Viewing, CallError> {
+        let approval = action.approval.as_ref().ok_or(JudgeError::NotFound)?;
+        let barring = app.gate.barring(action).await?;
+        let (author, owner) = (barring.author.as_deref(), barring.owner);
+        let question = Question { action, approval, author, owner };
+        let approver = Approver { member: &self.member, address: self.address.as_deref() };
+        let barred = approver.barred(question);
+        if let Some(error) = barred.and_then(JudgeError::of) {
+            return Err(error.into());
+        }
+        let takes_links = approval.assurance.is_none_or(|asked| asked == Assurance::EmailLink);
+        Ok(match barred {
+            None if !takes_links => Viewing::NoSession,
+            None if barring.is_held => Viewing::Held,
+            barred => Viewing::Person(barred),
+        })
+    }
+}

@@ -1,0 +1,134 @@
+//! The link of a mail to whoever is asked, as requests show it and responses tell of it.
+
+use crypto::Secret;
+use deed::Vote;
+use gate::Link;
+use ledger::record::{Action, Member};
+use model::{
+    ActionId, ApprovalId, ApprovalStatus, Digest, MemberId, State, Status, Timestamp, Verdict,
+};
+use serde::Serialize;
+use web::{ApiError, Call, Word};
+
+use super::approvals::{ApprovalDetail, note};
+
+/// Longer than any link's token.
+const MAX_TOKEN: usize = 256;
+
+/// A link, with an answer where one is given.
+pub(crate) struct SentLink {
+    pub(crate) token: Secret<String>,
+    pub(crate) answer: Option<Given>,
+}
+
+/// An answer.
+pub(crate) struct Given {
+    pub(crate) vote: Vote,
+    pub(crate) shown: Digest,
+    pub(crate) note: Option<String>,
+}
+
+impl SentLink {
+    pub(crate) fn read(call: &Call) -> Result<Self, ApiError> {
+        let mut fields = call.fields()?;
+        let token: String = fields.required("token")?;
+        let decision: Option<String> = fields.optional("decision")?;
+        let shown: Option<Word<Digest>> = fields.optional("context_digest")?;
+        let note = note(&mut fields)?;
+        fields.finish()?;
+        if token.len() > MAX_TOKEN {
+            return Err(ApiError::invalid("token", "expected what stands behind `t=` in the link"));
+        }
+        let token = Secret::new(token);
+        let Some(decision) = decision else {
+            if shown.is_some() || note.is_some() {
+                return Err(ApiError::invalid("decision", "this member is required"));
+            }
+            return Ok(Self { token, answer: None });
+        };
+        let vote = match &*decision {
+            "approve" => Vote::Approve,
+            "deny" => Vote::Deny,
+            _ => return Err(ApiError::invalid("decision", "expected `approve` or `deny`")),
+        };
+        let Some(Word(shown)) = shown else {
+            return Err(ApiError::invalid("context_digest", "this member is required"));
+        };
+        Ok(Self { token, answer: Some(Given { vote, shown, note }) })
+    }
+}
+
+/// How a link stands, and what became of what it asks.
+#[derive(Debug, Serialize)]
+pub(crate) struct LinkView<'a> {
+    object: &'static str,
+    approval: Option<ApprovalId>,
+    member: MemberId,
+    status: LinkStatus,
+    expires_at: Timestamp,
+    used_at: Option<Timestamp>,
+    follows_until: Option<Timestamp>,
+    decision: Option<Vote>,
+    approval_status: Option<ApprovalStatus>,
+    action: FollowedAction,
+    question: Option<ApprovalDetail<'a>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum LinkStatus {
+    /// It may answer.
+    Open,
+    /// It answered.
+    Used,
+    /// Others settled what it asks.
+    Settled,
+}
+
+#[derive(Debug, Serialize)]
+struct FollowedAction {
+    id: ActionId,
+    state: State,
+    status: Status,
+    verdict: Option<Verdict>,
+}
+
+impl<'a> LinkView<'a> {
+    /// The link of this member, without what is asked.
+    pub(crate) fn of(action: &Action, member: &Member, link: &Link) -> Self {
+        let status = match &link.used {
+            Some(_) => LinkStatus::Used,
+            None if action.state == State::PendingApproval => LinkStatus::Open,
+            None => LinkStatus::Settled,
+        };
+        let approval = action.approval.as_ref();
+        Self {
+            object: "approval_link",
+            approval: approval.map(|it| it.id),
+            member: member.id,
+            status,
+            expires_at: link.expires_at,
+            used_at: link.used.as_ref().map(|used| used.answer.at),
+            follows_until: link.used.as_ref().map(|used| used.follows_until),
+            decision: link.used.as_ref().map(|used| used.answer.decision),
+            approval_status: approval.map(|it| it.status),
+            action: FollowedAction {
+                id: action.id,
+                state: action.state,
+                status: action.status,
+                verdict: action.witness.as_ref().map(|witness| witness.verdict),
+            },
+            question: None,
+        }
+    }
+
+    /// Whether the link may answer.
+    pub(crate) fn is_open(&self) -> bool {
+        self.status == LinkStatus::Open
+    }
+
+    /// The link with what it asks.
+    pub(crate) fn asking(self, question: ApprovalDetail<'a>) -> Self {
+        Self { question: Some(question), ..self }
+    }
+}

@@ -1,0 +1,180 @@
+//! The mails to those who may answer what an action asks.
+
+use std::time::Duration;
+
+use ledger::StoreDown;
+use model::{ActionId, ApprovalId, MailJobId, MemberId, OrgId};
+use people::{
+    Address, LinkedTo,
+    store::{Carries, MailJob, Unaddressed},
+};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::{PostgresStore, database::Call, fault::Fault, rows::Cells};
+
+// A link that answers nothing any more is not worth a mail, however often it was tried.
+const STALE: &str = "delete from approval_mail where expires_at <= now()";
+
+const CLAIM: &str = "
+    update approval_mail as job
+    set lease_until = now() + make_interval(secs => $3), token = job.token + 1,
+        attempt = job.attempt + 1, holder = $1
+    where job.id in (
+        select id from approval_mail
+        where member_id is not null and run_at <= now()
+            and (lease_until is null or lease_until < now())
+        order by run_at limit $2 for update skip locked)
+    returning job.id, job.token, job.attempt, job.org_id, job.action_id, job.approval_id,
+        job.member_id, job.expires_at";
+
+const CLAIM_UNADDRESSED: &str = "
+    update approval_mail as job
+    set lease_until = now() + make_interval(secs => $2), token = job.token + 1,
+        attempt = job.attempt + 1, holder = $1
+    where job.id in (
+        select id from approval_mail
+        where member_id is null and run_at <= now()
+            and (lease_until is null or lease_until < now())
+        order by run_at limit 1 for update skip locked)
+    returning job.id, job.token, job.org_id, job.approval_id";
+
+// Asked of each by itself: it is answered where its org is. Whoever may answer no more since the mail was
+// addressed gets none.
+const QUESTION: &str = "
+    select asked.tool, asked.record::json #>> '{agent,name}' as agent_name,
+        asked.record::json #>> '{approval,assurance}' is distinct from 'session' as answers,
+        org.record::json ->> 'name' as org_name, person.address
+    from only action as asked
+        join member on member.org_id = $1 and member.id = $3
+        join person on person.user_id = member.user_id
+        join org on org.org_id = $1
+    where asked.org_id = $1 and asked.id = $2 and asked.state = 'pending_approval'
+        and member.removed_at is null and member.can_approve";
+
+/// A mail to a member that is claimed.
+struct Claimed {
+    job: MailJobId,
+    token: u64,
+    attempt: u32,
+    action: ActionId,
+    to: LinkedTo,
+    expires_at: model::Timestamp,
+}
+
+impl PostgresStore {
+    pub(super) async fn claim_questions(
+        &self,
+        holder: Uuid,
+        most: usize,
+        lease: Duration,
+    ) -> Result<Vec<MailJob>, StoreDown> {
+        let attempt = "claim mails about questions";
+        let claim = Call::new(CLAIM)
+            .with(holder)
+            .with(i64::try_from(most).unwrap_or(i64::MAX))
+            .with(lease.as_secs_f64());
+        let answers = self.database.ask(attempt, &[Call::new(STALE), claim]).await?;
+        let mut jobs = Vec::new();
+        for row in answers.iter().flatten() {
+            let claimed = claimed(row).map_err(|fault| fault.down(attempt))?;
+            let asked = Call::new(QUESTION)
+                .with(*claimed.to.org.as_uuid())
+                .with(*claimed.action.as_uuid())
+                .with(*claimed.to.member.as_uuid());
+            let found = self.database.ask_one(attempt, asked).await?;
+            if let Some(asked) = found.first() {
+                let job = question(&claimed, asked);
+                jobs.push(job.map_err(|fault| fault.down(attempt))?);
+            } else {
+                let sql = "delete from approval_mail where id = $1 and token = $2 returning id";
+                let token = i64::try_from(claimed.token).unwrap_or(i64::MAX);
+                let gone = Call::new(sql).with(*claimed.job.as_uuid()).with(token);
+                self.is_done(attempt, gone).await?;
+            }
+        }
+        Ok(jobs)
+    }
+
+    pub(super) async fn claim_question(
+        &self,
+        holder: Uuid,
+        lease: Duration,
+    ) -> Result<Option<Unaddressed>, StoreDown> {
+        let call = Call::new(CLAIM_UNADDRESSED).with(holder).with(lease.as_secs_f64());
+        self.found("claim a question to write about", call, |row| {
+            let cells = Cells::of("approval_mail", row);
+            Ok(Unaddressed {
+                id: cells.id("id", MailJobId::from_uuid)?,
+                token: cells.count("token")?,
+                org: cells.id("org_id", OrgId::from_uuid)?,
+                approval: cells.id("approval_id", ApprovalId::from_uuid)?,
+            })
+        })
+        .await
+    }
+
+    /// Puts the mails to these members in the place of the question, in one transaction: a claim that
+    /// was lost meanwhile finds the row under another token and changes nothing.
+    pub(super) async fn address_question(
+        &self,
+        question: &Unaddressed,
+        to: &[(MailJobId, MemberId)],
+    ) -> Result<bool, StoreDown> {
+        let (jobs, members): (Vec<_>, Vec<_>) =
+            to.iter().map(|(job, member)| (*job.as_uuid(), *member.as_uuid())).unzip();
+        let token = i64::try_from(question.token).unwrap_or(i64::MAX);
+        let held = |sql| Call::new(sql).with(*question.id.as_uuid()).with(token);
+        let lock = held("select id from approval_mail where id = $1 and token = $2 for update");
+        let insert = held(
+            "insert into approval_mail
+                (id, org_id, action_id, approval_id, member_id, run_at, expires_at, attempt, token)
+            select new.id, whole.org_id, whole.action_id, whole.approval_id, new.member, whole.run_at,
+                whole.expires_at, 0, 0
+            from approval_mail as whole cross join unnest($3::uuid[], $4::uuid[]) as new (id, member)
+            where whole.id = $1 and whole.token = $2
+            on conflict (approval_id, member_id) do nothing",
+        );
+        let insert = insert.with(jobs).with(members);
+        let delete = held("delete from approval_mail where id = $1 and token = $2 returning id");
+        let calls = [Call::new("begin"), lock, insert, delete, Call::new("commit")];
+        let answers = self.database.ask("write to those who are asked", &calls).await?;
+        Ok(answers.get(3).is_some_and(|rows| !rows.is_empty()))
+    }
+}
+
+fn claimed(row: &Row) -> Result<Claimed, Fault> {
+    let cells = Cells::of("approval_mail", row);
+    let attempt: i32 = cells.get("attempt")?;
+    Ok(Claimed {
+        job: cells.id("id", MailJobId::from_uuid)?,
+        token: cells.count("token")?,
+        attempt: u32::try_from(attempt).map_err(|why| cells.fault("attempt", why))?,
+        action: cells.id("action_id", ActionId::from_uuid)?,
+        to: LinkedTo {
+            org: cells.id("org_id", OrgId::from_uuid)?,
+            approval: cells.id("approval_id", ApprovalId::from_uuid)?,
+            member: cells.id("member_id", MemberId::from_uuid)?,
+        },
+        expires_at: cells.moment("expires_at")?,
+    })
+}
+
+fn question(claimed: &Claimed, asked: &Row) -> Result<MailJob, Fault> {
+    let asked = Cells::of("action", asked);
+    let address: &str = asked.get("address")?;
+    Ok(MailJob {
+        id: claimed.job,
+        token: claimed.token,
+        attempt: claimed.attempt,
+        carries: Carries::Question {
+            to: claimed.to,
+            org_name: asked.get("org_name")?,
+            agent_name: asked.get("agent_name")?,
+            tool: asked.get("tool")?,
+            answers: asked.get("answers")?,
+        },
+        expires_at: claimed.expires_at,
+        to: Address::parse(address).map_err(|why| asked.fault("address", why))?,
+    })
+}
