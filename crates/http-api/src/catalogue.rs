@@ -63,6 +63,7 @@ pub(crate) const ALL: &[Code] = &[
     changes::POLICY_TESTS_FAILED,
     sign_in::CHALLENGE_EXPIRED,
     changes::INVITE_EXPIRED,
+    approvals::LINK_USED,
     actions::IDEMPOTENCY_CONFLICT,
     actions::BUDGET_EXCEEDED,
     codes::RATE_LIMITED,

@@ -3,6 +3,7 @@
 mod access;
 mod actions;
 mod agents;
+mod approval_links;
 mod approvals;
 mod copies;
 mod description;

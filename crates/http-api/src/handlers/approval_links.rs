@@ -42,8 +42,12 @@ pub(crate) async fn answer(app: Arc<App>, _: Anyone, call: Call) -> Answer {
         shown: given.shown,
         note: given.note,
     };
-    let action = enter(&app, judgement).await?.action;
-    let link = app.gate.link(&action, holder.member.id).ok_or(JudgeError::NotFound)?;
+    // Whoever shows a link is not told what there is.
+    let hides = |error: JudgeError| {
+        if matches!(error, JudgeError::NotFound) { JudgeError::Unauthenticated } else { error }
+    };
+    let action = enter(&app, judgement).await.map_err(hides)?.action;
+    let link = app.gate.link(&action, holder.member.id).ok_or(JudgeError::Unauthenticated)?;
     Ok(Reply::ok(&LinkView::of(&action, &holder.member, &link)))
 }
 
@@ -87,7 +91,7 @@ impl Holder {
 
     /// What the question is to them; who may not answer it is shown nothing of it.
     async fn viewing(&self, app: &App, action: &Action) -> Result<Viewing, CallError> {
-        let approval = action.approval.as_ref().ok_or(JudgeError::NotFound)?;
+        let approval = action.approval.as_ref().ok_or(JudgeError::Unauthenticated)?;
         let barring = app.gate.barring(action).await?;
         let (author, owner) = (barring.author.as_deref(), barring.owner);
         let question = Question { action, approval, author, owner };

@@ -70,30 +70,43 @@ impl PostgresStore {
         lease: Duration,
     ) -> Result<Vec<MailJob>, StoreDown> {
         let attempt = "claim mails about questions";
-        let claim = Call::new(CLAIM)
-            .with(holder)
-            .with(i64::try_from(most).unwrap_or(i64::MAX))
-            .with(lease.as_secs_f64());
-        let answers = self.database.ask(attempt, &[Call::new(STALE), claim]).await?;
+        self.database.ask_one(attempt, Call::new(STALE)).await?;
         let mut jobs = Vec::new();
-        for row in answers.iter().flatten() {
-            let claimed = claimed(row).map_err(|fault| fault.down(attempt))?;
-            let asked = Call::new(QUESTION)
-                .with(*claimed.to.org.as_uuid())
-                .with(*claimed.action.as_uuid())
-                .with(*claimed.to.member.as_uuid());
-            let found = self.database.ask_one(attempt, asked).await?;
-            if let Some(asked) = found.first() {
-                let job = question(&claimed, asked);
-                jobs.push(job.map_err(|fault| fault.down(attempt))?);
-            } else {
-                let sql = "delete from approval_mail where id = $1 and token = $2 returning id";
-                let token = i64::try_from(claimed.token).unwrap_or(i64::MAX);
-                let gone = Call::new(sql).with(*claimed.job.as_uuid()).with(token);
-                self.is_done(attempt, gone).await?;
+        // What is settled by now goes without a mail, and holds up nothing that is behind it.
+        while jobs.len() < most {
+            let left = i64::try_from(most - jobs.len()).unwrap_or(i64::MAX);
+            let claim = Call::new(CLAIM).with(holder).with(left).with(lease.as_secs_f64());
+            let rows = self.database.ask_one(attempt, claim).await?;
+            if rows.is_empty() {
+                break;
+            }
+            for row in &rows {
+                let claimed = claimed(row).map_err(|fault| fault.down(attempt))?;
+                jobs.extend(self.worth_a_mail(&claimed, attempt).await?);
             }
         }
         Ok(jobs)
+    }
+
+    /// The mail with what it says, as long as the question waits and the member may answer; else it
+    /// is removed.
+    async fn worth_a_mail(
+        &self,
+        claimed: &Claimed,
+        attempt: &'static str,
+    ) -> Result<Option<MailJob>, StoreDown> {
+        let asked = Call::new(QUESTION)
+            .with(*claimed.to.org.as_uuid())
+            .with(*claimed.action.as_uuid())
+            .with(*claimed.to.member.as_uuid());
+        let found = self.database.ask_one(attempt, asked).await?;
+        if let Some(asked) = found.first() {
+            return question(claimed, asked).map(Some).map_err(|fault| fault.down(attempt));
+        }
+        let sql = "delete from approval_mail where id = $1 and token = $2 returning id";
+        let token = i64::try_from(claimed.token).unwrap_or(i64::MAX);
+        self.is_done(attempt, Call::new(sql).with(*claimed.job.as_uuid()).with(token)).await?;
+        Ok(None)
     }
 
     pub(super) async fn claim_question(

@@ -27,6 +27,8 @@ mod people;
 #[cfg(test)]
 mod proxy;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod schema;
 #[cfg(test)]
 mod statements;

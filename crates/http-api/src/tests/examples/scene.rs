@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use http_body_util::BodyExt;
 use ledger::record::Member;
 use model::{Role, Scope};
+use people::LinkedTo;
 use serde_json::{Value, json};
 
 use super::Operation;
@@ -46,7 +47,7 @@ impl Scene {
         let version = ask("POST", &versions, json!({ "document": DOCUMENT })).await.id();
         let action = match operation.id {
             "cancelAction" | "listApprovals" | "getApproval" | "approveApproval"
-            | "denyApproval" => house.refund(500).await.body,
+            | "denyApproval" | "answerByLink" => house.refund(500).await.body,
             "reportResult" => house.authorize().await.body,
             _ => house.refund(20).await.body,
         };
@@ -76,6 +77,11 @@ impl Scene {
             "listIntentKeys" | "revokeIntentKey" => {
                 let path = format!("/v1/agents/{}/intent_keys", house.support.agent);
                 made.push(ask("POST", &path, intents::added(house.support.agent, 7)).await.id());
+            }
+            "answerByLink" => {
+                let (_, member) = house.member("ada@example.com", Role::Admin).await;
+                made.push(member.id.to_string());
+                house.write(Member { can_approve: true, ..member }).await;
             }
             "listSessions" | "listMembers" | "getMember" | "updateMember" | "removeMember" => {
                 let (_, member) = house.member("ada@example.com", Role::Viewer).await;
@@ -123,6 +129,7 @@ impl Scene {
             "verifyDeeds" => Some(self.deed().await),
             "addIntentKey" => Some(intents::added(self.house.support.agent, 7)),
             "approveApproval" | "denyApproval" => Some(self.answer(body).await),
+            "answerByLink" => Some(self.link(body).await),
             "acceptInvite" => body.map(|body| match self.ids.get("inv") {
                 Some(invite) => json!({ "token": self.house.link_of(invite.parse().unwrap()) }),
                 None => body.clone(),
@@ -164,6 +171,21 @@ impl Scene {
         let shown = self.house.get(&path, &self.house.org_key).await.body;
         body["context_digest"] = shown["context_digest"].clone();
         body
+    }
+
+    /// The body with a link that was sent to somebody here.
+    async fn link(&self, body: Option<&Value>) -> Value {
+        let mut link = match body {
+            Some(body) if body["decision"].is_string() => self.answer(Some(body)).await,
+            body => body.unwrap().clone(),
+        };
+        let (Some(approval), Some(member)) = (self.ids.get("apr"), self.ids.get("mem")) else {
+            return link;
+        };
+        let (approval, member) = (approval.parse().unwrap(), member.parse().unwrap());
+        let to = LinkedTo { org: self.house.org, approval, member };
+        link["token"] = json!(self.house.town.people.question(to).expose());
+        link
     }
 
     /// The body with a challenge and a code that are right here, and the cookie of who asked.
@@ -262,6 +284,25 @@ async fn late_answer() -> Answer {
     house.send(request("POST", &format!("{path}/approve"), &key, &[], Some(body))).await
 }
 
+/// What somebody is told who shows their link again.
+async fn used_link() -> Answer {
+    let house = House::new().await;
+    let id = house.refund(500).await.body["approval"]["id"].clone();
+    let (_, member) = house.member("ada@example.com", Role::Admin).await;
+    house.write(Member { can_approve: true, ..member.clone() }).await;
+    let approval = id.as_str().unwrap();
+    let path = format!("/v1/approvals/{approval}");
+    let shown = house.get(&path, &house.org_key).await.body;
+    let to = LinkedTo { org: house.org, approval: approval.parse().unwrap(), member: member.id };
+    let token = house.town.people.question(to).expose().clone();
+    let body = json!({
+        "token": token, "decision": "deny", "context_digest": shown["context_digest"],
+    });
+    let send = || request("POST", "/v1/approvals/link", "", &[], Some(body.clone()));
+    house.send(send()).await;
+    house.send(send()).await
+}
+
 /// One refusal for each code that a shared response shows.
 pub(super) async fn failures() -> Vec<(&'static str, &'static str, Answer)> {
     let house = House::new().await;
@@ -318,6 +359,7 @@ pub(super) async fn failures() -> Vec<(&'static str, &'static str, Answer)> {
     }
     found.push(("Gone", "challenge_expired", answer.unwrap()));
     found.push(("ApprovalOver", "approval_expired", late_answer().await));
+    found.push(("LinkOver", "link_used", used_link().await));
     house.refund(1).await;
     found.push(("TooMany", "budget_exceeded", house.refund(1).await));
     house.store.go_down();

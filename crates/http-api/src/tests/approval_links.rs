@@ -1,0 +1,247 @@
+//! The link of a mail over the interface: read, answered once, followed for a while.
+
+use std::time::Duration;
+
+use admin::NewOrg;
+use ledger::record::Member;
+use model::{MemberId, OrgId, Role};
+use people::LinkedTo;
+use serde_json::{Value, json};
+
+use super::house::{Answer, House, request};
+
+const PATH: &str = "/v1/approvals/link";
+
+/// A member who may approve, and nobody is signed in.
+async fn approver(house: &House, email: &str, role: Role) -> Member {
+    let (_, member) = house.member(email, role).await;
+    let member = Member { can_approve: true, ..member };
+    house.write(member.clone()).await;
+    member
+}
+
+/// What stands behind `t=` in the mail to this member.
+fn token(house: &House, org: OrgId, held: &Answer, member: MemberId) -> String {
+    let approval = held.body["approval"]["id"].as_str().unwrap().parse().unwrap();
+    house.town.people.question(LinkedTo { org, approval, member }).expose().clone()
+}
+
+async fn send(house: &House, body: Value) -> Answer {
+    house.send(request("POST", PATH, "", &[], Some(body))).await
+}
+
+async fn read(house: &House, token: &str) -> Answer {
+    send(house, json!({ "token": token })).await
+}
+
+async fn answer(house: &House, token: &str, decision: &str, shown: &Value) -> Answer {
+    let body = json!({ "token": token, "decision": decision, "context_digest": shown });
+    send(house, body).await
+}
+
+#[tokio::test]
+async fn a_link_shows_what_is_asked_and_answers_it_once() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let token = token(&house, house.org, &held, ann.id);
+    // However often it is read, by whoever reads mails before people do, nothing is decided.
+    for _ in 0..3 {
+        let shown = read(&house, &token).await;
+        assert_eq!((shown.status, &shown.body["status"]), (200, &json!("open")), "{shown:?}");
+        let asked = &shown.body["question"];
+        assert_eq!(asked["context"]["args_shown"], json!({ "args.amount": 500 }));
+        assert_eq!([&asked["may_decide"], &asked["why_not"]], [&json!(true), &Value::Null]);
+        assert_eq!(asked["eligible"], json!([{ "id": ann.id, "role": "viewer" }]));
+    }
+    for method in ["GET", "HEAD"] {
+        for path in [PATH.to_owned(), format!("{PATH}?t={token}")] {
+            let sent = request(method, &path, "", &[], None);
+            assert_eq!(house.router.answer(sent).await.status(), 405, "{method}");
+        }
+    }
+    let digest = read(&house, &token).await.body["question"]["context_digest"].clone();
+    let given = answer(&house, &token, "approve", &digest).await;
+    assert_eq!((given.status, &given.body["status"]), (200, &json!("used")), "{given:?}");
+    assert_eq!(
+        [&given.body["decision"], &given.body["approval_status"], &given.body["question"]],
+        [&json!("approve"), &json!("approved"), &Value::Null]
+    );
+    let done =
+        house.get(&format!("/v1/actions/{}?wait=5", held.id()), &house.support.key).await.body;
+    assert_eq!((&done["status"], house.refund.runs()), (&json!("executed"), 1));
+    for decision in ["approve", "deny"] {
+        assert_eq!(answer(&house, &token, decision, &digest).await.code(), (410, "link_used"));
+    }
+    assert_eq!(house.refund.runs(), 1);
+    let path = format!("/v1/approvals/{}", given.body["approval"].as_str().unwrap());
+    let told = house.get(&path, &house.org_key);
+    let decision = told.await.body["decisions"][0].clone();
+    assert_eq!([&decision["by"], &decision["assurance"]], [&json!(ann.id), &json!("email_link")]);
+}
+
+#[tokio::test]
+async fn a_used_link_that_is_shown_again_tells_how_the_action_stands_and_nothing_else() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let token = token(&house, house.org, &held, ann.id);
+    let digest = read(&house, &token).await.body["question"]["context_digest"].clone();
+    answer(&house, &token, "approve", &digest).await;
+    house.get(&format!("/v1/actions/{}?wait=5", held.id()), &house.support.key).await;
+    let followed = read(&house, &token).await;
+    assert_eq!((followed.status, &followed.body["status"]), (200, &json!("used")));
+    assert_eq!(followed.body["action"]["status"], "executed");
+    assert_eq!(followed.body["question"], Value::Null);
+    let text = String::from_utf8(followed.bytes.to_vec()).unwrap();
+    for untold in ["args", "500", "context", "shop.refund", &token] {
+        assert!(!text.contains(untold), "{untold}: {text}");
+    }
+    house.clock.pass(Duration::from_mins(15) - Duration::from_millis(1));
+    assert_eq!(read(&house, &token).await.status, 200);
+    house.clock.pass(Duration::from_millis(1));
+    assert_eq!(read(&house, &token).await.code(), (410, "link_used"));
+}
+
+#[tokio::test]
+async fn a_link_that_is_over_shows_nothing_and_decides_nothing() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let token = token(&house, house.org, &held, ann.id);
+    let digest = read(&house, &token).await.body["question"]["context_digest"].clone();
+    let stale = answer(&house, &token, "approve", &held.body["request_digest"]).await;
+    assert_eq!((stale.status, stale.param()), (409, Some("context_digest")), "{stale:?}");
+    house.clock.pass(Duration::from_mins(30));
+    assert_eq!(read(&house, &token).await.code(), (410, "approval_expired"));
+    let late = answer(&house, &token, "approve", &digest).await;
+    assert_eq!(late.code(), (410, "approval_expired"));
+    assert_eq!(read(&house, &token).await.code(), (410, "approval_expired"));
+    assert_eq!(house.refund.runs(), 0);
+}
+
+#[tokio::test]
+async fn what_others_settled_is_told_without_what_was_asked() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let bob = approver(&house, "bob@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let (anns, bobs) =
+        (token(&house, house.org, &held, ann.id), token(&house, house.org, &held, bob.id));
+    let digest = read(&house, &anns).await.body["question"]["context_digest"].clone();
+    assert_eq!(answer(&house, &bobs, "deny", &digest).await.status, 200);
+    let told = read(&house, &anns).await;
+    assert_eq!((told.status, &told.body["status"]), (200, &json!("settled")));
+    assert_eq!(told.body["approval_status"], "denied");
+    assert_eq!([&told.body["question"], &told.body["decision"]], [&Value::Null, &Value::Null]);
+    let late = answer(&house, &anns, "approve", &digest).await;
+    assert_eq!(late.code(), (409, "approval_decided"));
+}
+
+#[tokio::test]
+async fn a_link_is_worth_nothing_once_its_member_is_gone_or_may_answer_no_more() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let token = token(&house, house.org, &held, ann.id);
+    let digest = read(&house, &token).await.body["question"]["context_digest"].clone();
+    house.write(Member { can_approve: false, revision: 2, ..ann.clone() }).await;
+    assert_eq!(read(&house, &token).await.code(), (403, "not_an_approver"));
+    let refused = answer(&house, &token, "approve", &digest).await;
+    assert_eq!(refused.code(), (403, "not_an_approver"));
+    let gone = Member { removed_at: Some(ann.joined_at), revision: 3, ..ann };
+    house.write(gone).await;
+    assert_eq!(read(&house, &token).await.code(), (401, "unauthenticated"));
+    let refused = answer(&house, &token, "approve", &digest).await;
+    assert_eq!(refused.code(), (401, "unauthenticated"));
+    assert_eq!(house.refund.runs(), 0);
+}
+
+#[tokio::test]
+async fn another_orgs_link_and_one_that_is_made_up_open_nothing() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let new = NewOrg { name: "Elsewhere".to_owned(), time_zone: "UTC".to_owned() };
+    let other = house.deployment().create_org(new).await.unwrap().org.id;
+    let (_, theirs) = house.member_of(other, "eve@example.com", Role::Owner).await;
+    let theirs = Member { can_approve: true, ..theirs };
+    house.write(theirs.clone()).await;
+    let right = token(&house, house.org, &held, ann.id);
+    let digest = read(&house, &right).await.body["question"]["context_digest"].clone();
+    let secret = right.rsplit('.').next().unwrap();
+    let approval = held.body["approval"]["id"].as_str().unwrap();
+    for shown in [
+        // Links that this server might have made: of another org to this question, for its member.
+        token(&house, other, &held, theirs.id),
+        token(&house, other, &held, ann.id),
+        token(&house, house.org, &held, theirs.id),
+        // The right one with another's ids.
+        format!("{other}.{approval}.{}.{secret}", ann.id),
+        format!("{}.{approval}.{}.{secret}", house.org, theirs.id),
+        format!("{right}x"),
+        "x".to_owned(),
+    ] {
+        assert_eq!(read(&house, &shown).await.code(), (401, "unauthenticated"), "{shown}");
+        let refused = answer(&house, &shown, "approve", &digest).await;
+        assert_eq!(refused.code(), (401, "unauthenticated"), "{shown}");
+    }
+    // An invitation's or a session's token is none of a question, however right it is.
+    let invite = house.invite_to(house.org, "new@example.com", Role::Admin).await;
+    let shown = house.link_of(invite.id);
+    assert_eq!(read(&house, &shown).await.code(), (401, "unauthenticated"));
+    assert_eq!(house.refund.runs(), 0);
+    assert_eq!(answer(&house, &right, "approve", &digest).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_link_is_shown_in_a_body_that_makes_sense_and_by_no_other_site() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let token = token(&house, house.org, &held, ann.id);
+    let digest = read(&house, &token).await.body["question"]["context_digest"].clone();
+    for (body, param) in [
+        (json!({}), "token"),
+        (json!({ "token": "x".repeat(257) }), "token"),
+        (json!({ "token": token, "decision": "yes", "context_digest": digest }), "decision"),
+        (json!({ "token": token, "decision": "approve" }), "context_digest"),
+        (json!({ "token": token, "context_digest": digest }), "decision"),
+        (json!({ "token": token, "note": "Why." }), "decision"),
+        (
+            json!({ "token": token, "decision": "deny", "context_digest": digest, "note": "" }),
+            "note",
+        ),
+    ] {
+        let refused = send(&house, body).await;
+        assert_eq!((refused.code(), refused.param()), ((400, "validation_failed"), Some(param)));
+    }
+    let body = Some(json!({ "token": token, "decision": "approve", "context_digest": digest }));
+    for headers in [("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")] {
+        let refused = house.send(request("POST", PATH, "", &[headers], body.clone())).await;
+        assert_eq!(refused.code(), (403, "origin_refused"), "{headers:?}");
+    }
+    assert_eq!(house.refund.runs(), 0);
+}
+
+#[tokio::test]
+async fn no_event_and_no_deed_has_a_link() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let token = token(&house, house.org, &held, ann.id);
+    let digest = read(&house, &token).await.body["question"]["context_digest"].clone();
+    let body = json!({
+        "token": token, "decision": "approve", "context_digest": digest, "note": "It came back.",
+    });
+    assert_eq!(send(&house, body).await.status, 200);
+    let path = format!("/v1/actions/{}?wait=5&expand[]=events", held.id());
+    let mut told = house.get(&path.replace("[]", "%5B%5D"), &house.org_key).await.body.to_string();
+    for deed in house.store.deeds(house.org) {
+        told.push_str(&deed.body);
+    }
+    let events = ledger::EventStore::events_after(&*house.store, house.org, 0, 1_000).await;
+    told.push_str(&format!("{:?}", events.unwrap()));
+    let secret = token.rsplit('.').next().unwrap();
+    assert!(told.contains("email_link") && !told.contains(secret) && !told.contains("ann@"));
+}
