@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod archive;
 #[cfg(test)]
+mod asked;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod check;

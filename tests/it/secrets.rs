@@ -61,7 +61,7 @@ fn forms(text: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Fails if a canary stands in the text in any form.
-fn assert_untold(place: &str, text: &str, canaries: &[Canary]) {
+pub(crate) fn assert_untold(place: &str, text: &str, canaries: &[Canary]) {
     for (name, canary) in canaries {
         for (form, written) in forms(canary) {
             let at = text.find(&written);

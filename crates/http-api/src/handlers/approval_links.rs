@@ -64,7 +64,7 @@ impl Holder {
         let detail = found.ok_or(JudgeError::Unauthenticated)?;
         let action = &detail.action;
         let link = app.gate.link(action, self.member.id).ok_or(JudgeError::Unauthenticated)?;
-        self.tells(app, action, &link)?;
+        tells(app, action, &link)?;
         let view = LinkView::of(action, &self.member, &link);
         if !view.is_open() {
             return Ok(Reply::ok(&view));
@@ -73,20 +73,6 @@ impl Holder {
         let asked = ApprovalDetail::of(asked, &detail, true);
         let asked = asked.with_eligible(&eligible(app, action).await?);
         Ok(Reply::ok(&view.asking(asked)))
-    }
-
-    /// Whether the link still tells anything.
-    fn tells(&self, app: &App, action: &Action, link: &Link) -> Result<(), JudgeError> {
-        let (now, status) = (app.clock.now(), action.approval.as_ref().map(|it| it.status));
-        let is_over = action.approval.as_ref().is_some_and(|it| it.expires_at <= now);
-        match &link.used {
-            Some(used) if now < used.follows_until => Ok(()),
-            Some(_) => Err(JudgeError::LinkUsed),
-            None if status == Some(ApprovalStatus::Expired) => Err(JudgeError::Expired),
-            None if is_over && action.state == State::PendingApproval => Err(JudgeError::Expired),
-            None if link.is_live(now) => Ok(()),
-            None => Err(JudgeError::LinkExpired),
-        }
     }
 
     /// What the question is to them; who may not answer it is shown nothing of it.
@@ -106,5 +92,19 @@ impl Holder {
             None if barring.is_held => Viewing::Held,
             barred => Viewing::Person(barred),
         })
+    }
+}
+
+/// Whether the link still tells anything.
+fn tells(app: &App, action: &Action, link: &Link) -> Result<(), JudgeError> {
+    let (now, status) = (app.clock.now(), action.approval.as_ref().map(|it| it.status));
+    let is_over = action.approval.as_ref().is_some_and(|it| it.expires_at <= now);
+    match &link.used {
+        Some(used) if now < used.follows_until => Ok(()),
+        Some(_) => Err(JudgeError::LinkUsed),
+        None if status == Some(ApprovalStatus::Expired) => Err(JudgeError::Expired),
+        None if is_over && action.state == State::PendingApproval => Err(JudgeError::Expired),
+        None if link.is_live(now) => Ok(()),
+        None => Err(JudgeError::LinkExpired),
     }
 }

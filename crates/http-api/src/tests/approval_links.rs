@@ -241,7 +241,7 @@ async fn no_event_and_no_deed_has_a_link() {
         told.push_str(&deed.body);
     }
     let events = ledger::EventStore::events_after(&*house.store, house.org, 0, 1_000).await;
-    told.push_str(&format!("{:?}", events.unwrap()));
+    let told = format!("{told}{:?}", events.unwrap());
     let secret = token.rsplit('.').next().unwrap();
     assert!(told.contains("email_link") && !told.contains(secret) && !told.contains("ann@"));
 }

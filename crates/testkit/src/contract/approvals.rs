@@ -5,7 +5,7 @@ use std::time::Duration;
 use gate::{ApprovalFilter, Asked, Caller};
 use ledger::{
     Changes,
-    record::{Action, Agent, AgentRef, Answer, Approval, Member, PolicyVersion},
+    record::{Action, Agent, Answer, Approval, Member, PolicyVersion},
 };
 use model::{ActionId, ApprovalStatus, Assurance, DeedId, MemberId, PolicyVersionId, Role, UserId};
 use policy::Excluded;
@@ -20,6 +20,7 @@ pub(super) async fn check(store: &dyn Store) {
     a_question_is_found_by_its_id_in_its_own_org(store).await;
     questions_are_listed_by_how_they_stand_newest_first(store).await;
     a_person_is_shown_what_waits_for_them(store).await;
+    a_person_is_not_shown_what_they_made_the_rule_or_own_the_agent_of(store).await;
     those_who_may_approve_are_found_and_who_made_a_version(store).await;
 }
 
@@ -134,37 +135,48 @@ async fn a_person_is_shown_what_waits_for_them(store: &dyn Store) {
         |action: Action| Action { on_behalf_of: Some("ANN@example.com".to_owned()), ..action };
     let own = on_behalf(from(&[]));
     let harmless = with(&on_behalf(from(&[])), |approval| approval.exclude.clear());
-    let [one, two, three, four] = [(); 4].map(|()| from(&[]));
     let over = with(&from(&[]), |approval| approval.status = ApprovalStatus::Expired);
     let over = sample::denied(&over, scribe.mint().id(DeedId::from_uuid));
     let over = with(&over, |approval| approval.status = ApprovalStatus::Expired);
-    let excluding = |action: Action, who| with(&action, |approval| approval.exclude = vec![who]);
-    // What she made the policy of, and what her own agent asks, where the question excludes that.
+    let all = [&anybody, &by_role, &by_address, &by_id, &of_others, &said, &own, &harmless, &over];
+    let rows = [Changes::from(agent)].into_iter().chain(all.map(begun));
+    scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
+    let filter = ApprovalFilter { waits_for: Some(asked), ..ApprovalFilter::default() };
+    let hers = [&harmless, &by_id, &by_address, &by_role, &anybody];
+    assert_eq!(listed(store, &scribe, &filter).await, ids(hers));
+}
+
+async fn a_person_is_not_shown_what_they_made_the_rule_or_own_the_agent_of(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_035, store).await;
     let mint = scribe.mint();
+    let (user, member) = (mint.id(UserId::from_uuid), mint.id(MemberId::from_uuid));
+    let names = vec![member.to_string(), user.to_string()];
+    let asked = Asked { user, role: Role::Admin, names };
     let policy = sample::policy(scribe.org, "hers", &mint);
     let version = sample::policy_version(&policy, 1, &mint);
     let version = PolicyVersion { author: Some(member.to_string()), ..version };
-    let under_hers = |mut action: Action| {
-        action.decision.policy_version = version.id;
-        action
+    let (one, owned) = (scribe.agent("one"), scribe.agent("two"));
+    let owned = Agent { owner: Some(member), ..owned };
+    // Each once with what excludes her, and once with what does not.
+    let mut asks = |agent: &Agent, who| {
+        let mut action = waiting(agent, &mut scribe);
+        if agent.owner.is_none() {
+            action.decision.policy_version = version.id;
+        }
+        with(&action, |approval| {
+            approval.from.clear();
+            approval.exclude = vec![who];
+        })
     };
-    let authored = excluding(under_hers(one), Excluded::PolicyAuthor);
-    let authored_freely = excluding(under_hers(two), Excluded::AgentOwner);
-    let owned_agent = Agent { owner: Some(member), ..scribe.agent("two") };
-    let from_owned = |mut action: Action| {
-        action.agent = AgentRef { id: owned_agent.id, name: owned_agent.name.clone() };
-        action
-    };
-    let owned = excluding(from_owned(three), Excluded::AgentOwner);
-    let owned_freely = excluding(from_owned(four), Excluded::PolicyAuthor);
-    let all = [&anybody, &by_role, &by_address, &by_id, &of_others, &said, &own, &harmless, &over];
-    let all = all.into_iter().chain([&authored, &authored_freely, &owned, &owned_freely]);
-    let rows = [agent.into(), owned_agent.clone().into(), policy.into(), version.clone().into()];
-    let rows = rows.into_iter().chain(all.map(begun));
-    scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
+    let authored = asks(&one, Excluded::PolicyAuthor);
+    let authored_freely = asks(&one, Excluded::AgentOwner);
+    let of_owned = asks(&owned, Excluded::AgentOwner);
+    let of_owned_freely = asks(&owned, Excluded::PolicyAuthor);
+    let all = [&authored, &authored_freely, &of_owned, &of_owned_freely].map(begun);
+    let rows = [one.into(), owned.into(), policy.into(), version.into()];
+    scribe.append(store, rows.into_iter().chain(all).collect::<Vec<_>>()).await.unwrap();
     let filter = ApprovalFilter { waits_for: Some(asked), ..ApprovalFilter::default() };
-    let hers =
-        [&owned_freely, &authored_freely, &harmless, &by_id, &by_address, &by_role, &anybody];
+    let hers = [&of_owned_freely, &authored_freely];
     assert_eq!(listed(store, &scribe, &filter).await, ids(hers));
 }
 
@@ -195,7 +207,8 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
     scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
     let found = store.approvers(scribe.org, None, 10).await.unwrap();
     assert_eq!(found, [early.clone(), late.clone()]);
-    assert_eq!(store.approvers(scribe.org, None, 1).await.unwrap(), [early.clone()]);
+    let first = store.approvers(scribe.org, None, 1).await.unwrap();
+    assert_eq!(first, std::slice::from_ref(&early));
     let behind = Some((early.joined_at, early.id));
     assert_eq!(store.approvers(scribe.org, behind, 10).await.unwrap(), [late]);
     assert_eq!(store.author(scribe.org, id).await.unwrap(), author);
