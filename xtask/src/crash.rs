@@ -1,5 +1,6 @@
-//! `cargo xtask crash`: the end-to-end tests in which faults strike, as often as asked for, on a
-//! PostgreSQL of their own. What they do and what they print is theirs.
+//! `cargo xtask crash`: many rounds of all who can end an approval, and the end-to-end tests in which
+//! faults strike, as often as asked for, on a PostgreSQL of their own. What they do and what they
+//! print is theirs.
 
 use crate::cli;
 use crate::failure::Result;

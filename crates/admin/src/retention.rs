@@ -35,7 +35,7 @@ enum Step {
 impl OrgChange<'_> {
     /// Sets how many days payloads are kept once their action is sealed. What a longer time would
     /// have kept and was removed already does not come back.
-    pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<OrgSettings>, ChangeError> {
+    pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<OrgAsRun>, ChangeError> {
         if !DAYS.contains(&days) {
             return Err(ActError::bad_input("retention_days", "a number from 1 to 3650").into());
         }
@@ -52,8 +52,8 @@ impl OrgChange<'_> {
                 after: Some(json!(after)),
                 ..org::fact(EventType::OrgUpdated, org.id)
             });
-            record.write(after.clone());
-            Ok(Changed { object: after, deed })
+            record.write(after);
+            Ok(Changed { object: OrgAsRun { org: org.clone(), retention_days: days }, deed })
         });
         Ok(changed.await?)
     }

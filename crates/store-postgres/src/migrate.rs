@@ -58,7 +58,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 27, name: "approvals", sql: include_str!("../../../migrations/0027_approvals.sql") },
     Migration { version: 28, name: "key_uses", sql: include_str!("../../../migrations/0028_key_uses.sql") },
     Migration { version: 29, name: "org_keys", sql: include_str!("../../../migrations/0029_org_keys.sql") },
-    Migration { version: 31, name: "approval_mails", sql: include_str!("../../../migrations/0031_approval_mails.sql") },
+    Migration { version: 30, name: "approval_mails", sql: include_str!("../../../migrations/0030_approval_mails.sql") },
 ];
 
 /// What the service's role may do with one table.

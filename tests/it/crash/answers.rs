@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Evidence, rounds};
-use crate::house::{Answer, Browser, Caller, House, POLICY, Request, Site, Start, binaries, call};
+use super::{Evidence, can_crash, rounds};
+use crate::house::{Answer, Browser, Caller, House, POLICY, Request, Start, call};
 
 /// What ends the wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +50,7 @@ const CELLS: &[Cell] = &[
 
 #[tokio::test]
 async fn crash_around_a_persons_answer_keeps_one_answer_and_one_run() {
-    if Site::common().await.is_none() {
-        return;
-    }
-    if binaries().is_none_or(|binaries| binaries.failpoints.is_none()) {
-        eprintln!("left out: crashes need `CHANCERY_FAILPOINT_BIN`; `cargo xtask test` sets it");
+    if !can_crash().await {
         return;
     }
     let rounds = rounds();

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use admin::OrgAsRun;
 use web::{Call, Reply};
 
 use crate::{
@@ -24,9 +23,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Viewer, _: Call) -> Answer {
 /// `POST /v1/org`
 pub(crate) async fn update(app: Arc<App>, caller: Owner, call: Call) -> Answer {
     let days = retention(&call)?;
-    let change = app.admin.change(&caller);
-    let made = change.keep_payloads_for(days).await?;
-    let OrgAsRun { org, .. } = change.view().org().await?;
-    let found = OrgAsRun { org, retention_days: made.object.retention_days };
-    Ok(Reply::ok(&WithDeed::of(OrgDetail::of(&found, app.sign_in.signup), made.deed)))
+    let made = app.admin.change(&caller).keep_payloads_for(days).await?;
+    let view = OrgDetail::of(&made.object, app.sign_in.signup);
+    Ok(Reply::ok(&WithDeed::of(view, made.deed)))
 }

@@ -26,9 +26,9 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
             let operator = core.operator(org_of(core, org).await?);
             let set = operator.keep_payloads_for(retention_days).await;
             let set = set.map_err(|error| failure(&error))?;
-            let (settings, deed) = (set.object, set.deed);
-            let days = settings.retention_days;
-            print::line(format!("{} keeps payloads for {days} days, deed {deed}", settings.org));
+            let (run, deed) = (set.object, set.deed);
+            let (org, days) = (run.org.id, run.retention_days);
+            print::line(format!("{org} keeps payloads for {days} days, deed {deed}"));
         }
     }
     Ok(Exit::Ok)
