@@ -61,7 +61,7 @@ pub enum Wish<T> {
 }
 
 impl<T: Copy> Wish<T> {
-    fn over(self, before: Option<T>) -> Option<T> {
+    pub(crate) fn over(self, before: Option<T>) -> Option<T> {
         match self {
             Self::Stays => before,
             Self::Goes => None,

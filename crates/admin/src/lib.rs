@@ -36,6 +36,7 @@ mod recovery;
 mod remembered;
 mod retention;
 mod seal_key;
+mod settings;
 mod stop;
 mod store;
 
@@ -58,11 +59,11 @@ pub use policy::{
     bounded_effort, diff, lint, recorded_call,
 };
 pub use remembered::{REMEMBERED_FOR, Remembered};
-pub use retention::OrgAsRun;
 pub use seal_key::{
     Activation as SealKeyActivation, PUBLISHED_BEFORE, RETIRED_AFTER, Registered, Revocation,
     propose_seal_keys, put_seal_keys, register_seal_keys,
 };
+pub use settings::{OrgAsRun, OrgEdit};
 pub use store::{
     AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, Logged, MemberStore,
     Membership, PolicyStore, RetentionStore, SealKeyStore, Store, VersionSummary,
@@ -181,6 +182,11 @@ impl<'a> Deployment<'a> {
     /// What the operator may change of this org.
     pub fn org(&self, org: OrgId) -> OrgChange<'a> {
         OrgChange { admin: self.admin, org, by: By::Operator }
+    }
+
+    /// What the operator may change of this org that is otherwise its owners'.
+    pub fn own(&self, org: OrgId) -> OrgOwn<'a> {
+        OrgOwn { change: self.org(org) }
     }
 }
 

@@ -6,21 +6,22 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use act::{ActError, By, Changed, Fact, Record};
+use act::{ActError, By, Fact, Record};
 use ledger::{
     LogNo, Needs, Place, Snapshot, StoreDown,
-    record::{Action, Org, OrgSettings, Pruned},
+    record::{Action, Org, Pruned},
 };
 use model::{ActionId, EventType, OrgId, Timestamp};
 use serde_json::json;
 
-use crate::{ChangeError, Deployment, Logged, OrgChange, OrgView, org};
+use crate::{
+    ChangeError, Deployment, Logged, OrgChange, org,
+    settings::{days_of, settings_of},
+};
 
 /// How many deeds one batch looks at, and how many rows of a kind one sweep removes at once.
 const BATCH: usize = 256;
 const DAY: Duration = Duration::from_hours(24);
-/// How long an org may keep payloads, in days.
-const DAYS: std::ops::RangeInclusive<u16> = 1..=3650;
 
 /// What a batch came to.
 enum Step {
@@ -30,52 +31,6 @@ enum Step {
     Nothing(Place),
     /// All that is left is younger.
     Done,
-}
-
-impl OrgChange<'_> {
-    /// Sets how many days payloads are kept once their action is sealed. What a longer time would
-    /// have kept and was removed already does not come back.
-    pub async fn keep_payloads_for(&self, days: u16) -> Result<Changed<OrgAsRun>, ChangeError> {
-        if !DAYS.contains(&days) {
-            return Err(ActError::bad_input("retention_days", "a number from 1 to 3650").into());
-        }
-        let changed = self.turn(settings_of(self.org), None, move |at, record| {
-            let org = at.org().ok_or(ActError::NotFound("org"))?;
-            let before = days_of(org, at);
-            if before == days {
-                return Err(ActError::Conflict("payloads are kept for that long already"));
-            }
-            let updated_at = record.now();
-            let after = OrgSettings { org: org.id, retention_days: days, updated_at };
-            let deed = record.seal(Fact {
-                before: Some(json!({ "retention_days": before })),
-                after: Some(json!(after)),
-                ..org::fact(EventType::OrgUpdated, org.id)
-            });
-            record.write(after);
-            Ok(Changed { object: OrgAsRun { org: org.clone(), retention_days: days }, deed })
-        });
-        Ok(changed.await?)
-    }
-}
-
-/// An org, and how it is run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OrgAsRun {
-    /// The org.
-    pub org: Org,
-    /// How many days payloads are kept once their action is sealed.
-    pub retention_days: u16,
-}
-
-impl OrgView<'_> {
-    /// The org, and how it is run.
-    pub async fn org(&self) -> Result<OrgAsRun, ChangeError> {
-        let looked = self.admin.parts.ledger.look_at(self.org, settings_of(self.org)).await;
-        let snapshot = looked.map_err(|down| ActError::Ledger(down.into()))?;
-        let org = snapshot.org().ok_or(ActError::NotFound("org"))?;
-        Ok(OrgAsRun { retention_days: days_of(org, &snapshot), org: org.clone() })
-    }
 }
 
 impl Deployment<'_> {
@@ -129,16 +84,6 @@ impl Deployment<'_> {
         let pruned = pruning.turn(needs, None, move |at, record| Ok(remove(&ripe, at, record)));
         pruned.await.map(Step::Removed)
     }
-}
-
-fn settings_of(org: OrgId) -> Needs {
-    Needs { settings: [org].into(), ..Needs::default() }
-}
-
-/// How many days the org keeps payloads: its settings say it, or else the record that it was made
-/// with.
-fn days_of(org: &Org, at: &Snapshot) -> u16 {
-    at.settings().map_or(org.retention_days, |settings| settings.retention_days)
 }
 
 fn is_ripe(deed: &Logged, days: u16, now: Timestamp) -> bool {

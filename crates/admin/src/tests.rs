@@ -8,8 +8,8 @@ use deed::{ChainHead, Content, KeySet, LogOrigin, SealKey, SealKeys, Sealer};
 use ledger::{
     Entry,
     record::{
-        ActivePolicy, Agent, ApiKey, Connector, ConnectorStatus, Holder, Invite, Member, Org,
-        Policy, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
+        ActivePolicy, Agent, ApiKey, ApprovalSettings, Connector, ConnectorStatus, Holder, Invite,
+        Member, Org, Policy, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
     },
 };
 use model::{
@@ -25,6 +25,7 @@ use crate::{
     member, org,
     policy::{activation, manage, suites, versions},
     seal_key,
+    settings::{self, OrgAsRun},
 };
 
 const SECRETS: [&str; 4] = ["the-mac", "the-ciphertext", "the-document", "the-suite"];
@@ -142,6 +143,20 @@ fn everything(record: &mut Record<'_>) {
     let (policy, version) = (PolicyId::from_uuid(ID), PolicyVersionId::from_uuid(ID));
     record.seal(org::fact(EventType::LogStarted, org().id));
     org::changed(record, EventType::OrgStopped, Some(&org()), org());
+    let approvals = ApprovalSettings {
+        default_expires_in: "90s".parse().ok(),
+        require_other_person: true,
+        allow_single_member: true,
+    };
+    let before = OrgAsRun {
+        org: org(),
+        retention_days: 365,
+        approvals: ApprovalSettings::default(),
+        revision: 1,
+    };
+    let renamed = Org { name: "Beta".into(), time_zone: "Europe/Zurich".into(), ..org() };
+    let after = OrgAsRun { org: renamed, retention_days: 30, approvals, revision: 1 };
+    settings::changed(record, before, after);
     agent::changed(record, EventType::AgentStopped, Some(&agent()), agent());
     for holder in [Holder::Org, Holder::Agent(AgentId::from_uuid(ID))] {
         key::changed(record, KeyEvent::Created, None, key(holder));

@@ -104,6 +104,9 @@ pub trait ApprovalStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Member>, StoreDown>;
 
+    /// Whether the org has one live member and no other.
+    async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown>;
+
     /// The agent and its org as they stand now.
     async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown>;
 

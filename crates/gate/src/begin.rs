@@ -1,6 +1,7 @@
 //! The first turn of an action: everything that decides whether it runs, in one place and order.
 
 mod allow;
+mod asking;
 mod budget;
 mod context;
 mod decide;
@@ -13,11 +14,11 @@ use event::{thin_action, thin_approval};
 use intent::Key;
 use ledger::{
     DeedEntry, Entry, Needs, Request, Snapshot,
-    record::{Action, AgentRef, Approval, Client, DecisionInputs, IdempotencyKey},
+    record::{Action, AgentRef, Client, DecisionInputs, IdempotencyKey},
 };
 use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, DecisionOutcome, Digest, EventId, EventType,
-    IntentMode, KeyId, Mint, Mode, OrgId, State, Status, ToolName,
+    ActionId, AgentId, ApprovalStatus, DecisionOutcome, Digest, EventId, EventType, IntentMode,
+    KeyId, Mint, Mode, OrgId, State, Status, ToolName,
 };
 use policy::Call;
 use serde_json::Value;
@@ -36,7 +37,6 @@ use crate::{
     submission::{Rejection, Submission},
     vouch::{Intent, key_of, looks},
 };
-use context::{Shown, context};
 
 pub(crate) use allow::allow;
 pub(crate) use budget::{release, swapped};
@@ -60,6 +60,8 @@ pub(crate) struct Begin {
     absence: Option<Absence>,
     // Asked for only once it is clear that a person will look at it.
     estimate: Option<Estimate>,
+    // Looked up only where who may answer hangs on it.
+    has_one_member: Option<bool>,
 }
 
 /// What the turn made of a call.
@@ -70,6 +72,9 @@ pub(crate) enum BeginOutcome {
     Repeat(ActionId),
     /// A person must look at the call, who shall know what it would do; nothing was recorded.
     ToEstimate(Box<Begin>),
+    /// A person must look at the call, and whether the org has one member says who may answer;
+    /// nothing was recorded.
+    ToCount(Box<Begin>),
     /// The call's intent must be judged by this key first; nothing was recorded.
     ToVouch(Box<Begin>, Key),
     /// A connector has come or changed that may serve the tool; nothing was recorded.
@@ -109,6 +114,7 @@ impl Begin {
             instance: parts.instance.clone(),
             absence,
             estimate: None,
+            has_one_member: None,
         }
     }
 
@@ -231,6 +237,9 @@ impl Request for Begin {
             needs.accepted_tools.insert((self.agent(), self.case.call().tool.clone()));
         }
         needs.budgets.extend(decide::budgets(&self.case, snapshot));
+        if decide::asks_people(&self.case, snapshot) {
+            needs.settings.insert(self.org);
+        }
         needs
     }
 
@@ -264,6 +273,9 @@ impl Request for Begin {
             // recorded, so the call stands as if it had not come yet.
             return (Entry::nothing(), BeginOutcome::ToEstimate(Box::new(self.clone())));
         }
+        if self.lacks_count(&verdict, snapshot) {
+            return (Entry::nothing(), BeginOutcome::ToCount(Box::new(self.clone())));
+        }
         self.record(verdict, snapshot, mint)
     }
 }
@@ -293,7 +305,7 @@ impl Begin {
             }
             DecisionOutcome::RequireApproval => {
                 (action.state, action.status) = (State::PendingApproval, Status::PendingApproval);
-                let (approval, shown) = self.approval(&verdict, &action, mint);
+                let (approval, shown) = self.approval((&verdict, &action), snapshot, mint);
                 action.approval = Some(approval);
                 disclosures.push(shown);
                 (Vec::new(), EventType::ActionPendingApproval)
@@ -396,35 +408,6 @@ impl Begin {
             lease: None,
             place: None,
         }
-    }
-
-    fn approval(
-        &self,
-        verdict: &Verdict,
-        action: &Action,
-        mint: &Mint<'_>,
-    ) -> (Approval, deed::Disclosure) {
-        let clause = verdict.approval.as_deref();
-        let shown = Shown { case: &self.case, action, verdict, estimate: self.estimate.as_ref() };
-        let snapshot = Canonical::new(context(&shown, self.limits.context_max_bytes));
-        let (context, disclosure) =
-            commit_canonical(mint, Path::APPROVAL_CONTEXT, Arc::clone(snapshot.text()));
-        let expires_in = clause.and_then(|clause| clause.expires_in);
-        let approval = Approval {
-            id: mint.id(ApprovalId::from_uuid),
-            status: ApprovalStatus::Pending,
-            expires_at: mint.now() + expires_in.unwrap_or(self.limits.approval_expires_in),
-            from: clause.map(|clause| clause.from.clone()).unwrap_or_default(),
-            count: clause.map_or(1, |clause| clause.count),
-            context,
-            context_digest: Some(snapshot.digest()),
-            exclude: clause.map(|clause| clause.exclude.clone()).unwrap_or_default(),
-            assurance: clause.and_then(|clause| clause.assurance),
-            decisions: Vec::new(),
-            decided_at: None,
-            void_reason: None,
-        };
-        (approval, disclosure)
     }
 
     fn row_of_key(&self, action: &Action) -> Option<IdempotencyKey> {

@@ -148,8 +148,8 @@ impl Gate {
         match self.enter(begin).await? {
             BeginOutcome::Rejected(rejection) => Err(rejection.into()),
             BeginOutcome::Repeat(action) => self.replay(org, action).await,
-            // What was estimated or judged once is not again.
-            BeginOutcome::ToEstimate(_) | BeginOutcome::ToVouch(..) => {
+            // What was estimated, judged or counted once is not again.
+            BeginOutcome::ToEstimate(_) | BeginOutcome::ToVouch(..) | BeginOutcome::ToCount(_) => {
                 Err(ledger::LedgerError::Fault.into())
             }
             BeginOutcome::ToSeek(_) => Err(SubmitError::ToolUnavailable),
@@ -174,6 +174,10 @@ impl Gate {
                 }
                 BeginOutcome::ToSeek(begin) => self.sought(*begin).await?,
                 BeginOutcome::ToEstimate(begin) => begin.estimated().await,
+                BeginOutcome::ToCount(begin) => {
+                    let has_one_member = self.parts.store.has_one_member(org).await?;
+                    begin.counted(has_one_member)
+                }
                 decided => return Ok(decided),
             };
             outcome = self.parts.ledger.enter(org, self.vouched(begin)).await?;

@@ -13,8 +13,8 @@ use model::Timestamp;
 
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, ApprovalMail, BudgetUse,
-    Connector, IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgSettings,
-    Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
+    Connector, IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgRenamed,
+    OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -184,6 +184,8 @@ families! {
     written {
         /// The org itself.
         orgs: Org,
+        /// Other names of the org.
+        renames: OrgRenamed,
         /// Policies.
         policies: Policy,
         /// Versions of policies, which never change once made.

@@ -11,11 +11,11 @@ mod approval;
 mod intent;
 mod invite;
 mod member;
+mod settings;
 
 pub use account::{
     AcceptedTool, ActiveChange, ActivePolicy, ApiKey, Connector, ConnectorStatus, Holder, Org,
-    OrgSettings, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
-    Stop,
+    Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop,
 };
 pub use action::{
     Action, AgentRef, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs, Execution,
@@ -26,6 +26,7 @@ pub use approval::{Answer, Approval, ApprovalMail};
 pub use intent::{IntentKey, IntentKeys, SignedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;
+pub use settings::{AnswerTime, AnswerTimeError, ApprovalSettings, OrgRenamed, OrgSettings};
 
 /// A row that turns ask for by its key.
 pub trait Row: Clone {

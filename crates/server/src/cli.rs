@@ -14,7 +14,7 @@ use model::OrgId;
 
 pub use accounts::{
     Agent, AgentScope, Approvals, ByReason, CreateAgent, CreateKey, Expiry, Holder, Key,
-    ListAgents, ListForm, ListKeys, OneAgent, Org, Owner, SetAgent, StopAgent, StopOrg,
+    ListAgents, ListForm, ListKeys, OneAgent, Org, Owner, SetAgent, SetOrg, StopAgent, StopOrg,
     SuspendAgent,
 };
 pub use archive::{Archive, Archived};

@@ -59,6 +59,12 @@ impl ApprovalStore for MemoryStore {
         Ok(found)
     }
 
+    async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown> {
+        let kept = self.reach("count the members of an org")?;
+        let members = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.members.values());
+        Ok(members.filter(|member| member.is_live()).count() == 1)
+    }
+
     async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown> {
         let kept = self.reach("find whose call waits")?;
         let rows = kept.orgs.get(&org);

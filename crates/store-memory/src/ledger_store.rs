@@ -102,10 +102,11 @@ fn commit(
     Ok(())
 }
 
-/// The name of an org that the turn makes, if another org goes by it.
+/// The name that the turn gives an org, if another org goes by it.
 fn taken_name<'a>(kept: &Kept, turn: &'a Turn) -> Option<&'a str> {
     let made = turn.changes.orgs.iter().filter(|_| turn.expected.is_none());
-    let mut names = made.map(|org| org.name.as_str());
+    let renamed = turn.changes.renames.iter().map(|renamed| renamed.after.as_str());
+    let mut names = made.map(|org| org.name.as_str()).chain(renamed);
     names.find(|name| {
         let others = kept.orgs.values().filter_map(|rows| rows.org.as_ref());
         others.filter(|org| org.id != turn.org).any(|org| org.name == *name)

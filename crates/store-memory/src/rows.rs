@@ -97,6 +97,8 @@ impl Rows {
             activations,
             policy_tests,
             connectors,
+            // The org has its name in its own row.
+            renames: _,
             new_actions,
             actions,
             idempotency_keys,

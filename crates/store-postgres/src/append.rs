@@ -100,6 +100,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         activations,
         policy_tests,
         connectors,
+        renames,
         new_actions,
         actions,
         idempotency_keys,
@@ -116,6 +117,8 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
     // What other rows point at comes before them.
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
     rows.extend(people::steps(turn.org, (members, invites, invite_mails)));
+    let renamed = renames.iter().flat_map(|row| small::renamed(turn.org, row));
+    rows.extend(renamed.map(Step::rows));
     rows.extend(settings.iter().map(|row| Step::rows(small::settings(row))));
     for row in intent_keys {
         rows.push(Step::rows(small::intent_keys(turn.org, row)?));

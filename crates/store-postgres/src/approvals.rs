@@ -98,6 +98,14 @@ impl ApprovalStore for PostgresStore {
         self.all("find who may approve", call, member).await
     }
 
+    async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown> {
+        let sql = "
+            select id from member where org_id = $1 and removed_at is null limit 2";
+        let call = Call::new(sql).with(*org.as_uuid());
+        let rows = self.reading.ask_one("count the members of an org", call).await?;
+        Ok(rows.len() == 1)
+    }
+
     async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown> {
         let agent = AccountStore::agent(self, org, agent).await?;
         Ok(Caller { org: AccountStore::org(self, org).await?, agent })

@@ -8,9 +8,7 @@ use event::Event;
 use ledger::{
     AppendError, Base, EventStore, Floor, Head, HeldOrg, LedgerStore, Loaded, LogNo, Needs,
     StoreDown, Turn,
-    record::{
-        AcceptedTool, ActivePolicy, BudgetUse, Connector, IdempotencyKey, OrgSettings, Policy,
-    },
+    record::{AcceptedTool, ActivePolicy, BudgetUse, Connector, IdempotencyKey, Policy},
 };
 use model::{ActionId, AgentId, EventId, OrgId, PolicyId, PolicyVersionId, Timestamp};
 use serde::de::DeserializeOwned;
@@ -21,7 +19,7 @@ use crate::{
     PostgresStore,
     database::Call,
     fault::Fault,
-    members, policies,
+    members, org_settings, policies,
     rows::{Cells, bigint, system_time},
 };
 
@@ -156,9 +154,6 @@ const BUDGETS: &str = "
         where org_id = $1 and key = wanted.key and window_start = wanted.window_start
         offset 0
     ) as used";
-
-const SETTINGS: &str =
-    "select org_id, retention_days, updated_at from org_settings where org_id = $1";
 
 const ACCEPTED_TOOLS: &str = "
     select accepted.* from unnest($2::uuid[], $3::text[]) as wanted (agent_id, tool)
@@ -298,7 +293,7 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
                 .with(column(budgets, |(key, _)| key.as_str()))
                 .with(column(budgets, |(_, start)| system_time(*start)))
         }),
-        (!settings.is_empty()).then(|| call(SETTINGS)),
+        (!settings.is_empty()).then(|| call(org_settings::SETTINGS)),
         (!accepted_tools.is_empty()).then(|| {
             call(ACCEPTED_TOOLS)
                 .with(column(accepted_tools, |(agent, _)| *agent.as_uuid()))
@@ -331,7 +326,7 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
             .collect(),
         idempotency_keys: each(rows(!needs.idempotency_keys.is_empty())?, idempotency_key)?,
         budgets: each(rows(!needs.budgets.is_empty())?, budget)?,
-        settings: each(rows(!needs.settings.is_empty())?, settings)?,
+        settings: each(rows(!needs.settings.is_empty())?, org_settings::settings)?,
         accepted_tools: each(rows(!needs.accepted_tools.is_empty())?, accepted_tool)?,
         intent_keys: records("intent_key_set", rows(!needs.intent_keys.is_empty())?)?,
         members: each(rows(!needs.members.is_empty())?, members::member)?,
@@ -371,16 +366,6 @@ fn budget(row: &Row) -> Result<BudgetUse, Fault> {
         window_start: cells.moment("window_start")?,
         window_end: cells.moment("window_end")?,
         used: cells.word("used")?,
-    })
-}
-
-fn settings(row: &Row) -> Result<OrgSettings, Fault> {
-    let cells = Cells::of("org_settings", row);
-    let days: i32 = cells.get("retention_days")?;
-    Ok(OrgSettings {
-        org: cells.id("org_id", OrgId::from_uuid)?,
-        retention_days: u16::try_from(days).map_err(|why| cells.fault("retention_days", why))?,
-        updated_at: cells.moment("updated_at")?,
     })
 }
 

@@ -34,6 +34,7 @@ mod log_entries;
 mod mails;
 mod members;
 mod migrate;
+mod org_settings;
 mod people;
 mod pipeline;
 mod policies;

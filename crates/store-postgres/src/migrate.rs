@@ -59,6 +59,7 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 28, name: "key_uses", sql: include_str!("../../../migrations/0028_key_uses.sql") },
     Migration { version: 29, name: "org_keys", sql: include_str!("../../../migrations/0029_org_keys.sql") },
     Migration { version: 30, name: "approval_mails", sql: include_str!("../../../migrations/0030_approval_mails.sql") },
+    Migration { version: 31, name: "org_approvals", sql: include_str!("../../../migrations/0031_org_approvals.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -74,7 +75,7 @@ pub struct Grant {
 #[rustfmt::skip]
 pub const GRANTS: &[Grant] = &[
     Grant { table: "org",              privileges: "select, insert, update" },
-    Grant { table: "org_name",         privileges: "select, insert, update" },
+    Grant { table: "org_name",         privileges: "select, insert, update, delete" },
     Grant { table: "org_head",         privileges: "select, insert, update" },
     Grant { table: "turn",             privileges: "select, insert, delete" },
     Grant { table: "org_settings",     privileges: "select, insert, update" },

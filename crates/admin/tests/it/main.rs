@@ -17,6 +17,8 @@ mod recovery;
 #[cfg(test)]
 mod seal_keys;
 #[cfg(test)]
+mod settings;
+#[cfg(test)]
 mod stops;
 #[cfg(test)]
 mod world;

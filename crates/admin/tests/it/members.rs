@@ -2,31 +2,15 @@
 
 use std::{future::Future, time::Duration};
 
-use act::{ActError, By, Changed, MayChange, MayOwn, MayView};
+use act::{ActError, By, Changed};
 use admin::{
     AgentEdit, ChangeError, CreatedOrg, Expected, INVITED_FOR, Joined, MemberEdit,
     MemberStore as _, NewAgent, NewInvite, Wish,
 };
 use ledger::record::{Invite, Member};
-use model::{OrgId, Role, UserId, Uuid};
+use model::{Role, UserId, Uuid};
 
-use crate::world::{Actor, World, org_key};
-
-/// Somebody whom an access rule would take for an owner; whether they are one, the turn knows.
-struct Owner(OrgId, By);
-
-impl MayView for Owner {
-    fn org(&self) -> OrgId {
-        self.0
-    }
-
-    fn by(&self) -> By {
-        self.1
-    }
-}
-
-impl MayChange for Owner {}
-impl MayOwn for Owner {}
+use crate::world::{Actor, Owner, World, org_key};
 
 fn person(n: u128) -> UserId {
     UserId::from_uuid(Uuid::from_u128(n))

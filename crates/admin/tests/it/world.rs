@@ -16,7 +16,7 @@ use model::OrgId;
 use serde_json::Value;
 use testkit::{Fixture, Operator, sealer};
 
-use act::{By, MayChange, MayView};
+use act::{By, MayChange, MayOwn, MayView};
 use admin::{
     AccountStore as _, Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode,
     KnownTools, NewAgent, NewKey, NewOrg, OrgChange, UnfitError,
@@ -64,6 +64,22 @@ impl MayView for Actor {
 }
 
 impl MayChange for Actor {}
+
+/// Somebody whom an access rule would take for an owner; whether they are one, the turn knows.
+pub(crate) struct Owner(pub(crate) OrgId, pub(crate) By);
+
+impl MayView for Owner {
+    fn org(&self) -> OrgId {
+        self.0
+    }
+
+    fn by(&self) -> By {
+        self.1
+    }
+}
+
+impl MayChange for Owner {}
+impl MayOwn for Owner {}
 
 pub(crate) struct World {
     pub(crate) admin: Admin,

@@ -108,6 +108,13 @@ pub(crate) fn budgets(case: &Case, snapshot: &Snapshot) -> Vec<(String, Timestam
     counters
 }
 
+/// Whether the enforced version has a person look at the call.
+pub(crate) fn asks_people(case: &Case, snapshot: &Snapshot) -> bool {
+    let enforced = snapshot.policy(PolicyMode::Enforce).and_then(|loaded| loaded.policy.as_ref());
+    let (Some(enforced), Some(call)) = (enforced, case.at(snapshot)) else { return false };
+    case.ask(enforced, &call).outcome == DecisionOutcome::RequireApproval
+}
+
 /// What refuses the call before any policy is asked.
 fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSource)> {
     let call = case.call();

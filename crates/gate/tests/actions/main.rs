@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod approvals;
 #[cfg(test)]
+mod asking;
+#[cfg(test)]
 mod budgets;
 #[cfg(test)]
 mod calls;

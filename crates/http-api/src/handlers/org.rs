@@ -9,7 +9,7 @@ use crate::{
     app::App,
     refusal::Answer,
     wire::{
-        org::{OrgDetail, retention},
+        org::{OrgDetail, org_edit},
         policies::WithDeed,
     },
 };
@@ -22,8 +22,7 @@ pub(crate) async fn show(app: Arc<App>, caller: Viewer, _: Call) -> Answer {
 
 /// `POST /v1/org`
 pub(crate) async fn update(app: Arc<App>, caller: Owner, call: Call) -> Answer {
-    let days = retention(&call)?;
-    let made = app.admin.change(&caller).keep_payloads_for(days).await?;
+    let made = app.admin.own(&caller).update_org(org_edit(&call)?).await?;
     let view = OrgDetail::of(&made.object, app.sign_in.signup);
     Ok(Reply::ok(&WithDeed::of(view, made.deed)))
 }

@@ -1,6 +1,8 @@
 //! The org itself over the interface: its own keys.
 
+use admin::NewOrg;
 use model::Role;
+use records::DeedStore as _;
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -111,12 +113,14 @@ async fn an_owner_sets_for_how_long_payloads_are_kept_and_everybody_in_sees_it()
     let days = |days: Value| json!({ "retention_days": days });
     assert_eq!(set(&admin, days(json!(90))).await.code(), (403, "role_required"));
     assert_eq!(set(&house.org_key, days(json!(90))).await.code(), (403, "person_required"));
-    for bad in [json!(0), json!(3651), json!(70_000), json!(-1), json!("90"), Value::Null] {
+    for bad in [json!(0), json!(3651), json!(70_000), json!(-1), json!("90")] {
         let refused = set(&owner, days(bad)).await;
         assert_eq!(refused.code(), (400, "validation_failed"), "{}", refused.body);
         assert_eq!(refused.body["error"]["param"], "retention_days");
     }
-    assert_eq!(set(&owner, json!({})).await.code(), (400, "validation_failed"));
+    for nothing in [json!({}), days(Value::Null)] {
+        assert_eq!(set(&owner, nothing).await.code(), (400, "validation_failed"));
+    }
     let changed = set(&owner, days(json!(90))).await;
     assert_eq!((changed.status, &changed.body["retention_days"]), (200, &json!(90)));
     assert!(changed.body["deed"].is_string());
@@ -125,4 +129,91 @@ async fn an_owner_sets_for_how_long_payloads_are_kept_and_everybody_in_sees_it()
         assert_eq!(house.get("/v1/org", key).await.body["retention_days"], 90);
     }
     assert!(house.sealed().await.contains(&"org.updated".to_owned()));
+}
+
+#[tokio::test]
+async fn an_owner_changes_how_the_org_is_run_and_asks_people() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await.key;
+    let set = async |body: Value| ask(&house, ("POST", "/v1/org"), &owner, Some(body)).await;
+    let before = house.get("/v1/org", &owner).await.body;
+    let asks = json!({
+        "default_expires_in": null, "require_other_person": false, "allow_single_member": false,
+    });
+    assert_eq!([&before["revision"], &before["approvals"]], [&json!(1), &asks]);
+    let changed = set(json!({
+        "name": "Acme Trading", "time_zone": "europe/zurich", "expected_revision": 1,
+        "approvals": { "default_expires_in": "120m", "require_other_person": true },
+    }))
+    .await;
+    assert_eq!(changed.status, 200, "{}", changed.body);
+    let mut after = house.get("/v1/org", &owner).await.body;
+    let asks = json!({
+        "default_expires_in": "2h", "require_other_person": true, "allow_single_member": false,
+    });
+    assert_eq!([&after["revision"], &after["approvals"]], [&json!(2), &asks]);
+    assert_eq!(
+        [&after["name"], &after["time_zone"], &after["retention_days"]],
+        [&json!("Acme Trading"), &json!("Europe/Zurich"), &json!(365)]
+    );
+    after["deed"] = changed.body["deed"].clone();
+    assert_eq!(changed.body, after, "the answer is what was written");
+    // The deed commits to what changed, and to nothing else.
+    let deed = after["deed"].as_str().unwrap().parse().unwrap();
+    let deed = house.store.deed(house.org, deed).await.unwrap().unwrap();
+    let opened = |path: &str| {
+        let found = deed.disclosures.iter().find(|opens| opens.path().as_str() == path).unwrap();
+        serde_json::from_str::<Value>(found.value()).unwrap()
+    };
+    let (time, other) = ("approvals.default_expires_in", "approvals.require_other_person");
+    let was = json!({ "name": "Acme", "time_zone": "UTC", time: null, other: false });
+    assert_eq!(opened("admin.before"), was);
+    let is =
+        json!({ "name": "Acme Trading", "time_zone": "Europe/Zurich", time: "2h", other: true });
+    assert_eq!(opened("admin.after"), is);
+    // The next question has the org's time.
+    let held = house.refund(500).await.body;
+    let path = format!("/v1/approvals/{}", held["approval"]["id"].as_str().unwrap());
+    let asked = house.get(&path, &owner).await.body;
+    let moment = |name: &str| asked[name].as_str().unwrap().parse::<model::Timestamp>().unwrap();
+    assert_eq!(moment("expires_at").since(moment("requested_at")).as_secs(), 7_200, "{asked}");
+    let back = set(json!({ "approvals": { "default_expires_in": null } })).await;
+    assert_eq!(back.body["approvals"]["default_expires_in"], Value::Null, "{}", back.body);
+}
+
+#[tokio::test]
+async fn what_an_org_cannot_be_run_like_is_refused_by_its_name() {
+    let house = House::new().await;
+    let owner = house.browser("owner@example.com", Role::Owner).await.key;
+    let new = NewOrg { name: "Elsewhere".to_owned(), time_zone: "UTC".to_owned() };
+    house.deployment().create_org(new).await.unwrap();
+    let set = async |body: Value| ask(&house, ("POST", "/v1/org"), &owner, Some(body)).await;
+    let asks = |name: &str, value: Value| json!({ "approvals": { name: value } });
+    for (param, body) in [
+        ("name", json!({})),
+        ("name", json!({ "expected_revision": 1 })),
+        ("name", json!({ "approvals": {} })),
+        ("name", json!({ "name": " padded" })),
+        ("name", json!({ "name": 7 })),
+        ("time_zone", json!({ "time_zone": "Mars/Olympus" })),
+        ("time_zone", json!({ "time_zone": "+02:00" })),
+        ("retention_days", json!({ "retention_days": 0 })),
+        ("plan", json!({ "plan": "free" })),
+        ("approvals", json!({ "approvals": 7 })),
+        ("approvals.default_expires_in", asks("default_expires_in", json!("59s"))),
+        ("approvals.default_expires_in", asks("default_expires_in", json!("169h"))),
+        ("approvals.default_expires_in", asks("default_expires_in", json!(60))),
+        ("approvals.require_other_person", asks("require_other_person", json!("yes"))),
+        ("approvals.quorum", asks("quorum", json!(2))),
+    ] {
+        let refused = set(body.clone()).await;
+        let found = (refused.code(), refused.param());
+        assert_eq!(found, ((400, "validation_failed"), Some(param)), "{body}: {}", refused.body);
+    }
+    let taken = set(json!({ "name": "Elsewhere" })).await;
+    assert_eq!((taken.code(), taken.param()), ((409, "name_taken"), Some("name")));
+    let late = set(json!({ "name": "Late", "expected_revision": 2 })).await;
+    assert_eq!((late.code(), late.param()), ((409, "conflict"), Some("expected_revision")));
+    assert_eq!(set(json!({ "name": "Acme" })).await.code(), (409, "conflict"));
+    assert!(!house.sealed().await.contains(&"org.updated".to_owned()));
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use act::Changed;
+use admin::{ChangeError, OrgAsRun, OrgEdit};
 use deed::verify::{Trust, Verdict, examine};
 use model::PendingApprovals;
 use serde_json::{Value, json};
@@ -13,6 +15,11 @@ const DAY: Duration = Duration::from_hours(24);
 async fn read(house: &House, id: &str) -> Answer {
     // A key is looked up again at every read, and a year is long.
     house.get(&format!("/v1/actions/{id}"), &house.org_key).await
+}
+
+async fn keeps(house: &House, days: u16) -> Result<Changed<OrgAsRun>, ChangeError> {
+    let edit = OrgEdit { retention_days: Some(days), ..OrgEdit::default() };
+    house.deployment().own(house.org).update_org(edit).await
 }
 
 /// Checks the action's deed with the published keys alone.
@@ -69,7 +76,7 @@ async fn a_pruning_is_sealed_with_the_part_of_the_log_that_it_touched() {
     let last = house.refund(6).await.id();
     let place = |answer: &Answer| answer.body["deeds"][0]["log"]["index"].clone();
     let (first, last) = (place(&read(&house, &first).await), place(&read(&house, &last).await));
-    house.operator().keep_payloads_for(1).await.unwrap();
+    keeps(&house, 1).await.unwrap();
     let set = house.store.deeds(house.org).pop().unwrap();
     let set: Value = serde_json::from_str(&set.body).unwrap();
     assert_eq!(set["admin"]["event"], "org.updated");
@@ -113,10 +120,9 @@ async fn more_payloads_than_one_turn_takes_go_in_several_and_two_instances_do_no
 async fn an_org_keeps_payloads_for_1_to_3650_days() {
     let house = House::new().await;
     for days in [0, 3651] {
-        let refused = house.operator().keep_payloads_for(days).await.unwrap_err().to_string();
+        let refused = keeps(&house, days).await.unwrap_err().to_string();
         assert!(refused.contains("retention_days") && refused.contains("1 to 3650"), "{refused}");
     }
-    let org = house.operator();
-    assert_eq!(org.keep_payloads_for(3650).await.unwrap().object.retention_days, 3650);
-    assert!(org.keep_payloads_for(3650).await.is_err(), "they are kept that long already");
+    assert_eq!(keeps(&house, 3650).await.unwrap().object.retention_days, 3650);
+    assert!(keeps(&house, 3650).await.is_err(), "they are kept that long already");
 }

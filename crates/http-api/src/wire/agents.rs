@@ -138,7 +138,7 @@ fn modes(fields: &mut Fields) -> Result<Option<Vec<Mode>>, ApiError> {
 }
 
 /// What a change says of something that need not be there: null takes it away.
-fn wish<W: FromJson, T>(
+pub(super) fn wish<W: FromJson, T>(
     fields: &mut Fields,
     name: &'static str,
     read: fn(W) -> T,

@@ -40,25 +40,6 @@ pub struct Org {
     pub created_at: Timestamp,
 }
 
-/// What an org decided of how it is run; an org that decided nothing has none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OrgSettings {
-    /// The org.
-    pub org: OrgId,
-    /// How many days payloads are kept after their action was sealed.
-    pub retention_days: u16,
-    /// When they were last changed.
-    pub updated_at: Timestamp,
-}
-
-impl Row for OrgSettings {
-    type Key = OrgId;
-
-    fn key(&self) -> OrgId {
-        self.org
-    }
-}
-
 /// The definition of a tool that an agent's edge was last let run, and the one that was told of last
 /// in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

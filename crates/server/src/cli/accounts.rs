@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
+use ledger::record::AnswerTime;
 use model::{AgentStatus, IntentMode, KeyId, MemberId, Mode, PendingApprovals, Scope, Timestamp};
 
 use super::InOrg;
@@ -24,15 +25,38 @@ pub enum Org {
     Stop(StopOrg),
     /// Let the org's agents act again; those that were stopped one by one stay stopped.
     Start(ByReason),
-    /// Set how the org is run; payloads that a shorter time removes do not come back.
-    Set {
-        /// For how many days payloads are kept once their action is sealed, from 1 to 3650.
-        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
-        retention_days: u16,
-        /// Which org.
-        #[command(flatten)]
-        org: InOrg,
-    },
+    /// Set how the org is run; what is not named stays as it is.
+    Set(SetOrg),
+}
+
+/// What `org set` takes.
+#[derive(Debug, Args)]
+pub struct SetOrg {
+    /// What it is called from now on; no two orgs have one name.
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The time zone that its days begin in, an IANA name; budgets of days count anew in it.
+    #[arg(long, value_name = "ZONE")]
+    pub time_zone: Option<String>,
+    /// For how many days payloads are kept once their action is sealed, from 1 to 3650. What a shorter
+    /// time removes does not come back.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
+    pub retention_days: Option<u16>,
+    /// How long people have to answer when neither rule nor policy says, from `1m` to `168h`.
+    #[arg(long, value_name = "TIME", conflicts_with = "no_approvals_expire_in")]
+    pub approvals_expire_in: Option<AnswerTime>,
+    /// Let the service's setting say how long people have.
+    #[arg(long)]
+    pub no_approvals_expire_in: bool,
+    /// Whether nobody says yes on their own behalf, whatever a rule lets them.
+    #[arg(long, value_name = "BOOL")]
+    pub require_other_person: Option<bool>,
+    /// Whether the only member may say yes to what a rule excludes them from.
+    #[arg(long, value_name = "BOOL")]
+    pub allow_single_member: Option<bool>,
+    /// Which org.
+    #[command(flatten)]
+    pub org: InOrg,
 }
 
 /// What `owner` does.

@@ -1,7 +1,9 @@
 //! `org`, `agent` and `key`: makes accounts, each by the same use case as the routes.
 
 use act::ActError;
-use admin::{AgentEdit, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, PolicyError, Wish};
+use admin::{
+    AgentEdit, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, OrgAsRun, OrgEdit, PolicyError, Wish,
+};
 use model::{AgentId, OrgId, Scope, Timestamp, causes};
 
 use super::{described, lists, org_of, stops};
@@ -22,15 +24,27 @@ pub(super) async fn org(core: &Core, what: cli::Org) -> Result<Exit, Failure> {
         cli::Org::List(form) => return lists::all_orgs(core, form).await,
         cli::Org::Stop(what) => return stops::stop_org(core, what).await,
         cli::Org::Start(what) => return stops::start_org(core, what).await,
-        cli::Org::Set { retention_days, org } => {
-            let operator = core.operator(org_of(core, org).await?);
-            let set = operator.keep_payloads_for(retention_days).await;
-            let set = set.map_err(|error| failure(&error))?;
-            let (run, deed) = (set.object, set.deed);
-            let (org, days) = (run.org.id, run.retention_days);
-            print::line(format!("{org} keeps payloads for {days} days, deed {deed}"));
-        }
+        cli::Org::Set(what) => return set_org(core, what).await,
     }
+    Ok(Exit::Ok)
+}
+
+async fn set_org(core: &Core, what: cli::SetOrg) -> Result<Exit, Failure> {
+    let cli::SetOrg { name, time_zone, retention_days, approvals_expire_in, .. } = what;
+    let edit = OrgEdit {
+        name,
+        time_zone,
+        retention_days,
+        default_expires_in: wish(approvals_expire_in, what.no_approvals_expire_in),
+        require_other_person: what.require_other_person,
+        allow_single_member: what.allow_single_member,
+        ..OrgEdit::default()
+    };
+    let org = org_of(core, what.org).await?;
+    let set = core.deployment().own(org).update_org(edit).await;
+    let set = set.map_err(|error| failure(&error))?;
+    let (OrgAsRun { org, revision, .. }, deed) = (set.object, set.deed);
+    print::line(format!("{} {} is at revision {revision}, deed {deed}", org.id, org.name));
     Ok(Exit::Ok)
 }
 

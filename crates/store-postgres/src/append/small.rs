@@ -1,6 +1,6 @@
 //! The rows of orgs, agents, keys and connectors, which change seldom: one statement each.
 
-use ledger::record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org, OrgSettings};
+use ledger::record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org, OrgRenamed, OrgSettings};
 use model::OrgId;
 
 use super::Step;
@@ -47,16 +47,35 @@ pub(super) fn org_name(row: &Org) -> Call<'_> {
     Call::new(sql).with(row.name.as_str()).with(*row.id.as_uuid())
 }
 
+/// The statements that take another name for an org and give the one before back, which another
+/// org may hold from a time when names were not told apart.
+pub(super) fn renamed(org: OrgId, row: &OrgRenamed) -> [Call<'_>; 2] {
+    let given_back = "delete from org_name where name = $1 and org_id = $2";
+    let taken = "insert into org_name (name, org_id) values ($1, $2)";
+    [(given_back, &row.before), (taken, &row.after)]
+        .map(|(sql, name)| Call::new(sql).with(name.as_str()).with(*org.as_uuid()))
+}
+
 /// The statement that writes the settings of an org.
 pub(super) fn settings(row: &OrgSettings) -> Call<'_> {
     let sql = "
-        insert into org_settings (org_id, retention_days, updated_at) values ($1, $2, $3)
+        insert into org_settings (org_id, retention_days, updated_at, answer_seconds,
+            require_other_person, allow_single_member, revision)
+        values ($1, $2, $3, $4, $5, $6, $7)
         on conflict (org_id) do update
-        set retention_days = excluded.retention_days, updated_at = excluded.updated_at";
+        set retention_days = excluded.retention_days, updated_at = excluded.updated_at,
+            answer_seconds = excluded.answer_seconds,
+            require_other_person = excluded.require_other_person,
+            allow_single_member = excluded.allow_single_member, revision = excluded.revision";
+    let approvals = row.approvals;
     Call::new(sql)
         .with(*row.org.as_uuid())
         .with(i32::from(row.retention_days))
         .with(system_time(row.updated_at))
+        .with(approvals.default_expires_in.map(|time| i64::from(time.seconds())))
+        .with(approvals.require_other_person)
+        .with(approvals.allow_single_member)
+        .with(i64::from(row.revision))
 }
 
 fn agent(org: OrgId, row: &Agent) -> Result<Call<'_>, Fault> {

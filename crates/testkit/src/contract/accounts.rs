@@ -6,7 +6,7 @@ use admin::{AgentList, AgentPlace};
 use deed::{Purpose, SealKey, SealKeys};
 use ledger::{
     Changes,
-    record::{Agent, ApiKey, Holder, Stop, Suspension},
+    record::{Agent, ApiKey, Holder, OrgRenamed, Stop, Suspension},
 };
 use model::{AgentId, AgentStatus, ConnectorId, KeyId, SuspensionCause};
 
@@ -16,6 +16,7 @@ use crate::{Scribe, SeededEntropy, sample};
 pub(super) async fn check(store: &dyn Store) {
     orgs_are_listed_oldest_first(store).await;
     of_two_orgs_with_one_name_the_second_is_refused(store).await;
+    an_org_takes_a_free_name_and_gives_its_own_back(store).await;
     accounts_are_found_in_their_own_org(store).await;
     agents_are_listed_by_page_status_and_name(store).await;
     the_keys_of_a_holder_are_listed_by_page(store).await;
@@ -51,6 +52,36 @@ async fn of_two_orgs_with_one_name_the_second_is_refused(store: &dyn Store) {
     let refused = store.append(&second.turn(vec![Changes::from(row)])).await;
     assert!(matches!(refused, Err(ledger::AppendError::Refused(_))), "{refused:?}");
     assert_eq!(store.org(second.org).await.unwrap(), None);
+}
+
+async fn an_org_takes_a_free_name_and_gives_its_own_back(store: &dyn Store) {
+    let mut first = Scribe::created(805, store).await;
+    let mut second = Scribe::created(806, store).await;
+    let named = |scribe: &Scribe, name: &str| ledger::record::Org {
+        name: name.to_owned(),
+        ..scribe.org_row()
+    };
+    let renamed = |scribe: &Scribe, before: &str, after: &str| {
+        let row = OrgRenamed { before: before.to_owned(), after: after.to_owned() };
+        vec![Changes::from(named(scribe, after)), Changes::from(row)]
+    };
+    let (one, other) = (first.org_row().name, second.org_row().name);
+    let refused = second.append(store, renamed(&second, &other, &one)).await;
+    assert!(matches!(refused, Err(ledger::AppendError::Refused(_))), "{refused:?}");
+    assert_eq!(store.org_named(&other).await.unwrap(), Some(second.org));
+    let free = format!("{one}, anders");
+    first.append(store, renamed(&first, &one, &free)).await.unwrap();
+    assert_eq!(store.org_named(&free).await.unwrap(), Some(first.org));
+    assert_eq!(store.org_named(&one).await.unwrap(), None);
+    second.append(store, renamed(&second, &other, &one)).await.unwrap();
+    assert_eq!(store.org_named(&one).await.unwrap(), Some(second.org));
+    assert_eq!(store.org(second.org).await.unwrap().unwrap().name, one);
+    // Twice in one turn.
+    let mut there_and_back = renamed(&second, &one, &other);
+    there_and_back.extend(renamed(&second, &other, &one));
+    second.append(store, there_and_back).await.unwrap();
+    assert_eq!(store.org_named(&one).await.unwrap(), Some(second.org));
+    assert_eq!(store.org_named(&other).await.unwrap(), None);
 }
 
 async fn accounts_are_found_in_their_own_org(store: &dyn Store) {

@@ -205,12 +205,14 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
     let rows = [policy.into(), version.into(), agent.clone().into()];
     let rows = members.into_iter().chain(rows);
     scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
+    assert!(!store.has_one_member(scribe.org).await.unwrap(), "some may not approve");
     let found = store.approvers(scribe.org, None, 10).await.unwrap();
     assert_eq!(found, [early.clone(), late.clone()]);
     let first = store.approvers(scribe.org, None, 1).await.unwrap();
     assert_eq!(first, std::slice::from_ref(&early));
     let behind = Some((early.joined_at, early.id));
-    assert_eq!(store.approvers(scribe.org, behind, 10).await.unwrap(), [late]);
+    let rest = store.approvers(scribe.org, behind, 10).await.unwrap();
+    assert_eq!(rest, std::slice::from_ref(&late));
     assert_eq!(store.author(scribe.org, id).await.unwrap(), author);
     let asks = Caller { org: Some(scribe.org_row()), agent: Some(agent.clone()) };
     assert_eq!(store.caller(scribe.org, agent.id).await.unwrap(), asks);
@@ -218,4 +220,10 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
     assert_eq!(store.caller(scribe.org, scribe.agent("free").id).await.unwrap(), unknown);
     let none = scribe.mint().id(PolicyVersionId::from_uuid);
     assert_eq!(store.author(scribe.org, none).await.unwrap(), None);
+    // Of an org that others leave, one is left, and then nobody.
+    for (leaves, has_one) in [(&late, false), (&mute, true), (&early, false)] {
+        let left = Member { removed_at: Some(scribe.now + DAY), ..leaves.clone() };
+        scribe.append(store, vec![left.into()]).await.unwrap();
+        assert_eq!(store.has_one_member(scribe.org).await.unwrap(), has_one);
+    }
 }

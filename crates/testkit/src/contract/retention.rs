@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use ledger::{
     Changes, LogNo, Needs, Place,
-    record::{AcceptedTool, Action, Agent, IntentKey, IntentKeys, OrgSettings, Pruned},
+    record::{
+        AcceptedTool, Action, Agent, AnswerTime, ApprovalSettings, IntentKey, IntentKeys,
+        OrgSettings, Pruned,
+    },
 };
 use model::{DeedId, IntentKeyId, Timestamp};
 use serde_json::json;
@@ -203,9 +206,27 @@ async fn an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store: &d
     let other = Scribe::created(936, store).await;
     let needs = |org| Needs { settings: [org].into(), ..Needs::default() };
     assert!(store.load(scribe.org, &needs(scribe.org)).await.unwrap().settings.is_empty());
-    let days =
-        |retention_days, updated_at| OrgSettings { org: scribe.org, retention_days, updated_at };
-    let (first, last) = (days(30, scribe.now), days(3650, scribe.now + DAY));
+    let first = OrgSettings {
+        org: scribe.org,
+        retention_days: 30,
+        approvals: ApprovalSettings {
+            default_expires_in: Some(AnswerTime::of_seconds(5_400).unwrap()),
+            require_other_person: true,
+            allow_single_member: false,
+        },
+        revision: 2,
+        updated_at: scribe.now,
+    };
+    let last = OrgSettings {
+        retention_days: 3650,
+        approvals: ApprovalSettings { allow_single_member: true, ..ApprovalSettings::default() },
+        revision: 3,
+        updated_at: scribe.now + DAY,
+        ..first.clone()
+    };
+    scribe.append(store, vec![first.clone().into()]).await.unwrap();
+    let found = store.load(scribe.org, &needs(scribe.org)).await.unwrap().settings;
+    assert_eq!(found, std::slice::from_ref(&first));
     scribe.append(store, [first, last.clone()].map(Changes::from).to_vec()).await.unwrap();
     assert_eq!(store.load(scribe.org, &needs(scribe.org)).await.unwrap().settings, [last]);
     assert!(store.load(other.org, &needs(other.org)).await.unwrap().settings.is_empty());

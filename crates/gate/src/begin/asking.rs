@@ -1,0 +1,81 @@
+//! What people are asked about a call: by its rule, and where that leaves something open by what the
+//! org decided of it. A question keeps the terms that it was asked on.
+
+use std::sync::Arc;
+
+use crypto::json::Canonical;
+use deed::{Path, commit_canonical};
+use ledger::{
+    Snapshot,
+    record::{Action, Approval, ApprovalSettings},
+};
+use model::{ApprovalId, ApprovalStatus, DecisionOutcome, Mint};
+use policy::{ApprovalClause, Excluded};
+
+use super::{
+    Begin, Verdict,
+    context::{Shown, context},
+};
+
+impl Begin {
+    /// Whether the number of the org's members must be known before people can be asked.
+    pub(super) fn lacks_count(&self, verdict: &Verdict, snapshot: &Snapshot) -> bool {
+        let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;
+        let settings = settings(snapshot);
+        waits
+            && self.has_one_member.is_none()
+            && settings.allow_single_member
+            && !excluded(verdict.approval.as_deref(), settings).is_empty()
+    }
+
+    /// The call with whether its org has one member and no other.
+    pub(crate) fn counted(self, has_one_member: bool) -> Self {
+        Self { has_one_member: Some(has_one_member), ..self }
+    }
+
+    /// The question, and what opens that which people are shown.
+    pub(super) fn approval(
+        &self,
+        (verdict, action): (&Verdict, &Action),
+        at: &Snapshot,
+        mint: &Mint<'_>,
+    ) -> (Approval, deed::Disclosure) {
+        let (clause, settings) = (verdict.approval.as_deref(), settings(at));
+        let shown = Shown { case: &self.case, action, verdict, estimate: self.estimate.as_ref() };
+        let snapshot = Canonical::new(context(&shown, self.limits.context_max_bytes));
+        let (context, disclosure) =
+            commit_canonical(mint, Path::APPROVAL_CONTEXT, Arc::clone(snapshot.text()));
+        let expires_in = clause.and_then(|clause| clause.expires_in);
+        let expires_in = expires_in.or(settings.default_expires_in.map(Into::into));
+        let alone = settings.allow_single_member && self.has_one_member == Some(true);
+        let approval = Approval {
+            id: mint.id(ApprovalId::from_uuid),
+            status: ApprovalStatus::Pending,
+            expires_at: mint.now() + expires_in.unwrap_or(self.limits.approval_expires_in),
+            from: clause.map(|clause| clause.from.clone()).unwrap_or_default(),
+            count: clause.map_or(1, |clause| clause.count),
+            context,
+            context_digest: Some(snapshot.digest()),
+            exclude: if alone { Vec::new() } else { excluded(clause, settings) },
+            assurance: clause.and_then(|clause| clause.assurance),
+            decisions: Vec::new(),
+            decided_at: None,
+            void_reason: None,
+        };
+        (approval, disclosure)
+    }
+}
+
+/// How the org asks people; of an org that decided nothing, as its rules say.
+fn settings(at: &Snapshot) -> ApprovalSettings {
+    at.settings().map(|settings| settings.approvals).unwrap_or_default()
+}
+
+/// Whom the rule excludes, and whom the org does whatever a rule says.
+fn excluded(clause: Option<&ApprovalClause>, settings: ApprovalSettings) -> Vec<Excluded> {
+    let mut exclude = clause.map(|clause| clause.exclude.clone()).unwrap_or_default();
+    if settings.require_other_person && !exclude.contains(&Excluded::OnBehalfOf) {
+        exclude.push(Excluded::OnBehalfOf);
+    }
+    exclude
+}
