@@ -319,8 +319,10 @@ impl Begin {
         entry.deeds.append(&mut deeds);
         entry.changes.budgets.extend(verdict.budgets);
         entry.changes.idempotency_keys.extend(self.row_of_key(&action));
-        let burnt = action.signed.as_ref().and(self.intent.burnt(self.agent(), action.id));
-        entry.changes.idempotency_keys.extend(burnt);
+        if action.signed.is_some() {
+            entry.changes.idempotency_keys.extend(self.intent.burnt(self.agent(), action.id));
+            entry.changes.used_intents.extend(self.intent.used(&action));
+        }
         entry.events.push(event_of(&action, kind, mint));
         entry.events.extend(approval_event(&action, mint));
         entry.events.extend(news);

@@ -8,7 +8,10 @@ use std::{
 };
 
 use crypto::json::Canonical;
-use ledger::{Ledger, Spawn, StoreDown, record::Action};
+use ledger::{
+    Ledger, Spawn, StoreDown,
+    record::{Action, UsedIntent},
+};
 use model::{ActionId, Clock, Mode, OrgId};
 use tokio::sync::oneshot;
 
@@ -20,7 +23,7 @@ use crate::{
     points::{injected, pass},
     ports::{Pause, Toolbox},
     resolve::invalid,
-    store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, Page},
+    store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, IntentFilter, Page},
     submission::{Rejection, Submission, SubmitError},
     takeovers::AskedConnectors,
     vouch::KnownKeys,
@@ -277,6 +280,17 @@ impl Gate {
         limit: usize,
     ) -> Result<Page, StoreDown> {
         self.parts.store.list(org, filter, after, limit).await
+    }
+
+    /// Up to `limit` of the org's intents that were used behind this action's, the newest first.
+    pub async fn used_intents(
+        &self,
+        org: OrgId,
+        filter: &IntentFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Vec<UsedIntent>, StoreDown> {
+        self.parts.store.used_intents(org, filter, after, limit).await
     }
 
     /// Moves the ends of the leases that this instance holds, and returns how many it lost: it

@@ -53,8 +53,8 @@ pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;
 pub use resolved::Resolved;
 pub use store::{
-    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
-    Page, Renewal, ShadowDiffers, StoredDeed, Sweep, UnderWay, Voiding,
+    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, IntentFilter,
+    Miscount, Page, Renewal, ShadowDiffers, StoredDeed, Sweep, UnderWay, Voiding,
 };
 pub use submission::{EdgeTool, Rejection, Submission, SubmitError};
 pub use withdraw::{CancelError, Cancellation, Canceller};

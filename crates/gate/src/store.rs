@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use event::Event;
 use ledger::{
     LogNo, StoreDown,
-    record::{Action, BudgetUse, IdempotencyKey, Lease},
+    record::{Action, BudgetUse, IdempotencyKey, Lease, UsedIntent},
 };
 use model::{
     ActionId, AgentId, DecisionOutcome, DeedId, DeedKind, Digest, Level, OrgId, State, Timestamp,
@@ -84,6 +84,17 @@ pub struct Filter {
 /// Asks for actions whose shadow decision differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShadowDiffers;
+
+/// What a list of used intents shows; every absent filter lets everything through.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IntentFilter {
+    /// Of this agent.
+    pub agent: Option<AgentId>,
+    /// Used at or after this moment.
+    pub from: Option<Timestamp>,
+    /// Used before this moment.
+    pub to: Option<Timestamp>,
+}
 
 /// The place of an action in the list, newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -240,6 +251,15 @@ pub trait ActionStore: ApprovalStore {
         agent: AgentId,
         key: &str,
     ) -> Result<Option<IdempotencyKey>, StoreDown>;
+
+    /// Up to `limit` intents that were used behind this action's, the newest first.
+    async fn used_intents(
+        &self,
+        org: OrgId,
+        filter: &IntentFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Vec<UsedIntent>, StoreDown>;
 
     /// Up to `limit` actions of any org behind this place that are due for this sweep by the
     /// store's own time, the longest due first.

@@ -15,7 +15,7 @@ use crypto::ed25519::PublicKey;
 use intent::{Call, Check, IntentError, Key, Verified};
 use ledger::{
     Snapshot,
-    record::{IdempotencyKey, IntentKeys, SignedIntent},
+    record::{Action, IdempotencyKey, IntentKeys, SignedIntent, UsedIntent},
 };
 use model::{ActionId, AgentId, IntentMode, Timestamp};
 
@@ -128,9 +128,29 @@ impl Intent {
             key: self.nonce()?,
             action,
             fingerprint: verified.digest,
-            expires_at: Timestamp::from_unix_millis(end.saturating_mul(1000)),
+            expires_at: moment(end),
         })
     }
+
+    /// What stays of it for good: that this action used it up.
+    pub(crate) fn used(&self, action: &Action) -> Option<UsedIntent> {
+        let Self::Signed(_, verified) = self else { return None };
+        Some(UsedIntent {
+            action: action.id,
+            agent: action.agent.id,
+            kid: verified.key.kid.clone(),
+            digest: verified.digest,
+            nonce: verified.nonce(),
+            issued_at: moment(verified.claims.iat),
+            expires_at: moment(verified.claims.exp),
+            used_at: action.created_at,
+        })
+    }
+}
+
+/// The moment of so many Unix seconds.
+fn moment(seconds: i64) -> Timestamp {
+    Timestamp::from_unix_millis(seconds.saturating_mul(1000))
 }
 
 /// What names the intent's nonce among the agent's idempotency keys; no key that can be sent begins

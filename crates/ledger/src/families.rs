@@ -14,7 +14,7 @@ use model::Timestamp;
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, ApprovalMail, BudgetUse,
     Connector, IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgRenamed,
-    OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row,
+    OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row, UsedIntent,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -200,6 +200,8 @@ families! {
         connectors: Connector,
         /// Actions that were not there before the turn.
         new_actions: NewAction,
+        /// Signed intents that the turn's new actions used up.
+        used_intents: UsedIntent,
         /// Mails of invitations that are to be sent.
         invite_mails: InviteMail,
         /// Mails about questions that are to be sent.

@@ -23,7 +23,7 @@ pub use action::{
 };
 pub use agent::{Agent, Suspension};
 pub use approval::{Answer, Approval, ApprovalMail};
-pub use intent::{IntentKey, IntentKeys, SignedIntent};
+pub use intent::{IntentKey, IntentKeys, SignedIntent, UsedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;
 pub use settings::{AnswerTime, AnswerTimeError, ApprovalSettings, OrgRenamed, OrgSettings};

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use gate::{
-    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
-    Page, Renewal, Sweep, UnderWay, Voiding,
+    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, IntentFilter,
+    Miscount, Page, Renewal, Sweep, UnderWay, Voiding,
 };
 use ledger::{
     StoreDown,
-    record::{Action, BudgetUse, IdempotencyKey},
+    record::{Action, BudgetUse, IdempotencyKey, UsedIntent},
 };
 use model::{ActionId, AgentId, OrgId, State};
 use policy::Decimal;
@@ -66,6 +66,26 @@ impl ActionStore for MemoryStore {
         let rows = kept.orgs.get(&org);
         let named = rows.and_then(|rows| rows.idempotency_keys.get(&(agent, key.to_owned())));
         Ok(named.filter(|row| self.clock.now() < row.expires_at).cloned())
+    }
+
+    async fn used_intents(
+        &self,
+        org: OrgId,
+        filter: &IntentFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Vec<UsedIntent>, StoreDown> {
+        let kept = self.reach("list used intents")?;
+        let rows = kept.orgs.get(&org);
+        // By the ids of actions, which are in the order of their moments.
+        let newest = rows.into_iter().flat_map(|rows| rows.used_intents.values().rev());
+        let passes = |used: &&UsedIntent| {
+            after.is_none_or(|after| used.action < after)
+                && filter.agent.is_none_or(|agent| used.agent == agent)
+                && filter.from.is_none_or(|from| from <= used.used_at)
+                && filter.to.is_none_or(|to| used.used_at < to)
+        };
+        Ok(newest.filter(passes).take(limit).cloned().collect())
     }
 
     async fn due(

@@ -13,7 +13,7 @@ use ledger::{
     record::{
         AcceptedTool, Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
         IntentKeys, Invite, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation,
-        PolicyMode, PolicyTests, PolicyVersion, Row,
+        PolicyMode, PolicyTests, PolicyVersion, Row, UsedIntent,
     },
 };
 use model::{
@@ -48,6 +48,7 @@ pub(crate) struct Rows {
     pub(crate) settings: BTreeMap<OrgId, OrgSettings>,
     pub(crate) accepted_tools: BTreeMap<(AgentId, String), AcceptedTool>,
     pub(crate) intent_keys: BTreeMap<AgentId, IntentKeys>,
+    pub(crate) used_intents: BTreeMap<ActionId, UsedIntent>,
     pub(crate) members: BTreeMap<MemberId, Member>,
     pub(crate) invites: BTreeMap<InviteId, Invite>,
     pub(crate) deeds: Vec<StoredDeed>,
@@ -108,6 +109,7 @@ impl Rows {
             intent_keys,
             members,
             invites,
+            used_intents,
             // Nobody gets mail from here.
             invite_mails: _,
             approval_mails: _,
@@ -140,6 +142,7 @@ impl Rows {
         self.settings.extend(settings.iter().map(|row| (row.key(), row.clone())));
         self.accepted_tools.extend(accepted_tools.iter().map(|row| (row.key(), row.clone())));
         self.intent_keys.extend(intent_keys.iter().map(|row| (row.key(), row.clone())));
+        self.used_intents.extend(used_intents.iter().map(|row| (row.action, row.clone())));
         self.members.extend(members.iter().map(|row| (row.key(), row.clone())));
         self.invites.extend(invites.iter().map(|row| (row.key(), row.clone())));
         for action in pruned.iter().flat_map(|pruned| &pruned.actions) {

@@ -1,4 +1,4 @@
-//! Measures the lists of agents, keys, members and sessions at 100,000 rows each, beside the read of
+//! Measures the lists of agents, keys, used intents, members and sessions at 100,000 rows each, beside the read of
 //! one agent by its id: `cargo xtask bench lists`. The rows are made by SQL statements; each list is
 //! asked for its first page and for one in the middle.
 #![expect(
@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use admin::{AccountStore, AgentList, AgentPlace, MemberStore};
 use crypto::Secret;
+use gate::{ActionStore, IntentFilter};
 use ledger::{Changes, record::Holder};
-use model::{AgentId, AgentStatus, KeyId, MemberId, OrgId, SessionId, Timestamp, UserId};
+use model::{ActionId, AgentId, AgentStatus, KeyId, MemberId, OrgId, SessionId, Timestamp, UserId};
 use people::{IDLE, store::PeopleStore};
 use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
 use testkit::{Scribe, sample};
@@ -56,6 +57,8 @@ async fn main() {
 enum List {
     Agents { status: Option<AgentStatus>, named: Option<&'static str>, middle: bool },
     Keys { middle: bool },
+    OrgKeys { middle: bool },
+    Intents { of_agent: bool, middle: bool },
     Members { middle: bool },
     Sessions { middle: bool },
 }
@@ -74,6 +77,11 @@ const LISTS: &[(&str, List)] = &[
     ),
     ("keys of one agent", List::Keys { middle: false }),
     ("keys of one agent, in the middle", List::Keys { middle: true }),
+    ("keys of the org's own", List::OrgKeys { middle: false }),
+    ("keys of the org's own, in the middle", List::OrgKeys { middle: true }),
+    ("used intents", List::Intents { of_agent: false, middle: false }),
+    ("used intents, in the middle", List::Intents { of_agent: false, middle: true }),
+    ("used intents of one agent: few", List::Intents { of_agent: true, middle: false }),
     ("members", List::Members { middle: false }),
     ("members, in the middle", List::Members { middle: true }),
     ("sessions of one person", List::Sessions { middle: false }),
@@ -98,6 +106,10 @@ impl Lists {
         let (org, holder) = (*scribe.org.as_uuid(), *agent.id.as_uuid());
         owner.execute(AGENTS, &[&org, &agent_record, &ROWS, &FIRST]).await.unwrap();
         owner.execute(KEYS, &[&org, &holder, &key_record, &ROWS, &FIRST]).await.unwrap();
+        let own = sample::api_key(scribe.org, Holder::Org, &scribe.mint());
+        let own_record = serde_json::to_string(&own).unwrap();
+        owner.execute(ORG_KEYS, &[&org, &own_record, &ROWS, &FIRST]).await.unwrap();
+        owner.execute(INTENTS, &[&org, &holder, &ROWS, &FIRST]).await.unwrap();
         owner.execute(PEOPLE, &[&ROWS]).await.unwrap();
         owner.execute(MEMBERS, &[&org, &ROWS, &FIRST]).await.unwrap();
         owner.execute(SESSIONS, &[&id(1), &ROWS]).await.unwrap();
@@ -123,6 +135,18 @@ impl Lists {
             List::Keys { middle } => {
                 let after = behind(middle).map(|(at, id)| (at, KeyId::from_uuid(id)));
                 store.keys_of(org, Holder::Agent(self.agent), after, PAGE).await.unwrap().len()
+            }
+            List::OrgKeys { middle } => {
+                let after = behind(middle).map(|(at, _)| (at, KeyId::from_uuid(Uuid::max())));
+                store.keys_of(org, Holder::Org, after, PAGE).await.unwrap().len()
+            }
+            List::Intents { of_agent, middle } => {
+                let filter = IntentFilter {
+                    agent: of_agent.then_some(self.agent),
+                    ..IntentFilter::default()
+                };
+                let after = behind(middle).map(|(_, id)| ActionId::from_uuid(id));
+                store.used_intents(org, &filter, after, PAGE).await.unwrap().len()
             }
             List::Members { middle } => {
                 let after = behind(middle).map(|(at, id)| (at, MemberId::from_uuid(id)));
@@ -174,6 +198,20 @@ const KEYS: &str = "
     select $1, ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $2,
         to_timestamp(($5::bigint + n * 1000) / 1000.0), $3::text
     from generate_series(1, $4::bigint) as n";
+const ORG_KEYS: &str = "
+    insert into api_key (org_id, id, created_at, record)
+    select $1, ('01900000-0000-7000-8001-' || lpad(to_hex(n), 12, '0'))::uuid,
+        to_timestamp(($4::bigint + n * 1000) / 1000.0), $2::text
+    from generate_series(1, $3::bigint) as n";
+// One in a thousand is the first agent's.
+const INTENTS: &str = "
+    insert into used_intent
+        (org_id, action_id, agent_id, kid, digest, nonce, issued_at, expires_at, used_at)
+    select $1, id, case when n % 1000 = 0 then $2 else id end, 'kid', sha256('x'), sha256('x'), at,
+        at + interval '1 minute', at
+    from (select n, ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid as id,
+            to_timestamp(($4::bigint + n * 1000) / 1000.0) as at
+        from generate_series(1, $3::bigint) as n) as numbered";
 const PEOPLE: &str = "
     insert into person (user_id, address, created_at)
     select ('01900000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid,

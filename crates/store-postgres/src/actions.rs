@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use deed::Disclosure;
 use gate::{
-    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, Miscount,
-    Page, Renewal, StoredDeed, Sweep, UnderWay, Voiding,
+    ActionDetail, ActionPlace, ActionStore, Due, DueFor, DuePlace, Filter, HeldLease, IntentFilter,
+    Miscount, Page, Renewal, StoredDeed, Sweep, UnderWay, Voiding,
 };
 use ledger::{
     StoreDown,
-    record::{Action, IdempotencyKey, Lease},
+    record::{Action, IdempotencyKey, Lease, UsedIntent},
 };
 use model::{ActionId, AgentId, DeedId, OrgId};
 use tokio_postgres::Row;
@@ -68,6 +68,16 @@ impl ActionStore for PostgresStore {
         let call = Call::new(sql).with(*org.as_uuid()).with(*agent.as_uuid()).with(key);
         let rows = self.database.ask_one(attempt, call).await?;
         rows.first().map(idempotency_key).transpose().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn used_intents(
+        &self,
+        org: OrgId,
+        filter: &IntentFilter,
+        after: Option<ActionId>,
+        limit: usize,
+    ) -> Result<Vec<UsedIntent>, StoreDown> {
+        self.intents_used(org, filter, after, limit).await
     }
 
     async fn due(

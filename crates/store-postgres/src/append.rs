@@ -10,6 +10,7 @@ mod counters;
 mod evidence;
 mod head;
 mod held;
+mod intents;
 mod people;
 mod policies;
 mod pruned;
@@ -110,6 +111,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         intent_keys,
         members,
         invites,
+        used_intents,
         invite_mails,
         approval_mails,
         pruned,
@@ -141,6 +143,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
     }
     steps.extend(actions::steps(turn, (new_actions, actions), lease)?);
     steps.extend(counters::steps(turn, (idempotency_keys, budgets, accepted_tools)));
+    steps.extend((!used_intents.is_empty()).then(|| intents::step(turn.org, used_intents)));
     steps.extend(pruned::steps(turn.org, pruned));
     steps.extend(evidence::steps(turn, new_actions));
     steps.extend(approval_mails.iter().map(|row| people::approval_mail(turn.org, row)));

@@ -24,6 +24,7 @@ mod database;
 mod drift;
 mod fault;
 mod halts;
+mod intents;
 mod invariants;
 mod ledger_store;
 mod list;

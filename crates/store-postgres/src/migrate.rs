@@ -59,7 +59,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 28, name: "key_uses", sql: include_str!("../../../migrations/0028_key_uses.sql") },
     Migration { version: 29, name: "org_keys", sql: include_str!("../../../migrations/0029_org_keys.sql") },
     Migration { version: 30, name: "approval_mails", sql: include_str!("../../../migrations/0030_approval_mails.sql") },
-    Migration { version: 31, name: "org_approvals", sql: include_str!("../../../migrations/0031_org_approvals.sql") },
+    Migration { version: 31, name: "used_intents", sql: include_str!("../../../migrations/0031_used_intents.sql") },
+    Migration { version: 32, name: "org_approvals", sql: include_str!("../../../migrations/0032_org_approvals.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -82,6 +83,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "agent",            privileges: "select, insert, update" },
     Grant { table: "accepted_tool",    privileges: "select, insert, update" },
     Grant { table: "intent_key_set",   privileges: "select, insert, update" },
+    Grant { table: "used_intent",      privileges: "select, insert" },
     Grant { table: "api_key",          privileges: "select, insert, update" },
     Grant { table: "api_key_use",      privileges: "select, insert, update" },
     // It is never changed. A table that every node has whole asks for the right to, all the same.

@@ -9,6 +9,7 @@ mod approvals;
 mod drift;
 mod events;
 mod halts;
+mod intents;
 mod leases;
 mod lists;
 mod logs;
@@ -46,6 +47,7 @@ pub async fn event_store(store: Arc<dyn Store>) {
 /// Checks `gate::ActionStore`.
 pub async fn action_store(store: Arc<dyn Store>) {
     lists::check(&*store).await;
+    intents::check(&*store).await;
     Box::pin(leases::check(&*store)).await;
     Box::pin(halts::check(&*store)).await;
     Box::pin(approvals::check(&*store)).await;

@@ -2,9 +2,9 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::ed25519::SigningKey;
-use gate::{Rejection, Submission, Submitted};
+use gate::{IntentFilter, Rejection, Submission, Submitted};
 use intent::{Check, Claims};
-use ledger::record::{Agent, IntentKey, IntentKeys, Stop};
+use ledger::record::{Agent, IntentKey, IntentKeys, Stop, UsedIntent};
 use model::{Digest, IntentKeyId, IntentMode, Uuid};
 use serde_json::{Value, json};
 use testkit::AUDIENCE;
@@ -75,6 +75,11 @@ fn signed(house: &House, nonce: &str) -> Submission {
     signed_by(house, 7, nonce)
 }
 
+/// The intents that were used, the newest first.
+async fn used(house: &House) -> Vec<UsedIntent> {
+    house.gate.used_intents(house.org, &IntentFilter::default(), None, 100).await.unwrap()
+}
+
 async fn refused(house: &House, call: Submission) -> Rejection {
     let deeds = house.store.deeds(house.org).len();
     let rejected = rejection(house.submit(call).await.unwrap_err());
@@ -106,6 +111,15 @@ async fn a_call_that_must_be_signed_runs_and_its_deed_names_key_and_digest() {
     let told = json!({ "jws": jws, "mode": "required", "status": "verified" });
     assert_eq!(deed_intent(&house), told);
     assert_eq!(action.signed.clone().unwrap().public_key, key(&house, 7).public_key);
+    let [used] = &*used(&house).await else { panic!("one intent was used") };
+    assert_eq!(
+        (used.action, used.agent, used.used_at),
+        (action.id, house.agent, action.created_at)
+    );
+    assert_eq!((&used.kid, used.digest), (&key(&house, 7).kid, digest));
+    assert_eq!(used.nonce, crypto::sha256(format!("{:A<22}", "one")));
+    let lives = used.expires_at.unix_millis() - used.issued_at.unix_millis();
+    assert_eq!((used.issued_at, lives), (house.now(), 60_000));
     let unsigned = house.call("shop.refund", json!({ "amount": 20 }));
     assert_eq!(refused(&house, unsigned).await, Rejection::IntentRequired);
     assert_eq!(house.refund.runs(), 1);
@@ -137,6 +151,9 @@ async fn a_refused_call_burns_its_nonce_and_one_that_leaves_no_record_does_not()
     let denied = house.submit(call.clone()).await.unwrap();
     assert_eq!(denied.status, model::Status::Denied);
     assert_eq!(refused(&house, call).await, Rejection::IntentReplay(denied.id));
+    // What burnt a nonce is listed, whatever was decided, and nothing else is.
+    let used: Vec<_> = used(&house).await.iter().map(|used| used.action).collect();
+    assert_eq!((used.len(), used.contains(&denied.id)), (2, true));
 }
 
 #[tokio::test]

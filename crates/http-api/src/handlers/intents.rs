@@ -1,17 +1,21 @@
-//! The keys of agents' signed intents, and what a signer is checked by.
+//! The keys of agents' signed intents, the intents that were used, and what a signer is checked by.
 
 use std::sync::Arc;
 
+use act::MayView;
 use http::{HeaderValue, StatusCode, header::CACHE_CONTROL};
-use model::AgentId;
-use web::{ApiError, Call, Reply};
+use ledger::record::UsedIntent;
+use model::{ActionId, AgentId, Timestamp};
+use web::{ApiError, Call, List, Reply};
 
 use crate::{
     access::{Admin, AgentCaller, Anyone, Viewer},
     app::App,
     refusal::Answer,
     wire::{
-        intents::{CheckRequest, CheckView, IntentKeyView, intent_key_new},
+        intents::{
+            CheckRequest, CheckView, IntentKeyView, UsedIntentView, intent_filter, intent_key_new,
+        },
         policies::WithDeed,
     },
 };
@@ -40,6 +44,18 @@ pub(crate) async fn revoke(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let revoked = app.admin.change(&caller).revoke_intent_key(agent, key).await?;
     let view = IntentKeyView::of(agent, &revoked.object, app.clock.now());
     Ok(Reply::ok(&WithDeed::of(view, revoked.deed)))
+}
+
+/// `GET /v1/intents`
+pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let filter = intent_filter(&call.query)?;
+    let org = caller.org();
+    let listed = List { name: "intents", org, agent: None };
+    let page = app.cursors.page::<(Timestamp, ActionId)>(listed, &call.query)?;
+    let after = page.after.map(|(_, action)| action);
+    let used = app.gate.used_intents(org, &filter, after, page.limit + 1).await?;
+    let position = |used: &UsedIntent| (used.used_at, used.action);
+    Ok(Reply::ok(&page.of(&used, position, UsedIntentView::from)))
 }
 
 /// `POST /v1/intents/check`

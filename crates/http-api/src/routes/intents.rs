@@ -1,11 +1,16 @@
-//! The keys of agents' signed intents, and what a signer is checked by.
+//! The keys of agents' signed intents, the intents that were used, and what a signer is checked by.
 
-use web::{NOTHING, Patience::Short, Table, at, json};
+use web::{
+    NOTHING,
+    Patience::{Lists, Short},
+    Table, at, json, query,
+};
 
 use crate::{
     access::{ADMINS, AGENT_EXECUTE, FRESH_ADMINS, PUBLIC, VIEWERS},
     app::App,
     handlers::intents,
+    wire::intents::LIST,
 };
 
 /// Room for a key with its proof.
@@ -20,6 +25,7 @@ pub(super) fn routes() -> Table<App> {
         at("GET",    "/v1/agents/{id}/intent_keys",       "listIntentKeys")  .with(VIEWERS,       NOTHING,     Short, intents::keys),
         at("POST",   "/v1/agents/{id}/intent_keys",       "addIntentKey")    .with(FRESH_ADMINS,  json(KEY),   Short, intents::add),
         at("DELETE", "/v1/agents/{id}/intent_keys/{key}", "revokeIntentKey") .with(ADMINS,        NOTHING,     Short, intents::revoke),
+        at("GET",    "/v1/intents",                       "listIntents")     .with(VIEWERS,       query(LIST), Lists, intents::list),
         at("POST",   "/v1/intents/check",                 "checkIntent")     .with(AGENT_EXECUTE, json(CHECK), Short, intents::check),
         at("GET",    "/v1/intents/vectors",               "getIntentVectors").with(PUBLIC,        NOTHING,     Short, intents::vectors),
     ]

@@ -29,6 +29,17 @@ async fn add(house: &House, body: Value) -> Answer {
     house.send(request("POST", &keys_of(house), &house.org_key, &[], Some(body))).await
 }
 
+/// Gives the house's agent a key, and returns its id.
+pub(super) async fn key(house: &House) -> String {
+    add(house, added(house.support.agent, 7)).await.id()
+}
+
+/// Has the house's agent sign a call, and returns the action's id.
+pub(super) async fn used(house: &House) -> String {
+    key(house).await;
+    call(house, &intent_of(house, "one")).await.id()
+}
+
 fn args() -> Value {
     json!({ "amount": 20 })
 }
@@ -181,4 +192,53 @@ async fn the_vectors_are_anybodys() {
     let house = House::new().await;
     let served = house.get("/v1/intents/vectors", "").await;
     assert_eq!((served.status, &*served.bytes), (200, intent::VECTORS.as_bytes()));
+}
+
+#[tokio::test]
+async fn used_intents_are_listed_by_agent_and_time_and_page_by_page() {
+    let house = House::new().await;
+    add(&house, added(house.support.agent, 7)).await;
+    assert_eq!(house.get("/v1/intents", &house.org_key).await.body["data"], json!([]));
+    let mut sent = Vec::new();
+    for nonce in ["one", "two", "three"] {
+        let intent = intent_of(&house, nonce);
+        sent.push((call(&house, &intent).await.body["id"].clone(), crypto::sha256(&intent)));
+        house.clock.pass(std::time::Duration::from_secs(1));
+    }
+    // What was refused used nothing up.
+    assert_eq!(call(&house, &intent_of(&house, "one")).await.code(), (403, "intent_replay"));
+    sent.reverse();
+    let first = house.get("/v1/intents?limit=2", &house.org_key).await;
+    assert_eq!((first.status, &first.body["has_more"]), (200, &json!(true)), "{}", first.body);
+    let cursor = first.body["next_cursor"].as_str().unwrap();
+    let rest = house.get(&format!("/v1/intents?limit=2&cursor={cursor}"), &house.org_key).await;
+    assert_eq!((&rest.body["has_more"], &rest.body["next_cursor"]), (&json!(false), &Value::Null));
+    let listed = [&first, &rest].map(|page| page.body["data"].as_array().unwrap().clone()).concat();
+    let shown: Vec<_> =
+        listed.iter().map(|it| (it["action"].clone(), it["digest"].clone())).collect();
+    let told: Vec<_> = sent.iter().map(|(id, digest)| (id.clone(), json!(digest))).collect();
+    assert_eq!(shown, told);
+    let newest = &listed[0];
+    assert_eq!(newest["agent"], json!(house.support.agent));
+    assert_eq!(newest["kid"], json!(intent::thumbprint(pair(7).public())));
+    assert_eq!(newest["nonce_hash"], json!(crypto::sha256(format!("{:A<22}", "three"))));
+    #[rustfmt::skip]
+    let counts = [
+        (format!("agent={}", house.support.agent), 3), (format!("agent={}", house.other.agent), 0),
+        (format!("created_at[gte]={}", listed[1]["created_at"].as_str().unwrap()), 2),
+        (format!("created_at[lt]={}", listed[1]["created_at"].as_str().unwrap()), 1),
+    ];
+    for (query, count) in counts {
+        let list = house.get(&format!("/v1/intents?{query}"), &house.org_key).await;
+        assert_eq!(
+            list.body["data"].as_array().map(Vec::len),
+            Some(count),
+            "{query}: {}",
+            list.body
+        );
+    }
+    let swapped = format!("/v1/intents?agent={}&cursor={cursor}", house.support.agent);
+    assert_eq!(house.get(&swapped, &house.org_key).await.param(), Some("cursor"));
+    let own = house.get("/v1/intents", &house.support.key).await;
+    assert_eq!(own.code(), (403, "insufficient_scope"));
 }

@@ -1,16 +1,65 @@
 //! Intent keys and checks of intents, as requests describe and responses show them.
 
 use admin::NewIntentKey;
-use gate::{CheckedIntent, EdgeTool, Submission};
+use gate::{CheckedIntent, EdgeTool, IntentFilter, Submission};
 use intent::Checked;
-use ledger::record::IntentKey;
-use model::{AgentId, Digest, IntentKeyId, Mode, Timestamp};
+use ledger::record::{IntentKey, UsedIntent};
+use model::{ActionId, AgentId, Digest, IntentKeyId, Mode, Timestamp};
 use policy::{Agent, CallFacts};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use web::{ApiError, Call, Fields, Word};
+use web::{ApiError, Call, Fields, Param, Query, Word};
 
+use super::deeds::moment;
 use crate::access::AgentKey;
+
+/// The parameters of the list of intents that were used.
+pub(crate) const LIST: &[Param] = &[
+    Param::One("agent"),
+    Param::One("created_at[gte]"),
+    Param::One("created_at[lt]"),
+    Param::One("limit"),
+    Param::One("cursor"),
+];
+
+/// What that list is asked for, its page aside.
+pub(crate) fn intent_filter(query: &Query) -> Result<IntentFilter, ApiError> {
+    Ok(IntentFilter {
+        agent: query.parse::<AgentId>("agent")?,
+        from: moment(query, "created_at[gte]")?,
+        to: moment(query, "created_at[lt]")?,
+    })
+}
+
+/// An intent that was used.
+#[derive(Debug, Serialize)]
+pub(crate) struct UsedIntentView<'a> {
+    object: &'static str,
+    action: ActionId,
+    agent: AgentId,
+    kid: &'a str,
+    digest: Digest,
+    nonce_hash: Digest,
+    issued_at: Timestamp,
+    expires_at: Timestamp,
+    created_at: Timestamp,
+}
+
+impl<'a> From<&'a UsedIntent> for UsedIntentView<'a> {
+    fn from(used: &'a UsedIntent) -> Self {
+        Self {
+            object: "intent",
+            action: used.action,
+            agent: used.agent,
+            kid: &used.kid,
+            digest: used.digest,
+            nonce_hash: used.nonce,
+            issued_at: used.issued_at,
+            expires_at: used.expires_at,
+            created_at: used.used_at,
+        }
+    }
+}
 
 /// An intent key.
 #[derive(Debug, Serialize)]

@@ -1,6 +1,6 @@
 //! The keys with which agents sign what they ask for, and the signature that an action bears.
 
-use model::{AgentId, Digest, IntentKeyId, Timestamp};
+use model::{ActionId, AgentId, Digest, IntentKeyId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Row;
@@ -82,4 +82,25 @@ pub struct SignedIntent {
     pub digest: Digest,
     /// The compact JWS as it was sent.
     pub jws: String,
+}
+
+/// An intent that was used up: the turn that wrote this recorded its action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedIntent {
+    /// The action that it was for.
+    pub action: ActionId,
+    /// Whose key signed it.
+    pub agent: AgentId,
+    /// The thumbprint of that key.
+    pub kid: String,
+    /// SHA-256 of the text.
+    pub digest: Digest,
+    /// SHA-256 of the nonce.
+    pub nonce: Digest,
+    /// When it says that it was made.
+    pub issued_at: Timestamp,
+    /// When it was to be over.
+    pub expires_at: Timestamp,
+    /// When it was used up: the moment of its action.
+    pub used_at: Timestamp,
 }

@@ -74,10 +74,8 @@ impl Scene {
                 };
                 ask("POST", &path, json!({ "reason": "A drill." })).await;
             }
-            "listIntentKeys" | "revokeIntentKey" => {
-                let path = format!("/v1/agents/{}/intent_keys", house.support.agent);
-                made.push(ask("POST", &path, intents::added(house.support.agent, 7)).await.id());
-            }
+            "listIntentKeys" | "revokeIntentKey" => made.push(intents::key(&house).await),
+            "listIntents" => made.push(intents::used(&house).await),
             "answerByLink" => {
                 let (_, member) = house.member("ada@example.com", Role::Admin).await;
                 made.push(member.id.to_string());
