@@ -1,6 +1,6 @@
-//! Measures the lists of agents, keys, used intents, members and sessions at 100,000 rows each, beside the read of
-//! one agent by its id: `cargo xtask bench lists`. The rows are made by SQL statements; each list is
-//! asked for its first page and for one in the middle.
+//! Measures the lists of agents, keys, used intents, members and sessions at 100,000 rows each,
+//! beside the read of one agent by its id: `cargo xtask bench lists`. The rows are made by SQL
+//! statements; each list is asked for its first page and for one in the middle.
 #![expect(
     clippy::print_stdout,
     clippy::unwrap_used,

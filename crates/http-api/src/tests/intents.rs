@@ -197,7 +197,7 @@ async fn the_vectors_are_anybodys() {
 #[tokio::test]
 async fn used_intents_are_listed_by_agent_and_time_and_page_by_page() {
     let house = House::new().await;
-    add(&house, added(house.support.agent, 7)).await;
+    key(&house).await;
     assert_eq!(house.get("/v1/intents", &house.org_key).await.body["data"], json!([]));
     let mut sent = Vec::new();
     for nonce in ["one", "two", "three"] {
