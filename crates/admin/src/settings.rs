@@ -9,7 +9,7 @@ use ledger::{
 use model::{EventType, OrgId};
 use serde_json::{Map, Value, json};
 
-use crate::{ChangeError, Expected, OrgOwn, OrgView, Wish, input, org};
+use crate::{ChangeError, Expected, OrgChange, OrgOwn, OrgView, Wish, input, org};
 
 /// How long an org may keep payloads, in days.
 const DAYS: std::ops::RangeInclusive<u16> = 1..=3650;
@@ -115,11 +115,15 @@ impl OrgOwn<'_> {
     }
 
     async fn name_is_free(&self, name: &str) -> Result<(), ChangeError> {
-        let holder = self.change.admin.parts.store.org_named(name).await?;
-        match holder.filter(|org| *org != self.change.org) {
-            Some(_) => Err(ChangeError::NameTaken(name.to_owned())),
-            None => Ok(()),
+        let OrgChange { admin, org, .. } = self.change;
+        let holder = admin.parts.store.org_named(name).await?;
+        if holder.is_none_or(|holder| holder == org) {
+            return Ok(());
         }
+        // Of orgs that had one name before names were told apart, each keeps it and one holds it.
+        let own = admin.parts.store.org(org).await?;
+        let keeps = own.is_some_and(|own| own.name == name);
+        if keeps { Ok(()) } else { Err(ChangeError::NameTaken(name.to_owned())) }
     }
 }
 

@@ -72,8 +72,8 @@ pub(crate) enum BeginOutcome {
     Repeat(ActionId),
     /// A person must look at the call, who shall know what it would do; nothing was recorded.
     ToEstimate(Box<Begin>),
-    /// A person must look at the call, and whether the org has one member says who may answer;
-    /// nothing was recorded.
+    /// A person must look at the call, and who may answer hangs on how the org asks and on whether
+    /// it has one member; nothing was recorded.
     ToCount(Box<Begin>),
     /// The call's intent must be judged by this key first; nothing was recorded.
     ToVouch(Box<Begin>, Key),
@@ -273,7 +273,7 @@ impl Request for Begin {
             // recorded, so the call stands as if it had not come yet.
             return (Entry::nothing(), BeginOutcome::ToEstimate(Box::new(self.clone())));
         }
-        if self.lacks_count(&verdict, snapshot) {
+        if self.lacks_terms(&verdict, snapshot) {
             return (Entry::nothing(), BeginOutcome::ToCount(Box::new(self.clone())));
         }
         self.record(verdict, snapshot, mint)

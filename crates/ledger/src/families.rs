@@ -34,6 +34,11 @@ impl<R: Row> Shelf<R::Key, R> {
         self.0.get(key)?.as_ref()
     }
 
+    /// Whether it is known if there is a row of this key.
+    pub(crate) fn knows(&self, key: &R::Key) -> bool {
+        self.0.contains_key(key)
+    }
+
     /// Puts a row in the place of what was known of its key.
     fn put(&mut self, row: R) {
         self.0.insert(row.key(), Some(row));

@@ -63,6 +63,11 @@ impl Snapshot {
         self.asked.settings.get(&self.id)
     }
 
+    /// Whether somebody needed the org's settings, so that nothing found means that it made none.
+    pub fn knows_settings(&self) -> bool {
+        self.asked.settings.knows(&self.id)
+    }
+
     /// The policy that is active in this mode.
     pub fn policy(&self, mode: PolicyMode) -> Option<&LoadedPolicy> {
         self.policies.iter().find(|loaded| loaded.active.mode == mode)

@@ -18,12 +18,19 @@ use super::{
 };
 
 impl Begin {
-    /// Whether the number of the org's members must be known before people can be asked.
-    pub(super) fn lacks_count(&self, verdict: &Verdict, snapshot: &Snapshot) -> bool {
+    /// Whether people can only be asked on what is looked up first.
+    ///
+    /// A change before this call in the same turn can have it wait that was to run before, and then
+    /// nobody has looked yet at how the org asks. What is not known must not read as what an org
+    /// decided nothing of, so the next turn decides.
+    pub(super) fn lacks_terms(&self, verdict: &Verdict, snapshot: &Snapshot) -> bool {
         let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;
-        let settings = settings(snapshot);
-        waits
-            && self.has_one_member.is_none()
+        waits && (!snapshot.knows_settings() || self.lacks_count(verdict, settings(snapshot)))
+    }
+
+    /// Whether who may answer hangs on the number of the org's members, which is not known.
+    fn lacks_count(&self, verdict: &Verdict, settings: ApprovalSettings) -> bool {
+        self.has_one_member.is_none()
             && settings.allow_single_member
             && !excluded(verdict.approval.as_deref(), settings).is_empty()
     }

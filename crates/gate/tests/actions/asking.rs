@@ -1,11 +1,14 @@
 //! How an org asks people where its policy leaves that open.
 
-use std::time::Duration;
+use std::{sync::atomic::Ordering, time::Duration};
 
 use deed::Vote;
 use gate::JudgeError;
-use ledger::record::{Action, AnswerTime, ApprovalSettings, Member, OrgSettings, PolicyMode};
-use model::{Role, Status, Timestamp};
+use ledger::{
+    Entry, Needs, Request, Snapshot,
+    record::{Action, Agent, AnswerTime, ApprovalSettings, Member, OrgSettings, PolicyMode},
+};
+use model::{Mint, Role, Status, Timestamp};
 use policy::Excluded;
 use serde_json::json;
 
@@ -23,6 +26,14 @@ rules:
   - { id: timed, match: shop.batch, outcome: require_approval,
       approval: { exclude: [], expires_in: 2h } }
   - { id: open, match: shop.refund, outcome: require_approval, approval: { exclude: [] } }
+";
+/// Asks about what the agents of one team call.
+const BY_TEAM: &str = r"
+schema: 1
+default: { outcome: allow }
+rules:
+  - { id: team, match: shop.refund, when: agent.labels.?team.orValue('') == 'new',
+      outcome: require_approval, approval: { exclude: [] } }
 ";
 const POLICY_WIDE: &str =
     "{ schema: 1, default: { outcome: require_approval }, approvals: { expires_in: 3h } }";
@@ -49,6 +60,21 @@ async fn refund_for(house: &House, who: &Member) -> Action {
     let mut call = house.call("shop.refund", json!({ "amount": 500 }));
     call.call.facts.on_behalf_of = Some(who.id.to_string());
     house.submit(call).await.unwrap()
+}
+
+/// The org's agent is in another team from now on.
+struct Moved(Agent);
+
+impl Request for Moved {
+    type Answer = ();
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, _: &Snapshot, _: &Mint<'_>) -> (Entry, ()) {
+        (Entry { changes: self.0.clone().into(), ..Entry::nothing() }, ())
+    }
 }
 
 async fn own_yes(house: &House, action: &Action, by: &Member) -> Result<(), JudgeError> {
@@ -85,6 +111,25 @@ async fn where_an_org_wants_another_person_no_rule_lets_anybody_answer_for_thems
     let refused = own_yes(&house, &asked, &ann).await.unwrap_err();
     assert!(matches!(refused, JudgeError::Excluded), "{refused}");
     own_yes(&house, &asked_before, &ann).await.expect("a question keeps its terms");
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_what_changed_in_its_own_turn_waits_on_the_orgs_terms() {
+    let house = House::new().await;
+    house.activate(2, BY_TEAM, PolicyMode::Enforce).await;
+    asks(&house, ApprovalSettings { require_other_person: true, ..Default::default() }).await;
+    let ann = person(&house, 1, Role::Admin).await;
+    assert_eq!(refund_for(&house, &ann).await.status, Status::Executed);
+    let labels = [("team".to_owned(), "new".to_owned())].into();
+    let moved = Moved(Agent { labels, ..house.agent_row() });
+    let turns = || house.gate.ledger().figures().turns.load(Ordering::Relaxed);
+    let before = turns();
+    let moved = house.gate.ledger().enter(house.org, moved);
+    let (moved, asked) = tokio::join!(moved, refund_for(&house, &ann));
+    moved.unwrap();
+    assert_eq!(turns() - before, 2, "the change with what came behind it, and the question");
+    assert_eq!(asked.status, Status::PendingApproval);
+    assert_eq!(asked.approval.unwrap().exclude, [Excluded::OnBehalfOf]);
 }
 
 #[tokio::test]
