@@ -104,8 +104,7 @@ function unbase64(text, url = false) {
 
 function base64(bytes, url) {
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
-  if (!url) return text;
-  return text.replace(/=+$/, "").replace(/[+/]/g, (c) => (c === "+" ? "-" : "_"));
+  return url ? text.replace(/=+$/, "").replace(/[+/]/g, (c) => (c === "+" ? "-" : "_")) : text;
 }
 
 const join = (parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
@@ -137,15 +136,22 @@ function frame(value) {
   return { kind, payload, kid: by.key_id, signature, form: value };
 }
 
+/** Returns the bytes of a public key that has this id, and under which signatures mean much. */
+async function readPoint(x, kid) {
+  need(fits("@kid", x) && !fits("@weak", x));
+  const named = await sha256(utf8(`{"crv":"Ed25519","kty":"OKP","x":"${x}"}`));
+  need(base64(named, true) === kid);
+  return unbase64(x, true);
+}
+
 /** Returns the keys of a key set by their ids, each with the bytes of its point. */
 async function readKeys(value) {
   need(fits("@keys", value));
   const known = new Map();
   for (const key of value.keys) {
     const { kid, x, activated_at, purpose, introduced_by: by } = key;
-    const [point, named] = [unbase64(x, true), `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`];
-    need(base64(await sha256(utf8(named)), true) === kid);
-    need(!fits("@weak", x) && !known.has(kid));
+    const point = await readPoint(x, kid);
+    need(!known.has(kid));
     if (by) {
       const [older, told] = [known.get(by.kid), spelled({ activated_at, kid, purpose })];
       const vouched = pae(INTRODUCTION, utf8(told));
@@ -156,14 +162,18 @@ async function readKeys(value) {
   return known;
 }
 
+/** Returns the salt, the path and the value of a disclosure, each as it stands there. */
+function splitDisclosure(text) {
+  const parts = fromUtf8(unbase64(text)).match(/^\["([^"]*)","([a-z0-9_.]+)",(.+)\]$/su);
+  return parts.slice(1);
+}
+
 /** Returns the path and the commitment that the disclosure opens. */
 async function openDisclosure(text) {
-  const raw = unbase64(text);
-  const parts = fromUtf8(raw).match(/^\["([^"]*)","([a-z0-9_.]+)",(.+)\]$/su);
-  need(parts && unbase64(parts[1], true).length === 32);
-  JSON.parse(parts[3]); // One value, and no space around it.
-  need(!/^[ \t\n\r]|[ \t\n\r]$/.test(parts[3]));
-  return [parts[2], { commit: await digest(raw), size: utf8(parts[3]).length }];
+  const [salt, path, value] = splitDisclosure(text);
+  JSON.parse(value); // One value, and no space around it.
+  need(unbase64(salt, true).length === 32 && !/^[ \t\n\r]|[ \t\n\r]$/.test(value));
+  return [path, { commit: await digest(unbase64(text)), size: utf8(value).length }];
 }
 
 /** Returns the file of evidence, if it is one, and the frames of the deeds. */
@@ -178,12 +188,13 @@ function readInput(bytes) {
     return { frames: lines.map((line) => frame(parse(line))) };
   }
   if (value?.object !== "evidence") return { frames: [frame(value)] };
-  need(fits("@evidence", value) && value.deeds.length > 0);
-  return { file: value, frames: value.deeds.map(frame) };
+  const file = { intents: [], ...value };
+  need(fits("@evidence", file) && file.deeds.length > 0);
+  return { file, frames: file.deeds.map(frame) };
 }
 
 export {
   DEED, EVIDENCE, MAX, RULES, SHAPES, at, digest, fits, frame, fromUtf8, hex, isObject, keeps, need,
-  openDisclosure, pae, parse, parseCanonical, readInput, readKeys, sha256, signs, spelled, unbase64,
-  unhex, utf8,
+  openDisclosure, pae, parse, parseCanonical, readInput, readKeys, readPoint, sha256, signs,
+  spelled, splitDisclosure, unbase64, unhex, utf8,
 };

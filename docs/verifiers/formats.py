@@ -114,15 +114,20 @@ def frame(value):
     kind, payload, by = value["payload_type"], value["payload"], value["signature"]
     return kind, unbase64(payload), by["key_id"], unbase64(by["value"]), value
 
+def read_point(x, kid):
+    """Returns the bytes of a public key that has this id, and under which signatures mean much."""
+    need(fits("@kid", x) and not fits("@weak", x))
+    named = sha256(f'{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}'.encode())
+    need(base64.urlsafe_b64encode(named).decode() == kid + "=")
+    return unbase64(x, b"-_", "=")
+
 def read_keys(value):
     """Returns the keys of a key set by their ids, each with the bytes of its point."""
     need(fits("@keys", value))
     known = {}
     for key in value["keys"]:
-        kid, by, point = key["kid"], key["introduced_by"], unbase64(key["x"], b"-_", "=")
-        named = sha256(f'{{"crv":"Ed25519","kty":"OKP","x":"{key["x"]}"}}'.encode())
-        need(base64.urlsafe_b64encode(named).decode() == kid + "=")
-        need(not fits("@weak", key["x"]) and kid not in known)
+        kid, by, point = key["kid"], key["introduced_by"], read_point(key["x"], key["kid"])
+        need(kid not in known)
         if by:
             older = known.get(by["kid"])
             told = spelled({name: key[name] for name in ("activated_at", "kid", "purpose")})
@@ -131,15 +136,20 @@ def read_keys(value):
         known[kid] = {**key, "point": point}
     return known
 
+def split_disclosure(text):
+    """Returns the salt, the path and the value of a disclosure, each as it stands there."""
+    parts = re.fullmatch(r'\["([^"]*)","([a-z0-9_.]+)",(.+)\]', unbase64(text).decode(), re.DOTALL)
+    need(parts)
+    return parts.groups()
+
 def open_disclosure(text):
     """Returns the path and the commitment that the disclosure opens."""
-    raw = unbase64(text)
-    parts = re.fullmatch(r'\["([^"]*)","([a-z0-9_.]+)",(.+)\]', raw.decode(), re.DOTALL)
-    need(parts and len(unbase64(parts[1], b"-_", "=")) == 32)
+    salt, path, value = split_disclosure(text)
+    need(len(unbase64(salt, b"-_", "=")) == 32)
     # One JSON value without spaces around it, numbers of any size; `int` refuses NaN and its like.
-    json.loads(parts[3], parse_int=float, parse_constant=int)
-    need(parts[3] == parts[3].strip(" \t\n\r"))
-    return parts[2], {"commit": digest(raw), "size": len(parts[3].encode())}
+    json.loads(value, parse_int=float, parse_constant=int)
+    need(value == value.strip(" \t\n\r"))
+    return path, {"commit": digest(unbase64(text)), "size": len(value.encode())}
 
 def read_input(data):
     """Returns the file of evidence, if it is one, and the frames of the deeds."""
@@ -150,6 +160,7 @@ def read_input(data):
         need(lines)
         return None, [frame(parse(line.encode())) for line in lines]
     if isinstance(value, dict) and value.get("object") == "evidence":
+        value = {"intents": [], **value}
         need(fits("@evidence", value) and value["deeds"])
         return value, [frame(envelope) for envelope in value["deeds"]]
     return None, [frame(value)]

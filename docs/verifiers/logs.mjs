@@ -4,6 +4,7 @@ import {
   EVIDENCE, MAX, digest, fits, frame, hex, need, pae, parseCanonical, readKeys, sha256, signs,
   spelled, unbase64, unhex, utf8,
 } from "./formats.mjs";
+import { checkIntents } from "./intents.mjs";
 
 /** Judges deeds as a part of their log, in its order. */
 async function checkLog(deeds, { keys, note, size }, report) {
@@ -46,6 +47,8 @@ async function checkEvidence(file, frames, trust, report) {
   if (!deeds.includes(undefined)) {
     report.grade = 1;
     await checkTogether(deeds, report);
+    // What an intent says is held to what the disclosures open.
+    if (!report.has("disclosures")) await checkIntents(file, deeds, report);
     const told = await checkList(file.manifest, deeds, keys, report);
     if (told) await checkTree({ file, told, deeds, keys }, trust, report);
   }

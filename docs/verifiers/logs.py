@@ -1,6 +1,7 @@
 """Judges logs and files of evidence: the tree of RFC 6962, checkpoints, lists and proofs."""
 import re
 from deeds import OPEN, check_deed, check_together, refuses
+from intents import check_intents
 from formats import (EVIDENCE, MAX, digest, fits, frame, need, pae, parse_canonical, read_keys,
                      sha256, signs, unbase64)
 
@@ -47,6 +48,9 @@ def check_evidence(file, frames, trust, report):
         return deeds
     report.grade = 1
     check_together(deeds, report)
+    # What an intent says is held to what the disclosures open.
+    if "disclosures" not in report:
+        check_intents(file, deeds, report)
     told = check_list(file["manifest"], deeds, keys, report)
     if told:
         check_tree(file, told, deeds, (keys, trusted, note, size), report)

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 const at = (name) => new URL(name, import.meta.url);
 const read = (name) => readFileSync(at(name), "utf8");
 const table = (_, name, file) => `const ${name} = ${read(file).trim()};\n`;
-const inlined = ["formats", "deeds", "logs", "verify"].map((name) =>
+const inlined = ["formats", "deeds", "intents", "logs", "verify"].map((name) =>
   read(`${name}.mjs`)
     .replace(/^import (\w+) from "\.\/(\w+\.json)" with [^;]*;\n/gm, table)
     .replace(/^import [^;]*;\n/gm, "")

@@ -5,13 +5,18 @@
 //     node verify.mjs --vectors docs/vectors    prints what each published case comes to
 import { Report, checkDeed } from "./deeds.mjs";
 import { RULES, fromUtf8, parse, readInput, readKeys, utf8 } from "./formats.mjs";
+import { notShown } from "./intents.mjs";
 import { checkEvidence, checkLog } from "./logs.mjs";
 
-/** Returns the verdict, the grade, how each check that did not pass came out, and the deeds. */
+/**
+ * Returns the verdict, the grade, how each check that did not pass came out, the deeds, and the
+ * places of those whose signed intents are not shown.
+ */
 async function verify(bytes, { keys = null, note = null, size = null } = {}) {
   const [report, trust, deeds] = [new Report(), { keys, note, size }, []];
   const input = await report.check("input", () => readInput(bytes));
-  if (!input) return { verdict: "malformed", grade: null, checks: { input: "failed" }, deeds };
+  const nothing = { grade: null, checks: { input: "failed" }, deeds, hidden: [] };
+  if (!input) return { verdict: "malformed", ...nothing };
   if (input.file) {
     deeds.push(...(await checkEvidence(input.file, input.frames, trust, report)));
   } else {
@@ -29,6 +34,7 @@ async function verify(bytes, { keys = null, note = null, size = null } = {}) {
     grade: [null, "signed", "chained", "checkpointed"][worst === 0 ? report.grade : 0],
     checks: Object.fromEntries(names.map((name) => [name, status[report.get(name)]])),
     deeds: deeds.filter(Boolean),
+    hidden: notShown(input.file, deeds.filter(Boolean)),
   };
 }
 
@@ -43,6 +49,7 @@ function required(file, deeds, { note, size }) {
     amendment: deeds.some((deed) => deed.kind === "amendment"),
     disclosures: file?.disclosures.length > 0,
     evidence: file,
+    intents: file?.intents.length > 0,
     checkpoint: note !== null,
     size: size !== null,
   };
@@ -60,9 +67,9 @@ async function runVectors(folder, read) {
       const text = published ? read(`${folder}/keys.json`) : JSON.stringify(told.keys);
       const keys = told.keys && (await readKeys(parse(text)));
       const trust = { keys, note: told.known_checkpoint, size: told.expected_size };
-      const { verdict, grade, checks } = await verify(utf8(told.input), trust);
-      const names = Object.keys(checks);
-      console.log(JSON.stringify({ name: told.name, verdict, grade, checks: names }));
+      const { verdict, grade, checks, hidden } = await verify(utf8(told.input), trust);
+      const found = { name: told.name, verdict, grade, checks: Object.keys(checks) };
+      console.log(JSON.stringify({ ...found, not_shown: hidden }));
     }
   }
 }
@@ -81,11 +88,12 @@ async function main() {
   const deeds = readFileSync(positionals[0]);
   const keys = keyFile ? await readKeys(parse(read(keyFile))) : null;
   const trust = { keys, note: noteFile ? read(noteFile) : null, size: size ? Number(size) : null };
-  const { verdict, grade, checks } = await verify(deeds, trust);
+  const { verdict, grade, checks, hidden } = await verify(deeds, trust);
   console.log(grade ? `${verdict} (grade: ${grade})` : verdict);
   for (const [name, status] of Object.entries(checks)) {
     console.log(`  ${name} ${status}: ${RULES.checks[name]}`);
   }
+  for (const seq of hidden) console.log(`  deed ${seq}: what its agent signed is not shown`);
   process.exitCode = ["valid", "invalid", "usage", "undecidable", "malformed"].indexOf(verdict);
 }
 

@@ -27,6 +27,8 @@ mod credentials;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
+mod evidence;
+#[cfg(test)]
 mod failing;
 #[cfg(test)]
 mod four;

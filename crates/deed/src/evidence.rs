@@ -34,6 +34,17 @@ pub struct Exhibit {
     pub path: Vec<Digest>,
     /// What opens its commitments.
     pub disclosures: Vec<Disclosure>,
+    /// The signed intent that it names, where it names one and that is to be shown.
+    pub intent: Option<ShownIntent>,
+}
+
+/// A signed intent, with what it takes to check it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownIntent {
+    /// The compact JWS as the agent sent it.
+    pub jws: String,
+    /// The 32 bytes of the agent's public key, in base64url.
+    pub public_key: String,
 }
 
 /// What goes into one file of evidence.
@@ -59,6 +70,7 @@ impl Sealer {
     ///     signature: deeds[1].signature,
     ///     path: inclusion(&tree, 1, 3).ok_or("no such place")?,
     ///     disclosures: Vec::new(),
+    ///     intent: None,
     /// };
     /// let (deeds, checkpoint) = (vec![exhibit], sealer.checkpoint(&log, at)?);
     /// let file = sealer.evidence(&Exhibits { deeds, checkpoint, consistency: Vec::new() }, at)?;
@@ -94,9 +106,15 @@ impl Sealer {
             consistency: exhibits.consistency.iter().map(ConsistencyForm::of).collect(),
             keys: serde_json::from_str(&registered.to_json()).map_err(shape)?,
             disclosures: bodies.iter().zip(&exhibits.deeds).filter_map(disclosed).collect(),
+            intents: bodies.iter().zip(&exhibits.deeds).filter_map(intent).collect(),
             manifest,
         };
-        Ok(serde_json::to_value(form).map_err(shape)?.to_string())
+        let mut file = serde_json::to_value(&form).map_err(shape)?;
+        // Who knows nothing of intents can read a file that has none.
+        if let Some(members) = file.as_object_mut().filter(|_| form.intents.is_empty()) {
+            members.remove("intents");
+        }
+        Ok(file.to_string())
     }
 }
 
@@ -119,7 +137,12 @@ fn disclosed((body, exhibit): (&Body, &Exhibit)) -> Option<DisclosedForm> {
     (!form.disclosures.is_empty()).then_some(form)
 }
 
-/// A file of evidence as it is written.
+fn intent((body, exhibit): (&Body, &Exhibit)) -> Option<IntentForm> {
+    let ShownIntent { jws, public_key } = exhibit.intent.clone()?;
+    Some(IntentForm { deed: body.id, jws, public_key })
+}
+
+/// A file of evidence as it is written, but for `intents`, which is left out where there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EvidenceForm {
@@ -130,6 +153,7 @@ pub(crate) struct EvidenceForm {
     pub(crate) consistency: Vec<ConsistencyForm>,
     pub(crate) keys: Value,
     pub(crate) disclosures: Vec<DisclosedForm>,
+    pub(crate) intents: Vec<IntentForm>,
     pub(crate) manifest: Envelope,
 }
 
@@ -166,6 +190,15 @@ impl ConsistencyForm {
 pub(crate) struct DisclosedForm {
     pub(crate) deed: DeedId,
     pub(crate) disclosures: Vec<String>,
+}
+
+/// The signed intent that one deed names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct IntentForm {
+    pub(crate) deed: DeedId,
+    pub(crate) jws: String,
+    pub(crate) public_key: String,
 }
 
 /// The signed list of a file of evidence.

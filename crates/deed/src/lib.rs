@@ -44,7 +44,7 @@ pub use content::{
     Witness,
 };
 pub use dsse::{DEED_TYPE, Envelope, EnvelopeSignature, pae};
-pub use evidence::{EVIDENCE_TYPE, Exhibit, Exhibits};
+pub use evidence::{EVIDENCE_TYPE, Exhibit, Exhibits, ShownIntent};
 pub use form::api_form;
 pub use honesty::{HonestyError, MAX_DATA, honesty_rules};
 pub use key_file::{KeyFileError, SealKeys};

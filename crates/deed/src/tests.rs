@@ -4,6 +4,7 @@ mod attacks;
 mod document;
 mod evidence;
 mod honesty;
+mod intents;
 mod keys;
 mod known_answers;
 mod mutations;

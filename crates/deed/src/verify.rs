@@ -9,6 +9,7 @@ mod deed;
 mod evidence;
 mod findings;
 mod input;
+mod intents;
 mod link;
 mod progress;
 mod report;
@@ -22,16 +23,17 @@ pub use compare::{Comparison, compare};
 pub use findings::Verified;
 pub use input::envelopes;
 pub use progress::Progress;
-pub use report::{DeedSummary, Grade, Report, Verdict};
+pub use report::{DeedSummary, Grade, IntentShown, Report, Verdict};
 pub use stored::{Position, Stored, StoredError, VerifiedDeed, verify_stored};
 pub use trust::Trust;
+
+use std::collections::BTreeSet;
 
 #[cfg(test)]
 pub(crate) use {findings::left_out, required::REQUIRED};
 
 use findings::{Account, Findings};
 use input::Input;
-use link::Link;
 
 /// Checks a deed in its API form, a bare DSSE envelope, JSON lines of either, or a file of
 /// evidence.
@@ -65,7 +67,11 @@ pub fn verify_telling(
         }
     };
     account.settle(required::of_input(&read, &links, trust), found);
-    account.close(links.iter().map(Link::summary).collect())
+    let signed = match &read {
+        Input::Deeds(_) => BTreeSet::new(),
+        Input::Evidence(form, _) => form.intents.iter().map(|shown| shown.deed).collect(),
+    };
+    account.close(links.iter().map(|link| link.summary(&signed)).collect())
 }
 
 /// Checks like [`verify`] and returns the report, also of what is valid: for showing, not for

@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use async_trait::async_trait;
-use deed::{Body, BodyError, Disclosure, LogOrigin};
-use ledger::{Place, StoreDown};
+use deed::{Body, BodyError, Disclosure, LogOrigin, ShownIntent};
+use ledger::{Place, StoreDown, record::SignedIntent};
 use model::{ActionId, AgentId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
 
-use crate::store::DeedRow;
+use crate::{Records, store::DeedRow};
 
 /// What a list of deeds shows; every absent filter lets everything through.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -115,4 +115,26 @@ pub trait DeedStore: Send + Sync {
 
     /// Every deed about an action, in the order of their places.
     async fn deeds_about(&self, org: OrgId, action: ActionId) -> Result<Vec<OpenDeed>, StoreDown>;
+
+    /// The signed intent that the action began with, if it was verified.
+    async fn signed_intent(
+        &self,
+        org: OrgId,
+        action: ActionId,
+    ) -> Result<Option<SignedIntent>, StoreDown>;
+}
+
+impl Records {
+    /// What the agent signed, of a deed about an action that it signed.
+    pub(crate) async fn intent_of(
+        &self,
+        org: OrgId,
+        deed: &DeedRow,
+    ) -> Result<Option<ShownIntent>, StoreDown> {
+        let Some(action) = deed.action.filter(|_| deed.kind == DeedKind::Action.as_str()) else {
+            return Ok(None);
+        };
+        let signed = self.store.signed_intent(org, action).await?;
+        Ok(signed.map(|SignedIntent { jws, public_key, .. }| ShownIntent { jws, public_key }))
+    }
 }

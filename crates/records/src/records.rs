@@ -281,8 +281,9 @@ impl Records {
     }
 
     /// A file of evidence for a deed: the deed and all others about the same action that
-    /// are in its log, each proved to be there as the log stands now, under one signed list. `known` is the size of a
-    /// log that somebody kept a checkpoint of; the file then shows that the log grew from it.
+    /// are in its log, each proved to be there as the log stands now, under one signed list, and what
+    /// the agent signed. `known` is the size of a log that somebody kept a checkpoint of; the file
+    /// then shows that the log grew from it.
     pub async fn evidence(
         &self,
         reader: Reader,
@@ -305,8 +306,9 @@ impl Records {
             let is_here = row.log_no == log.no && row.seq < size;
             if is_here && row.kind != DeedKind::Admin.as_str() || row.id == id {
                 let path = inclusion(&*self.store, log, (row.seq, size)).await?;
+                let intent = self.intent_of(reader.org, &row).await?;
                 let (body, signature) = (row.body, row.signature);
-                exhibits.push(Exhibit { body, signature, path, disclosures });
+                exhibits.push(Exhibit { body, signature, path, disclosures, intent });
             }
         }
         let mut grew = Vec::new();

@@ -4,7 +4,10 @@ use async_trait::async_trait;
 use deed::{Actor, Body};
 use event::Event;
 use gate::StoredDeed;
-use ledger::{LogNo, Place, StoreDown, record::Action};
+use ledger::{
+    LogNo, Place, StoreDown,
+    record::{Action, SignedIntent},
+};
 use model::{ActionId, AgentId, CheckId, DeedId, DeedKind, EventType, OrgId, Timestamp};
 use records::{
     Asked, By, CallFilter, ChainCheck, CheckStatus, CheckStore, DeedFilter, DeedRow, DeedStore,
@@ -68,6 +71,16 @@ impl DeedStore for MemoryStore {
         let Some(rows) = kept.orgs.get(&org) else { return Ok(Vec::new()) };
         let about = rows.deeds.iter().filter(|deed| deed.action == Some(action));
         Ok(about.map(|deed| open(rows, deed)).collect())
+    }
+
+    async fn signed_intent(
+        &self,
+        org: OrgId,
+        action: ActionId,
+    ) -> Result<Option<SignedIntent>, StoreDown> {
+        let kept = self.reach("read what an agent signed")?;
+        let found = kept.orgs.get(&org).and_then(|rows| rows.actions.get(&action));
+        Ok(found.and_then(|kept| kept.action.signed.as_deref().cloned()))
     }
 }
 

@@ -158,7 +158,7 @@ impl ActionStore for PostgresStore {
     }
 }
 
-const ACTION: &str = "select record from action where org_id = $1 and id = $2";
+pub(crate) const ACTION: &str = "select record from action where org_id = $1 and id = $2";
 const DISCLOSURES: &str = "
     select opens.text
     from (

@@ -6,7 +6,10 @@
 
 use async_trait::async_trait;
 use deed::Disclosure;
-use ledger::{Place, StoreDown};
+use ledger::{
+    Place, StoreDown,
+    record::{Action, SignedIntent},
+};
 use model::{ActionId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
 use records::{CallFilter, DeedFilter, DeedRow, DeedStore, OpenDeed, Subject, Window};
 use tokio_postgres::Row;
@@ -14,6 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
+    actions::ACTION,
     database::Call,
     fault::Fault,
     log::deed_row,
@@ -89,6 +93,19 @@ impl DeedStore for PostgresStore {
         let rows = self.reading.ask_one(attempt, call).await?;
         let rows: Result<_, _> = rows.iter().map(deed_row).collect();
         self.opened(org, rows.map_err(|fault| fault.down(attempt))?).await
+    }
+
+    async fn signed_intent(
+        &self,
+        org: OrgId,
+        action: ActionId,
+    ) -> Result<Option<SignedIntent>, StoreDown> {
+        let attempt = "read what an agent signed";
+        let call = Call::new(ACTION).with(*org.as_uuid()).with(*action.as_uuid());
+        let rows = self.reading.ask_one(attempt, call).await?;
+        let action = rows.first().map(|row| Cells::of("action", row).json::<Action>("record"));
+        let action = action.transpose().map_err(|fault| fault.down(attempt))?;
+        Ok(action.and_then(|action| action.signed).map(|signed| *signed))
     }
 }
 

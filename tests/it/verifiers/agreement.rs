@@ -1,5 +1,5 @@
 //! The service's verifier, the Python one and the JavaScript one judge the same changed deeds, and
-//! must come to the same verdict, grade and failing checks.
+//! must come to the same verdict, grade, failing checks and intents not shown.
 //!
 //! `CHANCERY_VERIFIER_CASES` says how many cases, `CHANCERY_VERIFIER_SEED` which ones.
 
@@ -12,7 +12,7 @@ use std::{
 use base64::{Engine, engine::general_purpose::STANDARD};
 use deed::{
     KeySet,
-    verify::{CheckStatus, Trust, examine},
+    verify::{CheckStatus, IntentShown, Trust, examine},
 };
 use serde_json::{Value, json};
 
@@ -84,6 +84,7 @@ const CHECKS: &[&str] = &[
     "prev",
     "time",
     "amends",
+    "intents",
     "checkpoint",
     "root",
     "manifest",
@@ -137,13 +138,17 @@ fn asked(case: &Case) -> Value {
 /// What our verifier comes to.
 fn judged(case: &Case) -> Value {
     let Ok(keys) = case.keys.as_ref().map(|keys| KeySet::parse(keys)).transpose() else {
-        return json!({ "verdict": "keys", "grade": null, "checks": [] });
+        return json!({ "verdict": "keys", "grade": null, "checks": [], "not_shown": [] });
     };
     let trust = Trust { keys, known_checkpoint: case.note.clone(), expected_size: case.size };
     let report = examine(&case.input, &trust);
     let failing = report.checks.iter().filter(|check| check.status != CheckStatus::Passed);
     let checks: Vec<_> = failing.map(|check| check.id).collect();
-    json!({ "verdict": report.verdict, "grade": report.grade, "checks": checks })
+    let hidden = report.deeds.iter().filter(|deed| deed.intent == Some(IntentShown::NotShown));
+    let hidden: Vec<_> = hidden.map(|deed| deed.seq).collect();
+    json!({
+        "verdict": report.verdict, "grade": report.grade, "checks": checks, "not_shown": hidden,
+    })
 }
 
 /// The input with its payloads, for a person.

@@ -2,6 +2,7 @@
 //! of them signed again with the published test keys, so that the checks behind the signature are
 //! reached too. What comes out may be valid still; nobody says here what it must come to.
 
+mod intents;
 mod signed;
 mod text;
 mod tree;

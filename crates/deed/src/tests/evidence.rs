@@ -39,6 +39,7 @@ pub(super) fn evidence(log: &Log, seqs: &[u64], from: &[u64]) -> Value {
             signature: deed.signature,
             path: inclusion(&tree, *seq, size).unwrap(),
             disclosures: log.opened[place].clone(),
+            intent: log.intents[place].clone(),
         }
     });
     let exhibits = Exhibits {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     Amended, Body, ChainHead, Disclosure, Draft, KeySet, Purpose, SealError, SealKey, SealKeys,
-    Sealed, Sealer, api_form,
+    Sealed, Sealer, ShownIntent, api_form,
     specimen::{self, Specimen},
     verify::{CheckId, CheckStatus, Report, Trust},
 };
@@ -94,6 +94,7 @@ pub(super) struct Log {
     pub(super) forms: Vec<Value>,
     pub(super) sealed: Vec<Sealed>,
     pub(super) opened: Vec<Vec<Disclosure>>,
+    pub(super) intents: Vec<Option<ShownIntent>>,
 }
 
 impl Log {
@@ -102,7 +103,8 @@ impl Log {
         let mint = Mint::new(moment(), &entropy);
         let (log, org) = (specimen::log(&mint).unwrap(), specimen::org(&mint));
         let head = ChainHead::genesis(log);
-        Self { sealer: sealer(), head, org, entropy, forms: vec![], sealed: vec![], opened: vec![] }
+        let (forms, sealed, opened, intents) = (vec![], vec![], vec![], vec![]);
+        Self { sealer: sealer(), head, org, entropy, forms, sealed, opened, intents }
     }
 
     /// A log of admin deeds, one a second.
@@ -128,6 +130,7 @@ impl Log {
         self.forms.push(api_form(&sealed.body, &sealed.signature, &disclosures).unwrap());
         self.sealed.push(sealed.clone());
         self.opened.push(disclosures);
+        self.intents.push(None);
         Ok(sealed)
     }
 

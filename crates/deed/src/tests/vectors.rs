@@ -5,6 +5,7 @@
 
 mod cases;
 mod edges;
+mod intents;
 mod misused;
 mod refused;
 
@@ -13,7 +14,10 @@ use std::{collections::BTreeSet, fs, path::Path};
 use expect_test::expect_file;
 use serde_json::{Value, json};
 
-use super::support::{faults, key_set};
+use super::{
+    intents::not_shown,
+    support::{faults, key_set},
+};
 use crate::{
     KeySet,
     verify::{CheckId, Trust, examine},
@@ -27,9 +31,10 @@ fn the_published_vectors_are_those_that_this_code_makes() {
     let log = super::evidence::story();
     expect_file!["../../../../docs/vectors/keys.json"].assert_eq(&key_set().to_json());
     expect_file!["../../../../docs/vectors/valid.jsonl"]
-        .assert_eq(&text([cases::valid(), edges::kept(&log)].concat()));
+        .assert_eq(&text([cases::valid(), edges::kept(&log), intents::shown()].concat()));
     expect_file!["../../../../docs/vectors/refused.jsonl"].assert_eq(&text(
-        [refused::cases(&log), misused::cases(&log), edges::broken(&log)].concat(),
+        [refused::cases(&log), misused::cases(&log), edges::broken(&log), intents::refused()]
+            .concat(),
     ));
 }
 
@@ -63,8 +68,10 @@ fn every_published_vector_comes_out_as_it_says() {
 fn difference(case: &Value) -> Option<String> {
     let report = examine(case["input"].as_str().unwrap().as_bytes(), &trust(case));
     let checks: Vec<_> = faults(&report).into_iter().map(CheckId::as_str).collect();
-    let found = json!([report.verdict, report.grade, checks]);
-    let told = json!([case["verdict"], case["grade"], case["checks"]]);
+    // Only where it matters a case tells which intents are not shown.
+    let hidden = case.get("not_shown").map(|_| json!(not_shown(&report)));
+    let found = json!([report.verdict, report.grade, checks, hidden]);
+    let told = json!([case["verdict"], case["grade"], case["checks"], case["not_shown"]]);
     (found != told).then(|| format!("{}: {found} and not {told}", case["name"]))
 }
 

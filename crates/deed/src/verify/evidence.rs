@@ -7,6 +7,7 @@ use super::{
     deed,
     findings::{Account, Findings, Unmet},
     input::{self, Item},
+    intents,
     link::Link,
     required::CheckSet,
     segment,
@@ -35,6 +36,11 @@ pub(super) fn check(
     }
     if links.len() == items.len() {
         segment::check_scattered(&links, found);
+        // What an intent says is held to what the disclosures open.
+        let disclosures = CheckId::Disclosures;
+        if !account.is_at_fault(disclosures) && !found.is_at_fault(disclosures) {
+            intents::check(form, &links, found);
+        }
         let file = File { form, keys: &keys, links: &links, trust };
         if let Some(list) = file.check_list(found) {
             found.run(CheckId::Inclusion, || file.included(&list));

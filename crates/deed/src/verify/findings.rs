@@ -61,6 +61,11 @@ impl Findings {
         None
     }
 
+    /// Whether this check came to something else than it should.
+    pub(super) fn is_at_fault(&self, id: CheckId) -> bool {
+        self.faults.iter().any(|(fault, _, _)| *fault == id)
+    }
+
     /// Notes that the root of a checkpoint of at least one deed is that of the deeds.
     pub(super) fn vouched(&mut self) {
         self.vouched = true;
@@ -101,6 +106,11 @@ impl Account {
         for (id, (status, why)) in later.faults {
             self.fault(id, status, why);
         }
+    }
+
+    /// Whether this check came to something else than it should.
+    pub(super) fn is_at_fault(&self, id: CheckId) -> bool {
+        self.faults.contains_key(&id)
     }
 
     fn fault(&mut self, id: CheckId, status: CheckStatus, why: String) {

@@ -75,7 +75,11 @@ pub fn envelopes(input: &[u8]) -> Result<Vec<Envelope>, String> {
     items.into_iter().map(envelope).collect()
 }
 
-fn read_evidence(value: Value) -> Result<Input, String> {
+fn read_evidence(mut value: Value) -> Result<Input, String> {
+    // Where no deed came with its intent, the member is left out.
+    if let Some(members) = value.as_object_mut() {
+        members.entry("intents").or_insert_with(|| Value::Array(Vec::new()));
+    }
     let form: EvidenceForm = exact::from_value(value)
         .map_err(|error| format!("expected a file of evidence: {error}"))?;
     let items = form.deeds.iter().map(framed).collect::<Result<Vec<_>, _>>()?;

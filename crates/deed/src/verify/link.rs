@@ -1,9 +1,14 @@
 //! A deed's place in its log, and how it must fit the one before.
 
-use model::{Digest, OrgId, Timestamp};
+use std::collections::BTreeSet;
 
-use super::{checks::ensure, report::DeedSummary};
-use crate::{body::Body, chain::genesis_digest, text::LogOrigin};
+use model::{DeedId, Digest, OrgId, Timestamp};
+
+use super::{
+    checks::ensure,
+    report::{DeedSummary, IntentShown},
+};
+use crate::{body::Body, chain::genesis_digest, content::Content, text::LogOrigin};
 
 /// A deed that could be read, in its place.
 pub(super) struct Link {
@@ -12,7 +17,8 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub(super) fn summary(&self) -> DeedSummary {
+    /// The deed in the report, where the intents of these deeds came with them.
+    pub(super) fn summary(&self, signed: &BTreeSet<DeedId>) -> DeedSummary {
         let Body { id, kind, org, livemode, log, seq, issued_at, key_id, subject, .. } = &self.body;
         DeedSummary {
             id: *id,
@@ -25,6 +31,16 @@ impl Link {
             digest: self.digest,
             key_id: key_id.clone(),
             subject: format!("{} {}", subject.kind, subject.id),
+            intent: self.names_intent().then(|| {
+                if signed.contains(id) { IntentShown::Shown } else { IntentShown::NotShown }
+            }),
+        }
+    }
+
+    fn names_intent(&self) -> bool {
+        match &self.body.content {
+            Content::Action(action) => action.intent.jws.is_some(),
+            Content::Admin(_) | Content::Amendment(_) => false,
         }
     }
 

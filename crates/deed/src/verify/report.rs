@@ -92,4 +92,16 @@ pub struct DeedSummary {
     pub key_id: Thumbprint,
     /// What it is about, as `<type> <id>`.
     pub subject: String,
+    /// Whether the signed intent that it names came with it; nothing where it names none.
+    pub intent: Option<IntentShown>,
+}
+
+/// Whether a signed intent came with the deed that names it. That it holds is a check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntentShown {
+    /// It did.
+    Shown,
+    /// It did not: what the agent signed is known by its digest alone.
+    NotShown,
 }

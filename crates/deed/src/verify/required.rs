@@ -34,6 +34,8 @@ pub(crate) enum Of {
     Amendment,
     /// A file of evidence.
     Evidence,
+    /// A file of evidence with signed intents.
+    Intents,
     /// An input that is held to a known checkpoint.
     Checkpoint,
     /// An input that is held to an expected size.
@@ -69,6 +71,7 @@ pub(crate) const REQUIRED: &[(Of, &str, &[CheckId])] = {
         (Of::Beginning, "deeds, no evidence, of which the first has `seq` 0", &[C::Prev]),
         (Of::Amendment, "an input with an amendment", &[C::Amends]),
         (Of::Evidence, "a file of evidence", &[C::Manifest, C::Inclusion]),
+        (Of::Intents, "a file of evidence with intents, besides", &[C::Intents]),
         (Of::Checkpoint, "an input held to a known checkpoint", &[C::Checkpoint, C::Root]),
         (Of::Size, "an input held to an expected size", &[C::Size]),
         (
@@ -156,6 +159,7 @@ pub(super) fn of_input(input: &Input, links: &[Link], trust: &Trust) -> CheckSet
         Input::Deeds(_) => None,
         Input::Evidence(form, _) => Some(form),
     };
+    let signed = evidence.is_some_and(|form| !form.intents.is_empty());
     let disclosed = evidence.is_some_and(|form| !form.disclosures.is_empty());
     all(&[
         (Of::Input, true),
@@ -165,6 +169,7 @@ pub(super) fn of_input(input: &Input, links: &[Link], trust: &Trust) -> CheckSet
         (Of::Beginning, begins && evidence.is_none()),
         (Of::Amendment, links.iter().any(amends)),
         (Of::Evidence, evidence.is_some()),
+        (Of::Intents, signed),
         (Of::Checkpoint, trust.known_checkpoint.is_some()),
         (Of::Size, trust.expected_size.is_some()),
     ])

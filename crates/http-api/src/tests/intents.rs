@@ -1,7 +1,13 @@
 //! Intent keys, signed calls and checks of intents over the interface.
 
+use std::time::Duration;
+
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::ed25519::SigningKey;
+use deed::{
+    KeySet,
+    verify::{CheckId, IntentShown, Report, Trust, Verdict, examine},
+};
 use intent::Claims;
 use model::{AgentId, Clock as _};
 use serde_json::{Value, json};
@@ -71,6 +77,13 @@ async fn call(house: &House, intent: &str) -> Answer {
     house.send(request("POST", "/v1/actions", &house.support.key, &headers, Some(body))).await
 }
 
+/// An action of the agent's that it signed with a key of its own.
+pub(super) async fn signed(house: &House) -> Answer {
+    let made = add(house, added(house.support.agent, 7)).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    call(house, &intent_of(house, "one")).await
+}
+
 async fn check(house: &House, intent: &str) -> Value {
     let body = json!({ "intent": intent, "request": { "tool": "shop.refund", "args": args() } });
     let key = &house.support.key;
@@ -103,6 +116,50 @@ async fn a_key_is_added_signs_and_is_revoked() {
     let types: Vec<_> = told.as_array().unwrap().iter().map(|entry| &entry["type"]).collect();
     assert!(types.contains(&&json!("intent_key.added")), "{types:?}");
     assert!(types.contains(&&json!("intent_key.revoked")), "{types:?}");
+}
+
+/// The evidence of an action, and what comes of checking it with the published keys.
+async fn evidence(house: &House, action: &Value) -> (Value, Report) {
+    let path = format!("/v1/deeds/{}/bundle", action["deed"].as_str().unwrap());
+    let found = house.get(&path, &house.org_key).await;
+    assert_eq!(found.status, 200, "{}", found.body);
+    let keys = house.get("/.well-known/service/keys.json", "").await;
+    let trust = Trust::from(KeySet::parse(&keys.bytes).unwrap());
+    let report = examine(&found.bytes, &trust);
+    (found.body, report)
+}
+
+#[tokio::test]
+async fn evidence_has_what_the_agent_signed_after_retention_too() {
+    let house = House::new().await;
+    let action = signed(&house).await.body;
+    let intent = intent_of(&house, "one");
+    let public_key = added(house.support.agent, 7)["public_key"].clone();
+    let shown = json!([{ "deed": action["deed"], "jws": intent, "public_key": public_key }]);
+    let is_shown = |(file, report): &(Value, Report)| {
+        assert_eq!(file["intents"], shown);
+        assert_eq!(report.verdict, Verdict::Valid, "{report}");
+        assert!(report.checks.iter().any(|check| check.id == CheckId::Intents), "{report:?}");
+        assert_eq!(report.deeds[0].intent, Some(IntentShown::Shown));
+    };
+    let before = evidence(&house, &action).await;
+    is_shown(&before);
+    let asked = request("POST", "/v1/deeds/verify", &house.org_key, &[], Some(before.0.clone()));
+    let told = house.send(asked).await.body;
+    assert_eq!((&told["valid"], &told["deeds"][0]["intent"]), (&json!(true), &json!("shown")));
+    house.clock.pass(Duration::from_hours(24 * 365));
+    assert_eq!(house.deployment().prune().await.unwrap(), 1);
+    let after = evidence(&house, &action).await;
+    assert_eq!(after.0["disclosures"], json!([]), "its payloads are gone");
+    is_shown(&after);
+}
+
+#[tokio::test]
+async fn evidence_of_what_was_not_signed_has_no_intents() {
+    let house = House::new().await;
+    let (file, report) = evidence(&house, &house.refund(20).await.body).await;
+    assert_eq!((report.verdict, report.deeds[0].intent), (Verdict::Valid, None));
+    assert_eq!(file.get("intents"), None);
 }
 
 #[tokio::test]

@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use ledger::{Changes, record::Agent};
+use deed::IntentStatus;
+use ledger::{
+    Changes,
+    record::{Agent, SignedIntent},
+};
 use model::{ActionId, CheckId, EventType, OrgId, Timestamp, Verdict};
 use records::{
     Asked, By, CallFilter, ChainCheck, CheckStatus, DeedFilter, EntryFilter, Subject, Window,
@@ -25,6 +29,7 @@ pub(super) async fn check(store: &dyn Store) {
     let seeded = seed(store).await;
     deeds_are_found_by_each_filter(store, &seeded).await;
     deeds_are_opened(store, &seeded).await;
+    what_was_signed_is_found_by_its_action(store, &seeded).await;
     the_history_is_found_by_each_filter(store, &seeded).await;
     an_entry_names_its_deed(store, &seeded).await;
     one_check_of_an_org_is_open_at_a_time(store, &seeded).await;
@@ -57,6 +62,9 @@ async fn acted(store: &dyn Store, scribe: &mut Scribe, agent: &Agent, number: u6
     let (request, disclosure) = sample::request(&serde_json::json!({ "n": number }), &mint);
     let mut action = sample::action(agent, request, &mint);
     if number.is_multiple_of(2) { "shop.read" } else { "desk.write" }.clone_into(&mut action.tool);
+    if number == 3 {
+        (action.intent, action.signed) = (IntentStatus::Verified, Some(Box::new(signed())));
+    }
     let verdict = if number == 1 { Verdict::Mismatch } else { Verdict::Verified };
     action.witness = Some(sample::witness(verdict, model::Level::L0, scribe.now));
     let mut deed = scribe.deed(Some(action.id));
@@ -69,6 +77,15 @@ async fn acted(store: &dyn Store, scribe: &mut Scribe, agent: &Agent, number: u6
     let draft = Draft { changes, deeds: vec![deed], events: vec![event] };
     scribe.append(store, draft).await.unwrap();
     id
+}
+
+fn signed() -> SignedIntent {
+    SignedIntent {
+        kid: "kid".to_owned(),
+        public_key: "key".to_owned(),
+        digest: crypto::sha256("a.b.c"),
+        jws: "a.b.c".to_owned(),
+    }
 }
 
 fn every(limit: usize) -> Window {
@@ -135,6 +152,14 @@ async fn deeds_are_opened(store: &dyn Store, seeded: &Seeded) {
             .acting,
         Some(seeded.agents[0].id)
     );
+}
+
+async fn what_was_signed_is_found_by_its_action(store: &dyn Store, seeded: &Seeded) {
+    let (org, of) = (seeded.scribe.org, |place: usize| seeded.actions[place]);
+    assert_eq!(store.signed_intent(org, of(3)).await.unwrap(), Some(signed()));
+    assert_eq!(store.signed_intent(org, of(2)).await.unwrap(), None, "it was not signed");
+    let other = Scribe::created(804, store).await;
+    assert_eq!(store.signed_intent(other.org, of(3)).await.unwrap(), None, "another org's");
 }
 
 async fn the_history_is_found_by_each_filter(store: &dyn Store, seeded: &Seeded) {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::random::Random;
 use super::{text, tree::Words};
 
-const DEED_TYPE: &str = "application/vnd.service.deed.v1+json";
+pub(super) const DEED_TYPE: &str = "application/vnd.service.deed.v1+json";
 const LIST_TYPE: &str = "application/vnd.service.evidence.v1+json";
 const SEEDS: [&str; 2] = [
     "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -135,6 +135,9 @@ impl Change<'_> {
 
     fn evidence(&self, file: &mut Value, random: &mut Random) {
         let deeds = file["deeds"].as_array().map_or(0, Vec::len);
+        if file["intents"].as_array().is_some_and(|list| !list.is_empty()) && random.chance(60) {
+            return self.intent(file, random);
+        }
         if deeds == 0 || random.chance(40) {
             let Some(mut list) = payload(&file["manifest"]).and_then(|text| read(&text)) else {
                 return;
@@ -148,13 +151,20 @@ impl Change<'_> {
         }
         let place = random.below(deeds);
         self.body(&mut file["deeds"][place], random);
+        if random.chance(70) {
+            self.list(file, place, random);
+        }
+    }
+
+    /// Makes the list of a file name the deed at this place as it is.
+    pub(super) fn list(&self, file: &mut Value, place: usize, random: &mut Random) {
         let (Some(text), Some(mut list)) = (
             payload(&file["deeds"][place]),
             payload(&file["manifest"]).and_then(|text| read(&text)),
         ) else {
             return;
         };
-        if random.chance(70) && list["deeds"].get(place).is_some() {
+        if list["deeds"].get(place).is_some() {
             list["deeds"][place]["digest"] = json!(crypto::sha256(&text));
             self.put(&mut file["manifest"], (LIST_TYPE, list.to_string().as_bytes()), random);
         }
@@ -213,7 +223,12 @@ impl Change<'_> {
     }
 
     /// Puts the payload into the form; it is signed, and the form repeats it, in most cases.
-    fn put(&self, form: &mut Value, (kind, payload): (&str, &[u8]), random: &mut Random) {
+    pub(super) fn put(
+        &self,
+        form: &mut Value,
+        (kind, payload): (&str, &[u8]),
+        random: &mut Random,
+    ) {
         form["payload"] = json!(STANDARD.encode(payload));
         if random.chance(92) {
             let signature = self.signer.signature(kind, payload);
@@ -270,10 +285,10 @@ fn repeat(form: &mut Value, payload: &[u8]) {
     }
 }
 
-fn payload(form: &Value) -> Option<Vec<u8>> {
+pub(super) fn payload(form: &Value) -> Option<Vec<u8>> {
     STANDARD.decode(form.get("payload")?.as_str()?).ok()
 }
 
-fn read(text: &[u8]) -> Option<Value> {
+pub(super) fn read(text: &[u8]) -> Option<Value> {
     serde_json::from_slice::<Value>(text).ok().filter(Value::is_object)
 }

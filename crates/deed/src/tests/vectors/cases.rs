@@ -22,6 +22,7 @@ pub(super) struct Case {
     pub(super) verdict: &'static str,
     pub(super) grade: Option<&'static str>,
     pub(super) checks: &'static [&'static str],
+    pub(super) not_shown: Option<&'static [u64]>,
 }
 
 /// The keys that the verifier is given.
@@ -52,6 +53,7 @@ impl Case {
             verdict: "invalid",
             grade: None,
             checks,
+            not_shown: None,
         }
     }
 
@@ -79,13 +81,18 @@ impl Case {
         Self { keys, ..self }
     }
 
+    /// The places of the deeds whose intents are named and not shown.
+    pub(super) fn not_showing(self, seqs: &'static [u64]) -> Self {
+        Self { not_shown: Some(seqs), ..self }
+    }
+
     pub(super) fn to_json(&self) -> Value {
         let keys = match &self.keys {
             Keys::Published => json!("keys.json"),
             Keys::None => json!(null),
             Keys::Other(set) => serde_json::from_str(&set.to_json()).unwrap(),
         };
-        json!({
+        let mut case = json!({
             "name": self.name,
             "input": self.input,
             "keys": keys,
@@ -94,7 +101,11 @@ impl Case {
             "verdict": self.verdict,
             "grade": self.grade,
             "checks": self.checks,
-        })
+        });
+        if let Some(seqs) = self.not_shown {
+            case["not_shown"] = json!(seqs);
+        }
+        case
     }
 }
 

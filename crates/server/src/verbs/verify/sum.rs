@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use deed::verify::{CheckStatus, DeedSummary, Grade, Report, Trust, Verdict, examine};
+use deed::verify::{CheckStatus, DeedSummary, Grade, IntentShown, Report, Trust, Verdict, examine};
 
 use crate::print;
 
@@ -37,7 +37,12 @@ fn framed(report: &Report, deeds: Vec<String>) -> Vec<String> {
 
 fn line(deed: &DeedSummary) -> String {
     let test = if deed.livemode { "" } else { "TEST " };
-    format!("  {test}{} {} of {}, {}", deed.kind, deed.id, deed.subject, deed.issued_at)
+    let intent = match deed.intent {
+        Some(IntentShown::Shown) => ", signed by its agent as shown",
+        Some(IntentShown::NotShown) => ", signed by its agent, which is not shown",
+        None => "",
+    };
+    format!("  {test}{} {} of {}, {}{intent}", deed.kind, deed.id, deed.subject, deed.issued_at)
 }
 
 fn counted(deeds: &[DeedSummary]) -> String {
@@ -48,7 +53,12 @@ fn counted(deeds: &[DeedSummary]) -> String {
     let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let tests = deeds.iter().filter(|deed| !deed.livemode).count();
     let tests = if tests == 0 { String::new() } else { format!(", {tests} TEST") };
-    format!("  {} deeds: {}{tests}", deeds.len(), kinds.join(", "))
+    let hidden = deeds.iter().filter(|deed| deed.intent == Some(IntentShown::NotShown)).count();
+    let hidden = match hidden {
+        0 => String::new(),
+        _ => format!(", {hidden} signed by an agent, which is not shown"),
+    };
+    format!("  {} deeds: {}{tests}{hidden}", deeds.len(), kinds.join(", "))
 }
 
 /// What becomes of each line of deeds by itself: how many came to which verdict, and what is wrong

@@ -105,6 +105,7 @@ impl Scribe {
             signature: scribe.sealed[place].signature,
             path: deed::tree::inclusion(&tree, place as u64, size).unwrap(),
             disclosures: vec![],
+            intent: None,
         };
         let deeds = vec![exhibit(0), exhibit(scribe.sealed.len() - 1)];
         let checkpoint = scribe.log.notes.last().unwrap().clone();
