@@ -115,10 +115,12 @@ async fn where_an_org_wants_another_person_no_rule_lets_anybody_answer_for_thems
 
 #[tokio::test]
 async fn a_call_that_waits_for_what_changed_in_its_own_turn_waits_on_the_orgs_terms() {
-    let house = House::new().await;
+    let mut house = House::new().await;
     house.activate(2, BY_TEAM, PolicyMode::Enforce).await;
     asks(&house, ApprovalSettings { require_other_person: true, ..Default::default() }).await;
     let ann = person(&house, 1, Role::Admin).await;
+    // Another process, which no call has told yet how the org asks.
+    house.gate = house.gate_beside(77);
     assert_eq!(refund_for(&house, &ann).await.status, Status::Executed);
     let labels = [("team".to_owned(), "new".to_owned())].into();
     let moved = Moved(Agent { labels, ..house.agent_row() });

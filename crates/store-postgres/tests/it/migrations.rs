@@ -3,13 +3,14 @@
 use std::error::Error;
 
 use crypto::Secret;
+use ledger::{LedgerStore as _, Needs, record::ApprovalSettings};
 use store_postgres::{
     CheckError, Durability, MIGRATIONS, MigrateError, PostgresStore, Settings, migrate,
     testing::TestDatabase,
 };
 use testkit::{Scribe, sample};
 
-use crate::world::settings;
+use crate::world::{settings, store};
 
 fn owner(database: &TestDatabase) -> Settings {
     Settings::new(Secret::new(database.owner_url()))
@@ -53,6 +54,19 @@ async fn orgs_that_had_one_name_before_names_were_unique_keep_it() {
     let held: Vec<String> =
         client.query(held, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
     assert_eq!(held, ["Acme"]);
+}
+
+#[tokio::test]
+async fn settings_that_an_older_version_wrote_say_nothing_of_what_it_did_not_know() {
+    let Some((database, store)) = store().await else { return };
+    let scribe = Scribe::created(1, &*store).await;
+    let row = "insert into org_settings (org_id, retention_days, updated_at)
+               select org_id, 30, now() from org";
+    database.owner().await.batch_execute(row).await.unwrap();
+    let needs = Needs { settings: [scribe.org].into(), ..Needs::default() };
+    let found = store.load(scribe.org, &needs).await.unwrap().settings.remove(0);
+    assert_eq!((found.retention_days, found.revision), (30, 1));
+    assert_eq!(found.approvals, ApprovalSettings::default());
 }
 
 #[tokio::test]
