@@ -21,6 +21,8 @@ mod conformance;
 #[cfg(test)]
 mod connectors;
 #[cfg(test)]
+mod console;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod credentials;
