@@ -10,10 +10,13 @@ use ledger::{StoreDown, record::Member};
 use model::{AgentId, Clock, Entropy, OrgId, UserId, Uuid};
 use people::store::Session;
 use records::Records;
-use web::{ApiError, Cursors, Lifecycle, LookupError, Patience, Place, Slots, State, Trust};
+use web::{
+    ApiError, Cursors, Lifecycle, LookupError, Patience, Place, Refused, Reply, Slots, State, Trust,
+};
 
 use crate::{
     access::{Person, Principal, Seat, accounts::principal},
+    console,
     health::Health,
     key_set::KeySetCache,
     lists::Lists,
@@ -100,6 +103,10 @@ impl State for App {
 
     fn is_csrf(&self, shown: &str, token: &Secret<String>) -> bool {
         self.sign_in.people.is_csrf(shown, token)
+    }
+
+    fn refused(&self, error: &ApiError, refused: &Refused<'_>) -> Option<Reply> {
+        console::refused::answer(self, error, refused)
     }
 
     fn number(&self, holder: &Principal) -> u128 {

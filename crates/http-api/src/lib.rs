@@ -9,6 +9,7 @@
 pub mod access;
 mod app;
 mod catalogue;
+mod console;
 pub mod description;
 mod handlers;
 mod health;

@@ -8,6 +8,7 @@
 mod actions;
 mod agents;
 mod approvals;
+mod console;
 mod deeds;
 mod events;
 mod intents;
@@ -22,8 +23,13 @@ use web::{Route, Table};
 
 use crate::app::App;
 
-/// Every route that is served.
+/// Every route that is served: the interface, and the pages over it.
 pub fn table() -> Table<App> {
+    interface().into_iter().chain(console::pages()).collect()
+}
+
+/// Every route of the interface, which its description describes.
+pub fn interface() -> Table<App> {
     let areas = [
         system::routes(),
         actions::routes(),
@@ -41,16 +47,23 @@ pub fn table() -> Table<App> {
     areas.into_iter().flatten().collect()
 }
 
-/// The table of `docs/routes.md`.
+/// The tables of `docs/routes.md`.
 pub fn routes_markdown() -> String {
-    let mut lines = vec![
-        "# Routes\n\nGenerated from `crates/http-api/src/routes.rs`.\n".to_owned(),
-        "| Method | Path | Operation | Access | Who |\n|---|---|---|---|---|".to_owned(),
-    ];
-    lines.extend(table().iter().map(|route| {
-        let Route { method, path, operation, access, who, .. } = route;
-        format!("| {method} | `{path}` | `{operation}` | `{access}` | {who} |")
-    }));
+    let mut lines =
+        vec!["# Routes\n\nGenerated from `crates/http-api/src/routes.rs`.\n".to_owned()];
+    lines.extend(rows(&interface()));
+    let pages = "\n## Pages\n\nWhat people see in a browser; each shows what reads of the interface answer.\n";
+    lines.push(pages.to_owned());
+    lines.extend(rows(&console::pages()));
     lines.push(String::new());
     lines.join("\n")
+}
+
+fn rows(table: &Table<App>) -> impl Iterator<Item = String> {
+    let head = "| Method | Path | Operation | Access | Who |\n|---|---|---|---|---|";
+    let rows = table.iter().map(|route| {
+        let Route { method, path, operation, access, who, .. } = route;
+        format!("| {method} | `{path}` | `{operation}` | `{access}` | {who} |")
+    });
+    std::iter::once(head.to_owned()).chain(rows)
 }

@@ -106,6 +106,9 @@ mod tests {
         OrgId::from_uuid(Uuid::from_u128(number))
     }
 
+    /// How often `endless` has worked.
+    static WORKED: AtomicU64 = AtomicU64::new(0);
+
     /// Works until nobody waits any more.
     fn endless(effort: &Effort) {
         let policy = policy::Policy::compile(policy::STARTER).unwrap();
@@ -113,6 +116,7 @@ mod tests {
                      cases: [{ agent: bot, call: a, expect: {} }] }";
         let suite = policy::read_suite(suite).unwrap();
         while suite.run_within(&policy, effort).is_ok() {
+            WORKED.fetch_add(1, Relaxed);
             std::thread::yield_now();
         }
     }
@@ -139,6 +143,10 @@ mod tests {
         };
         let mine = start(1);
         until(&trials, 1).await;
+        // Its thread may begin later than all of what follows.
+        while WORKED.load(Relaxed) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         for _ in 0..99 {
             let refused = trials.run(org(1), |_| ()).await.unwrap_err();
             assert_eq!(

@@ -29,7 +29,7 @@ pub use post::{Post, Questions, Way};
 pub use question::{Deciders, LinkedTo};
 pub use session::{IDLE, LIVES};
 pub use sign_in::{
-    ANSWERABLE_FOR, ASKED_FROM_NETWORK, ASKED_OF_ADDRESS, Asked, Asking, Proof, SignedIn,
+    ANSWERABLE_FOR, ASKED_FROM_NETWORK, ASKED_OF_ADDRESS, Asked, Asking, Opens, Proof, SignedIn,
     Unwritten, WINDOW,
 };
 

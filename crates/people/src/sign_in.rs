@@ -9,7 +9,7 @@ use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId};
 
 use crate::{
     Address, People, SignInError,
-    secrets::{About, token, typed},
+    secrets::{About, shown, token, typed},
     session::LIVES,
     store::{Chosen, Device, Mac, NewChallenge, NewSession, Opened, Session},
 };
@@ -63,6 +63,15 @@ pub enum Proof<'a> {
     Link(&'a Secret<String>),
     /// The code, as it was typed.
     Code(ChallengeId, &'a Secret<String>),
+}
+
+/// What the link of a mail is good for in the browser that opened it.
+#[derive(Debug)]
+pub enum Opens {
+    /// It asked: the link signs in here.
+    Here,
+    /// Another asked: this is the code, as people are shown it, to be typed there.
+    Elsewhere(Secret<String>),
 }
 
 /// Somebody who has just signed in.
@@ -159,6 +168,28 @@ impl People {
         let opened = store.open(id, &new).await?.ok_or(SignInError::Expired)?;
         let Opened { session, next } = opened;
         Ok(SignedIn { session, token, next })
+    }
+
+    /// What a link is good for in this browser, before anybody presses anything; nothing of one that
+    /// is not whole. It takes no try and uses nothing up: programs that look at mails open links.
+    ///
+    /// Whether it was used or is too old is said by [`People::confirm`].
+    pub async fn opened(
+        &self,
+        link: &Secret<String>,
+        browser: Option<&Secret<String>>,
+    ) -> Result<Option<Opens>, SignInError> {
+        let Some(id) = Proof::Link(link).challenge() else { return Ok(None) };
+        let Some(found) = self.parts.store.challenge(id).await? else { return Ok(None) };
+        let made = self.pepper.link(id, &found.salt);
+        if !constant_time_eq(link.expose().as_bytes(), made.expose().as_bytes()) {
+            return Ok(None);
+        }
+        let mac =
+            |token: &Secret<String>| self.pepper.mac(About::Browser, token.expose().as_bytes());
+        let asked = browser.is_some_and(|token| constant_time_eq(&mac(token), &found.browser));
+        let code = || shown(&self.pepper.code(id, &found.salt));
+        Ok(Some(if asked { Opens::Here } else { Opens::Elsewhere(code()) }))
     }
 
     /// Lets a session go on in this org, under a new token; nothing of one that ended.

@@ -73,6 +73,15 @@ impl<H, C> Access<H, C> {
         Self { name, who, admit: Admit::Holder(admit) }
     }
 
+    /// The caller that this holder is under the rule, for whoever asks in their name for what stands
+    /// behind it.
+    pub fn of(self, holder: H) -> Result<C, ApiError> {
+        match self.admit {
+            Admit::Anyone(caller) => Ok(caller()),
+            Admit::Holder(admit) => admit(holder),
+        }
+    }
+
     /// Whether any credential is looked at.
     pub(crate) fn looks(self) -> bool {
         matches!(self.admit, Admit::Holder(_))

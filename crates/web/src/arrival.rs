@@ -55,7 +55,7 @@ impl Arrival {
         let query = Query::read(self.head.uri.query(), query)?;
         let mut taken = self.room.of(whose);
         let body = self.bounded(rule, &mut taken).await?;
-        if matches!(rule, BodyRule::Json(_) | BodyRule::JsonOrForm(_)) && body.is_empty() {
+        if !rule.is_optional() && body.is_empty() {
             return Err(ApiError::new(codes::VALIDATION_FAILED, "this route needs a JSON body"));
         }
         let call = Call {
@@ -97,11 +97,11 @@ fn refuse_by_head(headers: &HeaderMap, rule: BodyRule) -> Result<Option<usize>, 
     let may_be_json = match rule {
         BodyRule::None => false,
         BodyRule::Json(_) | BodyRule::JsonOrForm(_) => length != Some(0),
-        BodyRule::OptionalJson(_) => {
+        BodyRule::OptionalJson(_) | BodyRule::OptionalJsonOrForm(_) => {
             length.unwrap_or(0) > 0 || headers.contains_key(TRANSFER_ENCODING)
         }
     };
-    let takes_form = matches!(rule, BodyRule::JsonOrForm(_)) && is_form(headers);
+    let takes_form = rule.takes_form() && is_form(headers);
     if may_be_json && !takes_form && !headers.get(CONTENT_TYPE).is_some_and(is_json) {
         let message = "expected `Content-Type: application/json`";
         return Err(ApiError::new(codes::MEDIA_TYPE_UNSUPPORTED, message).on("Content-Type"));

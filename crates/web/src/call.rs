@@ -10,10 +10,17 @@ use http::HeaderMap;
 use model::RequestId;
 
 use crate::{
-    arrival::is_form, credential::Credential, error::ApiError, fields::Fields,
-    listener::StreamSwitch, query::Query, text::Text,
+    arrival::is_form,
+    credential::Credential,
+    error::ApiError,
+    fields::Fields,
+    listener::StreamSwitch,
+    query::{Param, Query},
+    text::Text,
 };
 
+/// What a form of a session carries beside its members.
+const CSRF: &str = "csrf";
 /// The most characters of a reference that a `Service-` header carries.
 const MAX_REFERENCE: usize = 256;
 /// The most characters of an idempotency key.
@@ -52,12 +59,48 @@ impl Call {
     }
 
     /// The members of the body; of none there are none. A route that takes no form has none here.
+    ///
+    /// What a form carries for the session of its page is none of them: it was looked at before.
     pub fn fields(&self) -> Result<Fields, ApiError> {
         match self.body.is_empty() {
             true => Ok(Fields::none()),
-            false if self.is_form() => Fields::of_form(&self.body),
+            false if self.is_form() => {
+                let mut fields = Fields::of_form(&self.body)?;
+                fields.any(CSRF);
+                Ok(fields)
+            }
             false => Fields::of_body(&self.body),
         }
+    }
+
+    /// What a form carries for the session of its page.
+    pub(crate) fn form_csrf(&self) -> Result<Option<String>, ApiError> {
+        Fields::of_form(&self.body)?.optional(CSRF)
+    }
+
+    /// A read that whoever sent this asks for beside it, as a page does that shows what several reads
+    /// answer: of these parameters of a path, and of a query that takes these.
+    pub fn asking(
+        &self,
+        params: &[(&str, &str)],
+        (query, takes): (&str, &'static [Param]),
+    ) -> Result<Self, ApiError> {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Ok(Self {
+            request: self.request,
+            headers: HeaderMap::new(),
+            query: Query::read(Some(query).filter(|text| !text.is_empty()), takes)?,
+            params: params.iter().map(owned).collect(),
+            shown: self.shown.clone(),
+            client: self.client,
+            body: Bytes::new(),
+            connection: None,
+        })
+    }
+
+    /// The same with this JSON as its body.
+    pub fn carrying(self, body: impl Into<Bytes>) -> Self {
+        Self { body: body.into(), ..self }
     }
 
     /// Whether the body is a form, which a page sent that waits for another page.

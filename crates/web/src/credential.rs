@@ -6,6 +6,7 @@ use crypto::Secret;
 use http::{HeaderMap, Method, header::AUTHORIZATION, request::Parts};
 
 use crate::{
+    arrival::is_form,
     codes,
     error::ApiError,
     site::{Cookie, Site},
@@ -27,6 +28,9 @@ pub enum Credential {
 impl Credential {
     /// What the request shows, once it is clear that a page of this site sent it where it is a
     /// session's change.
+    ///
+    /// A form shows what its page was given in one of its members, which are not read yet: whoever
+    /// reads them looks at that by [`Credential::form`].
     pub(crate) fn shown<S: State>(
         head: &Parts,
         site: &Site,
@@ -35,10 +39,23 @@ impl Credential {
         let credential = Self::read(&head.headers, site)?;
         let reads = head.method == Method::GET || head.method == Method::HEAD;
         if let (Some(Self::Session(token)), false) = (&credential, reads) {
-            site.own_script(&head.headers)?;
-            csrf(&head.headers, token, state)?;
+            site.own_page(&head.headers)?;
+            if !is_form(&head.headers) {
+                csrf(&head.headers, token, state)?;
+            }
         }
         Ok(credential)
+    }
+
+    /// Passes a form that a page of the session sent, by what it carries as `csrf`.
+    pub(crate) fn form<S: State>(&self, shown: Option<&str>, state: &S) -> Result<(), ApiError> {
+        match self {
+            Self::Session(token) if !shown.is_some_and(|shown| state.is_csrf(shown, token)) => {
+                let message = "a form of a session carries the `csrf` that its page was given";
+                Err(ApiError::new(codes::CSRF_FAILED, message).on("csrf"))
+            }
+            Self::Session(_) | Self::Key(_) => Ok(()),
+        }
     }
 
     fn read(headers: &HeaderMap, site: &Site) -> Result<Option<Self>, ApiError> {

@@ -173,6 +173,11 @@ impl ApiError {
         &self.0.message
     }
 
+    /// The field, parameter or header at fault.
+    pub fn param(&self) -> Option<&str> {
+        self.0.param.as_deref()
+    }
+
     /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         self.0.status

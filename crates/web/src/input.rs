@@ -13,6 +13,8 @@ pub enum BodyRule {
     OptionalJson(usize),
     /// One JSON object of at most this many bytes, or the same as a form of texts.
     JsonOrForm(usize),
+    /// The same as either, or nothing.
+    OptionalJsonOrForm(usize),
 }
 
 impl BodyRule {
@@ -20,8 +22,21 @@ impl BodyRule {
     pub const fn limit(self) -> usize {
         match self {
             Self::None => 0,
-            Self::Json(limit) | Self::OptionalJson(limit) | Self::JsonOrForm(limit) => limit,
+            Self::Json(limit)
+            | Self::OptionalJson(limit)
+            | Self::JsonOrForm(limit)
+            | Self::OptionalJsonOrForm(limit) => limit,
         }
+    }
+
+    /// Whether it may be a form.
+    pub(crate) const fn takes_form(self) -> bool {
+        matches!(self, Self::JsonOrForm(_) | Self::OptionalJsonOrForm(_))
+    }
+
+    /// Whether it may be nothing.
+    pub(crate) const fn is_optional(self) -> bool {
+        matches!(self, Self::None | Self::OptionalJson(_) | Self::OptionalJsonOrForm(_))
     }
 }
 
@@ -50,6 +65,11 @@ pub const fn json(limit: usize) -> Input {
 /// Reads a JSON object or a form of at most this many bytes and no query.
 pub const fn json_or_form(limit: usize) -> Input {
     Input { body: BodyRule::JsonOrForm(limit), query: &[] }
+}
+
+/// Reads a JSON object or a form of at most this many bytes, or nothing, and no query.
+pub const fn optional_json_or_form(limit: usize) -> Input {
+    Input { body: BodyRule::OptionalJsonOrForm(limit), query: &[] }
 }
 
 /// Reads a JSON object of at most this many bytes, or nothing, and no query.

@@ -55,7 +55,9 @@ pub use code::{Code, CodeRow, Family};
 pub use credential::Credential;
 pub use error::{ApiError, excerpt};
 pub use fields::{Fields, FromJson, Word};
-pub use input::{BodyRule, Input, NOTHING, json, json_or_form, optional_json, query};
+pub use input::{
+    BodyRule, Input, NOTHING, json, json_or_form, optional_json, optional_json_or_form, query,
+};
 pub use lifecycle::{Control, Lifecycle, Phase};
 pub use list::{Cursors, List, ListView, Page, Position};
 pub use listener::{Bounds, Door, StreamSwitch, serve};
@@ -66,7 +68,7 @@ pub use router::{API_VERSION, API_VERSIONS, BadTableError, Router};
 pub use setup::Setup;
 pub use site::{Cookie, Site};
 pub use slots::{Slot, Slots};
-pub use state::{LookupError, Place, State, Trust};
+pub use state::{LookupError, Place, Refused, State, Trust};
 pub use table::{Patience, Route, RouteHead, Table, at};
 pub use traffic::{Open, RouteTraffic, Traffic};
 pub use unchanged::unless_known;

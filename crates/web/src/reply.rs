@@ -93,6 +93,12 @@ impl Reply {
         self
     }
 
+    /// The JSON that it is, for a page that shows what a read answers; nothing of any other answer.
+    pub async fn into_json(self) -> Option<serde_json::Value> {
+        let body = self.body.collect().await.ok()?.to_bytes();
+        serde_json::from_slice(&body).ok()
+    }
+
     /// The answer with one more header.
     pub fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::{
-    arrival::{Arrival, BrokenOff, RequestBody},
+    arrival::{Arrival, BrokenOff, RequestBody, is_form},
     call::Params,
     client::{Peer, counted},
     codes,
@@ -35,7 +35,7 @@ use crate::{
     setup::Setup,
     site::Site,
     slots::{Slot, Slots},
-    state::State,
+    state::{Refused, State},
     table::{Route, Table},
     traffic::Traffic,
 };
@@ -143,16 +143,18 @@ impl<S: State> Router<S> {
             tracing::debug!(%error, "a request body broke off");
             BrokenOff
         };
+        let (uri, is_form) = (head.uri.clone(), is_form(&head.headers));
+        let refused = Refused { id: marks.id, uri: &uri, is_form };
         let body = body.map_err(broken).boxed_unsync();
         let work = AssertUnwindSafe(self.0.dispatch(marks.id, client, (head, body))).catch_unwind();
         let outcome = work.instrument(span.clone()).await;
         let _entered = span.enter();
         let reply = match outcome {
             Ok(Ok(reply)) => reply,
-            Ok(Err(error)) => self.0.refuse(id, error),
+            Ok(Err(error)) => self.0.refuse(&refused, error),
             Err(_panic) => {
                 tracing::error!("a handler panicked");
-                self.0.refuse(id, ApiError::internal())
+                self.0.refuse(&refused, ApiError::internal())
             }
         };
         self.0.traffic.answered(place, reply.status, started.elapsed());
@@ -213,10 +215,11 @@ impl<S: State> Inner<S> {
         Ok((route, params))
     }
 
-    fn refuse(&self, id: RequestId, error: ApiError) -> Reply {
+    fn refuse(&self, refused: &Refused<'_>, error: ApiError) -> Reply {
         let status = error.status().as_u16();
         tracing::debug!(status, code = %error.code(), "refused");
-        error.into_reply(id, &self.setup.base_url)
+        let page = self.state.refused(&error, refused);
+        page.unwrap_or_else(|| error.into_reply(refused.id, &self.setup.base_url))
     }
 }
 

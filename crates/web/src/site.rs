@@ -87,8 +87,8 @@ impl Site {
         self.set(cookie, &Secret::new(String::new()), 0)
     }
 
-    /// Passes a request that a page of this site made by script, for a session's writes.
-    pub(crate) fn own_script(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+    /// Passes a request that a page of this site made, for a session's writes.
+    pub(crate) fn own_page(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         self.fetched_here(headers)?;
         if text(headers, ORIGIN).is_some_and(|origin| origin == self.origin) {
             return Ok(());

@@ -3,8 +3,10 @@
 
 use async_trait::async_trait;
 use crypto::Secret;
+use http::Uri;
+use model::RequestId;
 
-use crate::{error::ApiError, table::Patience};
+use crate::{error::ApiError, reply::Reply, table::Patience};
 
 /// The state that the handlers of one table share.
 #[async_trait]
@@ -34,10 +36,26 @@ pub trait State: Send + Sync + 'static {
         0
     }
 
+    /// What is answered in place of this refusal, where it goes to somebody who waits for a page.
+    fn refused(&self, _: &ApiError, _: &Refused<'_>) -> Option<Reply> {
+        None
+    }
+
     /// The place of this holder's request among those of its kind, or why there is none for it now.
     fn place(&self, _: &Self::Holder, _: Patience) -> Result<Place, ApiError> {
         Ok(Place::unbounded())
     }
+}
+
+/// A request that was refused, as far as the words for it hang on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Refused<'a> {
+    /// The request.
+    pub id: RequestId,
+    /// Where it went.
+    pub uri: &'a Uri,
+    /// Whether it was a form of a page.
+    pub is_form: bool,
 }
 
 /// Whether what was read a moment ago says who somebody is.

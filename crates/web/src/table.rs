@@ -147,6 +147,9 @@ impl RouteHead {
                 let asked = Asked { shown: arrival.shown.as_ref(), patience, trust };
                 let (caller, place) = access.admit(asked, &*state).await?;
                 let (call, _taken) = arrival.read(input, place.whose()).await?;
+                if let (Some(credential), true) = (&call.shown, call.is_form()) {
+                    credential.form(call.form_csrf()?.as_deref(), &*state)?;
+                }
                 let answer = handler(state, caller, call);
                 let Ok(answer) = tokio::time::timeout(patience.limit(), answer).await else {
                     tracing::error!(operation, "a handler ran out of time");

@@ -8,7 +8,10 @@ use super::{
     Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, Leaver, OrgKey, Owner, Person,
     Principal, Reader, Remover, Seat, Viewer,
 };
-use crate::catalogue::{changes, sign_in};
+use crate::{
+    catalogue::{changes, sign_in},
+    console::Visitor,
+};
 
 /// Admits everybody and looks at no credential.
 pub const PUBLIC: Access<Anyone> = Access::anyone("PUBLIC", "anybody", || Anyone);
@@ -121,6 +124,13 @@ pub const FRESH_SESSION_ADMINS: Access<Admin> =
 /// Admits whoever is signed in, in an org or in none.
 pub const SIGNED_IN: Access<Person> = Access::holder("SIGNED_IN", "session", person);
 
+/// Admits to the Console whoever is signed in, in the org of their session.
+pub const VISITORS: Access<Visitor> = Access::holder("VISITORS", "session with an org", |holder| {
+    let person = person(holder)?;
+    let seat = seat(&person, Role::Viewer)?;
+    Ok(Visitor { person, seat })
+});
+
 /// Whoever reads: an org key, or a person who is no less than this.
 fn viewer(holder: Principal, least: Role) -> Result<Viewer, ApiError> {
     let (org, by) = match holder {
@@ -195,7 +205,7 @@ fn member(person: &Person, least: Role) -> Result<(OrgId, By), ApiError> {
 pub(super) fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
     let Some(seat) = person.seat else {
         let message = "this session is for no org; choose one by `POST /v1/session/org`";
-        return Err(ApiError::new(changes::ROLE_REQUIRED, message));
+        return Err(ApiError::new(changes::ROLE_REQUIRED, message).on("org"));
     };
     if seat.role.is_at_least(least) {
         return Ok(seat);

@@ -5,7 +5,7 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, Value, context, synta
 
 use crate::{
     catalogue::{self, STYLE, marked_up},
-    routes::table,
+    routes::interface,
 };
 
 const TEMPLATE: &str = include_str!("reference.html");
@@ -26,7 +26,7 @@ pub(super) fn page(document: Value) -> Result<String, Error> {
     });
     environment.add_filter("marked", |text: &str| Value::from_safe_string(marked_up(text)));
     environment.add_template("reference", TEMPLATE)?;
-    let rows = table().into_iter().map(|row| {
+    let rows = interface().into_iter().map(|row| {
         context! {
             method => row.method,
             path => row.path,

@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
+use crypto::Secret;
 use gate::{Approver, JudgeError, Judgement, Link, Question};
 use ledger::record::{Action, Member};
 use model::{ApprovalStatus, Assurance, State};
 use people::LinkedTo;
-use web::{Call, Reply};
+use web::{ApiError, Call, Reply};
 
 use super::approvals::{address, eligible, enter};
 use crate::{
     access::Anyone,
     app::App,
+    console::see_other,
     refusal::{Answer, CallError},
     wire::{
         approval_links::{LinkView, SentLink},
@@ -23,17 +25,30 @@ use crate::{
 };
 
 /// `POST /v1/approvals/link`
+///
+/// A form is answered by the page of the link, which tells what became of it.
 pub(crate) async fn answer(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     app.sign_in.site.no_other_page(&call.headers)?;
-    let SentLink { token, answer } = SentLink::read(&call)?;
-    let to = app.sign_in.people.asked_by(&token).ok_or(JudgeError::Unauthenticated)?;
-    let LinkedTo { org, approval, member } = to;
-    let member = app.admin.member(org, member).await?.ok_or(JudgeError::Unauthenticated)?;
-    let holder = Holder { address: address(&app, member.user).await?, member };
-    let Some(given) = answer else { return holder.look(&app, to).await };
+    let sent = SentLink::read(&call)?;
+    if !call.is_form() {
+        return given(&app, sent).await;
+    }
+    let page = format!("/approve?t={}", pages::encoded(sent.token.expose()));
+    match given(&app, sent).await.map_err(ApiError::from) {
+        Ok(_) => Ok(see_other(&page)?),
+        Err(error) if error.status().is_client_error() => {
+            Ok(see_other(&format!("{page}&problem={}", error.code()))?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn given(app: &App, SentLink { token, answer }: SentLink) -> Answer {
+    let (to, holder) = holder(app, &token).await?;
+    let Some(given) = answer else { return holder.look(app, to).await };
     let judgement = Judgement {
-        org,
-        approval,
+        org: to.org,
+        approval: to.approval,
         member: holder.member.id,
         user: holder.member.user,
         address: holder.address,
@@ -46,9 +61,22 @@ pub(crate) async fn answer(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     let hides = |error: JudgeError| {
         if matches!(error, JudgeError::NotFound) { JudgeError::Unauthenticated } else { error }
     };
-    let action = enter(&app, judgement).await.map_err(hides)?.action;
+    let action = enter(app, judgement).await.map_err(hides)?.action;
     let link = app.gate.link(&action, holder.member.id).ok_or(JudgeError::Unauthenticated)?;
     Ok(Reply::ok(&LinkView::of(&action, &holder.member, &link)))
+}
+
+/// What stands behind a link, for whoever only looks.
+pub(crate) async fn look(app: &App, token: &Secret<String>) -> Answer {
+    let (to, holder) = holder(app, token).await?;
+    holder.look(app, to).await
+}
+
+/// What the link is good for, and whom it was sent to.
+async fn holder(app: &App, token: &Secret<String>) -> Result<(LinkedTo, Holder), CallError> {
+    let to = app.sign_in.people.asked_by(token).ok_or(JudgeError::Unauthenticated)?;
+    let member = app.admin.member(to.org, to.member).await?.ok_or(JudgeError::Unauthenticated)?;
+    Ok((to, Holder { address: address(app, member.user).await?, member }))
 }
 
 /// Whom a link was sent to.

@@ -16,6 +16,7 @@ use web::{ApiError, Call, List, ListView, Reply};
 use crate::{
     access::{ApprovalReader, Approver},
     app::App,
+    console::see_other,
     refusal::{Answer, CallError},
     wire::approvals::{ApprovalDetail, ApprovalView, Viewing, answer_of, approval_filter},
 };
@@ -92,6 +93,9 @@ async fn judge(app: Arc<App>, caller: Approver, call: &Call, vote: Vote) -> Answ
         note,
     };
     let Judged { action, .. } = enter(&app, judgement).await?;
+    if call.is_form() {
+        return Ok(see_other(&format!("/app/approvals/{approval}"))?);
+    }
     let viewer = Viewer::of(&app, &ApprovalReader::Member(caller)).await?;
     let barrings = viewer.barring(&app, std::slice::from_ref(&*action)).await?;
     Ok(Reply::ok(&ApprovalView::of(&action, viewer.viewing(&action, &barrings))))

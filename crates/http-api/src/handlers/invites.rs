@@ -13,6 +13,7 @@ use web::{Call, List, Param, Reply};
 use crate::{
     access::{Admin, Person, Viewer},
     app::App,
+    console::see_other,
     refusal::{Answer, CallError},
     wire::{
         members::{InviteView, JoinedView, accepted, invite_new},
@@ -69,6 +70,9 @@ pub(crate) async fn accept(app: Arc<App>, caller: Person, call: Call) -> Answer 
     app.sign_in.takes_people()?;
     let invited = app.sign_in.people.invited(&token).ok_or(ChangeError::InviteGone)?;
     let joined = app.admin.accept_invite(invited, caller.session.user).await?;
+    if call.is_form() {
+        return Ok(see_other("/app/orgs")?);
+    }
     Ok(Reply::ok(&JoinedView::from(joined)))
 }
 

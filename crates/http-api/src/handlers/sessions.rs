@@ -16,6 +16,7 @@ use web::{ApiError, Call, Cookie, Credential, List, Param, Reply, Word};
 use crate::{
     access::Person,
     app::App,
+    console::see_other,
     refusal::{Answer, CallError},
     wire::sign_in::{ListedSession, SessionView, Shown},
 };
@@ -48,7 +49,11 @@ pub(crate) async fn choose(app: Arc<App>, caller: Person, call: Call) -> Answer 
     let SignedIn { session, token, .. } = chosen.ok_or_else(ended)?;
     app.sign_in.remembered.forget_all();
     let person = Person { session, seat: Some(seat) };
-    let reply = Reply::ok(&view(&app, &person, &token).await?);
+    let reply = if call.is_form() {
+        see_other("/app")?
+    } else {
+        Reply::ok(&view(&app, &person, &token).await?)
+    };
     Ok(with_session(&app, reply, &token)?)
 }
 
@@ -144,7 +149,7 @@ pub(super) async fn view(
 }
 
 /// The address of the person of a session.
-pub(super) async fn address(app: &App, person: &Person) -> Result<Address, CallError> {
+pub(crate) async fn address(app: &App, person: &Person) -> Result<Address, CallError> {
     let address = app.sign_in.people.address(person.session.user).await?;
     Ok(address.ok_or_else(ended)?)
 }
@@ -159,7 +164,8 @@ pub(super) fn with_session(
     Ok(reply.with_cookie(cookie))
 }
 
-fn token(call: &Call) -> Result<&Secret<String>, ApiError> {
+/// The token of the session that a request came with.
+pub(crate) fn token(call: &Call) -> Result<&Secret<String>, ApiError> {
     match &call.shown {
         Some(Credential::Session(token)) => Ok(token),
         Some(Credential::Key(_)) | None => Err(ended()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderValue, StatusCode, header::LOCATION};
+use http::{HeaderValue, StatusCode};
 use people::{Asked, Asking, SignInError, SignedIn};
 use web::{ApiError, Call, Cookie, Reply};
 
@@ -10,7 +10,8 @@ use super::sessions::{self, with_session};
 use crate::{
     access::{Anyone, Person},
     app::App,
-    refusal::Answer,
+    console::see_other,
+    refusal::{Answer, CallError},
     wire::sign_in::{ChallengeView, ShownProof, asking, asking_again, device, network},
 };
 
@@ -22,7 +23,8 @@ pub(crate) async fn start(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     app.sign_in.site.no_other_page(&call.headers)?;
     let (address, next) = asking(&call)?;
     let network = network(call.client);
-    ask(&app, Asking { address, network, next, again: None }).await
+    let (asked, cookie) = ask(&app, Asking { address, network, next, again: None }).await?;
+    Ok(answered(&call, &asked)?.with_cookie(cookie))
 }
 
 /// `POST /v1/auth/reauth`
@@ -30,37 +32,59 @@ pub(crate) async fn reauth(app: Arc<App>, caller: Person, call: Call) -> Answer 
     let next = asking_again(&call)?;
     let address = sessions::address(&app, &caller).await?;
     let again = Some(caller.session.id);
-    ask(&app, Asking { address, network: network(call.client), next, again }).await
+    let asking = Asking { address, network: network(call.client), next, again };
+    let (asked, cookie) = ask(&app, asking).await?;
+    Ok(answered(&call, &asked)?.with_cookie(cookie))
 }
 
-async fn ask(app: &App, asking: Asking) -> Answer {
+/// What was asked, and the cookie by which its browser is known.
+async fn ask(app: &App, asking: Asking) -> Result<(Asked, HeaderValue), CallError> {
     let place = app.sign_in.place()?;
     let (asked, unwritten) = app.sign_in.people.ask(asking).await?;
     app.sign_in.write(place, unwritten);
-    let Asked { browser, .. } = &asked;
     let lives = people::ANSWERABLE_FOR.as_secs();
-    let cookie = app.sign_in.site.set(Cookie::BeforeSignIn, browser, lives)?;
-    let reply = Reply::json(StatusCode::ACCEPTED, &ChallengeView::from(&asked));
-    Ok(reply.with_cookie(cookie))
+    let cookie = app.sign_in.site.set(Cookie::BeforeSignIn, &asked.browser, lives)?;
+    Ok((asked, cookie))
+}
+
+/// A form goes on where the code is typed.
+fn answered(call: &Call, asked: &Asked) -> Result<Reply, ApiError> {
+    if call.is_form() {
+        return see_other(&format!("/auth/confirm?challenge={}", asked.challenge));
+    }
+    Ok(Reply::json(StatusCode::ACCEPTED, &ChallengeView::from(asked)))
 }
 
 /// `POST /v1/auth/confirm`
+///
+/// A form is answered by the page that was asked for, or by the page that it stood on.
 pub(crate) async fn confirm(app: Arc<App>, _: Anyone, call: Call) -> Answer {
-    let site = &app.sign_in.site;
-    site.no_other_page(&call.headers)?;
+    app.sign_in.site.no_other_page(&call.headers)?;
     let proof = ShownProof::read(&call)?;
+    match confirmed(&app, &proof, &call).await.map_err(ApiError::from) {
+        Err(error) if call.is_form() && error.status().is_client_error() => {
+            let page = match proof {
+                ShownProof::Code(id, _) => format!("/auth/confirm?challenge={id}&"),
+                ShownProof::Link(_) => "/login?".to_owned(),
+            };
+            Ok(see_other(&format!("{page}problem={}", error.code()))?)
+        }
+        answer => Ok(answer?),
+    }
+}
+
+async fn confirmed(app: &App, proof: &ShownProof, call: &Call) -> Answer {
+    let site = &app.sign_in.site;
     let browser = site.cookie(&call.headers, Cookie::BeforeSignIn)?;
     let browser = browser.ok_or(SignInError::Unauthenticated)?;
-    let signed_in = app.sign_in.people.confirm(proof.as_proof(), &browser, device(&call)).await?;
-    let SignedIn { session, token, next } = sessions::seated(&app, signed_in).await?;
+    let signed_in = app.sign_in.people.confirm(proof.as_proof(), &browser, device(call)).await?;
+    let SignedIn { session, token, next } = sessions::seated(app, signed_in).await?;
     app.sign_in.remembered.forget_all();
     let reply = if call.is_form() {
-        let to = HeaderValue::try_from(next.as_deref().unwrap_or("/"));
-        let to = to.map_err(|_| ApiError::internal())?;
-        Reply::empty(StatusCode::SEE_OTHER).with(LOCATION, to)
+        see_other(next.as_deref().unwrap_or("/app"))?
     } else {
         let person = app.person(session).await?;
-        Reply::ok(&sessions::view(&app, &person, &token).await?.going_on(next))
+        Reply::ok(&sessions::view(app, &person, &token).await?.going_on(next))
     };
-    Ok(with_session(&app, reply, &token)?.with_cookie(site.clear(Cookie::BeforeSignIn)?))
+    Ok(with_session(app, reply, &token)?.with_cookie(site.clear(Cookie::BeforeSignIn)?))
 }

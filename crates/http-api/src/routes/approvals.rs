@@ -3,7 +3,7 @@
 use web::{
     NOTHING,
     Patience::{Lists, Short},
-    Table, at, json, query,
+    Table, at, json_or_form, query,
 };
 
 use crate::{
@@ -22,8 +22,8 @@ pub(super) fn routes() -> Table<App> {
     vec![
         at("GET",  "/v1/approvals",              "listApprovals").with(APPROVAL_READERS, query(LIST), Lists, approvals::list),
         at("GET",  "/v1/approvals/{id}",         "getApproval")  .with(APPROVAL_READERS, NOTHING,     Short, approvals::show),
-        at("POST", "/v1/approvals/link",         "answerByLink") .with(SIGNING_IN,       json(BODY),  Short, approval_links::answer),
-        at("POST", "/v1/approvals/{id}/approve", "approveApproval").with(APPROVERS,        json(BODY),  Short, approvals::approve),
-        at("POST", "/v1/approvals/{id}/deny",    "denyApproval")   .with(APPROVERS,        json(BODY),  Short, approvals::deny),
+        at("POST", "/v1/approvals/link",         "answerByLink") .with(SIGNING_IN,       json_or_form(BODY), Short, approval_links::answer),
+        at("POST", "/v1/approvals/{id}/approve", "approveApproval").with(APPROVERS,        json_or_form(BODY), Short, approvals::approve),
+        at("POST", "/v1/approvals/{id}/deny",    "denyApproval")   .with(APPROVERS,        json_or_form(BODY), Short, approvals::deny),
     ]
 }

@@ -1,6 +1,6 @@
 //! The people of an org, and those who are asked to join.
 
-use web::{NOTHING, Patience::Short, Table, at, json, optional_json, query};
+use web::{NOTHING, Patience::Short, Table, at, json, json_or_form, optional_json, query};
 
 use crate::{
     access::{
@@ -23,7 +23,7 @@ pub(super) fn routes() -> Table<App> {
         at("DELETE", "/v1/members/{id}",        "removeMember").with(REMOVERS,             optional_json(BODY),  Short, members::remove),
         at("GET",    "/v1/invites",             "listInvites") .with(ADMIN_READERS,        query(invites::LIST), Short, invites::list),
         at("POST",   "/v1/invites",             "createInvite").with(FRESH_SESSION_ADMINS, json(BODY),           Short, invites::create),
-        at("POST",   "/v1/invites/accept",      "acceptInvite").with(SIGNED_IN,            json(BODY),           Short, invites::accept),
+        at("POST",   "/v1/invites/accept",      "acceptInvite").with(SIGNED_IN,            json_or_form(BODY),   Short, invites::accept),
         at("DELETE", "/v1/invites/{id}",        "revokeInvite").with(SESSION_ADMINS,       NOTHING,              Short, invites::revoke),
         at("POST",   "/v1/invites/{id}/resend", "resendInvite").with(SESSION_ADMINS,       NOTHING,              Short, invites::resend),
     ]

@@ -316,7 +316,7 @@ async fn every_route_admits_whom_its_rule_names_and_nobody_else() {
     let house = House::new().await;
     let stranger = Stranger::beside(&house).await;
     let credentials = credentials(&house, &stranger).await;
-    let mut table = routes::table();
+    let mut table = routes::interface();
     // What ends the sessions comes last.
     table.sort_by_key(|route| route.operation == "signOut");
     for route in table {
@@ -353,7 +353,7 @@ async fn a_session_from_another_site_changes_nothing() {
     let shown = owner.key.strip_prefix("session:").unwrap();
     let (token, csrf) = shown.split_once(':').unwrap();
     let cookie = format!("svc_session={token}");
-    for route in routes::table() {
+    for route in routes::interface() {
         if route.method == "GET" || matches!(route.access, "PUBLIC" | "SIGNING_IN") {
             continue;
         }
@@ -440,7 +440,7 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
 
 #[test]
 fn a_key_that_may_only_read_is_let_in_wherever_an_admin_only_looks() {
-    for route in routes::table() {
+    for route in routes::interface() {
         let met = |kind| expected(route.access, kind) == Met::Through;
         let looks = route.method == "GET" && met(Kind::Administers);
         assert!(!looks || met(Kind::Audits), "{}", route.operation);
@@ -482,7 +482,7 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
     }
     let owner = house.browser("owner@example.com", Role::Owner).await.key;
     let mut looked_up = 0;
-    for route in routes::table().iter().filter(|route| route.path.contains("{id}")) {
+    for route in routes::interface().iter().filter(|route| route.path.contains("{id}")) {
         for key in [&house.support.key, &house.org_key, &owner] {
             let ask = |ids| {
                 let body = body(route.operation, ids);

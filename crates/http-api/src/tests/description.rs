@@ -7,7 +7,7 @@ use web::BodyRule;
 
 use crate::{
     description::Validator,
-    routes::{routes_markdown, table},
+    routes::{interface, routes_markdown},
 };
 
 /// Operations whose body or query names what may not be there.
@@ -36,7 +36,7 @@ fn every_served_route_is_described_and_every_described_one_served() {
             (method.to_uppercase(), path.to_owned(), id.to_owned())
         })
         .collect();
-    let served: BTreeSet<_> = table()
+    let served: BTreeSet<_> = interface()
         .iter()
         .map(|it| (it.method.to_owned(), it.path.to_owned(), it.operation.to_owned()))
         .collect();
@@ -46,7 +46,7 @@ fn every_served_route_is_described_and_every_described_one_served() {
 #[test]
 fn bodies_queries_and_access_are_described_as_the_table_has_them() {
     let description = Validator::new().unwrap();
-    let table = table();
+    let table = interface();
     for (path, _, operation) in description.operations() {
         let id = operation["operationId"].as_str().unwrap();
         let route = table.iter().find(|route| route.operation == id).unwrap();
@@ -194,7 +194,7 @@ fn what_generators_give_a_name_has_one_of_its_own() {
 #[test]
 fn the_docs_name_every_route() {
     let docs = routes_markdown();
-    for path in table().iter().map(|route| route.path) {
+    for path in interface().iter().map(|route| route.path) {
         assert!(docs.contains(&format!("| `{path}` |")), "{path}");
     }
 }

@@ -16,7 +16,7 @@ use self::{
     scene::{Scene, caller, failures},
 };
 use super::house::Answer;
-use crate::{description::Validator, routes::table};
+use crate::{description::Validator, routes::interface};
 
 /// Parameters whose example is not sent: a cursor is good for one org and one list, and an intent
 /// for the one who signed it.
@@ -226,7 +226,7 @@ async fn every_operation_shows_an_error_and_gives_it() {
         answer.body["error"]["message"] = shown["error"]["message"].clone();
         assert_same(shown, &answer.body, operation.id);
         let is_open = |access| matches!(access, "PUBLIC" | "SIGNING_IN");
-        if table().iter().any(|row| row.operation == operation.id && !is_open(row.access)) {
+        if interface().iter().any(|row| row.operation == operation.id && !is_open(row.access)) {
             scene.key.clear();
             let answer = scene.send(&operation, &[], &operation.address(), body).await;
             assert_same(refused("401", "unauthenticated"), &answer.body, operation.id);

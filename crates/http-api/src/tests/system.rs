@@ -75,7 +75,7 @@ async fn the_reference_shows_every_operation_and_needs_nothing_from_outside() {
     let answer = house.get("/docs", "").await;
     assert!(answer.bytes.starts_with(b"<!doctype html>"), "nothing stands before the page");
     let page = std::str::from_utf8(&answer.bytes).unwrap();
-    for row in crate::routes::table() {
+    for row in crate::routes::interface() {
         let article = format!("<article id=\"{}\">", row.operation);
         assert_eq!(page.matches(&article).count(), 1, "{}", row.operation);
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Operation;
 use crate::{
-    routes::table,
+    routes::interface,
     tests::{
         access::PEOPLES,
         house::{Answer, House, named_org_key, request},
@@ -252,7 +252,7 @@ fn of(operation: &str) -> String {
 
 /// The key of somebody who may.
 pub(super) async fn caller(operation: &str, house: &House) -> String {
-    let table = table();
+    let table = interface();
     let row = table.iter().find(|row| row.operation == operation).unwrap();
     match row.access {
         "PUBLIC" | "SIGNING_IN" => String::new(),

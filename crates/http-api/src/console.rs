@@ -1,0 +1,228 @@
+//! The pages: each is a template and the reads of the interface that it shows, asked in the name of
+//! whoever is signed in. A page holds nothing that its reader could not ask the interface for, and
+//! decides nothing: its forms go to the interface.
+
+pub(crate) mod approvals;
+mod files;
+pub(crate) mod refused;
+pub(crate) mod rooms;
+pub(crate) mod settings;
+pub(crate) mod sign_in;
+
+use std::sync::{Arc, LazyLock};
+
+pub(crate) use files::file;
+use http::{
+    HeaderValue, StatusCode,
+    header::{CONTENT_SECURITY_POLICY, LOCATION, REFERRER_POLICY},
+};
+use pages::Pages;
+use serde_json::{Map, Value, json};
+use web::{ApiError, Call, Param, Reply};
+
+use crate::{
+    access::{APPROVAL_READERS, Access, Person, Principal, Seat, VIEWERS},
+    app::App,
+    handlers::{approvals as questions, org, sessions},
+    refusal::{Answer, CallError},
+};
+
+/// Every page, made when the first is asked for. Tests fill each, so that it cannot fail is seen.
+static PAGES: LazyLock<Result<Pages, String>> =
+    LazyLock::new(|| Pages::new().map_err(|error| error.to_string()));
+
+/// What the badge of what waits counts to.
+const COUNTED: &str = "mine=true&status=pending&limit=20";
+
+/// Somebody who is signed in, in the org of their session.
+#[derive(Debug, Clone)]
+pub struct Visitor {
+    /// The session.
+    pub(crate) person: Person,
+    /// Who they are there.
+    pub(crate) seat: Seat,
+}
+
+/// Somebody on a page.
+pub(crate) struct Visit {
+    app: Arc<App>,
+    visitor: Visitor,
+    call: Call,
+}
+
+/// Parameters of a path.
+type Params<'a> = &'a [(&'a str, &'a str)];
+/// A query, and what may stand in it.
+type Asked<'a> = (&'a str, &'static [Param]);
+
+impl Visit {
+    pub(crate) fn new(app: Arc<App>, visitor: Visitor, call: Call) -> Self {
+        Self { app, visitor, call }
+    }
+
+    /// What a read answers them, by its own rule.
+    async fn read<C, H, F>(
+        &self,
+        (rule, handler): (Access<C>, H),
+        params: Params<'_>,
+        query: Asked<'_>,
+    ) -> Result<Value, CallError>
+    where
+        H: Fn(Arc<App>, C, Call) -> F,
+        F: Future<Output = Answer>,
+    {
+        self.answer((rule, handler), self.call.asking(params, query)?).await
+    }
+
+    /// What a read answers them that is sent a body.
+    async fn answer<C, H, F>(
+        &self,
+        (rule, handler): (Access<C>, H),
+        call: Call,
+    ) -> Result<Value, CallError>
+    where
+        H: Fn(Arc<App>, C, Call) -> F,
+        F: Future<Output = Answer>,
+    {
+        let caller = rule.of(Principal::Person(Box::new(self.visitor.person.clone())))?;
+        let reply = handler(Arc::clone(&self.app), caller, call).await?;
+        Ok(reply.into_json().await.ok_or_else(ApiError::internal)?)
+    }
+
+    /// The same, and nothing of what there is not or what they may not read.
+    async fn read_if<C, H, F>(
+        &self,
+        read: (Access<C>, H),
+        params: Params<'_>,
+        query: Asked<'_>,
+    ) -> Result<Value, CallError>
+    where
+        H: Fn(Arc<App>, C, Call) -> F,
+        F: Future<Output = Answer>,
+    {
+        optional(self.read(read, params, query).await)
+    }
+
+    /// The page of this template: what every page shows, and these members.
+    async fn page(&self, template: &str, place: &str, mut shown: Shown) -> Answer {
+        let shell = self.shell(place).await?;
+        shown.insert("shell".to_owned(), shell);
+        Ok(page(&self.app, template, Referrer::SameOrigin, &shown)?)
+    }
+
+    /// What stands around every page: the place, the org, the person and what waits for them.
+    async fn shell(&self, place: &str) -> Result<Value, CallError> {
+        let (session, seat) = (&self.visitor.person.session, &self.visitor.seat);
+        let address = sessions::address(&self.app, &self.visitor.person).await?;
+        let org = self.read((VIEWERS, org::show), &[], NO_QUERY).await?;
+        let listed = (COUNTED, crate::wire::approvals::LIST);
+        let waiting = self.read((APPROVAL_READERS, questions::list), &[], listed).await?;
+        let count = waiting.get("data").and_then(Value::as_array).map_or(0, Vec::len);
+        let more = waiting.get("has_more");
+        Ok(json!({
+            "place": place,
+            "org": org,
+            "me": {
+                "email": address.as_str(),
+                "user": session.user,
+                "member": seat.member,
+                "role": seat.role,
+                "can_approve": seat.can_approve,
+                "is_fresh": session.is_fresh,
+            },
+            "waiting": { "count": count, "more": more },
+            "csrf": self.csrf()?,
+        }))
+    }
+
+    fn csrf(&self) -> Result<String, ApiError> {
+        let token = sessions::token(&self.call)?;
+        Ok(self.app.sign_in.people.csrf(token).expose().clone())
+    }
+
+    /// What the address says of the page, where it says anything.
+    fn asked(&self, name: &str) -> Option<&str> {
+        self.call.query.text(name).filter(|text| !text.is_empty())
+    }
+
+    /// The parameters of the address that are not empty, as forms send every field: by name for the
+    /// page, and as a query for the read behind it.
+    fn filters(&self) -> (Shown, String) {
+        let sent = || self.call.query.pairs().filter(|(_, text)| !text.is_empty());
+        let by_name = sent().map(|(name, text)| (name.to_owned(), text.into()));
+        let query = sent().map(|(name, text)| parameter(name, text));
+        (by_name.collect(), query.collect())
+    }
+}
+
+/// The query of a read that takes none.
+const NO_QUERY: Asked<'static> = ("", &[]);
+
+fn optional(answer: Result<Value, CallError>) -> Result<Value, CallError> {
+    answer.or_else(|error| {
+        let error = ApiError::from(error);
+        let is_none = matches!(error.status(), StatusCode::NOT_FOUND | StatusCode::FORBIDDEN);
+        if is_none { Ok(Value::Null) } else { Err(error.into()) }
+    })
+}
+
+/// What a page shows, by the names that its template has for it.
+type Shown = Map<String, Value>;
+
+/// These members of a page.
+fn shown<const N: usize>(members: [(&str, Value); N]) -> Shown {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A text of an answer, where it has one of this name.
+fn text<'a>(answer: &'a Value, name: &str) -> Option<&'a str> {
+    answer.get(name)?.as_str()
+}
+
+/// A parameter of a query, and what parts it from the next.
+fn parameter(name: &str, text: &str) -> String {
+    format!("{}={}&", pages::encoded(name), pages::encoded(text))
+}
+
+/// Whom a page tells where its reader came from.
+#[derive(Debug, Clone, Copy)]
+enum Referrer {
+    /// Pages of this site, which forms of a session are told apart by.
+    SameOrigin,
+    /// Nobody: a secret stands in the address.
+    Nobody,
+}
+
+/// A page of what this template shows.
+fn page(app: &App, template: &str, referrer: Referrer, shown: &Shown) -> Result<Reply, ApiError> {
+    let html = PAGES.as_ref().map_err(Clone::clone).and_then(|pages| {
+        let filled = pages.fill((area(template), template), app.clock.now(), shown);
+        filled.map_err(|error| model::causes(&error))
+    });
+    let html = html.map_err(|error| {
+        tracing::error!(template, error, "a page could not be made");
+        ApiError::internal()
+    })?;
+    let referrer = match referrer {
+        Referrer::SameOrigin => "same-origin",
+        Referrer::Nobody => "no-referrer",
+    };
+    Ok(Reply::bytes(StatusCode::OK, "text/html; charset=utf-8", html)
+        .with(CONTENT_SECURITY_POLICY, HeaderValue::from_static(pages::CONTENT_SECURITY_POLICY))
+        .with(REFERRER_POLICY, HeaderValue::from_static(referrer)))
+}
+
+/// The part of the site that a page belongs to.
+fn area(template: &str) -> &str {
+    match template.split_once('/') {
+        Some((area, _)) => area,
+        None if template == "approve.html" => "approve",
+        None => "auth",
+    }
+}
+
+/// The answer that leads on to a page.
+pub(crate) fn see_other(path: &str) -> Result<Reply, ApiError> {
+    let to = HeaderValue::try_from(path).map_err(|_| ApiError::internal())?;
+    Ok(Reply::empty(StatusCode::SEE_OTHER).with(LOCATION, to))
+}

@@ -1,0 +1,116 @@
+//! Forms of pages without script: where they lead, and those of other sites' pages.
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use model::Role;
+use serde_json::json;
+
+use super::{
+    house::{House, request},
+    sign_in::{ADA, code, cookies, token},
+};
+
+/// The request of a page's form.
+pub(super) fn form(path: &str, headers: &[(&str, &str)], body: String) -> Request<Full<Bytes>> {
+    let mut request = Request::post(path)
+        .header("host", "test")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("content-length", body.len());
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::new(Bytes::from(body))).unwrap()
+}
+
+#[tokio::test]
+async fn a_form_is_answered_by_the_page_that_was_asked_for() {
+    let house = House::new().await;
+    house.member(ADA, Role::Viewer).await;
+    let body = Some(json!({ "email": ADA, "next": "/app/approvals?id=1" }));
+    let answer = house.send(request("POST", "/v1/auth/start", "", &[], body)).await;
+    house.town.deliver().await;
+    let cookie = answer.headers["set-cookie"].to_str().unwrap().split(';').next().unwrap();
+    // A page without a referrer names no origin; the browser says where it was sent from.
+    let of = |site| [("cookie", cookie), ("origin", "null"), ("sec-fetch-site", site)];
+    let (path, body) = ("/v1/auth/confirm", format!("token={}", token(&house)));
+    let refused = house.send(form(path, &of("cross-site"), body.clone())).await;
+    assert_eq!(refused.status, 403);
+    let done = house.send(form(path, &of("same-origin"), body)).await;
+    assert_eq!(
+        (done.status, &done.headers["location"]),
+        (303, &"/app/approvals?id=1".parse().unwrap())
+    );
+    assert_eq!(cookies(&done).len(), 2);
+}
+
+#[tokio::test]
+async fn who_asks_by_a_form_goes_on_where_the_code_is_typed() {
+    let house = House::new().await;
+    house.member(ADA, Role::Viewer).await;
+    let body = || "email=+Ada%40EXAMPLE.com&next=%2Fapp%2Fapprovals%3Fid%3D1".to_owned();
+    let start = "/v1/auth/start";
+    let own = [("origin", "null"), ("sec-fetch-site", "same-origin")];
+    let asked = house.send(form(start, &own, body())).await;
+    assert_eq!(asked.status, 303, "{}", asked.body);
+    house.town.deliver().await;
+    let page = asked.headers["location"].to_str().unwrap().to_owned();
+    let challenge = page.strip_prefix("/auth/confirm?challenge=").unwrap();
+    let [(name, value)] = &*cookies(&asked) else { panic!("{:?}", asked.headers) };
+    assert!(name == "svc_pre" && value.contains("; HttpOnly; SameSite=Lax"), "{name} {value}");
+    let cookie = format!("svc_pre={}", value.split(';').next().unwrap());
+    let typed = format!("challenge={challenge}&code={}", code(&house));
+    let stranger = house.send(form("/v1/auth/confirm", &own, typed.clone())).await;
+    let again = format!("{page}&problem=unauthenticated");
+    assert_eq!((stranger.status, &stranger.headers["location"]), (303, &again.parse().unwrap()));
+    let headers = [("cookie", &*cookie), own[0], own[1]];
+    let done = house.send(form("/v1/auth/confirm", &headers, typed)).await;
+    assert_eq!(
+        (done.status, &done.headers["location"]),
+        (303, &"/app/approvals?id=1".parse().unwrap())
+    );
+    // An address that is nobody's is answered likewise.
+    let nobody = house.send(form(start, &own, "email=nobody%40example.com&next=".to_owned())).await;
+    assert_eq!((nobody.status, cookies(&nobody).len()), (303, 1), "{}", nobody.body);
+}
+
+#[tokio::test]
+async fn a_form_of_another_sites_page_asks_for_nothing() {
+    let house = House::new().await;
+    house.member(ADA, Role::Viewer).await;
+    let body = || "email=ada%40example.com".to_owned();
+    #[rustfmt::skip]
+    let refused: [&[(&str, &str)]; 7] = [
+        &[("origin", "null")],
+        &[("origin", "null"), ("sec-fetch-site", "cross-site")],
+        &[("origin", "null"), ("sec-fetch-site", "none")],
+        &[("origin", "null"), ("origin", "null"), ("sec-fetch-site", "same-origin")],
+        &[("origin", "https://elsewhere.example")],
+        &[("origin", "https://elsewhere.example"), ("sec-fetch-site", "same-origin")],
+        &[("sec-fetch-site", "same-site")],
+    ];
+    for headers in refused {
+        let answer = house.send(form("/v1/auth/start", headers, body())).await;
+        assert_eq!(answer.status, 403, "{headers:?}");
+        let page = String::from_utf8(answer.bytes.to_vec()).unwrap();
+        assert!(page.contains("<code>origin_refused</code>"), "{page}");
+        assert!(cookies(&answer).is_empty(), "{headers:?}");
+    }
+    for bad in [
+        "next=%2Fapp",
+        "email=ada%40example.com&next=%2F%2Fevil.example",
+        "email=ada%40example.com&email=eve%40example.com",
+        "email=ada%40example.com&more=1",
+    ] {
+        let own = [("origin", "null"), ("sec-fetch-site", "same-origin")];
+        let answer = house.send(form("/v1/auth/start", &own, bad.to_owned())).await;
+        let page = "/login?problem=validation_failed";
+        assert_eq!(
+            (answer.status, &answer.headers["location"]),
+            (303, &page.parse().unwrap()),
+            "{bad}"
+        );
+    }
+    house.town.deliver().await;
+    assert!(house.town.sent.count() == 0, "nobody was written to");
+}

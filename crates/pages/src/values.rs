@@ -1,0 +1,166 @@
+//! What agents, tools and people sent, shown so that it misleads nobody: as text always, with letters
+//! that cannot be seen or that turn what stands beside them made visible.
+
+use minijinja::{Environment, Error, ErrorKind, Value, context};
+use serde_json::Value as Json;
+
+/// Lines that are shown before a text folds.
+const LINES: usize = 6;
+/// Letters that are shown before a text folds.
+const LETTERS: usize = 480;
+/// The most facts of one value.
+const FACTS: usize = 200;
+
+pub(crate) fn add_to(templates: &mut Environment<'_>) {
+    templates.add_filter("seen", |text: &str| seen(text));
+    templates.add_filter("facts", facts);
+    templates.add_filter("raw", raw);
+    templates.add_filter("lines", |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>());
+    templates.add_filter("short", short);
+    templates.add_filter("encoded", |text: &str| encoded(text));
+}
+
+/// A text whose unseen letters are told by their number.
+pub(crate) fn seen(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if is_unseen(letter) {
+            shown.extend([format!("⟦U+{:04X}⟧", u32::from(letter))]);
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Whether a letter is not seen, or turns what stands beside it.
+fn is_unseen(letter: char) -> bool {
+    let is_text_control = letter.is_control() && !matches!(letter, '\n' | '\r' | '\t');
+    is_text_control
+        || matches!(letter, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The leaves of a value, each with its place in dots.
+fn facts(value: &Value) -> Result<Value, Error> {
+    let json = json(value)?;
+    let mut found = Vec::new();
+    flatten("", &json, &mut found);
+    let more = found.len().saturating_sub(FACTS);
+    found.truncate(FACTS);
+    let rows: Vec<Value> = found.into_iter().map(|(name, leaf)| fact(&name, leaf)).collect();
+    Ok(context! { rows => rows, more => more })
+}
+
+fn flatten<'v>(place: &str, value: &'v Json, found: &mut Vec<(String, &'v Json)>) {
+    let below = |name: &str| match place {
+        "" => name.to_owned(),
+        _ => format!("{place}.{name}"),
+    };
+    match value {
+        Json::Object(members) if !members.is_empty() => {
+            for (name, member) in members {
+                flatten(&below(name), member, found);
+            }
+        }
+        Json::Array(items) if !items.is_empty() => {
+            for (place, item) in items.iter().enumerate() {
+                flatten(&below(&place.to_string()), item, found);
+            }
+        }
+        leaf => found.push((place.to_owned(), leaf)),
+    }
+}
+
+fn fact(name: &str, leaf: &Json) -> Value {
+    let (kind, text) = match leaf {
+        Json::String(text) => ("text", text.clone()),
+        Json::Number(number) => ("number", number.to_string()),
+        Json::Bool(flag) => ("word", flag.to_string()),
+        Json::Null => ("nothing", "nothing".to_owned()),
+        Json::Array(_) => ("nothing", "an empty list".to_owned()),
+        Json::Object(_) => ("nothing", "an object without members".to_owned()),
+    };
+    let is_long = text.lines().count() > LINES || text.chars().count() > LETTERS;
+    let head: Option<String> = is_long.then(|| text.chars().take(80).collect());
+    context! { name => seen(name), kind => kind, text => seen(&text), head => head.as_deref().map(seen) }
+}
+
+/// The text of a value, for whoever wants it raw.
+fn raw(value: &Value) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(&json(value)?);
+    text.map(|text| seen(&text)).map_err(unwritable)
+}
+
+fn json(value: &Value) -> Result<Json, Error> {
+    serde_json::to_value(value).map_err(unwritable)
+}
+
+fn unwritable(error: serde_json::Error) -> Error {
+    Error::new(ErrorKind::BadSerialization, "a value could not be shown").with_source(error)
+}
+
+/// An id as people compare it: its kind and its last six letters. Ids begin with the time, so their
+/// heads look alike.
+fn short(id: &str) -> String {
+    let (kind, rest) = match id.split_once([':', '_']) {
+        Some((kind, rest)) => (id.get(..=kind.len()).unwrap_or_default(), rest),
+        None => ("", id),
+    };
+    let letters: Vec<char> = rest.chars().collect();
+    match letters.len() {
+        ..=8 => id.to_owned(),
+        long => format!("{kind}…{}", letters.iter().skip(long - 6).collect::<String>()),
+    }
+}
+
+/// A text as a part of an address.
+pub fn encoded(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            shown.push(char::from(byte));
+        } else {
+            shown.extend([format!("%{byte:02X}")]);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{encoded, facts, seen, short};
+
+    #[test]
+    fn what_cannot_be_seen_is_told() {
+        assert_eq!(seen("pay\u{202e}lla"), "pay⟦U+202E⟧lla");
+        assert_eq!(seen("a\u{0}b\tc\nd"), "a⟦U+0000⟧b\tc\nd");
+        assert_eq!(seen("tag\u{e0041}"), "tag⟦U+E0041⟧");
+        assert_eq!(seen("Žluťoučký 猫 🐈"), "Žluťoučký 猫 🐈");
+    }
+
+    #[test]
+    fn ids_are_told_by_their_ends() {
+        assert_eq!(short("act_01k6ga3wvwd2nq7x5k9z8y6t3s"), "act_…8y6t3s");
+        assert_eq!(short("sha256:a3447a0f6dfbf3a9e448dea16826ea9e"), "sha256:…26ea9e");
+        assert_eq!(short("operator"), "operator");
+    }
+
+    #[test]
+    fn parts_of_addresses_hold_nothing_that_ends_them() {
+        assert_eq!(encoded("a b&c=d/é"), "a%20b%26c%3Dd%2F%C3%A9");
+    }
+
+    #[test]
+    fn values_are_told_leaf_by_leaf() {
+        let value = json!({ "order": { "id": "LF-1", "lines": [1, 2] }, "note": null, "tags": [] });
+        let told = facts(&minijinja::Value::from(minijinja::value::Serde(&value))).unwrap();
+        let rows = told.get_attr("rows").unwrap();
+        let names: Vec<String> =
+            rows.try_iter().unwrap().map(|row| row.get_attr("name").unwrap().to_string()).collect();
+        assert_eq!(names, ["note", "order.id", "order.lines.0", "order.lines.1", "tags"]);
+    }
+}

@@ -1,0 +1,181 @@
+//! The closed vocabulary of badges: which symbol, which word and which look each value has. What is
+//! ordinary is plain; a look alone says nothing that the word does not.
+
+use minijinja::{Environment, Error, ErrorKind, Value, context};
+
+/// One value of one kind: its symbol, its word and its look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word {
+    /// The kind of value.
+    pub kind: &'static str,
+    /// The value, as the interface writes it.
+    pub value: &'static str,
+    /// The symbol.
+    pub icon: &'static str,
+    /// The word.
+    pub word: &'static str,
+    /// The look.
+    pub look: &'static str,
+}
+
+const fn row([kind, value]: [&'static str; 2], [icon, word, look]: [&'static str; 3]) -> Word {
+    Word { kind, value, icon, word, look }
+}
+
+/// Every value that has a badge.
+#[rustfmt::skip]
+pub const WORDS: &[Word] = &[
+    row(["status", "executed"],          ["tick",    "Executed",   "plain"]),
+    row(["status", "failed"],            ["cross",   "Failed",     "bad"]),
+    row(["status", "authorized"],        ["enter",   "Authorized", "run"]),
+    row(["status", "processing"],        ["busy",    "Processing", "run"]),
+    row(["status", "pending_approval"],  ["pause",   "Waiting",    "wait"]),
+    row(["status", "denied"],            ["block",   "Denied",     "block"]),
+    row(["status", "cancelled"],         ["minus",   "Cancelled",  "line"]),
+    row(["decision", "allow"],           ["tick",    "Allow",      "plain"]),
+    row(["decision", "deny"],            ["block",   "Deny",       "plain"]),
+    row(["decision", "require_approval"], ["pause",  "Hold",       "plain wait-word"]),
+    row(["verdict", "VERIFIED"],         ["check",   "Verified",   "ok"]),
+    row(["verdict", "MISMATCH"],         ["differs", "Mismatch",   "bad"]),
+    row(["verdict", "UNVERIFIABLE"],     ["unknown", "Unverifiable", "unv"]),
+    row(["approval", "pending"],         ["pause",   "Waiting",    "wait"]),
+    row(["approval", "approved"],        ["check",   "Approved",   "ok"]),
+    row(["approval", "denied"],          ["block",   "Denied",     "block"]),
+    row(["approval", "expired"],         ["clock",   "Expired",    "line"]),
+    row(["approval", "cancelled"],       ["minus",   "Cancelled",  "line"]),
+    row(["approval", "voided"],          ["minus",   "Voided",     "line"]),
+    row(["agent", "active"],             ["check",   "Active",     "ok"]),
+    row(["agent", "stopped"],            ["stop",    "Stopped",    "solid"]),
+    row(["agent", "suspended"],          ["pause",   "Suspended",  "wait"]),
+    row(["agent", "archived"],           ["minus",   "Archived",   "line"]),
+    row(["agent", "expired"],            ["clock",   "Expired",    "line"]),
+    row(["key", "active"],               ["check",   "Active",     "ok"]),
+    row(["key", "rolling"],              ["busy",    "Rolling",    "wait"]),
+    row(["key", "expired"],              ["clock",   "Expired",    "line"]),
+    row(["key", "revoked"],              ["minus",   "Revoked",    "line"]),
+    row(["key", "pending"],              ["clock",   "Not yet",    "line"]),
+    row(["invite", "pending"],           ["mail",    "Invited",    "wait"]),
+    row(["invite", "accepted"],          ["check",   "Accepted",   "ok"]),
+    row(["invite", "expired"],           ["clock",   "Expired",    "line"]),
+    row(["invite", "revoked"],           ["minus",   "Revoked",    "line"]),
+    row(["effect", "read"],              ["book",    "Reads",      "line"]),
+    row(["effect", "write"],             ["pen",     "Writes",     "line"]),
+    row(["effect", "destructive"],       ["warn",    "Destroys",   "line"]),
+    row(["policy", "enforce"],           ["check",   "Enforced",   "run"]),
+    row(["policy", "shadow"],            ["eye",     "Shadow",     "line"]),
+    row(["check", "queued"],             ["clock",   "Queued",     "line"]),
+    row(["check", "running"],            ["busy",    "Running",    "run"]),
+    row(["check", "pass"],               ["check",   "Whole",      "ok"]),
+    row(["check", "valid"],              ["check",   "Whole",      "ok"]),
+    row(["check", "fail"],               ["cross",   "Broken",     "bad"]),
+    row(["check", "invalid"],            ["cross",   "Broken",     "bad"]),
+    row(["check", "finished"],           ["tick",    "Finished",   "plain"]),
+    row(["check", "failed"],             ["unknown", "Not finished", "unv"]),
+    row(["level", "error"],              ["cross",   "Error",      "bad"]),
+    row(["level", "warning"],            ["warn",    "Warning",    "wait"]),
+    row(["level", "note"],               ["book",    "Note",       "line"]),
+];
+
+pub(crate) fn add_to(templates: &mut Environment<'_>) {
+    templates.add_function("word", word);
+    templates.add_function("warning", warning);
+    templates.add_function("why_not", why_not);
+    templates.add_function("told_of", told_of);
+}
+
+/// The badge of a value. A value that this version does not know is shown as it is written.
+fn word(kind: &str, value: &str) -> Result<Value, Error> {
+    if !WORDS.iter().any(|row| row.kind == kind) {
+        return Err(Error::new(ErrorKind::InvalidOperation, format!("no badge is of `{kind}`")));
+    }
+    let found = WORDS.iter().find(|row| row.kind == kind && row.value == value);
+    let (icon, word, look) =
+        found.map_or(("unknown", value, "line"), |row| (row.icon, row.word, row.look));
+    Ok(context! { icon => icon, word => word, look => look })
+}
+
+/// What a person should know before a yes: a few words, and a sentence.
+fn warning(code: &str) -> Value {
+    let [lead, sentence] = match code {
+        "irreversible" => {
+            ["It cannot be taken back.", "The tool says that it destroys what it works on."]
+        }
+        "undo_rows_only" => ["Undo covers rows only.", "What follows outside the database stays."],
+        "budget_near" => ["Near a budget.", "This call takes what is left of it, or nearly."],
+        "tool_changed" => {
+            ["The tool was changed.", "Its definition is not the one that ran before."]
+        }
+        "tool_new" => ["The tool is new.", "It has not run before in this org."],
+        "estimate_missing" => {
+            ["No estimate.", "What it would change could not be looked at beforehand."]
+        }
+        "estimate_large" => ["It changes many rows.", "The estimate is larger than is usual."],
+        "hidden_fields" => {
+            ["Not everything is shown.", "The policy hides a part of the arguments from this page."]
+        }
+        "misleading_text" => [
+            "The text may mislead.",
+            "It holds letters that are not seen, or that turn what stands beside them.",
+        ],
+        "first_use" => ["The first time.", "This agent has not called this tool before."],
+        "off_hours" => ["Outside the usual hours.", "This agent seldom calls at this time."],
+        other => [other, ""],
+    };
+    context! { lead => lead, sentence => sentence }
+}
+
+/// Why somebody may not decide, in a sentence to them.
+fn why_not(code: &str) -> &'static str {
+    match code {
+        "not_an_approver" => "You can't decide this: the rule asks others.",
+        "self_approval" => {
+            "You can't decide this: the rule excludes you, as the one it is for, the author of the policy or the owner of the agent."
+        }
+        "conflict" => {
+            "Nothing is left for you to decide: you answered already, or a Stop holds the call."
+        }
+        "approval_decided" => "This is settled.",
+        "approval_expired" => "It ran out. It ended as no.",
+        "reauthentication_required" => "The rule takes answers from those alone who are signed in.",
+        "person_required" => "Only a person decides this.",
+        _ => "You can't decide this.",
+    }
+}
+
+/// What went wrong with what somebody just did, by the code of the refusal.
+fn told_of(code: &str) -> Value {
+    let [lead, sentence] = match code {
+        "approval_stale" => {
+            ["Nothing was decided.", "What you saw has changed. This is how it stands now."]
+        }
+        "approval_decided" => ["It was settled before.", "Your answer changed nothing."],
+        "approval_expired" => ["It ran out while you read.", "It ended as no."],
+        "not_an_approver" => ["Nothing was decided.", "The rule asks others."],
+        "self_approval" => ["Nothing was decided.", "The rule excludes you."],
+        "conflict" => ["Nothing was decided.", "You answered already, or a Stop holds the call."],
+        "link_used" => [
+            "Nothing was decided.",
+            "The link was used, or is too old. Sign in to see how it stands.",
+        ],
+        "reauthentication_required" => {
+            ["Sign in again first.", "This takes a sign-in that is at most 15 minutes old."]
+        }
+        "validation_failed" => {
+            ["Nothing was done.", "Something in the form is missing or too long."]
+        }
+        "challenge_expired" => [
+            "The code works no more.",
+            "It is older than 10 minutes, or was tried 5 times. Ask for a new one.",
+        ],
+        "unauthenticated" => {
+            ["That is not the code.", "Look at the newest mail, and type it as it stands there."]
+        }
+        "rate_limited" => ["Too many at once.", "Wait a little, then try again."],
+        "service_unavailable" => [
+            "The service can't answer now.",
+            "Whether anything was recorded is told by the page of the call.",
+        ],
+        _ => ["That was refused.", "Nothing was done."],
+    };
+    context! { lead => lead, sentence => sentence }
+}
