@@ -1,6 +1,6 @@
-//! `cargo xtask crash`: many rounds of all who can end an approval, and the end-to-end tests in which
-//! faults strike, as often as asked for, on a PostgreSQL of their own. What they do and what they
-//! print is theirs.
+//! `cargo xtask crash`: many rounds of all who can end an approval and of Stops under load, and the
+//! end-to-end tests in which faults strike, as often as asked for, on a PostgreSQL of their own. What
+//! they do and what they print is theirs.
 
 use crate::cli;
 use crate::failure::Result;
@@ -15,6 +15,9 @@ const ROLLING_SECONDS: &str = "75";
 /// How often everybody who can end an approval does so at once.
 const RACES: &str = "10000";
 
+/// How often a Stop is asked for while 64 starters on three instances call.
+const STOPS: &str = "500";
+
 /// Runs the tests.
 pub(crate) fn run(workspace: &Workspace, faults: &cli::Crash) -> Result<()> {
     let mut races = workspace.cargo(["test", "--package", "gate", "--test", "actions"]);
@@ -22,8 +25,16 @@ pub(crate) fn run(workspace: &Workspace, faults: &cli::Crash) -> Result<()> {
     process::run(races.env("CHANCERY_RACE_ROUNDS", RACES))?;
     let launcher = Launcher::find(faults.yes.into())?;
     let binary = workspace.build_service(Build::Failpoints)?;
-    let mut command = workspace.cargo(["test", "--package", END_TO_END, "--", "--nocapture"]);
-    command.env("CHANCERY_BIN", &binary).env("CHANCERY_FAILPOINT_BIN", &binary);
+    let end_to_end = || {
+        let mut command = workspace.cargo(["test", "--package", END_TO_END, "--", "--nocapture"]);
+        command.env("CHANCERY_BIN", &binary).env("CHANCERY_FAILPOINT_BIN", &binary);
+        command
+    };
+    // One after the other: each begins more than the machine takes.
+    let mut stops = end_to_end();
+    stops.args(["--test-threads=1", "stops::none_of_64_starters"]);
+    on_a_cluster(workspace, &launcher, stops.env("CHANCERY_STOP_ROUNDS", STOPS))?;
+    let mut command = end_to_end();
     match (faults.rounds, faults.kills) {
         (_, Some(kills)) => {
             // One after the other: what is measured is not disturbed.
