@@ -39,6 +39,12 @@ impl Client {
         Ok((status, bytes))
     }
 
+    /// Gets a file as browsers do, which take it compressed.
+    pub(crate) async fn get_compressed(&mut self, path: &str) -> Result<Bytes, Failure> {
+        let request = Request::get(path).header(header::ACCEPT_ENCODING, "gzip");
+        Ok(self.send(request.body(Full::default())?).await?.2)
+    }
+
     /// Posts JSON and returns the status and the answer's body.
     pub(crate) async fn post(
         &mut self,

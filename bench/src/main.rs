@@ -20,6 +20,7 @@ mod idle;
 mod intents;
 mod load;
 mod neighbours;
+mod pages;
 mod peer;
 mod recovery;
 mod service;
@@ -52,6 +53,10 @@ fn main() -> ExitCode {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(neighbours::run(options)))
         }
+        (Some("pages"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(pages::run(options)))
+        }
         (Some("sessions"), Ok(runtime)) => {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(sessions::run(options)))
@@ -68,7 +73,7 @@ fn main() -> ExitCode {
             .and_then(|runtime| runtime.block_on(deeds::run())),
         (_, Err(error)) => Err(error.into()),
         _ => Err("expected the name of a benchmark: gate, idle, intents, neighbours, \
-                     recovery, sessions, stops or deeds"
+                     recovery, pages, sessions, stops or deeds"
             .into()),
     };
     match outcome {

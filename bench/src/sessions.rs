@@ -62,7 +62,7 @@ async fn read_for(client: &mut Client, span: Duration) -> Result<Duration, Failu
 }
 
 /// The cookie of an owner's session, by the code of the mail in the demo's outbox.
-async fn signed_in(demo: &Demo, host: &str, folder: &Path) -> Result<String, Failure> {
+pub(crate) async fn signed_in(demo: &Demo, host: &str, folder: &Path) -> Result<String, Failure> {
     let link = demo.made(&["owner", "invite", EMAIL]).await?;
     let token = link.split_once("invite=").ok_or("no invitation")?.1;
     let mut client = Client::connect(host, "").await?;

@@ -21,7 +21,8 @@ const ROUNDS: u32 = 500;
 /// A Stop of everything is answered within this.
 const AIM: Duration = Duration::from_secs(2);
 
-const POLICY: &str = r#"schema: 1
+/// A policy under which every mail waits for a person.
+pub(crate) const ASKING: &str = r#"schema: 1
 default: { outcome: deny, reason: "No rule allows this call." }
 rules:
   - { id: ask, match: "mail.*", outcome: require_approval, reason: "A person looks at each." }
@@ -30,19 +31,13 @@ rules:
 /// Measures and prints both.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let Ground { folder, demo, service } = start(&options).await?;
-    demo.activate(POLICY, None).await?;
+    demo.activate(ASKING, None).await?;
     let org = demo.made(&["key", "create", "--org-admin"]).await?;
     let idle = demo.made(&["agent", "create", "idle"]).await?;
     let mut client = Client::connect(&service.host, &org).await?;
     one(&mut client, &idle).await?;
 
-    let key = demo.key()?;
-    let senders: Vec<_> = (0..SENDERS)
-        .map(|sender| tokio::spawn(hold(service.host.clone(), key.clone(), sender)))
-        .collect();
-    for sender in senders {
-        sender.await??;
-    }
+    hold_all(&service.host, &demo.key()?).await?;
     let control = demo.control().await?;
     let left = async || -> Result<i64, Failure> {
         let open = "select count(*) from action where state = 'pending_approval'";
@@ -89,9 +84,20 @@ async fn one(client: &mut Client, agent: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn percentile(spans: &mut [Duration], hundredths: usize) -> Duration {
+/// The span that so many of a hundred are not above.
+pub(crate) fn percentile(spans: &mut [Duration], hundredths: usize) -> Duration {
     spans.sort_unstable();
     spans.get(spans.len().saturating_sub(1) * hundredths / 100).copied().unwrap_or_default()
+}
+
+/// Sends the calls that wait.
+pub(crate) async fn hold_all(host: &str, key: &str) -> Result<(), Failure> {
+    let sender = |sender| tokio::spawn(hold(host.to_owned(), key.to_owned(), sender));
+    let senders: Vec<_> = (0..SENDERS).map(sender).collect();
+    for sender in senders {
+        sender.await??;
+    }
+    Ok(())
 }
 
 /// Sends one sender's part of the calls that wait.

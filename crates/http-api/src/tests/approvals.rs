@@ -204,3 +204,40 @@ async fn text_that_is_not_what_it_seems_is_warned_of() {
     assert_eq!(warned("two\nlines, naïve ☂").await, json!([]));
     assert_eq!(warned("pay \u{202e}eve").await, json!(["misleading_text"]));
 }
+
+#[tokio::test]
+async fn whoever_wrote_the_rule_does_not_answer_where_it_excludes_its_author() {
+    let house = House::new().await;
+    let (ann, _) = approver(&house, "ann@example.com", Role::Owner).await;
+    let (bob, bobs) = approver(&house, "bob@example.com", Role::Viewer).await;
+    let post = async |path: &str, body: Value| {
+        let answer = house.send(request("POST", path, &ann.key, &[], Some(body))).await;
+        assert!(matches!(answer.status, 200 | 201), "{path}: {answer:?}");
+        answer
+    };
+    let document = "schema: 1\ndefault: { outcome: deny }\nrules:\n  \
+        - { id: large, match: shop.refund, outcome: require_approval, approval: { exclude: [policy_author] } }\n";
+    let policy = post("/v1/policies", json!({ "name": "anns" })).await.id();
+    let path = format!("/v1/policies/{policy}/versions");
+    let version = post(&path, json!({ "document": document })).await.id();
+    let activation = json!({ "version": version, "mode": "enforce", "reason": "a drill" });
+    post(&format!("/v1/policies/{policy}/activate"), activation).await;
+    let id = approval(&house.refund(500).await);
+    let read = async |key: &str| house.get(&format!("/v1/approvals/{id}"), key).await.body;
+    let shown = read(&ann.key).await;
+    assert_eq!(
+        [&shown["may_decide"], &shown["why_not"], &shown["excluded"]],
+        [&json!(false), &json!("self_approval"), &json!(["policy_author"])]
+    );
+    assert_eq!(shown["eligible"], json!([{ "id": bobs.id, "role": "viewer" }]));
+    for (key, count) in [(&ann.key, 0), (&bob.key, 1)] {
+        let mine = house.get("/v1/approvals?status=pending&mine=true", key).await.body;
+        assert_eq!(mine["data"].as_array().unwrap().len(), count);
+    }
+    let body = json!({ "context_digest": shown["context_digest"] });
+    let own = decide(&house, &ann.key, (&id, "approve"), body.clone()).await;
+    assert_eq!(own.code(), (403, "self_approval"));
+    assert_eq!(house.refund.runs(), 0);
+    let given = decide(&house, &bob.key, (&id, "approve"), body).await;
+    assert_eq!((given.status, &given.body["status"]), (200, &json!("approved")), "{given:?}");
+}
