@@ -96,6 +96,9 @@ async fn a_second_up_finds_what_the_first_one_made() {
     let first = Up::start(&postgres, folder, &[]).await;
     assert!(first.said.contains("executed") && first.said.contains("denied"), "{}", first.said);
     assert!(first.said.contains("VALID") && !first.said.contains("INVALID"), "{}", first.said);
+    for way_in in ["/login?invite=org_", "you@demo.localhost", "/app/approvals/apr_"] {
+        assert!(first.said.contains(way_in), "{way_in}: {}", first.said);
+    }
     let key = first.key().to_owned();
     first.stop().await;
     let began = Instant::now();

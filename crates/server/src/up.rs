@@ -5,6 +5,7 @@
 
 mod client;
 mod cluster;
+mod door;
 mod folder;
 mod shop;
 mod story;
@@ -41,11 +42,17 @@ pub async fn run(what: cli::Up, commit: Option<String>) -> Result<Exit, Failure>
     // Before anything is made, so that a taken port costs nothing.
     let listener = bind(&settings).await?;
     let (wired, cast) = make(&folder, &cluster, (&secrets, &settings)).await?;
+    let begin = door::begin(&wired, &settings, cast.org).await?;
     let service = Service::start(wired, &settings, listener, commit)?;
     let client = Client { address: service.address, key: cast.key.clone() };
     let told = story::tell(&client).await?;
+    let held = story::hold(&client).await?;
     tell(&settings, &folder, &cast, &told);
-    let signal = signals.next().await;
+    tell_people(&settings, &folder, (&begin, held.as_deref()));
+    let signal = tokio::select! {
+        signal = signals.next() => signal,
+        () = door::tell_codes(folder.outbox()) => return Err(Failure::internal("the outbox is gone")),
+    };
     print::line(format!("\n{signal}: stopping"));
     let hurry = async {
         signals.next().await;
@@ -174,11 +181,26 @@ fn tell(settings: &Settings, folder: &Folder, cast: &Cast, told: &[story::Told])
          curl -s {base}/v1/actions -H 'Authorization: Bearer {key}' \\\n    \
          -H 'Content-Type: application/json' -d '{call}'\n\n\
          Run an operator's verb on this demo:\n  \
-         set -a; . {}; set +a; chancery org list\n\n\
-         Read more: README.md, docs/people.md, docs/architecture.md, {base}/api/openapi.yaml\n\
-         Ctrl-C stops it.",
+         set -a; . {}; set +a; chancery org list",
         folder.cast_file().display(),
         folder.env_file().display(),
+    ));
+}
+
+/// How a person comes in, and what waits for them.
+fn tell_people(settings: &Settings, folder: &Folder, (begin, held): (&str, Option<&str>)) {
+    let base = settings.base_url.as_str().trim_end_matches('/');
+    let waits = held.map(|id| {
+        format!("\n\nA refund waits there for your yes or no:\n  {base}/app/approvals/{id}")
+    });
+    let waits = waits.unwrap_or_default();
+    print::line(format!(
+        "\nOpen the Console, and sign in as {}. Its mails are files in\n{}, and the code of a sign-in is told here:\n  \
+         {begin}{waits}\n\n\
+         Read more: README.md, docs/people.md, docs/architecture.md, {base}/api/openapi.yaml\n\
+         Ctrl-C stops it.",
+        door::OWNER,
+        folder.outbox().display(),
     ));
 }
 

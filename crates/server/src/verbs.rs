@@ -12,12 +12,13 @@ mod keys;
 mod lists;
 mod log;
 mod manual;
-mod owner;
+pub(crate) mod owner;
 mod policy;
 mod serve;
 mod stops;
 mod verify;
 
+pub(crate) use accounts::failure;
 pub(crate) use verify::told as verify_verdict;
 
 use std::{io::Read, path::Path, time::Duration};

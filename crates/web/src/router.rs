@@ -15,7 +15,8 @@ use std::{
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture};
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, header::CONNECTION,
+    HeaderMap, HeaderName, HeaderValue, Method, Request, Response,
+    header::{ACCEPT, CONNECTION},
     request::Parts,
 };
 use http_body_util::BodyExt;
@@ -143,7 +144,8 @@ impl<S: State> Router<S> {
             tracing::debug!(%error, "a request body broke off");
             BrokenOff
         };
-        let (uri, is_form) = (head.uri.clone(), is_form(&head.headers));
+        let (uri, is_form) =
+            (head.uri.clone(), is_form(&head.headers) && takes_html(&head.headers));
         let refused = Refused { id: marks.id, uri: &uri, is_form };
         let body = body.map_err(broken).boxed_unsync();
         let work = AssertUnwindSafe(self.0.dispatch(marks.id, client, (head, body))).catch_unwind();
@@ -221,6 +223,12 @@ impl<S: State> Inner<S> {
         let page = self.state.refused(&error, refused);
         page.unwrap_or_else(|| error.into_reply(refused.id, &self.setup.base_url))
     }
+}
+
+/// Whether whoever sent it reads pages, as browsers say of themselves and other clients do not.
+fn takes_html(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.any(|accepted| accepted.contains("text/html"))
 }
 
 /// The method of the route: a HEAD request is a GET whose body hyper leaves out.

@@ -54,7 +54,7 @@ pub struct Refused<'a> {
     pub id: RequestId,
     /// Where it went.
     pub uri: &'a Uri,
-    /// Whether it was a form of a page.
+    /// Whether it was a form, of somebody who reads pages.
     pub is_form: bool,
 }
 

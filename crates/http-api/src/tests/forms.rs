@@ -15,6 +15,7 @@ use super::{
 pub(super) fn form(path: &str, headers: &[(&str, &str)], body: String) -> Request<Full<Bytes>> {
     let mut request = Request::post(path)
         .header("host", "test")
+        .header("accept", "text/html,*/*;q=0.8")
         .header("content-type", "application/x-www-form-urlencoded")
         .header("content-length", body.len());
     for (name, value) in headers {
@@ -113,4 +114,14 @@ async fn a_form_of_another_sites_page_asks_for_nothing() {
     }
     house.town.deliver().await;
     assert!(house.town.sent.count() == 0, "nobody was written to");
+}
+
+#[tokio::test]
+async fn a_client_that_sends_a_form_by_mistake_is_answered_as_a_client() {
+    let house = House::new().await;
+    let key = format!("Bearer {}", house.support.key);
+    let mut call = form("/v1/actions", &[("authorization", &key)], "{}".to_owned());
+    call.headers_mut().insert("accept", "*/*".parse().unwrap());
+    let answer = house.send(call).await;
+    assert_eq!(answer.code(), (415, "media_type_unsupported"), "{answer:?}");
 }

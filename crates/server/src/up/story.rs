@@ -40,6 +40,16 @@ pub(super) async fn tell(client: &Client) -> Result<Vec<Told>, Failure> {
     Ok(told)
 }
 
+/// Sends a call that waits for a person, and returns what they are asked; nothing where the demo's
+/// policy was changed, or a Stop holds, so that it waits for nobody.
+pub(super) async fn hold(client: &Client) -> Result<Option<String>, Failure> {
+    let reason = "Two of three lamps came broken; photos are in the case.";
+    let args = json!({ "order": 2, "amount": 90, "reason": reason });
+    let call = json!({ "tool": "shop.refunds.create", "args": args, "mode": "gateway", "wait": 0 });
+    let held = client.post("/v1/actions", &call).await?.json()?;
+    Ok(held.pointer("/approval/id").and_then(Value::as_str).map(str::to_owned))
+}
+
 /// Sends one call and returns its action, whether it ran or was refused.
 async fn call(client: &Client, tool: &str, args: &Value) -> Result<Value, Failure> {
     let call = json!({ "tool": tool, "args": args, "mode": "gateway" });

@@ -166,7 +166,7 @@ pub(super) async fn agent_of(core: &Core, org: OrgId, named: &str) -> Result<Age
 }
 
 /// The failure that a change ended in: the operator's or the service's.
-pub(super) fn failure(error: &ChangeError) -> Failure {
+pub(crate) fn failure(error: &ChangeError) -> Failure {
     match error {
         ChangeError::Act(
             ActError::BadInput { .. }

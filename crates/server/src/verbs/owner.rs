@@ -28,7 +28,7 @@ pub(super) async fn run(
     let org = org_of(&wired.core, org).await?;
     let met = wired.people.meet(&address).await;
     let user = met.map_err(|error| Failure::internal(causes(&error)))?;
-    let invite = invited(wired, org, user).await?;
+    let invite = invited(wired, org, user).await.map_err(|error| failure(&error))?;
     let link =
         invitation_link(settings.base_url.as_str(), &wired.people.invitation(org, invite.id));
     // The link alone stands on standard output, so that a script can take it from there.
@@ -43,14 +43,17 @@ pub(super) async fn run(
 }
 
 /// The invitation to own the org: a new one, or the one that the person did not accept yet.
-async fn invited(wired: &Wired, org: OrgId, user: UserId) -> Result<Invite, Failure> {
+pub(crate) async fn invited(
+    wired: &Wired,
+    org: OrgId,
+    user: UserId,
+) -> Result<Invite, ChangeError> {
     let new = NewInvite { user, role: Role::Owner, can_approve: true };
     let refused = match wired.core.operator(org).invite(new).await {
         Ok(made) => return Ok(made.object),
         Err(error @ ChangeError::Act(act::ActError::Conflict(_))) => error,
-        Err(error) => return Err(failure(&error)),
+        Err(error) => return Err(error),
     };
-    let open = wired.core.stores.accounts.open_invite(org, user).await;
-    let open = open.map_err(|error| Failure::internal(causes(&error)))?;
-    open.filter(|invite| invite.role == Role::Owner).ok_or_else(|| failure(&refused))
+    let open = wired.core.stores.accounts.open_invite(org, user).await?;
+    open.filter(|invite| invite.role == Role::Owner).ok_or(refused)
 }
