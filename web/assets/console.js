@@ -70,13 +70,21 @@ const counts = (it) => {
 all("[data-until]").forEach(counts);
 
 // Forms. One that goes to a page is sent once; one that goes to the interface says here what came of it.
+const sent = new WeakSet();
 for (const form of all("form:not(.scripted)")) {
-  form.addEventListener("submit", () => {
-    // The pressed button's own value is read before this runs.
-    setTimeout(() => all("button", form).forEach((button) => { button.disabled = true; }));
+  if (form.method !== "post") continue;
+  form.addEventListener("submit", (event) => {
+    if (sent.has(form)) return event.preventDefault();
+    sent.add(form);
+    // The pressed button's own value is read before this runs, and it keeps the focus.
+    setTimeout(() => {
+      all("button", form).forEach((button) => button.setAttribute("aria-disabled", "true"));
+      if (event.submitter && form.matches(".decide")) event.submitter.textContent = "Deciding…";
+    });
   });
 }
-addEventListener("pageshow", () => all("form:not(.scripted) button").forEach((it) => { it.disabled = false; }));
+// Whoever comes back to a page finds it as it is now, not as it was left.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
 const value = (field) => {
   switch (field.dataset.type) {
@@ -179,10 +187,13 @@ for (const button of all("[data-verify]")) {
   button.addEventListener("click", async () => {
     const place = document.querySelector(".verified");
     button.disabled = true;
-    const { checks } = await import(button.dataset.verifier);
     const list = make("ul");
-    for (const [is, text] of await checks(button.dataset.verify)) {
-      list.append(make("li", `${is ? "✓" : "⊗"} ${text}`, { className: is ? "yes" : "no" }));
+    const tell = (is, text) => list.append(make("li", `${is ? "✓" : "⊗"} ${text}`, { className: is ? "yes" : "no" }));
+    try {
+      const { checks } = await import(button.dataset.verifier);
+      for (const line of await checks(button.dataset.verify)) tell(...line);
+    } catch {
+      tell(false, "The verifier could not be loaded.");
     }
     place.replaceChildren(list);
     button.disabled = false;
@@ -190,19 +201,24 @@ for (const button of all("[data-verify]")) {
 }
 
 // Keys. None of them decides anything, and none works while somebody types.
-const types = (it) => it.closest("input, textarea, select, [contenteditable]");
-const rows = () => all(".rows a").filter((it) => it.offsetParent);
+const types = (it) => it.closest("input, textarea, select, dialog, [contenteditable]");
+const rows = () => all(".rows > li, .rows > tbody > tr").map((row) => row.querySelector("a")).filter((it) => it?.offsetParent);
 const step = (by) => {
   const found = rows();
-  const at = found.indexOf(document.activeElement);
+  const at = found.findIndex((it) => it.closest("li, tr").contains(document.activeElement));
   found[Math.min(Math.max(at + by, 0), found.length - 1)]?.focus();
 };
+const focus = (selector) => document.querySelector(selector)?.focus();
+const go = (place) => () => { location.href = `/app/${place}`; };
 const help = () => {
   const dialog = make("dialog");
   dialog.setAttribute("aria-labelledby", "keys-title");
-  const keys = [["j, k", "next and previous row"], ["Enter", "open it"], ["/", "jump to an id, an agent or a tool"], ["?", "this list"]];
   const list = make("dl");
-  for (const [key, text] of keys) {
+  for (const [key, text] of [
+    ["j, k", "next and previous row"], ["Enter", "open it"], ["/", "jump to an id, an agent or a tool"],
+    ["g p", "approvals"], ["g a", "actions"], ["g n", "agents"], ["g l", "ledger"],
+    ["a, d", "move to Approve or Deny; Enter then decides"], ["?", "this list"],
+  ]) {
     const row = make("div");
     const term = make("dt");
     term.append(make("kbd", key));
@@ -216,11 +232,23 @@ const help = () => {
   document.body.append(dialog);
   dialog.showModal();
 };
-const keys = { j: () => step(1), k: () => step(-1), "?": help, "/": () => document.getElementById("jump")?.focus() };
-if (!document.cookie.includes("shortcuts=off")) {
+const keys = {
+  j: () => step(1),
+  k: () => step(-1),
+  "?": help,
+  "/": () => focus("#jump"),
+  a: () => focus(".decide .primary"),
+  d: () => focus(".decide .bar button:not(.primary)"),
+};
+const places = { p: go("approvals"), a: go("actions"), n: go("agents"), l: go("ledger"), g: keys["/"] };
+let going = 0;
+if (!/(^|; )shortcuts=off(;|$)/.test(document.cookie)) {
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || types(event.target) || !keys[event.key]) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || types(event.target)) return;
+    const does = Date.now() - going < 1500 ? places[event.key] : keys[event.key];
+    going = !does && event.key === "g" ? Date.now() : 0;
+    if (!does) return;
     event.preventDefault();
-    keys[event.key]();
+    does();
   });
 }

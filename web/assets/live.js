@@ -4,32 +4,67 @@ const kinds = {
   action: ["action.created", "deed.sealed"],
   approval: ["approval.requested", "approval.approved", "approval.denied", "approval.expired", "approval.voided"],
 };
+/** A window that nobody looks at for so long gives its stream back: each person has few. */
+const HIDDEN = 60_000;
 const place = document.querySelector("[data-live]");
 const counted = kinds[place?.dataset.live] ?? [];
 const fresh = place?.querySelector(".fresh");
+const mark = document.querySelector("[data-live-mark]");
 const title = document.title;
 const seen = new Set();
+let source, last, leaves;
 
-const tell = () => {
+const offer = (text) => {
   const link = fresh.querySelector("a");
   link.href = location.href;
-  link.textContent = seen.size === 1 ? "1 is new. Show it" : `${seen.size} are new. Show them`;
+  link.textContent = text;
   fresh.hidden = false;
-  document.title = `(${seen.size}) ${title}`;
 };
 const heard = (event) => {
+  last = event.lastEventId;
   const { object } = JSON.parse(event.data).data;
   seen.add(object.action ?? object.id);
-  tell();
+  offer(seen.size === 1 ? "1 is new. Show it" : `${seen.size} are new. Show them`);
+  document.title = `(${seen.size}) ${title}`;
+};
+const stands = (text, is) => {
+  if (!mark) return;
+  mark.textContent = text;
+  mark.classList.toggle("lost", !is);
+  mark.hidden = false;
+};
+const ended = () => {
+  source.close();
+  stands("Signed out", false);
+};
+/** Why a stream was refused is told to no listener; the same question asked once more tells it. */
+const why = async (address) => {
+  const stop = new AbortController();
+  const { status } = await fetch(address, { signal: stop.signal });
+  stop.abort();
+  if (status === 401) return ended();
+  stands(status === 429 ? "Not live: too many windows are" : "Not live", false);
+};
+const open = () => {
+  const from = last ? `&last_event_id=${encodeURIComponent(last)}` : "";
+  const address = `/v1/events?types=${counted.join(",")}${from}`;
+  source = new EventSource(address);
+  source.addEventListener("hello", () => stands("Live", true));
+  source.addEventListener("error", () => {
+    if (source.readyState !== EventSource.CLOSED) return stands("Not live, trying again", false);
+    why(address).catch(() => stands("Not live", false));
+  });
+  source.addEventListener("session_ended", ended);
+  source.addEventListener("resync", () => offer("Something may be new. Show it"));
+  for (const kind of counted) source.addEventListener(kind, heard);
 };
 
 if (fresh && counted.length) {
-  const source = new EventSource(`/v1/events?types=${counted.join(",")}`);
-  const mark = document.querySelector("[data-live-mark]");
-  source.addEventListener("hello", () => { if (mark) mark.hidden = false; });
-  source.addEventListener("error", () => { if (mark) mark.hidden = true; });
-  source.addEventListener("session_ended", () => source.close());
-  source.addEventListener("resync", () => { if (seen.size) tell(); });
-  for (const kind of counted) source.addEventListener(kind, heard);
+  open();
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(leaves);
+    if (document.hidden) leaves = setTimeout(() => source.close(), HIDDEN);
+    else if (source.readyState === EventSource.CLOSED && !mark?.classList.contains("lost")) open();
+  });
   addEventListener("pagehide", () => source.close());
 }
