@@ -65,14 +65,16 @@ pub const WORDS: &[Word] = &[
     row(["policy", "shadow"],            ["eye",     "Shadow",     "line"]),
     row(["check", "queued"],             ["clock",   "Queued",     "line"]),
     row(["check", "running"],            ["busy",    "Running",    "run"]),
+    row(["check", "passed"],             ["check",   "Whole",      "ok"]),
     row(["check", "pass"],               ["check",   "Whole",      "ok"]),
     row(["check", "valid"],              ["check",   "Whole",      "ok"]),
     row(["check", "fail"],               ["cross",   "Broken",     "bad"]),
     row(["check", "invalid"],            ["cross",   "Broken",     "bad"]),
     row(["check", "finished"],           ["tick",    "Finished",   "plain"]),
-    row(["check", "failed"],             ["unknown", "Not finished", "unv"]),
+    row(["check", "failed"],             ["cross",   "Broken",     "bad"]),
     row(["level", "error"],              ["cross",   "Error",      "bad"]),
     row(["level", "warning"],            ["warn",    "Warning",    "wait"]),
+    row(["level", "info"],               ["book",    "Note",       "line"]),
     row(["level", "note"],               ["book",    "Note",       "line"]),
 ];
 
