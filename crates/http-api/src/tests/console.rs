@@ -219,6 +219,48 @@ async fn a_person_signs_in_decides_and_signs_out_by_forms_alone() {
 }
 
 #[tokio::test]
+async fn a_call_of_which_little_is_known_and_less_is_shown_can_be_read_and_answered() {
+    let house = House::new().await;
+    let (ann, _) = approver(&house, "ann@example.com", Role::Owner).await;
+    let post = async |path: &str, body: serde_json::Value| {
+        let answer = house.send(request("POST", path, &ann.key, &[], Some(body))).await;
+        assert!(matches!(answer.status, 200 | 201), "{path}: {answer:?}");
+        answer
+    };
+    let document = "schema: 1\ndefault: { outcome: deny }\nrules:\n  \
+        - { id: mails, match: 'mail.*', outcome: require_approval, approval: { show: [args.to] } }\n";
+    let policy = post("/v1/policies", json!({ "name": "anns" })).await.id();
+    let path = format!("/v1/policies/{policy}/versions");
+    let version = post(&path, json!({ "document": document })).await.id();
+    let activation = json!({ "version": version, "mode": "enforce", "reason": "a drill" });
+    post(&format!("/v1/policies/{policy}/activate"), activation).await;
+    for args in [json!({ "to": "bob", "text": "C4NARY" }), json!({ "text": "C4NARY" }), json!({})] {
+        // No connector knows the tool: neither what it does nor what it changes is known.
+        let call = json!({
+            "tool": "mail.send", "args": args, "mode": "proxy", "connector_type": "mcp", "wait": 0,
+        });
+        let held = house.post("/v1/actions", call).await;
+        let id = held.body["approval"]["id"].as_str().unwrap().to_owned();
+        let answer = house.get(&format!("/app/approvals/{id}"), &ann.key).await;
+        let html = text(&answer);
+        assert_eq!(answer.status, 200, "{html}");
+        assert!(html.contains("What it does to data is not known."), "{html}");
+        assert!(html.contains("<textarea") && !html.contains("C4NARY"), "{html}");
+        let hides = args.get("text").is_some();
+        assert_eq!(html.contains("hidden by policy"), hides, "{args}");
+        assert_eq!(html.contains("The call has no arguments."), args == json!({}), "{args}");
+        let path = format!("/v1/approvals/{id}/deny");
+        let digest =
+            house.get(&format!("/v1/approvals/{id}"), &ann.key).await.body["context_digest"]
+                .clone();
+        let fields = format!("context_digest={}&note=", digest.as_str().unwrap());
+        let given = press(&house, &ann, &path, &fields).await;
+        assert_eq!(location(&given), format!("/app/approvals/{id}"));
+        assert!(text(&house.get(location(&given), &ann.key).await).contains("Denied"));
+    }
+}
+
+#[tokio::test]
 async fn a_link_decides_nothing_when_it_is_opened_and_once_when_its_form_is_sent() {
     let house = House::new().await;
     let (_, ann) = approver(&house, "ann@example.com", Role::Viewer).await;
