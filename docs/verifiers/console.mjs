@@ -1,5 +1,5 @@
-// What a page of the Console does with the verifier: it checks the file of evidence of a deed against
-// the keys that the same server publishes. `page.mjs` writes both into one file.
+// What a page of the Console does with the verifier: it checks the file of evidence of a deed
+// against the keys that the same server publishes. `page.mjs` writes both into one file.
 const evidenced = ["shape", "canonical", "signature", "key", "window", "manifest", "inclusion"];
 
 /** Returns lines of whether something is right, and what. */

@@ -1,5 +1,5 @@
-// Writes index.html: page.html with the verifier and its tables inside, which works from a disk; and
-// the same verifier as a module for the pages of the Console, in web/assets/verify.js.
+// Writes index.html: page.html with the verifier and its tables inside, which works from a disk;
+// and the same verifier as a module for the pages of the Console, in web/assets/verify.js.
 //
 //     node page.mjs            writes both
 //     node page.mjs --check    only tells whether both are as they would be written
