@@ -158,11 +158,14 @@ impl Visit {
 /// The query of a read that takes none.
 const NO_QUERY: Asked<'static> = ("", &[]);
 
+/// What there is not, what its reader may not ask for, and what the service has no time for now.
+const UNTOLD: [StatusCode; 3] =
+    [StatusCode::NOT_FOUND, StatusCode::FORBIDDEN, StatusCode::TOO_MANY_REQUESTS];
+
 fn optional(answer: Result<Value, CallError>) -> Result<Value, CallError> {
     answer.or_else(|error| {
         let error = ApiError::from(error);
-        let is_none = matches!(error.status(), StatusCode::NOT_FOUND | StatusCode::FORBIDDEN);
-        if is_none { Ok(Value::Null) } else { Err(error.into()) }
+        if UNTOLD.contains(&error.status()) { Ok(Value::Null) } else { Err(error.into()) }
     })
 }
 

@@ -330,6 +330,18 @@ async fn somebody_who_is_invited_signs_in_joins_and_chooses_by_forms_alone() {
 }
 
 #[tokio::test]
+async fn a_policy_is_shown_while_others_have_its_document_looked_at() {
+    let house = House::new().await;
+    let browser = house.browser(ADA, Role::Viewer).await;
+    let policies = house.get("/v1/policies", &browser.key).await;
+    let path = format!("/app/policies/{}", policies.body["data"][0]["id"].as_str().unwrap());
+    let many = (0..24).map(|_| house.send(request("GET", &path, &browser.key, &[], None)));
+    for answer in futures_util::future::join_all(many).await {
+        assert_eq!(answer.status, 200, "{}", text(&answer));
+    }
+}
+
+#[tokio::test]
 async fn jumping_leads_to_what_an_id_names_an_agent_or_a_search() {
     let house = House::new().await;
     let browser = house.browser(ADA, Role::Viewer).await;
