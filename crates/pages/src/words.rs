@@ -102,16 +102,12 @@ fn warning(code: &str) -> Value {
         "irreversible" => {
             ["It cannot be taken back.", "The tool says that it destroys what it works on."]
         }
-        "undo_rows_only" => ["Undo covers rows only.", "What follows outside the database stays."],
-        "budget_near" => ["Near a budget.", "This call takes what is left of it, or nearly."],
         "tool_changed" => {
             ["The tool was changed.", "Its definition is not the one that ran before."]
         }
-        "tool_new" => ["The tool is new.", "It has not run before in this org."],
         "estimate_missing" => {
             ["No estimate.", "What it would change could not be looked at beforehand."]
         }
-        "estimate_large" => ["It changes many rows.", "The estimate is larger than is usual."],
         "hidden_fields" => {
             ["Not everything is shown.", "The policy hides a part of the arguments from this page."]
         }
@@ -119,8 +115,6 @@ fn warning(code: &str) -> Value {
             "The text may mislead.",
             "It holds letters that are not seen, or that turn what stands beside them.",
         ],
-        "first_use" => ["The first time.", "This agent has not called this tool before."],
-        "off_hours" => ["Outside the usual hours.", "This agent seldom calls at this time."],
         other => [other, ""],
     };
     context! { lead => lead, sentence => sentence }
