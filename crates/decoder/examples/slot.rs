@@ -92,7 +92,8 @@ fn of(value: &Value) -> String {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digit =
+        |byte: &u8| char::from(*byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let pairs = text.as_bytes().chunks_exact(2);
     pairs.remainder().is_empty().then_some(())?;
     pairs

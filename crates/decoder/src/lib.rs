@@ -25,13 +25,15 @@ mod relation;
 
 pub use assembler::Assembler;
 pub use change::{Before, Change, Edit, Row, Truncation, Value};
+pub use crypto::Secret;
 pub use error::DecodeError;
 pub use frame::{
     Counts, Frame, LogMessage, MAX_MARKER_BYTES, MAX_OWN_KEPT, Origin, SERVICE_PREFIX,
     SERVICE_SCHEMA,
 };
 pub use message::Message;
+pub use model::{ActionId, ConnectorId, Digest, OrgId, Timestamp};
 pub use relation::{Column, Identity, Lsn, LsnError, Oid, Relation, Table};
 
-
-// tests
+#[cfg(test)]
+mod tests;

@@ -43,7 +43,7 @@ pub enum Message<'a> {
     },
     /// What a table looks like from here on.
     Relation(RelationMessage<'a>),
-    /// A data type that is not built in.
+    /// A data type that is not built in. A domain is told by the name of the type it is made of.
     Type {
         /// The type.
         oid: Oid,

@@ -36,8 +36,8 @@ impl FromStr for Lsn {
 
     fn from_str(text: &str) -> Result<Self, LsnError> {
         let half = |text: &str| {
-            let plain = (1..=8).contains(&text.len())
-                && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let plain =
+                (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
             if plain { u64::from_str_radix(text, 16).map_err(|_| LsnError) } else { Err(LsnError) }
         };
         let (high, low) = text.split_once('/').ok_or(LsnError)?;
@@ -113,7 +113,8 @@ pub struct Column {
     pub name: String,
     /// Its data type.
     pub type_oid: Oid,
-    /// Schema and name of a type that is not built in.
+    /// Schema and name of a type that is not built in; of a domain, those of the type it is made
+    /// of.
     pub type_name: Option<(String, String)>,
     /// What narrows the type, as the catalog has it; -1 for nothing.
     pub type_modifier: i32,
