@@ -35,5 +35,9 @@ pub use message::Message;
 pub use model::{ActionId, ConnectorId, Digest, OrgId, Timestamp};
 pub use relation::{Column, Identity, Lsn, LsnError, Oid, Relation, Table};
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
+
 #[cfg(test)]
 mod tests;
