@@ -56,8 +56,8 @@ pub(crate) enum Verb {
     },
     /// Let faults strike the service at every failpoint and check what is left.
     Crash(Crash),
-    /// Let a fuzzer change the published vectors and feed them to the readers of the deed format;
-    /// needs a nightly toolchain and cargo-fuzz.
+    /// Let a fuzzer change the published vectors and the recorded streams and feed them to their
+    /// readers; needs a nightly toolchain and cargo-fuzz.
     Fuzz(Fuzz),
     /// Send the live service what its interface description lets anybody think of.
     Conformance {

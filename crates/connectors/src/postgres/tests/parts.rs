@@ -100,6 +100,12 @@ fn a_marker_is_bound_to_its_transaction_and_signed() {
     assert_eq!((&body["kind"], &body["v"], &body["att"]), (&json!("act"), &json!(1), &json!(1)));
     assert_eq!(body["n"].as_str().unwrap().len(), 32);
     assert_eq!(body["kid"].as_str().unwrap().len(), 16);
+    let keys = [decoder::attribution::MarkerKey::new(secret)];
+    let site = decoder::attribution::Site { connector, system: subject.system, keys: &keys };
+    let read = decoder::attribution::Marker::read(Some(marker.text.as_bytes())).unwrap();
+    let read = read.checked(u32::MAX, &site).expect("a marker that the decoder takes for true");
+    assert_eq!((read.action, read.request_digest), (Some(action), subject.request_digest));
+    assert_eq!((read.kind.as_str(), read.nonce), (subject.kind.as_str(), marker.nonce.clone()));
     let again = key.mark(&subject, &SystemEntropy::new());
     assert_ne!(marker.nonce, again.nonce);
     let other =
