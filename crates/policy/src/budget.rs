@@ -7,6 +7,7 @@ use crate::{
     call::Call,
     document::{Budget, Measure, Per, Source, Window},
     expr::{Decimal, Machine, Value, instant},
+    policy::Policy,
 };
 
 /// What one call takes from one budget.
@@ -42,6 +43,81 @@ pub enum ChargeKind {
     },
 }
 
+/// A budget and its window that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunningBudget {
+    /// The budget's id.
+    pub id: String,
+    /// The names of what it counts apart.
+    pub per: Vec<&'static str>,
+    /// How long it adds up.
+    pub window: Window,
+    /// When the present window began.
+    pub window_start: Timestamp,
+    /// When the next one begins.
+    pub window_end: Timestamp,
+    /// What all calls of the window together may take.
+    pub limit: Decimal,
+    /// What it adds up.
+    pub kind: ChargeKind,
+}
+
+impl Policy {
+    /// The budgets in the order of their ids, with the windows that run at this moment in this time
+    /// zone; none where there is no such zone.
+    ///
+    /// ```
+    /// use policy::{Policy, Timestamp};
+    ///
+    /// let policy = Policy::compile(
+    ///     "{ schema: 1, default: { outcome: allow },
+    ///        budgets: [{ id: refunds, match: pay.refund, per: [agent], window: day, count: 100 }] }",
+    /// )?;
+    /// let noon = Timestamp::parse_rfc3339("2026-10-01T12:00:00Z")?;
+    /// let [refunds] = &policy.budgets(noon, "Europe/Berlin")[..] else { unreachable!() };
+    /// assert_eq!(refunds.per, ["agent"]);
+    /// assert_eq!(refunds.window_end, Timestamp::parse_rfc3339("2026-10-01T22:00:00Z")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn budgets(&self, now: Timestamp, zone: &str) -> Vec<RunningBudget> {
+        let Ok(zone) = time_zone(zone) else { return Vec::new() };
+        let running = |budget: &Budget| {
+            let (window_start, window_end) = bounds(budget.window, now, &zone)?;
+            let (limit, kind) = measured(budget);
+            Some(RunningBudget {
+                id: budget.id.clone(),
+                per: budget.per.iter().map(|per| per.as_str()).collect(),
+                window: budget.window,
+                window_start,
+                window_end,
+                limit,
+                kind,
+            })
+        };
+        let mut found: Vec<_> = self.document.budgets.iter().filter_map(running).collect();
+        found.sort_by(|one, other| one.id.cmp(&other.id));
+        found
+    }
+}
+
+impl Window {
+    /// When the window that holds this moment began and when the next one begins, by the clock and
+    /// the calendar of this time zone; nothing where there is no such zone.
+    pub fn around(self, moment: Timestamp, zone: &str) -> Option<(Timestamp, Timestamp)> {
+        bounds(self, moment, &time_zone(zone).ok()?)
+    }
+}
+
+/// What a budget adds up, and how far.
+fn measured(budget: &Budget) -> (Decimal, ChargeKind) {
+    match &budget.measure {
+        Measure::Count(limit) => {
+            (Decimal::from(i64::try_from(*limit).unwrap_or(i64::MAX)), ChargeKind::Count)
+        }
+        Measure::Cost(cost) => (cost.limit, ChargeKind::Cost { unit: cost.unit.clone() }),
+    }
+}
+
 /// What the call takes from each of the budgets, which cover it, or why that cannot be told.
 pub(crate) fn charges<'p>(
     covering: impl Iterator<Item = &'p Budget>,
@@ -67,17 +143,14 @@ fn charge<'p>(
     zone: &TimeZone,
     machine: &mut Machine<'p>,
 ) -> Result<Charge, String> {
-    let (amount, limit, kind) = match &budget.measure {
-        Measure::Count(limit) => {
-            let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
-            (Decimal::from(1), Decimal::from(limit), ChargeKind::Count)
-        }
+    let (limit, kind) = measured(budget);
+    let amount = match &budget.measure {
+        Measure::Count(_) => Decimal::from(1),
         Measure::Cost(cost) => {
             if let Some(currency) = &cost.currency {
                 same_unit(currency, &cost.unit, machine)?;
             }
-            let kind = ChargeKind::Cost { unit: cost.unit.clone() };
-            (amount(&cost.amount, machine)?, cost.limit, kind)
+            amount(&cost.amount, machine)?
         }
     };
     let (window_start, window_end) = bounds(budget.window, call.now, zone)

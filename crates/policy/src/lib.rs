@@ -62,7 +62,7 @@ mod trace;
 mod tree;
 mod visibility;
 
-pub use budget::{Charge, ChargeKind};
+pub use budget::{Charge, ChargeKind, RunningBudget};
 pub use call::{Agent, Call, CallFacts};
 #[cfg(feature = "prover")]
 pub use catalog::{Approver, Catalog, Directory, KnownTool, Unknown};
