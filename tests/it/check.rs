@@ -40,6 +40,8 @@ const BROKEN: &[(&str, &str)] = &[
     ("intent-keys",   "insert into intent_key_set select org_id, id, '{\"keys\": [{\"id\": \"ik_1\", \"kid\": \"another\", \"public_key\": \"AAAA\"}]}' from agent"),
     ("policy",        "update policy_active set digest = sha256('another')"),
     ("budgets",       "update budget_window set used = used + 1"),
+    ("counts",        "insert into action_tally select org_id, org_id, date_trunc('hour', now()), 'cancelled', 'allow', '', '', '', 1, 0 from org"),
+    ("counts",        "update tally_mark set place = 1000"),
     ("vault",         "update connector set record = jsonb_set(record::jsonb, '{credential,conn_password}', '\"AQAAAAAAAAAAAAAA\"')::text"),
     // What cannot even be read is found as well; of what people were asked, an index refuses it.
     ("action-record", "update action set record = '{' where approval_status is null"),

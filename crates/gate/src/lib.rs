@@ -12,10 +12,12 @@ mod approvals;
 mod approver;
 mod asked;
 mod begin;
+mod budgets;
 mod carry_out;
 mod case;
 mod check_intent;
 mod deed_of;
+mod figures;
 mod gate;
 mod judge;
 mod limits;
@@ -40,9 +42,14 @@ mod withdraw;
 pub use approvals::{AddressBook, ApprovalFilter, ApprovalStore, Asked, Barring, Caller};
 pub use approver::{Approver, Barred, Question};
 pub use begin::Verdict;
+pub use budgets::{CounterPlace, Shown, Use};
 pub use carry_out::Finished;
 pub use case::Case;
 pub use check_intent::CheckedIntent;
+pub use figures::{
+    Class, Counted, CountedUp, CounterState, Counters, FigureStore, LOOKED_AT, SLOT, Span, Tally,
+    Waiting, is_kept, lets_through,
+};
 pub use gate::{Gate, Parts, Running, Submitted};
 pub use judge::{JudgeError, Judged, Judgement};
 pub use limits::Limits;

@@ -12,7 +12,7 @@ use model::{
 };
 use policy::Decimal;
 
-use crate::approvals::ApprovalStore;
+use crate::{approvals::ApprovalStore, figures::FigureStore};
 
 /// An action with everything that is shown of it.
 #[derive(Debug, Clone)]
@@ -228,7 +228,7 @@ pub struct Miscount {
 
 /// Where actions are read.
 #[async_trait]
-pub trait ActionStore: ApprovalStore {
+pub trait ActionStore: ApprovalStore + FigureStore {
     /// An action of the org.
     async fn action(&self, org: OrgId, id: ActionId) -> Result<Option<Action>, StoreDown>;
 

@@ -38,11 +38,13 @@ pub enum Worker {
     Pruning,
     /// Sends the mails that wait.
     Mails,
+    /// Counts what was sealed.
+    Counts,
 }
 
 impl Worker {
     /// Every worker.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Renewal,
         Self::Reports,
         Self::Approvals,
@@ -52,6 +54,7 @@ impl Worker {
         Self::Keys,
         Self::Pruning,
         Self::Mails,
+        Self::Counts,
     ];
 
     /// The worker's name.
@@ -66,6 +69,7 @@ impl Worker {
             Self::Keys => "keys",
             Self::Pruning => "pruning",
             Self::Mails => "mails",
+            Self::Counts => "counts",
         }
     }
 
@@ -78,7 +82,8 @@ impl Worker {
             | Self::Checkpoints
             | Self::Walk
             | Self::Keys
-            | Self::Mails => LATE,
+            | Self::Mails
+            | Self::Counts => LATE,
             Self::Pruning => LATE_OF_HOURLY,
         }
     }
@@ -103,6 +108,7 @@ pub struct Work {
     keys: Rounds,
     pruning: Rounds,
     mails: Rounds,
+    counts: Rounds,
 }
 
 /// When something was last so; at first, when the process began.
@@ -156,6 +162,7 @@ impl Work {
             Worker::Keys => &self.keys,
             Worker::Pruning => &self.pruning,
             Worker::Mails => &self.mails,
+            Worker::Counts => &self.counts,
         }
     }
 

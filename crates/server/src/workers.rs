@@ -40,6 +40,10 @@ const NOTE_USES_EVERY: Duration = Duration::from_mins(1);
 const LET_GO_EVERY: Duration = Duration::from_mins(1);
 /// For how long an org is remembered after its last turn, and a connector after its last call.
 const REMEMBERED_FOR: Duration = Duration::from_mins(5);
+/// What is behind the counts meanwhile, whoever asks counts itself.
+const COUNT_EVERY: Duration = Duration::from_secs(5);
+/// The orgs of one step of counting, and the most deeds of each.
+const COUNTED_AT_ONCE: (usize, usize) = (64, 2_000);
 const POST_EVERY: Duration = Duration::from_secs(1);
 /// How many mails an instance has under way, so that one that takes its whole time holds up few.
 const POSTS_AT_ONCE: usize = 4;
@@ -83,6 +87,7 @@ impl Workers {
         keep(&mut tasks, own(), move |core, stop| checkpointing(core, checkpoints.clone(), stop));
         keep(&mut tasks, own(), walking);
         keep(&mut tasks, own(), checking);
+        keep(&mut tasks, own(), counting);
         if let Some(post) = post {
             keep(&mut tasks, own(), move |core, stop| posting(core, Arc::clone(&post), stop));
         }
@@ -339,6 +344,27 @@ async fn checking(core: Core, stopped: watch::Receiver<()>) {
                 tracing::info!(check = %check.id, status = check.status.as_str(), "a log was checked");
             }
             Some(Err(error)) => tracing::warn!(%error, "a log could not be checked"),
+        }
+    }
+}
+
+/// Counts what was sealed since it was last counted, of every org.
+async fn counting(core: Core, stopped: watch::Receiver<()>) {
+    let mut pulse = Pulse::new(COUNT_EVERY, stopped);
+    while pulse.next().await.is_some() {
+        // A record that was not counted before takes many passes, each of which is a round.
+        loop {
+            let (orgs, deeds) = COUNTED_AT_ONCE;
+            let pass = core.gate.count_up(orgs, deeds);
+            let Some(pass) = pulse.round(pass).await else { return };
+            match core.work.of(Worker::Counts).count(&SystemClock, pass) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    tracing::warn!(error = causes(&error), "actions could not be counted");
+                    break;
+                }
+            }
         }
     }
 }

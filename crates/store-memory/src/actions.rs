@@ -262,7 +262,7 @@ fn place(action: &Action) -> ActionPlace {
 }
 
 /// Whether every filter lets the action through.
-fn passes(filter: &Filter, action: &Action) -> bool {
+pub(crate) fn passes(filter: &Filter, action: &Action) -> bool {
     let witness = action.witness.as_ref();
     let differs = action
         .decision

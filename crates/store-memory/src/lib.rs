@@ -8,6 +8,7 @@ mod actions;
 mod approvals;
 mod check;
 mod faults;
+mod figures;
 mod ledger_store;
 mod log;
 mod log_reads;

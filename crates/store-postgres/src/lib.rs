@@ -23,6 +23,7 @@ mod connect;
 mod database;
 mod drift;
 mod fault;
+mod figures;
 mod halts;
 mod intents;
 mod invariants;

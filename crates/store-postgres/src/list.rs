@@ -9,6 +9,8 @@ mod driver;
 mod names;
 mod sql;
 
+use std::time::Duration;
+
 use gate::{ActionPlace, Filter, Page};
 use ledger::StoreDown;
 use model::{DecisionOutcome, Level, OrgId, State, Timestamp, Verdict};
@@ -32,6 +34,16 @@ struct Asked<'a> {
     from: Uuid,
     below: Uuid,
     limit: usize,
+    what: What,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// The actions.
+    Records,
+    /// How many there are, by parts of so many milliseconds.
+    Counts(i64),
 }
 
 /// Returns up to `limit` actions behind this place, newest first.
@@ -49,11 +61,31 @@ pub(crate) async fn page(
         from: filter.from.map_or(Uuid::nil(), first_id),
         below: after.map_or(below, |place| below.min(*place.id.as_uuid())),
         limit,
+        what: What::Records,
     };
     let rows = rows(database, &asked).await?;
     let shown = rows.iter().take(limit).map(|row| Cells::of("action", row).json("record"));
     let actions = shown.collect::<Result<_, _>>().map_err(|fault| fault.down(ATTEMPT))?;
     Ok(Page { actions, has_more: rows.len() > limit })
+}
+
+/// How many there are of each class in each part of this length, among the newest that are one more
+/// than the limit.
+pub(crate) async fn counts(
+    database: &Database,
+    org: OrgId,
+    filter: &Filter,
+    (step, limit): (Duration, usize),
+) -> Result<Vec<Row>, StoreDown> {
+    let asked = Asked {
+        org,
+        filter,
+        from: filter.from.map_or(Uuid::nil(), first_id),
+        below: filter.to.map_or(Uuid::max(), first_id),
+        limit,
+        what: What::Counts(i64::try_from(step.as_millis()).unwrap_or(i64::MAX)),
+    };
+    rows(database, &asked).await
 }
 
 async fn rows(database: &Database, asked: &Asked<'_>) -> Result<Vec<Row>, StoreDown> {
@@ -63,14 +95,16 @@ async fn rows(database: &Database, asked: &Asked<'_>) -> Result<Vec<Row>, StoreD
     }
     // Filters that let much through fill the page from the newest actions alone. What must be
     // known to drive the rest is asked in the same round trip.
-    let mut calls = vec![asked.call(sql::NEWEST)];
+    let quick = asked.quick();
+    let is_quick = quick.is_some();
+    let mut calls: Vec<_> = quick.into_iter().collect();
     calls.extend(drivers.plain.iter().map(|driver| asked.probe(driver)));
     if drivers.by_name {
         calls.extend([names::tools(asked), names::errors(asked)]);
     }
     let answers = database.ask(ATTEMPT, &calls).await?;
-    let Some((newest, rest)) = answers.split_first() else { return Ok(Vec::new()) };
-    if newest.len() > asked.limit {
+    let (newest, rest) = answers.split_at(usize::from(is_quick).min(answers.len()));
+    if newest.iter().any(|newest| newest.len() > asked.limit) {
         return Ok(answers.into_iter().next().unwrap_or_default());
     }
     let (probes, used) = rest.split_at(drivers.plain.len().min(rest.len()));
@@ -132,12 +166,22 @@ impl<'a> Asked<'a> {
 
     fn driven(&self, driver: &Driver) -> Call<'a> {
         let (values, others) = driver.values();
-        self.call(driver.list()).with(values).with(others)
+        match self.what {
+            What::Records => self.call(driver.sql().list).with(values).with(others),
+            What::Counts(step) => {
+                self.call(driver.sql().count).with(values).with(others).with(step)
+            }
+        }
+    }
+
+    /// The newest few, which may fill a page.
+    fn quick(&self) -> Option<Call<'a>> {
+        (self.what == What::Records).then(|| self.call(sql::NEWEST))
     }
 
     fn probe(&self, driver: &Driver) -> Call<'a> {
         let (values, others) = driver.values();
-        Call::new(driver.probe())
+        Call::new(driver.sql().probe)
             .with(*self.org.as_uuid())
             .with(self.from)
             .with(self.below)
@@ -147,7 +191,10 @@ impl<'a> Asked<'a> {
 }
 
 /// The words of a filter; none when it lets everything through.
-fn words<T: Copy>(wanted: &[T], word: fn(T) -> &'static str) -> Option<Vec<&'static str>> {
+pub(crate) fn words<T: Copy>(
+    wanted: &[T],
+    word: fn(T) -> &'static str,
+) -> Option<Vec<&'static str>> {
     (!wanted.is_empty()).then(|| wanted.iter().map(|value| word(*value)).collect())
 }
 

@@ -61,6 +61,8 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 30, name: "approval_mails", sql: include_str!("../../../migrations/0030_approval_mails.sql") },
     Migration { version: 31, name: "used_intents", sql: include_str!("../../../migrations/0031_used_intents.sql") },
     Migration { version: 32, name: "org_approvals", sql: include_str!("../../../migrations/0032_org_approvals.sql") },
+    Migration { version: 33, name: "tallies", sql: include_str!("../../../migrations/0033_tallies.sql") },
+    Migration { version: 34, name: "running_budgets", sql: include_str!("../../../migrations/0034_running_budgets.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -104,6 +106,8 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "checkpoint",       privileges: "select, insert" },
     Grant { table: "chain_check",      privileges: "select, insert, update" },
     Grant { table: "event",            privileges: "select, insert" },
+    Grant { table: "tally_mark",       privileges: "select, insert, update" },
+    Grant { table: "action_tally",     privileges: "select, insert, update" },
     Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
     Grant { table: "member",           privileges: "select, insert, update" },

@@ -8,6 +8,7 @@ mod appends;
 mod approvals;
 mod drift;
 mod events;
+mod figures;
 mod halts;
 mod intents;
 mod leases;
@@ -52,6 +53,7 @@ pub async fn action_store(store: Arc<dyn Store>) {
     Box::pin(halts::check(&*store)).await;
     Box::pin(approvals::check(&*store)).await;
     drift::check(&*store).await;
+    Box::pin(figures::check(&*store)).await;
 }
 
 /// Checks `admin::AccountStore`, `admin::MemberStore`, `admin::PolicyStore`, `admin::SealKeyStore` and

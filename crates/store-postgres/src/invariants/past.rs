@@ -110,6 +110,36 @@ pub(super) const DEED_EVENTS: &str = beside_away!(
         and d.issued_at > coalesce((select max(issued_at) from away), '-infinity')"
 );
 
+// What was recorded before the last tile that is away was sealed may be away itself.
+pub(super) const COUNTS: &str = beside_away!(
+    "
+    select format('%s, %s of %s from %s: %s are counted, %s are there', status, outcome, owner_id,
+        slot, coalesce(kept.count, 0), coalesce(there.count, 0))
+    from (
+        select owner_id, slot, status, outcome, verdict, level, unit, count, cost
+        from action_tally
+        where org_id = $1 and slot >= coalesce((select max(issued_at) from away), '-infinity')
+    ) as kept
+    full join (
+        select owner.id as owner_id, s.slot, s.status, s.outcome, s.verdict, s.level,
+            coalesce(s.cost ->> 'currency', '') as unit, count(*) as count,
+            coalesce(sum((s.cost ->> 'amount')::numeric), 0) as cost
+        from (
+            select a.agent_id, a.status, a.outcome, coalesce(a.verdict, '') as verdict,
+                coalesce(a.level, '') as level, a.record::json -> 'cost' as cost,
+                to_timestamp(floor(extract(epoch from a.created_at) / 900) * 900) as slot
+            from action as a
+            join deed as d on d.org_id = $1 and d.id = a.deed_id
+            where a.org_id = $1
+                and d.seq <= coalesce((select place from tally_mark where org_id = $1), -1)
+        ) as s
+        cross join lateral (values ($1), (s.agent_id)) as owner (id)
+        where s.slot >= coalesce((select max(issued_at) from away), '-infinity')
+        group by 1, 2, 3, 4, 5, 6, 7
+    ) as there using (owner_id, slot, status, outcome, verdict, level, unit)
+    where (kept.count, kept.cost) is distinct from (there.count, there.cost)"
+);
+
 pub(super) const DISCLOSURES: &str = beside_away!(
     "
     select format('%s of %s', path, owner_id) from disclosure as o

@@ -380,6 +380,12 @@ pub const INVARIANTS: &[Invariant] = &[
             where coalesce(b.used, 0) <> coalesce(c.used, 0)",
     },
     Invariant {
+        name: "counts",
+        sentence: "up to its mark every sealed action is counted once, for its agent and for its org",
+        takes: Takes::Org,
+        sql: past::COUNTS,
+    },
+    Invariant {
         name: "vault",
         sentence: "every credential is encrypted under a key of the vault's ring",
         takes: Takes::OrgAndVaultKeys,

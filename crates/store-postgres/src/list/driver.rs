@@ -67,33 +67,18 @@ impl Drivers {
 }
 
 impl Driver {
-    /// The statement that lists by it.
-    pub(super) fn list(&self) -> &'static str {
+    /// The statements that go by it.
+    pub(super) fn sql(&self) -> &'static sql::Statements {
         match self {
-            Self::Newest => sql::ALL,
-            Self::Agent(_) => sql::OF_AGENT,
-            Self::Tools(_) => sql::OF_TOOLS,
-            Self::OnBehalfOf(_) => sql::ON_BEHALF_OF,
-            Self::Decided(_) => sql::DECIDED,
-            Self::Unsealed(_) => sql::UNSEALED,
-            Self::Witnessed(..) => sql::WITNESSED,
-            Self::ShadowDiffers => sql::SHADOW_DIFFERS,
-            Self::Named(..) => sql::NAMED,
-        }
-    }
-
-    /// The statement that asks how rare it is.
-    pub(super) fn probe(&self) -> &'static str {
-        match self {
-            Self::Newest => sql::PROBE_ALL,
-            Self::Agent(_) => sql::PROBE_OF_AGENT,
-            Self::Tools(_) => sql::PROBE_OF_TOOLS,
-            Self::OnBehalfOf(_) => sql::PROBE_ON_BEHALF_OF,
-            Self::Decided(_) => sql::PROBE_DECIDED,
-            Self::Unsealed(_) => sql::PROBE_UNSEALED,
-            Self::Witnessed(..) => sql::PROBE_WITNESSED,
-            Self::ShadowDiffers => sql::PROBE_SHADOW_DIFFERS,
-            Self::Named(..) => sql::PROBE_NAMED,
+            Self::Newest => &sql::ALL,
+            Self::Agent(_) => &sql::OF_AGENT,
+            Self::Tools(_) => &sql::OF_TOOLS,
+            Self::OnBehalfOf(_) => &sql::ON_BEHALF_OF,
+            Self::Decided(_) => &sql::DECIDED,
+            Self::Unsealed(_) => &sql::UNSEALED,
+            Self::Witnessed(..) => &sql::WITNESSED,
+            Self::ShadowDiffers => &sql::SHADOW_DIFFERS,
+            Self::Named(..) => &sql::NAMED,
         }
     }
 

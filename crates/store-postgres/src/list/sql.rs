@@ -1,4 +1,5 @@
-//! The statements of the list: one for each driver, and one that asks how rare its values are.
+//! The statements of the list: for each driver one that lists, one that counts, and one that asks how
+//! rare its values are.
 //!
 //! All are put together from the same few parts. `$1` is the org, `$2` and `$3` bound the ids, `$4`
 //! is the number of rows; of a list, `$5` to `$13` are the filters, null where nothing is asked,
@@ -82,20 +83,41 @@ macro_rules! records {
     };
 }
 
-macro_rules! list {
-    ($meets:expr) => {
-        records!(led!("$14::text[], $15::text[]", concat!($meets, passes!()), "$4"))
+/// How many of the newest of these ids there are of each class, by parts of `$16` milliseconds.
+macro_rules! counts {
+    ($ids:expr) => {
+        concat!(
+            "select floor(extract(epoch from called.created_at) * 1000)::bigint / $16::bigint as part,
+                called.status, called.outcome, called.verdict, called.level, '' as unit,
+                count(*) as count, '0' as cost
+            from (select found.id from (",
+            $ids,
+            ") as found order by found.id desc limit $4) as shown
+            cross join lateral (
+                select created_at, status, outcome, coalesce(verdict, '') as verdict,
+                    coalesce(level, '') as level
+                from action where org_id = $1 and id = shown.id offset 0
+            ) as called
+            group by 1, 2, 3, 4, 5"
+        )
     };
 }
 
-/// The list by what stands from the beginning.
-macro_rules! list_of {
+/// The ids that a driver's values lead to.
+macro_rules! ids {
+    ($meets:expr) => {
+        led!("$14::text[], $15::text[]", concat!($meets, passes!()), "$4")
+    };
+}
+
+/// The ids by what stands from the beginning.
+macro_rules! ids_of {
     ($driver:ident) => {
-        records!(concat!(
+        concat!(
             led!($driver!(values "$14", "$15"), concat!($driver!(sealed), passes!()), "$4"),
             " union all ",
             unsealed!(concat!($driver!(among "$14"), passes!()), "$4")
-        ))
+        )
     };
 }
 
@@ -111,19 +133,35 @@ macro_rules! probe {
     };
 }
 
-macro_rules! probe_of {
+macro_rules! probed {
     ($meets:expr) => {
-        probe!(led!("$4::text[], $5::text[]", $meets, "200"))
+        led!("$4::text[], $5::text[]", $meets, "200")
     };
 }
 
-macro_rules! probe_by {
+macro_rules! probed_by {
     ($driver:ident) => {
-        probe!(concat!(
+        concat!(
             led!($driver!(values "$4", "$5"), $driver!(sealed), "200"),
             " union all ",
             unsealed!($driver!(among "$4"), "200")
-        ))
+        )
+    };
+}
+
+/// The statements of one driver.
+pub(super) struct Statements {
+    /// Lists what it leads to.
+    pub(super) list: &'static str,
+    /// Counts that.
+    pub(super) count: &'static str,
+    /// Asks how rare it is.
+    pub(super) probe: &'static str,
+}
+
+macro_rules! statements {
+    ($ids:expr, $probed:expr) => {
+        Statements { list: records!($ids), count: counts!($ids), probe: probe!($probed) }
     };
 }
 
@@ -205,34 +243,27 @@ macro_rules! shadow {
     };
 }
 
-pub(super) const ALL: &str = list!("true");
-pub(super) const OF_AGENT: &str = list_of!(agent);
-pub(super) const OF_TOOLS: &str = list_of!(tool);
-pub(super) const ON_BEHALF_OF: &str = list_of!(person);
-pub(super) const DECIDED: &str = list_of!(outcome);
-pub(super) const UNSEALED: &str = list!(state!());
-pub(super) const WITNESSED: &str = list!(verdict!());
-pub(super) const SHADOW_DIFFERS: &str = list!(shadow!());
-pub(super) const NAMED: &str = records!(concat!(
-    led!(tool!(values "$14", "$15"), concat!(tool!(sealed), passes!()), "$4"),
-    " union ",
-    unsealed!(concat!(tool!(among "$14"), passes!()), "$4"),
-    " union ",
-    led!("$15::text[], null::text[]", concat!(error!(), passes!()), "$4")
-));
-
-pub(super) const PROBE_ALL: &str = probe_of!("true");
-pub(super) const PROBE_OF_AGENT: &str = probe_by!(agent);
-pub(super) const PROBE_OF_TOOLS: &str = probe_by!(tool);
-pub(super) const PROBE_ON_BEHALF_OF: &str = probe_by!(person);
-pub(super) const PROBE_DECIDED: &str = probe_by!(outcome);
-pub(super) const PROBE_UNSEALED: &str = probe_of!(state!());
-pub(super) const PROBE_WITNESSED: &str = probe_of!(verdict!());
-pub(super) const PROBE_SHADOW_DIFFERS: &str = probe_of!(shadow!());
-pub(super) const PROBE_NAMED: &str = probe!(concat!(
-    led!(tool!(values "$4", "$5"), tool!(sealed), "200"),
-    " union ",
-    unsealed!(tool!(among "$4"), "200"),
-    " union ",
-    led!("$5::text[], null::text[]", error!(), "200")
-));
+pub(super) const ALL: Statements = statements!(ids!("true"), probed!("true"));
+pub(super) const OF_AGENT: Statements = statements!(ids_of!(agent), probed_by!(agent));
+pub(super) const OF_TOOLS: Statements = statements!(ids_of!(tool), probed_by!(tool));
+pub(super) const ON_BEHALF_OF: Statements = statements!(ids_of!(person), probed_by!(person));
+pub(super) const DECIDED: Statements = statements!(ids_of!(outcome), probed_by!(outcome));
+pub(super) const UNSEALED: Statements = statements!(ids!(state!()), probed!(state!()));
+pub(super) const WITNESSED: Statements = statements!(ids!(verdict!()), probed!(verdict!()));
+pub(super) const SHADOW_DIFFERS: Statements = statements!(ids!(shadow!()), probed!(shadow!()));
+pub(super) const NAMED: Statements = statements!(
+    concat!(
+        led!(tool!(values "$14", "$15"), concat!(tool!(sealed), passes!()), "$4"),
+        " union ",
+        unsealed!(concat!(tool!(among "$14"), passes!()), "$4"),
+        " union ",
+        led!("$15::text[], null::text[]", concat!(error!(), passes!()), "$4")
+    ),
+    concat!(
+        led!(tool!(values "$4", "$5"), tool!(sealed), "200"),
+        " union ",
+        unsealed!(tool!(among "$4"), "200"),
+        " union ",
+        led!("$5::text[], null::text[]", error!(), "200")
+    )
+);

@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use store_postgres::{GRANTS, OF_NO_ORG};
 
 /// The statements that look through every org, each by words that no other has.
-const OF_EVERY_ORG: [&str; 11] = [
+const OF_EVERY_ORG: [&str; 12] = [
     "select record from org order by",
     "select org_id from org order by",
     "deadline as since from only action",
@@ -16,6 +16,7 @@ const OF_EVERY_ORG: [&str; 11] = [
     "select org_id, no::bigint as log_no",
     "select org_id, id from chain_check",
     "as is_ahead",
+    "mark.version is distinct from head.version",
     "from past_tile as tile where tile.part = $1",
     "count(*) as deeds from past_tile group by part",
 ];
