@@ -6,6 +6,7 @@ pub(crate) mod approval_links;
 pub(crate) mod approvals;
 pub(crate) mod deeds;
 pub(crate) mod events;
+pub(crate) mod figures;
 pub(crate) mod health;
 pub(crate) mod intents;
 pub(crate) mod invites;

@@ -16,6 +16,7 @@ mod health;
 mod key_set;
 mod lists;
 mod live;
+mod overview;
 mod refusal;
 pub mod routes;
 mod service;

@@ -11,6 +11,7 @@ mod approvals;
 mod console;
 mod deeds;
 mod events;
+mod figures;
 mod intents;
 mod ledger;
 mod members;
@@ -33,6 +34,7 @@ pub fn interface() -> Table<App> {
     let areas = [
         system::routes(),
         actions::routes(),
+        figures::routes(),
         approvals::routes(),
         agents::routes(),
         policies::routes(),

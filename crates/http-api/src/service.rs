@@ -112,6 +112,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         waits: Slots::new(WAITS),
         trials: Trials::new(aside),
         lists: Lists::new(Arc::clone(&clock)),
+        overviews: crate::overview::Overviews::default(),
         cursors: Cursors::new(settings.cursor_key),
         health: Health::new(probe),
         key_set: KeySetCache::default(),

@@ -10,6 +10,7 @@ mod copies;
 mod description;
 mod events;
 mod examples;
+mod figures;
 mod forms;
 mod house;
 mod intents;

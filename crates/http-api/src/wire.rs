@@ -8,6 +8,7 @@ pub(crate) mod approvals;
 pub(crate) mod deeds;
 pub(crate) mod detail;
 pub(crate) mod export;
+pub(crate) mod figures;
 pub(crate) mod filter;
 pub(crate) mod intents;
 pub(crate) mod keys;
