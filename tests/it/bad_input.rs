@@ -241,7 +241,7 @@ async fn requests_that_two_servers_could_read_in_two_ways_are_refused() {
 #[tokio::test]
 async fn paths_match_exactly_and_methods_are_named() {
     let Some((_, caller)) = caller().await else { return };
-    for path in ["/v1/health/", "//v1/health", "/V1/health", "/v1", "/v1/overview", "/nothing"] {
+    for path in ["/v1/health/", "//v1/health", "/V1/health", "/v1", "/v1/overviews", "/nothing"] {
         caller.get(path).await.error(404, "route_unknown", None);
     }
     let answer = caller.send(Request::post("/v1/health", &json!({}))).await;

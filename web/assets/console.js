@@ -209,14 +209,14 @@ const step = (by) => {
   found[Math.min(Math.max(at + by, 0), found.length - 1)]?.focus();
 };
 const focus = (selector) => document.querySelector(selector)?.focus();
-const go = (place) => () => { location.href = `/app/${place}`; };
+const go = (place) => () => { location.href = `/app${place && "/"}${place}`; };
 const help = () => {
   const dialog = make("dialog");
   dialog.setAttribute("aria-labelledby", "keys-title");
   const list = make("dl");
   for (const [key, text] of [
     ["j, k", "next and previous row"], ["Enter", "open it"], ["/", "jump to an id, an agent or a tool"],
-    ["g p", "approvals"], ["g a", "actions"], ["g n", "agents"], ["g l", "ledger"],
+    ["g o", "overview"], ["g p", "approvals"], ["g a", "actions"], ["g n", "agents"], ["g l", "ledger"],
     ["a, d", "move to Approve or Deny; Enter then decides"], ["?", "this list"],
   ]) {
     const row = make("div");
@@ -240,7 +240,7 @@ const keys = {
   a: () => focus(".decide .primary"),
   d: () => focus(".decide .bar button:not(.primary)"),
 };
-const places = { p: go("approvals"), a: go("actions"), n: go("agents"), l: go("ledger"), g: keys["/"] };
+const places = { o: go(""), p: go("approvals"), a: go("actions"), n: go("agents"), l: go("ledger"), g: keys["/"] };
 let going = 0;
 if (!/(^|; )shortcuts=off(;|$)/.test(document.cookie)) {
   document.addEventListener("keydown", (event) => {

@@ -2,6 +2,7 @@
 
 const kinds = {
   action: ["action.created", "deed.sealed"],
+  overview: ["action.created", "deed.sealed"],
   approval: ["approval.requested", "approval.approved", "approval.denied", "approval.expired", "approval.voided"],
 };
 /** A window that nobody looks at for so long gives its stream back: each person has few. */

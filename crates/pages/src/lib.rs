@@ -8,6 +8,7 @@
 //! [`assets`] has the files, under names that change with what is in them.
 
 pub mod assets;
+mod charts;
 mod icons;
 mod moments;
 mod templates;
@@ -45,6 +46,7 @@ impl Pages {
         for (name, text) in templates::ALL {
             templates.add_template(name, text)?;
         }
+        charts::add_to(&mut templates);
         icons::add_to(&mut templates);
         moments::add_to(&mut templates);
         values::add_to(&mut templates);

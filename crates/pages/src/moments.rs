@@ -8,6 +8,7 @@ pub(crate) fn add_to(templates: &mut Environment<'_>) {
     templates.add_filter("left", left);
     templates.add_filter("span", span);
     templates.add_filter("thousands", thousands);
+    templates.add_filter("amount", amount);
 }
 
 /// A moment in every way that a page tells it.
@@ -72,6 +73,17 @@ fn thousands(number: i64) -> String {
     shown
 }
 
+/// A sum with two places, or a whole one of what is counted in whole ones.
+fn amount(sum: f64) -> String {
+    let hundredths = (sum * 100.0).round();
+    let is_large = hundredths.abs() >= 9e15;
+    #[expect(clippy::cast_possible_truncation, reason = "it is far smaller")]
+    let whole = if is_large { return format!("{sum:e}") } else { hundredths as i64 };
+    let sign = if whole < 0 { "-" } else { "" };
+    let (units, rest) = (thousands((whole / 100).abs()), (whole % 100).abs());
+    if rest == 0 { format!("{sign}{units}") } else { format!("{sign}{units}.{rest:02}") }
+}
+
 fn spoken(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     match seconds {
@@ -105,7 +117,7 @@ fn unreadable(why: impl Into<std::borrow::Cow<'static, str>>) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{span, spoken, thousands};
+    use super::{amount, span, spoken, thousands};
 
     #[test]
     fn numbers_and_spans_are_told_shortly() {
@@ -118,6 +130,11 @@ mod tests {
         ];
         for (number, told) in numbers {
             assert_eq!(thousands(number), told);
+        }
+        for (sum, told) in
+            [(0.0, "0"), (640.0, "640"), (18_240.5, "18,240.50"), (-0.05, "-0.05"), (1e20, "1e20")]
+        {
+            assert_eq!(amount(sum), told);
         }
         for (span_ms, told) in [
             (6, "6 ms"),

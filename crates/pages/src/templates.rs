@@ -24,6 +24,7 @@ templates![
     "approve.html",
     "app/question.html",
     "app/approvals.html",
+    "app/overview.html",
     "app/actions.html",
     "app/action.html",
     "app/agents.html",

@@ -57,3 +57,83 @@ fn a_broken_chain_an_empty_log_and_entries_of_nobody_are_told() {
     assert!(page.contains("Broken") && page.contains('3'), "{page}");
     assert!(page.contains("&lt;b&gt;") && !page.contains("<b>"), "{page}");
 }
+
+/// An overview of a day in which these things want an eye.
+fn overview(attention: &Value, agents: &Value, checks: &Value) -> String {
+    let at = "2026-10-01T12:00:00.000Z";
+    let sums = json!({
+        "actions": 1_204, "executed": 1_100, "blocked": 3, "verified": 983, "mismatch": 2,
+        "unverifiable": 15, "not_witnessed": 204, "pending_approvals": 4,
+        "cost": [{ "amount": 640.5, "currency": "EUR" }],
+    });
+    let bucket = json!({
+        "at": at, "executed": 5, "failed": 1, "denied": 1, "cancelled": 0, "waiting": 2, "mismatch": 1,
+    });
+    let shown = json!({
+        "shell": shell(), "window": "24h", "origin": "https://gate.example",
+        "it": {
+            "window": { "from": at, "to": at, "bucket": "1h" }, "complete": true, "totals": sums,
+            "previous": sums, "series": vec![bucket; 24], "agents": agents, "attention": attention,
+        },
+        "head": { "size": 18_442 }, "checks": { "data": checks }, "agents": { "data": [] },
+    });
+    Pages::new().unwrap().fill(("app", "app/overview.html"), Timestamp::EPOCH, &shown).unwrap()
+}
+
+#[test]
+fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
+    let at = "1970-01-01T00:08:00.000Z";
+    let call = json!({
+        "action": "act_1", "agent": "agt_1", "tool": "shop.<b>", "created_at": at, "expires_at": at,
+        "approval": "apr_1", "summary": null,
+    });
+    let budget = json!({
+        "budget": "refund-sum", "used": "8000", "reserved": "600", "limit": "10000", "unit": "EUR",
+        "scope": { "agent": "agt_1" }, "window": { "resets_at": at },
+    });
+    let attention = json!([
+        { "kind": "chain_broken", "data": { "withheld": true, "check": null } },
+        { "kind": "org_stopped", "data": { "reason": "a <b> drill", "stopped_at": at, "by": "operator" } },
+        { "kind": "mismatch", "data": call },
+        { "kind": "approval_expiring", "data": call },
+        { "kind": "approval_expiring", "data": call },
+        { "kind": "budget_near", "data": budget },
+    ]);
+    let agent = json!({
+        "id": "agt_1", "name": "refund-bot", "status": "active", "last_action_at": at,
+        "today": { "actions": 1, "denied": 0, "cost": [] },
+    });
+    let page = overview(&attention, &json!([agent]), &json!([]));
+    for told in [
+        "The record is not as it was sealed.",
+        "a &lt;b&gt; drill",
+        "<bdi>shop.&lt;b&gt;</bdi> runs out in 8 min.",
+        "Budget <bdi>refund-sum</bdi> is used to 86 %.",
+        "8,600 of 10,000 <bdi>EUR</bdi>, agent <bdi>agt_1</bdi>",
+        "<strong>98.3 %</strong>",
+        "640.50 <bdi>EUR</bdi>",
+    ] {
+        assert!(page.contains(told), "{told} is not in {page}");
+    }
+    // The one that runs out first is the one button that stands out.
+    assert_eq!(page.matches("button primary").count(), 1, "{page}");
+    assert_eq!(page.matches("<rect").count(), 24 * 4, "{page}");
+    assert!(!page.contains("Send the first call"), "{page}");
+}
+
+#[test]
+fn an_org_in_which_nobody_acted_is_told_how_to_begin() {
+    let check =
+        |result: Option<&str>, at: Option<&str>| json!({ "result": result, "finished_at": at });
+    let at = Some("1969-12-31T22:00:00.000Z");
+    let page =
+        overview(&json!([]), &json!([]), &json!([check(None, None), check(Some("passed"), at)]));
+    for told in
+        ["Make an agent", "curl https://gate.example/v1/actions", "last checked", "Nothing does."]
+    {
+        assert!(page.replace("&#x2f;", "/").contains(told), "{told} is not in {page}");
+    }
+    assert!(!page.contains("<svg viewBox=\"0 0 240"), "{page}");
+    let broken = overview(&json!([]), &json!([]), &json!([check(Some("failed"), at)]));
+    assert!(broken.contains("The last check found the record broken"), "{broken}");
+}

@@ -39,6 +39,11 @@ impl Site {
         Self { origin: origin.to_owned(), is_https }
     }
 
+    /// Its origin, as browsers write it.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
     /// The cookie's name: under https one that no other host and no other path can set.
     pub const fn name(&self, cookie: Cookie) -> &'static str {
         match (cookie, self.is_https) {

@@ -56,7 +56,7 @@ async function byCode() {
   holds((await phone.url()).startsWith(`${base}/app/join?`), "the invitation waits behind the sign-in");
   await phone.press("main button");
   await phone.press("main button.tall");
-  holds((await phone.url()) === `${base}/app/approvals`, "the first page is what waits");
+  holds((await phone.url()) === `${base}/app`, "the first page is the overview");
   told("signed in by the code, on a phone, without script");
   return phone;
 }
@@ -142,7 +142,7 @@ async function looks(desktop) {
     ...["versions", "tests", "try", "activate"].map((tab) => `policies/${policy}?tab=${tab}`),
     "ledger", `deeds/${deed}`, "settings", "settings/members", "settings/keys", "settings/sessions", "more", "nothing"];
   const paths = ["/login", "/auth/confirm?challenge=chal_01k6ga3wvwee7g9h2j4k6m8n0p", "/approve?t=nothing",
-    ...rooms.map((room) => `/app/${room}`)];
+    ...rooms.map((room) => `/app/${room}`), "/app", "/app?window=7d"];
   // Ids differ from run to run, names of pictures do not.
   const named = (path) => {
     const words = path.replace(/_[0-9a-z]{26}/g, "").replace(/[^a-z]+/g, "-").replace(/^-|-$/g, "");

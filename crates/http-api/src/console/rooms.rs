@@ -1,4 +1,4 @@
-//! The rooms of the Console in which people look: actions, agents, policies, the ledger and deeds.
+//! The rooms of the Console in which people look: the overview, actions, agents, policies, the ledger and deeds.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::{NO_QUERY, Shown, Visit, Visitor, optional, parameter, see_other, sho
 use crate::{
     access::{ACTION_READERS, APPROVAL_READERS, Access, VIEWERS},
     app::App,
-    handlers::{actions::read, agents, approvals, deeds, keys, ledger, org, policies},
+    handlers::{actions::read, agents, approvals, deeds, figures, keys, ledger, policies},
     refusal::{Answer, CallError},
     wire::{filter, ledger::ENTRIES},
 };
@@ -24,8 +24,24 @@ pub(crate) const GO: &[Param] = &[Param::One("q")];
 const UNDER_WAY: &str = "executing,witnessing";
 
 /// `GET /app`
-pub(crate) async fn first(_: Arc<App>, _: Visitor, _: Call) -> Answer {
-    Ok(see_other("/app/approvals")?)
+///
+/// Before the first call of the org it tells how to send one.
+pub(crate) async fn overview(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
+    let visit = Visit::new(app, caller, call);
+    let (asked, query) = visit.filters();
+    let it = visit.read((VIEWERS, figures::overview), &[], (&query, figures::OVERVIEW)).await?;
+    let head = visit.read((VIEWERS, ledger::head), &[], NO_QUERY).await?;
+    let checks = visit.read((VIEWERS, ledger::checks), &[], ("limit=5", ledger::CHECKS)).await?;
+    let agents = visit.read((VIEWERS, agents::list), &[], ("limit=1", agents::LIST)).await?;
+    let shown = shown([
+        ("window", asked.get("window").cloned().unwrap_or_else(|| "24h".into())),
+        ("it", it),
+        ("head", head),
+        ("checks", checks),
+        ("agents", agents),
+        ("origin", visit.app.sign_in.site.origin().into()),
+    ]);
+    visit.page("app/overview.html", "overview", shown).await
 }
 
 /// `GET /app/more`
@@ -107,12 +123,11 @@ async fn calls_of(visit: &Visit, agent: &str, states: &str) -> Result<Value, Cal
 /// `GET /app/stop`
 pub(crate) async fn stop(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
-    let org = visit.read((VIEWERS, org::show), &[], NO_QUERY).await?;
     let of = |state: &str| format!("state={state}&limit=20");
     let list = (ACTION_READERS, read::list);
     let running = visit.read(list, &[], (&of(UNDER_WAY), filter::LIST)).await?;
     let pending = visit.read(list, &[], (&of("pending_approval"), filter::LIST)).await?;
-    let shown = shown([("org", org), ("running", running), ("pending", pending)]);
+    let shown = shown([("running", running), ("pending", pending)]);
     visit.page("app/stop.html", "stop", shown).await
 }
 

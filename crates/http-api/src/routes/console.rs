@@ -10,8 +10,7 @@ use crate::{
     access::{PUBLIC, SIGNED_IN, VISITORS},
     app::App,
     console::{self, approvals, rooms, settings, sign_in},
-    handlers::agents,
-    handlers::policies,
+    handlers::{agents, figures::OVERVIEW, policies},
     wire::{filter, ledger::ENTRIES},
 };
 
@@ -28,7 +27,7 @@ pub(super) fn pages() -> Table<App> {
         at("GET",  "/auth/assets/{file}",   "pageFileOfSignIn")  .with(PUBLIC, NOTHING,                Short, console::file),
         at("GET",  "/approve/assets/{file}", "pageFileOfApprove").with(PUBLIC, NOTHING,                Short, console::file),
         at("GET",  "/app/assets/{file}",    "pageFile")      .with(PUBLIC,    NOTHING,                 Short, console::file),
-        at("GET",  "/app",                  "pageFirst")     .with(VISITORS,  NOTHING,                 Short, rooms::first),
+        at("GET",  "/app",                  "pageOverview")  .with(VISITORS,  query(OVERVIEW),         Lists, rooms::overview),
         at("GET",  "/app/orgs",             "pageOrgs")      .with(SIGNED_IN, query(sign_in::ORGS),    Short, sign_in::orgs),
         at("GET",  "/app/join",             "pageJoin")      .with(SIGNED_IN, query(sign_in::JOIN),    Short, sign_in::join),
         at("GET",  "/app/again",            "pageAgain")     .with(SIGNED_IN, query(sign_in::AGAIN),   Short, sign_in::again),
