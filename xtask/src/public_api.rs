@@ -10,7 +10,7 @@ use crate::process;
 use crate::workspace::Workspace;
 
 /// The crates whose interface is kept.
-const CRATES: [&str; 4] = ["chancery", "policy", "deed", "model"];
+const CRATES: [&str; 5] = ["chancery", "policy", "deed", "decoder", "model"];
 
 /// Where it is kept, from the checkout's root.
 const FOLDER: &str = "docs/api";

@@ -17,7 +17,7 @@ use crate::process;
 use crate::workspace::Workspace;
 
 /// What is published when nobody says, each with all that it is built from.
-const DOORS: [&str; 4] = ["chancery", "policy", "deed", "model"];
+const DOORS: [&str; 5] = ["chancery", "policy", "deed", "decoder", "model"];
 /// What stays behind: made, or for this workspace's own tests.
 const LEFT: [&str; 4] = ["Cargo.toml", "fuzz", "target", "tests"];
 
