@@ -129,7 +129,7 @@ pub(crate) struct Tally {
 }
 
 /// A house under one fault.
-struct Lane {
+pub(crate) struct Lane {
     storm: Storm,
     // Dropped before what it stands on.
     house: House,
@@ -148,10 +148,9 @@ struct Lane {
     striking: AtomicUsize,
 }
 
-/// Does what the storm says and returns what came of it; nothing where the run has not what it
-/// needs.
-pub(crate) async fn strike(storm: Storm) -> Option<Tally> {
-    let lane = Arc::new(Lane::new(storm).await?);
+/// Does what the storm says of the house and returns what came of it.
+pub(crate) async fn strike(lane: Lane) -> Tally {
+    let (storm, lane) = (lane.storm, Arc::new(lane));
     let watch = Watch::start(&lane.house, &lane.lines).await;
     let slots = (0..storm.services).map(|slot| tokio::spawn(Arc::clone(&lane).slot(slot)));
     for slot in slots.collect::<Vec<_>>() {
@@ -164,11 +163,12 @@ pub(crate) async fn strike(storm: Storm) -> Option<Tally> {
     let (seen, found) = watch.end(&lane.house, &service).await;
     violations.extend(found);
     let struck = lane.struck.lock().unwrap().clone();
-    Some(Tally { fault: storm.fault, struck, calls: evidence.calls(), seen, violations })
+    Tally { fault: storm.fault, struck, calls: evidence.calls(), seen, violations }
 }
 
 impl Lane {
-    async fn new(storm: Storm) -> Option<Self> {
+    /// A house for the storm; nothing where the run has not what it needs.
+    pub(crate) async fn new(storm: Storm) -> Option<Self> {
         let Storm { fault, services, struck, points, rounds } = storm;
         let common = Site::common().await?;
         let own = match fault {
