@@ -1,35 +1,83 @@
-//! Making connectors, giving them credentials, and switching them on and off.
+//! Making connectors and changing them. How their credentials are kept, their tools accepted, and
+//! how they are switched on and off stands in files of their own.
+
+mod credentials;
+mod read;
+mod switch;
+mod tools;
+mod types;
 
 use std::collections::BTreeMap;
 
-use act::{ActError, Changed, Fact, Reason, Record};
+use act::{ActError, Changed, Fact, Record};
 use async_trait::async_trait;
 use deed::Subject;
 use ledger::{
     Needs, Snapshot,
-    record::{Connector, ConnectorStatus},
+    record::{Connector, ConnectorStatus, CredentialSet},
 };
 use model::{ConnectorId, ConnectorName, EventType, OrgId, Timestamp, ToolName};
 use serde_json::{Value, json};
 
+pub use read::{ToolStanding, ToolState};
+pub use tools::ToolEdit;
+pub use types::{ConnectorType, CredentialField, CredentialKind};
+
 use crate::{
-    ChangeError, ConnectorError, Credential, OrgChange, UnfitError,
+    ChangeError, ConnectorError, Credential, Expected, OrgChange, UnfitError,
     credential::{self, Envelope},
+    input,
 };
+
+/// The most connectors that an org has at a time.
+const MAX_CONNECTORS: usize = 100;
 
 /// What a connector is made with.
 #[derive(Debug, Clone)]
 pub struct NewConnector {
     /// Its name, the first part of its tools' names; unique in the org.
     pub name: String,
+    /// What people call it; may be empty.
+    pub title: String,
     /// Its type, such as `postgres`.
     pub kind: String,
     /// Its config, without secrets.
     pub config: Value,
     /// Its credential; empty when it is set later.
     pub credential: Credential,
+    /// The credential's kind; nothing for the only one that its type has.
+    pub credential_kind: Option<String>,
     /// Whether it runs test actions and no others.
     pub test: bool,
+}
+
+impl NewConnector {
+    /// A connector of this type that has no credential yet.
+    pub fn of(kind: &str, name: &str, config: Value) -> Self {
+        Self {
+            name: name.to_owned(),
+            title: String::new(),
+            kind: kind.to_owned(),
+            config,
+            credential: Credential::new(),
+            credential_kind: None,
+            test: false,
+        }
+    }
+}
+
+/// What is to become of a connector.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectorEdit {
+    /// What people call it.
+    pub title: Option<String>,
+    /// Its config, as a whole.
+    pub config: Option<Value>,
+    /// Whether its tools are accepted as the governed system gives them under the new config; otherwise
+    /// those that are new or other than before are refused until somebody accepts each.
+    pub pin_tools: bool,
+    /// The revision that the change was made for.
+    pub expected_revision: Expected<u32>,
 }
 
 /// A connector as its adapter is asked whether it would do.
@@ -48,17 +96,56 @@ pub struct Candidate<'a> {
     /// Its credential; empty when none was given yet, and then the governed system cannot be
     /// asked.
     pub credential: &'a Credential,
+    /// The credential's kind, where it was said.
+    pub credential_kind: Option<&'a str>,
 }
 
-/// What the tools of a connector are kept with, in its adapter's own form.
+/// What the tools of a connector are kept with, in its adapter's own form. Each is an object whose
+/// member `digest` is that of the tool's definition and whose `entry` is the definition as written.
 pub type KnownTools = BTreeMap<ToolName, Value>;
+
+/// What a look at one thing in a governed system came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// What was looked at.
+    pub name: String,
+    /// How it stands.
+    pub found: LookedAt,
+    /// What to do about it; empty when there is nothing to do.
+    pub detail: String,
+}
+
+/// How something in a governed system stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookedAt {
+    /// As it should.
+    Pass,
+    /// It works, and could be better.
+    Advice,
+    /// Calls fail, or are not safe, until it is mended.
+    Fail,
+}
 
 /// Knows the adapters.
 #[async_trait]
 pub trait ConnectorCheck: Send + Sync {
+    /// The types that connectors can be made of, where anybody is to be told.
+    fn types(&self) -> Vec<ConnectorType> {
+        Vec::new()
+    }
+
     /// What the connector's tools are to be kept with, nothing while no credential says who could
     /// ask for it; fails with what is wrong with the connector.
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError>;
+
+    /// Everything that can be looked at in the governed system, with the tools as they were accepted.
+    async fn look(
+        &self,
+        _candidate: Candidate<'_>,
+        _accepted: &KnownTools,
+    ) -> Result<Vec<Looked>, UnfitError> {
+        Ok(Vec::new())
+    }
 }
 
 impl OrgChange<'_> {
@@ -68,8 +155,10 @@ impl OrgChange<'_> {
         new: NewConnector,
     ) -> Result<Changed<Connector>, ConnectorError> {
         let name = connector_name(&new.name)?;
+        let title = title(&new.title)?;
         kind_fits(&new.kind)?;
-        credential::check(&new.credential)?;
+        let given = (new.credential_kind.as_deref(), &new.credential);
+        let credential_kind = self.credential_kind(&new.kind, given)?;
         if self.admin.parts.store.connectors(self.org).await?.iter().any(|c| c.name == name) {
             return Err(ChangeError::NameTaken(name.to_string()).into());
         }
@@ -81,18 +170,23 @@ impl OrgChange<'_> {
             kind: &new.kind,
             config: &new.config,
             credential: &new.credential,
+            credential_kind: credential_kind.as_deref(),
         };
         let tools = self.check(candidate).await?;
         let connector = Connector {
             id,
             org: self.org,
             name,
+            title,
             kind: new.kind,
             test: new.test,
             status: ConnectorStatus::Enabled,
             config: new.config,
             credential: self.sealed(id, &new.credential)?,
+            credential_set: credential_kind.map(|kind| set_now(kind, &new.credential)),
             tools,
+            found: None,
+            settings: BTreeMap::new(),
             told: BTreeMap::new(),
             revision: 1,
             created_at: Timestamp::EPOCH,
@@ -102,144 +196,55 @@ impl OrgChange<'_> {
             if at.connectors().any(|other| other.name == connector.name) {
                 return Err(ChangeError::NameTaken(connector.name.to_string()));
             }
-            let connector = Connector { created_at: at.now(), ..connector.clone() };
+            if at.connectors().filter(|other| other.archived_at.is_none()).count() >= MAX_CONNECTORS
+            {
+                return Err(ChangeError::LimitReached(
+                    "the org has 100 connectors; archive one first",
+                ));
+            }
+            let connector = Connector {
+                created_at: at.now(),
+                credential_set: dated(connector.credential_set.clone(), at.now()),
+                ..connector.clone()
+            };
             Ok(changed(record, EventType::ConnectorCreated, None, connector))
         });
         Ok(made.await?)
     }
 
-    /// Replaces a connector's config, and accepts its tools as the governed system gives them now.
+    /// Replaces what is given of a connector. Its tools are accepted as the governed system gives them
+    /// now where that is asked for, or where none were accepted yet.
     pub async fn update_connector(
         &self,
         id: ConnectorId,
-        config: Value,
+        edit: ConnectorEdit,
     ) -> Result<Changed<Connector>, ConnectorError> {
+        let new_title = edit.title.as_deref().map(title).transpose()?;
         let before = self.stored(id).await?;
-        let credential = credential::open_credential(&self.admin.parts.vault, &before)?;
-        let tools =
-            self.check(Candidate { config: &config, ..candidate(&before, &credential) }).await?;
-        self.revise(before, EventType::ConnectorUpdated, move |connector| {
-            connector.config = config.clone();
-            connector.tools = tools.clone();
-        })
-        .await
-    }
-
-    /// Replaces a connector's whole credential; no value is ever given out again. Tools that could
-    /// not be learnt before are accepted with it, and no others.
-    pub async fn set_credential(
-        &self,
-        id: ConnectorId,
-        credential: Credential,
-    ) -> Result<Changed<Connector>, ConnectorError> {
-        credential::check(&credential)?;
-        let before = self.stored(id).await?;
-        let tools = self.check(candidate(&before, &credential)).await?;
-        let sealed: BTreeMap<String, String> = self.sealed(id, &credential)?;
-        self.revise(before, EventType::ConnectorCredentialSet, move |connector| {
-            connector.credential = sealed.clone();
-            if connector.tools.is_empty() {
-                connector.tools = tools.clone();
+        if edit.expected_revision.is_not(&before.revision) {
+            let sentence = "the connector has another revision by now";
+            return Err(ActError::Stale { param: "expected_revision", sentence }.into());
+        }
+        let found = match &edit.config {
+            None => None,
+            Some(config) => {
+                let credential = credential::open_credential(&self.admin.parts.vault, &before)?;
+                let candidate = Candidate { config, ..candidate(&before, &credential) };
+                Some(self.check(candidate).await?)
+            }
+        };
+        self.revise(before, EventType::ConnectorUpdated, move |connector, _| {
+            if let Some(title) = &new_title {
+                connector.title.clone_from(title);
+            }
+            if let Some(config) = &edit.config {
+                connector.config = config.clone();
+            }
+            if let Some(found) = &found {
+                tools::note(connector, found, edit.pin_tools);
             }
         })
         .await
-    }
-
-    /// Notes what the tools of a connector are kept with, where it was made before that was noted.
-    /// It changes nothing of what the connector does, so there is no deed of it.
-    pub async fn learn_tools(
-        &self,
-        (id, revision): (ConnectorId, u32),
-        tools: KnownTools,
-    ) -> Result<(), ConnectorError> {
-        let noted = self.turn(Needs::default(), None, move |at, record| {
-            let before = loaded(at, id)?;
-            if before.tools.is_empty() && before.revision == revision {
-                record.write(Connector { tools: tools.clone(), ..before.clone() });
-            }
-            Ok::<_, ActError>(())
-        });
-        Ok(noted.await?)
-    }
-
-    /// Lets a connector run calls again, and accepts its tools as the governed system gives them now.
-    /// One that does not answer keeps the tools that were accepted before.
-    pub async fn enable_connector(
-        &self,
-        id: ConnectorId,
-        reason: &str,
-    ) -> Result<Changed<Connector>, ConnectorError> {
-        let before = self.stored(id).await?;
-        let credential = credential::open_credential(&self.admin.parts.vault, &before);
-        let tools = match &credential {
-            Ok(credential) => self.check(candidate(&before, credential)).await.ok(),
-            Err(_) => None,
-        };
-        let learnt = tools.filter(|tools| !tools.is_empty() && *tools != before.tools);
-        let learnt = learnt.map(|tools| (before.revision, tools));
-        self.switch((id, ConnectorStatus::Enabled), reason, learnt).await
-    }
-
-    /// Disables a connector for good and removes its credential. Its name stays taken.
-    pub async fn archive_connector(
-        &self,
-        id: ConnectorId,
-        reason: &str,
-    ) -> Result<Changed<Connector>, ConnectorError> {
-        let reason = Reason::parse(reason)?;
-        let archived = self.turn(Needs::default(), Some(reason), move |at, record| {
-            let before = loaded(at, id)?;
-            let after = Connector {
-                status: ConnectorStatus::Disabled,
-                credential: BTreeMap::new(),
-                revision: before.revision.saturating_add(1),
-                archived_at: Some(at.now()),
-                ..before.clone()
-            };
-            Ok::<_, ActError>(changed(record, EventType::ConnectorArchived, Some(before), after))
-        });
-        Ok(archived.await?)
-    }
-
-    /// Makes a connector refuse calls.
-    pub async fn disable_connector(
-        &self,
-        id: ConnectorId,
-        reason: &str,
-    ) -> Result<Changed<Connector>, ConnectorError> {
-        self.switch((id, ConnectorStatus::Disabled), reason, None).await
-    }
-
-    async fn switch(
-        &self,
-        (id, status): (ConnectorId, ConnectorStatus),
-        reason: &str,
-        learnt: Option<(u32, KnownTools)>,
-    ) -> Result<Changed<Connector>, ConnectorError> {
-        let reason = Reason::parse(reason)?;
-        let (event, already) = match status {
-            ConnectorStatus::Enabled => {
-                (EventType::ConnectorEnabled, "the connector is already enabled")
-            }
-            ConnectorStatus::Disabled => {
-                (EventType::ConnectorDisabled, "the connector is already disabled")
-            }
-        };
-        let switched = self.turn(Needs::default(), Some(reason), move |at, record| {
-            let before = loaded(at, id)?;
-            if before.status == status {
-                return Err(ActError::Conflict(already));
-            }
-            let mut after = Connector { status, ..before.clone() };
-            // What was learnt of a revision that is gone says nothing of this one.
-            let learnt = learnt.as_ref().filter(|(revision, _)| *revision == before.revision);
-            if let Some((_, tools)) = learnt {
-                after.tools = tools.clone();
-                after.revision = after.revision.saturating_add(1);
-            }
-            Ok(changed(record, event, Some(before), after))
-        });
-        Ok(switched.await?)
     }
 
     /// Writes the next revision of a connector that was checked as it stood `before`.
@@ -247,7 +252,7 @@ impl OrgChange<'_> {
         &self,
         before: Connector,
         event: EventType,
-        edit: impl Fn(&mut Connector) + Send + 'static,
+        edit: impl Fn(&mut Connector, Timestamp) + Send + 'static,
     ) -> Result<Changed<Connector>, ConnectorError> {
         let (id, checked) = (before.id, before.revision);
         let revised = self.turn(Needs::default(), None, move |at, record| {
@@ -256,7 +261,7 @@ impl OrgChange<'_> {
                 return Err(ActError::Conflict("the connector was changed meanwhile"));
             }
             let mut after = before.clone();
-            edit(&mut after);
+            edit(&mut after, at.now());
             after.revision = after.revision.saturating_add(1);
             Ok(changed(record, event, Some(before), after))
         });
@@ -283,8 +288,9 @@ impl OrgChange<'_> {
 }
 
 fn candidate<'a>(connector: &'a Connector, credential: &'a Credential) -> Candidate<'a> {
-    let Connector { id, org, name, kind, config, .. } = connector;
-    Candidate { org: *org, id: *id, name, kind, config, credential }
+    let Connector { id, org, name, kind, config, credential_set, .. } = connector;
+    let credential_kind = credential_set.as_ref().map(|set| &*set.kind);
+    Candidate { org: *org, id: *id, name, kind, config, credential, credential_kind }
 }
 
 fn loaded(at: &Snapshot, id: ConnectorId) -> Result<&Connector, ActError> {
@@ -302,6 +308,20 @@ fn connector_name(text: &str) -> Result<ConnectorName, ActError> {
         let expected = format!("2 to 32 characters of `a-z0-9-`, none of `{reserved}`");
         ActError::bad_input("name", expected)
     })
+}
+
+/// What people call a connector, which may be nothing.
+fn title(text: &str) -> Result<String, ActError> {
+    if text.is_empty() { Ok(String::new()) } else { input::title_as("title", text) }
+}
+
+/// What may be told of a credential, until the turn knows when it was set.
+fn set_now(kind: String, credential: &Credential) -> CredentialSet {
+    CredentialSet { kind, hint: credential::hint(credential), at: Timestamp::EPOCH }
+}
+
+fn dated(set: Option<CredentialSet>, at: Timestamp) -> Option<CredentialSet> {
+    set.map(|set| CredentialSet { at, ..set })
 }
 
 /// A type stands in deeds, so it is a word before any adapter is asked.

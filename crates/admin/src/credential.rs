@@ -17,6 +17,9 @@ pub type Credential = BTreeMap<String, Secret<String>>;
 
 const MAX_FIELDS: usize = 16;
 const MAX_VALUE: usize = 8 * 1024;
+/// How much of a value a hint shows, and how long the value is at least.
+const HINT_LEN: usize = 4;
+const LONG_VALUE: usize = 24;
 
 /// The credential of a connector, for the adapter that uses it.
 pub fn open_credential(vault: &Ring, connector: &Connector) -> Result<Credential, VaultError> {
@@ -28,6 +31,27 @@ pub fn open_credential(vault: &Ring, connector: &Connector) -> Result<Credential
         Ok((field.clone(), Secret::new(text)))
     };
     connector.credential.iter().map(open).collect()
+}
+
+/// Whether every field of the credential is under the ring's first key.
+pub(crate) fn is_of_first_key(vault: &Ring, connector: &Connector) -> bool {
+    let is_of_first =
+        |sealed: &String| STANDARD.decode(sealed).is_ok_and(|sealed| vault.is_of_first(&sealed));
+    connector.credential.values().all(is_of_first)
+}
+
+/// The id of the key that a credential is under, in hex; nothing where there is none.
+pub fn key_id(connector: &Connector) -> Option<String> {
+    let sealed = STANDARD.decode(connector.credential.values().next()?).ok()?;
+    let id = Ring::key_id_of(&sealed)?;
+    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The last characters of the first value that is long enough to stay unknown without them.
+pub(crate) fn hint(credential: &Credential) -> Option<String> {
+    let long = credential.values().find(|value| value.expose().chars().count() >= LONG_VALUE)?;
+    let count = long.expose().chars().count();
+    Some(long.expose().chars().skip(count - HINT_LEN).collect())
 }
 
 /// Seals the fields of connectors' credentials.

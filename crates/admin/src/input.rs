@@ -21,10 +21,15 @@ pub(crate) fn agent_name(text: &str) -> Result<String, ActError> {
 
 /// The free name of an org, a key or a policy.
 pub(crate) fn title(text: &str) -> Result<String, ActError> {
+    title_as("name", text)
+}
+
+/// The free name of something, given under this member.
+pub(crate) fn title_as(param: &'static str, text: &str) -> Result<String, ActError> {
     let fits = (1..=80).contains(&text.chars().count())
         && text.trim() == text
         && !text.chars().any(char::is_control);
-    if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input("name", TITLE)) }
+    if fits { Ok(text.to_owned()) } else { Err(ActError::bad_input(param, TITLE)) }
 }
 
 /// What a policy is for, in its author's words.

@@ -43,8 +43,11 @@ mod store;
 pub use agent::{AgentEdit, NewAgent, Wish};
 pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{Caller, KeyHolder};
-pub use connector::{Candidate, ConnectorCheck, KnownTools, NewConnector};
-pub use credential::{Credential, open_credential};
+pub use connector::{
+    Candidate, ConnectorCheck, ConnectorEdit, ConnectorType, CredentialField, CredentialKind,
+    KnownTools, Looked, LookedAt, NewConnector, ToolEdit, ToolStanding, ToolState,
+};
+pub use credential::{Credential, key_id as credential_key_id, open_credential};
 pub use error::{
     AuthenticateError, ChangeError, ConnectorError, PolicyError, SealKeyError, UnfitError,
 };

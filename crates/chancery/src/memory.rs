@@ -209,13 +209,7 @@ impl Office {
     }
 
     async fn connector(&self, name: &str) -> Result<model::ConnectorId, OfficeError> {
-        let connector = NewConnector {
-            name: name.to_owned(),
-            kind: tools::KIND.to_owned(),
-            config: json!({}),
-            credential: admin::Credential::new(),
-            test: false,
-        };
+        let connector = NewConnector::of(tools::KIND, name, json!({}));
         let operator = self.admin.operate(&Operator).org(self.org);
         let made = operator.create_connector(connector).await.map_err(OfficeError::of)?;
         Ok(made.object.id)

@@ -6,8 +6,9 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use async_trait::async_trait;
 use crypto::{Secret, vault::Ring};
 use egress::Egress;
-use model::{ConnectorId, ConnectorName, Entropy, ExecutionErrorCode, Fault, OrgId, ToolName};
-use serde::Deserialize;
+use model::{
+    ConnectorId, ConnectorName, Entropy, ExecutionErrorCode, Fault, Level, OrgId, ToolName,
+};
 use serde_json::Value;
 use tool::Tool;
 
@@ -15,6 +16,44 @@ use crate::postgres;
 
 /// The kinds of connectors that can be built.
 pub const KINDS: &[&str] = &[postgres::KIND];
+
+/// What there is to know of every kind before one is built, in the order of [`KINDS`].
+pub const TYPES: &[Type] = &[postgres::TYPE];
+
+/// A kind of connectors, as it is offered.
+#[derive(Debug)]
+pub struct Type {
+    /// Its name, one of [`KINDS`].
+    pub kind: &'static str,
+    /// What people call it.
+    pub title: &'static str,
+    /// The kinds of credentials that its connectors log in with.
+    pub credentials: &'static [CredentialKind],
+    /// The published schema of its config.
+    pub config_schema: &'static str,
+    /// The evidence that calls of its tools can have.
+    pub witness_levels: &'static [Level],
+}
+
+/// A kind of credentials.
+#[derive(Debug)]
+pub struct CredentialKind {
+    /// Its name.
+    pub kind: &'static str,
+    /// Its fields.
+    pub fields: &'static [CredentialField],
+}
+
+/// A field of a credential.
+#[derive(Debug)]
+pub struct CredentialField {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the credential is none without it.
+    pub required: bool,
+    /// What it holds.
+    pub description: &'static str,
+}
 
 /// Everything that one connector is built from.
 #[derive(Debug, Clone)]
@@ -38,24 +77,36 @@ pub struct Blueprint {
 }
 
 /// A connector's secrets by field name.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(transparent)]
-pub struct Credential(BTreeMap<String, Secret<String>>);
+#[derive(Debug, Clone, Default)]
+pub struct Credential {
+    kind: Option<String>,
+    fields: BTreeMap<String, Secret<String>>,
+}
 
 impl Credential {
-    /// The credential with these fields.
+    /// The credential with these fields, of the only kind that its type has.
     pub fn new(fields: BTreeMap<String, Secret<String>>) -> Self {
-        Self(fields)
+        Self { kind: None, fields }
+    }
+
+    /// The same of this kind, where one was said.
+    pub fn of_kind(self, kind: Option<String>) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// The credential's kind, where its type has several.
+    pub fn kind(&self) -> Option<&str> {
+        self.kind.as_deref()
     }
 
     /// The secret of one field.
     pub fn field(&self, name: &str) -> Option<&Secret<String>> {
-        self.0.get(name)
+        self.fields.get(name)
     }
 
     /// The names of the fields, which are no secrets.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.fields.keys().map(String::as_str)
     }
 }
 

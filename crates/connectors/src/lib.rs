@@ -16,8 +16,8 @@ mod registry;
 pub use args::{ArgsSchema, BadSchema};
 pub use builtin::{ActionStatus, BuiltinSource, Caller, SourceUnavailable, builtin_tools};
 pub use connector::{
-    Blueprint, BuildError, CheckLine, CheckState, Connector, Credential, Deps, Finding, KINDS,
-    build, check, findings,
+    Blueprint, BuildError, CheckLine, CheckState, Connector, Credential, CredentialField,
+    CredentialKind, Deps, Finding, KINDS, TYPES, Type, build, check, findings,
 };
 pub use demo::{SHOP_CONNECTOR, SHOP_SEED};
 pub use document::{BadDocument, read_config};

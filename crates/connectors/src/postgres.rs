@@ -27,7 +27,7 @@ mod value;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use model::{ActionId, ConnectorName, Digest, Fault, OrgId, Outcome, SideEffect, ToolName};
+use model::{ActionId, ConnectorName, Digest, Fault, Level, OrgId, Outcome, SideEffect, ToolName};
 use serde_json::Value;
 use tool::{Definition, Estimate, Run, Settled, Tool};
 
@@ -37,8 +37,12 @@ use self::{
     pin::{Fit, pin_of},
     pool::Pool,
     shape::Shape,
+    unlearnt::DeclaredTool,
 };
-use crate::{ArgsSchema, Blueprint, BuildError, CheckLine, Connector, Deps, Finding};
+use crate::{
+    ArgsSchema, Blueprint, BuildError, CheckLine, Connector, CredentialField, CredentialKind, Deps,
+    Finding, Type,
+};
 
 pub use config::CONFIG_SCHEMA;
 pub use setup::{Owner, SetupError, Witness, apply_setup, setup_sql};
@@ -55,10 +59,40 @@ pub const READ_PASSWORD: &str = "read_password";
 /// The field of the credential that the change log is read with.
 pub const DECODER_PASSWORD: &str = "decoder_password";
 
+/// The kind as it is offered.
+pub const TYPE: Type = Type {
+    kind: KIND,
+    title: "PostgreSQL",
+    credentials: &[CredentialKind {
+        kind: "passwords",
+        fields: &[
+            CredentialField {
+                name: CONN_PASSWORD,
+                required: true,
+                description: "The password of the role that tools run as.",
+            },
+            CredentialField {
+                name: READ_PASSWORD,
+                required: false,
+                description: "The password of the role that read tools run as, where they have their own.",
+            },
+            CredentialField {
+                name: DECODER_PASSWORD,
+                required: false,
+                description: "The password of the role that the change log is read as.",
+            },
+        ],
+    }],
+    config_schema: CONFIG_SCHEMA,
+    witness_levels: &[Level::L0],
+};
+
 /// A governed PostgreSQL database and its tools.
 #[derive(Debug)]
 pub struct PostgresConnector {
     tools: Vec<Arc<PostgresTool>>,
+    /// Tools that nobody has accepted as they are declared now; none of them runs.
+    unaccepted: Vec<Arc<DeclaredTool>>,
     governed: Arc<Governed>,
     blueprint: Blueprint,
     deps: Deps,
@@ -90,33 +124,39 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
 
 impl PostgresConnector {
     /// The connector with the tools that were accepted, which asks the server nothing; where none
-    /// were yet, the connector after the server has prepared every statement.
+    /// were yet, the connector after the server has prepared every statement. Of tools that are new
+    /// or declared otherwise since others were accepted, calls are known and never run.
     pub(crate) async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Self, BuildError> {
         let (config, declared) = config::read(&blueprint.name, &blueprint.config)
             .map_err(|findings| BuildError::Config { findings })?;
         let governed = Arc::new(Governed::new(&config, blueprint, deps)?);
-        let tools = match accepted(&governed, &declared, &blueprint.tools) {
-            Some(tools) => tools,
-            None => learnt(&governed, declared, (&config, blueprint)).await?,
-        };
+        let (mut tools, mut unaccepted) = (Vec::new(), Vec::new());
+        if blueprint.tools.is_empty() {
+            tools = learnt(&governed, declared, (&config, blueprint)).await?;
+        } else {
+            for declared in declared {
+                match accepted(&governed, &declared, &blueprint.tools) {
+                    Some(tool) => tools.push(tool),
+                    None => unaccepted.push(Arc::new(DeclaredTool::unaccepted(declared))),
+                }
+            }
+        }
         let tools = tools.into_iter().map(Arc::new).collect();
-        Ok(Self { tools, governed, blueprint: blueprint.clone(), deps: deps.clone() })
+        let (blueprint, deps) = (blueprint.clone(), deps.clone());
+        Ok(Self { tools, unaccepted, governed, blueprint, deps })
     }
 }
 
-/// The tools as they were accepted; nothing where one was not, or is declared otherwise now.
+/// The tool as it was accepted; nothing where it was not, or is declared otherwise now.
 fn accepted(
     governed: &Arc<Governed>,
-    declared: &[Declared],
+    declared: &Declared,
     pins: &BTreeMap<ToolName, Value>,
-) -> Option<Vec<PostgresTool>> {
-    let accepted = |declared: &Declared| {
-        let pin = pin_of(pins, &declared.name)?;
-        let shapes = pin.clone().shapes(declared)?;
-        let tool = governed.assemble(declared.clone(), shapes, Fit::default());
-        pin.is_of(&tool).then_some(tool)
-    };
-    declared.iter().map(accepted).collect()
+) -> Option<PostgresTool> {
+    let pin = pin_of(pins, &declared.name)?;
+    let shapes = pin.clone().shapes(declared)?;
+    let tool = governed.assemble(declared.clone(), shapes, Fit::default());
+    pin.is_of(&tool).then_some(tool)
 }
 
 /// The tools with the types that the server gives them now.
@@ -152,7 +192,9 @@ impl PostgresTool {
 #[async_trait]
 impl Connector for PostgresConnector {
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
+        let accepted = self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>);
+        let others = self.unaccepted.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>);
+        accepted.chain(others).collect()
     }
 
     fn learnt(&self) -> BTreeMap<ToolName, Value> {

@@ -105,6 +105,20 @@ impl Ring {
         self.keys.iter().map(|key| key.id.to_vec()).collect()
     }
 
+    /// The id of the key that a ciphertext is under, as far as it has the form of one.
+    pub fn key_id_of(sealed: &[u8]) -> Option<&[u8]> {
+        match sealed {
+            [FORMAT, rest @ ..] => rest.get(..KEY_ID_LEN),
+            _ => None,
+        }
+    }
+
+    /// Whether a ciphertext is under the ring's first key, which all that is new is sealed with.
+    pub fn is_of_first(&self, sealed: &[u8]) -> bool {
+        let first = self.keys.first().map(|key| key.id.as_slice());
+        first.is_some() && Self::key_id_of(sealed) == first
+    }
+
     /// A key for another purpose, derived from the ring's first key by HMAC-SHA-256.
     pub fn derive(&self, purpose: &str) -> Result<Secret<Vec<u8>>, VaultError> {
         let key = self.keys.first().ok_or(VaultError::BadRing)?;

@@ -14,6 +14,8 @@ pub struct Served {
     pub connector: ConnectorRef,
     /// Whether the connector runs test actions and no others.
     pub test: bool,
+    /// Whether agents are not shown the tool; whether they may call it, the policy says.
+    pub hidden: bool,
     /// The digest of the definition that the governed system gives the tool in place of the one it
     /// was accepted with; nothing where they are the same.
     pub changed: Option<Digest>,

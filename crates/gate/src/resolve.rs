@@ -157,8 +157,10 @@ impl Gate {
         let policy = active.and_then(|loaded| loaded.policy.as_deref());
         let listing = |served: Served| {
             let name = served.tool.definition().name.as_str();
-            let visibility =
-                policy.map_or(Visibility::Hidden, |policy| policy::visibility(policy, name).0);
+            let visibility = match policy {
+                Some(policy) if !served.hidden => policy::visibility(policy, name).0,
+                Some(_) | None => Visibility::Hidden,
+            };
             ToolListing { served, visibility }
         };
         let version = active.map(|loaded| loaded.active.version);

@@ -8,14 +8,15 @@ mod account;
 mod action;
 mod agent;
 mod approval;
+mod connector;
 mod intent;
 mod invite;
 mod member;
 mod settings;
 
 pub use account::{
-    AcceptedTool, ActiveChange, ActivePolicy, ApiKey, Connector, ConnectorStatus, Holder, Org,
-    Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop,
+    AcceptedTool, ActiveChange, ActivePolicy, ApiKey, Holder, Org, Policy, PolicyActivation,
+    PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop,
 };
 pub use action::{
     Action, AgentRef, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs, Execution,
@@ -23,6 +24,7 @@ pub use action::{
 };
 pub use agent::{Agent, Suspension};
 pub use approval::{Answer, Approval, ApprovalMail};
+pub use connector::{Connector, ConnectorStatus, CredentialSet, ToolSettings};
 pub use intent::{IntentKey, IntentKeys, SignedIntent, UsedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;

@@ -2,6 +2,7 @@
 //! administration, and the service's own records for the built-in tools. What the post asks of the Gate:
 //! who may answer.
 
+mod adjusted;
 mod builtin;
 mod check;
 mod deciders;

@@ -96,13 +96,7 @@ impl Stage {
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         let shop = Arc::new(Shop::open().map_err(Failure::internal)?);
         let core = Core::new(parts(&store, &shop).await?).map_err(Failure::internal)?;
-        let connector = NewConnector {
-            name: shop::CONNECTOR.to_owned(),
-            kind: KIND.to_owned(),
-            config: json!({}),
-            credential: admin::Credential::new(),
-            test: false,
-        };
+        let connector = NewConnector::of(KIND, shop::CONNECTOR, json!({}));
         let Household { org, connector, agent, key } =
             Household::found(&core, connector, POLICY).await?;
         shop.connect(connector);

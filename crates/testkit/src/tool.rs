@@ -202,6 +202,7 @@ impl Toolbox for Shop {
         };
         let served = |tool: &Arc<ScriptedTool>| Served {
             connector: connector.clone(),
+            hidden: false,
             test: false,
             changed: *tool.changed.lock().unwrap(),
             tool: Arc::clone(tool) as Arc<dyn Tool>,

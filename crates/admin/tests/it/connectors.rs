@@ -2,23 +2,23 @@
 
 use act::ActError;
 use admin::{
-    AccountStore, ChangeError, ConnectorError, Credential, NewConnector, UnfitError,
-    open_credential,
+    AccountStore, ChangeError, ConnectorEdit, ConnectorError, Credential, NewConnector, ToolEdit,
+    ToolStanding, ToolState, UnfitError, Wish, open_credential,
 };
 use crypto::Secret;
 use ledger::record::ConnectorStatus;
-use serde_json::json;
+use model::{Level, SideEffect, ToolName};
+use serde_json::{Value, json};
 
 use crate::world::World;
 
 fn shop() -> NewConnector {
-    NewConnector {
-        name: "shop".to_owned(),
-        kind: "postgres".to_owned(),
-        config: json!({ "host": "db.internal" }),
-        credential: Credential::new(),
-        test: false,
-    }
+    NewConnector::of("postgres", "shop", json!({ "host": "db.internal" }))
+}
+
+/// A new config whose tools are accepted as they come.
+fn pinning(config: Value) -> ConnectorEdit {
+    ConnectorEdit { config: Some(config), pin_tools: true, ..ConnectorEdit::default() }
 }
 
 fn password(text: &str) -> Credential {
@@ -87,11 +87,11 @@ async fn a_credential_is_replaced_as_a_whole_and_makes_a_new_revision() {
     let created = world.org().await;
     let operator = world.operator(&created);
     let made = operator.create_connector(shop()).await.unwrap().object;
-    let set = operator.set_credential(made.id, password("right")).await.unwrap().object;
+    let set = operator.set_credential(made.id, (None, password("right"))).await.unwrap().object;
     assert_eq!(set.revision, 2);
     assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
     assert_eq!(world.last_body(&created)["admin"]["event"], "connector.credential_set");
-    let refused = operator.set_credential(made.id, password("wrong")).await;
+    let refused = operator.set_credential(made.id, (None, password("wrong"))).await;
     assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Unreachable(_)))));
     let stored = world.store.connector(created.org.id, made.id).await.unwrap();
     assert_eq!(stored, Some(set));
@@ -104,9 +104,9 @@ async fn a_new_config_is_checked_and_makes_a_new_revision() {
     let operator = world.operator(&created);
     let made = operator.create_connector(shop()).await.unwrap().object;
     let config = json!({ "host": "db2.internal" });
-    let updated = operator.update_connector(made.id, config.clone()).await.unwrap().object;
+    let updated = operator.update_connector(made.id, pinning(config.clone())).await.unwrap().object;
     assert_eq!((updated.revision, updated.config), (2, config));
-    let refused = operator.update_connector(made.id, json!({})).await;
+    let refused = operator.update_connector(made.id, pinning(json!({}))).await;
     assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Config(_)))));
 }
 
@@ -117,8 +117,8 @@ async fn of_two_changes_that_were_checked_together_one_is_a_conflict() {
     let operator = world.operator(&created);
     let made = operator.create_connector(shop()).await.unwrap().object;
     let (one, two) = tokio::join!(
-        operator.update_connector(made.id, json!({ "host": "one" })),
-        operator.update_connector(made.id, json!({ "host": "two" })),
+        operator.update_connector(made.id, pinning(json!({ "host": "one" }))),
+        operator.update_connector(made.id, pinning(json!({ "host": "two" }))),
     );
     assert!(one.is_ok() != two.is_ok());
     let lost = one.err().or(two.err()).unwrap();
@@ -151,8 +151,8 @@ async fn another_orgs_connector_is_not_there() {
     let made = world.operator(&theirs).create_connector(shop()).await.unwrap().object;
     let operator = world.operator(&ours);
     for refused in [
-        operator.set_credential(made.id, password("right")).await,
-        operator.update_connector(made.id, json!({ "host": "x" })).await,
+        operator.set_credential(made.id, (None, password("right"))).await,
+        operator.update_connector(made.id, pinning(json!({ "host": "x" }))).await,
         operator.disable_connector(made.id, "why").await,
     ] {
         assert!(matches!(
@@ -170,12 +170,12 @@ async fn tools_are_accepted_by_who_changes_or_enables_a_connector_and_not_by_a_c
     let config = json!({ "host": "db.internal", "tools": { "shop.read": 1 } });
     let made = operator.create_connector(NewConnector { config, ..shop() }).await.unwrap().object;
     assert!(made.tools.is_empty(), "nobody could be asked");
-    let set = operator.set_credential(made.id, password("right")).await.unwrap().object;
+    let set = operator.set_credential(made.id, (None, password("right"))).await.unwrap().object;
     assert_eq!(serde_json::to_value(&set.tools).unwrap(), json!({ "shop.read": 1 }));
     let body = world.last_body(&created);
     assert_eq!(body["admin"]["event"], "connector.credential_set");
     let config = json!({ "host": "db.internal", "tools": { "shop.read": 2 } });
-    let updated = operator.update_connector(made.id, config).await.unwrap().object;
+    let updated = operator.update_connector(made.id, pinning(config)).await.unwrap().object;
     assert_eq!(serde_json::to_value(&updated.tools).unwrap(), json!({ "shop.read": 2 }));
     operator.disable_connector(made.id, "maintenance").await.unwrap();
     let enabled = operator.enable_connector(made.id, "done").await.unwrap().object;
@@ -214,8 +214,8 @@ async fn an_archived_connector_is_disabled_for_good_and_keeps_no_secret() {
     let again = [
         operator.archive_connector(made.id, "again").await,
         operator.enable_connector(made.id, "back").await,
-        operator.set_credential(made.id, password("right")).await,
-        operator.update_connector(made.id, json!({ "host": "db" })).await,
+        operator.set_credential(made.id, (None, password("right"))).await,
+        operator.update_connector(made.id, pinning(json!({ "host": "db" }))).await,
     ];
     for refused in again {
         let conflict = ChangeError::Act(ActError::Conflict("the connector is archived"));
@@ -223,4 +223,119 @@ async fn an_archived_connector_is_disabled_for_good_and_keeps_no_secret() {
     }
     let taken = operator.create_connector(shop()).await;
     assert!(matches!(taken, Err(ConnectorError::Change(ChangeError::NameTaken(_)))));
+}
+
+/// Tools as a database would give them, each with the digest of a number.
+fn tools(given: &[(&str, u8)]) -> Value {
+    let known = |(name, number): &(&str, u8)| {
+        let digest = crypto::sha256([*number]);
+        let entry = json!({ "side_effect": "write", "required_level": "L1", "number": number });
+        ((*name).to_owned(), json!({ "digest": digest, "entry": entry }))
+    };
+    Value::Object(given.iter().map(known).collect())
+}
+
+fn standings(connector: &ledger::record::Connector) -> Vec<(String, ToolState)> {
+    let standing = |it: ToolStanding<'_>| (it.name.to_string(), it.state);
+    ToolStanding::of(connector).into_iter().map(standing).collect()
+}
+
+#[tokio::test]
+async fn what_changes_later_waits_beside_what_was_accepted_until_it_is_pinned() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let config = |given: &[(&str, u8)]| json!({ "host": "db", "tools": tools(given) });
+    let new = NewConnector {
+        config: config(&[("shop.read", 1), ("shop.old", 2)]),
+        credential: password("right"),
+        ..shop()
+    };
+    let made = operator.create_connector(new).await.unwrap().object;
+    let pinned = |name: &str| (name.to_owned(), ToolState::Pinned);
+    assert_eq!(standings(&made), [pinned("shop.old"), pinned("shop.read")]);
+
+    let other = config(&[("shop.read", 9), ("shop.new", 3)]);
+    let edit = ConnectorEdit { config: Some(other), ..ConnectorEdit::default() };
+    let updated = operator.update_connector(made.id, edit).await.unwrap().object;
+    let is = |name: &str, state| (name.to_owned(), state);
+    let expected = [
+        is("shop.new", ToolState::New),
+        is("shop.old", ToolState::Gone),
+        is("shop.read", ToolState::Changed),
+    ];
+    assert_eq!(standings(&updated), expected);
+    assert_eq!(updated.tools, made.tools, "what runs is what was accepted");
+
+    let read: ToolName = "shop.read".parse().unwrap();
+    let wrong = operator.pin_tool(made.id, (read.clone(), crypto::sha256([1]))).await;
+    assert!(wrong.unwrap_err().to_string().contains("digest"));
+    let unknown = ("shop.none".parse().unwrap(), crypto::sha256([1]));
+    let unknown = operator.pin_tool(made.id, unknown).await;
+    assert!(unknown.is_err());
+    let pin = operator.pin_tool(made.id, (read.clone(), crypto::sha256([9]))).await.unwrap().object;
+    assert_eq!(standings(&pin)[2], pinned("shop.read"));
+    assert_eq!(pin.revision, updated.revision + 1);
+    let body = world.last_body(&created);
+    assert_eq!(body["admin"]["event"], "tool.pinned");
+    assert_eq!(body["admin"]["data"]["tool"], "shop.read");
+    let again = operator.pin_tool(made.id, (read, crypto::sha256([9]))).await;
+    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Act(ActError::Conflict(_))))));
+
+    let refreshed = operator.refresh_tools(made.id).await.unwrap();
+    assert_eq!(refreshed, pin, "nothing else was found");
+    let new = ("shop.new".parse().unwrap(), crypto::sha256([3]));
+    let whole = operator.pin_tool(made.id, new).await.unwrap().object;
+    assert_eq!(standings(&whole)[1], is("shop.old", ToolState::Gone));
+}
+
+#[tokio::test]
+async fn a_tool_is_made_stricter_than_its_definition_and_never_laxer() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let config = json!({ "host": "db", "tools": tools(&[("shop.write", 1)]) });
+    let new = NewConnector { config, credential: password("right"), ..shop() };
+    let made = operator.create_connector(new).await.unwrap().object;
+    let name: ToolName = "shop.write".parse().unwrap();
+    let edit = ToolEdit {
+        side_effect: Wish::Becomes(SideEffect::Destructive),
+        required_level: Wish::Becomes(Level::L2),
+        hidden: Some(true),
+    };
+    let edited = operator.update_tool(made.id, (name.clone(), edit)).await.unwrap().object;
+    let settings = edited.settings[&name];
+    assert_eq!(settings.side_effect, Some(SideEffect::Destructive));
+    assert_eq!((settings.required_level, settings.hidden), (Some(Level::L2), true));
+    assert_eq!(world.last_body(&created)["admin"]["event"], "tool.updated");
+    let laxer = [
+        ToolEdit { side_effect: Wish::Becomes(SideEffect::Read), ..ToolEdit::default() },
+        ToolEdit { required_level: Wish::Becomes(Level::L0), ..ToolEdit::default() },
+    ];
+    for edit in laxer {
+        let refused = operator.update_tool(made.id, (name.clone(), edit)).await;
+        assert!(refused.unwrap_err().to_string().contains("no less than"));
+    }
+    let back =
+        ToolEdit { side_effect: Wish::Goes, required_level: Wish::Goes, hidden: Some(false) };
+    let back = operator.update_tool(made.id, (name, back)).await.unwrap().object;
+    assert!(back.settings.is_empty());
+}
+
+#[tokio::test]
+async fn a_credential_is_removed_and_told_of_without_its_values() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let made = operator.create_connector(shop()).await.unwrap().object;
+    assert_eq!((&made.credential_set, admin::credential_key_id(&made)), (&None, None));
+    let set = operator.set_credential(made.id, (None, password("right"))).await.unwrap().object;
+    let told = set.credential_set.clone().unwrap();
+    assert_eq!((told.hint, told.at), (None, testkit::START), "a short value has no hint");
+    assert_eq!(admin::credential_key_id(&set).unwrap().len(), 16);
+    let removed = operator.remove_credential(made.id).await.unwrap().object;
+    assert!(removed.credential.is_empty() && removed.credential_set.is_none());
+    assert_eq!(world.last_body(&created)["admin"]["event"], "connector.credential_removed");
+    let again = operator.remove_credential(made.id).await;
+    assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Act(ActError::Conflict(_))))));
 }

@@ -118,7 +118,7 @@ impl Tools {
             name: name.to_owned(),
             kind: KIND.to_owned(),
         };
-        Served { connector, test: false, changed: None, tool: Arc::clone(tool) }
+        Served { connector, test: false, hidden: false, changed: None, tool: Arc::clone(tool) }
     }
 }
 

@@ -27,6 +27,9 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(3);
 pub(super) struct Pin {
     /// The digest of the tool's definition.
     digest: Digest,
+    /// The entry of the config as written, for people to see beside another.
+    #[serde(default)]
+    entry: Value,
     statement: Shape,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     estimate: Option<Shape>,
@@ -104,9 +107,13 @@ impl Fit {
 impl PostgresTool {
     /// What the tool is to be kept with.
     pub(super) fn pin(&self) -> Value {
-        let Self { definition, shape, estimate, .. } = self;
-        let pin =
-            Pin { digest: definition.digest, statement: shape.clone(), estimate: estimate.clone() };
+        let Self { definition, written, shape, estimate, .. } = self;
+        let pin = Pin {
+            digest: definition.digest,
+            entry: written.clone(),
+            statement: shape.clone(),
+            estimate: estimate.clone(),
+        };
         // Texts and lists of them: there is nothing in it that JSON lacks.
         serde_json::to_value(pin).unwrap_or_default()
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use crypto::{json, sha256};
-use model::{ActionId, Fault, OrgId, Outcome, SideEffect, ToolName};
+use model::{ActionId, Digest, ExecutionErrorCode, Fault, OrgId, Outcome, SideEffect, ToolName};
 use serde_json::{Value, json};
 use tool::{Definition, Estimate, Run, Settled, Tool};
 
@@ -24,13 +24,23 @@ pub(crate) struct Unlearnt {
     deps: Deps,
 }
 
-/// One tool as it is declared.
+/// One tool as it is declared, which does not run.
 #[derive(Debug)]
-struct DeclaredTool {
+pub(super) struct DeclaredTool {
     definition: Definition,
     args: Arc<ArgsSchema>,
     estimates: bool,
+    standing: Standing,
     fault: Fault,
+}
+
+/// Whether a declared tool is the one that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nobody knows.
+    Unlearnt,
+    /// It is not.
+    Unaccepted,
 }
 
 impl Unlearnt {
@@ -46,12 +56,25 @@ impl Unlearnt {
 }
 
 impl DeclaredTool {
+    /// A tool that nobody has accepted as it is declared.
+    pub(super) fn unaccepted(declared: Declared) -> Self {
+        let sentence = "the tool's definition is not the one that was accepted";
+        let fault = Fault::new(ExecutionErrorCode::ConnectorMisconfigured, sentence);
+        Self { standing: Standing::Unaccepted, ..Self::new(declared, &fault) }
+    }
+
     fn new(declared: Declared, fault: &Fault) -> Self {
         let Declared { name, entry, written, args, statement: _, estimate } = declared;
         // No types are in it, so that it is never taken for the digest of the tool that is learnt.
         let digest = sha256(json::canonical(&json!({"name": name, "entry": written})));
         let definition = entry.definition(name, digest);
-        Self { definition, args, estimates: estimate.is_some(), fault: fault.clone() }
+        Self {
+            definition,
+            args,
+            estimates: estimate.is_some(),
+            standing: Standing::Unlearnt,
+            fault: fault.clone(),
+        }
     }
 }
 
@@ -82,6 +105,10 @@ impl Tool for DeclaredTool {
 
     fn check_args(&self, args: &Value) -> Result<(), String> {
         self.args.check(args)
+    }
+
+    async fn changed_to(&self) -> Option<Digest> {
+        (self.standing == Standing::Unaccepted).then_some(self.definition.digest)
     }
 
     async fn estimate(&self, _: &Value, _: Duration) -> Estimate {

@@ -142,14 +142,7 @@ pub(super) async fn named_org_key(org: &OrgChange<'_>, scope: Scope) -> (KeyId, 
 }
 
 async fn connector(org: &OrgChange<'_>) -> ConnectorId {
-    let new = NewConnector {
-        name: "shop".to_owned(),
-        kind: "fake".to_owned(),
-        config: json!({}),
-        credential: std::collections::BTreeMap::new(),
-        test: false,
-    };
-    org.create_connector(new).await.unwrap().object.id
+    org.create_connector(NewConnector::of("fake", "shop", json!({}))).await.unwrap().object.id
 }
 
 async fn enforce(org: &OrgChange<'_>, document: &str) {

@@ -1,11 +1,6 @@
 //! The org, its keys, its policies and connectors.
 
-use std::collections::BTreeMap;
-
-use model::{
-    AgentId, ConnectorId, ConnectorName, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId,
-    Scope, Timestamp, ToolName,
-};
+use model::{AgentId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::Row;
@@ -268,49 +263,4 @@ impl From<ActivePolicy> for ActiveChange {
     fn from(active: ActivePolicy) -> Self {
         Self { mode: active.mode, active: Some(active) }
     }
-}
-
-/// Whether a connector runs calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ConnectorStatus {
-    /// It does.
-    Enabled,
-    /// It refuses them.
-    Disabled,
-}
-
-/// A governed system.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Connector {
-    /// The connector's id.
-    pub id: ConnectorId,
-    /// The org that it belongs to.
-    pub org: OrgId,
-    /// Its name, the first part of its tools' names.
-    pub name: ConnectorName,
-    /// Its type, such as `postgres`.
-    pub kind: String,
-    /// Whether it runs test actions and no others.
-    pub test: bool,
-    /// Whether it runs calls.
-    pub status: ConnectorStatus,
-    /// Its config, without secrets.
-    pub config: serde_json::Value,
-    /// The credential's fields, each under the vault ring: field name to ciphertext in base64.
-    pub credential: BTreeMap<String, String>,
-    /// What its tools were accepted with, in the form of its type: enough to know them while the
-    /// governed system is out of reach. Empty until they could be learnt.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub tools: BTreeMap<ToolName, serde_json::Value>,
-    /// Of tools that changed, the accepted digest and the one that was last told to differ from it.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub told: BTreeMap<ToolName, (Digest, Digest)>,
-    /// Counts the changes of config, credential and tools.
-    pub revision: u32,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it was archived; it is disabled since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub archived_at: Option<Timestamp>,
 }

@@ -113,6 +113,12 @@ EventType {
     ConnectorArchived = "connector.archived",
     /// A connector got a credential.
     ConnectorCredentialSet = "connector.credential_set",
+    /// A connector's credential was removed.
+    ConnectorCredentialRemoved = "connector.credential_removed",
+    /// What is said of a tool beyond its definition changed.
+    ToolUpdated = "tool.updated",
+    /// A tool's definition was accepted in place of another, or as a new one.
+    ToolPinned = "tool.pinned",
     /// A tool's definition was found to be another than the one that was accepted.
     ToolChanged = "tool.changed",
     /// Payloads were removed that had been kept long enough.
@@ -145,7 +151,6 @@ pub const COMING_EVENT_TYPES: &[&str] = &[
     "invite.accepted",
     "policy.activation_proposed",
     "connector.degraded", "connector.recovered",
-    "tool.pinned",
     "witness.slot_lagging", "witness.slot_stalled", "witness.slot_recovered",
     "witness.slot_invalidated", "witness.unattributed_write", "witness.forged_marker",
     "budget.near", "budget.exhausted", "budget.reset",

@@ -1,8 +1,11 @@
 //! Whether a connector's config and credential would do, asked of the adapter that would use them.
 
-use admin::{Candidate, ConnectorCheck, KnownTools, UnfitError};
+use admin::{
+    Candidate, ConnectorCheck, ConnectorType, CredentialField, CredentialKind, KnownTools, Looked,
+    LookedAt, UnfitError,
+};
 use async_trait::async_trait;
-use connectors::{Blueprint, BuildError, Deps};
+use connectors::{Blueprint, BuildError, CheckLine, CheckState, Deps};
 use model::ExecutionErrorCode;
 
 /// Asks the adapters.
@@ -18,18 +21,13 @@ impl Adapters {
 
 #[async_trait]
 impl ConnectorCheck for Adapters {
+    fn types(&self) -> Vec<ConnectorType> {
+        connectors::TYPES.iter().map(offered).collect()
+    }
+
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
-        let blueprint = Blueprint {
-            org: candidate.org,
-            id: candidate.id,
-            name: candidate.name.clone(),
-            kind: candidate.kind.to_owned(),
-            revision: 0,
-            config: candidate.config.clone(),
-            credential: connectors::Credential::new(candidate.credential.clone()),
-            // What was accepted once is not asked for: it is to be accepted anew.
-            tools: KnownTools::new(),
-        };
+        // What was accepted once is not asked for: it is to be accepted anew.
+        let blueprint = blueprint(candidate, KnownTools::new());
         if candidate.credential.is_empty() {
             // Nothing can log in yet, so only the config by itself can be looked at.
             let findings = connectors::findings(&blueprint).map_err(unfit)?;
@@ -39,6 +37,61 @@ impl ConnectorCheck for Adapters {
         }
         let built = connectors::build(&blueprint, &self.0).await.map_err(unfit)?;
         Ok(built.learnt())
+    }
+
+    async fn look(
+        &self,
+        candidate: Candidate<'_>,
+        accepted: &KnownTools,
+    ) -> Result<Vec<Looked>, UnfitError> {
+        let blueprint = blueprint(candidate, accepted.clone());
+        let lines = connectors::check(&blueprint, &self.0).await.map_err(unfit)?;
+        Ok(lines.into_iter().map(looked).collect())
+    }
+}
+
+fn blueprint(candidate: Candidate<'_>, tools: KnownTools) -> Blueprint {
+    let Candidate { org, id, name, kind, config, credential, credential_kind } = candidate;
+    let credential = connectors::Credential::new(credential.clone());
+    Blueprint {
+        org,
+        id,
+        name: name.clone(),
+        kind: kind.to_owned(),
+        revision: 0,
+        config: config.clone(),
+        credential: credential.of_kind(credential_kind.map(str::to_owned)),
+        tools,
+    }
+}
+
+fn looked(line: CheckLine) -> Looked {
+    let CheckLine { name, state, detail } = line;
+    let found = match state {
+        CheckState::Pass => LookedAt::Pass,
+        CheckState::Advice => LookedAt::Advice,
+        CheckState::Fail => LookedAt::Fail,
+    };
+    Looked { name, found, detail }
+}
+
+fn offered(known: &connectors::Type) -> ConnectorType {
+    let field = |field: &connectors::CredentialField| CredentialField {
+        name: field.name,
+        required: field.required,
+        description: field.description,
+    };
+    let kind = |kind: &connectors::CredentialKind| CredentialKind {
+        kind: kind.kind,
+        fields: kind.fields.iter().map(field).collect(),
+    };
+    ConnectorType {
+        name: known.kind,
+        title: known.title,
+        credential_kinds: known.credentials.iter().map(kind).collect(),
+        // The schemas are of the program, which its tests read.
+        config_schema: serde_json::from_str(known.config_schema).unwrap_or_default(),
+        witness_levels: known.witness_levels.to_vec(),
     }
 }
 

@@ -53,6 +53,7 @@ async fn check_under(
     let entropy = SystemEntropy::new();
     let mint = Mint::new(model::Timestamp::EPOCH, &entropy);
     let candidate = Candidate {
+        credential_kind: None,
         org: mint.id(OrgId::from_uuid),
         id: mint.id(ConnectorId::from_uuid),
         name: &"shop".parse().expect("a name"),
@@ -119,13 +120,7 @@ async fn the_list_has_what_can_be_called_now_sorted_by_name() {
 }
 
 async fn connect(stage: &Stage, name: &str) {
-    let new = NewConnector {
-        name: name.to_owned(),
-        kind: crate::demo::KIND.to_owned(),
-        config: json!({}),
-        credential: admin::Credential::new(),
-        test: false,
-    };
+    let new = NewConnector::of(crate::demo::KIND, name, json!({}));
     stage.core.operator(stage.org).create_connector(new).await.expect("a connector");
 }
 

@@ -23,6 +23,8 @@ use ledger::{
 use model::{Clock, ConnectorId, OrgId, Timestamp, ToolName};
 use tool::Tool;
 
+use super::adjusted::adjusted;
+
 /// How long a reading of an org's connectors is used.
 pub(super) const READ_FOR: Duration = Duration::from_secs(1);
 
@@ -129,7 +131,8 @@ impl OrgTools {
             kind: row.kind.clone(),
             revision: row.revision.into(),
             config: row.config.clone(),
-            credential: connectors::Credential::new(fields),
+            credential: connectors::Credential::new(fields)
+                .of_kind(row.credential_set.as_ref().map(|set| set.kind.clone())),
             tools: row.tools.clone(),
         };
         Registered { row, blueprint }
@@ -173,17 +176,21 @@ impl OrgTools {
 
     /// The connector's tools; nothing when it cannot be used now, which the log tells.
     async fn served(&self, known: &Registered) -> Option<Vec<Served>> {
-        let Connector { id, name, kind, test, .. } = &known.row;
+        let Connector { id, name, kind, test, settings, .. } = &known.row;
         let connector = ConnectorRef { id: Some(*id), name: name.to_string(), kind: kind.clone() };
-        let serve =
-            |tool| Served { connector: connector.clone(), test: *test, changed: None, tool };
+        let serve = |tool: Arc<dyn Tool>| {
+            let said = settings.get(&tool.definition().name).copied().unwrap_or_default();
+            let (connector, tool) = (connector.clone(), adjusted(tool, said));
+            Served { connector, test: *test, hidden: said.hidden, changed: None, tool }
+        };
         Some(self.built(known).await?.tools().into_iter().map(serve).collect())
     }
 
     fn own(&self) -> impl Iterator<Item = Served> {
         self.own.iter().map(|tool| {
             let connector = ConnectorRef { id: None, name: OWN.to_owned(), kind: OWN.to_owned() };
-            Served { connector, test: false, changed: None, tool: Arc::clone(tool) }
+            let tool = Arc::clone(tool);
+            Served { connector, test: false, hidden: false, changed: None, tool }
         })
     }
 

@@ -62,7 +62,7 @@ impl Shop {
             name: CONNECTOR.to_owned(),
             kind: KIND.to_owned(),
         };
-        Served { connector, test: false, changed: None, tool: Arc::clone(tool) }
+        Served { connector, test: false, hidden: false, changed: None, tool: Arc::clone(tool) }
     }
 }
 

@@ -18,13 +18,8 @@ use crate::exit::Failure;
 
 /// The shop's connector.
 pub(super) fn connector(cluster: &Cluster, secrets: &Secrets) -> Result<NewConnector, Failure> {
-    Ok(NewConnector {
-        name: SHOP.to_owned(),
-        kind: postgres::KIND.to_owned(),
-        config: config(cluster)?,
-        credential: credential(secrets),
-        test: false,
-    })
+    let credential = credential(secrets);
+    Ok(NewConnector { credential, ..NewConnector::of(postgres::KIND, SHOP, config(cluster)?) })
 }
 
 /// Prepares the shop for being governed.

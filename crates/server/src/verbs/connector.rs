@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use act::Changed;
-use admin::{ConnectorError, NewConnector, OrgChange};
+use admin::{ConnectorEdit, ConnectorError, NewConnector, OrgChange};
 use connectors::{Blueprint, postgres, postgres::Witness};
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use ledger::record::Connector as Row;
@@ -30,7 +30,14 @@ struct Read {
     name: String,
     kind: String,
     config: Value,
-    credential: admin::Credential,
+    credential: Given,
+}
+
+/// A credential's file, read.
+#[derive(Default)]
+struct Given {
+    kind: Option<String>,
+    fields: admin::Credential,
 }
 
 pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure> {
@@ -39,9 +46,10 @@ pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure>
         Connector::Create(what) => create(core, what).await,
         Connector::Update(what) => update(core, what).await,
         Connector::Credential { connector, file, org } => {
-            let fields = credential(&Zeroizing::new(read_text(&file)?))?;
+            let given = credential(&Zeroizing::new(read_text(&file)?))?;
             let (operator, id) = named(core, org, &connector).await?;
-            told(operator.set_credential(id, fields).await, "has its credential")
+            let given = (given.kind.as_deref(), given.fields);
+            told(operator.set_credential(id, given).await, "has its credential")
         }
         Connector::Disable(NamedConnector { connector, by }) => {
             let (operator, id) = named(core, by.org, &connector).await?;
@@ -64,7 +72,12 @@ pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure>
 async fn create(core: &Core, what: CreateConnector) -> Result<Exit, Failure> {
     let org = org_of(core, what.org).await?;
     let Read { name, kind, config, credential } = described(&what.described)?;
-    let new = NewConnector { name, kind, config, credential, test: what.test };
+    let new = NewConnector {
+        credential: credential.fields,
+        credential_kind: credential.kind,
+        test: what.test,
+        ..NewConnector::of(&kind, &name, config)
+    };
     let made = core.operator(org).create_connector(new).await;
     let connector = made.map_err(|error| failure(&error))?.object;
     print::line(format!("{} {}", connector.id, connector.name));
@@ -75,7 +88,8 @@ async fn update(core: &Core, what: UpdateConnector) -> Result<Exit, Failure> {
     let config = connectors::read_config(&read_text(&what.file)?).map_err(Failure::malformed)?;
     let name = what.name.unwrap_or_else(|| stem(&what.file));
     let (operator, id) = named(core, what.org, &name).await?;
-    told(operator.update_connector(id, config).await, "is updated")
+    let edit = ConnectorEdit { config: Some(config), pin_tools: true, ..ConnectorEdit::default() };
+    told(operator.update_connector(id, edit).await, "is updated")
 }
 
 /// Says what became of a connector.
@@ -144,13 +158,14 @@ fn described(what: &Described) -> Result<Read, Failure> {
     let config = connectors::read_config(&read_text(&what.file)?).map_err(Failure::malformed)?;
     let credential = match &what.credential {
         Some(file) => credential(&Zeroizing::new(read_text(file)?))?,
-        None => BTreeMap::new(),
+        None => Given::default(),
     };
     let name = what.name.clone().unwrap_or_else(|| stem(&what.file));
     Ok(Read { name, kind: what.kind.clone(), config, credential })
 }
 
-fn credential(text: &str) -> Result<admin::Credential, Failure> {
+/// The fields of a credential; `kind` among them is no field.
+fn credential(text: &str) -> Result<Given, Failure> {
     let value = connectors::read_config(text).map_err(Failure::malformed)?;
     let expected = || Failure::malformed("the credential: expected a mapping of names to texts");
     let fields = value.as_object().ok_or_else(expected)?;
@@ -158,7 +173,9 @@ fn credential(text: &str) -> Result<admin::Credential, Failure> {
         let value = value.as_str().ok_or_else(expected)?;
         Ok((name.clone(), Secret::new(value.to_owned())))
     };
-    fields.iter().map(field).collect()
+    let mut fields: admin::Credential = fields.iter().map(field).collect::<Result<_, _>>()?;
+    let kind = fields.remove("kind").map(|kind| kind.expose().clone());
+    Ok(Given { kind, fields })
 }
 
 /// The blueprint of a connector that is not made yet.
@@ -171,7 +188,8 @@ fn blueprint(read: Read) -> Result<Blueprint, Failure> {
         kind: read.kind,
         revision: 0,
         config: read.config,
-        credential: connectors::Credential::new(read.credential),
+        credential: connectors::Credential::new(read.credential.fields)
+            .of_kind(read.credential.kind),
         tools: BTreeMap::new(),
     })
 }

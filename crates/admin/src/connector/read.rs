@@ -1,0 +1,122 @@
+//! Connectors and their tools as somebody may see them.
+
+use act::ActError;
+use ledger::record::{Connector, ToolSettings};
+use model::{ConnectorId, Digest, Timestamp, ToolName};
+use serde_json::Value;
+
+use super::{ConnectorType, KnownTools, Looked, candidate, tools::digest_of};
+use crate::{ChangeError, ConnectorError, OrgChange, OrgView, Page, credential};
+
+/// How a tool stands beside what was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolState {
+    /// It is as it was accepted.
+    Pinned,
+    /// Nobody accepted it yet.
+    New,
+    /// It is another than the one that was accepted.
+    Changed,
+    /// It was accepted, and is not there any more.
+    Gone,
+}
+
+/// A tool of a connector.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolStanding<'a> {
+    /// Its whole name.
+    pub name: &'a ToolName,
+    /// How it stands.
+    pub state: ToolState,
+    /// The digest that it was found with; nothing for one that is gone.
+    pub digest: Option<Digest>,
+    /// The digest that it was accepted with.
+    pub pinned_digest: Option<Digest>,
+    /// Its definition as it was found.
+    pub definition: Option<&'a Value>,
+    /// Its definition as it was accepted.
+    pub pinned_definition: Option<&'a Value>,
+    /// What is said of it beyond its definition.
+    pub settings: ToolSettings,
+}
+
+impl<'a> ToolStanding<'a> {
+    /// Every tool of the connector, by name.
+    pub fn of(connector: &'a Connector) -> Vec<Self> {
+        let Connector { tools, found, settings, .. } = connector;
+        let found = found.as_ref().unwrap_or(tools);
+        let mut names: Vec<&ToolName> = tools.keys().chain(found.keys()).collect();
+        names.sort();
+        names.dedup();
+        let standing = |name| {
+            let said = settings.get(name).copied().unwrap_or_default();
+            Self::among((tools, found), name, said)
+        };
+        names.into_iter().map(standing).collect()
+    }
+
+    fn among(
+        (tools, found): (&'a KnownTools, &'a KnownTools),
+        name: &'a ToolName,
+        settings: ToolSettings,
+    ) -> Self {
+        let (accepted, found) = (tools.get(name), found.get(name));
+        let entry = |known: Option<&'a Value>| known.and_then(|known| known.get("entry"));
+        let (digest, pinned_digest) = (found.and_then(digest_of), accepted.and_then(digest_of));
+        let state = match (accepted, found) {
+            (_, None) => ToolState::Gone,
+            (None, Some(_)) => ToolState::New,
+            (Some(_), Some(_)) if digest == pinned_digest => ToolState::Pinned,
+            (Some(_), Some(_)) => ToolState::Changed,
+        };
+        Self {
+            name,
+            state,
+            digest,
+            pinned_digest,
+            definition: entry(found),
+            pinned_definition: entry(accepted),
+            settings,
+        }
+    }
+}
+
+impl OrgView<'_> {
+    /// The types that connectors can be made of.
+    pub fn connector_types(&self) -> Vec<ConnectorType> {
+        self.admin.parts.connectors.types()
+    }
+
+    /// A connector of the org; one that is archived too.
+    pub async fn connector(&self, id: ConnectorId) -> Result<Connector, ChangeError> {
+        let found = self.admin.parts.store.connector(self.org, id).await?;
+        found.ok_or_else(|| ActError::NotFound("connector").into())
+    }
+
+    /// Connectors of the org behind this place, oldest first; with those that are archived where they
+    /// are wanted.
+    pub async fn connectors(
+        &self,
+        archived: bool,
+        (after, limit): (Option<(Timestamp, ConnectorId)>, usize),
+    ) -> Result<Page<Connector>, ChangeError> {
+        let all = self.admin.parts.store.connectors(self.org).await?.into_iter();
+        let is_asked = |row: &Connector| {
+            (archived || row.archived_at.is_none())
+                && after.is_none_or(|after| (row.created_at, row.id) > after)
+        };
+        let rows = all.filter(is_asked).take(limit.saturating_add(1)).collect();
+        Ok(Page::of(rows, limit))
+    }
+}
+
+impl OrgChange<'_> {
+    /// Looks at everything in a connector's governed system. It changes nothing, and logs in with the
+    /// connector's credential.
+    pub async fn test_connector(&self, id: ConnectorId) -> Result<Vec<Looked>, ConnectorError> {
+        let connector = self.stored(id).await?;
+        let credential = credential::open_credential(&self.admin.parts.vault, &connector)?;
+        let asked = candidate(&connector, &credential);
+        Ok(self.admin.parts.connectors.look(asked, &connector.tools).await?)
+    }
+}

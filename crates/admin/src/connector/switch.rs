@@ -1,0 +1,96 @@
+//! Switching connectors on and off, and archiving them.
+
+use std::collections::BTreeMap;
+
+use act::{ActError, Changed, Reason};
+use ledger::{
+    Needs,
+    record::{Connector, ConnectorStatus},
+};
+use model::{ConnectorId, EventType};
+
+use super::{KnownTools, candidate, changed, loaded, tools};
+use crate::{ConnectorError, OrgChange, credential};
+
+impl OrgChange<'_> {
+    /// Lets a connector run calls again, and accepts its tools as the governed system gives them now.
+    /// One that does not answer keeps the tools that were accepted before.
+    pub async fn enable_connector(
+        &self,
+        id: ConnectorId,
+        reason: &str,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let before = self.stored(id).await?;
+        let credential = credential::open_credential(&self.admin.parts.vault, &before);
+        let tools = match &credential {
+            Ok(credential) => self.check(candidate(&before, credential)).await.ok(),
+            Err(_) => None,
+        };
+        let learnt = tools.filter(|tools| !tools.is_empty() && *tools != before.tools);
+        let learnt = learnt.map(|tools| (before.revision, tools));
+        self.switch((id, ConnectorStatus::Enabled), reason, learnt).await
+    }
+
+    /// Disables a connector for good and removes its credential. Its name stays taken.
+    pub async fn archive_connector(
+        &self,
+        id: ConnectorId,
+        reason: &str,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let reason = Reason::parse(reason)?;
+        let archived = self.turn(Needs::default(), Some(reason), move |at, record| {
+            let before = loaded(at, id)?;
+            let after = Connector {
+                status: ConnectorStatus::Disabled,
+                credential: BTreeMap::new(),
+                credential_set: None,
+                revision: before.revision.saturating_add(1),
+                archived_at: Some(at.now()),
+                ..before.clone()
+            };
+            Ok::<_, ActError>(changed(record, EventType::ConnectorArchived, Some(before), after))
+        });
+        Ok(archived.await?)
+    }
+
+    /// Makes a connector refuse calls.
+    pub async fn disable_connector(
+        &self,
+        id: ConnectorId,
+        reason: &str,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        self.switch((id, ConnectorStatus::Disabled), reason, None).await
+    }
+
+    async fn switch(
+        &self,
+        (id, status): (ConnectorId, ConnectorStatus),
+        reason: &str,
+        learnt: Option<(u32, KnownTools)>,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let reason = Reason::parse(reason)?;
+        let (event, already) = match status {
+            ConnectorStatus::Enabled => {
+                (EventType::ConnectorEnabled, "the connector is already enabled")
+            }
+            ConnectorStatus::Disabled => {
+                (EventType::ConnectorDisabled, "the connector is already disabled")
+            }
+        };
+        let switched = self.turn(Needs::default(), Some(reason), move |at, record| {
+            let before = loaded(at, id)?;
+            if before.status == status {
+                return Err(ActError::Conflict(already));
+            }
+            let mut after = Connector { status, ..before.clone() };
+            // What was learnt of a revision that is gone says nothing of this one.
+            let learnt = learnt.as_ref().filter(|(revision, _)| *revision == before.revision);
+            if let Some((_, tools)) = learnt {
+                tools::accept_all(&mut after, tools);
+                after.revision = after.revision.saturating_add(1);
+            }
+            Ok(changed(record, event, Some(before), after))
+        });
+        Ok(switched.await?)
+    }
+}
