@@ -19,6 +19,7 @@ pub(crate) use page::{STYLE, content_security_policy, index, marked_up, page};
 pub(crate) const ALL: &[Code] = &[
     codes::VALIDATION_FAILED,
     changes::POLICY_INVALID,
+    changes::EGRESS_REFUSED,
     codes::VERSION_UNSUPPORTED,
     codes::UNAUTHENTICATED,
     actions::POLICY_DENIED,
@@ -45,6 +46,7 @@ pub(crate) const ALL: &[Code] = &[
     approvals::NOT_AN_APPROVER,
     approvals::SELF_APPROVAL,
     actions::TOOL_UNKNOWN,
+    changes::CONNECTOR_TYPE_UNKNOWN,
     codes::NOT_FOUND,
     codes::ROUTE_UNKNOWN,
     codes::METHOD_NOT_ALLOWED,
@@ -57,6 +59,7 @@ pub(crate) const ALL: &[Code] = &[
     approvals::APPROVAL_DECIDED,
     changes::NAME_TAKEN,
     changes::LIMIT_REACHED,
+    changes::CONNECTOR_UNREACHABLE,
     changes::ALREADY_MEMBER,
     changes::LAST_OWNER,
     changes::POLICY_ACTIVE,

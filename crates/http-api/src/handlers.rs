@@ -4,6 +4,7 @@ pub(crate) mod actions;
 pub(crate) mod agents;
 pub(crate) mod approval_links;
 pub(crate) mod approvals;
+pub(crate) mod connectors;
 pub(crate) mod deeds;
 pub(crate) mod events;
 pub(crate) mod figures;

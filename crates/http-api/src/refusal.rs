@@ -2,12 +2,13 @@
 //! enum, without a wildcard, so that a new case cannot silently become a 500.
 
 use act::ActError;
-use admin::{ChangeError, PolicyError};
+use admin::{ChangeError, ConnectorError, PolicyError, UnfitError};
 use gate::{CancelError, JudgeError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
 use people::SignInError;
 use records::ReadError;
+use serde_json::json;
 use web::{ApiError, Code, Reply, codes};
 
 use crate::{
@@ -207,6 +208,38 @@ impl IntoApiError for PolicyError {
             PolicyError::Active => ApiError::new(changes::POLICY_ACTIVE, sentence),
             PolicyError::Stopped => ApiError::unavailable(sentence),
             PolicyError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
+        }
+    }
+}
+
+impl IntoApiError for ConnectorError {
+    fn into_api_error(self) -> ApiError {
+        match self {
+            ConnectorError::Change(error) => error.into_api_error(),
+            ConnectorError::Unfit(error) => error.into_api_error(),
+            // Which key of the vault is missing is nothing for callers.
+            ConnectorError::Vault(error) => {
+                tracing::error!(%error, "a connector's credential cannot be opened or kept");
+                ApiError::internal()
+            }
+        }
+    }
+}
+
+impl IntoApiError for UnfitError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            UnfitError::UnknownKind(_) => {
+                ApiError::new(changes::CONNECTOR_TYPE_UNKNOWN, sentence).on("type")
+            }
+            UnfitError::Config(findings) => {
+                ApiError::invalid("config", sentence).with_member("findings", json!(findings))
+            }
+            UnfitError::Egress(_) => ApiError::new(changes::EGRESS_REFUSED, sentence).on("config"),
+            UnfitError::Unreachable(_) => {
+                ApiError::new(changes::CONNECTOR_UNREACHABLE, sentence).on("config")
+            }
         }
     }
 }

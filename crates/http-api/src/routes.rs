@@ -8,6 +8,7 @@
 mod actions;
 mod agents;
 mod approvals;
+mod connectors;
 mod console;
 mod deeds;
 mod events;
@@ -38,6 +39,7 @@ pub fn interface() -> Table<App> {
         approvals::routes(),
         agents::routes(),
         policies::routes(),
+        connectors::routes(),
         ledger::routes(),
         deeds::routes(),
         intents::routes(),

@@ -5,6 +5,7 @@ mod actions;
 mod agents;
 mod approval_links;
 mod approvals;
+mod connectors;
 mod console;
 mod copies;
 mod description;

@@ -5,6 +5,7 @@ pub(crate) mod action;
 pub(crate) mod agents;
 pub(crate) mod approval_links;
 pub(crate) mod approvals;
+pub(crate) mod connectors;
 pub(crate) mod deeds;
 pub(crate) mod detail;
 pub(crate) mod export;

@@ -20,6 +20,7 @@ impl OrgChange<'_> {
         id: ConnectorId,
         reason: &str,
     ) -> Result<Changed<Connector>, ConnectorError> {
+        let reason = Reason::parse(reason)?;
         let before = self.stored(id).await?;
         let credential = credential::open_credential(&self.admin.parts.vault, &before);
         let tools = match &credential {
@@ -59,28 +60,23 @@ impl OrgChange<'_> {
         id: ConnectorId,
         reason: &str,
     ) -> Result<Changed<Connector>, ConnectorError> {
-        self.switch((id, ConnectorStatus::Disabled), reason, None).await
+        self.switch((id, ConnectorStatus::Disabled), Reason::parse(reason)?, None).await
     }
 
     async fn switch(
         &self,
         (id, status): (ConnectorId, ConnectorStatus),
-        reason: &str,
+        reason: Reason,
         learnt: Option<(u32, KnownTools)>,
     ) -> Result<Changed<Connector>, ConnectorError> {
-        let reason = Reason::parse(reason)?;
-        let (event, already) = match status {
-            ConnectorStatus::Enabled => {
-                (EventType::ConnectorEnabled, "the connector is already enabled")
-            }
-            ConnectorStatus::Disabled => {
-                (EventType::ConnectorDisabled, "the connector is already disabled")
-            }
+        let event = match status {
+            ConnectorStatus::Enabled => EventType::ConnectorEnabled,
+            ConnectorStatus::Disabled => EventType::ConnectorDisabled,
         };
         let switched = self.turn(Needs::default(), Some(reason), move |at, record| {
             let before = loaded(at, id)?;
             if before.status == status {
-                return Err(ActError::Conflict(already));
+                return Err(ActError::Conflict(already(status)));
             }
             let mut after = Connector { status, ..before.clone() };
             // What was learnt of a revision that is gone says nothing of this one.
@@ -92,5 +88,12 @@ impl OrgChange<'_> {
             Ok(changed(record, event, Some(before), after))
         });
         Ok(switched.await?)
+    }
+}
+
+fn already(status: ConnectorStatus) -> &'static str {
+    match status {
+        ConnectorStatus::Enabled => "the connector is already enabled",
+        ConnectorStatus::Disabled => "the connector is already disabled",
     }
 }

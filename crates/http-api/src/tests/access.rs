@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use admin::{KeyMode, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange};
+use admin::{KeyMode, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange};
 use http::HeaderMap;
 use model::{
     AgentId, KeyId, Role,
@@ -128,6 +128,7 @@ struct Stranger {
     session: String,
     member: String,
     invite: String,
+    connector: String,
 }
 
 impl Stranger {
@@ -152,7 +153,10 @@ impl Stranger {
         let invite = house.invite_to(org, "asked@example.com", Role::Viewer).await;
         let session = house.browser_in(org, "stranger@example.com", Role::Owner).await;
         let (org_key, administers) = named_org_key(&operator, Admin).await;
+        let new = NewConnector::of("fake", "strange", json!({}));
+        let connector = operator.create_connector(new).await.unwrap().object.id;
         Self {
+            connector: connector.to_string(),
             session: session.session.to_string(),
             member: member.id.to_string(),
             invite: invite.id.to_string(),
@@ -278,6 +282,8 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("org_key")
     } else if path.starts_with("/v1/ledger/chain_checks") {
         id("check")
+    } else if path.starts_with("/v1/connectors") {
+        id("connector")
     } else if path.starts_with("/v1/approvals") {
         id("approval")
     } else {
@@ -287,6 +293,7 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         .replace("{id}", &of)
         .replace("{key}", &id(if path.contains("intent_keys") { "intent_key" } else { "key" }))
         .replace("{pv}", &id("version"))
+        .replace("{tool}", "shop.refund")
         .replace("{code}", "not_found");
     assert!(!path.contains('{'), "`{path}` has a slot that has no line here");
     path
@@ -308,6 +315,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("member", id("mem")),
         ("invite", id("inv")),
         ("org_key", id("key")),
+        ("connector", id("con")),
     ])
 }
 
@@ -421,7 +429,12 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
         })),
         "updateMember" => Some(json!({ "role": "admin" })),
         "updatePolicy" | "updateAgent" => Some(json!({ "name": "other" })),
-        "archiveAgent" | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {
+        "updateConnector" => Some(json!({ "title": "other" })),
+        "setConnectorCredential" => Some(json!({ "fields": { "token": "x" } })),
+        "updateConnectorTool" => Some(json!({ "visibility": "hidden" })),
+        "pinConnectorTool" => Some(json!({ "digest": format!("sha256:{}", "0".repeat(64)) })),
+        "archiveConnector" | "enableConnector" | "disableConnector" | "archiveAgent"
+        | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {
             Some(json!({ "reason": "a drill" }))
         }
         "approveApproval" | "denyApproval" => {
@@ -477,6 +490,7 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
         ("member", &stranger.member),
         ("invite", &stranger.invite),
         ("org_key", &stranger.org_key),
+        ("connector", &stranger.connector),
     ] {
         foreign.insert(slot, id.clone());
     }

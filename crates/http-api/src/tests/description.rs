@@ -11,7 +11,8 @@ use crate::{
 };
 
 /// Operations whose body or query names what may not be there.
-const NAMES_OBJECTS: [&str; 7] = [
+const NAMES_OBJECTS: [&str; 8] = [
+    "createConnector",
     "sendAction",
     "dryRunPolicy",
     "testPolicy",

@@ -9,9 +9,9 @@ use std::{
 };
 
 use admin::{
-    Activation, Admin, Candidate, ConnectorCheck, Deployment, Expected, KeyMode, KnownTools,
-    NewAgent, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore,
-    UnfitError,
+    Activation, Admin, Candidate, ConnectorCheck, ConnectorType, CredentialField, CredentialKind,
+    Deployment, Expected, KeyMode, KnownTools, Looked, LookedAt, NewAgent, NewConnector, NewKey,
+    NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore, UnfitError,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -20,7 +20,7 @@ use deed::KeySet;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use ledger::{EventStore, Ledger, record::PolicyMode};
-use model::{AgentId, ConnectorId, IntentMode, KeyId, OrgId, Outcome, Scope, SideEffect};
+use model::{AgentId, ConnectorId, IntentMode, KeyId, Level, OrgId, Outcome, Scope, SideEffect};
 use records::Records;
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
@@ -44,12 +44,53 @@ budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
 "#;
 
-struct AnyConnector;
+/// A type of connectors whose tools are those that the config says, once there is a credential.
+struct Fake;
 
 #[async_trait]
-impl ConnectorCheck for AnyConnector {
-    async fn check(&self, _: Candidate<'_>) -> Result<KnownTools, UnfitError> {
-        Ok(KnownTools::new())
+impl ConnectorCheck for Fake {
+    fn types(&self) -> Vec<ConnectorType> {
+        let token = CredentialField { name: "token", required: true, description: "A token." };
+        vec![ConnectorType {
+            name: "fake",
+            title: "Fake",
+            credential_kinds: vec![CredentialKind { kind: "token", fields: vec![token] }],
+            config_schema: json!({ "type": "object" }),
+            witness_levels: vec![Level::L0],
+        }]
+    }
+
+    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
+        if candidate.kind != "fake" {
+            return Err(UnfitError::UnknownKind(candidate.kind.to_owned()));
+        }
+        match candidate.config["host"].as_str() {
+            Some("169.254.169.254") => Err(UnfitError::Egress("it is link-local".to_owned())),
+            Some("down") => Err(UnfitError::Unreachable("it does not answer".to_owned())),
+            Some("wrong") => Err(UnfitError::Config(vec!["`/host`: not that one".to_owned()])),
+            Some(_) | None if candidate.credential.is_empty() => Ok(KnownTools::new()),
+            Some(_) | None => {
+                let tools = candidate.config["tools"].as_object().into_iter().flatten();
+                let known = |(name, entry): (&String, &Value)| {
+                    let digest = crypto::sha256(crypto::json::canonical(entry));
+                    let name = name.parse().expect("a tool's name");
+                    (name, json!({ "digest": digest, "entry": entry }))
+                };
+                Ok(tools.map(known).collect())
+            }
+        }
+    }
+
+    async fn look(
+        &self,
+        candidate: Candidate<'_>,
+        _: &KnownTools,
+    ) -> Result<Vec<Looked>, UnfitError> {
+        let found = match candidate.credential.is_empty() {
+            true => LookedAt::Fail,
+            false => LookedAt::Pass,
+        };
+        Ok(vec![Looked { name: "login".to_owned(), found, detail: String::new() }])
     }
 }
 
@@ -182,7 +223,7 @@ impl House {
         }
         let published = fixture.store.seal_keys().await.unwrap();
         fixture.sealer.register(KeySet::new(published).unwrap());
-        let admin = Arc::new(fixture.admin(Arc::new(AnyConnector)));
+        let admin = Arc::new(fixture.admin(Arc::new(Fake)));
         let refund = Arc::new(ScriptedTool::new("shop.refund", SideEffect::Write));
         refund.follow(refunded);
         let delete = Arc::new(ScriptedTool::new("shop.delete", SideEffect::Destructive));
@@ -300,7 +341,7 @@ impl House {
 
     /// The administration of another instance over the same record.
     pub(super) fn second_instance(&self) -> Admin {
-        self.fixture.beside(2).admin(Arc::new(AnyConnector))
+        self.fixture.beside(2).admin(Arc::new(Fake))
     }
 
     /// The events of the org, in order.

@@ -94,6 +94,9 @@ impl Scene {
                 let invite = house.invite_to(house.org, "ada@example.com", Role::Admin).await;
                 made.push(invite.id.to_string());
             }
+            operation if operation.contains("Connector") => {
+                made.push(connector(operation, &house).await);
+            }
             "rollOrgKey" | "revokeOrgKey" | "listOrgKeys" => {
                 made.push(named_org_key(&house.operator(), Scope::Admin).await.0.to_string());
             }
@@ -228,11 +231,12 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 14] = [
+const SHOWN: [&str; 15] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "apr_01k6ga3wvwhq8s0t2v4w6x8y0z",
     "chk_01k6ga3wvwhj5k7m9n1p3q5r7t",
+    "con_01k6ga3wvwf2h4j6k8m0n2p4q6",
     "deed_01k6ga3wvwgc6d8e0f2g4h6j8k",
     "ik_01k6ga3wvwmq2s4v6x8z0b2d4f",
     "inv_01k6ga3wvwjc7d8e9f0g1h2j3k",
@@ -244,6 +248,39 @@ const SHOWN: [&str; 14] = [
     "pv_01k6ga3wvwfx3tq0s9d8e7b6a5",
     "ses_01k6ga3wvwhh1j3k5m7n9p2q4r",
 ];
+
+/// The connector that the operation's example speaks of.
+async fn connector(operation: &str, house: &House) -> String {
+    let tools = json!({ "depot.read": { "title": "Reads" } });
+    let body = match operation {
+        // What is asked for makes it.
+        "createConnector" | "listConnectorTypes" => return "con_none".to_owned(),
+        "setConnectorCredential" => json!({ "tools": tools }),
+        _ => json!({ "tools": tools }),
+    };
+    let mut new = json!({ "name": "depot", "type": "fake", "config": body });
+    if operation != "setConnectorCredential" {
+        new["credential"] = json!({ "kind": "token", "fields": { "token": "example-token" } });
+    }
+    let ask = async |method: &str, path: &str, body: Value| {
+        let answer = house.send(request(method, path, &house.org_key, &[], Some(body))).await;
+        assert!(answer.status < 300, "{path}: {}", answer.body);
+        answer
+    };
+    let id = ask("POST", "/v1/connectors", new).await.id();
+    let path = format!("/v1/connectors/{id}");
+    match operation {
+        "enableConnector" => {
+            ask("POST", &format!("{path}/disable"), json!({ "reason": "Maintenance." })).await;
+        }
+        "listConnectorTools" | "pinConnectorTool" => {
+            let tools = json!({ "depot.read": { "title": "Reads more" } });
+            ask("POST", &path, json!({ "config": { "tools": tools } })).await;
+        }
+        _ => {}
+    }
+    id
+}
 
 /// The address of whoever asks for this; of one, few may sign in.
 fn of(operation: &str) -> String {

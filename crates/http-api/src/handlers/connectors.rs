@@ -1,0 +1,145 @@
+//! Connectors as an org's administration reads and changes them.
+
+use std::sync::Arc;
+
+use act::MayView;
+use admin::ToolStanding;
+use http::StatusCode;
+use ledger::record::Connector;
+use model::{ConnectorId, Timestamp, ToolName};
+use web::{Call, List, ListView, Param, Reply};
+
+use crate::{
+    access::{Admin, Viewer},
+    app::App,
+    refusal::Answer,
+    wire::{
+        connectors::{
+            ConnectorView, ListedView, TestView, ToolView, TypeView, connector_edit, connector_new,
+            credential_new, pin, tool_edit,
+        },
+        policies::{WithDeed, reason_alone},
+    },
+};
+
+/// The parameters of the list of connectors.
+pub(crate) const LIST: &[Param] =
+    &[Param::One("archived"), Param::One("limit"), Param::One("cursor")];
+
+/// `GET /v1/connector_types`
+pub(crate) async fn types(app: Arc<App>, caller: Viewer, _: Call) -> Answer {
+    let types = app.admin.view(&caller).connector_types();
+    Ok(Reply::ok(&ListView::whole(types.iter().map(TypeView::from).collect())))
+}
+
+/// `GET /v1/connectors`
+pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let listed = List { name: "connectors", org: caller.org(), agent: None };
+    let page = app.cursors.page::<(Timestamp, ConnectorId)>(listed, &call.query)?;
+    let archived = call.query.flag("archived")?;
+    let found = app.admin.view(&caller).connectors(archived, (page.after, page.limit)).await?;
+    let part = (&*found.items, found.has_more);
+    let position = |row: &Connector| (row.created_at, row.id);
+    Ok(Reply::ok(&page.of_part(part, position, ListedView::of)))
+}
+
+/// `POST /v1/connectors`
+pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let made = app.admin.change(&caller).create_connector(connector_new(&call)?).await?;
+    let view = WithDeed::of(ConnectorView::of(&made.object), made.deed);
+    Ok(Reply::json(StatusCode::CREATED, &view))
+}
+
+/// `GET /v1/connectors/{id}`
+pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let connector = app.admin.view(&caller).connector(call.param("id")?).await?;
+    Ok(Reply::ok(&ConnectorView::of(&connector)))
+}
+
+/// `POST /v1/connectors/{id}`
+pub(crate) async fn update(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, edit) = (call.param("id")?, connector_edit(&call)?);
+    let made = app.admin.change(&caller).update_connector(id, edit).await?;
+    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+}
+
+/// `DELETE /v1/connectors/{id}`
+pub(crate) async fn archive(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, reason) = (call.param("id")?, reason_alone(&call)?);
+    let made = app.admin.change(&caller).archive_connector(id, &reason).await?;
+    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+}
+
+/// `PUT /v1/connectors/{id}/credential`
+pub(crate) async fn set_credential(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, (kind, fields)) = (call.param("id")?, credential_new(&call)?);
+    let given = (kind.as_deref(), fields);
+    let made = app.admin.change(&caller).set_credential(id, given).await?;
+    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+}
+
+/// `DELETE /v1/connectors/{id}/credential`
+pub(crate) async fn remove_credential(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let made = app.admin.change(&caller).remove_credential(call.param("id")?).await?;
+    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+}
+
+/// `POST /v1/connectors/{id}/test`
+pub(crate) async fn test(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let id = call.param("id")?;
+    let looked = app.admin.change(&caller).test_connector(id).await?;
+    Ok(Reply::ok(&TestView::of(id, &looked)))
+}
+
+/// `POST /v1/connectors/{id}/enable`
+pub(crate) async fn enable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, reason) = (call.param("id")?, reason_alone(&call)?);
+    let made = app.admin.change(&caller).enable_connector(id, &reason).await?;
+    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+}
+
+/// `POST /v1/connectors/{id}/disable`
+pub(crate) async fn disable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, reason) = (call.param("id")?, reason_alone(&call)?);
+    let made = app.admin.change(&caller).disable_connector(id, &reason).await?;
+    Ok(Reply::ok(&WithDeed::of(ConnectorView::of(&made.object), made.deed)))
+}
+
+/// `GET /v1/connectors/{id}/tools`
+pub(crate) async fn tools(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let connector = app.admin.view(&caller).connector(call.param("id")?).await?;
+    Ok(Reply::ok(&every_tool(&connector)))
+}
+
+/// `POST /v1/connectors/{id}/tools/refresh`
+pub(crate) async fn refresh(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let connector = app.admin.change(&caller).refresh_tools(call.param("id")?).await?;
+    Ok(Reply::ok(&every_tool(&connector)))
+}
+
+/// `POST /v1/connectors/{id}/tools/{tool}`
+pub(crate) async fn update_tool(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, tool): (_, ToolName) = (call.param("id")?, call.param("tool")?);
+    let edit = (tool.clone(), tool_edit(&call)?);
+    let made = app.admin.change(&caller).update_tool(id, edit).await?;
+    Ok(Reply::ok(&WithDeed::of(one_tool(&made.object, &tool)?, made.deed)))
+}
+
+/// `POST /v1/connectors/{id}/tools/{tool}/pin`
+pub(crate) async fn pin_tool(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, tool): (_, ToolName) = (call.param("id")?, call.param("tool")?);
+    let wanted = (tool.clone(), pin(&call)?);
+    let made = app.admin.change(&caller).pin_tool(id, wanted).await?;
+    Ok(Reply::ok(&WithDeed::of(one_tool(&made.object, &tool)?, made.deed)))
+}
+
+fn every_tool(connector: &Connector) -> ListView<ToolView<'_>> {
+    let tools = ToolStanding::of(connector).into_iter();
+    ListView::whole(tools.map(|standing| ToolView::of(connector, standing)).collect())
+}
+
+fn one_tool<'a>(connector: &'a Connector, tool: &ToolName) -> Result<ToolView<'a>, web::ApiError> {
+    let standing = ToolStanding::of(connector).into_iter().find(|it| it.name == tool);
+    let view = standing.map(|standing| ToolView::of(connector, standing));
+    view.ok_or_else(web::ApiError::not_found)
+}

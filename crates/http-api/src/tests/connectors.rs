@@ -1,0 +1,211 @@
+//! Connectors over the interface: made, changed, tested, switched, and their tools pinned.
+
+use model::Role;
+use serde_json::{Value, json};
+
+use super::house::{Answer, House, request};
+
+async fn ask(
+    house: &House,
+    (method, path): (&str, &str),
+    key: &str,
+    body: Option<Value>,
+) -> Answer {
+    house.send(request(method, path, key, &[], body)).await
+}
+
+async fn post(house: &House, path: &str, body: Value) -> Answer {
+    ask(house, ("POST", path), &house.org_key, Some(body)).await
+}
+
+const SECRET: &str = "canary-4711-of-a-long-token";
+
+fn depot() -> Value {
+    json!({
+        "name": "depot",
+        "type": "fake",
+        "config": { "tools": { "depot.read": { "title": "Reads", "side_effect": "read" } } },
+        "credential": { "kind": "token", "fields": { "token": SECRET } },
+    })
+}
+
+#[tokio::test]
+async fn a_connector_is_made_and_told_of_without_its_secret() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    assert_eq!((made.status, &made.body["status"]), (201, &json!("enabled")), "{}", made.body);
+    assert_eq!(made.body["tools"], json!({ "pinned": 1, "new": 0, "changed": 0, "gone": 0 }));
+    let credential = &made.body["credential"];
+    assert_eq!((&credential["kind"], &credential["hint"]), (&json!("token"), &json!("oken")));
+    assert_eq!(credential["fields"], json!(["token"]));
+    let path = format!("/v1/connectors/{}", made.id());
+    let tools = house.get(&format!("{path}/tools"), &house.org_key).await;
+    assert_eq!(tools.body["data"][0]["state"], "pinned", "{}", tools.body);
+    assert_eq!(tools.body["data"][0]["side_effect"], "read");
+    let listed = house.get("/v1/connectors", &house.org_key).await;
+    let listed_one = listed.body["data"].as_array().unwrap();
+    let listed_one = listed_one.iter().find(|one| one["name"] == "depot").unwrap();
+    assert!(listed_one.get("config").is_none());
+    let deed = made.body["deed"].as_str().unwrap();
+    let deed = house.get(&format!("/v1/deeds/{deed}"), &house.org_key).await;
+    for answer in [&made, &tools, &listed, &deed, &house.get(&path, &house.org_key).await] {
+        assert_eq!(answer.status / 100, 2);
+        assert!(!answer.body.to_string().contains(SECRET));
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_fit_names_the_member_and_makes_nothing() {
+    let house = House::new().await;
+    let with = |member: &str, value: Value| {
+        let mut body = depot();
+        body[member] = value;
+        body
+    };
+    let fields = |kind: Value, fields: Value| json!({ "kind": kind, "fields": fields });
+    #[rustfmt::skip]
+    let table = [
+        (with("name", json!("Depot")),                               400, "validation_failed",      Some("name")),
+        (with("name", json!("service")),                             400, "validation_failed",      Some("name")),
+        (with("name", json!("shop")),                                409, "name_taken",             Some("name")),
+        (with("title", json!(" x")),                                 400, "validation_failed",      Some("title")),
+        (with("type", json!("oracle")),                              404, "connector_type_unknown", Some("type")),
+        (with("config", json!("text")),                              400, "validation_failed",      Some("config")),
+        (with("config", json!({ "host": "wrong" })),                 400, "validation_failed",      Some("config")),
+        (with("config", json!({ "host": "169.254.169.254" })),       400, "egress_refused",         Some("config")),
+        (with("config", json!({ "host": "down" })),                  409, "connector_unreachable",  Some("config")),
+        (with("credential", fields(json!("basic"), json!({ "token": "x" }))), 400, "validation_failed", Some("credential")),
+        (with("credential", fields(json!("token"), json!({ "other": "x" }))), 400, "validation_failed", Some("credential")),
+        (with("credential", fields(json!("token"), json!({ "token": 7 }))),   400, "validation_failed", Some("credential.fields")),
+        (with("credential", fields(json!("token"), json!({}))),      400, "validation_failed",      Some("credential")),
+        (with("colour", json!("red")),                               400, "validation_failed",      Some("colour")),
+        (json!({}),                                                  400, "validation_failed",      Some("name")),
+    ];
+    for (body, status, code, param) in table {
+        let refused = post(&house, "/v1/connectors", body.clone()).await;
+        assert_eq!((refused.code(), refused.param()), ((status, code), param), "{body}");
+        assert!(!refused.body.to_string().contains(SECRET));
+    }
+    let listed = house.get("/v1/connectors", &house.org_key).await;
+    assert_eq!(listed.body["data"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    let path = format!("/v1/connectors/{}", made.id());
+    let config = json!({ "tools": {
+        "depot.read": { "title": "Reads more", "side_effect": "write" },
+        "depot.list": { "title": "Lists", "side_effect": "read" },
+    } });
+    let changed = post(&house, &path, json!({ "config": config, "expected_revision": 1 })).await;
+    let counts = json!({ "pinned": 0, "new": 1, "changed": 1, "gone": 0 });
+    assert_eq!((changed.status, &changed.body["tools"]), (200, &counts), "{}", changed.body);
+    let stale = post(&house, &path, json!({ "title": "x", "expected_revision": 1 })).await;
+    assert_eq!((stale.code(), stale.param()), ((409, "conflict"), Some("expected_revision")));
+
+    let tools = house.get(&format!("{path}/tools"), &house.org_key).await.body;
+    let (new, read) = (&tools["data"][0], &tools["data"][1]);
+    assert_eq!((&new["state"], &new["pinned_digest"]), (&json!("new"), &Value::Null));
+    assert_eq!(read["definition"]["title"], "Reads more");
+    assert_eq!(read["pinned_definition"]["title"], "Reads");
+    assert_eq!(read["side_effect"], "read", "what runs is what was pinned");
+
+    let pin = format!("{path}/tools/depot.read/pin");
+    let old = post(&house, &pin, json!({ "digest": read["pinned_digest"] })).await;
+    assert_eq!((old.code(), old.param()), ((400, "validation_failed"), Some("digest")));
+    let pinned = post(&house, &pin, json!({ "digest": read["digest"] })).await;
+    assert_eq!((pinned.status, &pinned.body["state"]), (200, &json!("pinned")), "{}", pinned.body);
+    let again = post(&house, &pin, json!({ "digest": read["digest"] })).await;
+    assert_eq!(again.code(), (409, "conflict"));
+    let nobody = format!("{path}/tools/depot.none/pin");
+    let nobody = post(&house, &nobody, json!({ "digest": read["digest"] })).await;
+    assert_eq!(nobody.code(), (404, "not_found"));
+    assert!(house.sealed().await.contains(&"tool.pinned".to_owned()));
+
+    let all = post(&house, &path, json!({ "config": config, "pin_tools": true })).await;
+    assert_eq!(all.body["tools"]["pinned"], 2, "{}", all.body);
+    let refresh = format!("{path}/tools/refresh");
+    let refreshed = ask(&house, ("POST", &refresh), &house.org_key, None).await.body;
+    assert!(refreshed["data"].as_array().unwrap().iter().all(|tool| tool["state"] == "pinned"));
+}
+
+#[tokio::test]
+async fn a_tool_is_hidden_and_made_stricter_by_an_admin() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    let path = format!("/v1/connectors/{}/tools/depot.read", made.id());
+    let wish = json!({
+        "visibility": "hidden", "side_effect": "destructive", "required_level": "L2",
+    });
+    let set = post(&house, &path, wish).await;
+    let found = ["visibility", "side_effect", "required_level"].map(|name| &set.body[name]);
+    assert_eq!(found, ["hidden", "destructive", "L2"], "{}", set.body);
+    let back = post(&house, &path, json!({ "side_effect": null, "required_level": null })).await;
+    let found = ["visibility", "side_effect", "required_level"].map(|name| &back.body[name]);
+    assert_eq!(found, [&json!("hidden"), &json!("read"), &Value::Null]);
+    let wrong = post(&house, &path, json!({ "side_effect": "much" })).await;
+    assert_eq!((wrong.code(), wrong.param()), ((400, "validation_failed"), Some("side_effect")));
+}
+
+#[tokio::test]
+async fn a_credential_is_set_removed_and_tested_and_a_connector_switched_and_archived() {
+    let house = House::new().await;
+    let mut new = depot();
+    new.as_object_mut().unwrap().remove("credential");
+    let made = post(&house, "/v1/connectors", new).await;
+    let path = format!("/v1/connectors/{}", made.id());
+    let (credential, test) = (format!("{path}/credential"), format!("{path}/test"));
+    let send =
+        async |method, path: &str, body| ask(&house, (method, path), &house.org_key, body).await;
+    let failing = send("POST", &test, None).await;
+    assert_eq!((failing.status, &failing.body["ok"]), (200, &json!(false)), "{}", failing.body);
+    let given = json!({ "fields": { "token": SECRET } });
+    let set = send("PUT", &credential, Some(given)).await;
+    assert_eq!((set.status, &set.body["tools"]["pinned"]), (200, &json!(1)), "{}", set.body);
+    assert_eq!(send("POST", &test, None).await.body["ok"], true);
+    let removed = send("DELETE", &credential, None).await;
+    assert_eq!((removed.status, &removed.body["credential"]), (200, &Value::Null));
+    assert_eq!(send("DELETE", &credential, None).await.code(), (409, "conflict"));
+
+    let reason = || Some(json!({ "reason": "Maintenance." }));
+    for (verb, status) in [("disable", "disabled"), ("enable", "enabled")] {
+        let switched = send("POST", &format!("{path}/{verb}"), reason()).await;
+        assert_eq!((switched.status, &switched.body["status"]), (200, &json!(status)));
+        let again = send("POST", &format!("{path}/{verb}"), reason()).await;
+        assert_eq!(again.code(), (409, "conflict"));
+    }
+    let without = send("POST", &format!("{path}/disable"), Some(json!({}))).await;
+    assert_eq!((without.code(), without.param()), ((400, "validation_failed"), Some("reason")));
+    let archived = send("DELETE", &path, reason()).await;
+    assert_eq!((archived.status, &archived.body["status"]), (200, &json!("disabled")));
+    let listed = async |query: &str| {
+        let page = house.get(&format!("/v1/connectors{query}"), &house.org_key).await.body;
+        page["data"].as_array().unwrap().len()
+    };
+    assert_eq!((listed("").await, listed("?archived=true").await), (1, 2));
+    let mut told = house.sealed().await;
+    told.retain(|event| event != "deed.sealed");
+    let last: Vec<_> = told.iter().rev().take(5).rev().map(String::as_str).collect();
+    let expected = [
+        "connector.credential_set",
+        "connector.credential_removed",
+        "connector.disabled",
+        "connector.enabled",
+        "connector.archived",
+    ];
+    assert_eq!(last, expected);
+}
+
+#[tokio::test]
+async fn who_changes_a_credential_has_signed_in_lately() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    let stale = house.browser("stale@example.com", Role::Admin).await.key;
+    house.clock.pass(std::time::Duration::from_hours(2));
+    let path = format!("/v1/connectors/{}/credential", made.id());
+    let body = Some(json!({ "fields": { "token": SECRET } }));
+    let refused = ask(&house, ("PUT", &path), &stale, body).await;
+    assert_eq!(refused.code(), (403, "reauthentication_required"));
+}

@@ -1,0 +1,323 @@
+//! Connectors as requests describe and responses show them. No answer has a value of a credential.
+
+use std::collections::BTreeMap;
+
+use admin::{
+    ConnectorEdit, ConnectorType, Credential, Looked, LookedAt, NewConnector, ToolEdit,
+    ToolStanding, ToolState, credential_key_id,
+};
+use crypto::Secret;
+use ledger::record::{Connector, ConnectorStatus};
+use model::{
+    ConnectorId, ConnectorName, Digest, Level, SideEffect, Timestamp, ToolName, Visibility,
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use web::{ApiError, Call, Fields, Word};
+
+use super::{agents::wish, policies::expected_revision};
+
+/// A type of connectors.
+#[derive(Debug, Serialize)]
+pub(crate) struct TypeView<'a> {
+    object: &'static str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    title: &'a str,
+    credential_kinds: Vec<KindView<'a>>,
+    config_schema: &'a Value,
+    witness_levels: &'a [Level],
+    enabled: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct KindView<'a> {
+    kind: &'a str,
+    fields: Vec<FieldView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct FieldView<'a> {
+    name: &'a str,
+    required: bool,
+    description: &'a str,
+}
+
+impl<'a> From<&'a ConnectorType> for TypeView<'a> {
+    fn from(known: &'a ConnectorType) -> Self {
+        let field = |field: &'a admin::CredentialField| FieldView {
+            name: field.name,
+            required: field.required,
+            description: field.description,
+        };
+        let kind = |kind: &'a admin::CredentialKind| KindView {
+            kind: kind.kind,
+            fields: kind.fields.iter().map(field).collect(),
+        };
+        Self {
+            object: "connector_type",
+            kind: known.name,
+            title: known.title,
+            credential_kinds: known.credential_kinds.iter().map(kind).collect(),
+            config_schema: &known.config_schema,
+            witness_levels: &known.witness_levels,
+            enabled: true,
+        }
+    }
+}
+
+/// A connector in a list, without its config.
+#[derive(Debug, Serialize)]
+pub(crate) struct ListedView<'a> {
+    object: &'static str,
+    id: ConnectorId,
+    name: &'a ConnectorName,
+    title: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    status: ConnectorStatus,
+    livemode: bool,
+    credential: Option<CredentialView<'a>>,
+    tools: ToolCounts,
+    revision: u32,
+    created_at: Timestamp,
+    archived_at: Option<Timestamp>,
+}
+
+/// A connector.
+#[derive(Debug, Serialize)]
+pub(crate) struct ConnectorView<'a> {
+    #[serde(flatten)]
+    listed: ListedView<'a>,
+    config: &'a Value,
+}
+
+/// What may be told of a credential.
+#[derive(Debug, Serialize)]
+struct CredentialView<'a> {
+    kind: Option<&'a str>,
+    fields: Vec<&'a str>,
+    hint: Option<&'a str>,
+    set_at: Option<Timestamp>,
+    key_id: Option<String>,
+}
+
+/// How many tools stand how.
+#[derive(Debug, Default, Serialize)]
+struct ToolCounts {
+    pinned: usize,
+    new: usize,
+    changed: usize,
+    gone: usize,
+}
+
+impl ToolCounts {
+    fn of(connector: &Connector) -> Self {
+        let mut counts = Self::default();
+        for standing in ToolStanding::of(connector) {
+            match standing.state {
+                ToolState::Pinned => counts.pinned += 1,
+                ToolState::New => counts.new += 1,
+                ToolState::Changed => counts.changed += 1,
+                ToolState::Gone => counts.gone += 1,
+            }
+        }
+        counts
+    }
+}
+
+impl<'a> ListedView<'a> {
+    /// The connector.
+    pub(crate) fn of(connector: &'a Connector) -> Self {
+        let set = connector.credential_set.as_ref();
+        let credential = (!connector.credential.is_empty()).then(|| CredentialView {
+            kind: set.map(|set| &*set.kind),
+            fields: connector.credential.keys().map(String::as_str).collect(),
+            hint: set.and_then(|set| set.hint.as_deref()),
+            set_at: set.map(|set| set.at),
+            key_id: credential_key_id(connector),
+        });
+        Self {
+            object: "connector",
+            id: connector.id,
+            name: &connector.name,
+            title: &connector.title,
+            kind: &connector.kind,
+            status: connector.status,
+            livemode: !connector.test,
+            credential,
+            tools: ToolCounts::of(connector),
+            revision: connector.revision,
+            created_at: connector.created_at,
+            archived_at: connector.archived_at,
+        }
+    }
+}
+
+impl<'a> ConnectorView<'a> {
+    /// The connector.
+    pub(crate) fn of(connector: &'a Connector) -> Self {
+        Self { listed: ListedView::of(connector), config: &connector.config }
+    }
+}
+
+/// A look at a governed system.
+#[derive(Debug, Serialize)]
+pub(crate) struct TestView<'a> {
+    object: &'static str,
+    connector: ConnectorId,
+    ok: bool,
+    checks: Vec<CheckView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct CheckView<'a> {
+    name: &'a str,
+    ok: bool,
+    state: &'static str,
+    detail: &'a str,
+}
+
+impl<'a> TestView<'a> {
+    /// What was looked at; it is well where calls would run.
+    pub(crate) fn of(connector: ConnectorId, looked: &'a [Looked]) -> Self {
+        let check = |looked: &'a Looked| CheckView {
+            name: &looked.name,
+            ok: looked.found != LookedAt::Fail,
+            state: match looked.found {
+                LookedAt::Pass => "pass",
+                LookedAt::Advice => "advice",
+                LookedAt::Fail => "fail",
+            },
+            detail: &looked.detail,
+        };
+        let checks: Vec<_> = looked.iter().map(check).collect();
+        let ok = checks.iter().all(|check| check.ok);
+        Self { object: "connector_test", connector, ok, checks }
+    }
+}
+
+/// A tool of a connector.
+#[derive(Debug, Serialize)]
+pub(crate) struct ToolView<'a> {
+    object: &'static str,
+    connector: ConnectorId,
+    name: &'a ToolName,
+    title: Option<&'a str>,
+    state: &'static str,
+    digest: Option<Digest>,
+    pinned_digest: Option<Digest>,
+    definition: Option<&'a Value>,
+    pinned_definition: Option<&'a Value>,
+    side_effect: Option<SideEffect>,
+    required_level: Option<Level>,
+    visibility: Visibility,
+}
+
+impl<'a> ToolView<'a> {
+    /// The tool; what runs is what was accepted, and only of a new one what was found is told.
+    pub(crate) fn of(connector: &Connector, standing: ToolStanding<'a>) -> Self {
+        let entry = standing.pinned_definition.or(standing.definition);
+        let word = |name: &str| entry.and_then(|entry| entry.get(name)?.as_str());
+        let defined = (
+            word("side_effect").and_then(|word| word.parse().ok()),
+            word("required_level").and_then(|word| word.parse().ok()),
+        );
+        let settings = standing.settings;
+        let shown = standing.definition.or(standing.pinned_definition);
+        Self {
+            object: "connector_tool",
+            connector: connector.id,
+            name: standing.name,
+            title: shown.and_then(|entry| entry.get("title")?.as_str()),
+            state: match standing.state {
+                ToolState::Pinned => "pinned",
+                ToolState::New => "new",
+                ToolState::Changed => "changed",
+                ToolState::Gone => "gone",
+            },
+            digest: standing.digest,
+            pinned_digest: standing.pinned_digest,
+            definition: standing.definition,
+            pinned_definition: standing.pinned_definition,
+            side_effect: settings.side_effect.or(defined.0),
+            required_level: settings.required_level.or(defined.1),
+            visibility: match settings.hidden {
+                true => Visibility::Hidden,
+                false => Visibility::Visible,
+            },
+        }
+    }
+}
+
+/// Reads the body of `POST /v1/connectors`.
+pub(crate) fn connector_new(call: &Call) -> Result<NewConnector, ApiError> {
+    let mut fields = call.fields()?;
+    let credential = fields.nested("credential", credential)?;
+    let (credential_kind, credential) = credential.unwrap_or_default();
+    let livemode: Option<bool> = fields.optional("livemode")?;
+    let new = NewConnector {
+        name: fields.required("name")?,
+        title: fields.optional("title")?.unwrap_or_default(),
+        kind: fields.required("type")?,
+        config: Value::Object(fields.required::<Map<String, Value>>("config")?),
+        credential,
+        credential_kind,
+        test: livemode == Some(false),
+    };
+    fields.finish()?;
+    Ok(new)
+}
+
+/// Reads the body of `POST /v1/connectors/{id}`.
+pub(crate) fn connector_edit(call: &Call) -> Result<ConnectorEdit, ApiError> {
+    let mut fields = call.fields()?;
+    let edit = ConnectorEdit {
+        title: fields.optional("title")?,
+        config: fields.optional::<Map<String, Value>>("config")?.map(Value::Object),
+        pin_tools: fields.optional("pin_tools")?.unwrap_or(false),
+        expected_revision: expected_revision(&mut fields)?,
+    };
+    fields.finish()?;
+    Ok(edit)
+}
+
+/// Reads the body of `PUT /v1/connectors/{id}/credential`.
+pub(crate) fn credential_new(call: &Call) -> Result<(Option<String>, Credential), ApiError> {
+    credential(call.fields()?)
+}
+
+fn credential(mut fields: Fields) -> Result<(Option<String>, Credential), ApiError> {
+    let kind = fields.optional("kind")?;
+    let values: Map<String, Value> = fields.required("fields")?;
+    let value = |(name, value)| match value {
+        Value::String(text) => Some((name, Secret::new(text))),
+        _ => None,
+    };
+    let values: Option<BTreeMap<_, _>> = values.into_iter().map(value).collect();
+    let wrong = || fields.error("fields", "expected an object whose values are strings");
+    let values = values.ok_or_else(wrong)?;
+    fields.finish()?;
+    Ok((kind, values))
+}
+
+/// Reads the body of `POST /v1/connectors/{id}/tools/{tool}`.
+pub(crate) fn tool_edit(call: &Call) -> Result<ToolEdit, ApiError> {
+    let mut fields = call.fields()?;
+    let visibility = fields.optional::<Word<Visibility>>("visibility")?;
+    let edit = ToolEdit {
+        side_effect: wish(&mut fields, "side_effect", |Word(word): Word<SideEffect>| word)?,
+        required_level: wish(&mut fields, "required_level", |Word(word): Word<Level>| word)?,
+        hidden: visibility.map(|Word(word)| word == Visibility::Hidden),
+    };
+    fields.finish()?;
+    Ok(edit)
+}
+
+/// Reads the body of `POST /v1/connectors/{id}/tools/{tool}/pin`.
+pub(crate) fn pin(call: &Call) -> Result<Digest, ApiError> {
+    let mut fields = call.fields()?;
+    let Word(digest) = fields.required::<Word<Digest>>("digest")?;
+    fields.finish()?;
+    Ok(digest)
+}
