@@ -1,7 +1,7 @@
 //! A connector's credential: sealed field by field, bound to its org, connector and field, so
 //! that a ciphertext moved elsewhere does not open.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Write};
 
 use act::ActError;
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -44,7 +44,11 @@ pub(crate) fn is_of_first_key(vault: &Ring, connector: &Connector) -> bool {
 pub fn key_id(connector: &Connector) -> Option<String> {
     let sealed = STANDARD.decode(connector.credential.values().next()?).ok()?;
     let id = Ring::key_id_of(&sealed)?;
-    Some(id.iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(id.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    }))
 }
 
 /// The last characters of the first value that is long enough to stay unknown without them.

@@ -127,9 +127,9 @@ fn fields_fit(kind: &CredentialKind, credential: &Credential) -> Result<(), ActE
     if !lacks && credential.keys().all(known) {
         return Ok(());
     }
-    let field = |field: &super::CredentialField| match field.required {
-        true => format!("`{}`", field.name),
-        false => format!("`{}` (may be left out)", field.name),
+    let field = |field: &super::CredentialField| {
+        let aside = if field.required { "" } else { " (may be left out)" };
+        format!("`{}`{aside}", field.name)
     };
     let fields: Vec<_> = kind.fields.iter().map(field).collect();
     let expected = format!("the fields {} for the kind `{}`", fields.join(", "), kind.kind);

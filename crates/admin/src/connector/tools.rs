@@ -94,9 +94,9 @@ impl OrgChange<'_> {
             let settings = edited(before.settings.get(&tool).copied(), edit);
             stricter(settings, defined)?;
             let mut after = before.clone();
-            match settings == ToolSettings::default() {
-                true => drop(after.settings.remove(&tool)),
-                false => drop(after.settings.insert(tool.clone(), settings)),
+            after.settings.remove(&tool);
+            if settings != ToolSettings::default() {
+                after.settings.insert(tool.clone(), settings);
             }
             after.revision = after.revision.saturating_add(1);
             let told = Told {

@@ -86,10 +86,8 @@ impl ConnectorCheck for Fake {
         candidate: Candidate<'_>,
         _: &KnownTools,
     ) -> Result<Vec<Looked>, UnfitError> {
-        let found = match candidate.credential.is_empty() {
-            true => LookedAt::Fail,
-            false => LookedAt::Pass,
-        };
+        let lacks = candidate.credential.is_empty();
+        let found = if lacks { LookedAt::Fail } else { LookedAt::Pass };
         Ok(vec![Looked { name: "login".to_owned(), found, detail: String::new() }])
     }
 }

@@ -242,10 +242,7 @@ impl<'a> ToolView<'a> {
             pinned_definition: standing.pinned_definition,
             side_effect: settings.side_effect.or(defined.0),
             required_level: settings.required_level.or(defined.1),
-            visibility: match settings.hidden {
-                true => Visibility::Hidden,
-                false => Visibility::Visible,
-            },
+            visibility: if settings.hidden { Visibility::Hidden } else { Visibility::Visible },
         }
     }
 }

@@ -94,9 +94,6 @@ impl Scene {
                 let invite = house.invite_to(house.org, "ada@example.com", Role::Admin).await;
                 made.push(invite.id.to_string());
             }
-            operation if operation.contains("Connector") => {
-                made.push(connector(operation, &house).await);
-            }
             "rollOrgKey" | "revokeOrgKey" | "listOrgKeys" => {
                 made.push(named_org_key(&house.operator(), Scope::Admin).await.0.to_string());
             }
@@ -105,6 +102,7 @@ impl Scene {
             }
             _ => {}
         }
+        made.extend(connector(operation.id, &house).await);
         let head = house.get("/v1/ledger/head", &house.org_key).await.body;
         made.extend(head["log"].as_str().unwrap().rsplit('/').next().map(str::to_owned));
         made.extend([policy, version]);
@@ -250,15 +248,13 @@ const SHOWN: [&str; 15] = [
 ];
 
 /// The connector that the operation's example speaks of.
-async fn connector(operation: &str, house: &House) -> String {
+async fn connector(operation: &str, house: &House) -> Option<String> {
+    // One is made by what is asked for.
+    if !operation.contains("Connector") || operation == "createConnector" {
+        return None;
+    }
     let tools = json!({ "depot.read": { "title": "Reads" } });
-    let body = match operation {
-        // What is asked for makes it.
-        "createConnector" | "listConnectorTypes" => return "con_none".to_owned(),
-        "setConnectorCredential" => json!({ "tools": tools }),
-        _ => json!({ "tools": tools }),
-    };
-    let mut new = json!({ "name": "depot", "type": "fake", "config": body });
+    let mut new = json!({ "name": "depot", "type": "fake", "config": { "tools": tools } });
     if operation != "setConnectorCredential" {
         new["credential"] = json!({ "kind": "token", "fields": { "token": "example-token" } });
     }
@@ -279,7 +275,7 @@ async fn connector(operation: &str, house: &House) -> String {
         }
         _ => {}
     }
-    id
+    Some(id)
 }
 
 /// The address of whoever asks for this; of one, few may sign in.
