@@ -1,7 +1,7 @@
 //! What the runbook says of a record that has grown old, run as it stands there.
 
+use crate::calls::note;
 use crate::house::House;
-use crate::log::note;
 
 const RUNBOOK: &str = include_str!("../../docs/runbook.md");
 

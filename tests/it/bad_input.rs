@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::{
+    calls::caller,
     house::{Answer, Caller, Request, SharedHouse, call, exchange},
-    straight_way::caller,
 };
 
 /// Sends a body as it stands.
@@ -104,7 +104,7 @@ async fn arguments_of_the_largest_size_pass_and_one_byte_more_does_not() {
     let call = |bytes: usize| {
         let frame = "{\"text\":\"\"}".len();
         let args = json!({ "text": "x".repeat(bytes - frame) });
-        crate::proxy::edge_call(&args)
+        crate::edge::edge_call(&args)
     };
     let largest = caller.send(Request::post("/v1/actions", &call(262_144))).await;
     assert_eq!(largest.ok()["status"], "authorized");

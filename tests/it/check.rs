@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::{
+    edge::authorized,
     house::{Database, House, Request, Verbs, call},
-    proxy::authorized,
 };
 
 /// What somebody did to the record, by the invariant that must find it.

@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::{
+    calls::{assert_sealed, caller},
     house::{Caller, SharedHouse, name},
-    straight_way::{assert_sealed, caller},
-    verifiers::{program, root},
+    house::{program, root},
 };
 
 /// Runs a command to its end and returns what it printed and complained of.

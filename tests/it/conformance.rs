@@ -10,8 +10,8 @@ use serde_json::json;
 use tokio::process::Command;
 
 use crate::{
+    edge::authorized,
     house::{House, Request, call},
-    proxy::authorized,
 };
 
 /// A stream has no end to wait for; its answers are held against the description elsewhere.

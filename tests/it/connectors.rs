@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
+    calls::assert_sealed,
     house::{Caller, Database, House, POLICY, binaries, name},
-    straight_way::assert_sealed,
 };
 
 /// Longer than anything here needs.

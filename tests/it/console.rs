@@ -9,8 +9,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    house::program,
     house::{House, POLICY, Request, call, invited},
-    verifiers::program,
 };
 
 /// What an agent sends that no page may hand on as markup.

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::{
+    calls::caller,
     house::{Answer, Caller, Request, SharedHouse, name},
-    straight_way::caller,
 };
 
 #[tokio::test]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
+    calls::caller,
     house::{Caller, Message, Request, SharedHouse, Stream, name},
-    straight_way::caller,
 };
 
 fn events() -> Request {

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     house::{Caller, House, Request, call},
-    verifiers::{program, root},
+    house::{program, root},
 };
 
 const TOOL: &str = "lab.note";

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
+    calls::{assert_sealed, caller},
     house::{House, SharedHouse, name},
-    straight_way::{assert_sealed, caller},
 };
 
 #[tokio::test]
@@ -87,14 +87,14 @@ async fn an_edge_that_never_reports_is_sealed_as_lost() {
     let Some(house) = House::new("gate: { edge_result_timeout: 1s }\n").await else { return };
     let service = house.serve().await;
     let caller = service.caller(&house.agent("edge").await.key);
-    let action = crate::proxy::authorized(&caller).await;
+    let action = crate::edge::authorized(&caller).await;
     let path = format!("/v1/actions/{}?wait=10", action["id"].as_str().unwrap());
     let sealed = caller.get(&path).await.ok();
     assert_sealed(&sealed, "executed");
     assert_eq!(sealed["execution"]["error_code"], "edge_lost");
     assert_eq!(sealed["execution"]["status"], "unknown");
     assert_eq!(sealed["witness"]["verdict"], "UNVERIFIABLE");
-    let late = crate::proxy::report(&action, json!({ "result": 1 }));
+    let late = crate::edge::report(&action, json!({ "result": 1 }));
     caller.send(late).await.error(409, "conflict", None);
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{
     house::{binaries, name},
-    verifiers::{program, root},
+    house::{program, root},
 };
 
 const PAGE: &str = include_str!("../../docs/intents/README.md");

@@ -2,123 +2,14 @@
 //! ever sealed still checks.
 
 use std::{
-    collections::BTreeSet,
     process::Command,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 
-use crate::house::{Caller, House, lines, name};
-
-/// Calls until it is told to stop; each call must succeed.
-async fn load(caller: Caller, stop: Arc<AtomicBool>) -> usize {
-    let mut calls = 0;
-    while !stop.load(Ordering::Relaxed) {
-        caller.executed("lab.note", json!({ "mark": name() })).await;
-        calls += 1;
-    }
-    calls
-}
-
-/// The published keys of this purpose, the oldest first.
-async fn published(caller: &Caller, purpose: &str) -> Vec<Value> {
-    let set = caller.get("/.well-known/service/keys.json").await.ok();
-    let keys = set["keys"].as_array().unwrap();
-    keys.iter().filter(|key| key["purpose"] == purpose).cloned().collect()
-}
-
-fn kid(key: &Value) -> &str {
-    key["kid"].as_str().unwrap()
-}
-
-/// Puts a new key of each purpose into the house's seal key file, as an operator would.
-pub(crate) async fn add_new_keys(house: &House) {
-    // One at a time: what is added to is read first.
-    static ADDING: Mutex<()> = Mutex::const_new(());
-    let _adding = ADDING.lock().await;
-    let file = format!("{}.pem", name());
-    house.verbs.run(&["keys", "new", "--out", &file]).await;
-    add_keys(house, &std::fs::read_to_string(house.folder().join(file)).unwrap());
-}
-
-fn add_keys(house: &House, text: &str) {
-    let file = house.folder().join("seal.pem");
-    let draft = house.write("seal.draft", &(std::fs::read_to_string(&file).unwrap() + text));
-    std::fs::rename(draft, file).unwrap();
-}
-
-/// Waits until the last deed of the org names this key.
-async fn sealed_by(house: &House, kid: &str) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while house.deeds().await.last().unwrap().key_id != kid {
-        assert!(Instant::now() < deadline, "the new key does not seal");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-/// The published deed keys once they are as they should be: each instance publishes a change
-/// within seconds.
-async fn once_published(caller: &Caller, expected: impl Fn(&[Value]) -> bool) -> Vec<Value> {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        let keys = published(caller, "deed").await;
-        if expected(&keys) {
-            return keys;
-        }
-        assert!(Instant::now() < deadline, "{keys:?}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-}
-
-/// Adds a new key for each purpose that counts at once, and returns the old and the new deed key.
-async fn exchange(house: &House, caller: &Caller) -> (Value, Value) {
-    let mut known = published(caller, "deed").await;
-    let count = known.len();
-    let old = known.pop().unwrap();
-    add_new_keys(house).await;
-    let listed = house.verbs.run(&["keys", "activate", "--at-once"]).await;
-    let new = once_published(caller, |keys| keys.len() > count).await.pop().unwrap();
-    assert_eq!(new["introduced_by"]["kid"], old["kid"]);
-    assert!(listed.contains(kid(&new)), "{listed}");
-    sealed_by(house, kid(&new)).await;
-    (old, new)
-}
-
-#[tokio::test]
-async fn keys_are_exchanged_under_load_and_nobody_notices() {
-    let Some(house) = House::new("").await else { return };
-    let (one, other) = tokio::join!(house.serve(), house.serve());
-    let agent = house.agent("busy").await;
-    let stop = Arc::new(AtomicBool::new(false));
-    let tasks: Vec<_> = [&one, &other, &one, &other]
-        .map(|service| tokio::spawn(load(service.caller(&agent.key), Arc::clone(&stop))))
-        .into();
-    let caller = one.caller(&house.org_key().await);
-    let (old, new) = exchange(&house, &caller).await;
-    house.verbs.run(&["keys", "retire", kid(&old)]).await;
-    let retired = |keys: &[Value]| !keys[0]["retired_at"].is_null();
-    let retired = once_published(&caller, retired).await.swap_remove(0);
-    tokio::time::sleep(Duration::from_secs(20)).await;
-    let (_, newest) = exchange(&house, &caller).await;
-    stop.store(true, Ordering::Relaxed);
-    for task in tasks {
-        assert!(task.await.unwrap() > 0, "a caller got nothing done");
-    }
-    let deeds = house.sound_log(&caller).await;
-    let used: BTreeSet<_> = deeds.iter().map(|deed| deed.key_id.clone()).collect();
-    let all: BTreeSet<_> = [&old, &new, &newest].iter().map(|key| kid(key).to_owned()).collect();
-    assert_eq!(used, all);
-    let until = retired["retired_at"].as_str().unwrap();
-    let issued = |body: &Value| body["issued_at"].as_str().unwrap() >= until;
-    let late = deeds.iter().find(|deed| deed.key_id == kid(&old) && issued(&deed.json()));
-    assert_eq!(late.map(|deed| deed.seq), None);
-}
+use crate::house::{House, lines, name};
+use crate::seal_keys::{add_keys, kid, once_published, published};
 
 #[tokio::test]
 async fn a_revoked_key_signs_no_more_and_its_deeds_are_told_to_be_invalid() {

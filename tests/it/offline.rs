@@ -4,9 +4,9 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use crate::{
+    calls::caller,
+    edge::{authorized, report},
     house::{Caller, SharedHouse, lines, name},
-    proxy::{authorized, report},
-    straight_way::caller,
 };
 
 /// Makes an agent act in every way and returns its deeds in API form, oldest first.

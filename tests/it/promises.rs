@@ -7,15 +7,18 @@ use std::{
 
 const PAGE: &str = include_str!("../../docs/promises.md");
 
-/// The tests that the page names, as the folder, the module and the function.
-fn named() -> Vec<(PathBuf, &'static str, &'static str)> {
+/// The targets of the end-to-end tests.
+const TARGETS: [&str; 3] = ["tests/it", "tests/faults", "tests/load"];
+
+/// The tests that the page names, as the folders that may hold it, the module and the function.
+fn named() -> Vec<(Vec<PathBuf>, &'static str, &'static str)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let quoted = PAGE.split('`').skip(1).step_by(2);
     let test = |text: &'static str| {
         let (module, function) = text.split_once("::")?;
         let place = match module.split_once('/') {
-            Some((name, module)) => (root.join("crates").join(name), module),
-            None => (root.join("tests/it"), module),
+            Some((name, module)) => (vec![root.join("crates").join(name)], module),
+            None => (TARGETS.map(|target| root.join(target)).to_vec(), module),
         };
         function.contains('_').then_some((place.0, place.1, function))
     };
@@ -38,6 +41,8 @@ fn has_test(folder: &Path, module: &str, function: &str) -> bool {
 fn what_is_named_here_exists() {
     let named = named();
     assert!(named.len() > 40, "the page is read wrongly: {}", named.len());
-    let gone = named.iter().filter(|(folder, module, name)| !has_test(folder, module, name));
+    let gone = named.iter().filter(|(folders, module, name)| {
+        !folders.iter().any(|folder| has_test(folder, module, name))
+    });
     assert_eq!(gone.collect::<Vec<_>>(), Vec::<&_>::new());
 }

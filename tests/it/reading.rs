@@ -4,8 +4,8 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
+    calls::caller,
     house::{Request, SharedHouse, name},
-    straight_way::caller,
 };
 
 #[tokio::test]

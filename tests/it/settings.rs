@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
+    calls::assert_sealed,
+    edge::{edge_call, report},
     house::{Caller, House, Request, call},
-    proxy::{edge_call, report},
-    straight_way::assert_sealed,
 };
 
 const SETTINGS: &str = "

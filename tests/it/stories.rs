@@ -1,116 +1,13 @@
 //! The two verbs that tell the whole story: `demo` in memory, `up` on a PostgreSQL.
 
-use std::{
-    fs,
-    net::TcpListener,
-    os::unix::fs::symlink,
-    path::Path,
-    process::Stdio,
-    time::{Duration, Instant},
+use std::{fs, net::TcpListener, os::unix::fs::symlink, path::Path, process::Stdio};
+
+use tokio::process::Command;
+
+use crate::{
+    house::{OwnPostgres, binaries, name},
+    up::{Up, up},
 };
-
-use tokio::{
-    io::{AsyncBufReadExt, BufReader},
-    process::{Child, Command},
-};
-
-use crate::house::{OwnPostgres, binaries, name};
-
-/// Far more than it takes: a test on a busy machine says nothing of speed.
-const TOLD_WITHIN: Duration = Duration::from_secs(5);
-
-#[tokio::test]
-async fn the_demo_tells_of_a_changed_byte_and_a_cut_tail_and_ends_well() {
-    let Some(binaries) = binaries() else { return };
-    let began = Instant::now();
-    let output = Command::new(binaries.plain).arg("demo").env_clear().output().await.unwrap();
-    let took = began.elapsed();
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{told}");
-    println!("the demo took {took:?}");
-    assert!(took < TOLD_WITHIN, "it took {took:?}");
-    let checks: Vec<_> = told.lines().filter(|line| line.contains("VALID")).collect();
-    let verdict = |line: &&str| if line.contains("INVALID") { "INVALID" } else { "VALID" };
-    let verdicts: Vec<_> = checks.iter().map(verdict).collect();
-    // As it is; one byte changed; its tail cut; the same beside a checkpoint.
-    assert_eq!(verdicts, ["VALID", "INVALID", "VALID", "INVALID"], "{told}");
-    assert!(told.contains("deed_"), "{told}");
-}
-
-/// `chancery up` at work, and what it has said so far.
-struct Up {
-    child: Child,
-    said: String,
-}
-
-fn up(postgres: &OwnPostgres, folder: &str, more: &[&str]) -> Command {
-    let url = postgres.cluster.database("postgres").superuser_url();
-    let mut command = Command::new(binaries().unwrap().plain);
-    command.args(["up", "--data-dir", folder, "--postgres-url", &url]).args(more);
-    if !more.contains(&"--port") {
-        command.args(["--port", "0"]);
-    }
-    command.env_clear().current_dir("/").kill_on_drop(true);
-    command
-}
-
-impl Up {
-    /// Starts it and waits until it serves.
-    async fn start(postgres: &OwnPostgres, folder: &str, more: &[&str]) -> Self {
-        let mut command = up(postgres, folder, more);
-        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
-        let mut child = command.spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut said = String::new();
-        while let Some(line) = lines.next_line().await.unwrap() {
-            said.push_str(&line);
-            said.push('\n');
-            if line.contains("Ctrl-C") {
-                return Self { child, said };
-            }
-        }
-        panic!("it ended by itself: {said}");
-    }
-
-    fn key(&self) -> &str {
-        let words = self.said.split_whitespace();
-        words.into_iter().find(|word| word.starts_with("svc_live_")).expect("a key")
-    }
-
-    async fn stop(mut self) {
-        let process = self.child.id().unwrap().try_into().unwrap();
-        let process = rustix::process::Pid::from_raw(process).unwrap();
-        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
-        assert!(self.child.wait().await.unwrap().success());
-    }
-}
-
-#[tokio::test]
-async fn a_second_up_finds_what_the_first_one_made() {
-    if binaries().is_none() {
-        return;
-    }
-    let Some(postgres) = OwnPostgres::new() else { return };
-    let folder = std::env::temp_dir().join(name());
-    let folder = folder.to_str().unwrap();
-    let first = Up::start(&postgres, folder, &[]).await;
-    assert!(first.said.contains("executed") && first.said.contains("denied"), "{}", first.said);
-    assert!(first.said.contains("VALID") && !first.said.contains("INVALID"), "{}", first.said);
-    for way_in in ["/login?invite=org_", "you@demo.localhost", "/app/approvals/apr_"] {
-        assert!(first.said.contains(way_in), "{way_in}: {}", first.said);
-    }
-    let key = first.key().to_owned();
-    first.stop().await;
-    let began = Instant::now();
-    let second = Up::start(&postgres, folder, &[]).await;
-    assert!(began.elapsed() < TOLD_WITHIN, "the second one took {:?}", began.elapsed());
-    assert_eq!(second.key(), key);
-    second.stop().await;
-    let anew = Up::start(&postgres, folder, &["--fresh"]).await;
-    assert_ne!(anew.key(), key);
-    anew.stop().await;
-    fs::remove_dir_all(folder).unwrap();
-}
 
 const README: &str = include_str!("../../README.md");
 const PEOPLE: &str = include_str!("../../docs/people.md");

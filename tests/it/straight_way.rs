@@ -2,21 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::house::{Caller, Request, SharedHouse, name};
-
-/// The shared house and a caller with an agent of its own.
-pub(crate) async fn caller() -> Option<(&'static SharedHouse, Caller)> {
-    let shared = SharedHouse::get().await?;
-    let caller = shared.caller().await;
-    Some((shared, caller))
-}
-
-/// Fails unless the action has ended like this and has its deed.
-pub(crate) fn assert_sealed(action: &Value, status: &str) {
-    assert_eq!(action["state"], "sealed", "{action}");
-    assert_eq!(action["status"], status, "{action}");
-    assert!(action["deed"].is_string(), "{action}");
-}
+use crate::{
+    calls::{assert_sealed, caller},
+    house::{Request, SharedHouse, name},
+};
 
 #[tokio::test]
 async fn a_read_is_run_witnessed_and_sealed() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::straight_way::caller;
+use crate::calls::caller;
 
 #[tokio::test]
 async fn every_type_comes_back_without_loss() {

@@ -10,7 +10,7 @@ mod random;
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output},
 };
 
@@ -18,18 +18,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use deed::verify::CheckId;
 use serde_json::{Value, json};
 
-/// The program that a variable names, or tells that a test is left out.
-pub(crate) fn program(variable: &str) -> Option<PathBuf> {
-    let named = std::env::var_os(variable).map(PathBuf::from);
-    if named.is_none() {
-        eprintln!("`{variable}` is not set: a test is left out");
-    }
-    named
-}
-
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
-}
+use crate::house::{program, root};
 
 /// Runs a command to its end and returns each line of JSON that it printed.
 fn printed(command: &mut Command) -> Vec<Value> {

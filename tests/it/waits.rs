@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::{
+    calls::{assert_sealed, caller},
     house::{Request, call, name},
-    straight_way::{assert_sealed, caller},
 };
 
 fn path(action: &Value, wait: &str) -> String {

@@ -1,0 +1,171 @@
+//! The service killed around what people are asked: while a call begins to wait, while its answer is
+//! recorded, and between the yes and the end of the run. Afterwards one answer holds, the call ran
+//! once or never, and whoever asks again is told the same.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{
+    house::{Answer, Browser, Caller, House, POLICY, Request, Start, call},
+    kill::{Evidence, can_crash, rounds},
+};
+
+/// What ends the wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Yes,
+    No,
+    /// The agent takes its call back.
+    Cancel,
+}
+
+/// A point at which the service dies, what ends the wait, and how the action must end: its status,
+/// and the code of its end where it has one.
+type Cell = (&'static str, Word, (&'static str, Option<&'static str>));
+
+const RAN: (&str, Option<&str>) = ("executed", None);
+const LOST: (&str, Option<&str>) = ("failed", Some("instance_lost"));
+const REFUSED: (&str, Option<&str>) = ("denied", None);
+const TAKEN_BACK: (&str, Option<&str>) = ("cancelled", None);
+
+#[rustfmt::skip]
+const CELLS: &[Cell] = &[
+    // The call begins to wait, and its agent is not told.
+    ("append.unsent=kill",          Word::Yes,    RAN),
+    ("append.unanswered=kill",      Word::Yes,    RAN),
+    // The yes is not recorded: it is given again.
+    ("turn.signed=2*kill",          Word::Yes,    RAN),
+    ("append.unsent=2*kill",        Word::Yes,    RAN),
+    // Yes and release are recorded as one, and nothing ran.
+    ("append.unanswered=2*kill",    Word::Yes,    LOST),
+    ("gate.permitted=kill",         Word::Yes,    LOST),
+    // It ran, and that was not recorded, or nobody was told.
+    ("connector.committed=kill",    Word::Yes,    RAN),
+    ("gate.sealed=kill",            Word::Yes,    RAN),
+    // The no, and the agent's own end, before and behind the record.
+    ("append.unsent=2*kill",        Word::No,     REFUSED),
+    ("append.unanswered=2*kill",    Word::No,     REFUSED),
+    ("append.unsent=2*kill",        Word::Cancel, TAKEN_BACK),
+    ("append.unanswered=2*kill",    Word::Cancel, TAKEN_BACK),
+];
+
+#[tokio::test]
+async fn crash_around_a_persons_answer_keeps_one_answer_and_one_run() {
+    if !can_crash().await {
+        return;
+    }
+    let rounds = rounds();
+    let played: Vec<_> = CELLS.iter().map(|cell| tokio::spawn(play(*cell, rounds))).collect();
+    for cell in played {
+        cell.await.unwrap();
+    }
+}
+
+async fn play((point, word, end): Cell, rounds: u32) {
+    let house = House::new("").await.unwrap();
+    let asking = POLICY.replace(
+        "match: lab.*\n    outcome: allow",
+        "match: lab.*\n    outcome: require_approval\n    reason: A person looks at each.",
+    );
+    assert_ne!(asking, POLICY);
+    house.activate("asking", &asking).await;
+    let agent = house.agent("crasher").await;
+    let browser = Browser::owner(&house, &house.serve().await, "ada@example.com").await;
+    let mut evidence = Evidence::default();
+    for round in 0..rounds {
+        let mark = format!("{point} {word:?} {round}");
+        let mut service = house.start(Start::Armed(point)).await;
+        let people = service.anonymous();
+        let scene = Scene { mark: &mark, word, browser: &browser };
+        let _ = scene.play(&service.caller(&agent.key), &people, &mut evidence).await;
+        let ended = service.ended(Duration::from_secs(20)).await;
+        assert!(!ended.success(), "{point}: nothing was armed");
+        let service = house.serve().await;
+        let (caller, people) = (service.caller(&agent.key), service.anonymous());
+        let action = scene.play(&caller, &people, &mut evidence).await.expect("nothing is armed");
+        let seen = scene.end(&caller, action, &mut evidence).await;
+        let code = seen["execution"]["error_code"].as_str();
+        assert_eq!((seen["status"].as_str().unwrap(), code), end, "{point} {word:?}: {seen}");
+        if word == Word::Yes {
+            assert_eq!(seen["approval"]["status"], "approved", "{point}: {seen}");
+        }
+    }
+    let service = house.serve().await;
+    let found = evidence.violations(&house, &service.caller(&agent.key)).await;
+    println!("{point:32} {word:?} {rounds} x {end:?}: {} violations", found.len());
+    assert!(found.is_empty(), "{point} {word:?}: {found:#?}");
+}
+
+/// One call that waits, and who ends its wait.
+#[derive(Clone, Copy)]
+struct Scene<'a> {
+    mark: &'a str,
+    word: Word,
+    browser: &'a Browser,
+}
+
+impl Scene<'_> {
+    /// Sends the call and ends its wait, as far as the service lives; the action when nothing more is
+    /// to be done about it but to wait.
+    async fn play(
+        self,
+        caller: &Caller,
+        people: &Caller,
+        evidence: &mut Evidence,
+    ) -> Option<Value> {
+        let mut body = call("lab.note", json!({ "mark": self.mark }));
+        body["wait"] = json!(0);
+        let sent = caller.try_send(Request::post("/v1/actions", &body).keyed(self.mark)).await;
+        let Ok(answer) = sent else {
+            evidence.note(self.mark, None);
+            return None;
+        };
+        let action = told(&answer);
+        evidence.note(self.mark, Some(action.clone()));
+        if action["status"] != "pending_approval" {
+            return Some(action);
+        }
+        let path = match self.word {
+            Word::Cancel => format!("/v1/actions/{}/cancel", text(&action["id"])),
+            Word::Yes | Word::No => format!("/v1/approvals/{}", text(&action["approval"]["id"])),
+        };
+        let answered = match self.word {
+            Word::Cancel => caller.try_send(Request::post(&path, &json!({}))).await,
+            Word::Yes | Word::No => {
+                let shown = people.try_send(self.browser.page(Request::get(&path))).await.ok()?;
+                let body = json!({ "context_digest": shown.ok()["context_digest"] });
+                let verb = if self.word == Word::Yes { "approve" } else { "deny" };
+                let answer = Request::post(&format!("{path}/{verb}"), &body);
+                people.try_send(self.browser.page(answer)).await
+            }
+        };
+        answered.ok().map(|answer| {
+            answer.ok();
+            action
+        })
+    }
+
+    /// Waits until the action is sealed.
+    async fn end(self, caller: &Caller, mut action: Value, evidence: &mut Evidence) -> Value {
+        while action["state"] != "sealed" {
+            let path = format!("/v1/actions/{}?wait=25", text(&action["id"]));
+            action = caller.get(&path).await.ok();
+            evidence.note(self.mark, Some(action.clone()));
+        }
+        caller.detail(&action).await
+    }
+}
+
+/// The action in an answer, which stands in the error where the action was refused.
+fn told(answer: &Answer) -> Value {
+    let body = answer.json();
+    let refused = &body["error"]["action"];
+    let action = if refused.is_object() { refused.clone() } else { body };
+    assert!(action["id"].is_string(), "{answer:?}");
+    action
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
