@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use crate::failure::Result;
-use crate::pg::{Consent, Launcher};
+use crate::pg::{Checkpoints, Consent, Launcher};
 use crate::process;
 use crate::test;
 use crate::workspace::{Build, Workspace};
@@ -33,7 +33,12 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
     if arguments.first().is_some_and(|name| name == LISTS) {
         // It measures the store alone, without a service.
         for program in workspace.build_lists()? {
-            test::on_a_cluster(workspace, &launcher, &mut Command::new(program))?;
+            test::on_a_cluster(
+                workspace,
+                &launcher,
+                Checkpoints::Usual,
+                &mut Command::new(program),
+            )?;
         }
         return Ok(());
     }
@@ -42,7 +47,7 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
     if arguments.first().is_none_or(|name| name != DEEDS) {
         command.env("CHANCERY_BIN", workspace.build_service(Build::Release)?);
     }
-    test::on_a_cluster(workspace, &launcher, &mut command)
+    test::on_a_cluster(workspace, &launcher, Checkpoints::Usual, &mut command)
 }
 
 /// Builds the peers, which takes minutes the first time, and measures.

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::check::Depth;
-
 /// The project's own commands.
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
@@ -20,15 +18,23 @@ struct Cli {
 pub(crate) enum Verb {
     /// Start the service on a private PostgreSQL and show what it does, until Ctrl-C.
     Up(Up),
-    /// Run the tests on a PostgreSQL of their own.
+    /// Run the tests of the crates and of the whole service, on a PostgreSQL of their own.
     #[command(override_usage = "cargo xtask test [--yes] [what `cargo test` takes]")]
     Test {
         /// Install PostgreSQL without asking.
         #[arg(long)]
         yes: bool,
     },
-    /// Check everything that must hold before a change is done, the tests included.
-    Check(Check),
+    /// Check what must hold before a change lands: format, lints, pages, and every test of `test`.
+    #[command(alias = "check")]
+    Gate {
+        /// Install PostgreSQL without asking.
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Check what must hold beside the gate before a release: dependencies, published interfaces, and
+    /// the packages as an outsider builds them. Installs what it needs.
+    ReleaseCheck,
     /// Check who uses whom among the crates.
     Layers,
     /// Check the rules that no compiler checks.
@@ -55,7 +61,10 @@ pub(crate) enum Verb {
         yes: bool,
     },
     /// Let faults strike the service at every failpoint and check what is left.
-    Crash(Crash),
+    #[command(alias = "crash")]
+    Faults(Faults),
+    /// Run the service under load, one test at a time; for a quiet machine.
+    Soak(Soak),
     /// Let a fuzzer change the published vectors and the recorded streams and feed them to their
     /// readers; needs a nightly toolchain and cargo-fuzz.
     Fuzz(Fuzz),
@@ -99,7 +108,7 @@ pub(crate) struct Up {
 
 /// How often faults strike.
 #[derive(Debug, Args)]
-pub(crate) struct Crash {
+pub(crate) struct Faults {
     /// Install PostgreSQL without asking.
     #[arg(long)]
     pub(crate) yes: bool,
@@ -110,6 +119,17 @@ pub(crate) struct Crash {
     /// of one org; instances restart for a minute.
     #[arg(long, value_name = "N", conflicts_with = "rounds")]
     pub(crate) kills: Option<u32>,
+}
+
+/// For how long the service is under load.
+#[derive(Debug, Args)]
+pub(crate) struct Soak {
+    /// Install PostgreSQL without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Begin another round until so many minutes are over.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) minutes: u32,
 }
 
 /// What is fuzzed, and for how long.
@@ -138,28 +158,6 @@ pub(crate) struct Dist {
     /// The target; the static one where it is installed, and else this machine's.
     #[arg(long, value_name = "TRIPLE")]
     pub(crate) target: Option<String>,
-}
-
-/// How thoroughly to check.
-#[derive(Debug, Args)]
-pub(crate) struct Check {
-    /// Leave out what takes long and seldom fails: dependency rules and the pages of rustdoc.
-    #[arg(long, conflicts_with = "ci")]
-    fast: bool,
-    /// Install what is missing, and leave the tests to a step of their own.
-    #[arg(long)]
-    ci: bool,
-}
-
-impl Check {
-    /// The depth that the flags ask for.
-    pub(crate) fn depth(&self) -> Depth {
-        match (self.fast, self.ci) {
-            (true, _) => Depth::Fast,
-            (false, true) => Depth::Ci,
-            (false, false) => Depth::Full,
-        }
-    }
 }
 
 /// Parses the command line, or ends the process with what is wrong with it; also returns the words

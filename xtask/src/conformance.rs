@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::failure::Result;
-use crate::pg::{Consent, Launcher};
+use crate::pg::{Checkpoints, Consent, Launcher};
 use crate::process;
 use crate::test::{END_TO_END, on_a_cluster};
 use crate::workspace::{Build, Workspace};
@@ -18,10 +18,10 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent) -> Result<()> {
     let launcher = Launcher::find(consent)?;
     let tool = install(workspace)?;
     let binary = workspace.build_service(Build::Plain)?;
-    let mut command = workspace.cargo(["test", "--package", END_TO_END, "--"]);
+    let mut command = workspace.cargo(["test", "--package", END_TO_END, "--test", "it", "--"]);
     command.args(["conformance::", "--nocapture"]);
     command.env("CHANCERY_BIN", &binary).env("CHANCERY_SCHEMATHESIS", tool);
-    on_a_cluster(workspace, &launcher, &mut command)
+    on_a_cluster(workspace, &launcher, Checkpoints::Rare, &mut command)
 }
 
 fn install(workspace: &Workspace) -> Result<PathBuf> {

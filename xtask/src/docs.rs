@@ -41,9 +41,11 @@ impl From<bool> for Pages {
 }
 
 /// Writes every page, or fails when a file differs from its page.
-pub(crate) fn run(workspace: &Workspace, pages: Pages) -> Result<()> {
+///
+/// What they are printed by is built as named.
+pub(crate) fn run(workspace: &Workspace, pages: Pages, build: Build) -> Result<()> {
     let mut stale = 0;
-    let binary = workspace.build_service(Build::Plain)?;
+    let binary = workspace.build_service(build)?;
     let printed = PAGES.into_iter().map(|(name, file)| (file, print_page(&binary, name)));
     for (file, page) in printed.chain([(PICTURED, with_picture(workspace))]) {
         let (page, path) = (page?, workspace.root().join(file));

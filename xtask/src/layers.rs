@@ -11,8 +11,8 @@ use cargo_metadata::{
     PackageId,
 };
 
-use crate::check::nothing_found;
 use crate::failure::{Failure, Result};
+use crate::gate::nothing_found;
 use crate::workspace::Workspace;
 pub(crate) use picture::drawn;
 use table::{OF_VERIFIER, OUTSIDE, ROWS, Row, VERIFIER, World};

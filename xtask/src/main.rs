@@ -8,22 +8,23 @@
 )]
 
 mod bench;
-mod check;
 mod cli;
 mod conformance;
-mod crash;
 mod dist;
 mod docs;
 mod failure;
 mod fuzz;
+mod gate;
 mod layers;
 mod pg;
 mod process;
 mod public_api;
 mod publish;
+mod steps;
 mod test;
 mod tidy;
 mod tools;
+mod trials;
 mod up;
 mod workspace;
 
@@ -31,8 +32,8 @@ use std::process::ExitCode;
 
 use cli::Verb;
 use failure::{Failure, Result};
-use pg::Launcher;
-use workspace::Workspace;
+use pg::{Consent, Launcher};
+use workspace::{Build, Workspace};
 
 fn main() -> ExitCode {
     let (verb, rest) = cli::parse(std::env::args_os().collect());
@@ -51,13 +52,15 @@ fn run(verb: Verb, rest: &[String]) -> Result<()> {
     match verb {
         Verb::Up(request) => up::run(&workspace, request),
         Verb::Test { yes } => test::run(&workspace, yes.into(), rest),
-        Verb::Check(depth) => check::run(&workspace, depth.depth()),
+        Verb::Gate { yes } => gate::run(&workspace, yes.into()),
+        Verb::ReleaseCheck => gate::release(&workspace, Consent::Given),
         Verb::Layers => layers::run(&workspace),
         Verb::Tidy => tidy::run(&workspace),
-        Verb::Docs { check } => docs::run(&workspace, check.into()),
+        Verb::Docs { check } => docs::run(&workspace, check.into(), Build::Plain),
         Verb::Api { check } => public_api::run(&workspace, check.into()),
         Verb::Bench { yes } => bench::run(&workspace, yes.into(), rest),
-        Verb::Crash(faults) => crash::run(&workspace, &faults),
+        Verb::Faults(request) => trials::faults(&workspace, &request),
+        Verb::Soak(request) => trials::soak(&workspace, &request),
         Verb::Fuzz(request) => fuzz::run(&workspace, &request),
         Verb::Conformance { yes } => conformance::run(&workspace, yes.into()),
         Verb::Publish(request) => publish::run(&workspace, &request),

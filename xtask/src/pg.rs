@@ -7,6 +7,7 @@ mod cluster;
 mod data;
 mod files;
 mod install;
+mod memory;
 mod owner;
 mod server;
 
@@ -14,6 +15,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 pub(crate) use cluster::Cluster;
+pub(crate) use data::Checkpoints;
 pub(crate) use install::Consent;
 pub(crate) use server::port_is_free;
 
@@ -75,7 +77,7 @@ impl Launcher {
     }
 
     /// Starts a new cluster that is removed when the run ends; clears those of killed runs first.
-    pub(crate) fn throwaway(&self, place: &Place) -> Result<Cluster> {
+    pub(crate) fn throwaway(&self, place: &Place, checkpoints: Checkpoints) -> Result<Cluster> {
         let runs = place.home(&self.owner)?.join("runs");
         files::make_folder(&runs)?;
         files::open_to_all(&runs)?;
@@ -86,7 +88,7 @@ impl Launcher {
         let folder = runs.join(std::process::id().to_string());
         let lock = take_lock(&folder.with_extension("lock"))?
             .ok_or_else(|| Failure::because(format!("`{}` is in use", folder.display())))?;
-        Cluster::throw_away(self.clone(), folder, lock)
+        Cluster::throw_away(self.clone(), folder, checkpoints, lock)
     }
 
     /// Removes the clusters whose run was killed: their lock is free.
@@ -104,6 +106,13 @@ impl Launcher {
 }
 
 impl Place {
+    /// Where tests keep what they throw away: in memory, where the machine has enough of it, or else in
+    /// this checkout. Each test makes databases of hundreds of files, which takes a disk several times
+    /// as long, and a checkpoint that brings tens of thousands of them to a disk holds every commit up.
+    pub(crate) fn of_tests(checkout: PathBuf) -> Self {
+        memory::folder().map_or(Self::Checkout(checkout), Self::Chosen)
+    }
+
     /// The folder under which the cluster's account can keep its data.
     fn home(&self, owner: &Owner) -> Result<PathBuf> {
         let (Self::Chosen(folder) | Self::Checkout(folder)) = self;

@@ -4,21 +4,30 @@
 //! A child that shared our group would get the terminal's Ctrl-C from the terminal and again from
 //! us, and many programs take the second one as "now, without cleaning up".
 
+mod watched;
+
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::failure::{Failure, Result};
+pub(crate) use watched::{Watched, watched};
 
 /// How often a waiting parent looks at its child and at the signals.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The longest that one step of a verb may take.
+const STEP: Duration = Duration::from_mins(30);
+
+/// How many lines of a failed step are repeated.
+const REPEATED: usize = 60;
 
 /// The last signal that asked us to stop and was not passed on yet; 0 when there is none.
 static ASKED: AtomicUsize = AtomicUsize::new(0);
@@ -37,12 +46,23 @@ pub(crate) fn watch_signals() -> Result<()> {
 /// Runs the command to its end, its output going where ours goes.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let child = start(command)?;
-    let status = wait(child, command)?;
+    let status = wait(child, command, None)?;
     if status.success() {
         Ok(())
     } else {
         Err(Failure::Command { program: shown(command), status })
     }
+}
+
+/// Runs the command to its end as a step does: a failure repeats the end of what it printed.
+pub(crate) fn shown_and_kept(command: &mut Command) -> Result<()> {
+    let Watched { status, said } = watched(command, STEP, io::stdout())?;
+    if status.success() {
+        return Ok(());
+    }
+    let lines: Vec<&str> = said.lines().collect();
+    let last = lines.get(lines.len().saturating_sub(REPEATED)..).unwrap_or_default().join("\n");
+    Err(Failure::because(format!("`{}` ended with {status}:\n{last}", shown(command))))
 }
 
 /// Starts the command in a group of its own, without input.
@@ -51,10 +71,19 @@ pub(crate) fn start(command: &mut Command) -> Result<Child> {
     command.spawn().map_err(|source| not_run(command, source))
 }
 
-/// Waits for the child to end and passes every request to stop on to it and all it started.
-pub(crate) fn wait(mut child: Child, command: &Command) -> Result<ExitStatus> {
+/// Waits for the child to end and passes every request to stop on to it and all it started. Beyond the
+/// limit they are killed.
+pub(crate) fn wait(
+    mut child: Child,
+    command: &Command,
+    limit: Option<Duration>,
+) -> Result<ExitStatus> {
+    let began = Instant::now();
     let mut asked = false;
     loop {
+        if limit.is_some_and(|limit| began.elapsed() > limit) {
+            tell(&child, Signal::KILL);
+        }
         if let Some(signal) = take_signal() {
             asked = true;
             tell(&child, signal);

@@ -2,7 +2,7 @@
 //! a review sees change. It lists; whether a change breaks somebody is for people to say.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::docs::Pages;
 use crate::failure::{Failure, Result};
@@ -15,13 +15,17 @@ const CRATES: [&str; 5] = ["chancery", "policy", "deed", "decoder", "model"];
 /// Where it is kept, from the checkout's root.
 const FOLDER: &str = "docs/api";
 
+/// The rustdoc that writes forms that are not stable, from the checkout's root.
+const RUSTDOC: &str = "xtask/src/public_api/rustdoc.sh";
+
 /// Writes the interface of every published crate, or fails when one differs from its file.
 pub(crate) fn run(workspace: &Workspace, pages: Pages) -> Result<()> {
     let folder = workspace.root().join(FOLDER);
     fs::create_dir_all(&folder).map_err(Failure::on("make", &folder))?;
+    let written = rustdoc_json(workspace)?;
     let mut stale = 0;
     for name in CRATES {
-        let listed = interface(&rustdoc_json(workspace, name)?)?;
+        let listed = interface(&written.join(format!("{name}.json")))?;
         let path = folder.join(format!("{name}.txt"));
         match pages {
             Pages::Write => fs::write(&path, listed).map_err(Failure::on("write", &path))?,
@@ -35,17 +39,18 @@ pub(crate) fn run(workspace: &Workspace, pages: Pages) -> Result<()> {
     if stale == 0 { Ok(()) } else { Err(Failure::Findings { check: "api", count: stale }) }
 }
 
-/// Has rustdoc write what it knows of the crate, and returns the file's path.
+/// Has rustdoc write what it knows of every crate, and returns the folder of what it wrote.
 ///
-/// That form is not stable yet, so the pinned compiler has to be told that it is meant; the
-/// version of `public-api` in the manifest reads what this compiler writes.
-fn rustdoc_json(workspace: &Workspace, name: &str) -> Result<std::path::PathBuf> {
-    let target = workspace.target().join("api");
-    let mut command = workspace.cargo(["rustdoc", "--quiet", "--lib", "--package", name]);
-    command.arg("--target-dir").arg(&target).args(["--", "-Zunstable-options"]);
-    command.args(["--output-format", "json"]).env("RUSTC_BOOTSTRAP", "1");
+/// That form is not stable yet, so the pinned rustdoc has to be told that it is meant; the version
+/// of `public-api` in the manifest reads what it writes. The crates are asked for at once, so that
+/// what they use is compiled once.
+fn rustdoc_json(workspace: &Workspace) -> Result<PathBuf> {
+    let mut command = workspace.cargo(["doc", "--no-deps", "--lib", "--quiet"]);
+    command.args(CRATES.iter().flat_map(|name| ["--package", name]));
+    command.env("RUSTDOC", workspace.root().join(RUSTDOC));
+    command.env("RUSTDOCFLAGS", "-Zunstable-options --output-format json");
     process::run(&mut command)?;
-    Ok(target.join("doc").join(format!("{name}.json")))
+    Ok(workspace.target().join("doc"))
 }
 
 /// One line for each public item, without what every type has by itself.

@@ -1,13 +1,14 @@
 //! `cargo xtask publish --dry-run`: the crates for programs of others as they would be published.
 //! Copies them and all they are built from below `target/`, under names with the project's prefix,
-//! and lets cargo pack and build each package against the others. Uploads nothing.
+//! lets cargo pack each, and compiles what the packages hold, each against the others. Uploads
+//! nothing.
 
 mod manifest;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
@@ -36,66 +37,65 @@ pub(crate) fn run(workspace: &Workspace, request: &Publish) -> Result<()> {
         wanted => wanted.iter().map(String::as_str).collect(),
     };
     let packages = built_from(&metadata, &doors)?;
-    let (copy, built) = (workspace.target().join("publish"), built(workspace));
-    for old in [&copy, &built].into_iter().filter(|old| old.exists()) {
-        fs::remove_dir_all(old).map_err(Failure::on("remove", old))?;
-    }
+    let (copy, unpacked) = (anew(workspace, "publish")?, anew(workspace, "published")?);
     for package in &packages {
         copied(package, workspace.root(), &copy)?;
     }
     let names: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     write(&copy.join("Cargo.toml"), &manifest::workspace(&names))?;
-    let (lock, kept) = (workspace.root().join("Cargo.lock"), copy.join("Cargo.lock"));
-    fs::copy(&lock, &kept).map_err(Failure::on("copy", &lock))?;
-    forget_unpacked(&cargo_home()?, &packages)?;
+    keep_lock(workspace.root(), &copy)?;
     process::run(&mut pack(workspace, &copy))?;
-    println!("packed and built: {}", names.join(", "));
+    let packed: Vec<String> = packages.iter().map(|it| manifest::packed(it)).collect();
+    for package in &packed {
+        unpack(&copy.join("target/package").join(format!("{package}.crate")), &unpacked)?;
+    }
+    write(&unpacked.join("Cargo.toml"), &manifest::of_packed(&packages))?;
+    keep_lock(&copy, &unpacked)?;
+    process::run(&mut compile(workspace, &unpacked))?;
+    println!("packed and compiled: {}", names.join(", "));
     Ok(())
 }
 
-/// Cargo's own command that packs and builds every package of the copy. It takes libraries
-/// from where the checkout's build has put them, and asks no registry.
+/// An empty folder of this name among what is built.
+fn anew(workspace: &Workspace, name: &str) -> Result<PathBuf> {
+    let folder = workspace.target().join(name);
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(Failure::on("remove", &folder))?;
+    }
+    fs::create_dir_all(&folder).map_err(Failure::on("make", &folder))?;
+    Ok(folder)
+}
+
+/// Takes the versions of libraries from one workspace to another.
+fn keep_lock(from: &Path, to: &Path) -> Result<()> {
+    let lock = from.join("Cargo.lock");
+    fs::copy(&lock, to.join("Cargo.lock")).map_err(Failure::on("copy", &lock))?;
+    Ok(())
+}
+
+/// Cargo's own command that packs every package of the copy. What it would build of each alone is
+/// compiled afterwards, all at once.
 fn pack(workspace: &Workspace, copy: &Path) -> Command {
-    let mut command = workspace.cargo(["package", "--workspace", "--offline", "--allow-dirty"]);
-    command.current_dir(copy).env("CARGO_TARGET_DIR", built(workspace));
+    let mut command =
+        workspace.cargo(["package", "--workspace", "--offline", "--allow-dirty", "--no-verify"]);
+    command.current_dir(copy).env("CARGO_TARGET_DIR", copy.join("target"));
     command
 }
 
-/// Where the packages are built, each time anew: to cargo, one version is built once.
-fn built(workspace: &Workspace) -> PathBuf {
-    workspace.target().join("publish-build")
+/// Puts what is packed into a folder of its name in this one, as files of now: all that cargo packs has
+/// one time, by which what was compiled of them before would pass for what they are.
+fn unpack(packed: &Path, folder: &Path) -> Result<()> {
+    process::run(Command::new("tar").arg("xzmf").arg(packed).arg("-C").arg(folder))
 }
 
-/// The folder where cargo keeps what it has fetched and unpacked.
-fn cargo_home() -> Result<PathBuf> {
-    let told = env::var_os("CARGO_HOME").map(PathBuf::from);
-    told.or_else(|| Some(env::home_dir()?.join(".cargo"))).ok_or_else(|| {
-        Failure::because("neither CARGO_HOME nor HOME says where cargo keeps packages".to_owned())
-    })
-}
-
-/// Removes what cargo unpacked of these packages from folders. It unpacks a version once and
-/// takes it for unchanged, so that a second run from one folder would build against the first.
-fn forget_unpacked(home: &Path, packages: &[&Package]) -> Result<()> {
-    let unpacked = home.join("registry/src");
-    if !unpacked.exists() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(&unpacked).map_err(Failure::on("read", &unpacked))? {
-        let entry = entry.map_err(Failure::on("read", &unpacked))?;
-        // A registry that is a folder has no host, and its name here begins with what follows one.
-        if !entry.file_name().to_string_lossy().starts_with('-') {
-            continue;
-        }
-        for package in packages {
-            let name = manifest::published(&package.name);
-            let old = entry.path().join(format!("{name}-{}", package.version));
-            if old.exists() {
-                fs::remove_dir_all(&old).map_err(Failure::on("remove", &old))?;
-            }
-        }
-    }
-    Ok(())
+/// The command that compiles what was unpacked. It takes libraries from where the checkout's build
+/// has put them, and asks no registry.
+fn compile(workspace: &Workspace, unpacked: &Path) -> Command {
+    let mut command = workspace.cargo(["check", "--workspace", "--offline"]);
+    command.current_dir(unpacked).env("CARGO_TARGET_DIR", workspace.built_outside());
+    // Nobody debugs what is compiled here.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command
 }
 
 /// The crates and all crates of the workspace that they are built from, by name.

@@ -8,8 +8,8 @@ mod tree;
 
 use std::path::Path;
 
-use crate::check::nothing_found;
 use crate::failure::Result;
+use crate::gate::nothing_found;
 use crate::workspace::Workspace;
 use tree::Tree;
 

@@ -82,7 +82,7 @@ fn service(binary: &Path, data: &Path, cluster: &Cluster, request: &Up) -> Comma
 fn serve(mut command: Command, pid_file: &Path) -> Result<()> {
     let child = process::start(&mut command)?;
     let noted = fs::write(pid_file, child.id().to_string());
-    let ended = process::wait(child, &command);
+    let ended = process::wait(child, &command, None);
     noted.map_err(Failure::on("write", pid_file))?;
     fs::remove_file(pid_file).map_err(Failure::on("remove", pid_file))?;
     match ended {

@@ -25,7 +25,14 @@ pub(crate) enum Build {
     Plain,
     /// As `Plain`, with its failpoints compiled in.
     Failpoints,
+    /// As `Failpoints`, out of the build of all tests: with the features that those choose.
+    WithTests,
 }
+
+/// All that has tests, as they are built: told to `cargo` in one way, so that it builds nothing
+/// twice. The benchmark has none, and takes a minute to link.
+pub(crate) const ALL: [&str; 5] =
+    ["--workspace", "--exclude", "bench", "--features", "server/failpoints"];
 
 impl Workspace {
     /// Finds the checkout around the current folder.
@@ -49,6 +56,12 @@ impl Workspace {
         &self.target
     }
 
+    /// The folder of what is built as somebody outside builds it, without this workspace's profiles
+    /// and choice of features.
+    pub(crate) fn built_outside(&self) -> PathBuf {
+        self.target.join("outside")
+    }
+
     /// A cargo command that works on the checkout.
     pub(crate) fn cargo<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
@@ -61,13 +74,19 @@ impl Workspace {
     /// A debug binary is copied to a name of its own: later builds, `cargo test` among them, may
     /// link another choice of features under the name that cargo gives it.
     pub(crate) fn build_service(&self, build: Build) -> Result<PathBuf> {
-        let (flags, copy): (&[&str], Option<&str>) = match build {
-            Build::Release => (&["--release"], None),
-            Build::Plain => (&[], Some("chancery-plain")),
-            Build::Failpoints => (&["--features", "failpoints"], Some("chancery-failpoints")),
+        let (arguments, copy): (&[&str], Option<&str>) = match build {
+            Build::Release => (&["--package", "server", "--release"], None),
+            Build::Plain => (&["--package", "server"], Some("chancery-plain")),
+            Build::Failpoints => {
+                (&["--package", "server", "--features", "failpoints"], Some("chancery-failpoints"))
+            }
+            Build::WithTests => (&ALL, Some("chancery-tested")),
         };
-        let mut command = self.cargo(["build", "--package", "server"]);
-        process::run(command.args(flags))?;
+        let mut command = self.cargo(["build"]);
+        if build == Build::WithTests {
+            command.arg("--all-targets");
+        }
+        process::run(command.args(arguments))?;
         match copy {
             None => Ok(self.target.join("release/chancery")),
             Some(name) => replace(&self.target.join("debug/chancery"), self.target.join(name)),

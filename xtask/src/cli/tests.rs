@@ -26,12 +26,10 @@ fn other_verbs_keep_their_words() {
 }
 
 #[test]
-fn the_flags_of_check_name_its_depth() {
-    let depth = |line| match parsed(line).0 {
-        Verb::Check(check) => check.depth(),
-        other => panic!("`{line}` was read as {other:?}"),
-    };
-    assert_eq!(depth("xtask check"), Depth::Full);
-    assert_eq!(depth("xtask check --fast"), Depth::Fast);
-    assert_eq!(depth("xtask check --ci"), Depth::Ci);
+fn the_names_of_before_are_still_taken() {
+    assert!(matches!(parsed("xtask check").0, Verb::Gate { yes: false }));
+    assert!(matches!(
+        parsed("xtask crash --rounds 20").0,
+        Verb::Faults(Faults { rounds: Some(20), .. })
+    ));
 }

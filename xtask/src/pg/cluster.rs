@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::data::{self, Checkpoints};
 use super::server::{Server, Stop};
-use super::{Launcher, data, files};
+use super::{Launcher, files};
 use crate::failure::Result;
 
 /// A running server; dropping it stops the server.
@@ -23,7 +24,16 @@ enum Life {
     /// It stays for the next run.
     Kept,
     /// It goes; the lock tells other runs that it is in use until then.
-    Throwaway { _lock: File },
+    Throwaway { _lock: File, checkpoints: Checkpoints },
+}
+
+impl Life {
+    fn checkpoints(&self) -> Checkpoints {
+        match self {
+            Self::Kept => Checkpoints::Usual,
+            Self::Throwaway { checkpoints, .. } => *checkpoints,
+        }
+    }
 }
 
 impl Cluster {
@@ -33,8 +43,13 @@ impl Cluster {
     }
 
     /// Starts a server in a new folder that goes when the server stops.
-    pub(crate) fn throw_away(launcher: Launcher, folder: PathBuf, lock: File) -> Result<Self> {
-        Self::open(launcher, folder, Life::Throwaway { _lock: lock })
+    pub(crate) fn throw_away(
+        launcher: Launcher,
+        folder: PathBuf,
+        checkpoints: Checkpoints,
+        lock: File,
+    ) -> Result<Self> {
+        Self::open(launcher, folder, Life::Throwaway { _lock: lock, checkpoints })
     }
 
     /// The URL under which the superuser reaches the server's first database.
@@ -55,7 +70,7 @@ impl Cluster {
         let server = Server { launcher: &launcher, folder: &folder };
         let port = match server.running()? {
             Some(port) => server.await_answer(port)?,
-            None => server.start()?,
+            None => server.start(life.checkpoints())?,
         };
         Ok(Self { launcher, folder, password, port, life })
     }

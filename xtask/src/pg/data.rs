@@ -57,9 +57,24 @@ pub(crate) fn made_by(folder: &Path) -> Result<Option<u32>> {
 }
 
 /// Writes the settings with the port that the server is to listen on.
-pub(crate) fn write_settings(launcher: &Launcher, file: &Path, port: u16) -> Result<()> {
-    files::write_private(file, &settings(port))?;
+pub(crate) fn write_settings(
+    launcher: &Launcher,
+    file: &Path,
+    port: u16,
+    checkpoints: Checkpoints,
+) -> Result<()> {
+    files::write_private(file, &settings(port, checkpoints))?;
     launcher.owner.own(file)
+}
+
+/// How often the server brings its files up to what its log holds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Checkpoints {
+    /// As it does by itself.
+    Usual,
+    /// Hardly ever, for tests: each makes databases of its own, and a checkpoint that has tens of
+    /// thousands of files written holds every commit up for half a minute.
+    Rare,
 }
 
 /// The port that the settings name.
@@ -81,7 +96,7 @@ fn make(launcher: &Launcher, folder: &Path) -> Result<()> {
     launcher.owner.own(&password)?;
     initdb(launcher, &making, &password)?;
     files::append(&making.join("postgresql.conf"), "include = 'service.conf'\n")?;
-    write_settings(launcher, &making.join("service.conf"), 0)?;
+    write_settings(launcher, &making.join("service.conf"), 0, Checkpoints::Usual)?;
     let data = data_folder(folder);
     std::fs::rename(&making, &data).map_err(Failure::on("make", &data))
 }
@@ -104,13 +119,17 @@ fn initdb(launcher: &Launcher, data: &Path, password: &Path) -> Result<()> {
 
 /// Only TCP: a Unix socket's path may have 107 bytes, and a checkout may lie deeper. Slots are kept
 /// from filling the disk when their reader is gone.
-fn settings(port: u16) -> String {
+fn settings(port: u16, checkpoints: Checkpoints) -> String {
+    let checkpoints = match checkpoints {
+        Checkpoints::Usual => "",
+        Checkpoints::Rare => "checkpoint_timeout = '1d'\nmax_wal_size = '16GB'\n",
+    };
     format!(
         "# Written at every start.
 port = {port}
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
-max_connections = 300
+max_connections = 400
 fsync = on
 wal_level = logical
 max_wal_senders = 32
@@ -119,7 +138,7 @@ max_slot_wal_keep_size = '2GB'
 password_encryption = 'scram-sha-256'
 timezone = 'UTC'
 log_timezone = 'UTC'
-"
+{checkpoints}"
     )
 }
 

@@ -7,7 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Launcher, data, files};
+use super::data::{self, Checkpoints};
+use super::{Launcher, files};
 use crate::failure::{Failure, Result};
 use crate::process;
 
@@ -37,7 +38,7 @@ pub(crate) enum Stop {
 
 impl Server<'_> {
     /// Starts the server and returns its port, the one it had before where that is free.
-    pub(crate) fn start(&self) -> Result<u16> {
+    pub(crate) fn start(&self, checkpoints: Checkpoints) -> Result<u16> {
         let mut before = data::remembered_port(self.folder).filter(|port| port_is_free(*port));
         let mut reason = String::new();
         for _ in 0..STARTS {
@@ -45,7 +46,7 @@ impl Server<'_> {
                 Some(port) => port,
                 None => free_port()?,
             };
-            match self.start_on(port)? {
+            match self.start_on(port, checkpoints)? {
                 Started::Yes => return Ok(port),
                 Started::PortTaken => reason = format!("port {port} was taken"),
                 Started::No(said) => {
@@ -110,8 +111,8 @@ impl Server<'_> {
         )))
     }
 
-    fn start_on(&self, port: u16) -> Result<Started> {
-        data::write_settings(self.launcher, &data::settings_file(self.folder), port)?;
+    fn start_on(&self, port: u16, checkpoints: Checkpoints) -> Result<Started> {
+        data::write_settings(self.launcher, &data::settings_file(self.folder), port, checkpoints)?;
         let log = self.folder.join("server.log");
         if log.exists() {
             let kept = self.folder.join("server.log.1");

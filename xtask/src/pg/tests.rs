@@ -71,10 +71,11 @@ fn a_throwaway_cluster_goes_and_so_do_those_of_killed_runs() {
     let orphan = runs.join("1");
     files::make_folder(&runs).unwrap();
     let lock = take_lock(&orphan.with_extension("lock")).unwrap().unwrap();
-    let killed = Cluster::throw_away(launcher.clone(), orphan.clone(), lock).unwrap();
+    let killed =
+        Cluster::throw_away(launcher.clone(), orphan.clone(), Checkpoints::Rare, lock).unwrap();
     let orphan_port = port(&killed);
 
-    let first = launcher.throwaway(&scratch.place()).unwrap();
+    let first = launcher.throwaway(&scratch.place(), Checkpoints::Rare).unwrap();
     assert!(answers(orphan_port), "a living run keeps its cluster");
     drop(first);
     killed.abandon();
@@ -82,7 +83,7 @@ fn a_throwaway_cluster_goes_and_so_do_those_of_killed_runs() {
     files::make_folder(&half_removed.join("data/base")).unwrap();
     drop(take_lock(&half_removed.with_extension("lock")).unwrap());
     assert!(answers(orphan_port));
-    drop(launcher.throwaway(&scratch.place()).unwrap());
+    drop(launcher.throwaway(&scratch.place(), Checkpoints::Rare).unwrap());
     assert!(!answers(orphan_port), "the server of a killed run is stopped");
     let left: Vec<PathBuf> = files::children(&runs).unwrap();
     assert_eq!(left, [runs.join("gate")]);

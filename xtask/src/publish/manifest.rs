@@ -20,6 +20,22 @@ pub(super) fn workspace(names: &[&str]) -> String {
     format!("[workspace]\nresolver = \"3\"\nmembers = {names:?}\n")
 }
 
+/// What a crate's package is called: its file but for the ending, and the folder in it.
+pub(super) fn packed(package: &Package) -> String {
+    format!("{}-{}", published(&package.name), package.version)
+}
+
+/// The manifest of the workspace of unpacked packages: each finds the others here and nowhere else.
+pub(super) fn of_packed(packages: &[&Package]) -> String {
+    let folders: Vec<String> = packages.iter().map(|package| packed(package)).collect();
+    let names: Vec<&str> = folders.iter().map(String::as_str).collect();
+    let mut text = workspace(&names) + "\n[patch.crates-io]\n";
+    for (package, folder) in packages.iter().zip(&folders) {
+        line(&mut text, format_args!("{} = {{ path = {folder:?} }}", published(&package.name)));
+    }
+    text
+}
+
 /// The manifest of a crate whose `lib.rs` is this.
 pub(super) fn of(package: &Package, library: &str) -> String {
     let name = package.name.as_str();

@@ -92,21 +92,16 @@ fn a_crate_without_a_description_is_described_by_the_first_words_of_its_code() {
 }
 
 #[test]
-fn what_an_earlier_run_unpacked_is_forgotten_and_nothing_else() {
+fn what_is_unpacked_finds_the_others_beside_it() {
     let metadata = metadata();
-    let home = env::temp_dir().join(format!("chancery-publish-{}", std::process::id()));
-    let ours = home.join("registry/src/-0d66/chancery-deed-0.3.0");
-    let kept = [
-        home.join("registry/src/-0d66/chancery-deed-0.2.0"),
-        home.join("registry/src/index.crates.io-1949/chancery-deed-0.3.0"),
-        home.join("registry/cache/-0d66/chancery-deed-0.3.0"),
-    ];
-    forget_unpacked(&home, &[&metadata.packages[0]]).unwrap();
-    for folder in kept.iter().chain([&ours]) {
-        fs::create_dir_all(folder.join("src")).unwrap();
-    }
-    forget_unpacked(&home, &[&metadata.packages[0]]).unwrap();
-    assert!(!ours.exists());
-    assert!(kept.iter().all(|folder| folder.exists()));
-    fs::remove_dir_all(&home).unwrap();
+    let packages: Vec<&Package> = metadata.packages.iter().take(2).collect();
+    let expected = r#"[workspace]
+resolver = "3"
+members = ["chancery-deed-0.3.0", "chancery-seal-words-0.3.0"]
+
+[patch.crates-io]
+chancery-deed = { path = "chancery-deed-0.3.0" }
+chancery-seal-words = { path = "chancery-seal-words-0.3.0" }
+"#;
+    assert_eq!(manifest::of_packed(&packages), expected);
 }
