@@ -293,7 +293,9 @@ pub trait SealKeyStore: Send + Sync {
     /// Every seal key ever registered, oldest first.
     async fn seal_keys(&self) -> Result<Vec<deed::SealKey>, StoreDown>;
 
-    /// Adds a key, or replaces the row of the key with this thumbprint.
+    /// Adds a key, or replaces the row of the key with this thumbprint. A row that counts from an
+    /// earlier time stays as it is: who registers a key ahead of time may come behind who activated
+    /// it at once.
     async fn put_seal_key(&self, key: &deed::SealKey) -> Result<(), StoreDown>;
 }
 

@@ -172,6 +172,10 @@ impl SealKeyStore for MemoryStore {
 
     async fn put_seal_key(&self, key: &deed::SealKey) -> Result<(), StoreDown> {
         let mut kept = self.reach("register a seal key")?;
+        let mut same = kept.seal_keys.iter().filter(|held| held.kid() == key.kid());
+        if same.any(|held| held.activated_at < key.activated_at) {
+            return Ok(());
+        }
         kept.seal_keys.retain(|held| held.kid() != key.kid());
         kept.seal_keys.push(key.clone());
         kept.seal_keys.sort_by_key(|key| (key.activated_at, key.kid()));

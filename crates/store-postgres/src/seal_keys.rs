@@ -38,7 +38,8 @@ impl SealKeyStore for PostgresStore {
                 revoked_at = excluded.revoked_at,
                 revocation_reason = excluded.revocation_reason,
                 compromised_since = excluded.compromised_since,
-                introduced_by = excluded.introduced_by, introduction = excluded.introduction";
+                introduced_by = excluded.introduced_by, introduction = excluded.introduction
+            where excluded.activated_at <= seal_key.activated_at";
         let introduction = key.introduced_by.as_ref();
         let call = Call::new(sql)
             .with(key.kid().to_string())

@@ -298,5 +298,12 @@ async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {
     revoked.revocation_reason = Some("lost".parse().unwrap());
     revoked.compromised_since = Some(at);
     store.put_seal_key(&revoked).await.unwrap();
-    assert_eq!(store.seal_keys().await.unwrap(), [revoked, second, third]);
+    // Another instance that read the set before registers the third for a later time.
+    let later =
+        SealKey { activated_at: third.activated_at + Duration::from_mins(10), ..third.clone() };
+    store.put_seal_key(&later).await.unwrap();
+    assert_eq!(store.seal_keys().await.unwrap(), [revoked.clone(), second.clone(), third.clone()]);
+    let sooner = SealKey { activated_at: at + Duration::from_mins(5), ..third };
+    store.put_seal_key(&sooner).await.unwrap();
+    assert_eq!(store.seal_keys().await.unwrap(), [revoked, second, sooner]);
 }
