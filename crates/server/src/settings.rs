@@ -16,7 +16,7 @@ mod table;
 mod unknown;
 mod yaml;
 
-use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use crypto::{Secret, vault::Ring};
 use ipnet::IpNet;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub migrate_database: Option<Database>,
     /// How the control database plans statements.
     pub database_plans: store_postgres::Plans,
+    /// How long the control database may take over one exchange.
+    pub database_deadline: Duration,
     /// The most connections to it for turns and what goes with them.
     pub database_connections: usize,
     /// The most connections to it for reading.
@@ -213,6 +215,7 @@ fn read(reader: &mut Reader<'_>) -> Settings {
         database: reader.optional("SERVICE_DATABASE_URL", Database::parse),
         migrate_database: reader.optional("SERVICE_MIGRATE_DATABASE_URL", Database::parse),
         database_plans: reader.word("SERVICE_DATABASE_PLANS"),
+        database_deadline: reader.span("database.deadline"),
         database_connections: reader.number("SERVICE_DATABASE_CONNECTIONS"),
         database_reading_connections: reader.number("SERVICE_DATABASE_READING_CONNECTIONS"),
         body_memory: reader.number("SERVICE_BODY_MEMORY"),

@@ -173,6 +173,7 @@ pub(crate) async fn open_store(
 ) -> Result<Arc<PostgresStore>, Failure> {
     let mut store = store_settings(database);
     store.plans = settings.database_plans;
+    store.deadline = settings.database_deadline;
     store.pool_size = settings.database_connections;
     store.reading_pool_size = settings.database_reading_connections;
     let store = Arc::new(PostgresStore::new(&store).map_err(Failure::usage)?);

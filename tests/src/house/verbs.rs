@@ -17,6 +17,20 @@ use super::{
 const VAULT_KEY: &str = "YSB2YXVsdCBrZXkgb2YgZW5kLXRvLWVuZCB0ZXN0cyE=";
 const PEPPER: &str = "dGhlIHBlcHBlciBvZiB0aGUgZW5kLXRvLWVuZCB0ZXN0cyE=";
 
+/// Names how long the database of a house may take, where whoever runs the tests gives it longer than
+/// the service does by itself.
+const DEADLINE: &str = "CHANCERY_TEST_DATABASE_DEADLINE";
+
+/// The settings file of a house.
+fn settings_file(settings: &str) -> String {
+    match std::env::var(DEADLINE) {
+        Ok(deadline) if !settings.contains("database:") => {
+            format!("database: {{ deadline: {deadline} }}\n{settings}")
+        }
+        _ => settings.to_owned(),
+    }
+}
+
 /// Runs `chancery` with the settings of one house.
 #[derive(Debug, Clone)]
 pub struct Verbs {
@@ -27,7 +41,7 @@ pub struct Verbs {
 impl Verbs {
     /// The verbs on this control database, with files in this folder.
     pub fn new(folder: &Path, control: &Database, settings: &str) -> Self {
-        std::fs::write(folder.join("settings.yaml"), settings).unwrap();
+        std::fs::write(folder.join("settings.yaml"), settings_file(settings)).unwrap();
         let environment = vec![
             ("SERVICE_DATABASE_URL", control.url(APP.0, APP.1)),
             ("SERVICE_MIGRATE_DATABASE_URL", control.url(MIGRATOR.0, MIGRATOR.1)),

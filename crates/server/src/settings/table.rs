@@ -189,6 +189,7 @@ pub(super) const SERVER: &[Row] = &[
 /// The settings that only the file holds.
 #[rustfmt::skip]
 pub(super) const FILE: &[Row] = &[
+    row("database.deadline",             Span(500, MINUTE),                 "2s",     "How long the control database may take over one exchange; past it a request is answered 503 `service_unavailable`, and a write that was sent is settled before anything is said of it."),
     row("gate.wait_timeout",             Span(0, 25 * SECOND),              "10s",    "How long a call in gateway mode waits for its result before it is answered `processing`."),
     row("gate.execute_timeout",          Span(100, 10 * MINUTE),            "30s",    "How long a tool may run; past it the outcome is unknown and the verdict `UNVERIFIABLE`."),
     row("gate.edge_result_timeout",      Span(SECOND, 24 * HOUR),           "10m",    "How long an edge has to report; past it the deed says `edge_lost`."),
