@@ -18,6 +18,8 @@ pub use exact::{Exact, keeps_numbers, pieces};
 
 /// The deepest nesting of arrays and objects that is read.
 pub const MAX_DEPTH: usize = 32;
+/// The deepest nesting of a document that is read by [`parse_document`].
+pub const MAX_DOCUMENT_DEPTH: usize = 120;
 /// The largest magnitude of an integer, 2^53 - 1.
 pub const MAX_INTEGER: i64 = (1 << 53) - 1;
 
@@ -28,10 +30,19 @@ pub struct JsonError(String);
 
 /// Reads the value that the text is, or says why it is refused.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
+    read(text, Strict { room: MAX_DEPTH, most: MAX_DEPTH, numbers: Numbers::Digested })
+}
+
+/// Reads a document that is never digested as it stands: as [`parse`] does, but whatever a number is,
+/// and as deeply nested as [`MAX_DOCUMENT_DEPTH`].
+pub fn parse_document(text: &[u8]) -> Result<Value, JsonError> {
+    let most = MAX_DOCUMENT_DEPTH;
+    read(text, Strict { room: most, most, numbers: Numbers::Any })
+}
+
+fn read(text: &[u8], rules: Strict) -> Result<Value, JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let value = Strict { depth: 0 }
-        .deserialize(&mut reader)
-        .map_err(|error| JsonError(error.to_string()))?;
+    let value = rules.deserialize(&mut reader).map_err(|error| JsonError(error.to_string()))?;
     reader.end().map_err(|error| JsonError(error.to_string()))?;
     Ok(value)
 }
@@ -55,9 +66,8 @@ pub fn canonical_generally(value: &Value) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(value).unwrap_or_default()
 }
 
-/// The size of sorted `serde_json` output, escapes not counted, where that is the canonical form
-/// already: numbers are integers, and the order of bytes in the keys is that of UTF-16. It costs a
-/// third of sorting anew.
+/// The size of `serde_json` output, escapes not counted, where that is the canonical form already:
+/// numbers are integers, and keys come in order. It costs a third of sorting anew.
 fn plain_size(value: &Value) -> Option<usize> {
     // Two brackets, and a comma behind each part; a member has a colon too.
     const FRAME: usize = 2;
@@ -71,11 +81,22 @@ fn plain_size(value: &Value) -> Option<usize> {
         Value::Array(items) => {
             items.iter().try_fold(FRAME, |size, item| Some(size + plain_size(item)? + 1))
         }
-        Value::Object(members) => members.iter().try_fold(FRAME, |size, (key, member)| {
-            let ordered = key.chars().all(is_ordered);
-            Some(size + key.len() + FRAME + plain_size(member).filter(|_| ordered)? + FRAME)
-        }),
+        Value::Object(members) => {
+            if !are_in_order(members.keys().map(String::as_str)) {
+                return None;
+            }
+            members.iter().try_fold(FRAME, |size, (key, member)| {
+                Some(size + key.len() + FRAME + plain_size(member)? + FRAME)
+            })
+        }
     }
+}
+
+/// Whether keys come as RFC 8785 sorts them, by UTF-16. Elsewhere in a build somebody may have
+/// turned on `preserve_order` of `serde_json`, which is then on for all of it: its maps are sorted
+/// no more.
+fn are_in_order<'k>(keys: impl Iterator<Item = &'k str> + Clone) -> bool {
+    keys.clone().flat_map(str::chars).all(is_ordered) && keys.is_sorted_by(|one, next| one < next)
 }
 
 /// Whether a character has the same place in UTF-8 and in UTF-16: all below the surrogates.
@@ -98,17 +119,28 @@ fn normal(number: &Number) -> Option<Number> {
     integer.map(Number::from)
 }
 
+/// Which numbers are taken.
+#[derive(Clone, Copy)]
+enum Numbers {
+    /// Those that have one canonical form, in that form.
+    Digested,
+    Any,
+}
+
 #[derive(Clone, Copy)]
 struct Strict {
-    depth: usize,
+    // How many levels may still be entered, of how many.
+    room: usize,
+    most: usize,
+    numbers: Numbers,
 }
 
 impl Strict {
     fn deeper<E: de::Error>(self) -> Result<Self, E> {
-        if self.depth == MAX_DEPTH {
-            return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH} levels")));
-        }
-        Ok(Self { depth: self.depth + 1 })
+        let Some(room) = self.room.checked_sub(1) else {
+            return Err(E::custom(format_args!("nested deeper than {} levels", self.most)));
+        };
+        Ok(Self { room, ..self })
     }
 }
 
@@ -136,16 +168,25 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
-        integer(value)
+        match self.numbers {
+            Numbers::Digested => integer(value),
+            Numbers::Any => Ok(value.into()),
+        }
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
-        integer(i64::try_from(value).unwrap_or(i64::MAX))
+        match self.numbers {
+            Numbers::Digested => integer(i64::try_from(value).unwrap_or(i64::MAX)),
+            Numbers::Any => Ok(value.into()),
+        }
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
     #[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact as a double")]
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
+        if matches!(self.numbers, Numbers::Any) {
+            return Ok(value.into());
+        }
         if value.abs() > MAX_INTEGER as f64 {
             return Err(too_large());
         }
@@ -198,4 +239,37 @@ fn too_large<E: de::Error>() -> E {
 
 fn no_nul<E: de::Error>(text: &str) -> Result<(), E> {
     if text.contains('\0') { Err(E::custom("a string holds the NUL character")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_keys_in_the_order_of_rfc_8785_are_written_as_they_come() {
+        let known = [
+            (&[][..], true),
+            (&["a"], true),
+            (&["", "A", "a", "aa", "b", "\u{e9}", "\u{d7ff}"], true),
+            (&["b", "a"], false),
+            (&["a", "c", "b"], false),
+            (&["a", "a"], false),
+            // By bytes these are in order, by UTF-16 the other way round.
+            (&["\u{fb33}", "\u{1f600}"], false),
+        ];
+        for (keys, expected) in known {
+            assert_eq!(are_in_order(keys.iter().copied()), expected, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_in_which_members_were_put_in_does_not_show() {
+        let member = |names: [&str; 3]| -> Value {
+            names.into_iter().map(|name| (name.to_owned(), Value::from(1))).collect()
+        };
+        for value in [member(["a", "b", "c"]), member(["c", "a", "b"])] {
+            let text = String::from_utf8(canonical(&Value::from(vec![value]))).unwrap();
+            assert_eq!(text, r#"[{"a":1,"b":1,"c":1}]"#);
+        }
+    }
 }

@@ -18,6 +18,7 @@ mod names;
 mod network;
 mod ops;
 mod parse;
+mod pattern;
 mod presence;
 mod scope;
 mod shape;
@@ -35,6 +36,7 @@ pub(crate) use failure::Failure;
 pub(crate) use guard::{Branch, Guard, Key, Operand, Plain, guards};
 pub(crate) use names::hint;
 pub(crate) use parse::{Constants, Parsed, parse};
+pub(crate) use pattern::Patterns;
 pub(crate) use scope::{Scope, instant};
 pub(crate) use slots::Slots;
 pub(crate) use value::{Sort, Value};
@@ -48,6 +50,7 @@ pub(crate) use {
     functions::Function,
     names::Fact,
     ops::{Binary, ORDERED},
+    pattern::Pattern,
     shape::{Sorts, unknown},
     value::List,
 };

@@ -3,6 +3,7 @@
 mod bounds;
 mod fuzz;
 mod globs;
+mod numbers;
 mod page;
 #[cfg_attr(not(feature = "prover"), expect(dead_code, reason = "proofs are tried on conditions"))]
 pub(crate) mod random;
@@ -173,6 +174,11 @@ fn the_starter_policy_lets_reads_run_and_asks_for_the_rest() {
     assert_eq!(unknown.outcome, DecisionOutcome::RequireApproval);
     let changed = of("crm.get", |facts| facts.tool_changed = true);
     assert_eq!(changed.rule_id.as_deref(), Some("tool-changed"));
+    let changed_read = of("crm.get", |facts| {
+        (facts.side_effect, facts.tool_changed) = (Some(SideEffect::Read), true);
+    });
+    assert_eq!(changed_read.outcome, DecisionOutcome::RequireApproval);
+    assert_eq!(changed_read.rule_id.as_deref(), Some("tool-changed"));
     let undo = of("crm.undo", |facts| facts.side_effect = Some(SideEffect::Read));
     assert_eq!(undo.reason.as_deref(), Some("Undoing a write needs a person's countersign."));
 }

@@ -259,10 +259,22 @@ fn plain(text: &str) -> Result<Data, &'static str> {
     }
     let numeric = digits.bytes().all(|byte| byte.is_ascii_digit() || b".eE+-".contains(&byte));
     match text.parse::<f64>() {
-        Ok(value) if numeric && value.is_finite() => Ok(Data::Float(value)),
+        Ok(value) if numeric && value.is_finite() => Ok(fraction(value)),
         Ok(_) if numeric => Err("expected a finite number"),
         _ => Ok(Data::Text(text.to_owned())),
     }
+}
+
+/// A whole number is an integer however it is written: the digest covers `1` for `1.0`, and what has
+/// one digest decides alike. Past the safe integers no other spelling is taken, so a fraction stays.
+fn fraction(value: f64) -> Data {
+    #[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact as a double")]
+    const BOUND: f64 = SAFE_INTEGER as f64;
+    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
+    if value.fract() == 0.0 && value.abs() <= BOUND {
+        return Data::Int(value as i64);
+    }
+    Data::Float(value)
 }
 
 fn mark(span: Span) -> Mark {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     error::{Code, Finding, Severity},
-    expr::{self, Constants, hint},
+    expr::{self, Constants, Patterns, hint},
     glob::Glob,
     tree::{Data, Entry, Mark, Node},
 };
@@ -23,6 +23,7 @@ pub(crate) struct Reader<'t> {
     /// The id of the rule or budget that is being read.
     owner: Option<String>,
     constants: Constants,
+    patterns: Patterns,
     expression_nodes: usize,
 }
 
@@ -63,6 +64,7 @@ impl<'t> Reader<'t> {
             findings: Vec::new(),
             owner: None,
             constants: Constants::new(),
+            patterns: Patterns::default(),
             expression_nodes: 0,
         }
     }
@@ -258,19 +260,26 @@ impl<'t> Reader<'t> {
     ) -> Option<Source> {
         let field = field?;
         let text = self.text(&field, "an expression as text")?;
-        let parsed = expr::parse(text, &self.constants)
+        let parsed = expr::parse(text, &self.constants, &mut self.patterns)
             .and_then(|parsed| check(&parsed.expr).map(|()| parsed));
         match parsed {
             Ok(parsed) => {
                 self.count_nodes(parsed.nodes, &field);
                 Some(Source { text: text.to_owned(), parsed, at: field.node.at })
             }
+            // What all expressions share is told where it ends, and not for each that comes after.
+            Err(problem) if self.is_told(&problem) => None,
             Err(problem) => {
                 let at = within(self.text, field.node.at, text, problem.span.start);
                 self.push(problem.code, at, &field.path, problem.message);
                 None
             }
         }
+    }
+
+    fn is_told(&self, problem: &expr::Problem) -> bool {
+        problem.code == Code::TooLarge
+            && self.findings.iter().any(|known| known.message == problem.message)
     }
 
     fn count_nodes(&mut self, nodes: usize, field: &Field<'_>) {

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use regex::Regex;
 use serde_json::Value as Json;
 
-use super::{functions::Function, names::Fact, ops::Binary};
+use super::{functions::Function, names::Fact, ops::Binary, pattern::Pattern};
 use crate::{error::Code, glob::Glob};
 
 /// A piece of an expression's text, in bytes.
@@ -122,7 +121,7 @@ pub(crate) enum Kind {
     /// `of.matches('…')`.
     Matches {
         of: Box<Expr>,
-        pattern: Regex,
+        pattern: Arc<Pattern>,
     },
     /// `glob(of, '…')`.
     Glob {

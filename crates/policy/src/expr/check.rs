@@ -15,7 +15,7 @@ use super::{
     ops::{Binary, HOLDERS},
     presence::{self, place},
     shape::{Shape, Sorts, Unknown},
-    value::{Sort, Value},
+    value::Sort,
 };
 use crate::error::Code;
 
@@ -100,8 +100,9 @@ impl<'s> Checker<'s> {
             }
             Kind::HasFact(_) => Ok(Shape::BOOL),
             Kind::List(items) => {
-                items.iter().try_for_each(|item| self.shape(item).map(drop))?;
-                Ok(Shape::only(Sort::List))
+                let items = items.iter().map(|item| Ok(self.shape(item)?.sorts));
+                let items: Result<Vec<Sorts>, Problem> = items.collect();
+                Ok(Shape::list(items?))
             }
             Kind::Field { of, name, access } => self.field(expr, (of, name), *access),
             Kind::Index { of, key } => self.index(of, key),
@@ -121,8 +122,10 @@ impl<'s> Checker<'s> {
                 Ok(then.or(otherwise))
             }
             Kind::Binary { op, left, right } => {
-                let sides = (self.shape(left)?.sorts, self.shape(right)?.sorts);
-                self.binary(*op, sides, expr.span)
+                let (left, right) = (self.shape(left)?, self.shape(right)?);
+                let found = self.binary(*op, (left.sorts, right.sorts), expr.span)?;
+                // A list that an operator gives is made of the two.
+                Ok(found.holding(left.or(right)))
             }
             Kind::Call { function, args } => self.call(*function, args, expr.span),
             Kind::Matches { of, .. } => self.takes(of, Sort::Text, "`matches`"),
@@ -193,7 +196,7 @@ impl<'s> Checker<'s> {
 
     fn fold(&mut self, over: &Expr, body: &Expr) -> Found<'s> {
         let holder = self.container(over, &[Sort::Map, Sort::List])?;
-        let element = if is_labels(over) { Shape::only(Sort::Text) } else { element(over, holder) };
+        let element = if is_labels(over) { Shape::only(Sort::Text) } else { holder.element() };
         self.loops.push(element);
         let result = self.takes(body, Sort::Bool, "a loop");
         self.loops.pop();
@@ -240,7 +243,7 @@ impl<'s> Checker<'s> {
         };
         match op {
             Binary::Equal | Binary::NotEqual => {
-                if left.comparable().and(right.comparable()) == Sorts::NONE {
+                if !left.can_equal(right) {
                     let (constant, code) = match op {
                         Binary::Equal => ("false", Code::AlwaysFalse),
                         _ => ("true", Code::AlwaysTrue),
@@ -274,7 +277,7 @@ impl<'s> Checker<'s> {
             for other in right.iter() {
                 let gives = fits(one, other);
                 result = result.or(gives);
-                let is_known = left != Sorts::JSON && right != Sorts::JSON;
+                let is_known = !left.is_anything() && !right.is_anything();
                 misfit = misfit.or((gives == Sorts::NONE && is_known).then_some((one, other)));
             }
         }
@@ -326,7 +329,7 @@ impl<'s> Checker<'s> {
     /// Doubts a part that can be of kinds besides the allowed ones, unless nothing is known of it.
     fn doubt_others(&mut self, span: Span, found: Sorts, allowed: Sorts, verb: &str) {
         let others = found.without(allowed);
-        if others != Sorts::NONE && found != Sorts::JSON {
+        if others != Sorts::NONE && !found.is_anything() {
             let message = format!("{verb} {}, which the schema allows", others.names());
             self.doubt(span, Code::CanError, message);
         }
@@ -352,15 +355,6 @@ fn fact_shape<'s>(fact: Fact) -> Shape<'s> {
 
 fn is_labels(expr: &Expr) -> bool {
     matches!(expr.kind, Kind::Fact(Fact::AgentLabels))
-}
-
-/// The kinds of a literal list's elements, or of what the schema says of another list's.
-fn element<'s>(over: &Expr, holder: Shape<'s>) -> Shape<'s> {
-    let Kind::Literal(value) = &over.kind else { return holder.element() };
-    let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
-    let found =
-        items.iter().fold(Sorts::NONE, |all, item| all.or(Sorts::only(Value::of(item).sort())));
-    if found == Sorts::NONE { Shape::ANY } else { Shape::of(found) }
 }
 
 fn wrong(span: Span, message: impl Into<String>) -> Problem {

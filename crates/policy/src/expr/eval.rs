@@ -65,6 +65,8 @@ impl<'v> Machine<'v> {
             Kind::Fact(fact) => Ok(self.scope.fact(*fact)),
             Kind::HasFact(fact) => Ok(Value::Bool(!matches!(self.scope.fact(*fact), Value::Null))),
             Kind::Variable { depth, .. } => {
+                // Every use of the variable copies what an expression put together.
+                self.burn(self.variables.get(*depth).map_or(0, Value::copied), span)?;
                 Ok(self.variables.get(*depth).cloned().unwrap_or(Value::Null))
             }
             Kind::List(items) => {
@@ -216,7 +218,10 @@ impl<'v> Machine<'v> {
     fn fold(&mut self, fold: Fold, over: &'v Expr, body: (&'v Expr, usize)) -> Result<'v> {
         let list = match self.value(over)? {
             Value::List(list) => list,
-            Value::Map(map) => List::Built(map.iter().map(|(name, _)| Value::text(name)).collect()),
+            Value::Map(map) => {
+                self.burn(map.len(), over.span)?;
+                List::Built(map.iter().map(|(name, _)| Value::text(name)).collect())
+            }
             other => return Err(fail(over.span, Cause::NoParts(other.sort()))),
         };
         if list.len() > MAX_ELEMENTS {

@@ -10,6 +10,7 @@ use super::{
     ast::{Expr, Kind, Problem, Span},
     lex::{Lexer, Token},
     ops::Binary,
+    pattern::Patterns,
 };
 
 /// The longest text of one expression, in bytes.
@@ -31,8 +32,12 @@ pub(crate) struct Parsed {
     pub(crate) nodes: usize,
 }
 
-/// Reads one expression.
-pub(crate) fn parse(text: &str, constants: &Constants) -> Result<Parsed, Problem> {
+/// Reads one expression; its regular expressions are among those of the document.
+pub(crate) fn parse(
+    text: &str,
+    constants: &Constants,
+    patterns: &mut Patterns,
+) -> Result<Parsed, Problem> {
     if text.len() > MAX_BYTES {
         let message = format!("expected an expression of at most {MAX_BYTES} bytes");
         return Err(Problem::new(Span::new(0, 0), message));
@@ -45,6 +50,7 @@ pub(crate) fn parse(text: &str, constants: &Constants) -> Result<Parsed, Problem
         span,
         last: Span::default(),
         constants,
+        patterns,
         loops: Vec::new(),
         depth: 0,
         nodes: 0,
@@ -65,6 +71,7 @@ struct Parser<'t> {
     /// The place of the token before the present one.
     last: Span,
     constants: &'t Constants,
+    patterns: &'t mut Patterns,
     /// The variables of the loops around this place.
     loops: Vec<String>,
     depth: usize,

@@ -15,12 +15,10 @@ pub(crate) struct Sorts(u16);
 
 impl Sorts {
     pub(crate) const NONE: Self = Self(0);
-    #[cfg(feature = "prover")]
+    /// What a value can be of which nothing is known.
     pub(crate) const ALL: Self = Self(0b1111_1111_1111);
     /// What a JSON value of unknown shape can be.
     pub(crate) const JSON: Self = Self(0b0111_1111);
-    const NUMBERS: Self =
-        Self(Self::only(Sort::Int).0 | Self::only(Sort::Double).0 | Self::only(Sort::Decimal).0);
 
     /// The set of one.
     pub(crate) const fn only(sort: Sort) -> Self {
@@ -30,6 +28,11 @@ impl Sorts {
     /// Whether the kind is in the set.
     pub(crate) const fn has(self, sort: Sort) -> bool {
         self.0 & Self::only(sort).0 != 0
+    }
+
+    /// Whether nothing is known, at least of a part: any JSON value is in the set.
+    pub(crate) fn is_anything(self) -> bool {
+        self.and(Self::JSON) == Self::JSON
     }
 
     /// Both sets together.
@@ -47,9 +50,15 @@ impl Sorts {
         Self(self.0 & !other.0)
     }
 
-    /// The set with all kinds of number when it has one: numbers compare across kinds.
-    pub(crate) const fn comparable(self) -> Self {
-        if self.and(Self::NUMBERS).0 == 0 { self } else { self.or(Self::NUMBERS) }
+    /// Whether a value of these kinds can equal one of those: values of one kind can, and an int
+    /// equals a double or a decimal of the same value. A double never equals a decimal.
+    pub(crate) fn can_equal(self, other: Self) -> bool {
+        let whole = Self::only(Sort::Int);
+        let numbers = whole.or(Self::only(Sort::Double)).or(Self::only(Sort::Decimal));
+        let meet = |one: Self, other: Self| one.and(other) != Self::NONE;
+        meet(self, other)
+            || (meet(self, whole) && meet(other, numbers))
+            || (meet(self, numbers) && meet(other, whole))
     }
 
     pub(crate) fn iter(self) -> impl Iterator<Item = Sort> {
@@ -69,6 +78,8 @@ pub(crate) struct Shape<'s> {
     schema: Option<&'s Json>,
     /// The whole schema, for references.
     root: Option<&'s Json>,
+    /// The kinds of a list's elements where an expression put it together.
+    items: Option<Sorts>,
 }
 
 /// What a schema says of one field.
@@ -107,7 +118,7 @@ impl<'s> Shape<'s> {
     pub(crate) const BOOL: Self = Self::only(Sort::Bool);
 
     pub(crate) const fn of(sorts: Sorts) -> Self {
-        Self { sorts, schema: None, root: None }
+        Self { sorts, schema: None, root: None, items: None }
     }
 
     pub(crate) const fn only(sort: Sort) -> Self {
@@ -115,16 +126,37 @@ impl<'s> Shape<'s> {
     }
 
     pub(crate) fn literal(value: &Json) -> Self {
-        Self::only(Value::of(value).sort())
+        let sort = |value| Sorts::only(Value::of(value).sort());
+        match value {
+            Json::Array(items) => Self::list(items.iter().map(sort)),
+            _ => Self::of(sort(value)),
+        }
+    }
+
+    /// A list with elements of these kinds.
+    pub(crate) fn list(items: impl IntoIterator<Item = Sorts>) -> Self {
+        let items = items.into_iter().fold(Sorts::NONE, Sorts::or);
+        let items = (items != Sorts::NONE).then_some(items);
+        Self { items, ..Self::only(Sort::List) }
     }
 
     /// The shape of the arguments, which are always a mapping.
     pub(crate) fn arguments(schema: Option<&'s Json>) -> Self {
-        Self { sorts: Sorts::only(Sort::Map), schema, root: schema }
+        Self { sorts: Sorts::only(Sort::Map), schema, root: schema, items: None }
     }
 
     pub(crate) fn or(self, other: Self) -> Self {
-        Self::of(self.sorts.or(other.sorts))
+        let held = |shape: Self| {
+            if shape.sorts.has(Sort::List) { shape.element().sorts } else { Sorts::NONE }
+        };
+        let is_put_together = self.items.is_some() || other.items.is_some();
+        let items = is_put_together.then(|| held(self).or(held(other)));
+        Self { items, ..Self::of(self.sorts.or(other.sorts)) }
+    }
+
+    /// The same with the elements of the other one.
+    pub(crate) fn holding(self, other: Self) -> Self {
+        Self { items: other.items, ..self }
     }
 
     /// What the schema says of a field; nothing where there is no schema.
@@ -148,14 +180,20 @@ impl<'s> Shape<'s> {
         (is_described || is_required).then_some(Field { shape, is_required, unknown })
     }
 
-    /// What the schema says of the elements.
+    /// What the elements can be: what the list was put together from, or what the schema says.
     pub(crate) fn element(self) -> Self {
+        if let Some(items) = self.items {
+            // Where it may be a map, its fields and their names are JSON.
+            let maps = if self.sorts.has(Sort::Map) { Sorts::JSON } else { Sorts::NONE };
+            // What lists among them hold is not followed.
+            return Self { items: Some(Sorts::ALL), ..Self::of(items.or(maps)) };
+        }
         let items = self.resolved().and_then(|schema| schema.get("items"));
         items.filter(|items| items.is_object()).map_or(Self::ANY, |items| self.inner(items))
     }
 
     fn inner(self, schema: &'s Json) -> Self {
-        let shape = Self { sorts: Sorts::JSON, schema: Some(schema), root: self.root };
+        let shape = Self { schema: Some(schema), root: self.root, ..Self::ANY };
         let sorts = shape.resolved().map_or(Sorts::JSON, allowed);
         Self { sorts, ..shape }
     }

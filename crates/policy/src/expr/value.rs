@@ -120,6 +120,12 @@ impl<'v> Value<'v> {
         }
     }
 
+    /// The double; nothing where it is infinite or not a number. NaN is neither above nor below
+    /// anything, so that a condition such as `x > 100` would step over it.
+    pub(crate) fn finite(value: f64) -> Option<Self> {
+        value.is_finite().then_some(Self::Double(value))
+    }
+
     /// What kind of value this is.
     pub(crate) const fn sort(&self) -> Sort {
         match self {
@@ -158,8 +164,9 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// Whether the two values are equal; values of different kinds are not, numbers of
-    /// different kinds are by their exact value.
+    /// Whether the two values are equal; values of different kinds are not, but an int and a double
+    /// or a decimal are by their exact value. A double equals no decimal: `0.1` of JSON is another
+    /// number than the one that was written.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -188,6 +195,26 @@ impl<'v> Value<'v> {
                 map.iter().map(|(name, value)| 1 + name.len() / 64 + value.weight()).sum()
             }
             Self::Null
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Double(_)
+            | Self::Time(_)
+            | Self::Span(_)
+            | Self::Decimal(_)
+            | Self::Ip(_)
+            | Self::Cidr(_) => 0,
+        }
+    }
+
+    /// How much work it is to copy the value, for the fuel: what is borrowed costs nothing.
+    pub(crate) fn copied(&self) -> usize {
+        match self {
+            Self::Text(Cow::Owned(text)) => text.len() / 64,
+            Self::List(List::Built(items)) => items.iter().map(|item| 1 + item.copied()).sum(),
+            Self::Text(Cow::Borrowed(_))
+            | Self::List(List::Json(_))
+            | Self::Map(_)
+            | Self::Null
             | Self::Bool(_)
             | Self::Int(_)
             | Self::Double(_)

@@ -129,6 +129,37 @@ fn unknown_fields_and_comparisons_without_sense_are_told() {
         &["warning always_false: always false: string never equals int"],
     );
     check_when("args.amount == decimal('5')", &[]);
+    check_when("decimal(args.customer.id) == 5", &[]);
+    check_when(
+        "decimal(args.customer.id) == 1.5 || args.amount > 5",
+        &["warning always_false: always false: decimal never equals double"],
+    );
+    check_when(
+        "double(args.amount) != decimal('1.5') && args.amount > 5",
+        &["warning always_true: always true: double never equals decimal"],
+    );
+}
+
+#[test]
+fn a_list_that_is_put_together_is_compared_by_what_it_is_put_together_from() {
+    for when in [
+        "[ip('10.1.2.3'), ip('10.1.2.4')].exists(a, a == ip(args.customer.id))",
+        "[timestamp('2026-01-01T00:00:00Z')].exists(t, t == timestamp(args.customer.id))",
+        "[timestamp(args.customer.id)].exists(t, t < now)",
+        "[now, timestamp(args.customer.id)].all(t, t != timestamp('2026-01-01T00:00:00Z'))",
+        "[[ip(args.customer.id)]].exists(all, all.exists(a, a == ip('10.1.2.3')))",
+        "[args.amount, args.customer.id].exists(x, x == 1) && [1, 'x'].exists(x, x == 'x')",
+    ] {
+        check_when(when, &[]);
+    }
+    check_when(
+        "[ip('10.1.2.3')].exists(a, a == args.customer.id)",
+        &["warning always_false: always false: ip never equals string"],
+    );
+    check_when(
+        "[now, 1].exists(t, t > 1)",
+        &["error can_error: `>` does not take timestamp and int, which the schema allows"],
+    );
 }
 
 #[test]

@@ -146,10 +146,6 @@ fn limit<'p>(
         (Want::Fails, _) => one(Limit::Sorts(Sorts::ALL.without(ordered))),
         (Want::True, Side::Left) => one(Limit::AtMost(value.clone(), holds)),
         (Want::True, Side::Right) => one(Limit::AtLeast(value.clone(), holds)),
-        // A double that was worked out may be no number, which is neither less nor more.
-        (Want::False, _) if !term.is_read() && ordered.has(Sort::Double) => {
-            one(Limit::Sorts(ordered))
-        }
         (Want::False, Side::Left) => one(Limit::AtLeast(value.clone(), fails)),
         (Want::False, Side::Right) => one(Limit::AtMost(value.clone(), fails)),
     }

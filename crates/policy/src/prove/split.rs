@@ -1,6 +1,8 @@
 //! Splits a goal into the ways in which it can be met. Together the ways cover every call that
 //! meets it; a single way may cover more.
 
+use std::sync::Arc;
+
 use super::{
     compare,
     cube::{Cube, NO_ELEMENTS},
@@ -71,7 +73,7 @@ impl<'p> Splitter<'_, 'p> {
             Kind::HasFact(fact) => has_fact(*fact, want),
             Kind::HasValue(chain) => self.has_value(chain, want),
             Kind::Binary { op, left, right } => compare::ways(self, expr, (*op, left, right), want),
-            Kind::Matches { of, pattern } => self.test(of, Test::Regex(pattern.clone()), want),
+            Kind::Matches { of, pattern } => self.test(of, Test::Regex(Arc::clone(pattern)), want),
             Kind::Glob { of, pattern } => self.test(of, Test::Glob(pattern.clone()), want),
             Kind::Call { function, args } => match affix(*function, args) {
                 Some((of, glob)) => self.test(of, Test::Glob(glob), want),
@@ -94,6 +96,9 @@ impl<'p> Splitter<'_, 'p> {
                 for mut way in self.missing(chain) {
                     way.push(self.goal(default, want));
                     ways.push(way);
+                }
+                if want == Want::Fails {
+                    ways.extend(self.unread(chain));
                 }
                 ways
             }

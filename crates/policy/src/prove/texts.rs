@@ -1,14 +1,14 @@
 //! Texts that pass patterns: whether there can be one, and one that might.
 
-use regex::Regex;
+use std::sync::Arc;
 
-use crate::glob::Glob;
+use crate::{expr::Pattern, glob::Glob};
 
 /// A question about a text.
 #[derive(Debug, Clone)]
 pub(super) enum Test {
     Glob(Glob),
-    Regex(Regex),
+    Regex(Arc<Pattern>),
 }
 
 impl Test {

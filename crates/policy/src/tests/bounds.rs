@@ -73,6 +73,30 @@ fn every_step_is_paid_for_by_its_size() {
 }
 
 #[test]
+fn what_a_loop_copies_is_paid_for_by_its_size() {
+    let list: Vec<i64> = (0..1_000).collect();
+    // Every use of the variable copies the list that it stands for.
+    let built = "[args.l + args.l].exists(v, [v, v, v, v, v, v, v, v].exists(w, false))";
+    let (work, _) = spent(built, &json!({ "l": list }));
+    assert!(work >= 2_000 + 8 * 2_000, "{work}");
+    let nested = "[args.l + [1]].exists(v, args.l.exists(x, [v, v][0][0] < 0))";
+    let (work, is_out) = spent(nested, &json!({ "l": list }));
+    assert!(is_out && work == FUEL, "{work}");
+    let text = "[args.s + 'x'].exists(v, [v, v, v, v].exists(w, false))";
+    let (work, _) = spent(text, &json!({ "s": "x".repeat(64_000) }));
+    assert!(work >= 5 * 1_000, "{work}");
+    // What lies in the arguments is not copied.
+    let (work, _) = spent("[args.l].exists(v, [v, v].exists(w, false))", &json!({ "l": list }));
+    assert!(work < 20, "{work}");
+    // The names of a map are collected whenever a loop goes over it.
+    let map: serde_json::Map<_, _> =
+        (0..1_000).map(|number| (format!("k{number}"), Value::Null)).collect();
+    let names = "args.l.exists(x, args.m.exists(name, true) && x < 0)";
+    let (work, is_out) = spent(names, &json!({ "l": list, "m": map }));
+    assert!(is_out && work == FUEL, "{work}");
+}
+
+#[test]
 fn a_decision_out_of_fuel_is_refused_and_says_so() {
     let list: Vec<i64> = (0..300).collect();
     let text = "{schema: 1, default: {outcome: allow}, rules: [

@@ -39,7 +39,7 @@ fn the_documented_policies_decide_as_the_document_says() {
             }
         }
     }
-    assert_eq!((policies, calls), (10, 45), "every policy and table of calls is read");
+    assert_eq!((policies, calls), (10, 46), "every policy and table of calls is read");
 }
 
 #[test]

@@ -23,7 +23,7 @@ impl Dice {
     }
 }
 
-const ATOMS: [&str; 56] = [
+const ATOMS: [&str; 58] = [
     "args.a == 1",
     "args.a == 1.0",
     "args.a != 2",
@@ -56,6 +56,8 @@ const ATOMS: [&str; 56] = [
     "args.?a.orValue(1) == 1",
     "args.?a.orValue(1) > 1",
     "args.?b.c.orValue('x') == 'x'",
+    "args.b.?c.orValue(false)",
+    "args.?b.?c.orValue(true)",
     "args.?b.?c.hasValue()",
     "size(args.l) > 1",
     "size(args.l) == 0",

@@ -47,7 +47,7 @@ fn member(needle: &Value<'_>, haystack: &Value<'_>) -> Option<bool> {
 fn add<'v>(left: Value<'v>, right: Value<'v>, wrong: Cause<'static>) -> Result<'v> {
     let sum = match (left, right) {
         (Value::Int(left), Value::Int(right)) => left.checked_add(right).map(Value::Int),
-        (Value::Double(left), Value::Double(right)) => Some(Value::Double(left + right)),
+        (Value::Double(left), Value::Double(right)) => Value::finite(left + right),
         (Value::Decimal(left), Value::Decimal(right)) => {
             left.checked_add(right).map(Value::Decimal)
         }
@@ -72,7 +72,7 @@ fn add<'v>(left: Value<'v>, right: Value<'v>, wrong: Cause<'static>) -> Result<'
 fn subtract<'v>(left: &Value<'v>, right: &Value<'v>, wrong: Cause<'static>) -> Result<'v> {
     let difference = match (left, right) {
         (Value::Int(left), Value::Int(right)) => left.checked_sub(*right).map(Value::Int),
-        (Value::Double(left), Value::Double(right)) => Some(Value::Double(left - right)),
+        (Value::Double(left), Value::Double(right)) => Value::finite(left - right),
         (Value::Decimal(left), Value::Decimal(right)) => {
             left.checked_sub(*right).map(Value::Decimal)
         }
@@ -95,7 +95,7 @@ fn subtract<'v>(left: &Value<'v>, right: &Value<'v>, wrong: Cause<'static>) -> R
 fn multiply<'v>(left: &Value<'v>, right: &Value<'v>, wrong: Cause<'static>) -> Result<'v> {
     let product = match (left, right) {
         (Value::Int(left), Value::Int(right)) => left.checked_mul(*right).map(Value::Int),
-        (Value::Double(left), Value::Double(right)) => Some(Value::Double(left * right)),
+        (Value::Double(left), Value::Double(right)) => Value::finite(left * right),
         (Value::Decimal(one), Value::Int(times)) | (Value::Int(times), Value::Decimal(one)) => {
             one.checked_mul(*times).map(Value::Decimal)
         }
@@ -171,15 +171,17 @@ pub(super) fn function<'v>(
         | Function::ToDecimal
         | Function::ToIp
         | Function::ToCidr => convert::convert(function, first),
-        Function::ContainsIp => match (&first, &second) {
-            (Value::Cidr(cidr), Some(Value::Ip(address))) => {
-                Ok(Value::Bool(cidr.contains(*address)))
-            }
-            (Value::Cidr(cidr), _) => network::ip(second_text()?)
-                .map(|address| Value::Bool(cidr.contains(address)))
-                .ok_or(Cause::BadInput { name }),
-            _ => Err(Cause::NoFunction { name, of: first.sort() }),
-        },
+        Function::ContainsIp => {
+            let Value::Cidr(cidr) = &first else {
+                return Err(Cause::NoFunction { name, of: first.sort() });
+            };
+            let address = match &second {
+                Some(Value::Ip(address)) => Some(*address),
+                _ => network::ip(second_text()?),
+            };
+            let contains = address.and_then(|address| cidr.contains(address));
+            contains.map(Value::Bool).ok_or(Cause::BadInput { name })
+        }
         Function::Part(part) => {
             let zone = second.is_some().then(second_text).transpose()?;
             time::part(part, &first, zone).map(Value::Int)

@@ -26,7 +26,7 @@ pub(super) fn convert(
         (Function::ToInt, Value::Time(at)) => Some(Value::Int(time::seconds(at))),
         #[expect(clippy::cast_precision_loss, reason = "`double` of an int is the nearest double")]
         (Function::ToDouble, Value::Int(value)) => Some(Value::Double(value as f64)),
-        (Function::ToDouble, Value::Text(text)) => text.parse().ok().map(Value::Double),
+        (Function::ToDouble, Value::Text(text)) => text.parse().ok().and_then(Value::finite),
         (Function::ToText, value) => print(value).map(Value::Text),
         (Function::ToTime, Value::Text(text)) => time::parse(&text).map(Value::Time),
         (Function::ToTime, Value::Int(seconds)) => time::from_seconds(seconds).map(Value::Time),

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use regex::RegexBuilder;
 use serde_json::Value as Json;
 
 use super::{MAX_LOOPS, Parser};
@@ -13,12 +12,10 @@ use crate::{
         functions::{Form, Function, SIGNATURES, SPECIAL},
         lex::Token,
         names::{Fact, hint},
+        pattern::PatternError,
     },
     glob::Glob,
 };
-
-const MAX_REGEX_BYTES: usize = 256;
-const MAX_REGEX_SIZE: usize = 1 << 18;
 
 impl Parser<'_> {
     pub(super) fn member(&mut self) -> Result<Expr, Problem> {
@@ -277,14 +274,10 @@ impl Parser<'_> {
     fn matches(&mut self, of: Expr, args: Vec<Expr>, span: Span) -> Result<Expr, Problem> {
         let (text, at) =
             constant_text(&args, "`.matches` takes a pattern that is written out", span)?;
-        if text.len() > MAX_REGEX_BYTES {
-            let message = format!("expected a pattern of at most {MAX_REGEX_BYTES} bytes");
-            return Err(Problem::new(at, message));
-        }
-        let pattern = RegexBuilder::new(text).size_limit(MAX_REGEX_SIZE).nest_limit(16).build();
-        let pattern = pattern.map_err(|_| {
-            let wanted = "expected a regular expression without look-around and back-references";
-            Problem::new(at, format!("{wanted}, within the size limit"))
+        let pattern = self.patterns.read(text).map_err(|error| {
+            let code =
+                if error == PatternError::TooMany { Code::TooLarge } else { Code::BadExpression };
+            Problem::coded(at, code, error.to_string())
         })?;
         self.node(span, Kind::Matches { of: Box::new(of), pattern })
     }
