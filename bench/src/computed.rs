@@ -43,6 +43,13 @@ impl Processes {
     }
 }
 
+impl Processes {
+    /// What this very process has computed so far.
+    pub(crate) fn own() -> Result<Duration, Failure> {
+        of(std::process::id())
+    }
+}
+
 impl Computed {
     /// What was computed since then.
     pub(crate) fn since(self, then: Self) -> Self {

@@ -70,11 +70,16 @@ pub(crate) struct Ground {
 
 /// Makes and serves a demo on the PostgreSQL that the environment names.
 pub(crate) async fn start(options: &Options) -> Result<Ground, Failure> {
+    start_witnessed(options, "report").await
+}
+
+/// Makes and serves a demo whose writes are witnessed by this: `report` or `log`.
+pub(crate) async fn start_witnessed(options: &Options, witness: &str) -> Result<Ground, Failure> {
     let (binary, url) = (setting("CHANCERY_BIN")?, setting("CHANCERY_TEST_POSTGRES")?);
     let folder = env::temp_dir().join(format!("chancery-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let demo = Demo::new(PathBuf::from(binary), folder.join("service"));
-    let service = demo.up(&url, options.port).await?;
+    let service = demo.up((&url, witness), options.port).await?;
     Ok(Ground { folder, demo, service })
 }
 

@@ -172,7 +172,8 @@ async fn awaited(client: &mut Client, second: &mut Client, turn: usize) -> Resul
     Err(format!("{path} answered {code} {seen}, expected executed").into())
 }
 
-async fn once(kind: Kind, client: &mut Client, turn: usize) -> Result<(), Failure> {
+/// Makes one call of a load that consists of one thing, and waits for its end.
+pub(crate) async fn once(kind: Kind, client: &mut Client, turn: usize) -> Result<(), Failure> {
     match kind {
         Kind::ProxyPair | Kind::Mixed => {
             let action = authorised(client, turn).await?;
@@ -199,7 +200,7 @@ async fn once(kind: Kind, client: &mut Client, turn: usize) -> Result<(), Failur
 }
 
 /// Posts and returns the action of the answer, which must have this HTTP and action status.
-async fn expect(
+pub(crate) async fn expect(
     client: &mut Client,
     path: &str,
     body: &Value,

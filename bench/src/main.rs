@@ -12,9 +12,11 @@
               and indexes JSON by name, which never panics"
 )]
 
+mod change_log;
 mod client;
 mod computed;
 mod deeds;
+mod evidence;
 mod gate;
 mod idle;
 mod intents;
@@ -22,12 +24,15 @@ mod load;
 mod neighbours;
 mod pages;
 mod peer;
+mod receiver;
 mod recovery;
 mod service;
 mod sessions;
 mod stops;
 mod streams;
 mod table;
+mod tools;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -37,6 +42,10 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = match (arguments.next().as_deref(), runtime) {
+        (Some("evidence"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(evidence::run(options)))
+        }
         (Some("gate"), Ok(runtime)) => {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(gate::run(options)))
@@ -65,6 +74,18 @@ fn main() -> ExitCode {
             let options = gate::Options::read(arguments);
             options.and_then(|options| runtime.block_on(stops::run(options)))
         }
+        (Some("tools"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(tools::run(options)))
+        }
+        (Some("webhooks"), Ok(runtime)) => {
+            let options = gate::Options::read(arguments);
+            options.and_then(|options| runtime.block_on(webhooks::run(options)))
+        }
+        // A process of its own, so that what it computes can be told from the rest.
+        (Some("webhooks-bare"), Ok(runtime)) => {
+            runtime.block_on(webhooks::post_bare(arguments.next()))
+        }
         (Some("intents"), Ok(_)) => intents::run(),
         (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -72,8 +93,8 @@ fn main() -> ExitCode {
             .map_err(Failure::from)
             .and_then(|runtime| runtime.block_on(deeds::run())),
         (_, Err(error)) => Err(error.into()),
-        _ => Err("expected the name of a benchmark: gate, idle, intents, neighbours, \
-                     recovery, pages, sessions, stops or deeds"
+        _ => Err("expected the name of a benchmark: evidence, gate, idle, intents, neighbours, \
+                     recovery, pages, sessions, stops, tools, webhooks or deeds"
             .into()),
     };
     match outcome {

@@ -44,14 +44,21 @@ impl Demo {
         Self { binary, folder }
     }
 
-    /// Makes the demo and serves it.
-    pub(crate) async fn up(&self, postgres: &str, port: u16) -> Result<Service, Failure> {
+    /// Makes the demo, whose writes are witnessed by this, and serves it.
+    pub(crate) async fn up(
+        &self,
+        (postgres, witness): (&str, &str),
+        port: u16,
+    ) -> Result<Service, Failure> {
         let mut command = Command::new(&self.binary);
         command.arg("up").arg("--data-dir").arg(&self.folder).args([
             "--postgres-url",
             postgres,
             "--port",
             &port.to_string(),
+            "--fresh",
+            "--witness",
+            witness,
         ]);
         let service = Service::start(command, port).await?;
         self.activate(POLICY, None).await?;

@@ -30,7 +30,7 @@ async fn asking(settings: &str) -> Option<House> {
 }
 
 /// The letters with a link to a question: to whom each is, and its text.
-fn letters(house: &House) -> Vec<(String, String)> {
+pub(crate) fn letters(house: &House) -> Vec<(String, String)> {
     let files = fs::read_dir(house.folder().join("outbox")).into_iter().flatten().flatten();
     let letters = files.filter_map(|file| fs::read_to_string(file.path()).ok());
     let to = |text: &str| text.lines().find_map(|it| it.strip_prefix("To: ").map(str::to_owned));

@@ -32,6 +32,10 @@ mod shutdown;
 mod standby;
 #[cfg(test)]
 mod storm;
+#[cfg(test)]
+mod witnessed;
 
 #[cfg(test)]
-use tests::{calls, edge, house, kill, seal_keys, untold, upkeep};
+use tests::{
+    calls, change_log, edge, eventually, house, kill, receiver, seal_keys, untold, upkeep,
+};

@@ -72,8 +72,9 @@ async fn a_service_that_gets_no_more_threads_answers_and_goes_on() {
     }
     let Some(house) = House::new("").await else { return };
     let (agent, org_key) = (house.agent("crowded").await, house.org_key().await);
-    // Its first thread, one for each processor, and one that waits for disks and names.
-    let at_rest = 2 + std::thread::available_parallelism().unwrap().get();
+    // Its first thread, one for each processor, and one that waits for disks and names; and two for what
+    // gives way, one of which waits.
+    let at_rest = 4 + std::thread::available_parallelism().unwrap().get();
     let mut service = house.start(Start::Threads(at_rest)).await;
     let (caller, org) = (service.caller(&agent.key), service.caller(&org_key));
     // What an agent sends, what is worked on in threads of its own, and what is signed and kept.

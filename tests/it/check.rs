@@ -1,6 +1,6 @@
 //! `chancery check` on a live service, and on records in which somebody broke one thing each.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -26,6 +26,10 @@ const BROKEN: &[(&str, &str)] = &[
     ("action-deed",   "update action set deed_id = org_id where state = 'sealed'"),
     ("action-fields", "update action set approval_status = 'denied' where state = 'pending_approval'"),
     ("action-record", "update action set tool = 'another.tool'"),
+    ("kept-reports",  "insert into kept_report select org_id, id, '{}' from action where state = 'sealed'"),
+    ("kept-reports",  "insert into kept_report select org_id, id, '{}', org_id, now() from action where state = 'executing'"),
+    ("amendments",    "update action set record = jsonb_set(record::jsonb, '{amendment}', '{\"deed\": \"deed_1\"}')::text where state = 'sealed'"),
+    ("amendments",    "update deed set kind = 'amendment' where seq = 2"),
     ("leases",        "update action set lease_until = now() - interval '1 hour' where lease_until is not null"),
     ("deadlines",     "update action set deadline = now() - interval '1 hour' where state = 'executing' and mode = 'proxy'"),
     ("void-approvals", "update agent set record = jsonb_set(record::jsonb, '{voids}', to_jsonb(now() - interval '1 hour'))::text; update action set created_at = created_at - interval '2 hours'"),
@@ -43,6 +47,10 @@ const BROKEN: &[(&str, &str)] = &[
     ("counts",        "insert into action_tally select org_id, org_id, date_trunc('hour', now()), 'cancelled', 'allow', '', '', '', 1, 0 from org"),
     ("counts",        "update tally_mark set place = 1000"),
     ("vault",         "update connector set record = jsonb_set(record::jsonb, '{credential,conn_password}', '\"AQAAAAAAAAAAAAAA\"')::text"),
+    ("vault",         "update webhook set record = jsonb_set(record::jsonb, '{secret}', '\"AQAAAAAAAAAAAAAA\"')::text"),
+    ("webhooks",      "delete from webhook_lane"),
+    ("webhooks",      "update webhook_lane set seq = 1000000"),
+    ("webhooks",      "update webhook_lane set is_open = false"),
     // What cannot even be read is found as well; of what people were asked, an index refuses it.
     ("action-record", "update action set record = '{' where approval_status is null"),
 ];
@@ -60,14 +68,29 @@ async fn record(house: &House) -> Database {
     let held = json!({ "order": 10, "amount": 60, "reason": "broken" });
     caller.call("shop.refunds.create", held).await.is(202);
     authorized(&caller).await;
+    let admin = service.caller(&house.org_key().await);
+    let endpoint = json!({ "url": "https://127.0.0.1/hook", "types": ["webhook.updated"] });
+    admin.send(Request::post("/v1/webhook_endpoints", &endpoint)).await.is(201);
     let mut slow = call("lab.slow-note", json!({ "mark": "slow", "milliseconds": 60_000 }));
     slow["wait"] = json!(0.1);
     caller.send(Request::post("/v1/actions", &slow)).await.is(202);
     let (code, report) = check(&house.verbs).await;
     assert_eq!((code, found(&report)), (0, BTreeSet::new()), "on a live service: {report}");
     assert!(report["systems"][1]["lines"][0]["state"].is_string(), "{report}");
+    until_counted(&house.control).await;
     service.kill();
     house.control.clone()
+}
+
+/// Waits until actions were counted: that is done in the background, and only then can it be broken.
+async fn until_counted(record: &Database) {
+    for _ in 0..600 {
+        if record.count("select count(*) from tally_mark where place >= 0").await > 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("nothing was counted within a minute");
 }
 
 async fn check(verbs: &Verbs) -> (i32, Value) {

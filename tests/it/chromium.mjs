@@ -142,9 +142,10 @@ export class Page {
     return this.leading(() => this.#does(selector, "click"));
   }
 
-  async key(key, code = key) {
-    const numbers = { Tab: 9, Enter: 13 };
-    const sent = { key, code, windowsVirtualKeyCode: numbers[key], text: key === "Enter" ? "\r" : undefined };
+  /** Presses a key, and with it those that the bits of `modifiers` stand for, of which 2 is Ctrl. */
+  async key(key, code = key, modifiers = 0) {
+    const numbers = { Tab: 9, Enter: 13, Escape: 27, ArrowUp: 38, ArrowDown: 40, k: 75 };
+    const sent = { key, code, modifiers, windowsVirtualKeyCode: numbers[key], text: key === "Enter" ? "\r" : undefined };
     await this.call("Input.dispatchKeyEvent", { type: "keyDown", ...sent });
     await this.call("Input.dispatchKeyEvent", { type: "keyUp", ...sent });
   }
@@ -154,6 +155,19 @@ export class Page {
     await this.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
     const features = [{ name: "prefers-color-scheme", value: scheme }];
     await this.call("Emulation.setEmulatedMedia", { features });
+  }
+
+  /** As paper has it, or in the few colours that somebody chose for all pages; or as before. */
+  async rendered(media, features = {}) {
+    const listed = Object.entries(features).map(([name, value]) => ({ name, value }));
+    await this.call("Emulation.setEmulatedMedia", { media, features: listed });
+  }
+
+  /** How many sheets of paper the page is. */
+  async sheets() {
+    const { data } = await this.call("Page.printToPDF", { preferCSSPageSize: true });
+    const paper = Buffer.from(data, "base64").toString("latin1");
+    return paper.match(/\/Type\s*\/Page\b/g).length;
   }
 
   async shot(path) {

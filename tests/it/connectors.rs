@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     calls::assert_sealed,
-    house::{Caller, Database, House, POLICY, binaries, name},
+    house::{Caller, Cluster, Database, House, OwnPostgres, POLICY, Request, binaries, name},
 };
 
 /// Longer than anything here needs.
@@ -150,11 +150,11 @@ async fn a_table_that_was_altered_changes_no_tool_unasked() {
 
 const PAGE: &str = include_str!("../../docs/connectors.md");
 
-/// The shell commands that the page prints, in their order.
-fn printed() -> String {
+/// The shell commands that a page prints, in their order.
+pub(crate) fn printed(page: &str) -> String {
     let mut script = String::new();
     let mut fence: Option<usize> = None;
-    for line in PAGE.lines() {
+    for line in page.lines() {
         let text = line.trim_start();
         match fence {
             None if text == "```bash" => fence = Some(line.len() - text.len()),
@@ -170,8 +170,7 @@ fn printed() -> String {
 }
 
 /// A database whose owner may make roles and no more, as managed services give it.
-async fn store(house: &House) -> (Database, String, String) {
-    let cluster = &house.governed.cluster;
+async fn store(cluster: &Cluster) -> (Database, String) {
     let (store, owner) = (cluster.database(&format!("{}-store", name())), name());
     cluster.run(&format!("create role \"{owner}\" login createrole password 'owner'")).await;
     cluster.run(&format!("create database \"{}\" owner \"{owner}\"", store.name)).await;
@@ -181,17 +180,18 @@ async fn store(house: &House) -> (Database, String, String) {
     let seed = "create table orders (id int primary key, status text not null);
         insert into orders values (7, 'paid')";
     client.batch_execute(seed).await.unwrap();
-    (store, owner, url)
+    (store, url)
 }
 
 #[tokio::test]
 async fn the_pages_own_commands_govern_a_database_that_nobody_here_made() {
-    let Some(house) = House::new("").await else { return };
-    let (store, owner, url) = store(&house).await;
+    // The page's roles are the whole server's, so that it is one of its own.
+    let (Some(house), Some(postgres)) = (House::new("").await, OwnPostgres::new()) else { return };
+    let (store, url) = store(&postgres.cluster).await;
     let (host, port) = (&store.cluster.host, store.cluster.port);
     let here =
         format!("host: {host}\nport: {port}\ntls: {{mode: disable}}\ndatabase: {}", store.name);
-    let script = printed().replace("host: db.internal\ndatabase: store", &here);
+    let script = printed(PAGE).replace("host: db.internal\ndatabase: store", &here);
     assert!(script.contains(&here) && script.contains("connector archive"), "{script}");
     std::os::unix::fs::symlink(binaries().unwrap().plain, house.folder().join("chancery")).unwrap();
     let mut command = tokio::process::Command::new("bash");
@@ -199,9 +199,6 @@ async fn the_pages_own_commands_govern_a_database_that_nobody_here_made() {
     command.envs(house.verbs.environment().iter().cloned()).env("STORE_OWNER_URL", url);
     command.env("PATH", format!("{}:/usr/bin:/bin", house.folder().display()));
     let output = command.output().await.unwrap();
-    let cluster = &store.cluster;
-    cluster.run(&format!("drop database \"{}\" with (force)", store.name)).await;
-    cluster.run(&format!("drop role store_conn, store_read, store_owner, \"{owner}\"")).await;
     let (said, failed) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{failed}");
@@ -214,4 +211,61 @@ async fn the_pages_own_commands_govern_a_database_that_nobody_here_made() {
         assert!(said.contains(told), "{told}: {said}");
     }
     assert!(!said.contains("FAIL") && !said.contains("lacks"), "{said}");
+}
+
+/// The word of an admin, and why.
+fn because() -> Value {
+    json!({ "reason": "A test." })
+}
+
+#[tokio::test]
+async fn a_database_is_governed_over_the_interface_from_its_making_to_its_end() {
+    let Some(house) = House::new("").await else { return };
+    let service = house.serve().await;
+    let org = service.caller(&house.org_key().await);
+    house.activate("second", &POLICY.replace("match: lab.*", "match: [lab.*, second.*]")).await;
+    let caller = service.caller(&house.agent("driver").await.key);
+    let mark = || json!({ "mark": name() });
+    let send = async |path: &str, body: Value| org.send(Request::post(path, &body)).await;
+    let new = json!({ "name": "second", "type": "postgres", "config": house.lab() });
+    let made = send("/v1/connectors", new).await.is(201);
+    let at = format!("/v1/connectors/{}", made["id"].as_str().unwrap());
+    assert_eq!((&made["credential"], &made["tools"]["pinned"]), (&Value::Null, &json!(0)));
+    let setup = org.get(&format!("{at}/setup")).await.ok();
+    assert!(setup["script"].as_str().unwrap().contains("service.ledger"), "{setup}");
+    let looked = async || org.send(Request::raw(&format!("{at}/test"), "")).await.ok();
+    assert_eq!(looked().await["ok"], false);
+    let failed = until(&caller, "second.note", "failed").await;
+    assert_eq!(failed["execution"]["error_code"], "connector_auth_failed");
+    let fields = json!({ "conn_password": "conn-password", "read_password": "read-password" });
+    let put = Request::post(&format!("{at}/credential"), &json!({ "fields": fields }));
+    let set = org.send(put.by(http::Method::PUT)).await.ok();
+    assert_eq!((&set["tools"]["new"], &set["tools"]["changed"]), (&json!(0), &json!(0)));
+    let looked = looked().await;
+    assert_eq!(looked["ok"], true, "{looked}");
+    until(&caller, "second.note", "executed").await;
+    send(&format!("{at}/disable"), because()).await.ok();
+    caller.call("second.note", mark()).await.error(403, "connector_disabled", None);
+    send(&format!("{at}/enable"), because()).await.ok();
+    until(&caller, "second.note", "executed").await;
+    // Another table makes another tool of it, which somebody has to accept.
+    house.governed.run("alter table lab_notes alter mark type varchar(200000)").await;
+    let tools = org.send(Request::raw(&format!("{at}/tools/refresh"), "")).await.ok();
+    let tools = tools["data"].as_array().unwrap();
+    let note = tools.iter().find(|tool| tool["name"] == "second.note").unwrap();
+    assert_eq!(note["state"], "changed", "{note}");
+    assert_ne!(note["digest"], note["pinned_digest"]);
+    until(&caller, "second.note", "denied").await;
+    let pin = json!({ "digest": note["digest"] });
+    let pinned = send(&format!("{at}/tools/second.note/pin"), pin).await.ok();
+    assert_eq!(pinned["state"], "pinned");
+    until(&caller, "second.note", "executed").await;
+    let archived = org.send(Request::post(&at, &because()).by(http::Method::DELETE)).await.ok();
+    assert_eq!((&archived["status"], &archived["credential"]), (&json!("disabled"), &Value::Null));
+    let subject = made["id"].as_str().unwrap();
+    let told = org.get(&format!("/v1/ledger?subject={subject}&limit=50")).await.ok();
+    let told: Vec<_> = told["data"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
+    for word in ["created", "credential_set", "disabled", "enabled", "archived"] {
+        assert!(told.contains(&&json!(format!("connector.{word}"))), "{word}: {told:?}");
+    }
 }

@@ -9,8 +9,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    house::program,
-    house::{House, POLICY, Request, call, invited},
+    house::{Caller, House, POLICY, Request, call, invited, program},
+    rest::{Pets, TOKEN},
 };
 
 /// What an agent sends that no page may hand on as markup.
@@ -48,6 +48,9 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     let (base, invite) = invited(&house, email).await;
     let org = service.caller(&house.org_key().await);
     let policies = org.get("/v1/policies").await.ok();
+    let pets = Pets::open().await;
+    let connectors = [changed(&org, &pets).await];
+    let webhooks = [failing(&org, &pets).await];
     let case = json!({
         "base": base,
         "address": service.address.to_string(),
@@ -61,6 +64,9 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
         "action": done["id"],
         "deed": done["deed"],
         "policy": policies["data"][0]["id"],
+        "connectors": connectors,
+        "webhooks": webhooks,
+        "api": pets.url(),
     });
     let file = house.folder().join("console.json");
     fs::write(&file, case.to_string()).unwrap();
@@ -72,7 +78,7 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     let seen = String::from_utf8_lossy(&stdout).into_owned();
     assert!(status.success(), "{seen}{}", String::from_utf8_lossy(&stderr));
     let seen: Vec<Value> = seen.lines().map(|line| line.parse().unwrap()).collect();
-    assert_eq!(seen.len(), 10, "{seen:?}");
+    assert_eq!(seen.len(), 18, "{seen:?}");
     // What was decided there is what the record says.
     let mut ends = Vec::new();
     for id in &waiting {
@@ -80,4 +86,36 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
         ends.push(asked["status"].clone());
     }
     assert_eq!(ends, ["approved", "denied", "approved", "pending"]);
+}
+
+/// An endpoint that does not take what it is sent, and a delivery that was tried.
+async fn failing(org: &Caller, pets: &Pets) -> Value {
+    let body = json!({
+        "url": format!("{}/nothing", pets.url()), "description": CANARY, "types": ["webhook.*"],
+    });
+    let made = org.send(Request::post("/v1/webhook_endpoints", &body)).await.is(201);
+    let path = format!("/v1/webhook_endpoints/{}", made["id"].as_str().unwrap());
+    let sent = org.send(Request::raw(&format!("{path}/ping"), "")).await.is(202);
+    let delivery = format!("/v1/webhook_deliveries/{}", sent["id"].as_str().unwrap());
+    for _ in 0..100 {
+        if org.get(&delivery).await.ok()["status"] == "retrying" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    json!({ "id": made["id"], "delivery": sent["id"] })
+}
+
+/// A connector whose tools are others than those that were accepted.
+async fn changed(org: &Caller, pets: &Pets) -> Value {
+    let body = json!({
+        "name": "pets", "type": "rest", "title": CANARY, "config": pets.config(),
+        "credential": { "kind": "bearer", "fields": { "token": TOKEN } },
+    });
+    let made = org.send(Request::post("/v1/connectors", &body)).await.is(201);
+    let mut config = pets.config();
+    config["timeout_ms"] = json!(1000);
+    let path = format!("/v1/connectors/{}", made["id"].as_str().unwrap());
+    org.send(Request::post(&path, &json!({ "config": config }))).await.ok();
+    made["id"].clone()
 }

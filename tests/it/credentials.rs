@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     calls::caller,
-    house::{Answer, Caller, Request, SharedHouse, name},
+    house::{Answer, Browser, Caller, House, Request, SharedHouse, Start, binaries, name},
 };
 
 #[tokio::test]
@@ -106,4 +106,49 @@ fn without_request_id(answer: &Answer) -> (String, Vec<String>) {
     let id = answer.json()["error"]["request_id"].as_str().unwrap().to_owned();
     let names = answer.headers.keys().map(ToString::to_string).collect();
     (body.replace(&id, "-"), names)
+}
+
+/// Where the service dies while a key of the org is replaced, and whether that is kept.
+const POINTS: [(&str, bool); 3] =
+    [("turn.signed=kill", false), ("append.unsent=kill", false), ("append.unanswered=kill", true)];
+
+#[tokio::test]
+async fn a_key_of_the_org_is_replaced_whole_or_not_at_all_whenever_the_service_dies() {
+    if binaries().is_none_or(|binaries| binaries.failpoints.is_none()) {
+        return;
+    }
+    let Some(house) = House::new("").await else { return };
+    let mut text = house.org_key().await;
+    let owner = Browser::owner(&house, &house.serve().await, "ada@example.com").await;
+    for (point, was_kept) in POINTS {
+        let mut service = house.start(Start::Armed(point)).await;
+        let replacement = async |people: &Caller, id: &str| {
+            let path = format!("/v1/api_keys/{id}/roll");
+            people.try_send(owner.page(Request::post(&path, &json!({ "expires_in": 0 })))).await
+        };
+        let old = format!("key_{}", text.split('_').nth(2).unwrap());
+        assert!(replacement(&service.anonymous(), &old).await.is_err(), "{point}");
+        assert!(!service.ended(Duration::from_secs(20)).await.success(), "{point}");
+        let service = house.serve().await;
+        let people = service.anonymous();
+        let active = async || -> Vec<String> {
+            let keys = people.send(owner.page(Request::get("/v1/api_keys"))).await.ok();
+            let keys = keys["data"].as_array().unwrap().iter();
+            let active = keys.filter(|key| key["status"] == "active");
+            active.map(|key| key["id"].as_str().unwrap().to_owned()).collect()
+        };
+        let left = active().await;
+        assert_eq!((left.len(), left[0] != old), (1, was_kept), "{point}: {left:?}");
+        let by_the_old = service.caller(&text).get("/v1/org").await.status;
+        assert_eq!(by_the_old, if was_kept { 401 } else { 200 }, "{point}");
+        // Nobody was told the text of a key that was made, so whoever asks again replaces that one.
+        let made = replacement(&people, &left[0]).await.unwrap().is(201);
+        assert_eq!(active().await, [made["id"].as_str().unwrap()], "{point}");
+        made["secret"].as_str().unwrap().clone_into(&mut text);
+        service.caller(&text).get("/v1/org").await.ok();
+    }
+    let deeds = house.deeds().await;
+    let replaced = deeds.iter().filter(|deed| deed.body.contains("api_key.rolled")).count();
+    assert_eq!(replaced, POINTS.len() + 1);
+    assert_eq!(house.broken_invariants().await, Vec::<String>::new());
 }

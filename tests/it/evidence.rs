@@ -32,7 +32,7 @@ struct Scene {
 }
 
 /// What a verifier came to: its exit code and what it printed.
-type Told = (Option<i32>, String);
+pub(crate) type Told = (Option<i32>, String);
 
 impl Scene {
     async fn of(house: House, caller: Caller, org: Caller, agent: String) -> Self {
@@ -90,20 +90,22 @@ impl Scene {
         (intent, self.org.get(&path).await.ok())
     }
 
-    /// What each of the verifiers comes to; those of which no program is here are left out.
     async fn checked(&self, file: &Value) -> Vec<Told> {
-        let path = self.house.write("evidence.json", &file.to_string());
-        let (path, keys) = (path.to_str().unwrap(), self.keys.to_str().unwrap());
-        let output = self.house.verbs.output(&["verify", path, "--keys", keys]).await;
-        let mut told = vec![(output.status.code(), String::from_utf8(output.stdout).unwrap())];
-        for (variable, script) in
-            [("CHANCERY_PYTHON", "verify.py"), ("CHANCERY_NODE", "verify.mjs")]
-        {
-            let Some(program) = program(variable) else { continue };
-            told.push(other(&program, script, &[path, "--keys", keys]));
-        }
-        told
+        checked(&self.house, &self.keys, file).await
     }
+}
+
+/// What each of the verifiers comes to by these keys; those of which no program is here are left out.
+pub(crate) async fn checked(house: &House, keys: &Path, file: &Value) -> Vec<Told> {
+    let path = house.write("evidence.json", &file.to_string());
+    let (path, keys) = (path.to_str().unwrap(), keys.to_str().unwrap());
+    let output = house.verbs.output(&["verify", path, "--keys", keys]).await;
+    let mut told = vec![(output.status.code(), String::from_utf8(output.stdout).unwrap())];
+    for (variable, script) in [("CHANCERY_PYTHON", "verify.py"), ("CHANCERY_NODE", "verify.mjs")] {
+        let Some(program) = program(variable) else { continue };
+        told.push(other(&program, script, &[path, "--keys", keys]));
+    }
+    told
 }
 
 fn other(program: &Path, script: &str, words: &[&str]) -> Told {

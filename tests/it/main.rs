@@ -9,6 +9,8 @@ mod archive;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod canaries;
+#[cfg(test)]
 mod check;
 #[cfg(test)]
 mod clients;
@@ -49,6 +51,8 @@ mod proxy;
 #[cfg(test)]
 mod reading;
 #[cfg(test)]
+mod rest;
+#[cfg(test)]
 mod retention;
 #[cfg(test)]
 mod run_it;
@@ -65,9 +69,15 @@ mod straight_way;
 #[cfg(test)]
 mod values;
 #[cfg(test)]
+mod vault;
+#[cfg(test)]
 mod verifiers;
 #[cfg(test)]
 mod waits;
+#[cfg(test)]
+mod webhooks;
+#[cfg(test)]
+mod witnessed;
 
 #[cfg(test)]
-use tests::{calls, edge, house, kill, seal_keys, untold, up};
+use tests::{calls, change_log, edge, eventually, house, kill, receiver, seal_keys, untold, up};

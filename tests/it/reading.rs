@@ -146,7 +146,7 @@ async fn what_is_public_needs_no_key() {
 #[tokio::test]
 async fn every_operation_that_is_described_is_served() {
     let Some((_, caller)) = caller().await else { return };
-    let description = http_api::description::Validator::new().unwrap();
+    let description = http_api::description::Validator::embedded().unwrap();
     for (path, method, _) in description.operations() {
         let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
         if path == "/v1/events" {

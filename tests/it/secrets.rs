@@ -8,12 +8,18 @@ use serde_json::{Value, json};
 use crate::{
     edge::{edge_call, report},
     house::{Answer, Caller, House, Request, Service, Stream, call},
+    rest::{self, Pets},
     untold::{Canary, assert_untold, forms},
 };
 
 const ARGS: &str = "C4NARY of args \"quoted\" \u{fc}/+%";
 const RESULT: &str = "C4NARY of a result \"quoted\" \u{fc}/+%";
 const BEHALF: &str = "C4NARY+person/of@example.org";
+const PASSWORD: &str = "C4NARY of an API's password \u{fc}";
+const API_KEY: &str = "C4NARY/of an API key+%";
+/// A private key and its certificate, which nothing but this test trusts.
+const CLIENT_KEY: &str = include_str!("secrets/client.key.pem");
+const CLIENT_CERTIFICATE: &str = include_str!("secrets/client.pem");
 const WRONG_KEY: &str = "svc_live_C4NARYofAKeyThatIsNone";
 const SETTINGS: &str = "server: { log_level: trace, metrics_listen: '127.0.0.1:0' }\n";
 
@@ -29,7 +35,15 @@ fn canaries(house: &House, keys: &[&str]) -> Vec<Canary> {
         named("the password of the migrator", "migrator-password"),
         named("a credential of a connector", "conn-password"),
         named("another credential of a connector", "read-password"),
+        named("a token, given and fetched", rest::TOKEN),
+        named("a client's secret", rest::SECRET),
+        named("an API's password", PASSWORD),
+        named("an API's key", API_KEY),
+        named("an API's password as it is sent", &STANDARD_NO_PAD.encode(format!("u:{PASSWORD}"))),
     ];
+    // However it is wrapped, a line of it would be told.
+    let lines = CLIENT_KEY.lines().filter(|line| !line.starts_with('-'));
+    canaries.extend(lines.map(|line| named("the key of a certificate", line)));
     canaries.extend(keys.iter().map(|key| named("an API key", key)));
     // The pepper and the vault key as they are written, and the bytes that they stand for.
     for (name, value) in house.verbs.environment() {
@@ -82,6 +96,54 @@ async fn live(house: &House, service: &Service, caller: &Caller) -> Vec<Answer> 
     ]
 }
 
+/// Makes a connector for each kind of credentials over the interface and calls its tool, and returns
+/// the errors. Whether the API takes the credential does not matter.
+async fn reach_out(service: &Service, org_key: &str, caller: &Caller) -> Vec<Answer> {
+    let (pets, org) = (Pets::open().await, service.caller(org_key));
+    let tokens = format!("{}/token", pets.url());
+    let kinds = [
+        ("bearer", json!({ "token": rest::TOKEN }), "executed"),
+        ("basic", json!({ "username": "u", "password": PASSWORD }), "failed"),
+        ("header", json!({ "name": "X-API-Key", "value": API_KEY }), "failed"),
+        (
+            "oauth2_client_credentials",
+            json!({ "token_url": tokens, "client_id": "u", "client_secret": rest::SECRET }),
+            "executed",
+        ),
+        ("client_certificate", json!({ "client_key": CLIENT_KEY }), "failed"),
+    ];
+    let mut config = pets.config();
+    config["tls"] = json!({ "client_certificate_pem": CLIENT_CERTIFICATE });
+    let mut errors = Vec::new();
+    for (at, (kind, fields, status)) in kinds.into_iter().enumerate() {
+        let name = format!("api-{at}");
+        let credential = json!({ "kind": kind, "fields": fields });
+        let body = json!({
+            "name": name, "type": "rest", "config": config, "credential": credential,
+        });
+        let made = org.send(Request::post("/v1/connectors", &body)).await.is(201);
+        let id = made["id"].as_str().unwrap();
+        let answer = caller.call(&format!("{name}.listPets"), json!({ "limit": 1 })).await.ok();
+        assert_eq!(answer["status"], status, "{kind}: {answer}");
+        let put = format!("/v1/connectors/{id}/credential");
+        let put = |body: &Value| Request::post(&put, body).by(http::Method::PUT);
+        org.send(put(&credential)).await.ok();
+        let unknown = json!({ "kind": kind, "fields": { "token": rest::TOKEN, "more": API_KEY } });
+        errors.push(org.send(put(&unknown)).await);
+        errors.push(org.send(put(&json!({ "kind": kind, "fields": PASSWORD }))).await);
+        let test = Request::raw(&format!("/v1/connectors/{id}/test"), "");
+        let answers = [
+            org.send(test).await.ok(),
+            org.get(&format!("/v1/connectors/{id}")).await.ok(),
+            org.get(&format!("/v1/connectors/{id}/tools")).await.ok(),
+        ];
+        let canaries = [rest::TOKEN, rest::SECRET, PASSWORD, CLIENT_KEY.lines().nth(1).unwrap()]
+            .map(|it| (kind.to_owned(), it.to_owned()));
+        assert_untold("an answer about a connector", &json!(answers).to_string(), &canaries);
+    }
+    errors
+}
+
 /// The text of an error, less what a recorded refusal must show of its action.
 fn shown(answer: &Answer) -> String {
     let mut body = answer.json();
@@ -113,7 +175,8 @@ async fn no_credential_and_no_payload_is_told_in_logs_errors_metrics_or_events()
     let caller = service.caller(&agent.key);
     let org = service.caller(&org_key);
     let mut stream = Stream::open(&org, Request::get("/v1/events")).await;
-    let errors = live(&house, &service, &caller).await;
+    let mut errors = live(&house, &service, &caller).await;
+    errors.extend(reach_out(&service, &org_key, &caller).await);
     let last = caller.executed("lab.note", json!({ "mark": "last" })).await;
     let events = stream.until_sealed(&last).await;
     let canaries = canaries(&house, &[&agent.key, &org_key]);

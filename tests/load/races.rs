@@ -121,7 +121,7 @@ async fn sealed(caller: &Caller, action: &Value) -> Value {
     loop {
         let now = {
             let _permit = IN_FLIGHT.acquire().await.unwrap();
-            caller.send(Request::get(&path)).await.ok()
+            caller.glance(Request::get(&path)).await.ok()
         };
         if now["state"] == "sealed" {
             return now;

@@ -30,7 +30,7 @@ use tokio::sync::OnceCell;
 
 pub use browser::{Browser, invited};
 pub use caller::{Answer, Caller, Request, call};
-pub use cluster::Database;
+pub use cluster::{Cluster, Database};
 pub use postgres::OwnPostgres;
 pub use programs::{program, root};
 pub use raw::exchange;
@@ -38,7 +38,7 @@ pub use records::{Deed, lines};
 pub use service::{Faketime, Service, Start};
 pub use site::{Site, binaries};
 pub use stream::{Message, Stream};
-pub use verbs::Verbs;
+pub use verbs::{VAULT_KEY, Verbs};
 pub use wire::Wire;
 
 /// The policy that every house begins with.
@@ -140,11 +140,21 @@ impl House {
         self.verbs.run(&words).await;
     }
 
-    /// Makes a connector of this config, pointed at the governed database.
-    async fn connect(&self, name: &str, mut config: Value) {
+    /// The config of the lab, pointed at the governed database.
+    pub fn lab(&self) -> Value {
+        self.pointed(connectors::read_config(LAB).unwrap())
+    }
+
+    fn pointed(&self, mut config: Value) -> Value {
         config["host"] = json!(self.governed.cluster.host);
         config["port"] = json!(self.governed.cluster.port);
         config["database"] = json!(self.governed.name);
+        config
+    }
+
+    /// Makes a connector of this config, pointed at the governed database.
+    async fn connect(&self, name: &str, config: Value) {
+        let config = self.pointed(config);
         let config = self.write(&format!("{name}.json"), &config.to_string());
         let credential = self.write("credential.json", &site::credential().to_string());
         let (config, credential) = (config.to_str().unwrap(), credential.to_str().unwrap());

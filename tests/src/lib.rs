@@ -16,10 +16,13 @@
 )]
 
 pub mod calls;
+pub mod change_log;
 
 pub mod edge;
+pub mod eventually;
 pub mod house;
 pub mod kill;
+pub mod receiver;
 pub mod seal_keys;
 pub mod untold;
 pub mod up;

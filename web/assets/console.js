@@ -83,6 +83,26 @@ for (const form of all("form:not(.scripted)")) {
     });
   });
 }
+// A note is kept in this tab until its answer is taken: a refusal, or a sign-in between, leads back to
+// the question, which then has it again. A question without an answer to give has none to keep.
+for (const question of all("[data-keeps]")) {
+  const name = `note ${question.dataset.keeps}`;
+  const note = question.querySelector(".decide textarea");
+  const goesOn = question.querySelector(".decide .primary") || new URLSearchParams(location.search).has("problem");
+  try {
+    if (!note || !goesOn) sessionStorage.removeItem(name);
+    else note.value ||= sessionStorage.getItem(name) ?? "";
+  } catch {
+    // The browser keeps nothing for this site, and the note lasts as long as the page.
+  }
+  note?.form.addEventListener("submit", () => {
+    try {
+      sessionStorage.setItem(name, note.value);
+    } catch {
+      // As above.
+    }
+  });
+}
 // Whoever comes back to a page finds it as it is now, not as it was left.
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 
@@ -90,23 +110,36 @@ const value = (field) => {
   switch (field.dataset.type) {
     case "number": return Number(field.value);
     case "boolean": return field.checked;
+    // The pages tell times in UTC, and take them so.
+    case "moment": return new Date(`${field.value}Z`).toISOString();
     case "list": return field.value.split(",").map((one) => one.trim()).filter(Boolean);
-    case "json": return JSON.parse(field.value);
+    case "json":
+      try {
+        return JSON.parse(field.value);
+      } catch {
+        throw new Error(field.name);
+      }
     default: return field.value;
   }
+};
+// A name with a dot is that of a member of a member.
+const put = (found, name, it) => {
+  const [first, rest] = name.split(/\.(.*)/s);
+  if (rest === undefined) found[first] = it;
+  else put((found[first] ??= {}), rest, it);
 };
 const members = (form) => {
   const found = {};
   for (const field of form.elements) {
     if (!field.name || (field.type === "radio" && !field.checked)) continue;
-    if (field.value === "" && !field.required) continue;
-    found[field.name] = value(field);
+    if (field.value === "" && !field.required && !("always" in field.dataset)) continue;
+    put(found, field.name, value(field));
   }
   return found;
 };
-const refused = (form, text, name) => {
+const refused = (form, text, name, ...more) => {
   const answer = form.querySelector(".answer");
-  answer.textContent = text;
+  answer.replaceChildren(text, ...more);
   answer.hidden = false;
   const field = name && form.elements.namedItem(name);
   if (field && field.focus && field.type !== "hidden") {
@@ -114,19 +147,56 @@ const refused = (form, text, name) => {
     field.focus();
   }
 };
-const once = (form, secret) => {
+const filled = (text, answer) => text.replace(/\{(\w+)\}/g, (_, name) => answer[name]);
+/** Shows what came of a form, and leads there whoever cannot see that it appeared. */
+const shows = (place) => {
+  place.hidden = false;
+  place.tabIndex = -1;
+  place.focus();
+};
+const once = (form, { secret, id }) => {
   const place = form.querySelector(".once");
   const button = make("button", "Copy", { type: "button" });
   button.dataset.copy = secret;
   place.append(make("code", secret), button);
   copies(button);
-  place.hidden = false;
+  if (form.dataset.next) place.append(make("a", "Go on", { href: filled(form.dataset.next, { id }), className: "button" }));
+  shows(place);
   form.querySelector("button.primary").hidden = true;
 };
-const again = () => { location.href = `/app/again?next=${encodeURIComponent(location.pathname + location.search)}`; };
+/** Lines of what was checked; those of a policy's tests are told as such lines. */
+const checked = ({ checks, results }) => checks ?? results.map(({ name, passed, differences }) =>
+  ({ name, ok: passed, state: passed ? "pass" : "fail", detail: differences.join(" ") }));
+/** Where somebody signs in beside this page, on which stays what they typed. */
+const beside = (page) => {
+  const href = `${page}?next=${encodeURIComponent(location.pathname + location.search)}`;
+  return make("a", "Sign in again in a new window", { href, target: "_blank", rel: "noopener" });
+};
+/** Takes over the session that the same person has by now, in the same org; whether there is one. */
+const isRenewed = async () => {
+  const place = document.querySelector("[data-who]");
+  const response = await fetch("/v1/session", { headers: { Accept: "application/json" } });
+  if (!place || !response.ok) return false;
+  const { user, org, csrf } = await response.json();
+  if (place.dataset.who !== `${user.id} ${org}` || place.dataset.csrf === csrf) return false;
+  all("[data-csrf]").forEach((it) => { it.dataset.csrf = csrf; });
+  all("input[name=csrf]").forEach((it) => { it.value = csrf; });
+  return true;
+};
+
+// A place that differs from this one in its anchor alone is not loaded anew by going there.
+const leads = (next) => {
+  if (next.pathname + next.search !== location.pathname + location.search) {
+    location.href = next.href;
+  } else {
+    location.hash = next.hash;
+    location.reload();
+  }
+};
 
 const send = async (form) => {
   const [method, path] = form.dataset.send.split(" ");
+  form.querySelector(".answer").hidden = true;
   all("[aria-invalid]", form).forEach((it) => it.removeAttribute("aria-invalid"));
   const typed = form.querySelector("[data-typed]");
   if (typed && typed.value !== typed.dataset.typed) {
@@ -137,8 +207,8 @@ const send = async (form) => {
   let body;
   try {
     body = members(form);
-  } catch {
-    return refused(form, "The arguments are no JSON.", "args");
+  } catch (error) {
+    return refused(form, "This field is no JSON.", error.message);
   }
   const asked = { method, headers: { "Service-CSRF": form.dataset.csrf, Accept: "application/json" } };
   if (Object.keys(body).length || (method === "POST" && !("empty" in form.dataset))) {
@@ -146,47 +216,79 @@ const send = async (form) => {
     asked.body = JSON.stringify(body);
   }
   let response, answer;
-  try {
+  const asks = async () => {
     response = await fetch(path, asked);
     answer = await response.json();
+  };
+  try {
+    await asks();
+    // Whoever signed in again beside this page has another session, and nothing was done yet.
+    if (answer.error?.code === "csrf_failed" && await isRenewed()) {
+      asked.headers["Service-CSRF"] = form.dataset.csrf;
+      await asks();
+    }
   } catch {
     return refused(form, "No answer came. Look whether it was done before you send it again.");
   }
   if (response.status === 401) {
-    location.href = `/login?next=${encodeURIComponent(location.pathname + location.search)}`;
+    refused(form, "You are signed out, and nothing was done. What you typed stays here. ", null, beside("/login"));
   } else if (answer.error?.code === "reauthentication_required") {
-    again();
+    refused(form, `${answer.error.message} (${answer.error.code}). What you typed stays here. `, null, beside("/app/again"));
   } else if (!response.ok) {
     refused(form, `${answer.error.message} (${answer.error.code})`, answer.error.param);
   } else if (form.querySelector(".once")) {
-    once(form, answer.secret);
+    once(form, answer);
+  } else if (form.dataset.says) {
+    const more = answer.more_since ? ` There are more: recover them since ${answer.more_since}.` : "";
+    const said = form.querySelector(".said");
+    said.textContent = filled(form.dataset.says, answer) + more;
+    shows(said);
+  } else if ("lines" in form.dataset) {
+    const words = { pass: "✓", advice: "!", fail: "⊗" };
+    const line = (it) => make("li", `${words[it.state]} ${it.name}${it.detail && `: ${it.detail}`}`, { className: it.ok ? "yes" : "no" });
+    const shown = form.querySelector(".lines");
+    shown.replaceChildren(...checked(answer).map(line));
+    shows(shown);
   } else if ("show" in form.dataset) {
     const shown = form.querySelector(".shown");
     shown.textContent = JSON.stringify(answer, null, 2);
-    shown.hidden = false;
+    shows(shown);
   } else {
-    location.href = form.dataset.next.replace("{id}", answer.id);
+    leads(new URL(filled(form.dataset.next, answer), location.href));
   }
+};
+/** Does it once at a time. Its buttons say so and keep the focus, which a disabled one would lose. */
+const alone = (buttons, does) => {
+  let isUnderWay = false;
+  return async () => {
+    if (isUnderWay) return;
+    isUnderWay = true;
+    buttons.forEach((it) => it.setAttribute("aria-disabled", "true"));
+    try {
+      await does();
+    } finally {
+      isUnderWay = false;
+      buttons.forEach((it) => it.removeAttribute("aria-disabled"));
+    }
+  };
 };
 for (const form of all("form.scripted")) {
   all(".needs-script", form).forEach((it) => { it.hidden = true; });
   all("button", form).forEach((it) => { it.disabled = false; });
-  form.addEventListener("submit", async (event) => {
+  const sends = alone(all("button", form), async () => {
+    if (!form.dataset.ask || confirm(form.dataset.ask)) await send(form);
+  });
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (form.dataset.ask && !confirm(form.dataset.ask)) return;
-    const buttons = all("button", form);
-    buttons.forEach((it) => { it.disabled = true; });
-    await send(form);
-    buttons.forEach((it) => { it.disabled = false; });
+    sends();
   });
 }
 
 // A deed is checked here, by what this page was given and nothing else.
 for (const button of all("[data-verify]")) {
   button.hidden = false;
-  button.addEventListener("click", async () => {
+  button.addEventListener("click", alone([button], async () => {
     const place = document.querySelector(".verified");
-    button.disabled = true;
     const list = make("ul");
     const tell = (is, text) => list.append(make("li", `${is ? "✓" : "⊗"} ${text}`, { className: is ? "yes" : "no" }));
     try {
@@ -196,7 +298,24 @@ for (const button of all("[data-verify]")) {
       tell(false, "The verifier could not be loaded.");
     }
     place.replaceChildren(list);
-    button.disabled = false;
+  }));
+}
+
+// The palette comes when it is first asked for.
+for (const button of all("[data-palette]")) {
+  const opens = async () => {
+    try {
+      (await import(button.dataset.palette)).open();
+    } catch {
+      focus("#jump");
+    }
+  };
+  button.hidden = false;
+  button.addEventListener("click", opens);
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    event.preventDefault();
+    opens();
   });
 }
 
@@ -215,7 +334,7 @@ const help = () => {
   dialog.setAttribute("aria-labelledby", "keys-title");
   const list = make("dl");
   for (const [key, text] of [
-    ["j, k", "next and previous row"], ["Enter", "open it"], ["/", "jump to an id, an agent or a tool"],
+    ["j, k", "next and previous row"], ["Enter", "open it"], ["/", "jump to an id, an agent or a tool"], ["Ctrl K, ⌘ K", "go to a room, an agent or an id"],
     ["g o", "overview"], ["g p", "approvals"], ["g a", "actions"], ["g n", "agents"], ["g l", "ledger"],
     ["a, d", "move to Approve or Deny; Enter then decides"], ["?", "this list"],
   ]) {
@@ -242,13 +361,24 @@ const keys = {
 };
 const places = { o: go(""), p: go("approvals"), a: go("actions"), n: go("agents"), l: go("ledger"), g: keys["/"] };
 let going = 0;
-if (!/(^|; )shortcuts=off(;|$)/.test(document.cookie)) {
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || types(event.target)) return;
-    const does = Date.now() - going < 1500 ? places[event.key] : keys[event.key];
-    going = !does && event.key === "g" ? Date.now() : 0;
-    if (!does) return;
-    event.preventDefault();
-    does();
+// Whoever speaks to a browser presses keys by accident: they can be turned off, in this browser alone.
+const keysAreOff = () => /(^|; )shortcuts=off(;|$)/.test(document.cookie);
+const shortcuts = document.querySelector("[data-shortcuts]");
+if (shortcuts) {
+  const box = shortcuts.querySelector("input");
+  box.checked = !keysAreOff();
+  box.addEventListener("change", () => {
+    const secure = location.protocol === "https:" ? "; secure" : "";
+    const kept = "path=/app; max-age=31536000; samesite=strict";
+    document.cookie = `shortcuts=${box.checked ? "on" : "off"}; ${kept}${secure}`;
   });
+  shortcuts.hidden = false;
 }
+document.addEventListener("keydown", (event) => {
+  if (keysAreOff() || event.ctrlKey || event.metaKey || event.altKey || types(event.target)) return;
+  const does = Date.now() - going < 1500 ? places[event.key] : keys[event.key];
+  going = !does && event.key === "g" ? Date.now() : 0;
+  if (!does) return;
+  event.preventDefault();
+  does();
+});

@@ -3,7 +3,7 @@
 const kinds = {
   action: ["action.created", "deed.sealed"],
   overview: ["action.created", "deed.sealed"],
-  approval: ["approval.requested", "approval.approved", "approval.denied", "approval.expired", "approval.voided"],
+  approval: ["approval.requested", "approval.answered", "approval.approved", "approval.denied", "approval.expired", "approval.cancelled", "approval.voided"],
 };
 /** A window that nobody looks at for so long gives its stream back: each person has few. */
 const HIDDEN = 60_000;
@@ -13,7 +13,7 @@ const fresh = place?.querySelector(".fresh");
 const mark = document.querySelector("[data-live-mark]");
 const title = document.title;
 const seen = new Set();
-let source, last, leaves;
+let source, last, leaves, isOut = false, wasOpen = false;
 
 const offer = (text) => {
   const link = fresh.querySelector("a");
@@ -35,8 +35,16 @@ const stands = (text, is) => {
   mark.hidden = false;
 };
 const ended = () => {
+  isOut = true;
   source.close();
   stands("Signed out", false);
+  offer("You are signed out. Sign in");
+};
+/** A stream that begins anew tells nothing of what happened since the one before it. */
+const greeted = (event) => {
+  if (wasOpen && !JSON.parse(event.data).resumed) offer("Something may be new. Show it");
+  wasOpen = true;
+  stands("Live", true);
 };
 /** Why a stream was refused is told to no listener; the same question asked once more tells it. */
 const why = async (address) => {
@@ -50,7 +58,7 @@ const open = () => {
   const from = last ? `&last_event_id=${encodeURIComponent(last)}` : "";
   const address = `/v1/events?types=${counted.join(",")}${from}`;
   source = new EventSource(address);
-  source.addEventListener("hello", () => stands("Live", true));
+  source.addEventListener("hello", greeted);
   source.addEventListener("error", () => {
     if (source.readyState !== EventSource.CLOSED) return stands("Not live, trying again", false);
     why(address).catch(() => stands("Not live", false));
@@ -65,7 +73,7 @@ if (fresh && counted.length) {
   document.addEventListener("visibilitychange", () => {
     clearTimeout(leaves);
     if (document.hidden) leaves = setTimeout(() => source.close(), HIDDEN);
-    else if (source.readyState === EventSource.CLOSED && !mark?.classList.contains("lost")) open();
+    else if (source.readyState === EventSource.CLOSED && !isOut) open();
   });
   addEventListener("pagehide", () => source.close());
 }

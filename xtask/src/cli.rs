@@ -119,6 +119,9 @@ pub(crate) struct Faults {
     /// of one org; instances restart for a minute.
     #[arg(long, value_name = "N", conflicts_with = "rounds")]
     pub(crate) kills: Option<u32>,
+    /// Only at the points whose names begin so, such as `webhook.`, and only while clients work.
+    #[arg(long, value_name = "POINT", requires = "kills")]
+    pub(crate) at: Option<String>,
 }
 
 /// For how long the service is under load.

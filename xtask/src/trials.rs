@@ -31,6 +31,9 @@ pub(crate) fn faults(workspace: &Workspace, request: &cli::Faults) -> Result<()>
         crate::tools::name(workspace, command);
         on_a_cluster(workspace, &launcher, Checkpoints::Rare, command)
     };
+    if let (Some(kills), Some(point)) = (request.kills, &request.at) {
+        return on_cluster(&mut struck_at(workspace, kills, point));
+    }
     let mut races = workspace.cargo(["test"]);
     races.args(ALL).args(["--test", "actions", "--", "--nocapture", "judgements::of_all_who_end"]);
     process::run(races.env("CHANCERY_RACE_ROUNDS", RACES))?;
@@ -49,6 +52,21 @@ pub(crate) fn faults(workspace: &Workspace, request: &cli::Faults) -> Result<()>
     on_cluster(stops.arg("stops::none_of_64_starters").env("CHANCERY_STOP_ROUNDS", STOPS))?;
     let mut rolling = trial(workspace, "load");
     on_cluster(rolling.arg("rolling::").env("CHANCERY_ROLLING_SECONDS", ROLLING_SECONDS))
+}
+
+/// How the names of the points around a call's evidence begin, which calls of another kind pass.
+const WITNESS: [&str; 3] = ["witness.", "evidence.", "amend."];
+
+/// The command that lets so many faults strike at some points, and does nothing else.
+fn struck_at(workspace: &Workspace, kills: u32, point: &str) -> Command {
+    let mut command = trial(workspace, "faults");
+    command.env("CHANCERY_CRASH_KILLS", kills.to_string()).env("CHANCERY_CRASH_AT", point);
+    if WITNESS.iter().any(|beginning| point.starts_with(beginning)) {
+        command.arg("crash::witnessing::").env("CHANCERY_CRASH_ROUNDS", kills.to_string());
+    } else {
+        command.arg("storm::");
+    }
+    command
 }
 
 /// Runs every test of the target `load`, in rounds until the minutes are over, and at least once.

@@ -3,7 +3,7 @@
 
 use deed::{AdminContent, Commitment, Content, Disclosure, Draft, Path, Subject};
 use ledger::{Changes, DeedEntry, Entry};
-use model::{DeedId, EventId, EventType, LogId, Mint, Timestamp};
+use model::{DeedId, EventId, EventType, LogId, Mint, Timestamp, Uuid};
 use serde_json::Value;
 
 use crate::{By, Reason};
@@ -86,6 +86,25 @@ impl<'a> Record<'a> {
         *self.entry.opens.get_or_insert_with(|| self.mint.id(LogId::from_uuid))
     }
 
+    /// Adds an event of what changes nothing, so that no deed tells it, and returns its id.
+    pub fn tell(&mut self, kind: EventType, object: Value) -> EventId {
+        let id = self.mint.id(EventId::from_uuid);
+        self.entry.events.push(event::Draft {
+            id,
+            kind,
+            livemode: true,
+            agent: None,
+            action: None,
+            object,
+        });
+        id
+    }
+
+    /// A new id of the moment of the turn.
+    pub fn id<T>(&self, make: fn(Uuid) -> T) -> T {
+        self.mint.id(make)
+    }
+
     /// Adds the deed and the event of a change, and returns the deed's id.
     pub fn seal(&mut self, fact: Fact) -> DeedId {
         let id = self.mint.id(DeedId::from_uuid);
@@ -111,14 +130,7 @@ impl<'a> Record<'a> {
             content: Content::Admin(content),
         };
         self.entry.deeds.push(DeedEntry { draft, disclosures, agent: None, action: None });
-        self.entry.events.push(event::Draft {
-            id: self.mint.id(EventId::from_uuid),
-            kind: fact.event,
-            livemode: true,
-            agent: None,
-            action: None,
-            object: fact.object,
-        });
+        self.tell(fact.event, fact.object);
         id
     }
 }

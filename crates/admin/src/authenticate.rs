@@ -4,7 +4,7 @@
 //! that revokes the key is noticed by reads that much later. Calls are not affected, since every turn of the ledger
 //! looks at the key again.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use ledger::{
     StoreDown,
@@ -12,7 +12,7 @@ use ledger::{
 };
 use model::{KeyId, MemberId, OrgId, Scope, UserId};
 
-use crate::{Admin, AuthenticateError, KeyText, Membership};
+use crate::{Admin, AuthenticateError, KeyText, KeyUse, Membership, Network};
 
 /// Whoever sent a request with a valid API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +69,13 @@ impl Admin {
         self.parts.store.memberships(user).await
     }
 
-    /// Returns whose key this text is, and remembers that it was used.
-    pub async fn authenticate(&self, text: &str) -> Result<Caller, AuthenticateError> {
+    /// Returns whose key this text is, and remembers that it was used, from this address where that is
+    /// known.
+    pub async fn authenticate(
+        &self,
+        text: &str,
+        client: Option<IpAddr>,
+    ) -> Result<Caller, AuthenticateError> {
         let text = KeyText::parse(text).map_err(|_| AuthenticateError::Unauthenticated)?;
         // Before the look-up, so that an unknown key takes the same work as a wrong one.
         let mac = text.mac(&self.parts.pepper);
@@ -80,7 +85,8 @@ impl Admin {
             .filter(|known| crypto::constant_time_eq(mac.as_bytes(), known.key.mac.as_bytes()))
             .filter(|known| known.key.is_valid(now))
             .ok_or(AuthenticateError::Unauthenticated)?;
-        self.uses.note(known.caller.org, known.caller.key, now);
+        let last = KeyUse { at: now, network: client.map(Network::of) };
+        self.uses.note(known.caller.org, known.caller.key, last);
         Ok(known.caller.clone())
     }
 

@@ -6,6 +6,7 @@ mod read;
 mod switch;
 mod tools;
 mod types;
+mod witness;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 pub use read::{ToolStanding, ToolState};
 pub use tools::ToolEdit;
 pub use types::{ConnectorType, CredentialField, CredentialKind};
+pub use witness::{Coverage, CoveredTable, Gaps};
 
 use crate::{
     ChangeError, ConnectorError, Credential, Expected, OrgChange, UnfitError,
@@ -126,12 +128,27 @@ pub enum LookedAt {
     Fail,
 }
 
+/// What a governed system is to be prepared for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prepare {
+    /// To run calls.
+    Calls,
+    /// To run calls, and to have its change log read.
+    CallsAndWitness,
+}
+
 /// Knows the adapters.
 #[async_trait]
 pub trait ConnectorCheck: Send + Sync {
     /// The types that connectors can be made of, where anybody is to be told.
     fn types(&self) -> Vec<ConnectorType> {
         Vec::new()
+    }
+
+    /// Where a connector of this type and config sends its credential, in words that are only compared.
+    /// A credential that was given for one place is used for no other.
+    fn audience(&self, _kind: &str, _config: &Value) -> String {
+        String::new()
     }
 
     /// What the connector's tools are to be kept with, nothing while no credential says who could
@@ -145,6 +162,26 @@ pub trait ConnectorCheck: Send + Sync {
         _accepted: &KnownTools,
     ) -> Result<Vec<Looked>, UnfitError> {
         Ok(Vec::new())
+    }
+
+    /// The script by which the owner of the governed system prepares it; nothing for a type that needs
+    /// no preparing. It asks for passwords and holds none.
+    fn setup(
+        &self,
+        _candidate: Candidate<'_>,
+        _prepare: Prepare,
+    ) -> Result<Option<String>, UnfitError> {
+        Ok(None)
+    }
+
+    /// What of what tools write, and of these tables beside, the governed system's change log tells;
+    /// nothing for a type that has no change log. Nothing is changed.
+    async fn coverage(
+        &self,
+        _candidate: Candidate<'_>,
+        _beside: &[String],
+    ) -> Result<Option<Coverage>, UnfitError> {
+        Ok(None)
     }
 }
 
@@ -188,6 +225,7 @@ impl OrgChange<'_> {
             found: None,
             settings: BTreeMap::new(),
             told: BTreeMap::new(),
+            witness: None,
             revision: 1,
             created_at: Timestamp::EPOCH,
             archived_at: None,
@@ -213,7 +251,8 @@ impl OrgChange<'_> {
     }
 
     /// Replaces what is given of a connector. Its tools are accepted as the governed system gives them
-    /// now where that is asked for, or where none were accepted yet.
+    /// now where that is asked for, or where none were accepted yet. A config that has the credential
+    /// sent elsewhere removes it: only whoever may set one can have it sent there.
     pub async fn update_connector(
         &self,
         id: ConnectorId,
@@ -225,13 +264,17 @@ impl OrgChange<'_> {
             let sentence = "the connector has another revision by now";
             return Err(ActError::Stale { param: "expected_revision", sentence }.into());
         }
+        let is_elsewhere = edit.config.as_ref().is_some_and(|config| {
+            let of = |config| self.admin.parts.connectors.audience(&before.kind, config);
+            of(config) != of(&before.config)
+        });
+        let moves = |config: &Value| config.get("database") != before.config.get("database");
+        if is_elsewhere || edit.config.as_ref().is_some_and(moves) {
+            self.leaves_no_slot(&before).await?;
+        }
         let found = match &edit.config {
             None => None,
-            Some(config) => {
-                let credential = credential::open_credential(&self.admin.parts.vault, &before)?;
-                let candidate = Candidate { config, ..candidate(&before, &credential) };
-                Some(self.check(candidate).await?)
-            }
+            Some(config) => Some(self.check_under(config, (&before, is_elsewhere)).await?),
         };
         self.revise(before, EventType::ConnectorUpdated, move |connector, _| {
             if let Some(title) = &new_title {
@@ -240,11 +283,31 @@ impl OrgChange<'_> {
             if let Some(config) = &edit.config {
                 connector.config = config.clone();
             }
+            if is_elsewhere {
+                connector.credential = BTreeMap::new();
+                connector.credential_set = None;
+            }
             if let Some(found) = &found {
                 tools::note(connector, found, edit.pin_tools);
             }
         })
         .await
+    }
+
+    /// What the tools of a connector are to be kept with under another config; where that leads
+    /// elsewhere, it is looked at without the credential.
+    async fn check_under(
+        &self,
+        config: &Value,
+        (before, is_elsewhere): (&Connector, bool),
+    ) -> Result<KnownTools, ConnectorError> {
+        if is_elsewhere {
+            let none = Credential::new();
+            let bare = Candidate { config, credential_kind: None, ..candidate(before, &none) };
+            return Ok(self.check(bare).await?);
+        }
+        let credential = credential::open_credential(&self.admin.parts.vault, before)?;
+        Ok(self.check(Candidate { config, ..candidate(before, &credential) }).await?)
     }
 
     /// Writes the next revision of a connector that was checked as it stood `before`.
@@ -363,7 +426,12 @@ fn without_secrets(connector: &Connector) -> Value {
     let mut value = json!(connector);
     if let Some(members) = value.as_object_mut() {
         members.remove("credential");
+        // The end of a value helps whoever looks now, and would be kept for ever.
+        if let Some(set) = members.get_mut("credential_set").and_then(Value::as_object_mut) {
+            set.remove("hint");
+        }
         members.insert("credential_fields".into(), json!(fields));
+        members.insert("credential_key".into(), json!(credential::key_id(connector)));
     }
     value
 }

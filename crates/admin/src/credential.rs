@@ -33,13 +33,6 @@ pub fn open_credential(vault: &Ring, connector: &Connector) -> Result<Credential
     connector.credential.iter().map(open).collect()
 }
 
-/// Whether every field of the credential is under the ring's first key.
-pub(crate) fn is_of_first_key(vault: &Ring, connector: &Connector) -> bool {
-    let is_of_first =
-        |sealed: &String| STANDARD.decode(sealed).is_ok_and(|sealed| vault.is_of_first(&sealed));
-    connector.credential.values().all(is_of_first)
-}
-
 /// The id of the key that a credential is under, in hex; nothing where there is none.
 pub fn key_id(connector: &Connector) -> Option<String> {
     let sealed = STANDARD.decode(connector.credential.values().next()?).ok()?;
@@ -49,6 +42,14 @@ pub fn key_id(connector: &Connector) -> Option<String> {
         let _ = write!(hex, "{byte:02x}");
         hex
     }))
+}
+
+/// Whether all of a credential is under the key that the ring encrypts with; so is one that is empty.
+pub(crate) fn is_under_first_key(vault: &Ring, connector: &Connector) -> bool {
+    connector.credential.values().all(|sealed| {
+        let sealed = STANDARD.decode(sealed).unwrap_or_default();
+        Ring::key_id_of(&sealed).is_some_and(|id| id == vault.first_key_id())
+    })
 }
 
 /// The last characters of the first value that is long enough to stay unknown without them.

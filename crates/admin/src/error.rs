@@ -52,6 +52,9 @@ pub enum PolicyError {
     /// The policy's own tests fail under the version; these did.
     #[error("{} of the policy's tests fail under this version", .0.len())]
     TestsFailed(Vec<policy::CaseResult>),
+    /// Whoever proposed an activation is not the second person for it.
+    #[error("another person than the one who proposed the activation confirms it")]
+    OwnProposal,
     /// A version of the policy is active.
     #[error("a version of the policy is active; activate another policy first")]
     Active,
@@ -84,6 +87,13 @@ pub enum ConnectorError {
     /// The connector's adapter does not take the config or the credential.
     #[error(transparent)]
     Unfit(#[from] UnfitError),
+    /// Its type of governed system keeps no change log that could be read.
+    #[error("a connector of the type `{0}` has no change log that could be read")]
+    NoChangeLog(String),
+    /// The governed system is not prepared for its change log to be read; one sentence for each thing
+    /// that is missing.
+    #[error("the governed database is not prepared for the witness: {}", .0.join("; "))]
+    NotReady(Vec<String>),
     /// The credential could not be encrypted.
     #[error("could not encrypt the credential")]
     Vault(#[from] VaultError),

@@ -149,10 +149,12 @@ impl Admin {
             return Err(ChangeError::AlreadyMember);
         }
         let member = self.mint().id(MemberId::from_uuid);
+        let mut needs = needed(id);
+        needs.members.extend(inviter(&invite));
         let act = Act::new(By::Person(user), move |at: &Snapshot, record: &mut Record<'_>| {
             join((id, user), member, at, record)
         });
-        match act.of_anybody().needing(needed(id)).enter(&self.parts.ledger, org).await {
+        match act.of_anybody().needing(needs).enter(&self.parts.ledger, org).await {
             // They joined by another invitation meanwhile; the store's unique key saw it.
             Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))
                 if self.parts.store.member_of(org, user).await?.is_some() =>
@@ -191,7 +193,7 @@ fn join(
     if let Some(member) = invite.member {
         return Ok(Accepted::Before(member));
     }
-    if !invite.is_open(at.now()) {
+    if !invite.is_open(at.now()) || !is_still_asked(invite, at) {
         return Err(ChangeError::InviteGone);
     }
     let joined = Member {
@@ -201,6 +203,7 @@ fn join(
         role: invite.role,
         can_approve: invite.can_approve,
         joined_at: at.now(),
+        role_since: at.now(),
         removed_at: None,
         revision: 1,
     };
@@ -209,17 +212,29 @@ fn join(
     Ok(Accepted::Now(Joined { member: object, deed: Some(deed) }))
 }
 
+/// The member who asked, where a member did.
+fn inviter(invite: &Invite) -> Option<MemberId> {
+    invite.invited_by.parse().ok()
+}
+
+/// Whether whoever asked may ask for this role still: what somebody asked for who was taken out of the
+/// org since, or has less to say there, brings nobody in.
+fn is_still_asked(invite: &Invite, at: &Snapshot) -> bool {
+    let least = if invite.role == Role::Owner { Role::Owner } else { Role::Admin };
+    let may_ask = |member: &Member| member.is_live() && member.role.is_at_least(least);
+    inviter(invite).is_none_or(|id| at.member(id).is_some_and(may_ask))
+}
+
 fn needed(id: InviteId) -> Needs {
     Needs { invites: [id].into(), ..Needs::default() }
 }
 
 fn only_owners_make_owners(by: By, role: Role, at: &Snapshot) -> Result<(), ActError> {
-    let is_owner = match by {
-        By::Operator => true,
-        By::Member { member, .. } => at.member(member).is_some_and(|by| by.role == Role::Owner),
-        By::OrgKey(_) | By::Person(_) | By::Service => false,
-    };
-    if role == Role::Owner && !is_owner { Err(ActError::RoleRequired) } else { Ok(()) }
+    if role == Role::Owner && !member::is_owner(by, at) {
+        Err(ActError::RoleRequired)
+    } else {
+        Ok(())
+    }
 }
 
 /// Adds an invitation in its new form.

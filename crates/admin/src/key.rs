@@ -199,6 +199,11 @@ impl OrgChange<'_> {
             created_at: Timestamp::EPOCH,
             expires_at: new.expires_at,
             revoked_at: None,
+            made_by: match self.by {
+                By::Member { user, .. } => Some(user),
+                By::Operator | By::OrgKey(_) | By::Person(_) | By::Service => None,
+            },
+            rolled_to: None,
         };
         Ok((key, text))
     }

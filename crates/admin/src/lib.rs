@@ -44,8 +44,9 @@ pub use agent::{AgentEdit, NewAgent, Wish};
 pub use api_key::{KeyMode, KeyText, KeyTextError};
 pub use authenticate::{Caller, KeyHolder};
 pub use connector::{
-    Candidate, ConnectorCheck, ConnectorEdit, ConnectorType, CredentialField, CredentialKind,
-    KnownTools, Looked, LookedAt, NewConnector, ToolEdit, ToolStanding, ToolState,
+    Candidate, ConnectorCheck, ConnectorEdit, ConnectorType, Coverage, CoveredTable,
+    CredentialField, CredentialKind, Gaps, KnownTools, Looked, LookedAt, NewConnector, Prepare,
+    ToolEdit, ToolStanding, ToolState,
 };
 pub use credential::{Credential, key_id as credential_key_id, open_credential};
 pub use error::{
@@ -54,12 +55,13 @@ pub use error::{
 pub use intent_key::{MAX_INTENT_KEYS, NewIntentKey};
 pub use invite::{INVITED_FOR, Joined, NewInvite};
 pub use key::{NewKey, ShownKey};
+pub use key_use::{KeyUse, Network, NetworkError};
 pub use member::MemberEdit;
 pub use org::{CreatedOrg, NewOrg, OPERATOR_ORG};
 pub use policy::{
-    Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected, ExpectedVersion,
-    History, Linted, NewPolicy, NewVersion, Page, PolicyEdit, Tested, Text, Trial, Untested,
-    bounded_effort, diff, lint, recorded_call,
+    Activated, Activation, ActivePolicies, BudgetState, Counters, DryCall, DryRun, Expected,
+    ExpectedVersion, Failing, History, Linted, NewPolicy, NewVersion, Page, PolicyEdit,
+    ProposalStanding, Tested, Text, Trial, Untested, bounded_effort, diff, lint, recorded_call,
 };
 pub use remembered::{REMEMBERED_FOR, Remembered};
 pub use seal_key::{
@@ -68,8 +70,9 @@ pub use seal_key::{
 };
 pub use settings::{OrgAsRun, OrgEdit};
 pub use store::{
-    AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, Logged, MemberStore,
-    Membership, PolicyStore, RetentionStore, SealKeyStore, Store, VersionSummary,
+    AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, LogBreak, LogStanding,
+    Logged, MemberStore, Membership, PolicyStore, RetentionStore, SealKeyStore, Store,
+    VersionSummary,
 };
 
 use crate::authenticate::KnownKey;

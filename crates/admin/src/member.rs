@@ -6,7 +6,7 @@ use ledger::{Needs, Snapshot, record::Member};
 use model::{DeedId, EventType, MemberId, OrgId, Role, SessionId, Timestamp};
 use serde_json::json;
 
-use crate::{Admin, ChangeError, Expected, OrgOwn, OrgView, Page};
+use crate::{Admin, ChangeError, Expected, OrgChange, OrgOwn, OrgView, Page};
 
 /// How many other owners a turn looks at: one that is still there is enough.
 const OTHER_OWNERS: usize = 16;
@@ -40,6 +40,36 @@ impl OrgView<'_> {
     }
 }
 
+impl OrgChange<'_> {
+    /// Changes whether a viewer may say yes or no to what waits for a person: all that whoever owns
+    /// nothing may change of a member.
+    pub async fn update_viewer(
+        &self,
+        id: MemberId,
+        edit: MemberEdit,
+    ) -> Result<Changed<Member>, ChangeError> {
+        let MemberEdit { role, can_approve, expected_revision } = edit;
+        let can_approve = match (role, can_approve) {
+            (None | Some(Role::Viewer), Some(can_approve)) => can_approve,
+            (Some(_), _) => return Err(ActError::RoleRequired.into()),
+            (None, None) => {
+                let expected = "whether the viewer may say yes or no to what waits for a person";
+                return Err(ActError::bad_input("can_approve", expected).into());
+            }
+        };
+        self.turn(needed(id, &[]), None, move |at, record| {
+            let before = somebody_else((expected_revision, id), at, record)?;
+            if before.role != Role::Viewer {
+                return Err(ActError::RoleRequired.into());
+            }
+            let revision = before.revision.saturating_add(1);
+            let after = Member { can_approve, revision, ..before.clone() };
+            Ok(changed(record, EventType::MemberUpdated, Some(before), after))
+        })
+        .await
+    }
+}
+
 impl OrgOwn<'_> {
     /// Changes what another member may do.
     pub async fn update_member(
@@ -54,12 +84,11 @@ impl OrgOwn<'_> {
         }
         let others = self.others(id).await?;
         self.turn(needed(id, &others), move |at, record| {
-            let before = expect(expected_revision, at, id)?;
-            if matches!(record.by(), By::Member { member, .. } if member == id) {
-                return Err(ChangeError::SelfChange);
-            }
+            let before = somebody_else((expected_revision, id), at, record)?;
+            let is_another = role.is_some_and(|role| role != before.role);
             let after = Member {
                 role: role.unwrap_or(before.role),
+                role_since: if is_another { at.now() } else { before.role_since },
                 can_approve: can_approve.unwrap_or(before.can_approve),
                 revision: before.revision.saturating_add(1),
                 ..before.clone()
@@ -170,6 +199,19 @@ fn expect(expected: Expected<u32>, at: &Snapshot, id: MemberId) -> Result<&Membe
     Ok(member)
 }
 
+/// The member, in the revision that the change is made on, who is not whoever asks.
+fn somebody_else<'s>(
+    (expected, id): (Expected<u32>, MemberId),
+    at: &'s Snapshot,
+    record: &Record<'_>,
+) -> Result<&'s Member, ChangeError> {
+    let member = expect(expected, at, id)?;
+    match record.by() {
+        By::Member { member, .. } if member == id => Err(ChangeError::SelfChange),
+        _ => Ok(member),
+    }
+}
+
 /// Refuses what would leave the org without an owner. Who else owns was read before the turn; that
 /// one of them does by now is seen in the turn itself, so that of two who go at once one stays.
 fn an_owner_stays(
@@ -184,6 +226,15 @@ fn an_owner_stays(
         return Err(ChangeError::LastOwner);
     }
     Ok(())
+}
+
+/// Whether somebody may do what is an owner's at this moment; no key may.
+pub(crate) fn is_owner(by: By, at: &Snapshot) -> bool {
+    match by {
+        By::Operator => true,
+        By::Member { member, .. } => at.member(member).is_some_and(|by| by.role == Role::Owner),
+        By::OrgKey(_) | By::Person(_) | By::Service => false,
+    }
 }
 
 /// Adds a member in their new form.

@@ -14,7 +14,10 @@ use uuid::Uuid;
 
 use crate::{
     ChangeError, Deployment, PolicyError, agent, input,
-    policy::{activation, manage, versions},
+    policy::{
+        activation::{self, How},
+        manage, versions,
+    },
 };
 
 /// The org in whose log the acts of the deployment itself are sealed.
@@ -134,13 +137,16 @@ impl Request for Founding {
         activation::activated(
             &mut record,
             1,
-            None,
-            ActivePolicy {
-                mode: PolicyMode::Enforce,
-                policy: policy.object.id,
-                version: version.object.id,
-                digest: self.digest,
-            },
+            (
+                None,
+                ActivePolicy {
+                    mode: PolicyMode::Enforce,
+                    policy: policy.object.id,
+                    version: version.object.id,
+                    digest: self.digest,
+                },
+            ),
+            &How::default(),
         );
         let created = CreatedOrg {
             org: org.object,

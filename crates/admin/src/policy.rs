@@ -6,17 +6,19 @@
 pub(crate) mod activation;
 mod dry_run;
 pub(crate) mod manage;
+pub(crate) mod proposal;
 mod reading;
 mod replaying;
 pub(crate) mod suites;
 pub(crate) mod versions;
 
-pub use activation::Activation;
+pub use activation::{Activated, Activation};
 pub use dry_run::{BudgetState, Counters, DryCall, DryRun};
 pub use manage::{NewPolicy, PolicyEdit};
+pub use proposal::ProposalStanding;
 pub use reading::{ActivePolicies, Page};
 pub use replaying::{History, recorded_call};
-pub use suites::{Tested, Trial, Untested, bounded_effort};
+pub use suites::{Failing, Tested, Trial, Untested, bounded_effort};
 pub use versions::{Linted, NewVersion, Text, diff, lint};
 
 use model::{PolicyId, PolicyVersionId};

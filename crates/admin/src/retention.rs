@@ -9,9 +9,9 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use act::{ActError, By, Fact, Record};
 use ledger::{
     LogNo, Needs, Place, Snapshot, StoreDown,
-    record::{Action, Org, Pruned},
+    record::{Action, Org, Pruned, ReportChange},
 };
-use model::{ActionId, EventType, OrgId, Timestamp};
+use model::{ActionId, EventType, Level, OrgId, Timestamp};
 use serde_json::json;
 
 use crate::{
@@ -43,9 +43,16 @@ impl Deployment<'_> {
                 Ok(pruned) => actions += pruned,
                 Err(error) => tracing::warn!(org = %org.id, %error, "payloads were not pruned"),
             }
-            while self.admin.parts.store.sweep_out(org.id, BATCH).await? >= BATCH {}
+            if let Err(error) = self.sweep_out(org.id).await {
+                tracing::warn!(org = %org.id, %error, "rows that mean nothing any more were kept");
+            }
         }
         Ok(actions)
+    }
+
+    async fn sweep_out(&self, org: OrgId) -> Result<(), StoreDown> {
+        while self.admin.parts.store.sweep_out(org, BATCH).await? >= BATCH {}
+        Ok(())
     }
 
     /// Removes the payloads that the org has kept long enough, and returns of how many actions.
@@ -103,6 +110,10 @@ fn remove(ripe: &[Logged], at: &Snapshot, record: &mut Record<'_>) -> usize {
     };
     let actions: BTreeSet<ActionId> = about.iter().filter_map(|deed| deed.action).collect();
     for action in actions.iter().filter_map(|id| at.action(*id)) {
+        if action.required_level == Level::L2 {
+            // What the log is compared with is of the payload too; no evidence is awaited any more.
+            record.write(ReportChange::Removed(action.id));
+        }
         if action.payload_pruned_at.is_none() {
             let pruned = Action { payload_pruned_at: Some(record.now()), ..Action::clone(action) };
             record.write(Arc::new(pruned));

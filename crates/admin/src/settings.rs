@@ -31,6 +31,8 @@ pub struct OrgEdit {
     pub require_other_person: Option<bool>,
     /// Whether the only member may say yes to what a rule excludes them from.
     pub allow_single_member: Option<bool>,
+    /// Whether a policy version becomes active only once a second person confirmed it.
+    pub policy_two_person: Option<bool>,
     /// The revision that the change is made on.
     pub expected_revision: Expected<u32>,
 }
@@ -44,6 +46,8 @@ pub struct OrgAsRun {
     pub retention_days: u16,
     /// How it asks people.
     pub approvals: ApprovalSettings,
+    /// Whether a policy version becomes active only once a second person confirmed it.
+    pub policy_two_person: bool,
     /// Counts the changes of all that from 1.
     pub revision: u32,
 }
@@ -56,6 +60,7 @@ impl OrgAsRun {
             org: org.clone(),
             retention_days: days_of(org, at),
             approvals: settings.map(|settings| settings.approvals).unwrap_or_default(),
+            policy_two_person: settings.is_some_and(|settings| settings.policy_two_person),
             revision: settings.map_or(1, |settings| settings.revision),
         })
     }
@@ -71,6 +76,7 @@ impl OrgAsRun {
             ("approvals.default_expires_in", json!(default_expires_in)),
             ("approvals.require_other_person", json!(require_other_person)),
             ("approvals.allow_single_member", json!(allow_single_member)),
+            ("policy_two_person", json!(self.policy_two_person)),
         ]
     }
 }
@@ -158,6 +164,7 @@ fn edited(edit: &OrgEdit, before: &OrgAsRun) -> OrgAsRun {
             require_other_person: edit.require_other_person.unwrap_or(asks.require_other_person),
             allow_single_member: edit.allow_single_member.unwrap_or(asks.allow_single_member),
         },
+        policy_two_person: edit.policy_two_person.unwrap_or(before.policy_two_person),
         revision: before.revision,
     }
 }
@@ -192,6 +199,7 @@ pub(crate) fn changed(
         org: after.org.id,
         retention_days: after.retention_days,
         approvals: after.approvals,
+        policy_two_person: after.policy_two_person,
         revision: after.revision,
         updated_at: record.now(),
     });

@@ -4,14 +4,14 @@
 //! Approvals that a Stop makes void are not ended in its own turn, however many they are: the turn
 //! notes the moment up to which they are void, and whatever ends one looks at that.
 
-use act::{ActError, Changed, Reason, Record};
+use act::{ActError, By, Changed, Reason, Record};
 use ledger::{
     Needs, Snapshot, StoreDown,
     record::{Agent, Org, Stop, Suspension},
 };
 use model::{AgentId, EventType, OrgId, PendingApprovals, SuspensionCause, Timestamp};
 
-use crate::{Admin, ChangeError, OrgChange, agent, org};
+use crate::{Admin, ChangeError, OrgChange, agent, member, org};
 
 impl Admin {
     /// The Stop that holds the agent at this moment, by the word of its event. Only the two rows
@@ -139,10 +139,15 @@ impl OrgChange<'_> {
         Ok(stopped.await?)
     }
 
-    /// Lifts the Stop of the org; agents that were stopped one by one stay stopped.
+    /// Lifts the Stop of the org, which of its members an owner alone does: an admin against whom
+    /// everything was stopped does not start it again. Agents that were stopped one by one stay stopped.
     pub async fn start_org(&self, reason: &str) -> Result<Changed<Org>, ChangeError> {
         let reason = Reason::parse(reason)?;
         let started = self.turn(Needs::default(), Some(reason), |at, record| {
+            let by = record.by();
+            if matches!(by, By::Member { .. }) && !member::is_owner(by, at) {
+                return Err(ActError::RoleRequired);
+            }
             let before = loaded(at)?;
             if before.stop.is_none() {
                 return Err(ActError::Conflict("the org is not stopped"));

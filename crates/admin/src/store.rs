@@ -7,13 +7,15 @@ use ledger::{
     Place, StoreDown,
     record::{
         Action, Agent, ApiKey, Connector, Holder, IntentKeys, Invite, Member, Org, Policy,
-        PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
+        PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Proposal,
     },
 };
 use model::{
     ActionId, AgentId, AgentStatus, ConnectorId, DeedId, Digest, EventType, InviteId, KeyId,
-    MemberId, OrgId, PolicyId, PolicyVersionId, Timestamp, UserId,
+    LogGap, MemberId, OrgId, PolicyId, PolicyVersionId, ProposalId, Timestamp, UserId,
 };
+
+use crate::KeyUse;
 
 /// Where accounts are read.
 #[async_trait]
@@ -68,22 +70,58 @@ pub trait AccountStore: Send + Sync {
     /// Every API key of the org and of its agents, oldest first.
     async fn api_keys(&self, org: OrgId) -> Result<Vec<ApiKey>, StoreDown>;
 
-    /// Notes when keys of the org were used, for those that were not used later by what is noted.
-    async fn note_key_uses(&self, org: OrgId, uses: &[(KeyId, Timestamp)])
-    -> Result<(), StoreDown>;
+    /// Notes the uses of keys of the org, for those that were not used later by what is noted.
+    async fn note_key_uses(&self, org: OrgId, uses: &[(KeyId, KeyUse)]) -> Result<(), StoreDown>;
 
-    /// When these keys of the org were last used, of those that are known to have been.
+    /// The last uses of these keys of the org, of those that are known to have been used.
     async fn key_uses(
         &self,
         org: OrgId,
         keys: &[KeyId],
-    ) -> Result<BTreeMap<KeyId, Timestamp>, StoreDown>;
+    ) -> Result<BTreeMap<KeyId, KeyUse>, StoreDown>;
 
     /// Every connector of the org, oldest first.
     async fn connectors(&self, org: OrgId) -> Result<Vec<Connector>, StoreDown>;
 
     /// A connector of the org.
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown>;
+
+    /// How far the change log of a connector's database was read, with the latest so many breaks;
+    /// nothing where it never was.
+    async fn log_standing(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+        breaks: usize,
+    ) -> Result<Option<LogStanding>, StoreDown>;
+
+    /// Whether the slot of a connector's change log may stand: somebody was to make it, be it that the log was
+    /// never read, and nobody gave it up since.
+    async fn slot_may_stand(&self, org: OrgId, id: ConnectorId) -> Result<bool, StoreDown>;
+}
+
+/// How far a change log was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogStanding {
+    /// The stretch that is being read without a break, counted from 1.
+    pub stretch: u64,
+    /// Why it cannot be read on before somebody acts; nothing where it can.
+    pub broken: Option<LogGap>,
+    /// When a heartbeat was last read.
+    pub beat_at: Option<Timestamp>,
+    /// When something more was last read.
+    pub read_at: Timestamp,
+    /// Where it was not read, the latest first.
+    pub breaks: Vec<LogBreak>,
+}
+
+/// A place at which a change log was not read on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogBreak {
+    /// Why.
+    pub cause: LogGap,
+    /// When that was seen.
+    pub at: Timestamp,
 }
 
 /// Where the people of orgs are read.
@@ -221,6 +259,16 @@ pub trait PolicyStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<PolicyActivation>, StoreDown>;
 
+    /// A proposed activation of the org, however it stands.
+    async fn policy_proposal(
+        &self,
+        org: OrgId,
+        id: ProposalId,
+    ) -> Result<Option<Proposal>, StoreDown>;
+
+    /// The proposed activations of the org that were not closed; their time may be over.
+    async fn open_policy_proposals(&self, org: OrgId) -> Result<Vec<Proposal>, StoreDown>;
+
     /// The tests of the policy.
     async fn policy_tests(
         &self,
@@ -293,9 +341,9 @@ pub trait SealKeyStore: Send + Sync {
     /// Every seal key ever registered, oldest first.
     async fn seal_keys(&self) -> Result<Vec<deed::SealKey>, StoreDown>;
 
-    /// Adds a key, or replaces the row of the key with this thumbprint. A row that counts from an
-    /// earlier time stays as it is: who registers a key ahead of time may come behind who activated
-    /// it at once.
+    /// Adds a key, or replaces the row of the key with this thumbprint, whose revocation stays where it
+    /// was revoked. A row that counts from an earlier time stays as it is: who registers a key ahead
+    /// of time may come behind who activated it at once.
     async fn put_seal_key(&self, key: &deed::SealKey) -> Result<(), StoreDown>;
 }
 

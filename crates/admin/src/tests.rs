@@ -8,13 +8,14 @@ use deed::{ChainHead, Content, KeySet, LogOrigin, SealKey, SealKeys, Sealer};
 use ledger::{
     Entry,
     record::{
-        ActivePolicy, Agent, ApiKey, ApprovalSettings, Connector, ConnectorStatus, Holder, Invite,
-        Member, Org, Policy, PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS,
+        ActivePolicy, Agent, ApiKey, ApprovalSettings, Connector, ConnectorStatus, CredentialSet,
+        Holder, Invite, Member, Org, Policy, PolicyMode, PolicyTests, PolicyVersion, Proposal,
+        RETENTION_DAYS,
     },
 };
 use model::{
     AgentId, ConnectorId, Entropy, EventType, IntentMode, InviteId, KeyId, LogId, MemberId, Mint,
-    OrgId, PolicyId, PolicyVersionId, Role, Scope, SessionId, Timestamp, UserId,
+    OrgId, PolicyId, PolicyVersionId, ProposalId, Role, Scope, SessionId, Timestamp, UserId,
 };
 use serde_json::json;
 use uuid::Uuid;
@@ -23,12 +24,15 @@ use crate::{
     agent, connector, invite,
     key::{self, KeyEvent},
     member, org,
-    policy::{activation, manage, suites, versions},
+    policy::{
+        activation::{self, How},
+        manage, proposal, suites, versions,
+    },
     seal_key,
     settings::{self, OrgAsRun},
 };
 
-const SECRETS: [&str; 4] = ["the-mac", "the-ciphertext", "the-document", "the-suite"];
+const SECRETS: [&str; 5] = ["the-mac", "the-ciphertext", "the-hint", "the-document", "the-suite"];
 const ID: Uuid = Uuid::nil();
 
 struct Counting;
@@ -89,6 +93,8 @@ fn key(holder: Holder) -> ApiKey {
         created_at: Timestamp::EPOCH,
         expires_at: None,
         revoked_at: None,
+        made_by: None,
+        rolled_to: None,
     }
 }
 
@@ -103,11 +109,16 @@ fn connector() -> Connector {
         status: ConnectorStatus::Enabled,
         config: json!({ "port": 5432, "timeout_s": 1.5 }),
         credential: BTreeMap::from([("conn_password".to_owned(), "the-ciphertext".to_owned())]),
-        credential_set: None,
+        credential_set: Some(CredentialSet {
+            kind: "passwords".into(),
+            hint: Some("the-hint".into()),
+            at: Timestamp::EPOCH,
+        }),
         tools: BTreeMap::new(),
         found: None,
         settings: BTreeMap::new(),
         told: BTreeMap::new(),
+        witness: None,
         revision: 3,
         created_at: Timestamp::EPOCH,
         archived_at: None,
@@ -122,6 +133,7 @@ fn member() -> Member {
         role: Role::Admin,
         can_approve: true,
         joined_at: Timestamp::EPOCH,
+        role_since: Timestamp::EPOCH,
         removed_at: None,
         revision: 1,
     }
@@ -142,6 +154,26 @@ fn invite() -> Invite {
     }
 }
 
+fn waiting(wanted: ActivePolicy) -> Proposal {
+    Proposal {
+        id: ProposalId::from_uuid(ID),
+        org: OrgId::from_uuid(ID),
+        mode: wanted.mode,
+        policy: wanted.policy,
+        version: wanted.version,
+        digest: wanted.digest,
+        revision: 1,
+        previous: None,
+        failed_tests: 2,
+        reason: "the night begins".into(),
+        proposed_by: "operator".into(),
+        person: Some(UserId::from_uuid(ID)),
+        proposed_at: Timestamp::EPOCH,
+        expires_at: Timestamp::EPOCH,
+        closed: None,
+    }
+}
+
 fn everything(record: &mut Record<'_>) {
     let digest = crypto::sha256("document");
     let (policy, version) = (PolicyId::from_uuid(ID), PolicyVersionId::from_uuid(ID));
@@ -156,10 +188,17 @@ fn everything(record: &mut Record<'_>) {
         org: org(),
         retention_days: 365,
         approvals: ApprovalSettings::default(),
+        policy_two_person: false,
         revision: 1,
     };
     let renamed = Org { name: "Beta".into(), time_zone: "Europe/Zurich".into(), ..org() };
-    let after = OrgAsRun { org: renamed, retention_days: 30, approvals, revision: 1 };
+    let after = OrgAsRun {
+        org: renamed,
+        retention_days: 30,
+        approvals,
+        policy_two_person: true,
+        revision: 1,
+    };
     settings::changed(record, before, after);
     agent::changed(record, EventType::AgentStopped, Some(&agent()), agent());
     for holder in [Holder::Org, Holder::Agent(AgentId::from_uuid(ID))] {
@@ -198,7 +237,10 @@ fn everything(record: &mut Record<'_>) {
         },
     );
     let active = ActivePolicy { mode: PolicyMode::Enforce, policy, version, digest };
-    activation::activated(record, 1, Some(&active), active);
+    let waiting = waiting(active);
+    let how = How { reason: None, proposal: Some(&waiting), failed_tests: 2 };
+    activation::activated(record, 1, (Some(&active), active), &how);
+    proposal::changed(record, EventType::PolicyActivationRejected, waiting.clone());
     activation::shadow_ended(record, 2, &active);
     connector::changed(record, EventType::ConnectorCredentialSet, Some(&connector()), connector());
     seal_key::changed(

@@ -83,6 +83,7 @@ impl Office {
             ledger: ledger.clone(),
             store: Arc::clone(&store) as _,
             toolbox: Arc::clone(&tools) as _,
+            log: Arc::new(gate::NoChangeLog),
             spawn: Arc::new(Runtime),
             pause: Arc::new(Runtime),
             clock: Arc::clone(&clock),

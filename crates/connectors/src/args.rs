@@ -10,7 +10,6 @@ use std::fmt;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 
-const MAX_BYTES: usize = 64 * 1024;
 const MAX_DEPTH: usize = 64;
 
 /// A compiled argument schema.
@@ -34,13 +33,17 @@ impl BadSchema {
 }
 
 impl ArgsSchema {
+    /// The longest schema, as JSON.
+    pub(crate) const MAX_BYTES: usize = 64 * 1024;
+
     /// The schema, ready to check values.
     pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
         if depth_exceeds(schema, MAX_DEPTH) {
             return Err(BadSchema(format!("expected a schema of at most {MAX_DEPTH} levels")));
         }
-        if schema.to_string().len() > MAX_BYTES {
-            return Err(BadSchema(format!("expected a schema of at most {MAX_BYTES} bytes")));
+        if schema.to_string().len() > Self::MAX_BYTES {
+            let most = Self::MAX_BYTES;
+            return Err(BadSchema(format!("expected a schema of at most {most} bytes")));
         }
         let compiled = jsonschema::options()
             .with_draft(Draft::Draft202012)

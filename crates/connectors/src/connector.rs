@@ -12,13 +12,16 @@ use model::{
 use serde_json::Value;
 use tool::Tool;
 
-use crate::postgres;
+use crate::{
+    postgres::{self, Coverage, Witness},
+    rest,
+};
 
 /// The kinds of connectors that can be built.
-pub const KINDS: &[&str] = &[postgres::KIND];
+pub const KINDS: &[&str] = &[postgres::KIND, rest::KIND];
 
 /// What there is to know of every kind before one is built, in the order of [`KINDS`].
-pub const TYPES: &[Type] = &[postgres::TYPE];
+pub const TYPES: &[Type] = &[postgres::TYPE, rest::TYPE];
 
 /// A kind of connectors, as it is offered.
 #[derive(Debug)]
@@ -240,6 +243,7 @@ fn sentences(findings: &[Finding]) -> String {
 pub async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Arc<dyn Connector>, BuildError> {
     match blueprint.kind.as_str() {
         postgres::KIND => Ok(Arc::new(postgres::PostgresConnector::build(blueprint, deps).await?)),
+        rest::KIND => Ok(Arc::new(rest::RestConnector::build(blueprint, deps).await?)),
         _ => Err(unknown_kind(&blueprint.kind)),
     }
 }
@@ -264,14 +268,45 @@ pub(crate) fn stand_in(
 pub fn findings(blueprint: &Blueprint) -> Result<Vec<Finding>, BuildError> {
     match blueprint.kind.as_str() {
         postgres::KIND => Ok(postgres::config_findings(&blueprint.name, &blueprint.config)),
+        rest::KIND => Ok(rest::config_findings(&blueprint.name, &blueprint.config)),
         _ => Err(unknown_kind(&blueprint.kind)),
     }
+}
+
+/// Whether the tools can be learnt now: from the config alone, or because a credential says who asks.
+pub fn is_learnable(blueprint: &Blueprint) -> bool {
+    blueprint.kind == rest::KIND || blueprint.credential.names().next().is_some()
 }
 
 /// What was looked at in the governed system, also when the connector cannot be built.
 pub async fn check(blueprint: &Blueprint, deps: &Deps) -> Result<Vec<CheckLine>, BuildError> {
     match blueprint.kind.as_str() {
         postgres::KIND => postgres::check(blueprint, deps).await,
+        rest::KIND => Ok(rest::check(blueprint, deps).await),
+        _ => Err(unknown_kind(&blueprint.kind)),
+    }
+}
+
+/// The script by which the owner of the governed system prepares it, which asks for passwords and holds
+/// none; nothing for a kind that needs no preparing.
+pub fn setup_script(blueprint: &Blueprint, witness: Witness) -> Result<Option<String>, BuildError> {
+    match blueprint.kind.as_str() {
+        postgres::KIND => postgres::setup_sql(blueprint, witness).map(Some),
+        rest::KIND => Ok(None),
+        _ => Err(unknown_kind(&blueprint.kind)),
+    }
+}
+
+/// What of what tools write, and of these tables beside, the governed system's change log tells, and how
+/// its owner lets it tell the rest; nothing for a kind that has no change log. Nothing is changed.
+pub async fn coverage(
+    blueprint: &Blueprint,
+    deps: &Deps,
+    beside: &[String],
+) -> Result<Option<Coverage>, BuildError> {
+    match blueprint.kind.as_str() {
+        postgres::KIND => postgres::coverage(blueprint, deps, beside).await.map(Some),
+        rest::KIND => Ok(None),
         _ => Err(unknown_kind(&blueprint.kind)),
     }
 }

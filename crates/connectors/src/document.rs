@@ -1,11 +1,14 @@
 //! Reading a connector's config from a file: YAML or JSON, into one plain value.
 //!
 //! Only the part of YAML that JSON has too: no anchors, aliases, tags, merge keys or second
-//! documents. What the value means is each connector kind's affair.
+//! documents. What the value means is each connector kind's affair, whose schema it is held to.
 
 use crypto::json;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_saphyr::{Options, options::DuplicateKeyPolicy, options::MergeKeyPolicy};
+
+use crate::{ArgsSchema, Finding};
 
 /// The longest config that is read.
 const MAX_BYTES: usize = 1 << 20;
@@ -30,6 +33,25 @@ pub fn read_config(text: &str) -> Result<Value, BadDocument> {
         parse(&value.to_string())?
     };
     if value.is_object() { Ok(value) } else { Err(BadDocument("expected a mapping".to_owned())) }
+}
+
+/// The config in its kind's own form. The published schema comes first: its findings name every unknown
+/// or missing key at once.
+pub(crate) fn read_shape<T: DeserializeOwned>(
+    config: &Value,
+    schema: &str,
+) -> Result<T, Vec<Finding>> {
+    let one = |message: String| vec![Finding::new("/", message)];
+    let schema: Value = serde_json::from_str(schema).map_err(|e| one(e.to_string()))?;
+    let schema = ArgsSchema::compile(&schema).map_err(|error| one(error.to_string()))?;
+    let findings = schema.findings(config);
+    if !findings.is_empty() {
+        return Err(findings.into_iter().map(|(at, message)| Finding::new(at, message)).collect());
+    }
+    if json::is_lossy(config) {
+        return Err(one("a number lies outside ±(2^53−1)".to_owned()));
+    }
+    T::deserialize(config).map_err(|error| one(error.to_string()))
 }
 
 fn parse(text: &str) -> Result<Value, BadDocument> {

@@ -1,5 +1,5 @@
-//! The adapters behind the port that `tool` is: governed PostgreSQL databases, and the service's
-//! own tools.
+//! The adapters behind the port that `tool` is: governed PostgreSQL databases, HTTP APIs, and
+//! the service's own tools.
 //!
 //! A connector is built from a [`Blueprint`] by [`build`], or once per revision by a [`Registry`].
 //! Whether a call may run is decided before anything here is asked; what is here runs it exactly
@@ -12,12 +12,14 @@ mod demo;
 mod document;
 pub mod postgres;
 mod registry;
+pub mod rest;
 
 pub use args::{ArgsSchema, BadSchema};
 pub use builtin::{ActionStatus, BuiltinSource, Caller, SourceUnavailable, builtin_tools};
 pub use connector::{
     Blueprint, BuildError, CheckLine, CheckState, Connector, Credential, CredentialField,
-    CredentialKind, Deps, Finding, KINDS, TYPES, Type, build, check, findings,
+    CredentialKind, Deps, Finding, KINDS, TYPES, Type, build, check, coverage, findings,
+    is_learnable, setup_script,
 };
 pub use demo::{SHOP_CONNECTOR, SHOP_SEED};
 pub use document::{BadDocument, read_config};

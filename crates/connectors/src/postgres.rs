@@ -4,16 +4,20 @@
 //! ONLY transactions and leave no trace; every write inserts a ledger row and a signed marker in
 //! its own transaction, which is how a lost answer is settled later.
 
+mod changes;
 mod check;
 mod config;
+mod coverage;
 mod estimate;
 mod fault;
 mod governed;
 mod ledger;
 mod marker;
+mod measure;
 mod meter;
 mod pin;
 mod pool;
+mod read_back;
 mod rights;
 mod run;
 mod session;
@@ -27,9 +31,12 @@ mod value;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use model::{ActionId, ConnectorName, Digest, Fault, Level, OrgId, Outcome, SideEffect, ToolName};
+use model::{
+    ActionId, ConnectorName, Digest, Fault, Level, OrgId, Outcome, ReadBack, ReadBackGap,
+    SideEffect, ToolName,
+};
 use serde_json::Value;
-use tool::{Definition, Estimate, Run, Settled, Tool};
+use tool::{Claim, Definition, Estimate, Reading, Run, Settled, Tool};
 
 use self::{
     config::{Config, Declared, Returns},
@@ -44,10 +51,13 @@ use crate::{
     Finding, Type,
 };
 
+pub use changes::{ChangeReader, marker_keys};
 pub use config::CONFIG_SCHEMA;
+pub use coverage::{Coverage, CoveredTable, Price};
 pub use setup::{Owner, SetupError, Witness, apply_setup, setup_sql};
 
 pub(crate) use check::check;
+pub(crate) use coverage::coverage;
 pub(crate) use unlearnt::Unlearnt;
 
 /// The kind's name.
@@ -84,7 +94,7 @@ pub const TYPE: Type = Type {
         ],
     }],
     config_schema: CONFIG_SCHEMA,
-    witness_levels: &[Level::L0],
+    witness_levels: &[Level::L0, Level::L1],
 };
 
 /// A governed PostgreSQL database and its tools.
@@ -110,6 +120,7 @@ pub(crate) struct PostgresTool {
     returns: Returns,
     max_rows: usize,
     most_changes: u64,
+    reports: Option<config::Reports>,
     fit: Fit,
     governed: Arc<Governed>,
 }
@@ -239,6 +250,13 @@ impl Tool for PostgresTool {
 
     async fn run(&self, run: Run<'_>) -> Outcome {
         self.run_once(&run).await
+    }
+
+    async fn read_back(&self, claim: Claim<'_>, time_limit: Duration) -> Reading {
+        match claim.report.measured.as_deref() {
+            Some(measured) => self.governed.read_back(measured, time_limit).await,
+            None => Reading::Done(ReadBack::Unread(ReadBackGap::NotOffered)),
+        }
     }
 
     async fn settle(&self, org: OrgId, action: ActionId, place: Option<&str>) -> Settled {

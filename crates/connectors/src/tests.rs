@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tool::{Run, Settled};
 
 use crate::{
-    ActionStatus, ArgsSchema, BuiltinSource, Caller, SHOP_CONNECTOR, SourceUnavailable,
-    builtin_tools, findings, postgres::CONFIG_SCHEMA, read_config,
+    ActionStatus, ArgsSchema, BuiltinSource, Caller, KINDS, SHOP_CONNECTOR, SourceUnavailable,
+    TYPES, builtin_tools, findings, postgres::CONFIG_SCHEMA, read_config,
 };
 
 fn check(schema: Value, value: Value) -> Result<(), String> {
@@ -138,7 +138,7 @@ fn an_unknown_kind_names_the_known_ones() {
         tools: std::collections::BTreeMap::new(),
     };
     let error = findings(&blueprint).unwrap_err().to_string();
-    assert_eq!(error, "no connector is of the kind `oracle`: expected one of `postgres`");
+    assert_eq!(error, "no connector is of the kind `oracle`: expected one of `postgres`, `rest`");
 }
 
 #[derive(Debug)]
@@ -183,6 +183,7 @@ async fn builtin(at: usize, args: Value) -> Result<Outcome, String> {
         request_digest: sha256("x"),
         args: &args,
         place: None,
+        level: model::Level::L0,
         time_limit: Duration::from_secs(1),
     };
     assert_eq!(tools[at].settle(run.org, run.action, run.place).await, Settled::NotApplied);
@@ -219,4 +220,14 @@ fn builtin_definitions_are_reads_with_names_and_digests_of_their_own() {
     assert_eq!(definitions[1].name.as_str(), "service.action_status");
     assert_ne!(definitions[0].digest, definitions[1].digest);
     assert!(definitions.iter().all(|one| one.side_effect == model::SideEffect::Read));
+}
+
+#[test]
+fn every_kind_is_offered_with_a_schema_and_a_credential() {
+    let offered: Vec<_> = TYPES.iter().map(|known| known.kind).collect();
+    assert_eq!(offered, KINDS);
+    for known in TYPES {
+        let schema: Value = serde_json::from_str(known.config_schema).unwrap();
+        assert!(schema.is_object() && !known.credentials.is_empty(), "{}", known.kind);
+    }
 }

@@ -105,6 +105,11 @@ impl Ring {
         self.keys.iter().map(|key| key.id.to_vec()).collect()
     }
 
+    /// The id of the key that encrypts.
+    pub fn first_key_id(&self) -> &[u8] {
+        self.keys.first().map_or(&[], |key| &key.id)
+    }
+
     /// The id of the key that a ciphertext is under, as far as it has the form of one.
     pub fn key_id_of(sealed: &[u8]) -> Option<&[u8]> {
         match sealed {
@@ -113,10 +118,11 @@ impl Ring {
         }
     }
 
-    /// Whether a ciphertext is under the ring's first key, which all that is new is sealed with.
-    pub fn is_of_first(&self, sealed: &[u8]) -> bool {
-        let first = self.keys.first().map(|key| key.id.as_slice());
-        first.is_some() && Self::key_id_of(sealed) == first
+    /// The keys for another purpose of every key of the ring, the first one's first: what was made with
+    /// any of them is known as long as the ring has its key.
+    pub fn derive_each(&self, purpose: &str) -> Vec<Secret<Vec<u8>>> {
+        let derived = |key: &Key| hmac_sha256(key.derive.expose(), purpose.as_bytes()).to_vec();
+        self.keys.iter().map(|key| Secret::new(derived(key))).collect()
     }
 
     /// A key for another purpose, derived from the ring's first key by HMAC-SHA-256.

@@ -11,7 +11,10 @@ use model::Timestamp;
 use crate::{
     Change, Counts, DecodeError, Edit, Frame, LogMessage, Lsn, Message, Oid, Origin, Relation,
     Truncation, change,
-    frame::{MAX_MARKER_BYTES, MAX_OWN_KEPT, SERVICE_PREFIX, SERVICE_SCHEMA},
+    frame::{
+        MAX_KEPT_BYTES, MAX_MARKER_BYTES, MAX_OWN_BYTES, MAX_OWN_KEPT, SERVICE_PREFIX,
+        SERVICE_SCHEMA,
+    },
 };
 
 /// 2000-01-01, from which PostgreSQL counts, in milliseconds after the Unix epoch.
@@ -23,16 +26,25 @@ const POSTGRES_EPOCH: i64 = 946_684_800_000;
 /// from its beginning. After an error it has no use any more: the read begins again, with another.
 #[derive(Debug)]
 pub struct Assembler {
-    max_images: usize,
+    most: Most,
     types: HashMap<Oid, (String, String)>,
     relations: HashMap<Oid, Arc<Relation>>,
     open: Option<Open>,
+}
+
+/// The most that is kept of the rows of a transaction.
+#[derive(Debug, Clone, Copy)]
+struct Most {
+    images: usize,
+    bytes: usize,
 }
 
 /// A transaction that has begun.
 #[derive(Debug)]
 struct Open {
     frame: Frame,
+    /// What the kept rows weigh; more than anything once one was left out, so that the first are kept.
+    weight: usize,
     digest: Sha256,
     place: u64,
 }
@@ -41,7 +53,15 @@ impl Assembler {
     /// An assembler that keeps the rows of at most this many changes of each transaction
     /// (`decoder.max_images_per_tx`).
     pub fn new(max_images: usize) -> Self {
-        Self { max_images, types: HashMap::new(), relations: HashMap::new(), open: None }
+        let most = Most { images: max_images, bytes: MAX_KEPT_BYTES };
+        Self { most, types: HashMap::new(), relations: HashMap::new(), open: None }
+    }
+
+    /// The assembler that keeps rows of at most about so many bytes of each transaction.
+    #[must_use]
+    pub fn within_bytes(mut self, bytes: usize) -> Self {
+        self.most.bytes = bytes;
+        self
     }
 
     /// Takes the bytes of one message and returns the transaction that they end.
@@ -134,10 +154,10 @@ impl Assembler {
         relation: Arc<Relation>,
         edit: Edit,
     ) -> Result<(), DecodeError> {
-        let max_images = self.max_images;
+        let most = self.most;
         let open = self.open(message)?;
         let place = open.next_place();
-        open.change(Change { place, relation, edit }, max_images);
+        open.change(Change { place, relation, edit }, most);
         Ok(())
     }
 }
@@ -161,7 +181,7 @@ impl Open {
             message_count: 0,
             digest: crypto::sha256([]),
         };
-        Self { frame, digest: Sha256::new(), place: 0 }
+        Self { frame, weight: 0, digest: Sha256::new(), place: 0 }
     }
 
     fn next_place(&mut self) -> u64 {
@@ -178,19 +198,27 @@ impl Open {
         }
     }
 
-    fn change(&mut self, change: Change, max_images: usize) {
+    fn change(&mut self, change: Change, most: Most) {
         self.digest.update(change.canonical().bytes());
         self.counts(&change.relation).add(&change.edit);
-        let frame = &mut self.frame;
+        let (frame, weight) = (&mut self.frame, change.weight());
         frame.change_count += 1;
-        let (kept, most) = if change.relation.table.schema == SERVICE_SCHEMA {
-            (&mut frame.own_changes, MAX_OWN_KEPT)
-        } else {
-            (&mut frame.changes, max_images)
-        };
-        if kept.len() < most {
-            kept.push(change);
+        if change.relation.table.schema == SERVICE_SCHEMA {
+            if frame.own_changes.len() < MAX_OWN_KEPT && weight <= MAX_OWN_BYTES {
+                frame.own_changes.push(change);
+            }
+            return;
         }
+        if frame.changes.len() >= most.images {
+            return;
+        }
+        let together = self.weight.saturating_add(weight);
+        if together > most.bytes {
+            self.weight = usize::MAX;
+            return;
+        }
+        self.weight = together;
+        frame.changes.push(change);
     }
 
     fn truncation(&mut self, truncation: Truncation) {

@@ -34,6 +34,15 @@ impl Value {
         }
     }
 
+    /// About how many bytes it takes.
+    fn weight(&self) -> usize {
+        let bytes = match self {
+            Self::Text(bytes) | Self::Binary(bytes) => bytes.len(),
+            Self::Null | Self::Unresolved | Self::NotTold => 0,
+        };
+        size_of::<Self>().saturating_add(bytes)
+    }
+
     fn write(&self, form: &mut Canonical) {
         match self {
             Self::Null => form.byte(b'n'),
@@ -129,6 +138,23 @@ impl Change {
             Edit::Update { before: Before::NotTold | Before::Key(_), .. }
             | Edit::Delete { before: Before::NotTold | Before::Key(_) } => false,
         }
+    }
+
+    /// About how many bytes its rows take.
+    pub(crate) fn weight(&self) -> usize {
+        let of = |row: &Row| row.iter().map(Value::weight).sum::<usize>();
+        let before = match &self.edit {
+            Edit::Insert { .. } => 0,
+            Edit::Update { before, .. } | Edit::Delete { before } => match before {
+                Before::NotTold => 0,
+                Before::Key(row) | Before::Full(row) => of(row),
+            },
+        };
+        let after = match &self.edit {
+            Edit::Insert { after } | Edit::Update { after, .. } => of(after),
+            Edit::Delete { .. } => 0,
+        };
+        before.saturating_add(after)
     }
 
     /// The form that is digested.

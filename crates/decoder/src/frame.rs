@@ -16,6 +16,11 @@ pub const MAX_MARKER_BYTES: usize = 512;
 /// The most messages, and the most changes of the service's own tables, that a frame keeps. A
 /// transaction of the service has one of each, and both come first.
 pub const MAX_OWN_KEPT: usize = 16;
+/// The most bytes of rows that a frame keeps, unless an assembler is told otherwise: a few large documents
+/// weigh as much as all else that is read.
+pub const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
+/// The heaviest row of the service's own tables that is kept; those that the service writes are far lighter.
+pub(crate) const MAX_OWN_BYTES: usize = 64 * 1024;
 
 /// How many rows of a table were changed in a transaction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -88,6 +93,11 @@ impl Frame {
     pub fn keeps_all(&self) -> bool {
         let kept = self.changes.len() + self.own_changes.len();
         u64::try_from(kept).is_ok_and(|kept| kept == self.change_count)
+    }
+
+    /// About how many bytes what is kept takes.
+    pub fn weight(&self) -> usize {
+        self.changes.iter().chain(&self.own_changes).map(Change::weight).sum()
     }
 
     /// The digest of what is kept: that of the frame, if nothing was left out and nothing changed

@@ -28,12 +28,12 @@ pub use change::{Before, Change, Edit, Row, Truncation, Value};
 pub use crypto::Secret;
 pub use error::DecodeError;
 pub use frame::{
-    Counts, Frame, LogMessage, MAX_MARKER_BYTES, MAX_OWN_KEPT, Origin, SERVICE_PREFIX,
-    SERVICE_SCHEMA,
+    Counts, Frame, LogMessage, MAX_KEPT_BYTES, MAX_MARKER_BYTES, MAX_OWN_KEPT, Origin,
+    SERVICE_PREFIX, SERVICE_SCHEMA,
 };
 pub use message::Message;
-pub use model::{ActionId, ConnectorId, Digest, OrgId, Timestamp};
-pub use relation::{Column, Identity, Lsn, LsnError, Oid, Relation, Table};
+pub use model::{ActionId, ConnectorId, Digest, Lsn, LsnError, OrgId, Timestamp};
+pub use relation::{Column, Identity, Oid, Relation, Table};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

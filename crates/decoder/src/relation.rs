@@ -1,6 +1,6 @@
 //! What a table looked like when a row of it was changed.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use model::Digest;
 
@@ -13,35 +13,6 @@ pub struct Oid(pub u32);
 impl fmt::Display for Oid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-/// A place in the database's log, printed as PostgreSQL does: `16/B374D848`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Lsn(pub u64);
-
-/// A text that is no place in a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("expected a place in a log such as `16/B374D848`")]
-pub struct LsnError;
-
-impl fmt::Display for Lsn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:X}/{:X}", self.0 >> 32, self.0 & 0xffff_ffff)
-    }
-}
-
-impl FromStr for Lsn {
-    type Err = LsnError;
-
-    fn from_str(text: &str) -> Result<Self, LsnError> {
-        let half = |text: &str| {
-            let plain =
-                (1..=8).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-            if plain { u64::from_str_radix(text, 16).map_err(|_| LsnError) } else { Err(LsnError) }
-        };
-        let (high, low) = text.split_once('/').ok_or(LsnError)?;
-        Ok(Self((half(high)? << 32) | half(low)?))
     }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use model::{
     ActionId, AgentId, ApprovalId, ConnectorId, DeedId, EventType, IntentKeyId, InviteId, KeyId,
-    LogId, MemberId, OrgId, PolicyId, PolicyVersionId,
+    LogId, MemberId, OrgId, PolicyId, PolicyVersionId, WebhookId,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -172,6 +172,7 @@ idents!(
     IntentKeyId,
     KeyId,
     InviteId,
+    WebhookId,
     LogId,
     MemberId,
     OrgId,

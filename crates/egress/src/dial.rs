@@ -10,6 +10,7 @@ use tokio::{
 
 use crate::{
     BadRule, EgressError, PrivateNetworks, Resolver, Rules, SystemResolver,
+    error::is_name,
     host::{self, Host},
 };
 
@@ -75,8 +76,24 @@ impl Egress {
         if addresses.is_empty() {
             return Err(unresolved(None));
         }
-        addresses.iter().try_for_each(|address| self.rules.judge(host, *address))?;
+        let judged = addresses.iter().try_for_each(|address| self.rules.judge(host, *address));
+        judged.inspect_err(noted)?;
         Ok(addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect())
+    }
+}
+
+/// Puts into the log what the error's text does not tell of a name.
+fn noted(refused: &EgressError) {
+    let (host, address, what) = match refused {
+        EgressError::Forbidden { host, address, what, .. } => (host, address, *what),
+        EgressError::OwnDatabase { host, address } => (host, address, "the service's own database"),
+        EgressError::BadHost { .. }
+        | EgressError::Unresolved { .. }
+        | EgressError::Unreachable { .. }
+        | EgressError::WrongPeer { .. } => return,
+    };
+    if is_name(host) {
+        tracing::warn!(%host, %address, what, "a name leads to what may not be reached");
     }
 }
 

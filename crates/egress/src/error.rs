@@ -1,8 +1,14 @@
 //! Why a connection was not opened.
+//!
+//! The texts reach whoever asked for the host. What a name leads to inside the operator's network is not
+//! theirs to know, so of a name no address is told; the log has it.
 
 use std::{io, net::IpAddr};
 
-use crate::Reach;
+use crate::{
+    Reach,
+    host::{self, Host},
+};
 
 /// Why a connection was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +22,7 @@ pub enum EgressError {
         host: String,
     },
     /// An address of the host lies in a range that may not be reached.
-    #[error("`{host}` has the address {address}, which is {what} and may not be reached{remedy}", remedy = reach.remedy())]
+    #[error("{}", of_range(host, what, *reach))]
     Forbidden {
         /// The host as asked for.
         host: String,
@@ -28,9 +34,7 @@ pub enum EgressError {
         reach: Reach,
     },
     /// An address of the host is the service's own database.
-    #[error(
-        "`{host}` has the address {address}, the service's own database, which may be reached only when the allowed ranges name exactly this address"
-    )]
+    #[error("{}", of_own_database(host))]
     OwnDatabase {
         /// The host as asked for.
         host: String,
@@ -77,4 +81,30 @@ impl EgressError {
             Self::Unresolved { .. } | Self::Unreachable { .. } => false,
         }
     }
+}
+
+fn of_range(host: &str, what: &str, reach: Reach) -> String {
+    if is_name(host) {
+        return of_name(host);
+    }
+    format!("`{host}` is {what} and may not be reached{}", reach.remedy())
+}
+
+fn of_own_database(host: &str) -> String {
+    if is_name(host) {
+        return of_name(host);
+    }
+    format!(
+        "`{host}` is the service's own database, which may be reached only when the allowed ranges \
+         name exactly this address"
+    )
+}
+
+/// The same of every name, whatever it leads to.
+fn of_name(host: &str) -> String {
+    format!("`{host}` has an address that may not be reached; the log of the service says which")
+}
+
+pub(crate) fn is_name(host: &str) -> bool {
+    !matches!(host::parse(host), Some(Host::Address(_)))
 }

@@ -167,8 +167,32 @@ async fn texts_that_a_c_library_reads_as_addresses_are_no_hosts() {
 async fn one_bad_address_among_good_ones_refuses_the_name() {
     let egress = scripted(Rules::default(), &[&["8.8.8.8", "169.254.169.254"]]);
     let error = egress.vet("mixed.example", 443).await.unwrap_err();
-    assert!(error.to_string().contains("metadata"), "{error}");
+    assert!(matches!(error, EgressError::Forbidden { .. }), "{error}");
     assert!(error.to_string().contains("mixed.example"), "{error}");
+}
+
+#[tokio::test]
+async fn of_a_name_nothing_is_told_but_that_it_may_not_be_reached() {
+    let own_database = vec!["8.8.8.8".parse().unwrap()];
+    let inside: [&[&str]; 5] =
+        [&["10.1.2.3"], &["127.0.0.1"], &["169.254.169.254"], &["fd12::1"], &["8.8.8.8"]];
+    let rules = Rules { own_database, ..Rules::default() };
+    let egress = scripted(rules.clone(), &inside);
+    let mut told = std::collections::BTreeSet::new();
+    for _ in inside {
+        told.insert(egress.vet("db.internal", 443).await.unwrap_err().to_string());
+    }
+    let said = "`db.internal` has an address that may not be reached; the log of the service says \
+                which";
+    assert_eq!(told, [said.to_owned()].into());
+    // Who says the address knows it.
+    let egress = scripted(rules, &[]);
+    for (address, expected) in
+        [("169.254.169.254", "metadata"), ("10.1.2.3", "may allow"), ("8.8.8.8", "own database")]
+    {
+        let error = egress.vet(address, 443).await.unwrap_err().to_string();
+        assert!(error.contains(address) && error.contains(expected), "{error}");
+    }
 }
 
 #[tokio::test]

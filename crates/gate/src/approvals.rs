@@ -18,6 +18,7 @@ use crate::{
     approver::{Approver, Question},
     begin::hold,
     gate::Gate,
+    practice::Practice,
     store::{ActionDetail, Page},
 };
 
@@ -106,6 +107,16 @@ pub trait ApprovalStore: Send + Sync {
 
     /// Whether the org has one live member and no other.
     async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown>;
+
+    /// What was done before a call of this agent to this tool, as far as the newest
+    /// [`PRACTICE_LOOKED_AT`](crate::PRACTICE_LOOKED_AT) sealed calls of the tool, and as many of the
+    /// agent, show it; the times at which it acted from this moment on.
+    async fn practice(
+        &self,
+        org: OrgId,
+        call: (AgentId, &str),
+        since: Timestamp,
+    ) -> Result<Practice, StoreDown>;
 
     /// The agent and its org as they stand now.
     async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown>;

@@ -1,5 +1,6 @@
 //! Who may answer what a person is asked: told by the rule that asked, and by who people are now.
 
+use deed::Vote;
 use ledger::record::{Action, Answer, Approval, Member};
 use model::{MemberId, Role};
 use policy::Excluded;
@@ -33,27 +34,44 @@ pub enum Barred {
     NotAnApprover,
     /// The rule excludes them: the call is on their behalf, or the rule is their own.
     Excluded,
-    /// They have said yes, which counts once.
+    /// They have said yes, and it counts: nobody's does twice.
     Answered,
 }
 
 impl Approver<'_> {
     /// Why this person may not answer; nothing where they may.
     pub fn barred(&self, question: Question<'_>) -> Option<Barred> {
-        let said = |answer: &Answer| answer.user == self.member.user;
+        let said = |answer: &Answer| counts(answer, self.member, question);
         self.unfit(question)
             .or_else(|| question.approval.decisions.iter().any(said).then_some(Barred::Answered))
     }
 
     /// Why an answer of this person counts for nothing, whether they have given one or not.
     pub(crate) fn unfit(&self, question: Question<'_>) -> Option<Barred> {
-        let Question { approval, .. } = question;
-        let named = approval.from.is_empty() || approval.from.iter().any(|who| self.is_named(who));
-        if !self.member.is_live() || !self.member.can_approve || !named {
+        if !self.may_answer() || !self.is_among(question.approval) {
             return Some(Barred::NotAnApprover);
         }
-        let excluded = approval.exclude.iter().any(|excluded| self.is(*excluded, question));
-        excluded.then_some(Barred::Excluded)
+        self.is_excluded(question).then_some(Barred::Excluded)
+    }
+
+    /// Whether the question names them by their address.
+    pub(crate) fn is_named_by_address(&self, approval: &Approval) -> bool {
+        approval.from.iter().any(|who| match who.split_once(':') {
+            Some(("member", name)) => self.has_address(name),
+            _ => false,
+        })
+    }
+
+    fn may_answer(&self) -> bool {
+        self.member.is_live() && self.member.can_approve
+    }
+
+    fn is_among(&self, approval: &Approval) -> bool {
+        approval.from.is_empty() || approval.from.iter().any(|who| self.is_named(who))
+    }
+
+    fn is_excluded(&self, question: Question<'_>) -> bool {
+        question.approval.exclude.iter().any(|excluded| self.is(*excluded, question))
     }
 
     /// Whether `role:…` or `member:…` names them.
@@ -82,6 +100,27 @@ impl Approver<'_> {
         let name = name.trim();
         name == self.member.id.to_string()
             || name == self.member.user.to_string()
-            || self.address.is_some_and(|address| address.eq_ignore_ascii_case(name))
+            || self.has_address(name)
     }
+
+    fn has_address(&self, name: &str) -> bool {
+        self.address.is_some_and(|address| address.eq_ignore_ascii_case(name.trim()))
+    }
+}
+
+/// Whether an answer is a yes of this member that counts as things stand.
+///
+/// No turn looks up addresses, and what hangs on one does not change: whether it named them stands in
+/// the answer, and whom it excludes was never let answer. With the revision by which they answered
+/// nothing else has changed for which the question names them. All else is asked again.
+pub(crate) fn counts(answer: &Answer, member: &Member, question: Question<'_>) -> bool {
+    let known = Approver { member, address: None };
+    let is_named = answer.by_address
+        || answer.revision == member.revision
+        || known.is_among(question.approval);
+    answer.decision == Vote::Approve
+        && answer.by == member.id
+        && is_named
+        && known.may_answer()
+        && !known.is_excluded(question)
 }

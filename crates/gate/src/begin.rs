@@ -5,6 +5,7 @@ mod asking;
 mod budget;
 mod context;
 mod decide;
+mod estimate;
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use event::{thin_action, thin_approval};
 use intent::Key;
 use ledger::{
     DeedEntry, Entry, Needs, Request, Snapshot,
-    record::{Action, AgentRef, Client, DecisionInputs, IdempotencyKey},
+    record::{Action, AgentRef, Approval, Client, DecisionInputs, IdempotencyKey},
 };
 use model::{
     ActionId, AgentId, ApprovalStatus, DecisionOutcome, Digest, EventId, EventType, IntentMode,
@@ -22,7 +23,7 @@ use model::{
 };
 use policy::Call;
 use serde_json::Value;
-use tool::{Estimate, Tool};
+use tool::Tool;
 
 use crate::{
     case::{Case, Change},
@@ -39,6 +40,7 @@ use crate::{
 };
 
 pub(crate) use allow::allow;
+use asking::{LookedInto, Wanted};
 pub(crate) use budget::{release, swapped};
 pub use decide::Verdict;
 pub(crate) use decide::{budgets, decide, held, hold};
@@ -58,8 +60,8 @@ pub(crate) struct Begin {
     limits: Limits,
     instance: String,
     absence: Option<Absence>,
-    // Asked for only once it is clear that a person will look at it.
-    estimate: Option<Estimate>,
+    // Only once it is clear that a person will look at it.
+    looked_into: Option<LookedInto>,
     // Looked up only where who may answer hangs on it.
     has_one_member: Option<bool>,
 }
@@ -70,8 +72,9 @@ pub(crate) enum BeginOutcome {
     Rejected(Rejection),
     /// The idempotency key names this action already.
     Repeat(ActionId),
-    /// A person must look at the call, who shall know what it would do; nothing was recorded.
-    ToEstimate(Box<Begin>),
+    /// A person must look at the call, who shall know what is usual, and if this says so what the
+    /// call would do; nothing was recorded.
+    ToLookInto(Box<Begin>, Wanted),
     /// A person must look at the call, and who may answer hangs on how the org asks and on whether
     /// it has one member; nothing was recorded.
     ToCount(Box<Begin>),
@@ -113,7 +116,7 @@ impl Begin {
             limits: parts.limits,
             instance: parts.instance.clone(),
             absence,
-            estimate: None,
+            looked_into: None,
             has_one_member: None,
         }
     }
@@ -158,25 +161,6 @@ impl Begin {
         let (case, intent) = (case.unsigned(), self.intent.unjudged());
         let absence = seen.map(|seen| self.absence.unwrap_or_default().seen_as(seen));
         Self { intent, case, absence, ..self }
-    }
-
-    /// The call with what its tool says that it would do.
-    pub(crate) async fn estimated(self) -> Self {
-        let estimate = match self.case.resolved() {
-            Resolved::Served(served) => {
-                let args = self.case.args().value();
-                served.tool.estimate(args, self.limits.estimate_timeout).await
-            }
-            Resolved::AtEdge { .. } | Resolved::Unknown => Estimate::NotOffered,
-        };
-        Self { estimate: Some(estimate), ..self }
-    }
-
-    /// Whether the tool must be asked before a person can be.
-    fn lacks_estimate(&self, verdict: &Verdict) -> bool {
-        let asks = verdict.approval.as_ref().is_some_and(|clause| clause.estimate);
-        let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;
-        asks && waits && self.estimate.is_none()
     }
 
     /// The connector that may serve a tool which nobody was found to serve.
@@ -268,10 +252,10 @@ impl Request for Begin {
         let Some(verdict) = self.case.decide(snapshot) else {
             return (Entry::nothing(), BeginOutcome::Rejected(Rejection::PolicyUnavailable));
         };
-        if self.lacks_estimate(&verdict) {
+        if let Some(wanted) = self.lacks(&verdict, snapshot.now()) {
             // The org's other calls would wait for the tool's answer inside this turn. Nothing is
             // recorded, so the call stands as if it had not come yet.
-            return (Entry::nothing(), BeginOutcome::ToEstimate(Box::new(self.clone())));
+            return (Entry::nothing(), BeginOutcome::ToLookInto(Box::new(self.clone()), wanted));
         }
         if self.lacks_terms(&verdict, snapshot) {
             return (Entry::nothing(), BeginOutcome::ToCount(Box::new(self.clone())));
@@ -409,6 +393,7 @@ impl Begin {
             deed: None,
             lease: None,
             place: None,
+            amendment: None,
         }
     }
 
@@ -449,9 +434,20 @@ pub(crate) fn approval_event(action: &Action, mint: &Mint<'_>) -> Option<event::
         ApprovalStatus::Cancelled => EventType::ApprovalCancelled,
         ApprovalStatus::Voided => EventType::ApprovalVoided,
     };
-    let about = (action.id, approval.expires_at);
-    let object = thin_approval(approval.id, approval.status, about);
-    Some(event::Draft { object, ..event_of(action, kind, mint) })
+    Some(event::Draft { object: thin(action, approval), ..event_of(action, kind, mint) })
+}
+
+/// The event that somebody said yes to the action, and more people must.
+pub(crate) fn answered_event(
+    (action, approval): (&Action, &Approval),
+    mint: &Mint<'_>,
+) -> event::Draft {
+    let kind = EventType::ApprovalAnswered;
+    event::Draft { object: thin(action, approval), ..event_of(action, kind, mint) }
+}
+
+fn thin(action: &Action, approval: &Approval) -> Value {
+    thin_approval(approval.id, approval.status, (action.id, approval.expires_at))
 }
 
 /// An event of an action as it stands.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use crypto::json::Canonical;
 use intent::{Check, Checked};
 use ledger::Needs;
-use model::{Digest, Mode, ToolName};
+use model::{Digest, Mode, OrgId, ToolName};
+use policy::Call;
 
 use crate::{
     case::request_digest,
     gate::Gate,
     ports::Found,
-    submission::{Rejection, Submission, SubmitError},
+    submission::{EdgeTool, Rejection, SubmitError},
     vouch,
 };
 
@@ -26,10 +27,25 @@ pub struct CheckedIntent {
     pub request: Digest,
 }
 
+/// An intent, and the call of its agent that it shall be for.
+#[derive(Debug, Clone)]
+pub struct IntentToCheck {
+    /// The agent's org.
+    pub org: OrgId,
+    /// The call.
+    pub call: Call,
+    /// The tool of the agent's edge, in proxy mode.
+    pub edge: Option<EdgeTool>,
+    /// The key that the call is sent with.
+    pub idempotency_key: Option<String>,
+    /// The intent.
+    pub intent: String,
+}
+
 impl Gate {
     /// Checks the intent of a call that is not sent, whatever the agent's mode is. Nothing is
     /// recorded, and its nonce stays as it is.
-    pub async fn check_intent(&self, call: Submission) -> Result<CheckedIntent, SubmitError> {
+    pub async fn check_intent(&self, call: IntentToCheck) -> Result<CheckedIntent, SubmitError> {
         let args = Canonical::new(Arc::clone(&call.call.args));
         let request = request_digest(&call.call.tool, &args);
         let ids = || [call.call.agent.id].into();
@@ -50,9 +66,8 @@ impl Gate {
             idempotency_key: call.idempotency_key.as_deref(),
             tool_digest: self.tool_digest(&call).await?,
         };
-        let text = call.intent.as_deref().unwrap_or_default();
         let keys = vouch::keys_of(&snapshot, agent.id);
-        let report = intent::examine(text, &keys, &signed, snapshot.now());
+        let report = intent::examine(&call.intent, &keys, &signed, snapshot.now());
         let mut checks = report.checks;
         if let Some(verified) = report.verified {
             let name = vouch::nonce(&verified);
@@ -73,7 +88,7 @@ impl Gate {
         Ok(CheckedIntent { checks, canonical, request })
     }
 
-    async fn tool_digest(&self, call: &Submission) -> Result<Option<Digest>, SubmitError> {
+    async fn tool_digest(&self, call: &IntentToCheck) -> Result<Option<Digest>, SubmitError> {
         let Ok(name) = call.call.tool.parse::<ToolName>() else { return Ok(None) };
         match call.call.facts.mode {
             Mode::Proxy => Ok(call.edge.as_ref().and_then(|edge| edge.digest)),

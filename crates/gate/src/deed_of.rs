@@ -1,18 +1,20 @@
-//! Turns an action that has ended into the deed that says so.
+//! Turns an action that has ended into the deed that says so, and what became known later into its
+//! amendment.
 
 use std::sync::Arc;
 
 use crypto::json::Canonical;
 use deed::{
-    ActionContent, Actor, Content, Disclosure, Draft, Ending, Ident, Path, Run, Subject, Word,
-    commit, commit_canonical,
+    ActionContent, Actor, Amended, AmendmentContent, AmendmentReason, Changes, Content, Disclosure,
+    Draft, Ending, Ident, Path, Run, SourceKind, Subject, Word, commit, commit_canonical,
 };
 use ledger::{
     DeedEntry,
-    record::{Action, Answer},
+    record::{Action, Amendment, Answer, Execution, Witness},
 };
-use model::{DeedId, Mint, Status};
+use model::{DeedId, Lsn, Mint, Status};
 use serde_json::{Value, json};
+use witness::{Finding, Source};
 
 /// What a result leaves in the deed: itself, or its digest where only that is kept.
 #[derive(Debug, Clone)]
@@ -45,15 +47,15 @@ impl Commitments<'_> {
     }
 }
 
-/// The deed of an action as it stands, with its result and the witness's whole detail.
+/// The deed of an action as it stands, with its result and what the witness found.
 pub(crate) fn deed_of(
     action: &Action,
     result: Option<&KeptResult>,
-    detail: Option<&Value>,
+    finding: Option<&Finding>,
     mint: &Mint<'_>,
 ) -> DeedEntry {
     let mut commitments = Commitments { mint, disclosures: Vec::new() };
-    let content = content(action, result, detail, &mut commitments);
+    let content = content(action, result, finding, &mut commitments);
     DeedEntry {
         draft: Draft {
             id: mint.id(DeedId::from_uuid),
@@ -68,10 +70,68 @@ pub(crate) fn deed_of(
     }
 }
 
+/// The deed of what became known of an action by this finding, once its deed was sealed. A run of which
+/// something else is known than was sealed has no result: nobody saw its end.
+pub(crate) fn amendment_of(
+    action: &Action,
+    (amendment, amends): (&Amendment, Amended),
+    finding: &Finding,
+    mint: &Mint<'_>,
+) -> DeedEntry {
+    let mut commitments = Commitments { mint, disclosures: Vec::new() };
+    let execution = amendment.execution.as_ref();
+    let content = AmendmentContent {
+        amends,
+        n: 1,
+        reason: AmendmentReason::LateEvidence,
+        changes: Changes {
+            execution: execution.map(|run| ran(run, None, (&IN_AMENDMENT, &mut commitments))),
+            witness: Some(found(
+                &amendment.witness,
+                Some(finding),
+                (&IN_AMENDMENT, &mut commitments),
+            )),
+        },
+    };
+    let actor = Actor::System(Word::of("service"));
+    let draft = Draft::amendment(amendment.deed, actor, action.id, content);
+    DeedEntry {
+        draft: if action.livemode { draft } else { draft.of_a_test() },
+        disclosures: commitments.disclosures,
+        agent: Some(action.agent.id),
+        action: Some(action.id),
+    }
+}
+
+/// Where a run's commitments stand in a deed.
+struct Places {
+    error_message: Path,
+    result: Path,
+    result_digest: Path,
+    detail: Path,
+    evidence: fn(usize) -> Path,
+}
+
+const IN_ACTION: Places = Places {
+    error_message: Path::ERROR_MESSAGE,
+    result: Path::RESULT,
+    result_digest: Path::RESULT_DIGEST,
+    detail: Path::WITNESS_DETAIL,
+    evidence: Path::evidence,
+};
+
+const IN_AMENDMENT: Places = Places {
+    error_message: Path::AMENDED_ERROR_MESSAGE,
+    result: Path::AMENDED_RESULT,
+    result_digest: Path::AMENDED_RESULT_DIGEST,
+    detail: Path::AMENDED_WITNESS_DETAIL,
+    evidence: Path::amended_evidence,
+};
+
 fn content(
     action: &Action,
     result: Option<&KeptResult>,
-    detail: Option<&Value>,
+    finding: Option<&Finding>,
     commitments: &mut Commitments<'_>,
 ) -> ActionContent {
     let tool = match action.tool.parse() {
@@ -103,7 +163,7 @@ fn content(
             decisions: approval.decisions.iter().map(vote).collect(),
             context: approval.context,
         }),
-        ending: ending(action, result, detail, commitments),
+        ending: ending(action, result, finding, commitments),
         cost: cost(action),
         undo: None,
     }
@@ -155,41 +215,86 @@ fn decision(action: &Action, commitments: &mut Commitments<'_>) -> deed::Decisio
 fn ending(
     action: &Action,
     result: Option<&KeptResult>,
-    detail: Option<&Value>,
+    finding: Option<&Finding>,
     commitments: &mut Commitments<'_>,
 ) -> Ending {
     let (Some(execution), Some(witness)) = (&action.execution, &action.witness) else {
         let cancelled = action.status == Status::Cancelled;
         return if cancelled { Ending::Cancelled } else { Ending::Denied };
     };
+    Ending::Ran(Box::new(Run {
+        execution: ran(execution, result, (&IN_ACTION, commitments)),
+        witness: found(witness, finding, (&IN_ACTION, commitments)),
+    }))
+}
+
+/// The run, with its result.
+fn ran(
+    execution: &Execution,
+    result: Option<&KeptResult>,
+    (places, commitments): (&Places, &mut Commitments<'_>),
+) -> deed::Execution {
     let error = execution.error_message.as_ref();
     let (whole, digest) = match result {
         Some(KeptResult::Whole(value)) => (Some(value), None),
         Some(KeptResult::DigestOnly(digest)) => (None, Some(json!(digest))),
         None => (None, None),
     };
-    Ending::Ran(Box::new(Run {
-        execution: deed::Execution {
-            status: execution.status,
-            attestation: execution.attestation,
-            started_at: execution.started_at,
-            finished_at: execution.finished_at,
-            error_code: execution.error_code.as_ref().and_then(word),
-            error_message: commitments.of_text(Path::ERROR_MESSAGE, error),
-            result: whole.map(|value| commitments.of_canonical(Path::RESULT, value)),
-            result_digest: digest.map(|value| commitments.of(Path::RESULT_DIGEST, &value)),
-            lossy_numbers: execution.lossy_numbers,
-        },
-        witness: deed::Witness {
-            level: witness.level,
-            required_level: witness.required_level,
-            verdict: witness.verdict,
-            method: witness.method,
-            witnessed_at: witness.witnessed_at,
-            detail: commitments.of(Path::WITNESS_DETAIL, detail.unwrap_or(&Value::Null)),
-            sources: Vec::new(),
-        },
-    }))
+    deed::Execution {
+        status: execution.status,
+        attestation: execution.attestation,
+        started_at: execution.started_at,
+        finished_at: execution.finished_at,
+        error_code: execution.error_code.as_ref().and_then(word),
+        error_message: commitments.of_text(places.error_message.clone(), error),
+        result: whole.map(|value| commitments.of_canonical(places.result.clone(), value)),
+        result_digest: digest.map(|value| commitments.of(places.result_digest.clone(), &value)),
+        lossy_numbers: execution.lossy_numbers,
+    }
+}
+
+/// What the witness found, with its evidence.
+fn found(
+    witness: &Witness,
+    finding: Option<&Finding>,
+    (places, commitments): (&Places, &mut Commitments<'_>),
+) -> deed::Witness {
+    let detail = finding.map_or(&Value::Null, |finding| &finding.detail);
+    deed::Witness {
+        level: witness.level,
+        required_level: witness.required_level,
+        verdict: witness.verdict,
+        method: witness.method,
+        witnessed_at: witness.witnessed_at,
+        detail: commitments.of(places.detail.clone(), detail),
+        sources: finding.map(|finding| sources(finding, (places, commitments))).unwrap_or_default(),
+    }
+}
+
+/// The evidence, piece by piece.
+fn sources(
+    finding: &Finding,
+    (places, commitments): (&Places, &mut Commitments<'_>),
+) -> Vec<deed::Source> {
+    let lsn = |place: Lsn| place.to_string().parse().ok();
+    let source = |(index, source): (usize, &Source)| {
+        let path = (places.evidence)(index);
+        match source {
+            Source::ReadBack { evidence } => deed::Source {
+                evidence: commitments.of(path, evidence),
+                lsn_from: None,
+                lsn_to: None,
+                kind: SourceKind::ReadBack,
+            },
+            Source::ChangeLog { evidence, from, to } => deed::Source {
+                evidence: commitments.of(path, evidence),
+                lsn_from: from.and_then(lsn),
+                lsn_to: lsn(*to),
+                kind: SourceKind::ChangeLog,
+            },
+        }
+    };
+    finding.sources.iter().enumerate().map(source).collect()
 }
 
 fn word(code: &model::ErrorCode) -> Option<Word> {

@@ -1,6 +1,6 @@
 //! Numbers of actions and of budgets, as stores count them for people who look.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use ledger::{StoreDown, record::Action};
@@ -130,6 +130,28 @@ pub struct CountedUp {
     pub failed: Option<StoreDown>,
 }
 
+/// What is told of an agent beside its record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AgentFigures {
+    /// How many of its keys open something.
+    pub keys: u64,
+    /// Its newest action.
+    pub last: Option<ActionId>,
+}
+
+impl AgentFigures {
+    /// When it acted last.
+    pub fn last_at(&self) -> Option<Timestamp> {
+        self.last.map(recorded_at)
+    }
+}
+
+/// When an action was recorded: its id begins with that moment.
+fn recorded_at(action: ActionId) -> Timestamp {
+    let millis = i64::try_from(action.as_uuid().as_u128() >> 80);
+    millis.map_or(Timestamp::EPOCH, Timestamp::from_unix_millis)
+}
+
 /// How a counter stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CounterState {
@@ -174,6 +196,14 @@ pub trait FigureStore: Send + Sync {
         org: OrgId,
         limit: usize,
     ) -> Result<Vec<(AgentId, ActionId)>, StoreDown>;
+
+    /// What is to be told of these agents of the org beside their records, at this moment.
+    async fn of_agents(
+        &self,
+        org: OrgId,
+        agents: &[AgentId],
+        now: Timestamp,
+    ) -> Result<BTreeMap<AgentId, AgentFigures>, StoreDown>;
 
     /// Up to `limit` counters in the order in which they are asked for and then by name, byte by
     /// byte.
@@ -227,12 +257,17 @@ impl Gate {
         limit: usize,
     ) -> Result<Vec<(AgentId, Timestamp)>, StoreDown> {
         let found = self.parts.store.last_to_act(org, limit).await?;
-        // An action's id begins with the moment at which it was recorded.
-        let moment = |action: ActionId| action.as_uuid().as_u128() >> 80;
-        let at = |action| {
-            i64::try_from(moment(action)).map_or(Timestamp::EPOCH, Timestamp::from_unix_millis)
-        };
-        Ok(found.into_iter().map(|(agent, action)| (agent, at(action))).collect())
+        Ok(found.into_iter().map(|(agent, action)| (agent, recorded_at(action))).collect())
+    }
+
+    /// What is to be told of these agents of the org beside their records, at this moment.
+    pub async fn of_agents(
+        &self,
+        org: OrgId,
+        agents: &[AgentId],
+        now: Timestamp,
+    ) -> Result<BTreeMap<AgentId, AgentFigures>, StoreDown> {
+        self.parts.store.of_agents(org, agents, now).await
     }
 
     /// What waits for people now, with up to `limit` of those that end before this moment.

@@ -13,15 +13,16 @@ use ledger::{
     record::{Action, UsedIntent},
 };
 use model::{ActionId, Clock, Mode, OrgId};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
     begin::{Begin, BeginOutcome, Permitted},
     carry_out::Finished,
     case::request_digest,
+    late::Awaited,
     limits::Limits,
     points::{injected, pass},
-    ports::{Pause, Toolbox},
+    ports::{ChangeLog, Pause, Toolbox},
     resolve::invalid,
     store::{ActionDetail, ActionPlace, ActionStore, Filter, HeldLease, IntentFilter, Page},
     submission::{Rejection, Submission, SubmitError},
@@ -40,6 +41,8 @@ pub struct Parts {
     pub store: Arc<dyn ActionStore>,
     /// Finds tools.
     pub toolbox: Arc<dyn Toolbox>,
+    /// Tells what the change logs of governed databases have.
+    pub log: Arc<dyn ChangeLog>,
     /// Starts what outlives its request.
     pub spawn: Arc<dyn Spawn>,
     /// Waits before something is tried again.
@@ -61,6 +64,8 @@ pub struct Gate {
     // The actions that this instance runs now.
     held: Arc<Mutex<HashMap<ActionId, HeldLease>>>,
     pub(crate) asked: Arc<AskedConnectors>,
+    pub(crate) readers: Arc<Semaphore>,
+    pub(crate) awaited: Arc<Awaited>,
     vouchers: Arc<KnownKeys>,
 }
 
@@ -111,7 +116,7 @@ pub enum Submitted {
 pub struct Running {
     /// The action as it began.
     pub action: Arc<Action>,
-    /// Where its end is told.
+    /// Where it is told how the action stands once its caller has nothing more to wait for.
     pub done: oneshot::Receiver<Finished>,
 }
 
@@ -119,9 +124,11 @@ impl Gate {
     /// A Gate of these parts.
     pub fn new(parts: Parts) -> Self {
         Self {
+            readers: Arc::new(Semaphore::new(parts.limits.readers)),
             parts: Arc::new(parts),
             held: Arc::default(),
             asked: Arc::default(),
+            awaited: Arc::default(),
             vouchers: Arc::default(),
         }
     }
@@ -151,8 +158,8 @@ impl Gate {
         match self.enter(begin).await? {
             BeginOutcome::Rejected(rejection) => Err(rejection.into()),
             BeginOutcome::Repeat(action) => self.replay(org, action).await,
-            // What was estimated, judged or counted once is not again.
-            BeginOutcome::ToEstimate(_) | BeginOutcome::ToVouch(..) | BeginOutcome::ToCount(_) => {
+            // What was looked into, judged or counted once is not again.
+            BeginOutcome::ToLookInto(..) | BeginOutcome::ToVouch(..) | BeginOutcome::ToCount(_) => {
                 Err(ledger::LedgerError::Fault.into())
             }
             BeginOutcome::ToSeek(_) => Err(SubmitError::ToolUnavailable),
@@ -176,7 +183,9 @@ impl Gate {
                     *begin
                 }
                 BeginOutcome::ToSeek(begin) => self.sought(*begin).await?,
-                BeginOutcome::ToEstimate(begin) => begin.estimated().await,
+                BeginOutcome::ToLookInto(begin, wanted) => {
+                    begin.looked_into(wanted, &*self.parts.store).await?
+                }
                 BeginOutcome::ToCount(begin) => {
                     let has_one_member = self.parts.store.has_one_member(org).await?;
                     begin.counted(has_one_member)
@@ -248,10 +257,7 @@ impl Gate {
         let action = Arc::clone(&permitted.action);
         let gate = self.clone();
         let task = async move {
-            if let Some(end) = gate.carry_out(permitted).await {
-                // Whoever waited may have gone; the action is sealed all the same.
-                let _ = told.send(end);
-            }
+            gate.carry_out(permitted, told).await;
         };
         self.parts.spawn.spawn(Box::pin(task));
         Running { action, done }

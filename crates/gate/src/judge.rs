@@ -1,7 +1,7 @@
 //! A person's answer to what an action asks, in one turn of its own. A yes that settles it releases
 //! the action in that very turn, so that nothing is ever approved and not yet released.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crypto::json::Canonical;
 use deed::Vote;
@@ -16,8 +16,8 @@ use model::{
 };
 
 use crate::{
-    approver::{Approver, Barred, Question},
-    begin::{Permitted, held},
+    approver::{Approver, Barred, Question, counts},
+    begin::{Permitted, answered_event, held},
     case::Case,
     gate::{Gate, Running},
     link::Link,
@@ -247,12 +247,14 @@ impl Judge {
         approval.context_digest.or(self.context) == Some(self.judgement.shown)
     }
 
-    fn answer(&self, by: &Member, mint: &Mint<'_>) -> Answer {
-        let Judgement { vote, assurance, note, .. } = &self.judgement;
+    fn answer(&self, (by, approval): (&Member, &Approval), mint: &Mint<'_>) -> Answer {
+        let Judgement { address, vote, assurance, note, .. } = &self.judgement;
+        let approver = Approver { member: by, address: address.as_deref() };
         Answer {
             by: by.id,
             revision: by.revision,
             user: by.user,
+            by_address: approver.is_named_by_address(approval),
             decision: *vote,
             assurance: *assurance,
             at: mint.now(),
@@ -270,19 +272,21 @@ impl Judge {
         if held(action.agent.id, at).is_some() {
             return refused("The agent or its org is held; a yes counts once it may act again.");
         }
-        let said = |earlier: &Answer| earlier.user == answer.user;
-        if approval.decisions.iter().any(said) {
+        let question = self.question((action, approval), at);
+        if counted(at, question).any(|earlier| earlier.user == answer.user) {
             return refused("You have said yes already; this needs somebody else's.");
         }
         let mut approval = approval.clone();
         approval.decisions.push(answer);
         let question = self.question((action, &approval), at);
         let enough = is_enough(at, question);
+        let told = (!enough).then(|| answered_event((action, &approval), mint));
         let mut action = action.clone();
         action.approval = Some(approval);
-        if !enough {
+        if let Some(told) = told {
             let action = Arc::new(action);
-            let entry = Entry { changes: Arc::clone(&action).into(), ..Entry::default() };
+            let changes = Arc::clone(&action).into();
+            let entry = Entry { changes, events: vec![told], ..Entry::default() };
             return (entry, Ok(Ruling::Settled(action)));
         }
         let (entry, released) = self.release.of(action, at, mint);
@@ -352,7 +356,7 @@ impl Request for Judge {
         if !self.is_about(approval) {
             return refused(JudgeError::Stale);
         }
-        let answer = self.answer(member, mint);
+        let answer = self.answer((member, approval), mint);
         match self.judgement.vote {
             Vote::Approve => self.approved((action, approval, answer), at, mint),
             Vote::Deny => denied((action, approval, answer), at, mint),
@@ -360,20 +364,17 @@ impl Request for Judge {
     }
 }
 
+/// The answers that are a yes of somebody who still may.
+fn counted<'q>(at: &'q Snapshot, question: Question<'q>) -> impl Iterator<Item = &'q Answer> {
+    let still =
+        move |answer: &&Answer| at.member(answer.by).is_some_and(|by| counts(answer, by, question));
+    question.approval.decisions.iter().filter(still)
+}
+
 /// Whether enough different people have said yes of whom each still may.
 fn is_enough(at: &Snapshot, question: Question<'_>) -> bool {
-    let counts = |answer: &&Answer| {
-        // With the revision by which they were let answer, nothing that the rule asks of them
-        // has changed; otherwise it is asked again.
-        let still = |member: &Member| {
-            member.is_live()
-                && (member.revision == answer.revision
-                    || Approver { member, address: None }.unfit(question).is_none())
-        };
-        answer.decision == Vote::Approve && at.member(answer.by).is_some_and(still)
-    };
-    let approval = question.approval;
-    approval.decisions.iter().filter(counts).count() >= usize::from(approval.count)
+    let people: BTreeSet<UserId> = counted(at, question).map(|answer| answer.user).collect();
+    people.len() >= usize::from(question.approval.count)
 }
 
 /// What somebody is told who comes late.

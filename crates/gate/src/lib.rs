@@ -2,8 +2,10 @@
 //!
 //! Two entry points carry an action: [`Gate::submit`] takes it up to the ledger turn that refuses
 //! it, lets it wait, authorises the agent's edge or permits a run, and a run that was permitted
-//! is carried out, witnessed and sealed in a second turn whether anyone still waits or not. The
-//! stages are types: only what a turn permitted can be run, only what was judged can be sealed.
+//! is carried out, witnessed and sealed in a second turn whether anyone still waits or not. Where the
+//! evidence is not in by then, a turn between the two keeps the report, and what comes behind the seal
+//! amends the deed. The stages are types: only what
+//! a turn permitted can be run, only what was judged can be sealed.
 //!
 //! Deadlines are data. The Gate has no timers; workers call [`Gate::sweep`], and whoever waits
 //! for an action does so outside.
@@ -20,15 +22,18 @@ mod deed_of;
 mod figures;
 mod gate;
 mod judge;
+mod late;
 mod limits;
 mod link;
 mod points;
 mod ports;
+mod practice;
 mod rebuild;
 mod recover;
 mod release;
 mod repeat;
 mod report;
+mod reported;
 mod resolve;
 mod resolved;
 mod settle;
@@ -38,6 +43,7 @@ mod takeovers;
 mod void;
 mod vouch;
 mod withdraw;
+mod witnessing;
 
 pub use approvals::{AddressBook, ApprovalFilter, ApprovalStore, Asked, Barring, Caller};
 pub use approver::{Approver, Barred, Question};
@@ -45,16 +51,17 @@ pub use begin::Verdict;
 pub use budgets::{CounterPlace, Shown, Use};
 pub use carry_out::Finished;
 pub use case::Case;
-pub use check_intent::CheckedIntent;
+pub use check_intent::{CheckedIntent, IntentToCheck};
 pub use figures::{
-    Class, Counted, CountedUp, CounterState, Counters, FigureStore, LOOKED_AT, SLOT, Span, Tally,
-    Waiting, is_kept, lets_through,
+    AgentFigures, Class, Counted, CountedUp, CounterState, Counters, FigureStore, LOOKED_AT, SLOT,
+    Span, Tally, Waiting, is_kept, lets_through,
 };
 pub use gate::{Gate, Parts, Running, Submitted};
 pub use judge::{JudgeError, Judged, Judgement};
 pub use limits::Limits;
 pub use link::{Link, Used};
-pub use ports::{Found, Pause, Seen, Served, Toolbox};
+pub use ports::{ChangeLog, Found, NoChangeLog, Pause, Seen, Served, Sought, Toolbox};
+pub use practice::{PRACTICE_LOOKED_AT, PRACTICE_SPAN, Practice};
 pub use recover::SweepError;
 pub use report::{EdgeReport, EdgeResult, Ended, ReportError};
 pub use resolve::ToolListing;

@@ -25,6 +25,19 @@ pub struct Limits {
     pub link_max_ttl: Duration,
     /// How long a link that was used tells what became of the action.
     pub link_status_window: Duration,
+    /// The longest that a caller waits for a read-back; past it the report is kept and the caller told
+    /// that the call is still under way.
+    pub inline_budget: Duration,
+    /// How many read-backs that no caller waits for an instance makes at once.
+    pub readers: usize,
+    /// The longest that one question for evidence may take.
+    pub readback_timeout: Duration,
+    /// How often evidence that cannot be had is asked for before the verdict goes without it.
+    pub witness_attempts: u32,
+    /// How long evidence that a call was sealed without may still come, and amend its deed.
+    pub late_evidence: Duration,
+    /// The largest detail of a finding, in bytes of its canonical form.
+    pub max_detail_bytes: usize,
 }
 
 impl Default for Limits {
@@ -41,6 +54,12 @@ impl Default for Limits {
             writes_mails: false,
             link_max_ttl: Duration::from_hours(24),
             link_status_window: Duration::from_mins(15),
+            inline_budget: Duration::from_millis(1_500),
+            readers: 4,
+            readback_timeout: Duration::from_secs(10),
+            witness_attempts: 8,
+            late_evidence: Duration::from_hours(24),
+            max_detail_bytes: 65_536,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use ledger::{StoreDown, record::ConnectorRef};
-use model::{ConnectorId, Digest, OrgId, ToolName};
+use model::{ActionId, ConnectorId, Digest, LogAnswer, LogTrace, OrgId, Timestamp, ToolName};
 use tool::Tool;
 
 /// A tool and the connector that serves it.
@@ -58,6 +58,45 @@ pub trait Toolbox: Send + Sync {
     /// that builds none has none to forget.
     fn let_go(&self, _idle: Duration) -> usize {
         0
+    }
+}
+
+/// The run that the change log is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sought {
+    /// The org.
+    pub org: OrgId,
+    /// The connector whose database the run wrote to.
+    pub connector: ConnectorId,
+    /// The action, which stands in the run's marker and in its row of the ledger.
+    pub action: ActionId,
+    /// What the run saw of its own transaction; none where its end was not seen.
+    pub trace: Option<LogTrace>,
+    /// When the run began.
+    pub begun_at: Option<Timestamp>,
+}
+
+/// What databases' change logs tell.
+///
+/// The log is read by somebody else, all the time; here is only asked how far that got. Every answer
+/// but [`LogAnswer::NotYet`] is final for the stretch of the log that was read, and holds for the
+/// one transaction whose marker and ledger row prove that it is the run's.
+#[async_trait]
+pub trait ChangeLog: Send + Sync {
+    /// What the log tells of this run. Comes back as soon as there is anything but
+    /// [`LogAnswer::NotYet`] to tell, at the latest after `patience`; with no patience it tells what
+    /// is known now. That somebody asks for what is not there yet is a reason to read on at once.
+    async fn told(&self, sought: &Sought, patience: Duration) -> Result<LogAnswer, StoreDown>;
+}
+
+/// No change log is read: whatever is asked, nothing will be told.
+#[derive(Debug, Clone, Copy)]
+pub struct NoChangeLog;
+
+#[async_trait]
+impl ChangeLog for NoChangeLog {
+    async fn told(&self, _: &Sought, _: Duration) -> Result<LogAnswer, StoreDown> {
+        Ok(LogAnswer::Untold(model::LogGap::DecoderOff))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Ends what nobody else will end: overdue reports, expired approvals, and runs whose instance is
-//! gone. A run is never repeated; the governed system is asked what became of it.
+//! gone. A run is never repeated: where its report is kept the evidence is got for it, and otherwise the
+//! governed system is asked what became of it.
 
 use std::sync::Arc;
 
@@ -8,17 +9,22 @@ use ledger::{
     Entry, LedgerError, Needs, Request, Snapshot, StoreDown,
     record::{Action, Lease},
 };
-use model::{ActionId, ExecutionErrorCode, Fault, Mint, Mode, OrgId, Outcome, State, ToolName};
-use tool::Settled;
+use model::{
+    ActionId, ExecutionErrorCode, Fault, Mint, Mode, OrgId, Outcome, State, ToolName, causes,
+};
+use tool::{Settled, Tool};
 use witness::Reporter;
 
 use crate::{
     gate::{Gate, Held},
+    limits::Limits,
     points::pass,
     ports::{Found, Served},
-    settle::{Executed, RunResult, Times, needs_of_end},
+    reported::Reported,
+    settle::{Executed, RunResult, Times, Witnessed, needs_of_end},
     store::{Due, DueFor, DuePlace, Sweep},
     withdraw::End,
+    witnessing::{Observed, Of},
 };
 
 /// How many due actions are read, and ended together, at once. Those of one org share turns.
@@ -38,11 +44,14 @@ pub enum SweepError {
 }
 
 impl Gate {
-    /// Ends what is due for this sweep, page by page, and returns how many actions were looked at.
+    /// Ends what is due for this sweep, page by page, and returns how many actions were looked at; of
+    /// those whose evidence is awaited, how many are awaited no more.
     /// What cannot be ended holds nothing else up; the first such error comes back at the end.
     pub async fn sweep(&self, sweep: Sweep) -> Result<usize, SweepError> {
-        if sweep == Sweep::Takeovers {
-            return self.take_over().await;
+        match sweep {
+            Sweep::Takeovers => return self.take_over().await,
+            Sweep::Evidence => return self.late_evidence().await,
+            Sweep::Reports | Sweep::Approvals => {}
         }
         let (mut after, mut looked, mut failed) = (None, 0, None);
         if sweep == Sweep::Approvals {
@@ -80,12 +89,15 @@ impl Gate {
         match what {
             DueFor::EdgeDeadline => {
                 pass("edge.report_overdue");
-                let max_result_bytes = self.parts.limits.max_result_bytes;
-                self.parts.ledger.enter(org, EdgeLost { action, max_result_bytes }).await?;
+                let limits = self.parts.limits;
+                self.parts.ledger.enter(org, EdgeLost { action, limits }).await?;
             }
-            DueFor::ApprovalExpiry => self.parts.ledger.enter(org, End { action }).await?,
+            DueFor::ApprovalExpiry => {
+                pass("gate.approval_overdue");
+                self.parts.ledger.enter(org, End { action }).await?;
+            }
             // Another sweep's.
-            DueFor::Takeover { .. } => {}
+            DueFor::Takeover { .. } | DueFor::Evidence { .. } => {}
         }
         Ok(())
     }
@@ -112,19 +124,88 @@ impl Gate {
         settled: Result<Option<Outcome>, SweepError>,
     ) -> Result<(), SweepError> {
         let Ok(Some(outcome)) = settled else { return settled.map(drop) };
-        let reporter = match outcome {
-            Outcome::Unknown(_) => Reporter::Nobody,
-            Outcome::Succeeded { .. } | Outcome::Applied | Outcome::Failed(_) => {
-                Reporter::Connector
+        let witnessed = match outcome {
+            Outcome::Applied => self.witnessed_without_report(action).await,
+            Outcome::Unknown(_) => self.unwitnessed(action, (outcome, Reporter::Nobody)),
+            Outcome::Succeeded { .. } | Outcome::Failed(_) => {
+                self.unwitnessed(action, (outcome, Reporter::Connector))
             }
         };
-        let result = RunResult::Nothing;
-        let executed = Executed { outcome, result, reporter, times: Times::Unseen };
-        let witnessed = executed.witnessed(action, None, self.parts.limits.max_result_bytes);
         tracing::info!(action = %action.id, "an action was taken over and ended");
         pass("recover.settled");
         self.seal(action, &Arc::new(witnessed)).await;
         Ok(())
+    }
+
+    /// A lost run that was applied, judged by what its change log has of it. Where that is nothing yet, it is
+    /// awaited behind the seal.
+    async fn witnessed_without_report(&self, action: &Action) -> Witnessed {
+        let mut lost = Reported::lost();
+        let observed = self.evidence_now(action, &mut lost).await;
+        lost.witnessed(action, observed, &self.parts.limits)
+    }
+
+    /// A lost run of which nothing more is asked.
+    fn unwitnessed(&self, action: &Action, (outcome, reporter): (Outcome, Reporter)) -> Witnessed {
+        let (result, observed) = (RunResult::Nothing, Observed::Nothing);
+        let executed = Executed { outcome, result, reporter, times: Times::Unseen, observed };
+        executed.witnessed(action, None, &self.parts.limits)
+    }
+
+    /// Goes on with the evidence of a run whose report is kept, in a task of its own: nothing else that
+    /// is due waits for it.
+    pub(crate) fn take_up(&self, action: Arc<Action>, held: Held) {
+        let gate = self.clone();
+        let task = async move {
+            let _held = held;
+            if let Err(error) = gate.end_witnessing(&action).await {
+                let error = causes(&error);
+                tracing::warn!(action = %action.id, error, "a report was not taken up");
+            }
+        };
+        self.parts.spawn.spawn(Box::pin(task));
+    }
+
+    /// Gets the evidence of a run whose report is kept, and seals it. Everybody who held it before
+    /// has asked once at least.
+    async fn end_witnessing(&self, action: &Action) -> Result<(), SweepError> {
+        pass("recover.taken_up");
+        let kept = self.parts.store.report(action.org, action.id).await?;
+        let Some(Ok((mut reported, token))) = kept.as_ref().map(Reported::read) else {
+            // The turn that let the action wait kept it, and no other removes it, so that this cannot
+            // be. The run is then ended as one whose report is lost.
+            tracing::error!(action = %action.id, "a report that was kept cannot be read");
+            let settled = self.settle(action).await;
+            return self.end_taken(action, settled).await;
+        };
+        let holders = action.lease.as_ref().map_or(0, |lease| lease.token.saturating_sub(token));
+        let asked = u32::try_from(holders).unwrap_or(u32::MAX);
+        let attempts = self.parts.limits.witness_attempts.saturating_sub(asked);
+        let observed = self.evidence(action, Of::Whoever, (&mut reported, attempts)).await;
+        tracing::info!(action = %action.id, "an action was taken over and witnessed");
+        self.end_reported(action, reported, observed).await;
+        Ok(())
+    }
+
+    /// Whom the end of the action's run can be asked of.
+    pub(crate) async fn teller(&self, action: &Action) -> Result<Teller, StoreDown> {
+        let Ok(name) = action.tool.parse::<ToolName>() else { return Ok(Teller::Nobody) };
+        Ok(match self.found_now(action.org, &name).await? {
+            // Another connector has taken the name, and knows nothing of the run.
+            Found::Served(served) if is_another(&served, action) => Teller::Nobody,
+            Found::Served(served) => Teller::Tool(served.tool),
+            Found::Nobody | Found::NotAmong(_) => Teller::Nobody,
+            Found::Unavailable => Teller::Away,
+        })
+    }
+
+    /// What the governed system makes certain of the action's run.
+    pub(crate) async fn settled(&self, action: &Action, teller: &Teller) -> Settled {
+        match teller {
+            Teller::Tool(tool) => tool.settle(action.org, action.id, action.place.as_deref()).await,
+            Teller::Nobody => Settled::Unknowable,
+            Teller::Away => Settled::Unreachable,
+        }
     }
 
     /// The tool; that nobody serves it is sure.
@@ -139,19 +220,7 @@ impl Gate {
     /// again later.
     pub(crate) async fn settle(&self, action: &Action) -> Result<Option<Outcome>, SweepError> {
         let holders = action.lease.as_ref().map_or(0, |lease| lease.token);
-        let settled = match action.tool.parse::<ToolName>() {
-            Ok(name) => match self.found_now(action.org, &name).await? {
-                // Another connector has taken the name, and knows nothing of the run.
-                Found::Served(served) if is_another(&served, action) => Settled::Unknowable,
-                Found::Served(served) => {
-                    let place = action.place.as_deref();
-                    served.tool.settle(action.org, action.id, place).await
-                }
-                Found::Nobody | Found::NotAmong(_) => Settled::Unknowable,
-                Found::Unavailable => Settled::Unreachable,
-            },
-            Err(_) => Settled::Unknowable,
-        };
+        let settled = self.settled(action, &self.teller(action).await?).await;
         let lost = "The instance that ran the call is gone";
         let fault = |code, end: &str| Fault::new(code, format!("{lost}{end}."));
         Ok(match settled {
@@ -171,6 +240,16 @@ impl Gate {
             Settled::Unreachable => None,
         })
     }
+}
+
+/// Whom the end of a run can be asked of.
+pub(crate) enum Teller {
+    /// The tool that ran, by its name and connector.
+    Tool(Arc<dyn Tool>),
+    /// Nobody knows of the run any more.
+    Nobody,
+    /// Its connector cannot be built or read now.
+    Away,
 }
 
 /// Whether the tool is not of the connector that the action's was of.
@@ -196,7 +275,8 @@ impl Request for TakeOver {
 
     fn decide(&self, snapshot: &Snapshot, _: &Mint<'_>) -> (Entry, Self::Answer) {
         let held = |action: &&Arc<Action>| {
-            action.state == State::Executing && action.lease.as_ref() == Some(&self.from)
+            matches!(action.state, State::Executing | State::Witnessing)
+                && action.lease.as_ref() == Some(&self.from)
         };
         let Some(action) = snapshot.action(self.action).filter(held) else {
             return (Entry::nothing(), None);
@@ -210,7 +290,7 @@ impl Request for TakeOver {
 /// Ends an action whose edge did not report in time, if it has not ended.
 struct EdgeLost {
     action: ActionId,
-    max_result_bytes: usize,
+    limits: Limits,
 }
 
 impl Request for EdgeLost {
@@ -235,8 +315,9 @@ impl Request for EdgeLost {
             reporter: Reporter::Nobody,
             result: RunResult::Nothing,
             times: Times::Unseen,
+            observed: Observed::Nothing,
         };
-        let witnessed = executed.witnessed(action, None, self.max_result_bytes);
+        let witnessed = executed.witnessed(action, None, &self.limits);
         (witnessed.seal(action, snapshot, mint).0, ())
     }
 }

@@ -13,9 +13,11 @@ use witness::Reporter;
 
 use crate::{
     gate::Gate,
+    limits::Limits,
     points::pass,
     repeat::{Named, Repeat, Sender},
     settle::{Executed, RunResult, Times, needs_of_end},
+    witnessing::Observed,
 };
 
 /// How far an edge's clock may be off.
@@ -102,9 +104,9 @@ impl Gate {
         check(&report, self.parts.limits.max_result_bytes)?;
         pass("edge.report_parsed");
         let (org, id) = (report.org, report.action);
-        let max_result_bytes = self.parts.limits.max_result_bytes;
+        let limits = self.parts.limits;
         let fingerprint = fingerprint(&report);
-        let take = Take { report, fingerprint, max_result_bytes };
+        let take = Take { report, fingerprint, limits };
         match self.parts.ledger.enter(org, take).await? {
             Taken::Refused(error) => Err(error),
             Taken::Sealed(action) => Ok(Ended::Now(action)),
@@ -189,7 +191,7 @@ fn fingerprint(report: &EdgeReport) -> Digest {
 struct Take {
     report: EdgeReport,
     fingerprint: Digest,
-    max_result_bytes: usize,
+    limits: Limits,
 }
 
 enum Taken {
@@ -258,10 +260,10 @@ impl Take {
             Fault { code: report.error_code.clone().unwrap_or(code), message }
         };
         let result = match (&report.result, report.status) {
-            (EdgeResult::Whole(value, _), ExecutionStatus::Succeeded) => {
-                RunResult::Whole(value.clone())
+            (EdgeResult::Whole(value, _), ExecutionStatus::Succeeded) => RunResult::of(value),
+            (EdgeResult::Digest(digest), _) => {
+                RunResult::Digest { digest: *digest, stands_as_text: false }
             }
-            (EdgeResult::Digest(digest), _) => RunResult::Digest(*digest),
             // What comes with a run that did not succeed is no result.
             (EdgeResult::Whole(..) | EdgeResult::Nothing, _) => RunResult::Nothing,
         };
@@ -274,7 +276,8 @@ impl Take {
         };
         let (started_at, finished_at) = (report.started_at, report.finished_at);
         let times = Times::Told { started_at, finished_at };
-        Executed { outcome, result, reporter: Reporter::Edge, times }
+        let observed = Observed::Nothing;
+        Executed { outcome, result, reporter: Reporter::Edge, times, observed }
     }
 }
 
@@ -304,7 +307,7 @@ impl Request for Take {
             Ok(action) => action,
             Err(error) => return (Entry::nothing(), Taken::Refused(error)),
         };
-        let witnessed = self.executed().witnessed(action, None, self.max_result_bytes);
+        let witnessed = self.executed().witnessed(action, None, &self.limits);
         let (mut entry, sealed) = witnessed.seal(action, snapshot, mint);
         entry.changes.idempotency_keys.extend(named.map(|named| named.row(mint)));
         (entry, Taken::Sealed(sealed))

@@ -5,10 +5,10 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::{Either, select};
 
 use ledger::{
-    StoreDown,
-    record::{ConnectorRef, PolicyMode},
+    Snapshot, StoreDown,
+    record::{ConnectorRef, ConnectorStatus, PolicyMode},
 };
-use model::{AgentId, Mode, OrgId, ToolName, Visibility};
+use model::{Mode, OrgId, ToolName, Visibility};
 use policy::Call;
 
 use crate::{
@@ -144,12 +144,14 @@ impl Gate {
         Ok(known.collect())
     }
 
-    /// The tools that the service can run for this agent, sorted by name, and whether the
-    /// enforced policy hides each.
+    /// The tools that the service can run for an agent of the org in this mode, sorted by name, and
+    /// whether each is hidden: by the enforced policy, by an admin, or since every call of it is refused
+    /// whatever a policy says, as of a connector that is disabled or a tool that nobody has accepted as
+    /// it is now.
     pub async fn tools(
         &self,
         org: OrgId,
-        _agent: AgentId,
+        livemode: bool,
     ) -> Result<(Vec<ToolListing>, Option<model::PolicyVersionId>), SubmitError> {
         let served = self.parts.toolbox.every(org).await?;
         let snapshot = self.parts.ledger.look(org).await?;
@@ -157,15 +159,31 @@ impl Gate {
         let policy = active.and_then(|loaded| loaded.policy.as_deref());
         let listing = |served: Served| {
             let name = served.tool.definition().name.as_str();
+            let kept_back =
+                served.hidden || served.changed.is_some() || is_disabled(&served, &snapshot);
             let visibility = match policy {
-                Some(policy) if !served.hidden => policy::visibility(policy, name).0,
+                Some(policy) if !kept_back => policy::visibility(policy, name).0,
                 Some(_) | None => Visibility::Hidden,
             };
             ToolListing { served, visibility }
         };
         let version = active.map(|loaded| loaded.active.version);
-        Ok((served.into_iter().map(listing).collect(), version))
+        let served = served.into_iter().filter(|served| runs_in(served, livemode));
+        Ok((served.map(listing).collect(), version))
     }
+}
+
+/// Whether the tool runs actions of this mode: the service's own serve both, a connector serves the one
+/// that it was made for.
+pub(crate) fn runs_in(served: &Served, livemode: bool) -> bool {
+    served.connector.id.is_none() || served.test != livemode
+}
+
+/// Whether the tool's connector is disabled, or is not there any more.
+pub(crate) fn is_disabled(served: &Served, snapshot: &Snapshot) -> bool {
+    served.connector.id.is_some_and(|id| {
+        snapshot.connector(id).is_none_or(|row| row.status == ConnectorStatus::Disabled)
+    })
 }
 
 pub(crate) fn invalid(param: &'static str, sentence: impl Into<String>) -> SubmitError {

@@ -2,21 +2,24 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crypto::json::Exact;
+use crypto::json::{Canonical, Exact};
+use deed::Amended;
 use ledger::{
     Entry, Needs, Snapshot,
-    record::{Action, Execution, Witness},
+    record::{Action, Amendment, AwaitedReport, Execution, KeptReport, ReportChange, Witness},
 };
 use model::{
-    ActionId, Attestation, Digest, ErrorCode, EventType, ExecutionStatus, Fault, Footprint, Mint,
-    Outcome, State, Status, Timestamp,
+    ActionId, Attestation, ConnectorId, DeedId, Digest, ErrorCode, EventType, ExecutionStatus,
+    Fault, Footprint, Mint, Outcome, State, Status, Timestamp,
 };
 use serde_json::Value;
 use witness::{Evidence, Finding, Reporter, judge};
 
 use crate::{
     begin::{event_of, release},
-    deed_of::{KeptResult, deed_of},
+    deed_of::{KeptResult, amendment_of, deed_of},
+    limits::Limits,
+    witnessing::Observed,
 };
 
 /// A run that came to its end, or of which no more will be known.
@@ -27,15 +30,17 @@ pub(crate) struct Executed {
     pub(crate) result: RunResult,
     pub(crate) reporter: Reporter,
     pub(crate) times: Times,
+    /// What was found beside the report.
+    pub(crate) observed: Observed,
 }
 
 /// What is known of a run's result.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RunResult {
-    /// The result itself.
-    Whole(Exact),
-    /// The digest of one that was not sent along.
-    Digest(Digest),
+    /// The result itself, and whether a part of it stands as text.
+    Whole { value: Canonical, stands_as_text: bool },
+    /// The digest of one that is not here.
+    Digest { digest: Digest, stands_as_text: bool },
     /// There is none.
     Nothing,
 }
@@ -44,26 +49,40 @@ impl RunResult {
     /// Takes the result out of an outcome, so that it is held once.
     pub(crate) fn taken_from(outcome: &mut Outcome) -> Self {
         match outcome {
-            Outcome::Succeeded { result, .. } => Self::Whole(Exact::from(result.take())),
+            Outcome::Succeeded { result, .. } => Self::of(&Exact::from(result.take())),
             Outcome::Applied | Outcome::Failed(_) | Outcome::Unknown(_) => Self::Nothing,
         }
     }
 
-    fn digest(&self) -> Option<Digest> {
+    /// The whole result.
+    pub(crate) fn of(result: &Exact) -> Self {
+        let (value, stands_as_text) = (result.canonical().clone(), result.stands_as_text());
+        Self::Whole { value, stands_as_text }
+    }
+
+    pub(crate) fn digest(&self) -> Option<Digest> {
         match self {
-            Self::Whole(result) => Some(result.canonical().digest()),
-            Self::Digest(digest) => Some(*digest),
+            Self::Whole { value, .. } => Some(value.digest()),
+            Self::Digest { digest, .. } => Some(*digest),
             Self::Nothing => None,
+        }
+    }
+
+    /// The result, where it is here.
+    pub(crate) fn whole(&self) -> Option<&Arc<Value>> {
+        match self {
+            Self::Whole { value, .. } => Some(value.value()),
+            Self::Digest { .. } | Self::Nothing => None,
         }
     }
 
     /// How much of it stands in the record.
     fn kept(&self, max_bytes: usize) -> Option<KeptResult> {
         match self {
-            Self::Whole(result) if result.canonical().text().len() <= max_bytes => {
-                Some(KeptResult::Whole(result.canonical().clone()))
+            Self::Whole { value, .. } if value.text().len() <= max_bytes => {
+                Some(KeptResult::Whole(value.clone()))
             }
-            Self::Whole(_) | Self::Digest(_) | Self::Nothing => {
+            Self::Whole { .. } | Self::Digest { .. } | Self::Nothing => {
                 self.digest().map(KeptResult::DigestOnly)
             }
         }
@@ -88,6 +107,7 @@ pub(crate) struct Witnessed {
     finding: Finding,
     kept: Option<KeptResult>,
     lossy_numbers: bool,
+    awaits: Option<(KeptReport, ConnectorId)>,
 }
 
 impl Executed {
@@ -96,7 +116,7 @@ impl Executed {
         self,
         action: &Action,
         footprint: Option<&Footprint>,
-        max_result_bytes: usize,
+        limits: &Limits,
     ) -> Witnessed {
         let finding = judge(&Evidence {
             outcome: &self.outcome,
@@ -104,13 +124,17 @@ impl Executed {
             side_effect: action.side_effect,
             footprint,
             required_level: action.required_level,
+            seen: self.observed.seen(),
+            max_detail_bytes: limits.max_detail_bytes,
         });
-        let kept = self.result.kept(max_result_bytes);
+        let kept = self.result.kept(limits.max_result_bytes);
         let lossy_numbers = match &self.result {
-            RunResult::Whole(result) => result.stands_as_text(),
-            RunResult::Digest(_) | RunResult::Nothing => false,
+            RunResult::Whole { stands_as_text, .. } | RunResult::Digest { stands_as_text, .. } => {
+                *stands_as_text
+            }
+            RunResult::Nothing => false,
         };
-        Witnessed { executed: self, finding, kept, lossy_numbers }
+        Witnessed { executed: self, finding, kept, lossy_numbers, awaits: None }
     }
 }
 
@@ -127,15 +151,18 @@ pub(crate) fn needs_of_end(id: ActionId, snapshot: &Snapshot) -> Needs {
 impl Witnessed {
     /// The result as the answering response shows it: whole, however much of it is kept.
     pub(crate) fn result(&self) -> Option<&Arc<Value>> {
-        match &self.executed.result {
-            RunResult::Whole(result) => Some(result.canonical().value()),
-            RunResult::Digest(_) | RunResult::Nothing => None,
-        }
+        self.executed.result.whole()
     }
 
     /// The digest of the result, where there was one.
     pub(crate) fn result_digest(&self) -> Option<Digest> {
         self.executed.result.digest()
+    }
+
+    /// The same of a run whose evidence may still come, from this connector's database, and what of its
+    /// report has to be kept for that.
+    pub(crate) fn awaiting(self, awaits: Option<(KeptReport, ConnectorId)>) -> Self {
+        Self { awaits, ..self }
     }
 
     /// Seals the action with this end.
@@ -145,6 +172,7 @@ impl Witnessed {
         snapshot: &Snapshot,
         mint: &Mint<'_>,
     ) -> (Entry, Arc<Action>) {
+        let was = action.state;
         let mut action = action.clone();
         action.execution = Some(self.execution(&action, mint.now()));
         action.witness = Some(self.witness(mint.now()));
@@ -156,16 +184,51 @@ impl Witnessed {
         };
         (action.state, action.lease, action.place) = (State::Sealed, None, None);
         let mut entry = Entry::nothing();
+        let is_kept = was == State::Witnessing;
+        entry.changes.reports = self.reports_behind((action.id, is_kept), mint.now());
         if action.status == Status::Failed {
             entry.changes.budgets = release(&action.charged, snapshot);
         }
-        let deed = deed_of(&action, self.kept.as_ref(), Some(&self.finding.detail), mint);
+        let deed = deed_of(&action, self.kept.as_ref(), Some(&self.finding), mint);
         action.deed = Some(deed.draft.id);
         entry.deeds.push(deed);
         entry.events.push(event_of(&action, EventType::ActionWitnessed, mint));
         let action = Arc::new(action);
         entry.changes.actions.push(Arc::clone(&action));
         (entry, action)
+    }
+
+    /// What becomes of the report of an action that is sealed at this moment, and whether one is kept by then.
+    /// What is awaited takes the place of a report that is kept, so that a run whose own one is lost gets one
+    /// first.
+    fn reports_behind(
+        &self,
+        (action, is_kept): (ActionId, bool),
+        since: Timestamp,
+    ) -> Vec<ReportChange> {
+        let Some((report, connector)) = &self.awaits else {
+            return Vec::from_iter(is_kept.then_some(ReportChange::Removed(action)));
+        };
+        let first = (!is_kept).then(|| ReportChange::Kept(report.clone()));
+        let (report, connector) = (report.clone(), *connector);
+        let awaited = ReportChange::Awaited(AwaitedReport { report, connector, since });
+        first.into_iter().chain([awaited]).collect()
+    }
+
+    /// Amends the deed of a sealed action by this end; nothing where the deed says the same.
+    pub(crate) fn amend(&self, action: &Action, amends: Amended, mint: &Mint<'_>) -> Option<Entry> {
+        let (ran, sealed) = (action.execution.as_ref()?, action.witness.as_ref()?);
+        let (execution, witness) = (self.execution(action, mint.now()), self.witness(mint.now()));
+        let execution = Some(execution).filter(|run| run.status != ran.status);
+        if execution.is_none() && says_the_same(sealed, &witness) {
+            return None;
+        }
+        let (deed, amended_at) = (mint.id(DeedId::from_uuid), mint.now());
+        let amendment = Amendment { deed, amended_at, execution, witness };
+        let deed = amendment_of(action, (&amendment, amends), &self.finding, mint);
+        let amended = Action { amendment: Some(Box::new(amendment)), ..action.clone() };
+        let changes = Arc::new(amended).into();
+        Some(Entry { changes, deeds: vec![deed], ..Entry::default() })
     }
 
     fn execution(&self, action: &Action, now: Timestamp) -> Execution {
@@ -203,11 +266,17 @@ impl Witnessed {
             verdict: finding.verdict,
             method: finding.method,
             summary: finding.summary.clone(),
-            reasons: finding.reasons.clone(),
+            reasons: finding.reasons.iter().map(ToString::to_string).collect(),
             witnessed_at: now,
             detail_digest: finding.detail_digest(),
         }
     }
+}
+
+/// Whether two findings differ in their moments and words at most.
+fn says_the_same(one: &Witness, other: &Witness) -> bool {
+    let said = |it: &Witness| (it.level, it.verdict, it.method);
+    said(one) == said(other) && one.reasons == other.reasons
 }
 
 fn code(fault: &Fault) -> ErrorCode {

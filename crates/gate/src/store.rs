@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use event::Event;
 use ledger::{
     LogNo, StoreDown,
-    record::{Action, BudgetUse, IdempotencyKey, Lease, UsedIntent},
+    record::{Action, BudgetUse, IdempotencyKey, KeptReport, Lease, UsedIntent},
 };
 use model::{
-    ActionId, AgentId, DecisionOutcome, DeedId, DeedKind, Digest, Level, OrgId, State, Timestamp,
-    Verdict,
+    ActionId, AgentId, ConnectorId, DecisionOutcome, DeedId, DeedKind, Digest, Level, OrgId, State,
+    Timestamp, Verdict,
 };
 use policy::Decimal;
 
@@ -123,11 +123,13 @@ pub enum Sweep {
     Approvals,
     /// Runs whose lease ran out.
     Takeovers,
+    /// Sealed actions whose evidence may still come.
+    Evidence,
 }
 
 impl Sweep {
     /// Every sweep.
-    pub const ALL: [Self; 3] = [Self::Reports, Self::Approvals, Self::Takeovers];
+    pub const ALL: [Self; 4] = [Self::Reports, Self::Approvals, Self::Takeovers, Self::Evidence];
 }
 
 /// An action that something is due for.
@@ -156,6 +158,11 @@ pub enum DueFor {
         from: Lease,
         /// The name of the connector that ran it, the first part of its tool's.
         connector: String,
+    },
+    /// Its evidence was not in when it was sealed.
+    Evidence {
+        /// The connector whose database's change log may still tell.
+        connector: ConnectorId,
     },
 }
 
@@ -297,6 +304,9 @@ pub trait ActionStore: ApprovalStore + FigureStore {
     /// sum of what their actions were charged: failed, cancelled and withheld ones gave it back.
     /// Where no such counter is, no action is looked at.
     async fn drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown>;
+
+    /// The report of a run whose evidence is waited for, or may still come behind the seal.
+    async fn report(&self, org: OrgId, action: ActionId) -> Result<Option<KeptReport>, StoreDown>;
 
     /// Ends leases now, so that nobody waits for them to run out.
     async fn hand_back(&self, held: &[HeldLease]) -> Result<(), StoreDown>;

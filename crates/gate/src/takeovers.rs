@@ -11,7 +11,7 @@ use std::{
 };
 
 use futures_util::{StreamExt, stream};
-use model::{OrgId, Outcome, Timestamp};
+use model::{OrgId, Outcome, State, Timestamp};
 use tokio::sync::Semaphore;
 
 use crate::{
@@ -38,15 +38,15 @@ type Named = (OrgId, String);
 
 /// The connectors that are being asked, and those that rest.
 #[derive(Debug, Default)]
-pub(crate) struct AskedConnectors(Mutex<HashMap<Named, State>>);
+pub(crate) struct AskedConnectors(Mutex<HashMap<Named, Standing>>);
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum Standing {
     Busy,
     Rests { since: Timestamp, silences: u32 },
 }
 
-impl State {
+impl Standing {
     fn is_free(self, now: Timestamp) -> bool {
         match self {
             Self::Busy => false,
@@ -70,14 +70,14 @@ impl AskedConnectors {
         let mut states = self.lock();
         let silences = match states.get(&named) {
             Some(state) if !state.is_free(now) => return None,
-            Some(State::Rests { silences, .. }) => *silences,
-            Some(State::Busy) | None => 0,
+            Some(Standing::Rests { silences, .. }) => *silences,
+            Some(Standing::Busy) | None => 0,
         };
-        states.insert(named.clone(), State::Busy);
+        states.insert(named.clone(), Standing::Busy);
         Some(Asking { asked: self, named, silences, rests: None })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Named, State>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Named, Standing>> {
         // The map is whole between any two statements, so a panic elsewhere harms nothing here.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,13 +88,13 @@ struct Asking<'a> {
     asked: &'a AskedConnectors,
     named: Named,
     silences: u32,
-    rests: Option<State>,
+    rests: Option<Standing>,
 }
 
 impl Asking<'_> {
     fn rest(&mut self, since: Timestamp) {
         let silences = self.silences.saturating_add(1);
-        self.rests = Some(State::Rests { since, silences });
+        self.rests = Some(Standing::Rests { since, silences });
     }
 }
 
@@ -205,7 +205,11 @@ impl Gate {
     async fn end_lost(&self, due: Due, round: &Round) -> Result<(), SweepError> {
         let DueFor::Takeover { from, .. } = due.what else { return Ok(()) };
         let taken = self.taken(due.org, due.action, from).await?;
-        let Some((action, _held)) = taken else { return Ok(()) };
+        let Some((action, held)) = taken else { return Ok(()) };
+        if action.state == State::Witnessing {
+            self.take_up(action, held);
+            return Ok(());
+        }
         let settled = {
             // Nobody closes it, so that an error cannot be.
             let _permit = round.permits.acquire().await;

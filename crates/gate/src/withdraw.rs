@@ -131,8 +131,9 @@ impl Cancel {
         let action = snapshot.action(self.0.action).filter(may).ok_or(CancelError::NotFound)?;
         match action.state {
             State::PendingApproval => Ok(action),
-            State::Executing | State::Witnessing => {
-                Err(CancelError::Conflict("The action is already executing."))
+            State::Executing => Err(CancelError::Conflict("The action is already executing.")),
+            State::Witnessing => {
+                Err(CancelError::Conflict("The call has run, and what it did is being witnessed."))
             }
             State::Sealed | State::Cancelled => {
                 Err(CancelError::Conflict("The action has already finished."))

@@ -28,11 +28,12 @@ mod rules;
 pub use approvals::{APPROVAL_READERS, APPROVERS, ApprovalReader, Approver};
 pub use rules::{
     ACTION_READERS, ADMIN_READERS, ADMINS, AGENT_EXECUTE, CANCELLERS, FRESH_ADMINS, FRESH_OWNERS,
-    FRESH_SESSION_ADMINS, OWNERS, PUBLIC, REMOVERS, SESSION_ADMINS, SIGNED_IN, SIGNING_IN,
-    STREAM_READERS, VIEWERS, VISITORS,
+    FRESH_SESSION_ADMINS, INTENT_CHECKERS, MEMBER_EDITORS, OWNERS, PUBLIC, REMOVERS,
+    SESSION_ADMINS, SIGNED_IN, SIGNING_IN, STARTERS, STREAM_READERS, VIEWERS, VISITORS,
 };
 
 use act::{By, MayChange, MayOwn, MayView};
+use ledger::record::Member;
 use model::{AgentId, KeyId, MemberId, OrgId, Role, Scope, UserId, Uuid};
 use people::store::Session;
 use web::{ApiError, Asked, Credential, Patience, Trust};
@@ -63,12 +64,12 @@ impl Principal {
         }
     }
 
-    /// The key or the session, for what is counted by either.
+    /// The key or the person, for what is counted by either: another session brings nobody more.
     pub(crate) fn number(&self) -> Uuid {
         match self {
             Self::Agent(key) => *key.key.as_uuid(),
             Self::Org(key) => *key.key.as_uuid(),
-            Self::Person(person) => *person.session.id.as_uuid(),
+            Self::Person(person) => *person.session.user.as_uuid(),
         }
     }
 }
@@ -95,6 +96,20 @@ impl Person {
     }
 }
 
+impl Person {
+    /// Whether the session may work in the org as this member.
+    ///
+    /// Whoever showed their mailbox last before they became what they are shows it again: a token that
+    /// was stolen before rises with nobody. Who has just joined need not, while their sign-in is fresh.
+    pub(crate) fn may_sit_as(&self, member: &Member) -> Result<(), ApiError> {
+        if self.session.authenticated_at >= member.role_since {
+            return Ok(());
+        }
+        let has_just_joined = member.role_since == member.joined_at;
+        if has_just_joined && self.session.is_fresh { Ok(()) } else { Err(rules::risen()) }
+    }
+}
+
 /// Who a person is in an org.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seat {
@@ -106,6 +121,14 @@ pub struct Seat {
     pub role: Role,
     /// Whether they may say yes or no to what waits for a person.
     pub can_approve: bool,
+}
+
+impl Seat {
+    /// The seat of this member.
+    pub(crate) fn of(member: &Member) -> Self {
+        let Member { id, org, role, can_approve, .. } = *member;
+        Self { org, member: id, role, can_approve }
+    }
 }
 
 /// An agent's live key.
@@ -151,8 +174,8 @@ pub enum Reader {
     Agent(AgentKey),
     /// The org.
     Org(OrgKey),
-    /// A member of the org, by this session.
-    Member(OrgId, Uuid),
+    /// A member of the org, who is this person.
+    Member(OrgId, UserId),
 }
 
 /// A caller that may cancel a waiting action.
@@ -230,6 +253,24 @@ pub struct Owner {
     by: By,
 }
 
+/// A caller that may check an intent.
+#[derive(Debug, Clone)]
+pub enum IntentChecker {
+    /// The agent, its own.
+    Agent(AgentKey),
+    /// An admin, any agent's of the org.
+    Admin(Admin),
+}
+
+/// A caller that may change what a member may do.
+#[derive(Debug, Clone)]
+pub enum MemberEditor {
+    /// An owner, whatever it is.
+    Owner(Owner),
+    /// An admin, who may say of viewers whether they answer questions.
+    Admin(Admin),
+}
+
 /// A caller that may take a member out of the org.
 #[derive(Debug, Clone)]
 pub enum Remover {
@@ -291,7 +332,7 @@ impl Viewer {
 
 /// What whoever is still answered is looked up with.
 pub(crate) fn again(shown: Option<&Credential>) -> Asked<'_> {
-    Asked { shown, patience: Patience::Short, trust: Trust::Anew }
+    Asked { shown, client: None, patience: Patience::Short, trust: Trust::Still }
 }
 
 impl MayView for Admin {
@@ -353,12 +394,12 @@ impl Reader {
         }
     }
 
-    /// The key or the session, for what is counted by either.
+    /// The key or the person, for what is counted by either.
     pub fn number(&self) -> Uuid {
         match self {
             Self::Agent(key) => *key.key.as_uuid(),
             Self::Org(key) => *key.key.as_uuid(),
-            Self::Member(_, session) => *session,
+            Self::Member(_, user) => *user.as_uuid(),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! What the handlers share.
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use admin::{Admin, Membership};
 use async_trait::async_trait;
 use crypto::{Secret, sha256};
+use delivery::Webhooks;
 use gate::Gate;
-use ledger::{StoreDown, record::Member};
+use ledger::StoreDown;
 use model::{AgentId, Clock, Entropy, OrgId, UserId, Uuid};
 use people::store::Session;
 use records::Records;
@@ -41,6 +42,7 @@ pub struct App {
     pub(crate) gate: Gate,
     pub(crate) admin: Arc<Admin>,
     pub(crate) records: Records,
+    pub(crate) webhooks: Webhooks,
     pub(crate) feeds: Feeds,
     pub(crate) streams: Slots<Uuid>,
     pub(crate) waits: Slots<Waiter>,
@@ -78,8 +80,12 @@ impl std::fmt::Debug for App {
 impl State for App {
     type Holder = Principal;
 
-    async fn holder(&self, key: &Secret<String>) -> Result<Option<Principal>, LookupError> {
-        principal(&self.admin, key).await
+    async fn holder(
+        &self,
+        key: &Secret<String>,
+        client: Option<IpAddr>,
+    ) -> Result<Option<Principal>, LookupError> {
+        principal(&self.admin, key, client).await
     }
 
     async fn signed_in(
@@ -95,9 +101,12 @@ impl State for App {
         if let Some(person) = remembered.filter(|_| trust == Trust::Remembered) {
             return Ok(Some(Principal::Person(person)));
         }
-        let Some(session) = self.sign_in.people.session(token).await.map_err(down)? else {
-            return Ok(None);
+        let people = &self.sign_in.people;
+        let session = match trust {
+            Trust::Remembered | Trust::Anew => people.session(token).await,
+            Trust::Still => people.session_unused(token).await,
         };
+        let Some(session) = session.map_err(down)? else { return Ok(None) };
         let person = Box::new(self.person(session).await.map_err(down)?);
         self.sign_in.remembered.put(known, person.clone(), now);
         Ok(Some(Principal::Person(person)))
@@ -141,14 +150,17 @@ pub struct HeldOpen {
 impl App {
     /// The person of a session, with who they are now in its org.
     ///
-    /// Where their role is not the one that they chose the org with, the choice is void: the session
-    /// chooses again, and goes on under a new token.
+    /// Where they are another member than they chose the org as, or have another role, the choice is
+    /// void: the session chooses again, and goes on under a new token.
     pub(crate) async fn person(&self, session: Session) -> Result<Person, StoreDown> {
         let seat = match session.chosen {
             None => None,
             Some(chosen) => {
                 let seat = self.seat(chosen.org, session.user).await?;
-                seat.filter(|seat| seat.role == chosen.role)
+                seat.filter(|seat| {
+                    let is_who = chosen.member.is_none_or(|member| member == seat.member);
+                    is_who && seat.role == chosen.role
+                })
             }
         };
         Ok(Person { session, seat })
@@ -156,14 +168,7 @@ impl App {
 
     /// Who the person is in the org now.
     pub(crate) async fn seat(&self, org: OrgId, user: UserId) -> Result<Option<Seat>, StoreDown> {
-        let found = self.admin.member_of(org, user).await?;
-        let seat = |member: Member| Seat {
-            org,
-            member: member.id,
-            role: member.role,
-            can_approve: member.can_approve,
-        };
-        Ok(found.map(seat))
+        Ok(self.admin.member_of(org, user).await?.as_ref().map(Seat::of))
     }
 
     /// The orgs that the person is in.

@@ -60,6 +60,7 @@ pub(crate) const ALL: &[Code] = &[
     changes::NAME_TAKEN,
     changes::LIMIT_REACHED,
     changes::CONNECTOR_UNREACHABLE,
+    changes::WITNESS_NOT_READY,
     changes::ALREADY_MEMBER,
     changes::LAST_OWNER,
     changes::POLICY_ACTIVE,

@@ -3,13 +3,20 @@
 //! decides nothing: its forms go to the interface.
 
 pub(crate) mod approvals;
+pub(crate) mod connectors;
 mod files;
+mod lists;
+mod people;
 pub(crate) mod refused;
 pub(crate) mod rooms;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
+pub(crate) mod webhooks;
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 pub(crate) use files::file;
 use http::{
@@ -106,7 +113,10 @@ impl Visit {
     /// The page of this template: what every page shows, and these members.
     async fn page(&self, template: &str, place: &str, mut shown: Shown) -> Answer {
         let shell = self.shell(place).await?;
+        let own = shell.pointer("/me/email").and_then(Value::as_str).unwrap_or_default().to_owned();
         shown.insert("shell".to_owned(), shell);
+        let people = self.people(&shown, &own).await?;
+        shown.insert("people".to_owned(), people);
         Ok(page(&self.app, template, Referrer::SameOrigin, &shown)?)
     }
 
@@ -145,13 +155,30 @@ impl Visit {
         self.call.query.text(name).filter(|text| !text.is_empty())
     }
 
-    /// The parameters of the address that are not empty, as forms send every field: by name for the
-    /// page, and as a query for the read behind it.
-    fn filters(&self) -> (Shown, String) {
-        let sent = || self.call.query.pairs().filter(|(_, text)| !text.is_empty());
-        let by_name = sent().map(|(name, text)| (name.to_owned(), text.into()));
-        let query = sent().map(|(name, text)| parameter(name, text));
+    /// The parameters of the address but for these, where they are not empty, as forms send every
+    /// field: by name for the page, and as a query for the read behind it.
+    fn filters_but(&self, others: &[&str]) -> (Shown, String) {
+        let is_sent = |(name, text): &(&str, &str)| !text.is_empty() && !others.contains(name);
+        let sent = self.call.query.pairs().filter(is_sent);
+        let sent: Vec<_> = sent.map(|(name, text)| (name, whole_moment(name, text))).collect();
+        let by_name = sent.iter().map(|(name, text)| ((*name).to_owned(), (&**text).into()));
+        let query = sent.iter().map(|(name, text)| parameter(name, text));
         (by_name.collect(), query.collect())
+    }
+}
+
+/// The value of a parameter as the interface takes it: the field of a form has moments without an
+/// offset, and perhaps without seconds, and the pages tell and take them in UTC.
+fn whole_moment<'a>(name: &str, text: &'a str) -> Cow<'a, str> {
+    let is_without_offset = name.starts_with("created_at[")
+        && text.bytes().all(|byte| byte.is_ascii_digit() || b"-T:.".contains(&byte))
+        && text.matches('-').count() == 2;
+    match text.split_once('T') {
+        Some((_, clock)) if is_without_offset => {
+            let seconds = if clock.len() == "00:00".len() { ":00" } else { "" };
+            format!("{text}{seconds}Z").into()
+        }
+        _ => text.into(),
     }
 }
 

@@ -24,3 +24,4 @@ pub(crate) mod sign_in;
 pub(crate) mod stops;
 pub(crate) mod system;
 pub(crate) mod tools;
+pub(crate) mod webhooks;

@@ -139,20 +139,36 @@ impl App {
                 Err(ChangeError::Act(ActError::NotFound(_))) => continue,
                 Err(error) => return Err(error.into()),
             };
-            let today = Window::Day.around(now, zone).map_or(now, |(start, _)| start);
-            let filter = Filter { agent: Some(id), ..Filter::default() };
-            let span = Span::around(today, now + gate::SLOT, gate::SLOT);
-            let counted = self.gate.counted(caller.org(), &filter, span).await?;
-            let Totals { actions, denied, cost, .. } = Totals::of(&counted.tallies);
             shown.push(AgentView {
                 id,
                 name: agent.name.clone(),
                 status: agent.status(now),
                 last_action_at: last,
-                today: TodayView { actions, denied, cost },
+                today: self.today(caller.org(), id, zone).await?,
             });
         }
         Ok(shown)
+    }
+
+    /// What an agent of the org did since the day began there.
+    pub(crate) async fn today_of(
+        &self,
+        org: OrgId,
+        agent: AgentId,
+    ) -> Result<TodayView, CallError> {
+        let snapshot = self.gate.ledger().look(org).await?;
+        let zone = snapshot.org().map_or("UTC", |org| &*org.time_zone);
+        self.today(org, agent, zone).await
+    }
+
+    async fn today(&self, org: OrgId, agent: AgentId, zone: &str) -> Result<TodayView, CallError> {
+        let now = self.clock.now();
+        let start = Window::Day.around(now, zone).map_or(now, |(start, _)| start);
+        let filter = Filter { agent: Some(agent), ..Filter::default() };
+        let span = Span::around(start, now + gate::SLOT, gate::SLOT);
+        let counted = self.gate.counted(org, &filter, span).await?;
+        let Totals { actions, denied, cost, .. } = Totals::of(&counted.tallies);
+        Ok(TodayView { actions, denied, cost })
     }
 }
 
@@ -247,8 +263,9 @@ struct AgentView {
     today: TodayView,
 }
 
+/// What an agent did since the day began.
 #[derive(Debug, Serialize)]
-struct TodayView {
+pub(crate) struct TodayView {
     actions: u64,
     denied: u64,
     cost: Vec<CostView>,

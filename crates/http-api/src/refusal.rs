@@ -3,6 +3,7 @@
 
 use act::ActError;
 use admin::{ChangeError, ConnectorError, PolicyError, UnfitError};
+use delivery::{UrlError, WebhookError};
 use gate::{CancelError, JudgeError, Rejection, ReportError, SubmitError};
 use ledger::{LedgerError, StoreDown, record::Action};
 use model::{ApprovalStatus, DecisionCode, DecisionOutcome, EventType, Status, Timestamp};
@@ -205,6 +206,7 @@ impl IntoApiError for PolicyError {
                 ApiError::new(changes::POLICY_TESTS_FAILED, sentence)
                     .with_member("tests", case_results(&failed))
             }
+            PolicyError::OwnProposal => ApiError::new(approvals::SELF_APPROVAL, sentence),
             PolicyError::Active => ApiError::new(changes::POLICY_ACTIVE, sentence),
             PolicyError::Stopped => ApiError::unavailable(sentence),
             PolicyError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
@@ -217,6 +219,12 @@ impl IntoApiError for ConnectorError {
         match self {
             ConnectorError::Change(error) => error.into_api_error(),
             ConnectorError::Unfit(error) => error.into_api_error(),
+            ConnectorError::NoChangeLog(_) => ApiError::new(changes::CONFLICT, self.to_string()),
+            ConnectorError::NotReady(ref missing) => {
+                let missing = json!(missing);
+                ApiError::new(changes::WITNESS_NOT_READY, self.to_string())
+                    .with_member("missing", missing)
+            }
             // Which key of the vault is missing is nothing for callers.
             ConnectorError::Vault(error) => {
                 tracing::error!(%error, "a connector's credential cannot be opened or kept");
@@ -240,6 +248,28 @@ impl IntoApiError for UnfitError {
             UnfitError::Unreachable(_) => {
                 ApiError::new(changes::CONNECTOR_UNREACHABLE, sentence).on("config")
             }
+        }
+    }
+}
+
+impl IntoApiError for WebhookError {
+    fn into_api_error(self) -> ApiError {
+        let sentence = self.to_string();
+        match self {
+            WebhookError::Act(error) => error.into_api_error(),
+            WebhookError::Url(UrlError::Malformed(expected)) => {
+                ApiError::invalid("url", format!("expected {expected}"))
+            }
+            WebhookError::Url(UrlError::Refused(sentence)) => {
+                ApiError::new(changes::EGRESS_REFUSED, sentence).on("url")
+            }
+            WebhookError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
+            WebhookError::TooOften(_) => ApiError::rate_limited(sentence).retry_after(60),
+            WebhookError::Vault(error) => {
+                tracing::error!(%error, "a webhook endpoint's secret cannot be opened or kept");
+                ApiError::internal()
+            }
+            WebhookError::Store(down) => down.into_api_error(),
         }
     }
 }

@@ -20,6 +20,7 @@ mod org;
 mod policies;
 mod sign_in;
 mod system;
+mod webhooks;
 
 use web::{Route, Table};
 
@@ -44,6 +45,7 @@ pub fn interface() -> Table<App> {
         deeds::routes(),
         intents::routes(),
         events::routes(),
+        webhooks::routes(),
         sign_in::routes(),
         members::routes(),
         org::routes(),

@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use admin::Admin;
 use crypto::Secret;
+use delivery::Webhooks;
 use gate::Gate;
 use ledger::{EventStore, Spawn};
 use model::{Clock, Entropy, Mint};
@@ -40,6 +41,8 @@ pub struct Parts {
     pub admin: Arc<Admin>,
     /// Reads the logs of deeds.
     pub records: Records,
+    /// Changes and reads webhook endpoints.
+    pub webhooks: Webhooks,
     /// Where streams read what was committed.
     pub events: Arc<dyn EventStore>,
     /// Where people sign in.
@@ -87,7 +90,7 @@ impl std::fmt::Debug for Parts {
 
 /// The whole interface as one service, to be given to [`web::serve`].
 pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
-    let Parts { gate, admin, records, events, people, behind, probe, .. } = parts;
+    let Parts { gate, admin, records, webhooks, events, people, behind, probe, .. } = parts;
     let (lifecycle, clock, entropy) = (parts.lifecycle, parts.clock, parts.entropy);
     let (aside, settings) = (parts.aside, parts.settings);
     let random = Mint::new(clock.now(), &*entropy).bytes::<8>();
@@ -108,6 +111,7 @@ pub fn service(parts: Parts) -> Result<Router<App>, BadTableError> {
         gate,
         admin,
         records,
+        webhooks,
         streams: Slots::new(STREAMS),
         waits: Slots::new(WAITS),
         trials: Trials::new(aside),

@@ -22,3 +22,5 @@ pub(crate) mod sign_in;
 pub(crate) mod stops;
 pub(crate) mod submission;
 pub(crate) mod tools;
+pub(crate) mod webhooks;
+pub(crate) mod witness;

@@ -4,13 +4,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use event::Event;
-use model::{ActionId, AgentId, ConnectorId, LogId, OrgId, PolicyId, Timestamp};
+use model::{ActionId, AgentId, ConnectorId, Digest, LogId, OrgId, PolicyId, Timestamp};
 use uuid::Uuid;
 
 use crate::{
     families::Changes,
     place::LogNo,
-    record::{ActivePolicy, Connector, Org, Policy},
+    record::{ActivePolicy, Connector, Org, Policy, ReportChange},
 };
 
 /// Where an org's truth stands.
@@ -60,7 +60,8 @@ pub struct Entry {
     pub changes: Changes,
     /// Deeds to seal, in order.
     pub deeds: Vec<DeedEntry>,
-    /// Events, in order; the ledger adds `deed.sealed` for each deed.
+    /// Events, in order; the ledger adds `deed.sealed` for each deed, and `deed.amended` for each
+    /// amendment.
     pub events: Vec<event::Draft>,
 }
 
@@ -88,6 +89,8 @@ impl Entry {
         let texts = opened.map(|disclosure| disclosure.value().len());
         let texts = texts.chain(changes.versions.iter().map(|version| version.document.len()));
         let texts = texts.chain(changes.policy_tests.iter().map(|tests| tests.suite.len()));
+        let reports = changes.reports.iter().filter_map(ReportChange::text);
+        let texts = texts.chain(reports.map(str::len));
         texts.sum::<usize>() + ROW * (changes.len() + deeds.len() + events.len())
     }
 }
@@ -109,6 +112,23 @@ pub struct DeedEntry {
 /// the answer was lost.
 pub type TurnId = Uuid;
 
+/// What tells a head from every other: a version alone would let a memory from before a restore win
+/// once the numbers meet again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeadMark {
+    /// Its version.
+    pub version: u64,
+    /// The digest of the log's last deed.
+    pub last: Digest,
+}
+
+impl Head {
+    /// What it is told by.
+    pub fn mark(&self) -> HeadMark {
+        HeadMark { version: self.version, last: *self.chain.last() }
+    }
+}
+
 /// Everything that one turn writes, as one transaction.
 #[derive(Debug, Clone)]
 pub struct Turn {
@@ -116,8 +136,8 @@ pub struct Turn {
     pub id: TurnId,
     /// The org.
     pub org: OrgId,
-    /// The version that the head must still have; absent for an org that must not exist yet.
-    pub expected: Option<u64>,
+    /// What the head must still be; absent for an org that must not exist yet.
+    pub expected: Option<HeadMark>,
     /// The head after the turn.
     pub head: Head,
     /// The head before the turn, where the turn closes the log that it is of. All of the turn's

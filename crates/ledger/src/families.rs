@@ -14,7 +14,8 @@ use model::Timestamp;
 use crate::record::{
     AcceptedTool, Action, ActiveChange, ActivePolicy, Agent, ApiKey, ApprovalMail, BudgetUse,
     Connector, IdempotencyKey, IntentKeys, Invite, InviteMail, Member, NewAction, Org, OrgRenamed,
-    OrgSettings, Policy, PolicyActivation, PolicyTests, PolicyVersion, Pruned, Row, UsedIntent,
+    OrgSettings, OrgWebhooks, Policy, PolicyActivation, PolicyTests, PolicyVersion, Proposal,
+    Pruned, ReportChange, Row, UsedIntent, WebhookSend,
 };
 
 /// What is known of the rows of one family: of each key that was asked for, its row or that there
@@ -185,6 +186,10 @@ families! {
         members: Member,
         /// Questions to people whether they join the org.
         invites: Invite,
+        /// Activations that wait for a second person.
+        proposals: Proposal,
+        /// The webhook endpoints of the org.
+        webhooks: OrgWebhooks,
     }
     written {
         /// The org itself.
@@ -211,8 +216,26 @@ families! {
         invite_mails: InviteMail,
         /// Mails about questions that are to be sent.
         approval_mails: ApprovalMail,
+        /// Reports that are kept until their evidence is in or comes no more, and those that are kept
+        /// no longer.
+        reports: ReportChange,
         /// What opens commitments and is removed for good.
         pruned: Pruned,
+        /// Events that are posted to one endpoint.
+        webhook_sends: WebhookSend,
+    }
+}
+
+impl Changes {
+    /// Whether something may decide differently since, and so need what it did not need before: all that
+    /// the policy sees of an agent, an org and a tool, and how people are asked.
+    pub(crate) fn steer(&self) -> bool {
+        !(self.agents.is_empty()
+            && self.orgs.is_empty()
+            && self.accepted_tools.is_empty()
+            && self.connectors.is_empty()
+            && self.settings.is_empty()
+            && self.intent_keys.is_empty())
     }
 }
 

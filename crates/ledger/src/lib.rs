@@ -37,7 +37,7 @@ mod store;
 mod turn;
 
 pub use counter::CounterScope;
-pub use data::{Base, DeedEntry, Entry, Head, LoadedPolicy, PlacedDeed, Turn, TurnId};
+pub use data::{Base, DeedEntry, Entry, Head, HeadMark, LoadedPolicy, PlacedDeed, Turn, TurnId};
 pub use families::{Changes, Loaded, Needs};
 pub use figures::{Backlog, Figures};
 pub use ledger::Ledger;

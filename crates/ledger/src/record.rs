@@ -12,23 +12,29 @@ mod connector;
 mod intent;
 mod invite;
 mod member;
+mod proposal;
+mod report;
 mod settings;
+mod webhook;
 
 pub use account::{
     AcceptedTool, ActiveChange, ActivePolicy, ApiKey, Holder, Org, Policy, PolicyActivation,
     PolicyMode, PolicyTests, PolicyVersion, RETENTION_DAYS, Stop,
 };
 pub use action::{
-    Action, AgentRef, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs, Execution,
-    IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
+    Action, AgentRef, Amendment, BudgetUse, Client, ConnectorRef, Cost, Decision, DecisionInputs,
+    Execution, IdempotencyKey, Lease, NewAction, Pruned, Shadow, SpentBudget, VERIFIED, Witness,
 };
 pub use agent::{Agent, Suspension};
 pub use approval::{Answer, Approval, ApprovalMail};
-pub use connector::{Connector, ConnectorStatus, CredentialSet, ToolSettings};
+pub use connector::{Connector, ConnectorStatus, CredentialSet, ToolSettings, WitnessWish};
 pub use intent::{IntentKey, IntentKeys, SignedIntent, UsedIntent};
 pub use invite::{Invite, InviteMail};
 pub use member::Member;
+pub use proposal::{ClosedProposal, PROPOSED_FOR, Proposal, ProposalStatus};
+pub use report::{AwaitedReport, KeptReport, ReportChange};
 pub use settings::{AnswerTime, AnswerTimeError, ApprovalSettings, OrgRenamed, OrgSettings};
+pub use webhook::{OrgWebhooks, PreviousSecret, Webhook, WebhookDisabled, WebhookSend};
 
 /// A row that turns ask for by its key.
 pub trait Row: Clone {

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use model::{ActionId, AgentId, ConnectorId, InviteId, KeyId, MemberId, OrgId, Timestamp};
+use model::{
+    ActionId, AgentId, ConnectorId, InviteId, KeyId, MemberId, OrgId, ProposalId, Timestamp,
+};
 
 use crate::{
     data::{Base, Entry, Head, LoadedPolicy},
     families::{Changes, Loaded, Needs, Shelves},
     record::{
         AcceptedTool, Action, Agent, ApiKey, Connector, IdempotencyKey, IntentKeys, Invite, Member,
-        Org, OrgSettings, PolicyMode,
+        Org, OrgSettings, OrgWebhooks, PolicyMode, Proposal,
     },
 };
 
@@ -66,6 +68,11 @@ impl Snapshot {
     /// Whether somebody needed the org's settings, so that nothing found means that it made none.
     pub fn knows_settings(&self) -> bool {
         self.asked.settings.knows(&self.id)
+    }
+
+    /// The org's webhook endpoints if they were needed and it has any.
+    pub fn webhooks(&self) -> Option<&OrgWebhooks> {
+        self.asked.webhooks.get(&self.id)
     }
 
     /// The policy that is active in this mode.
@@ -125,7 +132,12 @@ impl Snapshot {
         self.asked.invites.get(&id)
     }
 
-    /// How much of a budget is used in the window that begins at this moment.
+    /// A proposed activation that was needed.
+    pub fn proposal(&self, id: ProposalId) -> Option<&Proposal> {
+        self.asked.proposals.get(&id)
+    }
+
+    /// How much of a budget that was needed is used in the window that begins at this moment.
     pub fn used(&self, key: &str, window_start: Timestamp) -> policy::Decimal {
         let counter = self.asked.budgets.get(&(key.to_owned(), window_start));
         counter.map_or(policy::Decimal::ZERO, |counter| counter.used)

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use event::Event;
-use model::{EventId, EventType, LogId, Mint, OrgId};
+use model::{DeedKind, EventId, EventType, LogId, Mint, OrgId};
 use serde_json::Value;
 
 use crate::{
@@ -153,10 +153,15 @@ impl Table {
     fn decide(&mut self, means: &Means, (ground, mint): (Ground, &Mint<'_>)) -> (Vec<Entry>, bool) {
         let begun = means.parts.clock.elapsed();
         let mut entries: Vec<Entry> = Vec::with_capacity(self.batch.requests.len());
-        let mut bytes = 0;
+        let (mut bytes, mut is_steered) = (0, false);
         for request in &mut self.batch.requests {
             let took = means.parts.clock.elapsed().saturating_sub(begun);
             if !entries.is_empty() && (took > WORK || bytes >= BYTES) {
+                break;
+            }
+            // What nobody asked for is unknown, and not absent: a counter must not be taken for one
+            // that stands at nothing because the agent has other labels since an entry of this turn.
+            if is_steered && !self.snapshot.missing(request.needs(&self.snapshot)).is_empty() {
                 break;
             }
             let entry = request.decide(&self.snapshot, mint, means.parts.clock.elapsed());
@@ -173,6 +178,7 @@ impl Table {
                 || entry.opens.is_some()
                 || !entry.changes.active.is_empty();
             self.snapshot.apply(&entry);
+            is_steered |= entry.changes.steer();
             bytes += entry.bytes();
             entries.push(entry);
             if is_last {
@@ -190,7 +196,7 @@ fn seal(
     (org, mint): (OrgId, &Mint<'_>),
     means: &Means,
 ) -> Result<Turn, DraftFault> {
-    let expected = present.as_ref().map(|head| head.version);
+    let expected = present.as_ref().map(Head::mark);
     let opens = entries.iter().find_map(|entry| entry.opens);
     let head = begin(&means.parts.log_host, present.as_ref(), (opens, mint))?;
     let closes = present.filter(|_| opens.is_some());
@@ -209,7 +215,8 @@ struct Placed {
 }
 
 /// Seals the deeds, all at once, and gives the events their places: those of an entry, then those
-/// of its deeds.
+/// of its deeds. An amendment has two: it is a deed like any other, and whoever waits for what becomes
+/// known later need not look at every deed for it.
 fn place(
     entries: Vec<Entry>,
     mut head: Head,
@@ -229,9 +236,11 @@ fn place(
             let subject = serde_json::to_value(&draft.subject).unwrap_or(Value::Null);
             let object =
                 event::thin_deed(sealed.id, sealed.seq, sealed.kind, &subject, sealed.digest);
-            let (id, kind) = (mint.id(EventId::from_uuid), EventType::DeedSealed);
             let livemode = draft.livemode;
-            drafts.push(event::Draft { id, kind, livemode, agent, action, object });
+            drafts.extend(kinds(sealed.kind).iter().map(|kind| {
+                let (id, object) = (mint.id(EventId::from_uuid), object.clone());
+                event::Draft { id, kind: *kind, livemode, agent, action, object }
+            }));
             deeds.push(PlacedDeed { sealed, disclosures, agent, action });
         }
         for draft in drafts {
@@ -241,6 +250,14 @@ fn place(
     }
     head.version += 1;
     Ok(Placed { head, changes, deeds, events })
+}
+
+/// The events of the sealing of a deed.
+fn kinds(kind: DeedKind) -> &'static [EventType] {
+    match kind {
+        DeedKind::Action | DeedKind::Admin => &[EventType::DeedSealed],
+        DeedKind::Amendment => &[EventType::DeedSealed, EventType::DeedAmended],
+    }
 }
 
 /// The head that the turn's deeds go on from: the present one, or that of a log without

@@ -121,7 +121,8 @@ impl Smtp {
             self.within("the login", answer).await.map_err(not_the_letter)?;
         }
         let from = Mail::new(letter.envelope.from().cloned(), Vec::new());
-        self.within("the sender", connection.command(from)).await?;
+        // A server that will not have our sender, or wants a login, takes no letter of anybody.
+        self.within("the sender", connection.command(from)).await.map_err(not_the_letter)?;
         for to in letter.envelope.to() {
             let to = Rcpt::new(Path::clone(to), Vec::new());
             self.within("the recipient", connection.command(to)).await?;

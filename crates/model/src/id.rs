@@ -101,6 +101,8 @@ id!(/// A question to a person about one action.
     ApprovalId, "apr");
 id!(/// One try to sign in, from the mail to its link or code.
     ChallengeId, "chal");
+id!(/// One event on its way to one webhook endpoint.
+    DeliveryId, "whd");
 id!(/// One check of an org's log.
     CheckId, "chk");
 id!(/// A governed system and its tools.
@@ -127,12 +129,16 @@ id!(/// A policy, which has versions.
     PolicyId, "pol");
 id!(/// One immutable version of a policy.
     PolicyVersionId, "pv");
+id!(/// The activation of a policy version, as it waits for a second person.
+    ProposalId, "pap");
 id!(/// One HTTP request.
     RequestId, "req");
 id!(/// One browser in which a person is signed in.
     SessionId, "ses");
 id!(/// A person, whatever orgs they are in.
     UserId, "usr");
+id!(/// Where an org's events are posted to.
+    WebhookId, "whe");
 
 impl KeyId {
     /// The 26 characters without the prefix, as an API key carries them.

@@ -26,9 +26,12 @@
 mod causes;
 mod digest;
 mod id;
+mod lsn;
 mod machine;
 mod mint;
+mod observed;
 mod outcome;
+mod resource;
 mod text;
 mod time;
 mod tool_name;
@@ -37,22 +40,31 @@ mod vocabulary;
 pub use causes::causes;
 pub use digest::{Digest, DigestError};
 pub use id::{
-    ActionId, AgentId, ApprovalId, ChallengeId, CheckId, ConnectorId, DeedId, EventId, IdError,
-    IntentKeyId, InviteId, KeyId, LogId, MailJobId, MemberId, OrgId, PolicyId, PolicyVersionId,
-    RequestId, SessionId, UserId,
+    ActionId, AgentId, ApprovalId, ChallengeId, CheckId, ConnectorId, DeedId, DeliveryId, EventId,
+    IdError, IntentKeyId, InviteId, KeyId, LogId, MailJobId, MemberId, OrgId, PolicyId,
+    PolicyVersionId, ProposalId, RequestId, SessionId, UserId, WebhookId,
 };
+pub use lsn::{Lsn, LsnError};
 pub use machine::{Machine, Move};
 pub use mint::{Clock, Entropy, Mint};
+pub use observed::{
+    Datum, Image, LogAnswer, LogFrame, LogSource, LogTrace, Measured, OldRows, ReadBack, ReadRow,
+    ReportedRows, RowChange, RowCounts, Scoped, TableInLog, TableName, TableNameError, Teller,
+    TextForm, Told, Touched,
+};
 pub use outcome::{ErrorCode, ErrorCodeError, Fault, Footprint, Outcome, Report, RowOp};
+pub use resource::{Field, Resource};
 pub use text::deserialize_text;
 pub use time::{Timestamp, TimestampError};
 pub use tool_name::{ConnectorName, ToolName, ToolNameError};
 pub use uuid::Uuid;
 pub use vocabulary::{
     AgentStatus, ApprovalStatus, Assurance, Attestation, COMING_EVENT_TYPES, DecisionCode,
-    DecisionOutcome, DecisionSource, DeedKind, EventType, ExecutionErrorCode, ExecutionStatus,
-    IntentMode, Level, List, Mode, PendingApprovals, Role, Scope, SideEffect, State, Status,
-    SuspensionCause, Verdict, Visibility, VoidReason, WitnessMethod, WordError, lists,
+    DecisionOutcome, DecisionSource, DeedKind, DeliveryError, DeliveryStatus, EventType,
+    ExecutionErrorCode, ExecutionStatus, IntentMode, Level, List, LogBlind, LogGap, Mode,
+    PendingApprovals, ReadBackGap, Role, Scope, SideEffect, State, Status, SuspensionCause,
+    TableGap, Verdict, Visibility, VoidReason, WebhookStatus, WitnessMethod, WitnessReason,
+    WordError, lists,
 };
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-use crate::{ExecutionErrorCode, deserialize_text};
+use crate::{ExecutionErrorCode, Measured, deserialize_text};
 
 /// An operation on rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Footprint {
     /// Which columns an update may set; absent means any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<BTreeMap<String, Vec<String>>>,
+    /// Which column of a table holds which argument in every row that may be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
 /// What a tool says that it did, beside its result.
@@ -37,6 +40,16 @@ pub struct Footprint {
 pub struct Report {
     /// Rows that the tool says it changed; absent for tools that count none.
     pub rows_changed: Option<u64>,
+    /// What the connector measured of the run, where evidence was asked for and it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Box<Measured>>,
+}
+
+impl Report {
+    /// A report of so many changed rows, or of none that are counted.
+    pub fn of_rows(rows_changed: Option<u64>) -> Self {
+        Self { rows_changed, measured: None }
+    }
 }
 
 /// What one run of a tool came to.

@@ -70,6 +70,7 @@ mod action;
 mod decision;
 mod evidence;
 mod record;
+mod webhook;
 
 pub use access::{AgentStatus, IntentMode, PendingApprovals, Role, Scope, SuspensionCause};
 pub use action::{
@@ -78,8 +79,12 @@ pub use action::{
 pub use decision::{
     ApprovalStatus, Assurance, DecisionCode, DecisionOutcome, DecisionSource, VoidReason,
 };
-pub use evidence::{Attestation, Level, Verdict, WitnessMethod};
+pub use evidence::{
+    Attestation, Level, LogBlind, LogGap, ReadBackGap, TableGap, Verdict, WitnessMethod,
+    WitnessReason,
+};
 pub use record::{COMING_EVENT_TYPES, DeedKind, EventType};
+pub use webhook::{DeliveryError, DeliveryStatus, WebhookStatus};
 
 /// Every closed list, for the generated docs.
 pub fn lists() -> Vec<List> {
@@ -98,6 +103,8 @@ pub fn lists() -> Vec<List> {
         List { name: "witness `level`", words: Level::WORDS },
         List { name: "witness `verdict`", words: Verdict::WORDS },
         List { name: "witness `method`", words: WitnessMethod::WORDS },
+        List { name: "witness `missing` of a table", words: TableGap::WORDS },
+        List { name: "witness `reasons`", words: WitnessReason::WORDS },
         List { name: "execution `attestation` (in deeds)", words: Attestation::WORDS },
         List { name: "tool `side_effect`", words: SideEffect::WORDS },
         List { name: "tool `visibility`", words: Visibility::WORDS },
@@ -108,6 +115,9 @@ pub fn lists() -> Vec<List> {
         List { name: "deed `kind`", words: DeedKind::WORDS },
         List { name: "API key scope", words: Scope::WORDS },
         List { name: "member role", words: Role::WORDS },
+        List { name: "webhook endpoint `status`", words: WebhookStatus::WORDS },
+        List { name: "webhook delivery `status`", words: DeliveryStatus::WORDS },
+        List { name: "webhook delivery `error_class`", words: DeliveryError::WORDS },
         List { name: "event type", words: EventType::WORDS },
         List { name: "event type that cannot happen yet", words: COMING_EVENT_TYPES },
     ]

@@ -36,7 +36,9 @@ macro_rules! files {
 files![
     ("chancery.css", "text/css; charset=utf-8"),
     ("console.js", "text/javascript; charset=utf-8"),
+    ("editor.js", "text/javascript; charset=utf-8"),
     ("live.js", "text/javascript; charset=utf-8"),
+    ("palette.js", "text/javascript; charset=utf-8"),
     ("verify.js", "text/javascript; charset=utf-8"),
     ("seal.svg", "image/svg+xml"),
 ];

@@ -5,6 +5,7 @@ use minijinja::{Environment, Error, ErrorKind, State, Value, context};
 
 pub(crate) fn add_to(templates: &mut Environment<'_>) {
     templates.add_filter("moment", moment);
+    templates.add_filter("typed_moment", typed_moment);
     templates.add_filter("left", left);
     templates.add_filter("span", span);
     templates.add_filter("thousands", thousands);
@@ -28,6 +29,13 @@ fn moment(state: &State<'_, '_>, text: &str) -> Result<Value, Error> {
         day => shown("%-d %b %Y", at)?,
         whole => shown("%-d %b %Y, %H:%M:%S.%3f UTC", at)?,
     })
+}
+
+/// A moment as the field of a form has it, in UTC; nothing where the text is none.
+fn typed_moment(text: &str) -> Result<String, Error> {
+    let Ok(at) = read(text) else { return Ok(String::new()) };
+    let has_rest = at.subsec_nanosecond() != 0;
+    shown(if has_rest { "%Y-%m-%dT%H:%M:%S.%3f" } else { "%Y-%m-%dT%H:%M:%S" }, at)
 }
 
 /// How much of the time between two moments is left now: the share in whole percents, and the words.

@@ -23,8 +23,8 @@ fn a_file_is_found_under_its_own_digest_alone() {
 fn shell() -> Value {
     json!({
         "place": "ledger", "csrf": "word", "waiting": { "count": 0, "more": false },
-        "org": { "name": "Acme", "time_zone": "UTC", "stop": null },
-        "me": { "email": "ada@example.com", "role": "viewer", "can_approve": false, "is_fresh": true },
+        "org": { "id": "org_1", "name": "Acme", "time_zone": "UTC", "stop": null },
+        "me": { "email": "ada@example.com", "user": "usr_1", "role": "viewer", "can_approve": false, "is_fresh": true },
     })
 }
 
@@ -94,9 +94,20 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
     let attention = json!([
         { "kind": "chain_broken", "data": { "withheld": true, "check": null } },
         { "kind": "org_stopped", "data": { "reason": "a <b> drill", "stopped_at": at, "by": "operator" } },
+        { "kind": "slot_invalidated", "data": {
+            "connector": "con_1", "name": "shop", "state": "invalidated",
+            "cause": "slot_invalidated", "at": at,
+        } },
+        { "kind": "slot_lagging", "data": {
+            "connector": "con_1", "name": "shop", "state": "stalled", "cause": null, "at": at,
+        } },
         { "kind": "mismatch", "data": call },
         { "kind": "approval_expiring", "data": call },
         { "kind": "approval_expiring", "data": call },
+        { "kind": "activation_waits", "data": {
+            "reason": "a <i> night", "mode": "enforce", "proposed_at": at, "policy": "pol_1",
+            "version": "pv_1",
+        } },
         { "kind": "budget_near", "data": budget },
     ]);
     let agent = json!({
@@ -107,7 +118,11 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
     for told in [
         "The record is not as it was sealed.",
         "a &lt;b&gt; drill",
+        "The change log of <bdi>shop</bdi> cannot be read on.",
+        "The change log of <bdi>shop</bdi> is not read.",
         "<bdi>shop.&lt;b&gt;</bdi> runs out in 8 min.",
+        "A policy version waits for a second person.",
+        "a &lt;i&gt; night",
         "Budget <bdi>refund-sum</bdi> is used to 86 %.",
         "8,600 of 10,000 <bdi>EUR</bdi>, agent <bdi>agt_1</bdi>",
         "<strong>98.3 %</strong>",
@@ -115,6 +130,9 @@ fn what_wants_an_eye_is_told_in_words_with_one_verb_each() {
     ] {
         assert!(page.contains(told), "{told} is not in {page}");
     }
+    // What is counted for all is listed for all.
+    let counted = page.replace("&#x2f;", "/");
+    assert!(counted.contains("href=\"/app/approvals?view=waiting\""), "{counted}");
     // The one that runs out first is the one button that stands out.
     assert_eq!(page.matches("button primary").count(), 1, "{page}");
     assert_eq!(page.matches("<rect").count(), 24 * 4, "{page}");
@@ -136,4 +154,70 @@ fn an_org_in_which_nobody_acted_is_told_how_to_begin() {
     assert!(!page.contains("<svg viewBox=\"0 0 240"), "{page}");
     let broken = overview(&json!([]), &json!([]), &json!([check(Some("failed"), at)]));
     assert!(broken.contains("The last check found the record broken"), "{broken}");
+}
+
+fn webhook(change: &Value) -> String {
+    let at = "1970-01-01T00:00:00.000Z";
+    let mut it = json!({
+        "id": "whe_1", "url": "https://hooks.example/<b>", "description": "the <b> case system", "types": [],
+        "agent": "agt_1", "api_version": "2026-10-01", "status": "failing", "disabled_at": null,
+        "disabled_because": null, "failing_since": at, "last_delivered_at": null, "events_behind": 1_200,
+        "previous_secret_expires_at": at, "revision": 3, "created_at": at,
+    });
+    it.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    let failed = |class: &str, status: Option<u16>| {
+        json!({
+            "at": at, "http_status": status, "error_class": class, "duration_ms": 10_012,
+        })
+    };
+    let tries = [
+        failed("timeout", None),
+        failed("redirect", Some(301)),
+        failed("http_status", Some(503)),
+        failed("tls", None),
+    ];
+    let open = json!({
+        "id": "whd_1", "event": "evt_1", "type": "deed.sealed", "status": "dead", "attempt": 4,
+        "error_class": "tls", "http_status": null, "duration_ms": 10_012, "next_attempt_at": null,
+        "attempts": tries, "created_at": at,
+    });
+    let mut shell = shell();
+    shell["me"]["role"] = json!("admin");
+    let shown = json!({
+        "shell": shell, "it": it, "open": open, "asked": "whd_1", "status": "dead",
+        "families": { "deed": ["deed.sealed"] },
+        "list": { "data": [open], "has_more": true, "next_cursor": "next" },
+    });
+    Pages::new().unwrap().fill(("app", "app/webhook.html"), Timestamp::EPOCH, &shown).unwrap()
+}
+
+#[test]
+fn an_endpoint_that_takes_nothing_tells_since_when_and_what_came_of_each_try() {
+    let page = webhook(&json!({})).replace("&#x2f;", "/");
+    for told in [
+        "Failing",
+        "Nothing arrives since",
+        "1,200 events behind",
+        "no answer in time",
+        "301, a redirect",
+        "503",
+        "no TLS",
+        "It is tried no more.",
+        "everything",
+        "?status=dead&amp;cursor=next",
+        "The one before signs too",
+        "the &lt;b&gt; case system",
+        "/v1/webhook_deliveries/whd_1/redeliver",
+        "10.0 s",
+    ] {
+        assert!(page.contains(told), "{told} is not in {page}");
+    }
+    assert!(!page.contains("<b>"), "{page}");
+    let page = webhook(&json!({
+        "status": "disabled", "disabled_at": "1970-01-01T00:00:00.000Z", "disabled_because": "failing",
+    }));
+    assert!(
+        page.contains("It took nothing for too long.") && !page.contains("redeliver"),
+        "{page}"
+    );
 }

@@ -1,6 +1,8 @@
 //! What agents, tools and people sent, shown so that it misleads nobody: as text always, with letters
 //! that cannot be seen or that turn what stands beside them made visible.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use serde_json::Value as Json;
 
@@ -14,7 +16,9 @@ const FACTS: usize = 200;
 pub(crate) fn add_to(templates: &mut Environment<'_>) {
     templates.add_filter("seen", |text: &str| seen(text));
     templates.add_filter("facts", facts);
+    templates.add_filter("changes", |before: &Value, after: &Value| changes(before, after));
     templates.add_filter("raw", raw);
+    templates.add_filter("editable", editable);
     templates.add_filter("lines", |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>());
     templates.add_filter("short", short);
     templates.add_filter("encoded", |text: &str| encoded(text));
@@ -54,19 +58,15 @@ fn facts(value: &Value) -> Result<Value, Error> {
 }
 
 fn flatten<'v>(place: &str, value: &'v Json, found: &mut Vec<(String, &'v Json)>) {
-    let below = |name: &str| match place {
-        "" => name.to_owned(),
-        _ => format!("{place}.{name}"),
-    };
     match value {
         Json::Object(members) if !members.is_empty() => {
             for (name, member) in members {
-                flatten(&below(name), member, found);
+                flatten(&below(place, name), member, found);
             }
         }
         Json::Array(items) if !items.is_empty() => {
-            for (place, item) in items.iter().enumerate() {
-                flatten(&below(&place.to_string()), item, found);
+            for (at, item) in items.iter().enumerate() {
+                flatten(&below(place, &at.to_string()), item, found);
             }
         }
         leaf => found.push((place.to_owned(), leaf)),
@@ -87,10 +87,87 @@ fn fact(name: &str, leaf: &Json) -> Value {
     context! { name => seen(name), kind => kind, text => seen(&text), head => head.as_deref().map(seen) }
 }
 
+/// Where the second value differs from the first, place by place: what stood there, and what does.
+/// A list that holds no objects is one leaf, since an item that comes in moves all others.
+fn changes(before: &Value, after: &Value) -> Result<Value, Error> {
+    let (before, after) = (json(before)?, json(after)?);
+    let mut found = Vec::new();
+    compare("", (Some(&before), Some(&after)), &mut found);
+    let more = found.len().saturating_sub(FACTS);
+    found.truncate(FACTS);
+    let told = |leaf: Option<&Json>| {
+        leaf.map(|leaf| seen(&leaf.as_str().map_or_else(|| leaf.to_string(), str::to_owned)))
+    };
+    let row = |(place, before, after): (String, Option<&Json>, Option<&Json>)| {
+        context! { place => seen(&place), before => told(before), after => told(after) }
+    };
+    let rows: Vec<Value> = found.into_iter().map(row).collect();
+    Ok(context! { rows => rows, more => more })
+}
+
+type Changed<'v> = (String, Option<&'v Json>, Option<&'v Json>);
+
+fn compare<'v>(
+    place: &str,
+    (before, after): (Option<&'v Json>, Option<&'v Json>),
+    found: &mut Vec<Changed<'v>>,
+) {
+    if before == after {
+        return;
+    }
+    let (was, is) = (before.map(parts).unwrap_or_default(), after.map(parts).unwrap_or_default());
+    // What was no object and is one now changed as a whole.
+    if (before.is_some() && was.is_empty()) || (after.is_some() && is.is_empty()) {
+        found.push((place.to_owned(), before, after));
+        return;
+    }
+    let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    for name in names {
+        let pair = (was.get(name).copied(), is.get(name).copied());
+        compare(&below(place, name), pair, found);
+    }
+}
+
+/// The parts of a value that can change one by one; none where it changes as a whole.
+fn parts(value: &Json) -> BTreeMap<String, &Json> {
+    match value {
+        Json::Object(members) => {
+            members.iter().map(|(name, member)| (name.clone(), member)).collect()
+        }
+        Json::Array(items) if items.iter().any(Json::is_object) => {
+            items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect()
+        }
+        Json::Array(_) | Json::String(_) | Json::Number(_) | Json::Bool(_) | Json::Null => {
+            BTreeMap::new()
+        }
+    }
+}
+
+fn below(place: &str, name: &str) -> String {
+    if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") }
+}
+
 /// The text of a value, for whoever wants it raw.
 fn raw(value: &Value) -> Result<String, Error> {
     let text = serde_json::to_string_pretty(&json(value)?);
     text.map(|text| seen(&text)).map_err(unwritable)
+}
+
+/// The JSON of a value, for whoever changes it and sends it back: the same value, with letters that
+/// are not plain ASCII told by their numbers in the way of JSON.
+fn editable(value: &Value) -> Result<String, Error> {
+    let text = serde_json::to_string_pretty(&json(value)?).map_err(unwritable)?;
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_ascii() {
+            plain.push(letter);
+            continue;
+        }
+        for unit in letter.encode_utf16(&mut [0; 2]) {
+            plain.extend([format!("\\u{unit:04x}")]);
+        }
+    }
+    Ok(plain)
 }
 
 fn json(value: &Value) -> Result<Json, Error> {
@@ -132,7 +209,7 @@ pub fn encoded(text: &str) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{encoded, facts, seen, short};
+    use super::{changes, encoded, facts, seen, short};
 
     #[test]
     fn what_cannot_be_seen_is_told() {
@@ -162,5 +239,35 @@ mod tests {
         let names: Vec<String> =
             rows.try_iter().unwrap().map(|row| row.get_attr("name").unwrap().to_string()).collect();
         assert_eq!(names, ["note", "order.id", "order.lines.0", "order.lines.1", "tags"]);
+    }
+
+    #[test]
+    fn what_differs_is_told_place_by_place() {
+        let was = json!({
+            "args": { "properties": { "id": { "type": "integer" } }, "required": ["id"] },
+            "description": "Change one.", "steps": [{ "sql": "select 1" }], "title": null,
+        });
+        let is = json!({
+            "args": { "properties": { "id": { "type": "integer" }, "filter": { "type": "string" } },
+                "required": ["id", "filter"] },
+            "description": "Change\u{202e} many.", "steps": [{ "sql": "select 2" }], "title": {},
+        });
+        let value = |json| minijinja::Value::from(minijinja::value::Serde(json));
+        let told = changes(&value(&was), &value(&is)).unwrap();
+        let row = |row: minijinja::Value| {
+            ["place", "before", "after"].map(|name| row.get_attr(name).unwrap().to_string())
+        };
+        let rows = told.get_attr("rows").unwrap();
+        let told: Vec<[String; 3]> = rows.try_iter().unwrap().map(row).collect();
+        let expected = [
+            ["args.properties.filter.type", "None", "string"],
+            ["args.required", r#"["id"]"#, r#"["id","filter"]"#],
+            ["description", "Change one.", "Change⟦U+202E⟧ many."],
+            ["steps.0.sql", "select 1", "select 2"],
+            ["title", "null", "{}"],
+        ];
+        assert_eq!(told, expected);
+        let nothing = changes(&value(&was), &value(&was)).unwrap();
+        assert_eq!(nothing.get_attr("rows").unwrap().len(), Some(0));
     }
 }

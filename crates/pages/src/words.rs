@@ -63,6 +63,24 @@ pub const WORDS: &[Word] = &[
     row(["effect", "destructive"],       ["warn",    "Destroys",   "line"]),
     row(["policy", "enforce"],           ["check",   "Enforced",   "run"]),
     row(["policy", "shadow"],            ["eye",     "Shadow",     "line"]),
+    row(["connector", "enabled"],        ["check",   "Enabled",    "ok"]),
+    row(["connector", "disabled"],       ["pause",   "Disabled",   "wait"]),
+    row(["connector", "archived"],       ["minus",   "Archived",   "line"]),
+    row(["slot", "setup"],               ["clock",   "To be made", "wait"]),
+    row(["slot", "streaming"],           ["check",   "Read",       "ok"]),
+    row(["slot", "invalidated"],         ["warn",    "Broken",     "bad"]),
+    row(["tool", "pinned"],              ["check",   "Accepted",   "ok"]),
+    row(["tool", "new"],                 ["enter",   "New",        "wait"]),
+    row(["tool", "changed"],             ["differs", "Changed",    "wait"]),
+    row(["tool", "gone"],                ["minus",   "Gone",       "line"]),
+    row(["webhook", "enabled"],          ["check",   "Enabled",    "ok"]),
+    row(["webhook", "failing"],          ["warn",    "Failing",    "wait"]),
+    row(["webhook", "disabled"],         ["pause",   "Disabled",   "line"]),
+    row(["delivery", "pending"],         ["clock",   "Pending",    "line"]),
+    row(["delivery", "retrying"],        ["again",   "Retrying",   "wait"]),
+    row(["delivery", "delivered"],       ["tick",    "Delivered",  "plain"]),
+    row(["delivery", "dead"],            ["cross",   "Dead",       "bad"]),
+    row(["delivery", "dropped"],         ["minus",   "Dropped",    "line"]),
     row(["check", "queued"],             ["clock",   "Queued",     "line"]),
     row(["check", "running"],            ["busy",    "Running",    "run"]),
     row(["check", "passed"],             ["check",   "Whole",      "ok"]),
@@ -83,6 +101,42 @@ pub(crate) fn add_to(templates: &mut Environment<'_>) {
     templates.add_function("warning", warning);
     templates.add_function("why_not", why_not);
     templates.add_function("told_of", told_of);
+    templates.add_function("told_of_link", told_of_link);
+    templates.add_function("event", event);
+}
+
+/// The symbols of events, by the first word of their types.
+#[rustfmt::skip]
+const EVENTS: &[(&str, &str)] = &[
+    ("action",    "enter"),
+    ("approval",  "inbox"),
+    ("deed",      "seal"),
+    ("agent",     "robot"),
+    ("agent_key", "key"),
+    ("api_key",   "key"),
+    ("seal_key",  "key"),
+    ("intent_key", "key"),
+    ("policy",    "doc"),
+    ("connector", "data"),
+    ("tool",      "data"),
+    ("witness",   "eye"),
+    ("webhook",   "hook"),
+    ("member",    "mail"),
+    ("invite",    "mail"),
+    ("org",       "gear"),
+    ("log",       "ledger"),
+    ("chain",     "ledger"),
+];
+
+/// What happened, in words: the symbol and the words of an event's type.
+fn event(kind: &str) -> Value {
+    let family = kind.split('.').next().unwrap_or_default();
+    let icon = EVENTS.iter().find(|(of, _)| *of == family).map_or("rows", |(_, icon)| icon);
+    let mut words = kind.replace(['.', '_'], " ");
+    if let Some(first) = words.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    context! { icon => icon, words => words }
 }
 
 /// The badge of a value. A value that this version does not know is shown as it is written.
@@ -105,12 +159,29 @@ fn warning(code: &str) -> Value {
         "tool_changed" => {
             ["The tool was changed.", "Its definition is not the one that ran before."]
         }
+        "budget_near" => [
+            "A budget is nearly used up.",
+            "With this call it is at four fifths of its limit or more.",
+        ],
+        "tool_new" => ["The tool is new.", "Nobody of your org has run it yet."],
+        "first_use" => {
+            ["It is the agent's first time.", "This agent has not run this tool before."]
+        }
+        "off_hours" => [
+            "It comes at an unusual time.",
+            "This agent did not act at this time of day in the last two weeks.",
+        ],
+        "estimate_large" => [
+            "It would change a lot.",
+            "The estimate tells of 100 rows or more, or of more than the tool declares.",
+        ],
         "estimate_missing" => {
             ["No estimate.", "What it would change could not be looked at beforehand."]
         }
-        "hidden_fields" => {
-            ["Not everything is shown.", "The policy hides a part of the arguments from this page."]
-        }
+        "hidden_fields" => [
+            "Not everything is shown.",
+            "The policy hides a part of the arguments from this page, or it is too large for it.",
+        ],
         "misleading_text" => [
             "The text may mislead.",
             "It holds letters that are not seen, or that turn what stands beside them.",
@@ -128,7 +199,7 @@ fn why_not(code: &str) -> &'static str {
             "You can't decide this: the rule excludes you, as the one it is for, the author of the policy or the owner of the agent."
         }
         "conflict" => {
-            "Nothing is left for you to decide: you answered already, or a Stop holds the call."
+            "Your yes counts already, or a Stop holds the call. A no is taken all the same."
         }
         "approval_decided" => "This is settled.",
         "approval_expired" => "It ran out. It ended as no.",
@@ -148,11 +219,7 @@ fn told_of(code: &str) -> Value {
         "approval_expired" => ["It ran out while you read.", "It ended as no."],
         "not_an_approver" => ["Nothing was decided.", "The rule asks others."],
         "self_approval" => ["Nothing was decided.", "The rule excludes you."],
-        "conflict" => ["Nothing was decided.", "You answered already, or a Stop holds the call."],
-        "link_used" => [
-            "Nothing was decided.",
-            "The link was used, or is too old. Sign in to see how it stands.",
-        ],
+        "conflict" => ["Nothing was decided.", "You said yes already, or a Stop holds the call."],
         "reauthentication_required" => {
             ["Sign in again first.", "This takes a sign-in that is at most 15 minutes old."]
         }
@@ -174,4 +241,59 @@ fn told_of(code: &str) -> Value {
         _ => ["That was refused.", "Nothing was done."],
     };
     context! { lead => lead, sentence => sentence }
+}
+
+/// The same where the link of a mail led to it: its reader shows no session, types no code, and may
+/// be the very person whose answer counted.
+fn told_of_link(code: &str) -> Value {
+    let [lead, sentence] = match code {
+        "link_used" => [
+            "This link answers no more.",
+            "It was used, or is too old. What was answered with it stands: sign in to see that.",
+        ],
+        "unauthenticated" => [
+            "This link opens nothing.",
+            "It is not whole, or was for somebody who is no longer a member of the org.",
+        ],
+        "reauthentication_required" => [
+            "Nothing was decided.",
+            "The rule takes no answer by a link. Sign in and answer there.",
+        ],
+        "approval_expired" => ["It ran out.", "Nobody answered in time, and it ended as no."],
+        other => return told_of(other),
+    };
+    context! { lead => lead, sentence => sentence }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{event, told_of_link};
+
+    #[test]
+    fn a_link_is_told_of_in_words_of_its_own() {
+        for code in ["link_used", "unauthenticated", "reauthentication_required"] {
+            let told = told_of_link(code);
+            let told = [told.get_attr("lead").unwrap(), told.get_attr("sentence").unwrap()];
+            let told = told.map(|part| part.to_string()).join(" ");
+            assert!(!told.contains("code") && !told.contains("15 minutes"), "{code}: {told}");
+        }
+        let used = told_of_link("link_used").get_attr("lead").unwrap().to_string();
+        assert_ne!(used, "Nothing was decided.", "its reader's yes may have run the call");
+        let stale = told_of_link("approval_stale").get_attr("sentence").unwrap().to_string();
+        assert!(stale.contains("has changed"), "{stale}");
+    }
+
+    #[test]
+    fn an_event_is_told_in_words() {
+        let told = |kind| {
+            let told = event(kind);
+            (
+                told.get_attr("icon").unwrap().to_string(),
+                told.get_attr("words").unwrap().to_string(),
+            )
+        };
+        assert_eq!(told("policy.version_created"), ("doc".into(), "Policy version created".into()));
+        assert_eq!(told("agent_key.rolled"), ("key".into(), "Agent key rolled".into()));
+        assert_eq!(told("retention.pruned"), ("rows".into(), "Retention pruned".into()));
+    }
 }

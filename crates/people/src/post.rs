@@ -98,17 +98,18 @@ impl Post {
         Self { questions: Some(questions), ..self }
     }
 
-    /// Sends one mail that is due, or addresses the mails of one question, and says whether there
-    /// was anything to do.
+    /// Sends one mail that is due and addresses the mails of one question, and says whether there
+    /// was anything to do. Neither waits until nothing of the other is left.
     pub async fn send_next(&self) -> Result<bool, StoreDown> {
         let jobs = self.queue.claim(self.holder, AT_ONCE, LEASE).await?;
         for job in &jobs {
             self.send(job).await?;
         }
-        match &self.questions {
-            Some(questions) if jobs.is_empty() => self.address_next(questions).await,
-            Some(_) | None => Ok(!jobs.is_empty()),
-        }
+        let addressed = match &self.questions {
+            Some(questions) => self.address_next(questions).await?,
+            None => false,
+        };
+        Ok(addressed || !jobs.is_empty())
     }
 
     /// Finds out who may answer a question, so that each of them gets a mail of their own.
@@ -126,7 +127,10 @@ impl Post {
     }
 
     async fn send(&self, job: &MailJob) -> Result<(), StoreDown> {
-        match self.mailer.send(&self.letter(job)).await {
+        let _ = failpoint::hit("mail.unsent");
+        let sent = self.mailer.send(&self.letter(job)).await;
+        let _ = failpoint::hit("mail.sent");
+        match sent {
             Ok(()) => self.queue.finish(job).await.map(drop),
             Err(MailError::TryAgain(why)) => {
                 let wait = self.wait(job.attempt);

@@ -90,6 +90,11 @@ pub(crate) fn token(mint: &Mint<'_>) -> Secret<String> {
     Secret::new(URL_SAFE_NO_PAD.encode(mint.bytes::<32>()))
 }
 
+/// Whether this may be a token of ours.
+pub(crate) fn is_token(text: &Secret<String>) -> bool {
+    URL_SAFE_NO_PAD.decode(text.expose()).is_ok_and(|bytes| bytes.len() == 32)
+}
+
 /// The code as a person is shown it: two groups of four.
 pub(crate) fn shown(code: &Secret<String>) -> Secret<String> {
     let (left, right) = code.expose().split_at_checked(CODE_LEN / 2).unwrap_or_default();

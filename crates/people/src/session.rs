@@ -1,10 +1,10 @@
 //! Sessions: who is signed in where, and how that ends.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use crypto::{Secret, constant_time_eq};
 use ledger::StoreDown;
-use model::{OrgId, SessionId, UserId};
+use model::{OrgId, SessionId, Timestamp, UserId, causes};
 
 use crate::{
     People,
@@ -26,8 +26,38 @@ impl People {
         let Some(session) = self.parts.store.session(&mac, IDLE).await? else { return Ok(None) };
         if self.parts.clock.now().since(session.last_seen_at) >= SEEN_EVERY {
             self.parts.store.touch(session.id).await?;
+            if let Some(chosen) = session.chosen {
+                self.note_use(chosen.org, session.user).await;
+            }
         }
         Ok(Some(session))
+    }
+
+    /// Notes that the person is in the org now. Nothing is decided by that, so nobody is turned away where
+    /// it cannot be noted.
+    pub(crate) async fn note_use(&self, org: OrgId, user: UserId) {
+        if let Err(error) = self.parts.store.note_use(org, user).await {
+            tracing::warn!(%org, %user, error = causes(&error), "that somebody is in an org was not noted");
+        }
+    }
+
+    /// The session with this token, unless it ended, as somebody sees it who is answered for long: that
+    /// a page is left open is no use of the session.
+    pub async fn session_unused(
+        &self,
+        token: &Secret<String>,
+    ) -> Result<Option<Session>, StoreDown> {
+        let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
+        self.parts.store.session(&mac, IDLE).await
+    }
+
+    /// When these people last used a session for the org, to the minute, of those who ever did.
+    pub async fn uses(
+        &self,
+        org: OrgId,
+        users: &[UserId],
+    ) -> Result<BTreeMap<UserId, Timestamp>, StoreDown> {
+        self.parts.store.uses(org, users).await
     }
 
     /// What a page of the session shows with every change, and no page of others can know.
@@ -58,6 +88,11 @@ impl People {
     /// Ends a session, and says whether there was one.
     pub async fn end(&self, whose: impl Into<Whose>, id: SessionId) -> Result<bool, StoreDown> {
         self.parts.store.end(whose.into(), id).await
+    }
+
+    /// Ends every session of this person that is for the org, and says how many.
+    pub async fn end_in(&self, org: OrgId, user: UserId) -> Result<u64, StoreDown> {
+        self.parts.store.end_in(org, user).await
     }
 
     /// Ends every session of this person but one, and says how many.

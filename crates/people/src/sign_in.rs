@@ -9,7 +9,7 @@ use model::{ChallengeId, MailJobId, SessionId, Timestamp, UserId};
 
 use crate::{
     Address, People, SignInError,
-    secrets::{About, shown, token, typed},
+    secrets::{About, is_token, shown, token, typed},
     session::LIVES,
     store::{Chosen, Device, Mac, NewChallenge, NewSession, Opened, Session},
 };
@@ -34,6 +34,9 @@ pub struct Asking {
     pub next: Option<String>,
     /// The session that they have, where it is to be made fresh.
     pub again: Option<SessionId>,
+    /// What their browser was given when it asked before: it keeps one, and may be shown the answer of
+    /// each mail that it asked for.
+    pub browser: Option<Secret<String>>,
 }
 
 /// What somebody who asks to sign in is answered; nothing of it depends on whose the address is.
@@ -113,7 +116,9 @@ impl People {
         let of = self.pepper.mac(About::Address, asking.address.as_str().as_bytes());
         self.count(&of, ASKED_OF_ADDRESS).await?;
         let mint = self.mint();
-        let (id, token) = (mint.id(ChallengeId::from_uuid), token(&mint));
+        let id = mint.id(ChallengeId::from_uuid);
+        let before = asking.browser.as_ref().filter(|before| is_token(before));
+        let token = before.cloned().unwrap_or_else(|| token(&mint));
         let browser = self.pepper.mac(About::Browser, token.expose().as_bytes());
         let expires_at = mint.now() + ANSWERABLE_FOR;
         let asked = Asked { challenge: id, browser: token, expires_at };
@@ -123,7 +128,7 @@ impl People {
     /// Keeps the challenge that was answered, and has its mail sent where the address is somebody's.
     pub async fn write(&self, unwritten: Unwritten) -> Result<(), SignInError> {
         let Unwritten { id, asking, browser } = unwritten;
-        let Asking { address, next, again, network: _ } = asking;
+        let Asking { address, next, again, network: _, browser: _ } = asking;
         let user = self.parts.store.person(&address).await?;
         let mint = self.mint();
         let job = mint.id(MailJobId::from_uuid);
@@ -192,15 +197,20 @@ impl People {
         Ok(Some(if asked { Opens::Here } else { Opens::Elsewhere(code()) }))
     }
 
-    /// Lets a session go on in this org, under a new token; nothing of one that ended.
+    /// Lets the session with this token go on in this org, under a new token; nothing of one that ended
+    /// or has another token by now.
     pub async fn choose(
         &self,
-        id: SessionId,
+        had: &Secret<String>,
         chosen: Chosen,
     ) -> Result<Option<SignedIn>, SignInError> {
         let token = token(&self.mint());
-        let mac = self.pepper.mac(About::Session, token.expose().as_bytes());
-        let session = self.parts.store.choose(id, chosen, &mac).await?;
+        let mac =
+            |token: &Secret<String>| self.pepper.mac(About::Session, token.expose().as_bytes());
+        let session = self.parts.store.choose((&mac(had), &mac(&token)), chosen).await?;
+        if let Some(session) = &session {
+            self.note_use(chosen.org, session.user).await;
+        }
         Ok(session.map(|session| SignedIn { session, token, next: None }))
     }
 

@@ -105,6 +105,9 @@ pub struct Session {
 pub struct Chosen {
     /// The org.
     pub org: OrgId,
+    /// Which member they were there: whoever comes back is another. A session that an older version
+    /// wrote does not say.
+    pub member: Option<MemberId>,
     /// What its person was there when they chose it: with another role the choice is void, so that a
     /// token that was stolen before rises with nobody.
     pub role: Role,
@@ -235,12 +238,11 @@ pub trait PeopleStore: Send + Sync {
         new: &NewSession,
     ) -> Result<Option<Opened>, StoreDown>;
 
-    /// Gives the live session this org and this token, and ends the one that it had.
+    /// Gives the live session with this token this org and another token, and ends the one that it had.
     async fn choose(
         &self,
-        id: SessionId,
+        (had, given): (&Mac, &Mac),
         chosen: Chosen,
-        mac: &Mac,
     ) -> Result<Option<Session>, StoreDown>;
 
     /// The session with this token, unless it ended, is too old or was idle for too long.
@@ -248,6 +250,16 @@ pub trait PeopleStore: Send + Sync {
 
     /// Notes that the session is used now.
     async fn touch(&self, id: SessionId) -> Result<(), StoreDown>;
+
+    /// Notes that the person is in the org now.
+    async fn note_use(&self, org: OrgId, user: UserId) -> Result<(), StoreDown>;
+
+    /// When these people were last noted to be in the org, of those who ever were.
+    async fn uses(
+        &self,
+        org: OrgId,
+        users: &[UserId],
+    ) -> Result<BTreeMap<UserId, Timestamp>, StoreDown>;
 
     /// Live sessions, newest first.
     async fn sessions(
@@ -264,6 +276,9 @@ pub trait PeopleStore: Send + Sync {
     /// Ends a live session, and says whether there was one.
     async fn end(&self, whose: Whose, id: SessionId) -> Result<bool, StoreDown>;
 
+    /// Ends every session of this person that is for the org, and says how many.
+    async fn end_in(&self, org: OrgId, user: UserId) -> Result<u64, StoreDown>;
+
     /// Ends every session of this person but one, and says how many.
     async fn end_others(&self, user: UserId, but: SessionId) -> Result<u64, StoreDown>;
 }
@@ -271,7 +286,8 @@ pub trait PeopleStore: Send + Sync {
 /// Where mails wait to be sent.
 #[async_trait]
 pub trait MailQueue: Send + Sync {
-    /// Claims up to this many mails that are due, the longest due first, for this long.
+    /// Claims up to this many mails that are due, the longest due first, for this long; those about
+    /// questions go from org to org, so that no org's hold up another's.
     ///
     /// What another instance holds is left to it until its lease ends. What carries nothing of
     /// worth any more is removed and never claimed.
@@ -282,7 +298,8 @@ pub trait MailQueue: Send + Sync {
         lease: Duration,
     ) -> Result<Vec<MailJob>, StoreDown>;
 
-    /// Claims a question about which nobody was written to yet, the longest due, for this long.
+    /// Claims a question about which nobody was written to yet, for this long: the longest due of the
+    /// org that comes next.
     async fn claim_unaddressed(
         &self,
         holder: Uuid,

@@ -7,7 +7,11 @@ use deed::{Body, BodyError, Disclosure, LogOrigin, ShownIntent};
 use ledger::{Place, StoreDown, record::SignedIntent};
 use model::{ActionId, AgentId, DeedId, DeedKind, OrgId, Timestamp, Verdict};
 
-use crate::{Records, store::DeedRow};
+use crate::{
+    Records,
+    records::{ReadError, Reader},
+    store::DeedRow,
+};
 
 /// What a list of deeds shows; every absent filter lets everything through.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -125,6 +129,24 @@ pub trait DeedStore: Send + Sync {
 }
 
 impl Records {
+    /// The amendments of a deed, in the order of their log.
+    pub async fn amendments_of(
+        &self,
+        reader: Reader,
+        deed: &DeedRow,
+    ) -> Result<Vec<DeedId>, ReadError> {
+        let Some(action) = deed.action.filter(|_| deed.kind == DeedKind::Action.as_str()) else {
+            return Ok(Vec::new());
+        };
+        let about = self.store.deeds_about(reader.org, action).await?;
+        let is_one = |row: &DeedRow| {
+            row.kind == DeedKind::Amendment.as_str()
+                && row.log_no == deed.log_no
+                && reader.agent.is_none_or(|own| row.agent == Some(own))
+        };
+        Ok(about.iter().map(|it| &it.row).filter(|row| is_one(row)).map(|row| row.id).collect())
+    }
+
     /// What the agent signed, of a deed about an action that it signed.
     pub(crate) async fn intent_of(
         &self,

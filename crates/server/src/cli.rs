@@ -5,7 +5,9 @@ mod archive;
 mod connector;
 mod deeds;
 mod intent;
+mod listen;
 mod policy;
+mod vault;
 
 use std::path::PathBuf;
 
@@ -19,14 +21,16 @@ pub use accounts::{
 };
 pub use archive::{Archive, Archived};
 pub use connector::{
-    CheckConnector, Connector, CreateConnector, Described, ListConnectors, NamedConnector,
-    SetupConnector, UpdateConnector,
+    CheckConnector, Connector, ConvertDescription, CreateConnector, Described, ListConnectors,
+    NamedConnector, SetupConnector, UpdateConnector,
 };
 pub use deeds::{Consistency, Diff, Keys, Log, RecoverLog, Verify};
 pub use intent::Intent;
+pub use listen::Listen;
 pub use policy::{
     Activate, DiffPolicies, ExplainDecision, Format, LintPolicy, Policy, ReplayPolicy, TestPolicy,
 };
+pub use vault::Vault;
 
 /// The service between AI agents and the tools they call: it decides, runs, witnesses and seals.
 #[derive(Debug, Parser)]
@@ -111,6 +115,12 @@ pub enum Verb {
     /// Make, change, switch and list connectors, and look at what they govern.
     #[command(subcommand)]
     Connector(Connector),
+    /// Work on what is encrypted under the vault's keys.
+    #[command(subcommand)]
+    Vault(Vault),
+    /// Print what happens in an org as it happens, and post it, signed, to a receiver that is being
+    /// written. The key is `SERVICE_API_KEY` of the environment.
+    Listen(Listen),
     /// Print what makes a shell complete the verbs and what they take.
     Completions {
         /// The shell.
@@ -146,6 +156,20 @@ pub struct Up {
     /// The port to serve at.
     #[arg(long, value_name = "N", default_value_t = 8080)]
     pub port: u16,
+    /// What the writes of a demo that is made now are witnessed by: `log`, which is the shop's change
+    /// log, or `report`, the tools' own reports. The first takes a cluster with `wal_level = logical`,
+    /// which keeps that log while nothing serves: set its `max_slot_wal_keep_size`.
+    #[arg(long, value_name = "EVIDENCE", default_value = "log")]
+    pub witness: ShopWitness,
+}
+
+/// What a demo's writes are witnessed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum ShopWitness {
+    /// The shop's change log, at L2.
+    Log,
+    /// What the tools report, at L0.
+    Report,
 }
 
 /// What `migrate` takes.

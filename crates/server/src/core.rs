@@ -61,6 +61,8 @@ pub struct Parts {
     pub sealer: deed::Sealer,
     /// Finds tools.
     pub toolbox: Arc<dyn gate::Toolbox>,
+    /// Tells what the change logs of governed databases have.
+    pub log: Arc<dyn gate::ChangeLog>,
     /// Says whether a connector's config would do.
     pub connectors: Arc<dyn admin::ConnectorCheck>,
     /// Starts what outlives its request.
@@ -137,6 +139,7 @@ impl Core {
             ledger: ledger.clone(),
             store: Arc::clone(&stores.actions),
             toolbox: parts.toolbox,
+            log: parts.log,
             spawn: spawn.clone(),
             pause: spawn,
             clock: clock.clone(),

@@ -4,6 +4,7 @@
 //! operator said, puts the parts together and prints.
 
 pub mod adapters;
+mod change_logs;
 pub mod checkpoints;
 pub mod cli;
 pub mod clock;

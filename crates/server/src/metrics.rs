@@ -20,7 +20,10 @@ use ledger::{Backlog, Ledger};
 use store_postgres::{Pools, PostgresStore};
 use web::{Open, Reply, ReplyBody, Router};
 
-use crate::work::Work;
+use crate::{
+    change_logs::{ChangeLogs, Figures},
+    work::Work,
+};
 use page::Series;
 use process::Process;
 
@@ -37,6 +40,7 @@ pub(crate) struct Watched {
     pub(crate) ledger: Ledger,
     pub(crate) store: Arc<PostgresStore>,
     pub(crate) work: Arc<Work>,
+    pub(crate) logs: Arc<ChangeLogs>,
 }
 
 /// What is read once for a whole page.
@@ -46,6 +50,7 @@ struct Moment<'w> {
     pools: Pools,
     backlog: Backlog,
     held_open: HeldOpen,
+    logs: Figures,
 }
 
 impl Watched {
@@ -57,6 +62,7 @@ impl Watched {
             pools: self.store.pools(),
             backlog: self.ledger.backlog(),
             held_open: self.router.state().held_open(),
+            logs: self.logs.figures(),
         };
         let mut page = String::new();
         for row in table::ROWS {

@@ -9,7 +9,14 @@ use model::{Clock, Timestamp};
 use records::Records;
 use store_postgres::{PostgresStore, Pulse};
 
-use crate::{adapters::OrgTools, clock::SystemClock, wire_up::MOST_SKEW, work::Work};
+use crate::{
+    adapters::OrgTools,
+    change_logs::{ChangeLogs, Figures},
+    clock::SystemClock,
+    settings::Decoder,
+    wire_up::MOST_SKEW,
+    work::Work,
+};
 
 /// A turn that has kept its callers for this long is late.
 const TURN_LATE: Duration = Duration::from_secs(10);
@@ -21,6 +28,8 @@ pub(crate) struct Probe {
     pub(crate) records: Records,
     pub(crate) work: Arc<Work>,
     pub(crate) tools: Arc<OrgTools>,
+    pub(crate) logs: Arc<ChangeLogs>,
+    pub(crate) decoder: Decoder,
 }
 
 /// What was found.
@@ -38,6 +47,7 @@ struct Found {
     workers: Condition,
     /// Connectors whose systems could not be reached when they were last tried.
     lost_connectors: usize,
+    change_logs: Condition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +71,17 @@ impl http_api::Probe for Probe {
             oldest_turn: self.ledger.backlog().oldest,
             workers: degraded_unless(self.work.is_well(&clock)),
             lost_connectors: self.tools.out_of_reach(),
+            change_logs: self.change_logs(),
         })
+    }
+}
+
+impl Probe {
+    /// How the change logs are that this instance follows. A reader that was told to hold still follows
+    /// none, which is no better than one that is stalled.
+    fn change_logs(&self) -> Condition {
+        let Figures { broken, stalled, lagging, .. } = self.logs.figures();
+        degraded_unless(broken + stalled + lagging == 0 && !self.decoder.paused)
     }
 }
 
@@ -86,6 +106,7 @@ fn checks(found: Found) -> Vec<Check> {
         ("turns", Some(degraded_unless(found.oldest_turn <= TURN_LATE))),
         ("workers", Some(found.workers)),
         ("connectors", Some(degraded_unless(found.lost_connectors == 0))),
+        ("change_logs", Some(found.change_logs)),
     ];
     let judged = |(name, condition): (_, Option<_>)| Some(Check { name, condition: condition? });
     parts.into_iter().filter_map(judged).collect()

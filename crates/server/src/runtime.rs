@@ -1,6 +1,7 @@
 //! What the pure crates ask of the runtime: tasks that outlive their request, and time that
 //! passes. The tasks are counted, so that a process that stops can wait for their end.
 
+mod background;
 mod lane;
 
 use std::{
@@ -11,6 +12,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+pub(crate) use background::Background;
 use futures_util::future::BoxFuture;
 use lane::Lane;
 use tokio::sync::watch;
@@ -23,6 +25,9 @@ pub struct Tokio {
     deciding: Arc<OnceLock<Lane>>,
     trying: Arc<OnceLock<Lane>>,
 }
+
+/// For how long a thread that waits for disks and names is kept when it has nothing to do.
+pub(crate) const WAITING_THREAD_IS_KEPT: Duration = Duration::from_hours(365 * 24);
 
 /// The most tests and comparisons of policies that are computed at once.
 const TRIALS: usize = 2;

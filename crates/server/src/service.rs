@@ -4,6 +4,7 @@
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use crypto::SystemEntropy;
+use delivery::{Courier, Webhooks};
 use futures_util::FutureExt;
 use http_api::Build;
 use people::store::MailQueue;
@@ -15,7 +16,7 @@ use crate::{
     exit::Failure,
     metrics::Watched,
     probe::Probe,
-    runtime::Tokio,
+    runtime::{Background, Tokio},
     settings::{Environment, HostPort, Settings},
     wire_up::Wired,
     workers::Workers,
@@ -96,7 +97,8 @@ impl Service {
         let address = interface.local_addr().map_err(Failure::internal)?;
         let (control, lifecycle) = Control::new();
         let Wired { core, store, tools, tasks, checkpoints, keyring, cursor_key, .. } = wired;
-        let (people, post) = (wired.people, wired.post);
+        let (people, post, webhooks) = (wired.people, wired.post, wired.webhooks);
+        let following = wired.following;
         let mails = Arc::clone(&store) as Arc<dyn MailQueue>;
         let proxies = TrustedProxies::new(settings.trusted_proxies.clone());
         let (ledger, work) = (core.ledger.clone(), Arc::clone(&core.work));
@@ -106,12 +108,15 @@ impl Service {
             records: core.records.clone(),
             work: Arc::clone(&work),
             tools: Arc::clone(&tools),
+            logs: Arc::clone(&following.logs),
+            decoder: following.settings.clone(),
         };
         let aside = tasks.clone();
         let router = http_api::service(http_api::Parts {
             gate: core.gate.clone(),
             admin: Arc::clone(&core.admin),
             records: core.records.clone(),
+            webhooks: Webhooks::new(webhooks.clone()),
             events: Arc::clone(&core.stores.events),
             people,
             behind: Arc::new(tasks.clone()),
@@ -131,11 +136,16 @@ impl Service {
             },
         })
         .map_err(Failure::internal)?;
-        let workers = Workers::start(&core, &checkpoints, &keyring, (tools, mails, post));
+        let background = Background::new().map_err(Failure::internal)?;
+        let courier = Arc::new(Courier::new(webhooks, Arc::new(background)));
+        let mailing = (tools, mails, post);
+        let leaving = (&courier, &following);
+        let workers = Workers::start(&core, &checkpoints, &keyring, mailing, leaving);
         let door = Door { proxies, ..Door::new(interface) };
         if let Some(listener) = metrics {
             let (router, connections) = (router.clone(), Arc::clone(&door.open));
-            let watched = Watched { router, connections, ledger, store, work };
+            let logs = following.logs;
+            let watched = Watched { router, connections, ledger, store, work, logs };
             serve_metrics(listener, watched, lifecycle.clone());
         }
         let served = web::serve(door, router, lifecycle, Bounds::default());

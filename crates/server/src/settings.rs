@@ -27,7 +27,7 @@ pub use self::{
     mail::{Mail, MailTls, SmtpServer},
     parse::{Database, HostPort, Origin},
     reader::Problem,
-    sections::{Approvals, Gate},
+    sections::{Approvals, Decoder, Gate, Transport, Webhooks, Witness},
     sources::{SourceError, Sources},
 };
 use self::{
@@ -82,6 +82,12 @@ pub struct Settings {
     pub gate: Gate,
     /// Section `approvals`.
     pub approvals: Approvals,
+    /// What evidence may take.
+    pub witness: Witness,
+    /// Section `webhooks`.
+    pub webhooks: Webhooks,
+    /// Section `decoder`, and what else is about change logs.
+    pub decoder: Decoder,
     /// What is odd but no reason to refuse; logged once at start.
     pub warnings: Vec<String>,
 }
@@ -238,6 +244,9 @@ fn read(reader: &mut Reader<'_>) -> Settings {
         mail: Mail::read(reader),
         gate: Gate::read(reader),
         approvals: Approvals::read(reader),
+        witness: Witness::read(reader),
+        webhooks: Webhooks::read(reader),
+        decoder: Decoder::read(reader),
         warnings: Vec::new(),
     }
 }

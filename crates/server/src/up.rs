@@ -10,8 +10,10 @@ mod folder;
 mod shop;
 mod story;
 
+use std::sync::Arc;
+
 use crate::{
-    cli,
+    cli::{self, ShopWitness},
     exit::{Exit, Failure},
     household::Household,
     print,
@@ -41,9 +43,12 @@ pub async fn run(what: cli::Up, commit: Option<String>) -> Result<Exit, Failure>
     let settings = demo_settings(&folder, &cluster, (&secrets, what.port))?;
     // Before anything is made, so that a taken port costs nothing.
     let listener = bind(&settings).await?;
-    let (wired, cast) = make(&folder, &cluster, (&secrets, &settings)).await?;
+    let witness = secrets.decoder.as_ref().map_or(ShopWitness::Report, |_| what.witness);
+    let (wired, cast) = make(&folder, &cluster, (&secrets, &settings), witness).await?;
     let begin = door::begin(&wired, &settings, cast.org).await?;
+    let store = Arc::clone(&wired.store);
     let service = Service::start(wired, &settings, listener, commit)?;
+    shop::followed(&*store).await?;
     let client = Client { address: service.address, key: cast.key.clone() };
     let told = story::tell(&client).await?;
     let held = story::hold(&client).await?;
@@ -141,6 +146,7 @@ async fn make(
     folder: &Folder,
     cluster: &Cluster,
     (secrets, settings): (&Secrets, &Settings),
+    witness: ShopWitness,
 ) -> Result<(crate::wire_up::Wired, Cast), Failure> {
     cluster.make(secrets).await?;
     let database = settings.migrate_database.as_ref();
@@ -154,9 +160,12 @@ async fn make(
     if let Some(cast) = folder.cast()? {
         return Ok((wired, cast));
     }
-    let connector = shop::connector(cluster, secrets)?;
+    let connector = shop::connector(cluster, secrets, witness)?;
     let household = Household::found(&wired.core, connector, POLICY).await.map_err(half_made)?;
-    let Household { org, agent, key, connector: _ } = household;
+    let Household { org, agent, key, connector } = household;
+    if witness == ShopWitness::Log {
+        shop::witness(&wired.core, cluster, (org, connector)).await?;
+    }
     let cast = Cast { org, agent, key: key.secret().clone() };
     folder.keep_cast(&cast)?;
     Ok((wired, cast))

@@ -9,6 +9,7 @@ mod docs;
 mod inspect;
 mod intent;
 mod keys;
+mod listen;
 mod lists;
 mod log;
 mod manual;
@@ -16,12 +17,13 @@ pub(crate) mod owner;
 mod policy;
 mod serve;
 mod stops;
+mod vault;
 mod verify;
 
 pub(crate) use accounts::failure;
 pub(crate) use verify::told as verify_verdict;
 
-use std::{io::Read, path::Path, time::Duration};
+use std::{io::Read, path::Path};
 
 use ledger::record::Org;
 use model::{OrgId, causes};
@@ -31,6 +33,7 @@ use crate::{
     core::Core,
     exit::{Exit, Failure},
     print,
+    runtime::WAITING_THREAD_IS_KEPT,
     settings::{self, Settings, Sources},
     telemetry, up,
     wire_up::{Wired, wire_up},
@@ -89,15 +92,15 @@ fn dispatch(cli: Cli) -> Result<Exit, Failure> {
         Verb::Connector(Connector::Setup(what)) => {
             in_runtime(connector::setup(load(config)?, what))
         }
+        Verb::Connector(Connector::Convert(what)) => connector::convert(&what),
         Verb::Connector(what) => wired(config, async |wired| connector::run(wired, what).await),
+        Verb::Vault(what) => wired(config, async |wired| vault::run(wired, what).await),
+        Verb::Listen(what) => in_runtime(listen::run(what)),
         Verb::Completions { shell } => Ok(manual::completions(shell)),
         Verb::Man { out } => manual::pages(&out),
         Verb::InternalDocs { page } => Ok(docs::print(page)),
     }
 }
-
-/// For how long a thread that waits for disks and names is kept when it has nothing to do.
-const WAITING_THREAD_IS_KEPT: Duration = Duration::from_hours(365 * 24);
 
 /// Runs what a verb does on a runtime of its own.
 ///

@@ -13,13 +13,15 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use admin::SealKeyActivation;
 use crypto::{Secret, SystemEntropy, vault::Ring};
+use evidence::Images;
 use model::{Clock, Entropy, LogId, Mint, Timestamp, causes};
 use people::{People, Post, Questions, Way};
 use store_postgres::{Durability, PostgresStore};
 use uuid::Uuid;
 
 use crate::{
-    adapters::{Adapters, Deciders, OrgTools, Records},
+    adapters::{Adapters, Deciders, OrgTools, Records, WebhookSender},
+    change_logs::{Alarm, ChangeLogs},
     checkpoints::Checkpoints,
     clock::SystemClock,
     core::{Core, Parts, Stores},
@@ -27,6 +29,7 @@ use crate::{
     keyring::Keyring,
     runtime::Tokio,
     settings::{Database, Environment, Mail, Settings},
+    workers::Following,
 };
 
 /// A clock that is further from the database's than this would end keys and sessions at the wrong
@@ -53,6 +56,10 @@ pub struct Wired {
     pub cursor_key: Secret<Vec<u8>>,
     /// Where people sign in.
     pub people: Arc<People>,
+    /// What webhooks are made of.
+    pub webhooks: delivery::Parts,
+    /// What change logs are followed with.
+    pub following: Following,
     /// Who sends the mails that wait; nobody where the settings name no way.
     pub post: Option<Arc<Post>>,
 }
@@ -111,20 +118,24 @@ pub(crate) async fn wire_up_with(
     let tools = OrgTools::new(Arc::clone(&stores.accounts), clock, deps.clone(), records);
     let tools = Arc::new(tools.map_err(Failure::internal)?);
     let tasks = Tokio::new();
+    let instance = instance_name(now, &*entropy);
+    let following = following((&store, &deps), settings, &instance);
     let core = Core::new(Parts {
         stores,
         sealer,
         toolbox: Arc::clone(&tools) as _,
+        log: Arc::clone(&following.logs) as _,
         connectors: Arc::new(Adapters::new(deps.clone())),
         tasks: tasks.clone(),
         pepper: needed.pepper,
         vault: Arc::clone(&needed.vault),
         limits: limits(settings),
         log_host: log_host(settings)?,
-        instance: instance_name(now, &*entropy),
+        instance,
         audience: settings.base_url.as_str().into(),
     })
     .map_err(Failure::internal)?;
+    let webhooks = webhooks((&core, &store, &deps), settings)?;
     let post = post.map(|post| {
         let deciders = Deciders { gate: core.gate.clone(), people: Arc::clone(&people) };
         let most = settings.approvals.max_recipients;
@@ -139,7 +150,59 @@ pub(crate) async fn wire_up_with(
         core.deployment().seal_key_registered(key).await.map_err(Failure::internal)?;
     }
     let keyring = Keyring::of(needed.seal_key_file);
-    Ok(Wired { core, store, deps, tools, tasks, checkpoints, keyring, cursor_key, people, post })
+    Ok(Wired {
+        core,
+        store,
+        deps,
+        tools,
+        tasks,
+        checkpoints,
+        keyring,
+        cursor_key,
+        people,
+        webhooks,
+        following,
+        post,
+    })
+}
+
+/// What change logs are followed with, and asked by.
+fn following(
+    (store, deps): (&Arc<PostgresStore>, &connectors::Deps),
+    settings: &Settings,
+    instance: &str,
+) -> Following {
+    let images = Images { vault: Arc::clone(&deps.vault), entropy: Arc::clone(&deps.entropy) };
+    let alarm = Alarm {
+        without_beat: settings.decoder.heartbeat_deadline,
+        held_bytes: settings.decoder.slot_lag_alert_mb.saturating_mul(1024 * 1024),
+    };
+    let kept = (Arc::clone(store) as _, images);
+    let logs = ChangeLogs::new(kept, settings.decoder.poll_active, alarm);
+    Following {
+        logs: Arc::new(logs),
+        deps: deps.clone(),
+        settings: settings.decoder.clone(),
+        instance: instance.to_owned(),
+    }
+}
+
+/// What webhooks are posted with.
+fn webhooks(
+    (core, store, deps): (&Core, &Arc<PostgresStore>, &connectors::Deps),
+    settings: &Settings,
+) -> Result<delivery::Parts, Failure> {
+    let sender = WebhookSender::new(deps.egress.clone(), settings.webhooks.timeout);
+    Ok(delivery::Parts {
+        ledger: core.ledger.clone(),
+        store: Arc::clone(store) as _,
+        events: Arc::clone(&core.stores.events),
+        sender: Arc::new(sender.map_err(Failure::internal)?),
+        vault: Arc::clone(&deps.vault),
+        entropy: Arc::clone(&deps.entropy),
+        clock: Arc::new(SystemClock),
+        limits: webhook_limits(settings),
+    })
 }
 
 fn needed(settings: &Settings) -> Result<Needed<'_>, Failure> {
@@ -229,6 +292,21 @@ fn limits(settings: &Settings) -> gate::Limits {
         writes_mails: settings.mail != Mail::Off,
         link_max_ttl: settings.approvals.link_max_ttl,
         link_status_window: settings.approvals.link_status_window,
+        inline_budget: settings.witness.inline_budget,
+        readers: settings.witness.concurrency,
+        readback_timeout: settings.witness.readback_timeout,
+        witness_attempts: settings.witness.max_attempts,
+        late_evidence: settings.witness.late_evidence,
+        max_detail_bytes: settings.witness.max_detail_bytes,
+    }
+}
+
+fn webhook_limits(settings: &Settings) -> delivery::Limits {
+    delivery::Limits {
+        timeout: settings.webhooks.timeout,
+        max_attempts: settings.webhooks.max_attempts,
+        disable_after: settings.webhooks.disable_after,
+        max_endpoints: settings.webhooks.max_endpoints,
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use delivery::Worked;
 use gate::Sweep;
 use model::{Clock, Timestamp};
 
@@ -28,6 +29,8 @@ pub enum Worker {
     Approvals,
     /// Ends runs of lost instances.
     Takeovers,
+    /// Asks for the evidence that calls were sealed without.
+    Evidence,
     /// Signs the heads of logs.
     Checkpoints,
     /// Looks whether logs are as they were sealed.
@@ -40,21 +43,28 @@ pub enum Worker {
     Mails,
     /// Counts what was sealed.
     Counts,
+    /// Posts events to webhook endpoints.
+    Webhooks,
+    /// Looks which change logs are to be followed.
+    Logs,
 }
 
 impl Worker {
     /// Every worker.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 13] = [
         Self::Renewal,
         Self::Reports,
         Self::Approvals,
         Self::Takeovers,
+        Self::Evidence,
         Self::Checkpoints,
         Self::Walk,
         Self::Keys,
         Self::Pruning,
         Self::Mails,
         Self::Counts,
+        Self::Webhooks,
+        Self::Logs,
     ];
 
     /// The worker's name.
@@ -64,12 +74,15 @@ impl Worker {
             Self::Reports => "reports",
             Self::Approvals => "approvals",
             Self::Takeovers => "takeovers",
+            Self::Evidence => "evidence",
             Self::Checkpoints => "checkpoints",
             Self::Walk => "walk",
             Self::Keys => "keys",
             Self::Pruning => "pruning",
             Self::Mails => "mails",
             Self::Counts => "counts",
+            Self::Webhooks => "webhooks",
+            Self::Logs => "logs",
         }
     }
 
@@ -83,8 +96,11 @@ impl Worker {
             | Self::Walk
             | Self::Keys
             | Self::Mails
-            | Self::Counts => LATE,
-            Self::Pruning => LATE_OF_HOURLY,
+            | Self::Counts
+            | Self::Webhooks
+            | Self::Logs => LATE,
+            // The one may wait for governed systems, and nothing is late without it.
+            Self::Evidence | Self::Pruning => LATE_OF_HOURLY,
         }
     }
 }
@@ -96,6 +112,8 @@ pub struct Work {
     pub due: AtomicU64,
     /// Leases that were lost while their runs went on.
     pub leases_lost: AtomicU64,
+    /// What was posted to webhook endpoints.
+    pub posts: Posts,
     /// The end of the last walk that passed over no log.
     pub walked: Moment,
     due_now: [AtomicU64; Sweep::ALL.len()],
@@ -103,12 +121,28 @@ pub struct Work {
     reports: Rounds,
     approvals: Rounds,
     takeovers: Rounds,
+    evidence: Rounds,
     checkpoints: Rounds,
     walk: Rounds,
     keys: Rounds,
     pruning: Rounds,
     mails: Rounds,
     counts: Rounds,
+    webhooks: Rounds,
+    logs: Rounds,
+}
+
+/// What was posted to webhook endpoints.
+#[derive(Debug, Default)]
+pub struct Posts {
+    /// Tries that were taken.
+    pub delivered: AtomicU64,
+    /// Tries that were not.
+    pub failed: AtomicU64,
+    /// Deliveries that were never taken.
+    pub dead: AtomicU64,
+    /// Endpoints that were disabled because they took nothing.
+    pub disabled: AtomicU64,
 }
 
 /// When something was last so; at first, when the process began.
@@ -157,25 +191,41 @@ impl Work {
             Worker::Reports => &self.reports,
             Worker::Approvals => &self.approvals,
             Worker::Takeovers => &self.takeovers,
+            Worker::Evidence => &self.evidence,
             Worker::Checkpoints => &self.checkpoints,
             Worker::Walk => &self.walk,
             Worker::Keys => &self.keys,
             Worker::Pruning => &self.pruning,
             Worker::Mails => &self.mails,
             Worker::Counts => &self.counts,
+            Worker::Webhooks => &self.webhooks,
+            Worker::Logs => &self.logs,
         }
     }
 
     /// Notes how many due actions a sweep looked at.
     pub fn looked_at(&self, sweep: Sweep, due: usize) {
         self.due.fetch_add(due as u64, Relaxed);
-        let [reports, approvals, takeovers] = &self.due_now;
+        let [reports, approvals, takeovers, evidence] = &self.due_now;
         let now = match sweep {
             Sweep::Reports => reports,
             Sweep::Approvals => approvals,
             Sweep::Takeovers => takeovers,
+            Sweep::Evidence => evidence,
         };
         now.store(due as u64, Relaxed);
+    }
+
+    /// Counts what serving a webhook endpoint came to.
+    pub fn posted(&self, worked: Worked) {
+        let Worked { delivered, failed, dead, disabled } = worked;
+        let Posts { delivered: taken, failed: refused, dead: ended, disabled: closed } =
+            &self.posts;
+        for (count, more) in
+            [(taken, delivered), (refused, failed), (ended, dead), (closed, disabled)]
+        {
+            count.fetch_add(more as u64, Relaxed);
+        }
     }
 
     /// Counts leases that were lost.

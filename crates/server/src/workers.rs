@@ -3,8 +3,12 @@
 //! A worker that fails logs it and goes on with its next round; nothing that it does depends on
 //! its punctuality.
 
+mod following;
+mod webhooks;
+
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use delivery::Courier;
 use futures_util::FutureExt;
 use gate::Sweep;
 use model::causes;
@@ -22,9 +26,13 @@ use crate::{
     work::Worker,
 };
 
+pub use following::Following;
+
 /// A third of a lease, so that two rounds may fail.
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// How often change logs are asked for what calls were sealed without.
+const LOOK_LATE_EVERY: Duration = Duration::from_secs(3);
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
 /// A tile of 256 deeds a second costs next to nothing and goes through a million deeds in an hour.
 const WALK_EVERY: Duration = Duration::from_secs(1);
@@ -47,6 +55,8 @@ const COUNTED_AT_ONCE: (usize, usize) = (64, 2_000);
 const POST_EVERY: Duration = Duration::from_secs(1);
 /// How many mails an instance has under way, so that one that takes its whole time holds up few.
 const POSTS_AT_ONCE: usize = 4;
+/// How far apart workers begin: those that look at the same moments take a connection each.
+const BEGIN_APART: Duration = Duration::from_millis(20);
 /// How long a worker that panicked rests.
 const BEGIN_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// Several times within the time that a retirement is told ahead.
@@ -67,14 +77,20 @@ impl Workers {
         checkpoints: &Checkpoints,
         keyring: &Keyring,
         (tools, mails, post): (Arc<OrgTools>, Arc<dyn MailQueue>, Option<Arc<Post>>),
+        (courier, logs): (&Arc<Courier>, &Following),
     ) -> Self {
         let (stop, stopped) = watch::channel(());
         let mut tasks = JoinSet::new();
         let own = || (core.clone(), stopped.clone());
         keep(&mut tasks, own(), renewal);
-        keep(&mut tasks, own(), |core, stop| sweep((Sweep::Reports, Worker::Reports), core, stop));
         keep(&mut tasks, own(), |core, stop| {
-            sweep((Sweep::Approvals, Worker::Approvals), core, stop)
+            sweep((Sweep::Reports, Worker::Reports, SWEEP_EVERY), core, stop)
+        });
+        keep(&mut tasks, own(), |core, stop| {
+            sweep((Sweep::Approvals, Worker::Approvals, SWEEP_EVERY), core, stop)
+        });
+        keep(&mut tasks, own(), |core, stop| {
+            sweep((Sweep::Evidence, Worker::Evidence, LOOK_LATE_EVERY), core, stop)
         });
         keep(&mut tasks, own(), takeovers);
         keep(&mut tasks, own(), move |core, stop| pruning((core, Arc::clone(&mails)), stop));
@@ -88,6 +104,20 @@ impl Workers {
         keep(&mut tasks, own(), walking);
         keep(&mut tasks, own(), checking);
         keep(&mut tasks, own(), counting);
+        let of_posting = Arc::clone(courier);
+        keep(&mut tasks, own(), move |core, stop| {
+            webhooks::posting(core, Arc::clone(&of_posting), stop)
+        });
+        let of_sweeping = Arc::clone(courier);
+        keep(&mut tasks, own(), move |_, stop| webhooks::sweeping(Arc::clone(&of_sweeping), stop));
+        let kept = (Arc::clone(&logs.logs.store), logs.settings.retention);
+        keep(&mut tasks, own(), move |_, stop| following::forgetting(kept.clone(), stop));
+        if logs.settings.enabled && !logs.settings.paused {
+            let logs = logs.clone();
+            keep(&mut tasks, own(), move |core, stop| {
+                following::following(core, logs.clone(), stop)
+            });
+        }
         if let Some(post) = post {
             keep(&mut tasks, own(), move |core, stop| posting(core, Arc::clone(&post), stop));
         }
@@ -114,7 +144,11 @@ fn keep<W: Future<Output = ()> + Send + 'static>(
     (core, stopped): (Core, watch::Receiver<()>),
     begin: impl Fn(Core, watch::Receiver<()>) -> W + Send + 'static,
 ) {
+    let (behind, mut stops) =
+        (BEGIN_APART * u32::try_from(tasks.len()).unwrap_or(0), stopped.clone());
     tasks.spawn(async move {
+        // What is done once more when the service stops is done however soon that is.
+        let _ = tokio::time::timeout(behind, stops.changed()).await;
         loop {
             let work = AssertUnwindSafe(begin(core.clone(), stopped.clone())).catch_unwind();
             if work.await.is_ok() {
@@ -171,8 +205,12 @@ async fn renewal(core: Core, stopped: watch::Receiver<()>) {
 }
 
 /// Ends what is due for one sweep and nobody else ends.
-async fn sweep((sweep, worker): (Sweep, Worker), core: Core, stopped: watch::Receiver<()>) {
-    let mut pulse = Pulse::new(SWEEP_EVERY, stopped);
+async fn sweep(
+    (sweep, worker, every): (Sweep, Worker, Duration),
+    core: Core,
+    stopped: watch::Receiver<()>,
+) {
+    let mut pulse = Pulse::new(every, stopped);
     while pulse.next().await.is_some() {
         if pulse.round(swept((sweep, worker), core.clone())).await.is_none() {
             return;

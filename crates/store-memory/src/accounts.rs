@@ -2,15 +2,19 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use admin::{AccountStore, AgentList, AgentPlace, Logged, RetentionStore, SealKeyStore};
+use admin::{
+    AccountStore, AgentList, AgentPlace, KeyUse, LogBreak, LogStanding, Logged, RetentionStore,
+    SealKeyStore,
+};
 use async_trait::async_trait;
+use evidence::{EvidenceStore as _, Of};
 use ledger::{
     Place, StoreDown,
     record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org},
 };
 use model::{AgentId, AgentStatus, ConnectorId, KeyId, OrgId, Timestamp};
 
-use crate::{MemoryStore, rows::place};
+use crate::{MemoryStore, evidence::Log, rows::place};
 
 #[async_trait]
 impl AccountStore for MemoryStore {
@@ -110,16 +114,12 @@ impl AccountStore for MemoryStore {
         Ok(keys)
     }
 
-    async fn note_key_uses(
-        &self,
-        org: OrgId,
-        uses: &[(KeyId, Timestamp)],
-    ) -> Result<(), StoreDown> {
+    async fn note_key_uses(&self, org: OrgId, uses: &[(KeyId, KeyUse)]) -> Result<(), StoreDown> {
         let mut kept = self.reach("note when keys were used")?;
         let rows = kept.orgs.entry(org).or_default();
-        for (key, at) in uses {
-            let known = rows.key_uses.entry(*key).or_insert(*at);
-            *known = (*known).max(*at);
+        for (key, last) in uses {
+            let known = rows.key_uses.entry(*key).or_insert(*last);
+            *known = known.and(*last);
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl AccountStore for MemoryStore {
         &self,
         org: OrgId,
         keys: &[KeyId],
-    ) -> Result<BTreeMap<KeyId, Timestamp>, StoreDown> {
+    ) -> Result<BTreeMap<KeyId, KeyUse>, StoreDown> {
         let kept = self.reach("read when keys were used")?;
         let known = kept.orgs.get(&org).map(|rows| &rows.key_uses);
         let used = |key: &KeyId| Some((*key, *known?.get(key)?));
@@ -147,6 +147,29 @@ impl AccountStore for MemoryStore {
     async fn connector(&self, org: OrgId, id: ConnectorId) -> Result<Option<Connector>, StoreDown> {
         let kept = self.reach("read a connector")?;
         Ok(kept.orgs.get(&org).and_then(|rows| rows.connectors.get(&id)).cloned())
+    }
+
+    async fn log_standing(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+        breaks: usize,
+    ) -> Result<Option<LogStanding>, StoreDown> {
+        let of = Of { org, connector: id };
+        let Some(following) = self.following(of).await? else { return Ok(None) };
+        let gaps = self.gaps(of, breaks).await?;
+        Ok(Some(LogStanding {
+            stretch: following.began.epoch,
+            broken: following.broken,
+            beat_at: following.beat_at,
+            read_at: following.at,
+            breaks: gaps.iter().map(|gap| LogBreak { cause: gap.cause, at: gap.at }).collect(),
+        }))
+    }
+
+    async fn slot_may_stand(&self, org: OrgId, connector: ConnectorId) -> Result<bool, StoreDown> {
+        let kept = self.reach("look whether a slot may stand")?;
+        Ok(kept.logs.get(&Of { org, connector }).is_some_and(Log::may_have_slot))
     }
 }
 
@@ -172,12 +195,18 @@ impl SealKeyStore for MemoryStore {
 
     async fn put_seal_key(&self, key: &deed::SealKey) -> Result<(), StoreDown> {
         let mut kept = self.reach("register a seal key")?;
-        let mut same = kept.seal_keys.iter().filter(|held| held.kid() == key.kid());
-        if same.any(|held| held.activated_at < key.activated_at) {
-            return Ok(());
+        let mut key = key.clone();
+        let held = kept.seal_keys.iter().position(|held| held.kid() == key.kid());
+        if let Some(at) = held {
+            if kept.seal_keys.get(at).is_some_and(|held| held.activated_at < key.activated_at) {
+                return Ok(());
+            }
+            let held = kept.seal_keys.remove(at);
+            key.revoked_at = held.revoked_at.or(key.revoked_at);
+            key.revocation_reason = held.revocation_reason.or(key.revocation_reason);
+            key.compromised_since = held.compromised_since.or(key.compromised_since);
         }
-        kept.seal_keys.retain(|held| held.kid() != key.kid());
-        kept.seal_keys.push(key.clone());
+        kept.seal_keys.push(key);
         kept.seal_keys.sort_by_key(|key| (key.activated_at, key.kid()));
         Ok(())
     }

@@ -9,7 +9,7 @@ use gate::{
 };
 use ledger::{
     StoreDown,
-    record::{Action, BudgetUse, IdempotencyKey, UsedIntent},
+    record::{Action, BudgetUse, IdempotencyKey, KeptReport, UsedIntent},
 };
 use model::{ActionId, AgentId, OrgId, State};
 use policy::Decimal;
@@ -99,13 +99,22 @@ impl ActionStore for MemoryStore {
         let mut due: Vec<_> = kept
             .orgs
             .iter()
-            .flat_map(|(org, rows)| rows.actions.values().filter_map(|kept| due_of(*org, kept)))
+            .flat_map(|(org, rows)| {
+                let moving = rows.actions.values().filter_map(|kept| due_of(*org, kept));
+                moving.chain(awaited(*org, rows))
+            })
             .filter(|due| sweep_of(&due.what) == sweep && due.since <= now)
             .filter(|due| after.is_none_or(|after| after < due.place()))
             .collect();
         due.sort_by_key(Due::place);
         due.truncate(limit);
         Ok(due)
+    }
+
+    async fn report(&self, org: OrgId, action: ActionId) -> Result<Option<KeptReport>, StoreDown> {
+        let kept = self.reach("read a report")?;
+        let rows = kept.orgs.get(&org);
+        Ok(rows.and_then(|rows| rows.reports.get(&action)).map(|(report, _)| report.clone()))
     }
 
     async fn drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown> {
@@ -167,7 +176,7 @@ impl ActionStore for MemoryStore {
         limit: usize,
     ) -> Result<UnderWay, StoreDown> {
         let kept = self.reach("look for what is under way")?;
-        let runs = |action: &Action| matches!(action.state, State::Executing | State::Witnessing);
+        let runs = |action: &Action| is_open(action.state);
         let mut actions = of_agent(kept.orgs.get(&org), agent, runs);
         let count = actions.len();
         actions.truncate(limit);
@@ -200,12 +209,17 @@ impl ActionStore for MemoryStore {
             if lasts && row.action.lease.as_ref() == Some(&lease.lease) {
                 row.lease_until = Some(now + self.lease);
                 renewal.renewed.push(lease.clone());
-            } else if row.action.state == State::Executing && row.action.lease.is_some() {
+            } else if is_open(row.action.state) && row.action.lease.is_some() {
                 renewal.lost.push(lease.clone());
             }
         }
         Ok(renewal)
     }
+}
+
+/// Whether a run is under way, or what it did is being witnessed.
+fn is_open(state: State) -> bool {
+    matches!(state, State::Executing | State::Witnessing)
 }
 
 /// The actions of an org, or of one agent of it, that are asked for, in order.
@@ -222,11 +236,13 @@ fn of_agent(
 fn detail(rows: &Rows, id: ActionId) -> Option<ActionDetail> {
     let kept = rows.actions.get(&id)?;
     let about = rows.events.iter().filter(|event| event.action == Some(id));
+    let deeds = || rows.deeds.iter().filter(|deed| deed.action == Some(id));
+    let later = deeds().filter_map(|deed| rows.opens.get(&deed.id)).flatten();
     Some(ActionDetail {
         action: Action::clone(&kept.action),
-        disclosures: kept.disclosures.clone(),
+        disclosures: kept.disclosures.iter().chain(later).cloned().collect(),
         events: about.take(DETAIL_EVENTS).cloned().collect(),
-        deeds: rows.deeds.iter().filter(|deed| deed.action == Some(id)).cloned().collect(),
+        deeds: deeds().cloned().collect(),
     })
 }
 
@@ -249,11 +265,20 @@ fn due_of(org: OrgId, kept: &KeptAction) -> Option<Due> {
     Some(Due { since, org, action: action.id, what })
 }
 
+/// The sealed actions of the org whose evidence may still come.
+fn awaited(org: OrgId, rows: &Rows) -> impl Iterator<Item = Due> {
+    rows.reports.iter().filter_map(move |(action, (_, awaited))| {
+        let (connector, since) = (*awaited)?;
+        Some(Due { since, org, action: *action, what: DueFor::Evidence { connector } })
+    })
+}
+
 const fn sweep_of(what: &DueFor) -> Sweep {
     match what {
         DueFor::EdgeDeadline => Sweep::Reports,
         DueFor::ApprovalExpiry => Sweep::Approvals,
         DueFor::Takeover { .. } => Sweep::Takeovers,
+        DueFor::Evidence { .. } => Sweep::Evidence,
     }
 }
 

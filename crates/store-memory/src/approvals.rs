@@ -1,16 +1,18 @@
 //! The Gate's store of what people are asked.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use async_trait::async_trait;
-use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, Page};
+use gate::{
+    ApprovalFilter, ApprovalStore, Asked, Caller, PRACTICE_LOOKED_AT, Page, Practice, SLOT, Span,
+};
 use ledger::{
     StoreDown,
     record::{Action, Approval, Member},
 };
 use model::{
-    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
-    Timestamp,
+    ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role, State,
+    Status, Timestamp,
 };
 use policy::Excluded;
 
@@ -63,6 +65,33 @@ impl ApprovalStore for MemoryStore {
         let kept = self.reach("count the members of an org")?;
         let members = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.members.values());
         Ok(members.filter(|member| member.is_live()).count() == 1)
+    }
+
+    async fn practice(
+        &self,
+        org: OrgId,
+        (agent, tool): (AgentId, &str),
+        since: Timestamp,
+    ) -> Result<Practice, StoreDown> {
+        let kept = self.reach("look for what was done before")?;
+        let actions = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.actions.values());
+        let sealed = actions.map(|kept| &*kept.action).filter(|it| it.state == State::Sealed);
+        let mut sealed: Vec<&Action> = sealed.collect();
+        sealed.sort_by_key(|action| Reverse(action.id));
+        let ran = |action: &&&Action| action.status == Status::Executed;
+        let of_tool = || sealed.iter().filter(|it| it.tool == tool).take(PRACTICE_LOOKED_AT);
+        let of_agent = || sealed.iter().filter(|it| it.agent.id == agent);
+        let slots: BTreeSet<_> = of_agent()
+            .filter(ran)
+            .map(|action| Span::around(action.created_at, action.created_at, SLOT).from)
+            .filter(|slot| *slot >= since)
+            .collect();
+        Ok(Practice {
+            org_ran_it: of_tool().any(|action| ran(&action)),
+            agent_ran_it: of_tool().filter(ran).any(|it| it.agent.id == agent)
+                || of_agent().take(PRACTICE_LOOKED_AT).filter(ran).any(|it| it.tool == tool),
+            slots: slots.into_iter().collect(),
+        })
     }
 
     async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown> {

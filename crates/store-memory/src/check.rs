@@ -9,7 +9,7 @@ use std::{
 };
 
 use ledger::{
-    AppendError, Changes, Turn,
+    AppendError, Changes, Head, Turn,
     record::{Action, Agent, ApiKey, Holder, NewAction, Policy, Row},
 };
 use model::{ActionId, AgentId, PolicyId, PolicyVersionId, State, Timestamp};
@@ -32,11 +32,10 @@ pub(crate) fn check(rows: &Rows, turn: &Turn, now: Timestamp) -> Result<(), Appe
 
 /// Whether the turn builds on exactly these rows.
 fn follows(rows: &Rows, turn: &Turn) -> bool {
-    let version = rows.head.as_ref().map(|head| head.version);
     let deeds = turn.deeds.iter().map(|deed| deed.sealed.seq);
     let events = turn.events.iter().map(|event| event.seq);
     let after_event = rows.events.last().map_or(1, |event| event.seq + 1);
-    version == turn.expected
+    rows.head.as_ref().map(Head::mark) == turn.expected
         && is_of_the_open_log(rows, turn)
         && !rows.fenced.contains(&turn.id)
         && !rows.turns.contains(&turn.id)
@@ -83,6 +82,7 @@ fn refusal(rows: &Rows, turn: &Turn) -> Option<String> {
     made.refuse_accounts(changes)
         .or_else(|| twice_in(rows, changes))
         .or_else(|| twice_asked(rows, changes))
+        .or_else(|| twice_proposed(rows, changes))
         .or_else(|| made.refuse_policies(changes))
         .or_else(|| made.refuse_actions(changes))
         .or_else(|| taken(rows, changes))
@@ -106,6 +106,16 @@ fn twice_asked(rows: &Rows, changes: &Changes) -> Option<String> {
     let mut open = invites.values().filter(|invite| invite.closed_at.is_none());
     let twice = open.find(|invite| !people.insert(invite.user))?;
     Some(format!("the person of `{}` is asked already", twice.id))
+}
+
+/// Why two activations would wait for a second person in one mode.
+fn twice_proposed(rows: &Rows, changes: &Changes) -> Option<String> {
+    let mut proposals = rows.proposals.clone();
+    proposals.extend(changes.proposals.iter().map(|row| (row.id, row.clone())));
+    let mut modes = BTreeSet::new();
+    let mut open = proposals.values().filter(|proposal| proposal.closed.is_none());
+    let twice = open.find(|proposal| !modes.insert(proposal.mode))?;
+    Some(format!("`{}` is not the only one that waits in its mode", twice.id))
 }
 
 /// What is there: the rows, and what the turn has made so far.

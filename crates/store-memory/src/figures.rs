@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use gate::{
-    Class, Counted, CountedUp, CounterState, Counters, FigureStore, Filter, Span, Tally, Waiting,
+    AgentFigures, Class, Counted, CountedUp, CounterState, Counters, FigureStore, Filter, Span,
+    Tally, Waiting,
 };
-use ledger::{StoreDown, record::Action};
+use ledger::{
+    StoreDown,
+    record::{Action, ApiKey, Holder},
+};
 use model::{ActionId, AgentId, OrgId, State, Timestamp};
 use policy::Decimal;
 
@@ -57,6 +61,25 @@ impl FigureStore for MemoryStore {
         last.sort_by_key(|(_, action)| std::cmp::Reverse(*action));
         last.truncate(limit);
         Ok(last)
+    }
+
+    async fn of_agents(
+        &self,
+        org: OrgId,
+        agents: &[AgentId],
+        now: Timestamp,
+    ) -> Result<BTreeMap<AgentId, AgentFigures>, StoreDown> {
+        let kept = self.reach("read what agents did last")?;
+        let rows = kept.orgs.get(&org);
+        let figures = |agent: &AgentId| {
+            let own = |key: &&ApiKey| {
+                matches!(key.holder, Holder::Agent(holder) if holder == *agent) && key.is_valid(now)
+            };
+            let keys = rows.map_or(0, |rows| rows.keys.values().filter(own).count() as u64);
+            let acted = actions(rows).filter(|action| action.agent.id == *agent);
+            (*agent, AgentFigures { keys, last: acted.map(|action| action.id).max() })
+        };
+        Ok(agents.iter().map(figures).collect())
     }
 
     async fn counters(

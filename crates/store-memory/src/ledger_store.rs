@@ -14,6 +14,7 @@ use crate::{
     Kept, MemoryStore, check,
     faults::{Doubt, Fate, fault},
     rows::Rows,
+    webhooks,
 };
 
 #[async_trait]
@@ -145,6 +146,8 @@ fn load(rows: &Rows, needs: &Needs) -> Loaded {
         intent_keys: held(&rows.intent_keys, &needs.intent_keys),
         members: held(&rows.members, &needs.members),
         invites: held(&rows.invites, &needs.invites),
+        proposals: held(&rows.proposals, &needs.proposals),
+        webhooks: needs.webhooks.iter().filter_map(|org| webhooks::of_org(rows, *org)).collect(),
     }
 }
 

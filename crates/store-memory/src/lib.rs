@@ -7,6 +7,7 @@ mod accounts;
 mod actions;
 mod approvals;
 mod check;
+mod evidence;
 mod faults;
 mod figures;
 mod ledger_store;
@@ -16,6 +17,7 @@ mod members;
 mod people;
 mod policies;
 mod rows;
+mod webhooks;
 
 use std::{
     collections::BTreeMap,
@@ -46,6 +48,7 @@ pub struct MemoryStore {
 struct Kept {
     orgs: BTreeMap<OrgId, Rows>,
     seal_keys: Vec<deed::SealKey>,
+    logs: evidence::Logs,
     faults: Faults,
 }
 
@@ -64,6 +67,12 @@ impl MemoryStore {
     /// The org's deeds, in the order of its log.
     pub fn deeds(&self, org: OrgId) -> Vec<gate::StoredDeed> {
         self.locked().orgs.get(&org).map(|rows| rows.deeds.clone()).unwrap_or_default()
+    }
+
+    /// How many turns the org has had.
+    pub fn turns(&self, org: OrgId) -> u64 {
+        let kept = self.locked();
+        kept.orgs.get(&org).and_then(|rows| rows.head.as_ref()).map_or(0, |head| head.version)
     }
 
     /// Makes the next appends lose the head, as if somebody else had moved it.

@@ -252,7 +252,7 @@ fn entry(rows: &Rows, event: &Event) -> Entry {
 /// The deed whose own event this is, or the one that seals what administration did: its
 /// event follows in the same turn and names what this one is about.
 fn sealed_by<'a>(rows: &'a Rows, event: &Event) -> Option<&'a StoredDeed> {
-    let sealed = if event.kind == EventType::DeedSealed {
+    let sealed = if matches!(event.kind, EventType::DeedSealed | EventType::DeedAmended) {
         event
     } else if event.action.is_none() {
         let near = event.seq..event.seq + 32;

@@ -31,6 +31,7 @@ struct Kept {
     challenges: BTreeMap<ChallengeId, Kind>,
     sessions: BTreeMap<SessionId, Open>,
     mails: BTreeMap<MailJobId, ChallengeId>,
+    uses: BTreeMap<(OrgId, UserId), Timestamp>,
 }
 
 /// A challenge and how it stands.
@@ -180,15 +181,13 @@ impl PeopleStore for MemoryPeople {
 
     async fn choose(
         &self,
-        id: SessionId,
+        (had, given): (&Mac, &Mac),
         chosen: Chosen,
-        mac: &Mac,
     ) -> Result<Option<Session>, StoreDown> {
         let (mut kept, now) = self.kept();
-        let Some(open) = kept.sessions.get_mut(&id).filter(|it| it.is_live(now)) else {
-            return Ok(None);
-        };
-        (open.mac, open.session.chosen, open.session.last_seen_at) = (*mac, Some(chosen), now);
+        let mut live = kept.sessions.values_mut().filter(|it| it.is_live(now));
+        let Some(open) = live.find(|it| it.mac == *had) else { return Ok(None) };
+        (open.mac, open.session.chosen, open.session.last_seen_at) = (*given, Some(chosen), now);
         Ok(Some(open.seen(now)))
     }
 
@@ -205,6 +204,22 @@ impl PeopleStore for MemoryPeople {
             open.session.last_seen_at = open.session.last_seen_at.max(now);
         }
         Ok(())
+    }
+
+    async fn note_use(&self, org: OrgId, user: UserId) -> Result<(), StoreDown> {
+        let (mut kept, now) = self.kept();
+        kept.uses.insert((org, user), now);
+        Ok(())
+    }
+
+    async fn uses(
+        &self,
+        org: OrgId,
+        users: &[UserId],
+    ) -> Result<BTreeMap<UserId, Timestamp>, StoreDown> {
+        let (kept, _) = self.kept();
+        let used = |user: &UserId| Some((*user, *kept.uses.get(&(org, *user))?));
+        Ok(users.iter().filter_map(used).collect())
     }
 
     async fn sessions(
@@ -238,6 +253,19 @@ impl PeopleStore for MemoryPeople {
         let Some(open) = found.filter(|it| it.is_of(whose)) else { return Ok(false) };
         open.has_ended = true;
         Ok(true)
+    }
+
+    async fn end_in(&self, org: OrgId, user: UserId) -> Result<u64, StoreDown> {
+        let (mut kept, now) = self.kept();
+        let is_there = |it: &&mut Open| {
+            it.session.user == user && it.session.chosen.is_some_and(|chosen| chosen.org == org)
+        };
+        let mut ended = 0;
+        for open in kept.sessions.values_mut().filter(|it| it.is_live(now)).filter(is_there) {
+            open.has_ended = true;
+            ended += 1;
+        }
+        Ok(ended)
     }
 
     async fn end_others(&self, user: UserId, but: SessionId) -> Result<u64, StoreDown> {

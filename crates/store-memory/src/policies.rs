@@ -4,9 +4,9 @@ use admin::{DECISION_EVENTS, DecisionEvent, PolicyStore, VersionSummary};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
-    record::{Action, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
+    record::{Action, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Proposal},
 };
-use model::{OrgId, PolicyId, PolicyVersionId, Timestamp};
+use model::{OrgId, PolicyId, PolicyVersionId, ProposalId, Timestamp};
 
 use crate::MemoryStore;
 
@@ -82,6 +82,21 @@ impl PolicyStore for MemoryStore {
         history.sort_by_key(|it| std::cmp::Reverse(it.turn));
         history.truncate(limit);
         Ok(history)
+    }
+
+    async fn policy_proposal(
+        &self,
+        org: OrgId,
+        id: ProposalId,
+    ) -> Result<Option<Proposal>, StoreDown> {
+        let kept = self.reach("read a proposed activation")?;
+        Ok(kept.orgs.get(&org).and_then(|rows| rows.proposals.get(&id)).cloned())
+    }
+
+    async fn open_policy_proposals(&self, org: OrgId) -> Result<Vec<Proposal>, StoreDown> {
+        let kept = self.reach("find what waits for a second person")?;
+        let proposals = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.proposals.values());
+        Ok(proposals.filter(|proposal| proposal.closed.is_none()).cloned().collect())
     }
 
     async fn policy_tests(

@@ -6,21 +6,26 @@ use std::{
     time::Duration,
 };
 
+use admin::KeyUse;
+use delivery::Delivery;
 use event::Event;
 use gate::StoredDeed;
 use ledger::{
     Changes, Head, LogNo, Place, PlacedDeed, Turn, TurnId,
     record::{
-        AcceptedTool, Action, ActivePolicy, Agent, ApiKey, BudgetUse, Connector, IdempotencyKey,
-        IntentKeys, Invite, Member, NewAction, Org, OrgSettings, Policy, PolicyActivation,
-        PolicyMode, PolicyTests, PolicyVersion, Row, UsedIntent,
+        AcceptedTool, Action, ActivePolicy, Agent, ApiKey, AwaitedReport, BudgetUse, Connector,
+        IdempotencyKey, IntentKeys, Invite, KeptReport, Member, NewAction, Org, OrgSettings,
+        Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Proposal, Pruned,
+        ReportChange, Row, UsedIntent, Webhook,
     },
 };
 use model::{
-    ActionId, AgentId, ConnectorId, DeedId, Digest, InviteId, KeyId, MemberId, OrgId, PolicyId,
-    PolicyVersionId, Timestamp,
+    ActionId, AgentId, ConnectorId, DeedId, DeedKind, DeliveryId, Digest, InviteId, KeyId,
+    MemberId, OrgId, PolicyId, PolicyVersionId, ProposalId, Timestamp, WebhookId,
 };
 use records::{ChainCheck, SignedCheckpoint};
+
+use crate::webhooks::KeptLane;
 
 /// The rows of one org. Without a head the org is not there: only fences of its turns may be.
 #[derive(Default)]
@@ -34,7 +39,7 @@ pub(crate) struct Rows {
     pub(crate) org: Option<Org>,
     pub(crate) agents: BTreeMap<AgentId, Agent>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
-    pub(crate) key_uses: BTreeMap<KeyId, Timestamp>,
+    pub(crate) key_uses: BTreeMap<KeyId, KeyUse>,
     pub(crate) policies: BTreeMap<PolicyId, Policy>,
     pub(crate) versions: BTreeMap<PolicyVersionId, PolicyVersion>,
     pub(crate) active: BTreeMap<PolicyMode, ActivePolicy>,
@@ -49,16 +54,22 @@ pub(crate) struct Rows {
     pub(crate) accepted_tools: BTreeMap<(AgentId, String), AcceptedTool>,
     pub(crate) intent_keys: BTreeMap<AgentId, IntentKeys>,
     pub(crate) used_intents: BTreeMap<ActionId, UsedIntent>,
+    /// Each with the log that is awaited, and since when, where its action is sealed.
+    pub(crate) reports: BTreeMap<ActionId, (KeptReport, Option<(ConnectorId, Timestamp)>)>,
     pub(crate) members: BTreeMap<MemberId, Member>,
     pub(crate) invites: BTreeMap<InviteId, Invite>,
+    pub(crate) proposals: BTreeMap<ProposalId, Proposal>,
     pub(crate) deeds: Vec<StoredDeed>,
     /// The stored nodes of the trees over the deeds, by log, level and place.
     pub(crate) nodes: BTreeMap<(LogNo, u8, u64), Digest>,
-    /// What opens the commitments of deeds that are about no action.
+    /// What opens the commitments of amendments, and of deeds that are about no action.
     pub(crate) opens: BTreeMap<DeedId, Vec<deed::Disclosure>>,
     pub(crate) checkpoints: BTreeMap<(LogNo, u64), SignedCheckpoint>,
     pub(crate) checks: Vec<ChainCheck>,
     pub(crate) events: Vec<Event>,
+    pub(crate) webhooks: BTreeMap<WebhookId, Webhook>,
+    pub(crate) lanes: BTreeMap<WebhookId, KeptLane>,
+    pub(crate) deliveries: BTreeMap<DeliveryId, Delivery>,
 }
 
 /// An action and what the store keeps beside it.
@@ -82,6 +93,7 @@ impl Rows {
         turn.deeds.iter().for_each(|deed| self.deed(log_no, deed));
         self.closed.extend(turn.closes.iter().map(|head| (head.clone(), turn.at)));
         self.events.extend(turn.events.iter().cloned());
+        self.post(turn);
         self.turns.insert(turn.id);
         self.head = Some(turn.head.clone());
     }
@@ -109,11 +121,16 @@ impl Rows {
             intent_keys,
             members,
             invites,
+            proposals,
             used_intents,
             // Nobody gets mail from here.
             invite_mails: _,
             approval_mails: _,
+            reports,
             pruned,
+            // They follow from the turn's events.
+            webhooks: _,
+            webhook_sends: _,
         } = changes;
         if let Some(org) = orgs.last() {
             self.org = Some(org.clone());
@@ -145,8 +162,31 @@ impl Rows {
         self.used_intents.extend(used_intents.iter().map(|row| (row.action, row.clone())));
         self.members.extend(members.iter().map(|row| (row.key(), row.clone())));
         self.invites.extend(invites.iter().map(|row| (row.key(), row.clone())));
-        for action in pruned.iter().flat_map(|pruned| &pruned.actions) {
-            self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
+        self.proposals.extend(proposals.iter().map(|row| (row.key(), row.clone())));
+        for change in reports {
+            self.report(change);
+        }
+        for Pruned { actions, deeds } in pruned {
+            for action in actions {
+                self.actions.entry(*action).and_modify(|kept| kept.disclosures.clear());
+            }
+            for deed in deeds {
+                self.opens.remove(deed);
+            }
+        }
+    }
+
+    fn report(&mut self, change: &ReportChange) {
+        match change {
+            ReportChange::Kept(report) => {
+                self.reports.insert(report.action, (report.clone(), None));
+            }
+            ReportChange::Awaited(AwaitedReport { report, connector, since }) => {
+                let awaited = Some((*connector, *since));
+                let kept = self.reports.entry(report.action);
+                kept.and_modify(|kept| *kept = (report.clone(), awaited));
+            }
+            ReportChange::Removed(action) => drop(self.reports.remove(action)),
         }
     }
 
@@ -163,11 +203,13 @@ impl Rows {
     }
 
     fn deed(&mut self, log_no: LogNo, placed: &PlacedDeed) {
-        let kept = placed.action.and_then(|action| self.actions.get_mut(&action));
+        // What opens an amendment is none of its action's first deed.
+        let of_action = placed.action.filter(|_| placed.sealed.kind != DeedKind::Amendment);
+        let kept = of_action.and_then(|action| self.actions.get_mut(&action));
         if let Some(kept) = kept {
             kept.disclosures.extend(placed.disclosures.iter().cloned());
         }
-        if placed.action.is_none() {
+        if of_action.is_none() {
             self.opens.insert(placed.sealed.id, placed.disclosures.clone());
         }
         let nodes = placed.sealed.new_nodes.iter();

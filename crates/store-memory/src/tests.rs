@@ -37,6 +37,16 @@ async fn administrations_contract_is_kept() {
 }
 
 #[tokio::test]
+async fn the_couriers_contract_is_kept() {
+    contract::delivery_store(store().1).await;
+}
+
+#[tokio::test]
+async fn the_followers_contract_is_kept() {
+    contract::evidence_store(store().1).await;
+}
+
+#[tokio::test]
 async fn the_contract_of_reading_is_kept() {
     contract::record_store(store().1).await;
 }

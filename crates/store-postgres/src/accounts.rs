@@ -6,8 +6,9 @@ pub(crate) use agents::END;
 
 use std::collections::BTreeMap;
 
-use admin::{AccountStore, AgentList};
+use admin::{AccountStore, AgentList, KeyUse, LogBreak, LogStanding};
 use async_trait::async_trait;
+use evidence::{EvidenceStore as _, Of};
 use ledger::{
     StoreDown,
     record::{Agent, ApiKey, Connector, Holder, IntentKeys, Org},
@@ -148,24 +149,26 @@ impl AccountStore for PostgresStore {
         self.records("read an org's API keys", Call::new(sql).with(*org.as_uuid())).await
     }
 
-    async fn note_key_uses(
-        &self,
-        org: OrgId,
-        uses: &[(KeyId, Timestamp)],
-    ) -> Result<(), StoreDown> {
+    async fn note_key_uses(&self, org: OrgId, uses: &[(KeyId, KeyUse)]) -> Result<(), StoreDown> {
         // In the order of the keys, so that two instances that write the same keys wait for each other
         // in one direction alone.
         let sql = "
-            insert into api_key_use (org_id, key_id, used_at)
-            select $1, used.key_id, used.used_at
-            from unnest($2::uuid[], $3::timestamptz[]) as used (key_id, used_at)
+            insert into api_key_use (org_id, key_id, used_at, network)
+            select $1, used.key_id, used.used_at, used.network
+            from unnest($2::uuid[], $3::timestamptz[], $4::text[]) as used (key_id, used_at, network)
             order by used.key_id
             on conflict (org_id, key_id)
-            do update set used_at = greatest(api_key_use.used_at, excluded.used_at)";
+            do update set used_at = excluded.used_at,
+                network = coalesce(excluded.network, api_key_use.network)
+            where api_key_use.used_at < excluded.used_at";
         for some in uses.chunks(USES_AT_ONCE) {
             let keys: Vec<Uuid> = some.iter().map(|(key, _)| *key.as_uuid()).collect();
-            let moments: Vec<_> = some.iter().map(|(_, at)| system_time(*at)).collect();
-            let call = Call::new(sql).with(*org.as_uuid()).with(keys).with(moments);
+            let moments: Vec<_> = some.iter().map(|(_, last)| system_time(last.at)).collect();
+            let networks: Vec<_> = some
+                .iter()
+                .map(|(_, last)| last.network.map(|network| network.to_string()))
+                .collect();
+            let call = Call::new(sql).with(*org.as_uuid()).with(keys).with(moments).with(networks);
             self.database.ask_one("note when keys were used", call).await?;
         }
         Ok(())
@@ -175,16 +178,21 @@ impl AccountStore for PostgresStore {
         &self,
         org: OrgId,
         keys: &[KeyId],
-    ) -> Result<BTreeMap<KeyId, Timestamp>, StoreDown> {
+    ) -> Result<BTreeMap<KeyId, KeyUse>, StoreDown> {
         let attempt = "read when keys were used";
         let sql = "
-            select key_id, used_at from api_key_use where org_id = $1 and key_id = any($2::uuid[])";
+            select key_id, used_at, network from api_key_use where org_id = $1 and key_id = any($2::uuid[])";
         let keys: Vec<Uuid> = keys.iter().map(|key| *key.as_uuid()).collect();
         let call = Call::new(sql).with(*org.as_uuid()).with(keys);
         let rows = self.database.ask_one(attempt, call).await?;
         let used = rows.iter().map(|row| {
             let cells = Cells::of("api_key_use", row);
-            Ok((cells.id("key_id", KeyId::from_uuid)?, cells.moment("used_at")?))
+            let network = cells
+                .get::<Option<String>>("network")?
+                .map(|text| text.parse().map_err(|error| cells.fault("network", error)))
+                .transpose()?;
+            let last = KeyUse { at: cells.moment("used_at")?, network };
+            Ok((cells.id("key_id", KeyId::from_uuid)?, last))
         });
         used.collect::<Result<_, Fault>>().map_err(|fault| fault.down(attempt))
     }
@@ -198,6 +206,30 @@ impl AccountStore for PostgresStore {
         let sql = "select record from connector where org_id = $1 and id = $2";
         let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
         self.record("read a connector", call).await
+    }
+
+    async fn log_standing(
+        &self,
+        org: OrgId,
+        id: ConnectorId,
+        breaks: usize,
+    ) -> Result<Option<LogStanding>, StoreDown> {
+        let of = Of { org, connector: id };
+        let Some(following) = self.following(of).await? else { return Ok(None) };
+        let gaps = self.gaps(of, breaks).await?;
+        Ok(Some(LogStanding {
+            stretch: following.began.epoch,
+            broken: following.broken,
+            beat_at: following.beat_at,
+            read_at: following.at,
+            breaks: gaps.iter().map(|gap| LogBreak { cause: gap.cause, at: gap.at }).collect(),
+        }))
+    }
+
+    async fn slot_may_stand(&self, org: OrgId, connector: ConnectorId) -> Result<bool, StoreDown> {
+        let held = self.held_log(Of { org, connector }).await?;
+        // One that was held and never read may have a slot all the same.
+        Ok(held.is_some_and(|read| read.is_none_or(|following| !following.is_given_up())))
     }
 }
 

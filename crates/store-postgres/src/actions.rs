@@ -10,9 +10,9 @@ use gate::{
 };
 use ledger::{
     StoreDown,
-    record::{Action, IdempotencyKey, Lease, UsedIntent},
+    record::{Action, IdempotencyKey, KeptReport, Lease, UsedIntent},
 };
-use model::{ActionId, AgentId, DeedId, OrgId};
+use model::{ActionId, AgentId, ConnectorId, DeedId, OrgId};
 use tokio_postgres::Row;
 
 use crate::{
@@ -92,6 +92,7 @@ impl ActionStore for PostgresStore {
             Sweep::Reports => REPORTS_DUE,
             Sweep::Approvals => APPROVALS_DUE,
             Sweep::Takeovers => TAKEOVERS_DUE,
+            Sweep::Evidence => EVIDENCE_DUE,
         };
         let call = Call::new(sql)
             .with(limit)
@@ -103,6 +104,16 @@ impl ActionStore for PostgresStore {
             .map(|row| due(sweep, row))
             .collect::<Result<_, _>>()
             .map_err(|fault| fault.down(attempt))
+    }
+
+    async fn report(&self, org: OrgId, action: ActionId) -> Result<Option<KeptReport>, StoreDown> {
+        let sql = "select record from kept_report where org_id = $1 and action_id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*action.as_uuid());
+        let kept = |row: &Row| {
+            let text: String = Cells::of("kept_report", row).get("record")?;
+            Ok(KeptReport { action, text: text.into() })
+        };
+        self.found("read a report", call, kept).await
     }
 
     async fn drift(&self, org: OrgId) -> Result<Vec<Miscount>, StoreDown> {
@@ -204,6 +215,13 @@ const TAKEOVERS_DUE: &str = "
             and (lease_until, org_id, id) > ($2, $3::uuid, $4::uuid))
     order by lease_until, org_id, id limit $1";
 
+const EVIDENCE_DUE: &str = "
+    select org_id, action_id as id, awaited_since as since, connector_id from kept_report
+    where awaited_since is not null
+        and ($2::timestamptz is null or awaited_since >= $2
+            and (awaited_since, org_id, action_id) > ($2, $3::uuid, $4::uuid))
+    order by awaited_since, org_id, action_id limit $1";
+
 // Planned for its values, so that the rows are found by their keys and never by walking the org.
 // `is true` keeps the index of leases out of it, whose order is another one.
 const RENEWED: &str = "
@@ -219,7 +237,7 @@ const LOST: &str = "
     select held.id, held.holder as lease_holder, held.token as lease_token
     from unnest($2::uuid[], $3::text[], $4::bigint[]) as held (id, holder, token)
     join only action on action.org_id = $1 and action.id = held.id
-    where action.state = 'executing' and action.lease_until is not null
+    where action.state in ('executing', 'witnessing') and action.lease_until is not null
         and not (action.lease_holder = held.holder and action.lease_token = held.token
             and action.lease_until > now())";
 
@@ -281,6 +299,9 @@ fn due(sweep: Sweep, row: &Row) -> Result<Due, Fault> {
             from: Lease { holder: cells.get("lease_holder")?, token: cells.count("lease_token")? },
             connector: cells.get("connector")?,
         },
+        Sweep::Evidence => {
+            DueFor::Evidence { connector: cells.id("connector_id", ConnectorId::from_uuid)? }
+        }
     };
     Ok(Due {
         since: cells.moment("since")?,

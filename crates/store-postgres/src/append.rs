@@ -14,8 +14,10 @@ mod intents;
 mod people;
 mod policies;
 mod pruned;
+mod reports;
 mod rules;
 mod small;
+mod webhooks;
 
 use std::time::Duration;
 
@@ -111,10 +113,14 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         intent_keys,
         members,
         invites,
+        proposals,
         used_intents,
         invite_mails,
         approval_mails,
+        reports,
         pruned,
+        webhooks: endpoints,
+        webhook_sends,
     } = &turn.changes;
     // What other rows point at comes before them.
     let mut rows = small::accounts(turn.org, (orgs, agents, keys, connectors))?;
@@ -126,6 +132,7 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
         rows.push(Step::rows(small::intent_keys(turn.org, row)?));
     }
     rows.extend(policies::steps(turn.org, (policies, versions, policy_tests)));
+    rows.extend(policies::proposals(turn.org, proposals)?);
     rows.extend(policies::activations(turn.org, (active, activations)));
     // The org must be there before its head, and the head moves before everything else.
     match turn.expected {
@@ -144,8 +151,13 @@ fn steps(turn: &Turn, lease: Duration) -> Result<Vec<Step<'_>>, Fault> {
     steps.extend(actions::steps(turn, (new_actions, actions), lease)?);
     steps.extend(counters::steps(turn, (idempotency_keys, budgets, accepted_tools)));
     steps.extend((!used_intents.is_empty()).then(|| intents::step(turn.org, used_intents)));
+    steps.extend(reports::steps(turn.org, reports));
     steps.extend(pruned::steps(turn.org, pruned));
     steps.extend(evidence::steps(turn, new_actions));
+    for row in endpoints {
+        steps.extend(webhooks::endpoints(turn, row)?);
+    }
+    steps.extend(webhook_sends.iter().filter_map(|row| webhooks::send(turn, row)).flatten());
     steps.extend(approval_mails.iter().map(|row| people::approval_mail(turn.org, row)));
     steps.push(head::turn(turn));
     // What is inserted into a distributed table cannot bring the time back itself.

@@ -3,11 +3,14 @@
 //! Each way that a question may stand leads to its actions, newest first, by an index that holds only
 //! actions about which people are or were asked; an agent's have one of their own.
 
-use std::{sync::LazyLock, time::UNIX_EPOCH};
+use std::{
+    sync::LazyLock,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use admin::AccountStore;
 use async_trait::async_trait;
-use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, Page};
+use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, PRACTICE_LOOKED_AT, Page, Practice};
 use ledger::{StoreDown, record::Member};
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
@@ -20,7 +23,7 @@ use crate::{
     database::Call,
     list::first_id,
     members::member,
-    rows::{Cells, bigint, system_time},
+    rows::{Cells, bigint, system_time, timestamp},
 };
 
 #[async_trait]
@@ -87,7 +90,7 @@ impl ApprovalStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Member>, StoreDown> {
         let sql = "
-            select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision
+            select id, org_id, user_id, role, can_approve, joined_at, role_since, removed_at, revision
             from member
             where org_id = $1 and removed_at is null and can_approve and (joined_at, id) > ($2, $3)
             order by joined_at, id limit $4";
@@ -104,6 +107,30 @@ impl ApprovalStore for PostgresStore {
         let call = Call::new(sql).with(*org.as_uuid());
         let rows = self.reading.ask_one("count the members of an org", call).await?;
         Ok(rows.len() == 1)
+    }
+
+    async fn practice(
+        &self,
+        org: OrgId,
+        (agent, tool): (AgentId, &str),
+        since: Timestamp,
+    ) -> Result<Practice, StoreDown> {
+        let call = Call::new(PRACTICE)
+            .with(*org.as_uuid())
+            .with(*agent.as_uuid())
+            .with(tool.to_owned())
+            .with(system_time(since))
+            .with(bigint(PRACTICE_LOOKED_AT as u64));
+        let found = self.found("look for what was done before", call, |row| {
+            let cells = Cells::of("action", row);
+            let slots = cells.get::<Vec<SystemTime>>("slots")?;
+            Ok(Practice {
+                org_ran_it: cells.get("org_ran_it")?,
+                agent_ran_it: cells.get("agent_ran_it")?,
+                slots: slots.into_iter().map(timestamp).collect(),
+            })
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn caller(&self, org: OrgId, agent: AgentId) -> Result<Caller, StoreDown> {
@@ -124,6 +151,34 @@ impl ApprovalStore for PostgresStore {
         Ok(found.await?.flatten())
     }
 }
+
+// Of the tool's newest calls, and of the agent's, one that ran ends the search. When the agent acted
+// is kept in the counts.
+//
+// A tool and an agent are asked for by their bounds and in their order, which their own indexes alone
+// have: of a tool that an org of many calls never used, the planner thinks that many of the newest rows
+// are its own, and would go through all of them.
+const PRACTICE: &str = "
+    with of_tool as materialized (
+        select agent_id, status from action
+        where org_id = $1 and tool >= $3 and tool <= $3 and state = 'sealed'
+        order by tool desc, id desc limit $5
+    )
+    select
+        exists (select from of_tool where status = 'executed') as org_ran_it,
+        exists (select from of_tool where status = 'executed' and agent_id = $2) or exists (
+            select from (
+                select tool, status from action
+                where org_id = $1 and agent_id >= $2 and agent_id <= $2 and state = 'sealed'
+                order by agent_id desc, id desc limit $5
+            ) as newest
+            where status = 'executed' and tool = $3
+        ) as agent_ran_it,
+        array(
+            select distinct slot from action_tally
+            where org_id = $1 and owner_id = $2 and slot >= $4 and status = 'executed'
+            order by slot
+        ) as slots";
 
 impl PostgresStore {
     /// The policy versions that this person made, as records name them.
@@ -147,6 +202,10 @@ static OF_ORG: LazyLock<String> = LazyLock::new(|| list("$6::uuid is null"));
 static OF_AGENT: LazyLock<String> = LazyLock::new(|| list("agent_id = $6"));
 
 /// The records of the newest actions that one of the states leads to and the filters let through.
+///
+/// For whom a question waits is told by its record, which is read of one question after the other until
+/// there are enough. The fences see to that: where the planner has not heard yet that there are many
+/// questions, it would read the records of all of them first and sort them afterwards.
 fn list(agent: &str) -> String {
     format!(
         "
@@ -155,12 +214,20 @@ fn list(agent: &str) -> String {
             select found.id
             from unnest($5::text[]) as wanted (status)
             cross join lateral (
-                select id from action
-                where org_id = $1 and approval_status = wanted.status and {agent}
-                    and id >= $2 and id < $3
-                    and ($7::text is null or tool like $7)
-                    and ($8::text[] is null or ({WAITS_FOR}))
-                order by id desc limit $4
+                select asked.id
+                from (
+                    select id from action
+                    where org_id = $1 and approval_status = wanted.status and {agent}
+                        and id >= $2 and id < $3
+                        and ($7::text is null or tool like $7)
+                    order by id desc offset 0
+                ) as asked
+                where $8::text[] is null or exists (
+                    select from (
+                        select * from action where org_id = $1 and id = asked.id offset 0
+                    ) as action
+                    where {WAITS_FOR})
+                order by asked.id desc limit $4
             ) as found
             order by found.id desc limit $4
         ) as shown

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::{
-    Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime,
+    Hook, HookError, Manager, ManagerConfig, Object, Pool, QueueMode, RecyclingMethod, Runtime,
 };
 use futures_util::future::try_join_all;
 use ledger::StoreDown;
@@ -102,7 +102,10 @@ impl Database {
             Tls::Plain => Manager::from_config(config, NoTls, recycling),
             Tls::Rustls(connector) => Manager::from_config(config, connector, recycling),
         };
-        let pool = Pool::builder(manager).max_size(most).runtime(Runtime::Tokio1);
+        // What was used last is used next: it knows the statements, and where few are needed at a time
+        // no others are kept warm.
+        let pool = Pool::builder(manager).max_size(most).queue_mode(QueueMode::Lifo);
+        let pool = pool.runtime(Runtime::Tokio1);
         let pool = match first {
             Some(sql) => pool.post_create(Hook::async_fn(move |client, _| {
                 Box::pin(async move { client.batch_execute(sql).await.map_err(HookError::Backend) })
@@ -215,6 +218,20 @@ impl Database {
             return Err(Fault::Late(self.deadline));
         };
         Ok(Session { statements: statements?, client, until, deadline: self.deadline })
+    }
+
+    /// Makes sure of one connection, trying for this long: a server that does not answer in time is
+    /// asked again, and one that refuses is not.
+    pub(crate) async fn reach(&self, limit: Duration) -> Result<(), Fault> {
+        let last = Instant::now() + limit;
+        loop {
+            let until = Instant::now() + self.deadline;
+            match self.client(until).await {
+                Ok(_) => return Ok(()),
+                Err(fault) if Instant::now() < until || until > last => return Err(fault),
+                Err(_) => {}
+            }
+        }
     }
 
     async fn client(&self, until: Instant) -> Result<Object, Fault> {

@@ -5,15 +5,18 @@
 
 mod sql;
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use gate::{
-    Class, Counted, CountedUp, CounterState, Counters, FigureStore, Filter, LOOKED_AT, Span, Tally,
-    Waiting, is_kept,
+    AgentFigures, Class, Counted, CountedUp, CounterState, Counters, FigureStore, Filter,
+    LOOKED_AT, Span, Tally, Waiting, is_kept,
 };
 use ledger::StoreDown;
 use model::{ActionId, AgentId, DecisionOutcome, Level, OrgId, State, Timestamp, Verdict};
 use policy::Decimal;
 use tokio_postgres::Row;
+use uuid::Uuid;
 
 use crate::{
     PostgresStore,
@@ -76,6 +79,26 @@ impl FigureStore for PostgresStore {
         let read = |row: &Row| {
             let cells = Cells::of("action", row);
             Ok((cells.id("agent_id", AgentId::from_uuid)?, cells.id("id", ActionId::from_uuid)?))
+        };
+        rows.iter().map(read).collect::<Result<_, Fault>>().map_err(|fault| fault.down(attempt))
+    }
+
+    async fn of_agents(
+        &self,
+        org: OrgId,
+        agents: &[AgentId],
+        now: Timestamp,
+    ) -> Result<BTreeMap<AgentId, AgentFigures>, StoreDown> {
+        let attempt = "read what agents did last";
+        let agents: Vec<Uuid> = agents.iter().map(|agent| *agent.as_uuid()).collect();
+        let call =
+            Call::new(sql::OF_AGENTS).with(*org.as_uuid()).with(agents).with(system_time(now));
+        let rows = self.reading.ask_one(attempt, call).await?;
+        let read = |row: &Row| {
+            let cells = Cells::of("agent", row);
+            let last = cells.id_if_any("last", ActionId::from_uuid)?;
+            let figures = AgentFigures { keys: cells.count("keys")?, last };
+            Ok((cells.id("agent_id", AgentId::from_uuid)?, figures))
         };
         rows.iter().map(read).collect::<Result<_, Fault>>().map_err(|fault| fault.down(attempt))
     }

@@ -21,6 +21,7 @@ use crate::{
     fault::Fault,
     members, org_settings, policies,
     rows::{Cells, bigint, system_time},
+    webhooks,
 };
 
 #[async_trait]
@@ -174,7 +175,7 @@ const INTENT_KEYS: &str = "
 const MEMBERS: &str = "
     select found.* from unnest($2::uuid[]) as wanted (id)
     cross join lateral (
-        select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision from member
+        select id, org_id, user_id, role, can_approve, joined_at, role_since, removed_at, revision from member
         where org_id = $1 and id = wanted.id
         offset 0
     ) as found";
@@ -185,6 +186,13 @@ const INVITES: &str = "
         select id, org_id, user_id, role, can_approve, invited_by, created_at, expires_at, closed_at,
             member_id
         from invite where org_id = $1 and id = wanted.id
+        offset 0
+    ) as found";
+
+const PROPOSALS: &str = "
+    select found.* from unnest($2::uuid[]) as wanted (id)
+    cross join lateral (
+        select record from policy_proposal where org_id = $1 and id = wanted.id
         offset 0
     ) as found";
 
@@ -277,6 +285,8 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
         intent_keys,
         members,
         invites,
+        proposals,
+        webhooks,
     } = needs;
     let call = |sql| Call::new(sql).with(org);
     let calls = [
@@ -303,6 +313,9 @@ pub(crate) fn loads(org: Uuid, needs: &Needs) -> Vec<Call<'_>> {
             .then(|| call(INTENT_KEYS).with(column(intent_keys, |agent| *agent.as_uuid()))),
         (!members.is_empty()).then(|| call(MEMBERS).with(column(members, |id| *id.as_uuid()))),
         (!invites.is_empty()).then(|| call(INVITES).with(column(invites, |id| *id.as_uuid()))),
+        (!proposals.is_empty())
+            .then(|| call(PROPOSALS).with(column(proposals, |id| *id.as_uuid()))),
+        (!webhooks.is_empty()).then(|| call(webhooks::LIVE)),
     ];
     calls.into_iter().flatten().collect()
 }
@@ -331,6 +344,8 @@ pub(crate) fn loaded(needs: &Needs, answers: &[Vec<Row>]) -> Result<Loaded, Faul
         intent_keys: records("intent_key_set", rows(!needs.intent_keys.is_empty())?)?,
         members: each(rows(!needs.members.is_empty())?, members::member)?,
         invites: each(rows(!needs.invites.is_empty())?, members::invite)?,
+        proposals: records("policy_proposal", rows(!needs.proposals.is_empty())?)?,
+        webhooks: webhooks::of_orgs(records("webhook", rows(!needs.webhooks.is_empty())?)?),
     })
 }
 

@@ -22,6 +22,7 @@ mod archive;
 mod connect;
 mod database;
 mod drift;
+mod evidence;
 mod fault;
 mod figures;
 mod halts;
@@ -47,6 +48,7 @@ mod seal_keys;
 mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod webhooks;
 mod weighed;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -100,6 +102,8 @@ pub struct PostgresStore {
     // Of the floors that are waited for or had.
     floors: Arc<Semaphore>,
     lease: Duration,
+    // Shared by all who send from here.
+    rounds: Arc<mails::Rounds>,
 }
 
 /// Of so many connections for turns one may have a floor.
@@ -129,7 +133,8 @@ impl PostgresStore {
         let database = Database::new(settings, Share::Turns)?;
         let reading = Database::new(settings, Share::Reading)?;
         let floors = Arc::new(Semaphore::new(settings.pool_size / FLOORS));
-        Ok(Self { database, reading, floors, lease: settings.lease })
+        let rounds = Arc::default();
+        Ok(Self { database, reading, floors, lease: settings.lease, rounds })
     }
 
     /// Checks that the database has exactly the schema of this build, and that what it says it

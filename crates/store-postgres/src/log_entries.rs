@@ -162,10 +162,11 @@ const SEARCH: &str = r"
     ) as called on true
     left join lateral (
         select sealed.seq, sealed.data from event as sealed
-        where sealed.org_id = $1 and sealed.kind = 'deed.sealed'
+        where sealed.org_id = $1 and sealed.kind in ('deed.sealed', 'deed.amended')
             and sealed.seq >= shown.seq and sealed.seq < shown.seq + 32
-            and (shown.kind = 'deed.sealed' and sealed.seq = shown.seq
-                or shown.action_id is null and shown.kind <> 'deed.sealed')
+            and case when shown.kind in ('deed.sealed', 'deed.amended')
+                then sealed.seq = shown.seq
+                else shown.action_id is null and sealed.kind = 'deed.sealed' end
         order by strpos(sealed.data, substring(shown.data from '\x22id\x22:\x22[^\x22]*\x22')) = 0, sealed.seq
         limit 1
     ) as sealed on true

@@ -1,6 +1,8 @@
 //! The mails that wait: of sign-ins, of invitations, and of questions. Every moment is the database's.
 
-mod questions;
+pub(crate) mod questions;
+
+pub(crate) use questions::Rounds;
 
 use std::time::Duration;
 

@@ -22,7 +22,7 @@ use crate::{
 impl MemberStore for PostgresStore {
     async fn member(&self, org: OrgId, id: MemberId) -> Result<Option<Member>, StoreDown> {
         let sql = "
-            select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision
+            select id, org_id, user_id, role, can_approve, joined_at, role_since, removed_at, revision
             from member where org_id = $1 and id = $2";
         let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
         self.found("read a member", call, member).await
@@ -30,7 +30,7 @@ impl MemberStore for PostgresStore {
 
     async fn member_of(&self, org: OrgId, user: UserId) -> Result<Option<Member>, StoreDown> {
         let sql = "
-            select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision
+            select id, org_id, user_id, role, can_approve, joined_at, role_since, removed_at, revision
             from member where org_id = $1 and user_id = $2 and removed_at is null";
         let call = Call::new(sql).with(*org.as_uuid()).with(*user.as_uuid());
         self.found("find the member that a person is", call, member).await
@@ -62,7 +62,7 @@ impl MemberStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<Member>, StoreDown> {
         let sql = "
-            select id, org_id, user_id, role, can_approve, joined_at, removed_at, revision
+            select id, org_id, user_id, role, can_approve, joined_at, role_since, removed_at, revision
             from member
             where org_id = $1 and removed_at is null and (joined_at, id) < ($2, $3)
             order by joined_at desc, id desc limit $4";
@@ -132,7 +132,7 @@ impl MemberStore for PostgresStore {
 
 const MEMBERSHIP: &str = "
     select member.id, member.org_id, member.user_id, member.role, member.can_approve,
-        member.joined_at, member.removed_at, member.revision, org.record::json ->> 'name' as name
+        member.joined_at, member.role_since, member.removed_at, member.revision, org.record::json ->> 'name' as name
     from member join org on org.org_id = $1
     where member.org_id = $1 and member.user_id = $2 and member.removed_at is null";
 
@@ -143,13 +143,16 @@ fn membership(row: &Row) -> Result<Membership, Fault> {
 /// The member that a row is.
 pub(crate) fn member(row: &Row) -> Result<Member, Fault> {
     let cells = Cells::of("member", row);
+    let joined_at = cells.moment("joined_at")?;
     Ok(Member {
         id: cells.id("id", MemberId::from_uuid)?,
         org: cells.id("org_id", OrgId::from_uuid)?,
         user: cells.id("user_id", UserId::from_uuid)?,
         role: cells.word("role")?,
         can_approve: cells.get("can_approve")?,
-        joined_at: cells.moment("joined_at")?,
+        joined_at,
+        // A row from before this was kept says it by when they joined.
+        role_since: cells.moment_if_any("role_since")?.unwrap_or(joined_at),
         removed_at: cells.moment_if_any("removed_at")?,
         revision: u32::try_from(cells.count("revision")?)
             .map_err(|why| cells.fault("revision", why))?,

@@ -63,6 +63,15 @@ pub const MIGRATIONS: &[Migration] = &[
     Migration { version: 32, name: "org_approvals", sql: include_str!("../../../migrations/0032_org_approvals.sql") },
     Migration { version: 33, name: "tallies", sql: include_str!("../../../migrations/0033_tallies.sql") },
     Migration { version: 34, name: "running_budgets", sql: include_str!("../../../migrations/0034_running_budgets.sql") },
+    Migration { version: 35, name: "two_persons", sql: include_str!("../../../migrations/0035_two_persons.sql") },
+    Migration { version: 36, name: "key_networks", sql: include_str!("../../../migrations/0036_key_networks.sql") },
+    Migration { version: 37, name: "webhooks", sql: include_str!("../../../migrations/0037_webhooks.sql") },
+    Migration { version: 38, name: "fair_mails", sql: include_str!("../../../migrations/0038_fair_mails.sql") },
+    Migration { version: 40, name: "evidence", sql: include_str!("../../../migrations/0040_evidence.sql") },
+    Migration { version: 43, name: "kept_reports", sql: include_str!("../../../migrations/0043_kept_reports.sql") },
+    Migration { version: 44, name: "awaited_reports", sql: include_str!("../../../migrations/0044_awaited_reports.sql") },
+    Migration { version: 45, name: "role_since", sql: include_str!("../../../migrations/0045_role_since.sql") },
+    Migration { version: 46, name: "member_uses", sql: include_str!("../../../migrations/0046_member_uses.sql") },
 ];
 
 /// What the service's role may do with one table.
@@ -96,9 +105,11 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "policy_active",    privileges: "select, insert, update, delete" },
     Grant { table: "policy_tests",     privileges: "select, insert, update" },
     Grant { table: "policy_activation", privileges: "select, insert" },
+    Grant { table: "policy_proposal",  privileges: "select, insert, update" },
     Grant { table: "action",           privileges: "select, insert, update" },
     Grant { table: "idempotency",      privileges: "select, insert, update, delete" },
     Grant { table: "disclosure",       privileges: "select, insert, delete" },
+    Grant { table: "kept_report",      privileges: "select, insert, update, delete" },
     Grant { table: "budget_window",    privileges: "select, insert, update, delete" },
     Grant { table: "deed",             privileges: "select, insert" },
     Grant { table: "log_node",         privileges: "select, insert" },
@@ -111,6 +122,7 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "past_tile",        privileges: "select" },
     Grant { table: "seal_key",         privileges: "select, insert, update" },
     Grant { table: "member",           privileges: "select, insert, update" },
+    Grant { table: "member_use",       privileges: "select, insert, update" },
     Grant { table: "invite",           privileges: "select, insert, update" },
     Grant { table: "invite_mail",      privileges: "select, insert, update, delete" },
     Grant { table: "approval_mail",    privileges: "select, insert, update, delete" },
@@ -121,6 +133,12 @@ pub const GRANTS: &[Grant] = &[
     Grant { table: "challenge",        privileges: "select, insert, update, delete" },
     Grant { table: "session",          privileges: "select, insert, update, delete" },
     Grant { table: "mail_job",         privileges: "select, insert, update, delete" },
+    Grant { table: "webhook",          privileges: "select, insert, update" },
+    Grant { table: "webhook_lane",     privileges: "select, insert, update" },
+    Grant { table: "webhook_delivery", privileges: "select, insert, update, delete" },
+    Grant { table: "log_reader",       privileges: "select, insert, update" },
+    Grant { table: "log_frame",        privileges: "select, insert, delete" },
+    Grant { table: "log_gap",          privileges: "select, insert" },
     Grant { table: "schema_migration", privileges: "select" },
 ];
 

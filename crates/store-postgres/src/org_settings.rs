@@ -9,7 +9,7 @@ use crate::{fault::Fault, rows::Cells};
 /// The settings of an org.
 pub(crate) const SETTINGS: &str = "
     select org_id, retention_days, updated_at, answer_seconds, require_other_person,
-        allow_single_member, revision
+        allow_single_member, revision, policy_two_person
     from org_settings where org_id = $1";
 
 /// The settings that a row is. Where an older version wrote it, nothing is said of what that version
@@ -24,6 +24,7 @@ pub(crate) fn settings(row: &Row) -> Result<OrgSettings, Fault> {
     };
     let require_other_person: Option<bool> = cells.get("require_other_person")?;
     let allow_single_member: Option<bool> = cells.get("allow_single_member")?;
+    let policy_two_person: Option<bool> = cells.get("policy_two_person")?;
     Ok(OrgSettings {
         org: cells.id("org_id", OrgId::from_uuid)?,
         retention_days: u16::try_from(days).map_err(|why| cells.fault("retention_days", why))?,
@@ -35,6 +36,7 @@ pub(crate) fn settings(row: &Row) -> Result<OrgSettings, Fault> {
             require_other_person: require_other_person.unwrap_or_default(),
             allow_single_member: allow_single_member.unwrap_or_default(),
         },
+        policy_two_person: policy_two_person.unwrap_or_default(),
         revision: u32::try_from(revision).map_err(|why| cells.fault("revision", why))?,
         updated_at: cells.moment("updated_at")?,
     })

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use ledger::StoreDown;
-use model::{ChallengeId, OrgId, SessionId, UserId};
+use model::{ChallengeId, MemberId, OrgId, SessionId, Timestamp, UserId};
 use people::{
     Address,
     store::{
@@ -152,7 +152,7 @@ impl PeopleStore for PostgresStore {
                 returning session.*
             )
             select id, session.user_id, created_at, authenticated_at, last_seen_at, expires_at,
-                network, browser, chosen_org, chosen_role, true as is_fresh, used.next
+                network, browser, chosen_org, chosen_role, chosen_member, true as is_fresh, used.next
             from (select * from fresh union all select * from opened) as session, used";
         let call = Call::new(sql)
             .with(*challenge.as_uuid())
@@ -170,21 +170,22 @@ impl PeopleStore for PostgresStore {
 
     async fn choose(
         &self,
-        id: SessionId,
+        (had, given): (&Mac, &Mac),
         chosen: Chosen,
-        mac: &Mac,
     ) -> Result<Option<Session>, StoreDown> {
         let sql = "
-            update session set mac = $2, chosen_org = $3, chosen_role = $4, last_seen_at = now()
-            where id = $1 and ended_at is null and expires_at > now()
+            update session
+            set mac = $2, chosen_org = $3, chosen_role = $4, chosen_member = $5, last_seen_at = now()
+            where mac = $1 and ended_at is null and expires_at > now()
             returning id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser, chosen_org, chosen_role,
-                authenticated_at + make_interval(secs => $5) > now() as is_fresh";
+                browser, chosen_org, chosen_role, chosen_member,
+                authenticated_at + make_interval(secs => $6) > now() as is_fresh";
         let call = Call::new(sql)
-            .with(*id.as_uuid())
-            .with(&mac[..])
+            .with(&had[..])
+            .with(&given[..])
             .with(*chosen.org.as_uuid())
             .with(chosen.role.as_str())
+            .with(chosen.member.map(|member| *member.as_uuid()))
             .with(FRESH.as_secs_f64());
         self.found("choose a session's org", call, session).await
     }
@@ -192,7 +193,7 @@ impl PeopleStore for PostgresStore {
     async fn session(&self, mac: &Mac, idle: Duration) -> Result<Option<Session>, StoreDown> {
         let sql = "
             select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser, chosen_org, chosen_role,
+                browser, chosen_org, chosen_role, chosen_member,
                 authenticated_at + make_interval(secs => $3) > now() as is_fresh
             from session
             where mac = $1 and ended_at is null and expires_at > now()
@@ -209,6 +210,30 @@ impl PeopleStore for PostgresStore {
         self.database.ask_one("note that a session is used", call).await.map(drop)
     }
 
+    async fn note_use(&self, org: OrgId, user: UserId) -> Result<(), StoreDown> {
+        let sql = "
+            insert into member_use (org_id, user_id, used_at) values ($1, $2, now())
+            on conflict (org_id, user_id)
+            do update set used_at = greatest(member_use.used_at, excluded.used_at)";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*user.as_uuid());
+        self.database.ask_one("note that somebody is in an org", call).await.map(drop)
+    }
+
+    async fn uses(
+        &self,
+        org: OrgId,
+        users: &[UserId],
+    ) -> Result<BTreeMap<UserId, Timestamp>, StoreDown> {
+        let sql = "
+            select user_id, used_at from member_use where org_id = $1 and user_id = any($2::uuid[])";
+        let users: Vec<Uuid> = users.iter().map(|user| *user.as_uuid()).collect();
+        let call = Call::new(sql).with(*org.as_uuid()).with(users);
+        let used = self.all("read when people were in an org", call, |row| {
+            Ok((user(row)?, Cells::of("member_use", row).moment("used_at")?))
+        });
+        Ok(used.await?.into_iter().collect())
+    }
+
     async fn sessions(
         &self,
         whose: Whose,
@@ -218,7 +243,7 @@ impl PeopleStore for PostgresStore {
     ) -> Result<Vec<Session>, StoreDown> {
         let sql = "
             select id, user_id, created_at, authenticated_at, last_seen_at, expires_at, network,
-                browser, chosen_org, chosen_role,
+                browser, chosen_org, chosen_role, chosen_member,
                 authenticated_at + make_interval(secs => $5) > now() as is_fresh
             from session
             where user_id = $1 and id < $3 and ended_at is null and expires_at > now()
@@ -254,6 +279,16 @@ impl PeopleStore for PostgresStore {
             .with(*id.as_uuid())
             .with(whose.org.map(|org| *org.as_uuid()));
         self.is_done("end a session", call).await
+    }
+
+    async fn end_in(&self, org: OrgId, user: UserId) -> Result<u64, StoreDown> {
+        let sql = "
+            update session set ended_at = now()
+            where user_id = $1 and chosen_org = $2 and ended_at is null and expires_at > now()
+            returning id";
+        let call = Call::new(sql).with(*user.as_uuid()).with(*org.as_uuid());
+        let ended = self.database.ask_one("end a person's sessions in an org", call).await?;
+        Ok(ended.len() as u64)
     }
 
     async fn end_others(&self, user: UserId, but: SessionId) -> Result<u64, StoreDown> {
@@ -302,5 +337,6 @@ fn chosen(cells: &Cells<'_>) -> Result<Option<Chosen>, Fault> {
     let role: Option<&str> = cells.get("chosen_role")?;
     let (Some(org), Some(role)) = (org, role) else { return Ok(None) };
     let role = role.parse().map_err(|why| cells.fault("chosen_role", why))?;
-    Ok(Some(Chosen { org, role }))
+    let member = cells.id_if_any("chosen_member", MemberId::from_uuid)?;
+    Ok(Some(Chosen { org, member, role }))
 }

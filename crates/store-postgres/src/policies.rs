@@ -5,9 +5,9 @@ use async_trait::async_trait;
 use deed::Disclosure;
 use ledger::{
     StoreDown,
-    record::{Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion},
+    record::{Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion, Proposal},
 };
-use model::{DeedId, OrgId, PolicyId, PolicyVersionId, Timestamp};
+use model::{DeedId, OrgId, PolicyId, PolicyVersionId, ProposalId, Timestamp};
 use tokio_postgres::Row;
 
 use crate::{
@@ -83,7 +83,8 @@ impl PolicyStore for PostgresStore {
         limit: usize,
     ) -> Result<Vec<PolicyActivation>, StoreDown> {
         let sql = "
-            select turn, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason
+            select turn, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason,
+                proposal_id, proposed_by, forced
             from policy_activation
             where org_id = $1 and ($2::text is null or mode = $2) and turn < $3
             order by turn desc limit $4";
@@ -93,6 +94,24 @@ impl PolicyStore for PostgresStore {
             .with(bigint(below.unwrap_or(u64::MAX)))
             .with(bounded(limit));
         self.all("list what was active", call, activation).await
+    }
+
+    async fn policy_proposal(
+        &self,
+        org: OrgId,
+        id: ProposalId,
+    ) -> Result<Option<Proposal>, StoreDown> {
+        let sql = "select record from policy_proposal where org_id = $1 and id = $2";
+        let call = Call::new(sql).with(*org.as_uuid()).with(*id.as_uuid());
+        self.found("read a proposed activation", call, proposal).await
+    }
+
+    async fn open_policy_proposals(&self, org: OrgId) -> Result<Vec<Proposal>, StoreDown> {
+        let sql = "
+            select record from policy_proposal
+            where org_id = $1 and closed_at is null order by id";
+        let call = Call::new(sql).with(*org.as_uuid());
+        self.all("find what waits for a second person", call, proposal).await
     }
 
     async fn policy_tests(
@@ -181,6 +200,8 @@ fn activation(row: &Row) -> Result<PolicyActivation, Fault> {
     let cells = Cells::of("policy_activation", row);
     let policy = cells.id_if_any("policy_id", PolicyId::from_uuid)?;
     let version = cells.id_if_any("version_id", PolicyVersionId::from_uuid)?;
+    let proposal = cells.id_if_any("proposal_id", ProposalId::from_uuid)?;
+    let proposed_by: Option<String> = cells.get("proposed_by")?;
     Ok(PolicyActivation {
         turn: cells.count("turn")?,
         deed: cells.id("deed_id", DeedId::from_uuid)?,
@@ -190,7 +211,13 @@ fn activation(row: &Row) -> Result<PolicyActivation, Fault> {
         previous: cells.id_if_any("previous_id", PolicyVersionId::from_uuid)?,
         by: cells.get("made_by")?,
         reason: cells.get("reason")?,
+        proposed: proposal.zip(proposed_by),
+        forced: cells.get::<Option<bool>>("forced")?.unwrap_or_default(),
     })
+}
+
+fn proposal(row: &Row) -> Result<Proposal, Fault> {
+    Cells::of("policy_proposal", row).json("record")
 }
 
 fn tests(row: &Row) -> Result<PolicyTests, Fault> {

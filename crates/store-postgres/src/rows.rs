@@ -130,7 +130,7 @@ pub(crate) fn system_time(moment: Timestamp) -> SystemTime {
 }
 
 /// The moment that PostgreSQL gave, cut to the millisecond.
-fn timestamp(moment: SystemTime) -> Timestamp {
+pub(crate) fn timestamp(moment: SystemTime) -> Timestamp {
     let micros = match moment.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_micros()).unwrap_or(i64::MAX),
         Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),

@@ -1,6 +1,6 @@
 //! Whether a database is one that this build may serve from. Changes nothing.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use ledger::StoreDown;
 use model::Digest;
@@ -85,9 +85,14 @@ const CHANGEABLE: &str = "
             or pg_has_role(class.relowner, 'member'))
     order by name limit 1";
 
+/// How long a process that starts waits for its first connection. No caller waits with it, and a
+/// server that has much to do may be slow to take a new one.
+const FIRST_CONTACT: Duration = Duration::from_secs(10);
+
 /// Checks the schema's version and, where asked to, the settings that deeds rest on.
 pub(crate) async fn check(database: &Database, durability: Durability) -> Result<(), CheckError> {
     let attempt = "read the version of the schema";
+    database.reach(FIRST_CONTACT).await.map_err(|fault| fault.down(attempt))?;
     let exists = "select to_regclass('schema_migration') is not null as made";
     let rows = database.ask_one(attempt, Call::new(exists)).await?;
     let made = rows.first().map(|row| Cells::of("pg_class", row).get("made")).transpose();

@@ -35,9 +35,9 @@ impl SealKeyStore for PostgresStore {
             on conflict (kid) do update
             set public = excluded.public, purpose = excluded.purpose,
                 activated_at = excluded.activated_at, retired_at = excluded.retired_at,
-                revoked_at = excluded.revoked_at,
-                revocation_reason = excluded.revocation_reason,
-                compromised_since = excluded.compromised_since,
+                revoked_at = coalesce(seal_key.revoked_at, excluded.revoked_at),
+                revocation_reason = coalesce(seal_key.revocation_reason, excluded.revocation_reason),
+                compromised_since = coalesce(seal_key.compromised_since, excluded.compromised_since),
                 introduced_by = excluded.introduced_by, introduction = excluded.introduction
             where excluded.activated_at <= seal_key.activated_at";
         let introduction = key.introduced_by.as_ref();

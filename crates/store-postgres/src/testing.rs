@@ -25,6 +25,11 @@ const PASSWORD: &str = "chancery";
 /// The lock under which role and template are made.
 const LOCK: i64 = 731_904_112;
 
+/// The statements that claim a mail about a question, and a question to write about: of a holder, so
+/// many, for so many seconds, behind this org.
+pub const CLAIMS: [&str; 2] =
+    [crate::mails::questions::CLAIM, crate::mails::questions::CLAIM_UNADDRESSED];
+
 /// A database of its own for one test, dropped with this value.
 #[derive(Debug)]
 pub struct TestDatabase {

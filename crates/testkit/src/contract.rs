@@ -4,10 +4,12 @@
 //! its own, so the cases do not see each other.
 
 mod accounts;
+mod amendments;
 mod appends;
 mod approvals;
 mod drift;
 mod events;
+mod evidence;
 mod figures;
 mod halts;
 mod intents;
@@ -19,18 +21,40 @@ mod policies;
 mod races;
 mod readings;
 mod reads;
+mod reports;
 mod retention;
 mod texts;
+mod webhooks;
 
 use std::sync::Arc;
 
+use ::evidence::EvidenceStore;
+use delivery::DeliveryStore;
 use gate::ActionStore;
 use ledger::{EventStore, LedgerStore};
 
 /// Everything that a store of the service is.
-pub trait Store: LedgerStore + EventStore + ActionStore + admin::Store + records::Store {}
+pub trait Store:
+    LedgerStore
+    + EventStore
+    + ActionStore
+    + admin::Store
+    + records::Store
+    + DeliveryStore
+    + EvidenceStore
+{
+}
 
-impl<S: LedgerStore + EventStore + ActionStore + admin::Store + records::Store> Store for S {}
+impl<S> Store for S where
+    S: LedgerStore
+        + EventStore
+        + ActionStore
+        + admin::Store
+        + records::Store
+        + DeliveryStore
+        + EvidenceStore
+{
+}
 
 /// Checks `ledger::LedgerStore`.
 pub async fn ledger_store(store: Arc<dyn Store>) {
@@ -52,6 +76,8 @@ pub async fn action_store(store: Arc<dyn Store>) {
     Box::pin(leases::check(&*store)).await;
     Box::pin(halts::check(&*store)).await;
     Box::pin(approvals::check(&*store)).await;
+    Box::pin(reports::check(&*store)).await;
+    Box::pin(amendments::check(&*store)).await;
     drift::check(&*store).await;
     Box::pin(figures::check(&*store)).await;
 }
@@ -69,4 +95,14 @@ pub async fn account_stores(store: Arc<dyn Store>) {
 pub async fn record_store(store: Arc<dyn Store>) {
     logs::check(&*store).await;
     readings::check(&*store).await;
+}
+
+/// Checks `delivery::DeliveryStore`.
+pub async fn delivery_store(store: Arc<dyn Store>) {
+    Box::pin(webhooks::check(&*store)).await;
+}
+
+/// Checks `evidence::EvidenceStore`.
+pub async fn evidence_store(store: Arc<dyn Store>) {
+    Box::pin(evidence::check(&*store)).await;
 }

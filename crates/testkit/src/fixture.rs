@@ -7,9 +7,10 @@ use act::MayOperate;
 use admin::{Admin, ConnectorCheck};
 use crypto::{Secret, vault::Ring};
 use deed::{KeySet, SealKey, SealKeys, Sealer};
-use gate::{Gate, Limits, Toolbox};
+use evidence::{Began, EvidenceStore as _, Following, Gap, Held, Lease, Of, Step, Written};
+use gate::{ChangeLog, Gate, Limits, Toolbox};
 use ledger::{Changes, Entry, Ledger, Needs, Parts, Request, Snapshot};
-use model::{Entropy, Mint, OrgId, Timestamp};
+use model::{Clock as _, ConnectorId, Entropy, LogGap, Lsn, Mint, OrgId, Timestamp};
 use serde_json::Value;
 use store_memory::MemoryStore;
 
@@ -90,10 +91,21 @@ impl Fixture {
 
     /// The Gate of this process over these tools.
     pub fn gate(&self, toolbox: Arc<dyn Toolbox>, limits: Limits) -> Gate {
+        self.gate_beside_log(toolbox, Arc::new(gate::NoChangeLog), limits)
+    }
+
+    /// The same beside this change log.
+    pub fn gate_beside_log(
+        &self,
+        toolbox: Arc<dyn Toolbox>,
+        log: Arc<dyn ChangeLog>,
+        limits: Limits,
+    ) -> Gate {
         Gate::new(gate::Parts {
             ledger: self.ledger.clone(),
             store: self.store.clone(),
             toolbox,
+            log,
             spawn: Arc::new(OnTokio),
             pause: Arc::new(OnTokio),
             clock: self.clock.clone(),
@@ -119,6 +131,35 @@ impl Fixture {
     /// Writes rows as they are given, in a turn without deeds.
     pub async fn write(&self, org: OrgId, rows: impl Into<Changes>) {
         self.ledger.enter(org, Rows(rows.into())).await.unwrap();
+    }
+
+    /// Lets somebody be about to read the change log of a connector's database, who has read nothing of it.
+    pub async fn hold_log(&self, (org, connector): (OrgId, ConnectorId)) -> Lease {
+        let now = self.clock.now();
+        let held = self.store.hold_log(Of { org, connector }, "one", (now, now)).await.unwrap();
+        let Held::Yes(lease, _) = held else { panic!("{held:?}") };
+        lease
+    }
+
+    /// Lets the change log of a connector's database be as its follower keeps it: in its first stretch,
+    /// and broken by this where it is.
+    pub async fn follow_log(&self, (org, connector): (OrgId, ConnectorId), broken: Option<LogGap>) {
+        let of = Of { org, connector };
+        let now = self.clock.now();
+        let began = Began {
+            epoch: 1,
+            system: "7301".to_owned(),
+            timeline: 1,
+            published: crypto::sha256("published"),
+            from_xid: 700,
+        };
+        let (read_to, confirmable, beat_at) = (Lsn(4096), Lsn(4096), Some(now));
+        let (at, makes_slot) = (now, false);
+        let following = Following { began, read_to, confirmable, broken, beat_at, at, makes_slot };
+        let gap = broken.map(|cause| Gap { ended: 1, read_to, cause, at: now });
+        let step = Step { following, frames: Vec::new(), gap };
+        let lease = self.hold_log((org, connector)).await;
+        assert_eq!(self.store.write(of, lease.token, &step).await.unwrap(), Written::Yes);
     }
 
     /// The bodies of the org's deeds, in order.

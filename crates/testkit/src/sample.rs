@@ -71,6 +71,8 @@ pub fn api_key(org: OrgId, holder: Holder, mint: &Mint<'_>) -> ApiKey {
         created_at: mint.now(),
         expires_at: None,
         revoked_at: None,
+        made_by: None,
+        rolled_to: None,
     }
 }
 
@@ -125,6 +127,7 @@ pub fn connector(org: OrgId, name: &str, mint: &Mint<'_>) -> Connector {
         found: None,
         settings: BTreeMap::new(),
         told: BTreeMap::new(),
+        witness: None,
         revision: 1,
         created_at: mint.now(),
         archived_at: None,
@@ -182,6 +185,7 @@ pub fn action(agent: &Agent, request: deed::Commitment, mint: &Mint<'_>) -> Acti
         deed: None,
         lease: Some(Lease { holder: "one".to_owned(), token: 1 }),
         place: None,
+        amendment: None,
     }
 }
 
@@ -227,6 +231,11 @@ pub fn sealed(action: &Action, deed: DeedId) -> Action {
         lease: None,
         ..action.clone()
     }
+}
+
+/// The action as one whose evidence is waited for, under the lease that it ran under.
+pub fn witnessing(action: &Action) -> Action {
+    Action { state: State::Witnessing, ..action.clone() }
 }
 
 /// The action as one that was refused, with this deed.

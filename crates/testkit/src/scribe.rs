@@ -5,7 +5,7 @@ use std::sync::Arc;
 use deed::{Actor, AdminContent, ChainHead, Content, Sealer, Subject};
 use event::Event;
 use ledger::{
-    AppendError, Changes, DeedEntry, Head, LedgerStore, LogNo, PlacedDeed, Turn,
+    AppendError, Changes, DeedEntry, Head, HeadMark, LedgerStore, LogNo, PlacedDeed, Turn,
     record::{Agent, Org},
 };
 use model::{ActionId, AgentId, DeedId, EventId, EventType, LogId, Mint, OrgId, Timestamp};
@@ -136,7 +136,7 @@ impl Scribe {
         Turn {
             id: self.mint().id(std::convert::identity),
             org: self.org,
-            expected: self.version,
+            expected: self.version.map(|version| HeadMark { version, last: *self.chain.last() }),
             head: Head { version, log_no: self.log_no, chain, event_seq },
             closes: None,
             at: self.now,

@@ -1,6 +1,7 @@
 //! Tools that answer what the test told them to, and the toolbox that serves them.
 
 use std::{
+    collections::VecDeque,
     fmt,
     sync::{
         Arc, Mutex, OnceLock,
@@ -13,11 +14,12 @@ use async_trait::async_trait;
 use gate::{Found, Served, Toolbox};
 use ledger::{StoreDown, record::ConnectorRef};
 use model::{
-    ActionId, ConnectorId, Digest, Footprint, Level, OrgId, Outcome, Report, SideEffect, ToolName,
+    ActionId, ConnectorId, Digest, Footprint, Level, OrgId, Outcome, ReadBack, ReadBackGap,
+    ReadRow, Report, Resource, SideEffect, ToolName,
 };
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use tool::{Definition, Estimate, Run, Settled, Tool};
+use tool::{Claim, Definition, Estimate, Reading, Run, Settled, Tool};
 
 /// More runs than any test has at once.
 const UNHELD: usize = 1_000;
@@ -32,6 +34,7 @@ pub struct ScriptedTool {
     estimate: Mutex<Estimate>,
     settled: Mutex<Settled>,
     changed: Mutex<Option<Digest>>,
+    readings: Mutex<VecDeque<Reading>>,
     runs: AtomicUsize,
     estimates: AtomicUsize,
     settlings: AtomicUsize,
@@ -47,7 +50,7 @@ impl fmt::Debug for ScriptedTool {
 
 /// The outcome of a run that changed one row and answers this.
 pub fn done(result: Value) -> Outcome {
-    Outcome::Succeeded { result, report: Report { rows_changed: Some(1) } }
+    Outcome::Succeeded { result, report: Report::of_rows(Some(1)) }
 }
 
 impl ScriptedTool {
@@ -69,6 +72,7 @@ impl ScriptedTool {
             estimate: Mutex::new(Estimate::NotOffered),
             settled: Mutex::new(Settled::Unknowable),
             changed: Mutex::default(),
+            readings: Mutex::default(),
             runs: AtomicUsize::new(0),
             estimates: AtomicUsize::new(0),
             settlings: AtomicUsize::new(0),
@@ -81,6 +85,32 @@ impl ScriptedTool {
     pub fn with_footprint(mut self, footprint: Footprint) -> Self {
         self.definition.footprint = Some(footprint);
         self
+    }
+
+    /// This tool with calls that need so much evidence.
+    pub fn with_required_level(mut self, level: Level) -> Self {
+        self.definition.required_level = level;
+        self
+    }
+
+    /// Makes the next read-backs come to these; from then on there are none.
+    pub fn read_back_as(&self, readings: impl Into<VecDeque<Reading>>) {
+        *self.readings.lock().unwrap() = readings.into();
+    }
+
+    /// Makes the next read-back find this row.
+    pub fn read_back_finds(&self, row: ReadRow) {
+        self.read_back_as(vec![Reading::Done(ReadBack::Rows(vec![Some(row)]))]);
+    }
+
+    /// Makes one more read-back go without an answer before the next ones.
+    pub fn read_back_misses(&self) {
+        self.readings.lock().unwrap().push_front(Reading::Unreachable);
+    }
+
+    /// Makes the next read-back find this of an API's resource.
+    pub fn read_back_tells(&self, resource: Resource) {
+        self.read_back_as(vec![Reading::Done(ReadBack::Resource(resource))]);
     }
 
     /// Makes every later run come to what the script says of its arguments.
@@ -158,6 +188,11 @@ impl Tool for ScriptedTool {
         self.runs.fetch_add(1, Ordering::SeqCst);
         self.permits.acquire().await.unwrap().forget();
         (*self.script.lock().unwrap())(run.args)
+    }
+
+    async fn read_back(&self, _: Claim<'_>, _: Duration) -> Reading {
+        let next = self.readings.lock().unwrap().pop_front();
+        next.unwrap_or(Reading::Done(ReadBack::Unread(ReadBackGap::NotOffered)))
     }
 
     async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {

@@ -6,7 +6,9 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use model::{ActionId, Digest, Footprint, Level, OrgId, Outcome, SideEffect};
+use model::{
+    ActionId, Digest, Footprint, Level, OrgId, Outcome, ReadBack, ReadBackGap, Report, SideEffect,
+};
 use serde_json::Value;
 
 /// What an agent and the policy know of a tool.
@@ -71,6 +73,8 @@ pub struct Run<'a> {
     pub args: &'a Value,
     /// The place that the tool named when the run was permitted; it runs there or not at all.
     pub place: Option<&'a str>,
+    /// How much evidence the call needs: above L0 the tool measures what it did.
+    pub level: Level,
     /// How long the run may take; past it the outcome is unknown.
     pub time_limit: Duration,
 }
@@ -79,13 +83,42 @@ pub struct Run<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Estimate {
     /// Rows that tell of the effect, in the tool's own form.
-    Given(Value),
+    Given(Estimated),
     /// The tool has no way to tell.
     NotOffered,
     /// It did not answer in time.
     Late,
     /// It could not answer, which the log tells.
     Failed,
+}
+
+/// The rows of an estimate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimated {
+    /// The rows, as many as are told.
+    pub rows: Vec<Value>,
+    /// Whether those are all.
+    pub is_whole: bool,
+}
+
+/// What a run that succeeded says of itself, for somebody else to look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// The arguments that it ran with.
+    pub args: &'a Value,
+    /// Its answer; nothing where only a digest of it is left.
+    pub result: Option<&'a Value>,
+    /// What it says that it did.
+    pub report: &'a Report,
+}
+
+/// What came of reading back what a run reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reading {
+    /// What was found, or why nothing can be.
+    Done(ReadBack),
+    /// The governed system could not be read; ask again later.
+    Unreachable,
 }
 
 /// What became of a run whose end nobody saw.
@@ -130,6 +163,12 @@ pub trait Tool: Send + Sync + fmt::Debug {
 
     /// Runs the tool once.
     async fn run(&self, run: Run<'_>) -> Outcome;
+
+    /// What is found, within the time limit, where a run says that it did something: by another role in
+    /// a database, by another operation of an API.
+    async fn read_back(&self, _claim: Claim<'_>, _time_limit: Duration) -> Reading {
+        Reading::Done(ReadBack::Unread(ReadBackGap::NotOffered))
+    }
 
     /// Makes certain, if it can be made so, whether a run of this action was applied, and keeps a
     /// late one from being applied. At any other place than that of the run nothing is known of it.

@@ -2,6 +2,8 @@
 //! so that a route with the wrong rule does not compile. Which rules there are is said by each
 //! face of the service.
 
+use std::net::IpAddr;
+
 use crate::{
     credential::Credential,
     error::ApiError,
@@ -23,6 +25,8 @@ pub struct Access<H, C> {
 pub struct Asked<'a> {
     /// The credential, if one was shown.
     pub shown: Option<&'a Credential>,
+    /// The address of the client, where it is known.
+    pub client: Option<IpAddr>,
     /// How long the answer may take.
     pub patience: Patience,
     /// Whether the credential is looked up anew.
@@ -109,7 +113,9 @@ impl<H, C> Access<H, C> {
 async fn holder<S: State>(asked: Asked<'_>, state: &S) -> Result<S::Holder, ApiError> {
     let (found, refused) = match asked.shown {
         None => return Err(ApiError::unauthenticated("send an API key as a bearer token")),
-        Some(Credential::Key(key)) => (state.holder(key).await, "the API key is not valid"),
+        Some(Credential::Key(key)) => {
+            (state.holder(key, asked.client).await, "the API key is not valid")
+        }
         Some(Credential::Session(token)) => {
             (state.signed_in(token, asked.trust).await, "the session has ended; sign in again")
         }

@@ -45,6 +45,8 @@ impl Fields {
     }
 
     /// Reads a body that is a form: its members are texts, and one that is empty is absent.
+    ///
+    /// Browsers send each line break of a text as two letters, where whoever typed it sees one.
     pub(crate) fn of_form(body: &[u8]) -> Result<Self, ApiError> {
         let unreadable = |name: &str| ApiError::invalid(excerpt(name).to_owned(), Text::EXPECTED);
         let text = std::str::from_utf8(body).map_err(|_| unreadable("body"))?;
@@ -54,7 +56,7 @@ impl Fields {
             let name = Text::of_query(raw_name).ok_or_else(|| unreadable(raw_name))?;
             let name = name.as_str().to_owned();
             let value = Text::of_query(raw_value).ok_or_else(|| unreadable(&name))?;
-            let value = value.as_str();
+            let value = value.as_str().replace("\r\n", "\n");
             let value = if value.is_empty() { Value::Null } else { value.into() };
             if members.insert(name.clone(), value).is_some() {
                 return Err(twice(&name));

@@ -1,6 +1,8 @@
 //! What a face of the service brings to the kit: the state that its handlers share, which knows
 //! who holds a credential.
 
+use std::net::IpAddr;
+
 use async_trait::async_trait;
 use crypto::Secret;
 use http::Uri;
@@ -14,8 +16,13 @@ pub trait State: Send + Sync + 'static {
     /// Who a credential stands for.
     type Holder: Send;
 
-    /// Who holds the key, or `None` for one that is wrong, revoked or expired.
-    async fn holder(&self, key: &Secret<String>) -> Result<Option<Self::Holder>, LookupError>;
+    /// Who holds the key that came from this address, or `None` for one that is wrong, revoked or
+    /// expired.
+    async fn holder(
+        &self,
+        key: &Secret<String>,
+        client: Option<IpAddr>,
+    ) -> Result<Option<Self::Holder>, LookupError>;
 
     /// Who is signed in by the session with this token, or `None` for one that is wrong or ended.
     async fn signed_in(
@@ -65,6 +72,9 @@ pub enum Trust {
     Remembered,
     /// Whoever changes something is looked up.
     Anew,
+    /// Whoever is answered for long is looked up meanwhile, and uses nothing by that: a session does
+    /// not stay in use by a page that was left open.
+    Still,
 }
 
 impl Trust {

@@ -90,7 +90,7 @@ impl RouteHead {
     /// # #[async_trait::async_trait]
     /// # impl State for App {
     /// #     type Holder = Agent;
-    /// #     async fn holder(&self, _: &crypto::Secret<String>) -> Result<Option<Agent>, LookupError> {
+    /// #     async fn holder(&self, _: &crypto::Secret<String>, _: Option<std::net::IpAddr>) -> Result<Option<Agent>, LookupError> {
     /// #         Ok(None)
     /// #     }
     /// # }
@@ -112,7 +112,7 @@ impl RouteHead {
     /// # #[async_trait::async_trait]
     /// # impl State for App {
     /// #     type Holder = Agent;
-    /// #     async fn holder(&self, _: &crypto::Secret<String>) -> Result<Option<Agent>, LookupError> {
+    /// #     async fn holder(&self, _: &crypto::Secret<String>, _: Option<std::net::IpAddr>) -> Result<Option<Agent>, LookupError> {
     /// #         Ok(None)
     /// #     }
     /// # }
@@ -144,7 +144,12 @@ impl RouteHead {
                     arrival.shown = Credential::shown(&arrival.head, &arrival.site, &*state)?;
                 }
                 let trust = Trust::of(method);
-                let asked = Asked { shown: arrival.shown.as_ref(), patience, trust };
+                let asked = Asked {
+                    shown: arrival.shown.as_ref(),
+                    client: arrival.client,
+                    patience,
+                    trust,
+                };
                 let (caller, place) = access.admit(asked, &*state).await?;
                 let (call, _taken) = arrival.read(input, place.whose()).await?;
                 if let (Some(credential), true) = (&call.shown, call.is_form()) {

@@ -1,12 +1,13 @@
-//! The service killed around what people are asked: while a call begins to wait, while its answer is
-//! recorded, and between the yes and the end of the run. Afterwards one answer holds, the call ran
-//! once or never, and whoever asks again is told the same.
+//! The service killed around what people are asked: while a call begins to wait, around its mail, while
+//! its answer is recorded or its time runs out, and between the yes and the end of the run. Afterwards
+//! one answer holds, the call ran once or never, and whoever asks again is told the same.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::{
+    asked::letters,
     house::{Answer, Browser, Caller, House, POLICY, Request, Start, call},
     kill::{Evidence, can_crash, rounds},
 };
@@ -62,7 +63,8 @@ async fn crash_around_a_persons_answer_keeps_one_answer_and_one_run() {
     }
 }
 
-async fn play((point, word, end): Cell, rounds: u32) {
+/// A house that asks a person about each call.
+async fn asking() -> House {
     let house = House::new("").await.unwrap();
     let asking = POLICY.replace(
         "match: lab.*\n    outcome: allow",
@@ -70,6 +72,11 @@ async fn play((point, word, end): Cell, rounds: u32) {
     );
     assert_ne!(asking, POLICY);
     house.activate("asking", &asking).await;
+    house
+}
+
+async fn play((point, word, end): Cell, rounds: u32) {
+    let house = asking().await;
     let agent = house.agent("crasher").await;
     let browser = Browser::owner(&house, &house.serve().await, "ada@example.com").await;
     let mut evidence = Evidence::default();
@@ -168,4 +175,139 @@ fn told(answer: &Answer) -> Value {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap()
+}
+
+/// The points around the end of what nobody answered: found, decided, and recorded or not, half way
+/// through several that end together.
+const LAPSES: &[&str] = &[
+    "gate.approval_overdue=kill",
+    "gate.approval_overdue=2*kill",
+    "turn.signed=kill",
+    "append.unsent=kill",
+    "append.unanswered=kill",
+];
+
+/// How many end together.
+const TOGETHER: usize = 3;
+
+#[tokio::test]
+async fn crash_over_what_nobody_answers_ends_each_once_and_runs_none() {
+    if !can_crash().await {
+        return;
+    }
+    let rounds = rounds();
+    let played: Vec<_> = LAPSES.iter().map(|point| tokio::spawn(lapse(point, rounds))).collect();
+    for cell in played {
+        cell.await.unwrap();
+    }
+}
+
+async fn lapse(point: &'static str, rounds: u32) {
+    let house = asking().await;
+    let agent = house.agent("crasher").await;
+    let mut evidence = Evidence::default();
+    for round in 0..rounds {
+        let mut service = house.serve().await;
+        let caller = service.caller(&agent.key);
+        let mut held = Vec::new();
+        for number in 0..TOGETHER {
+            let mark = format!("{point} {round} {number}");
+            let mut body = call("lab.note", json!({ "mark": mark }));
+            body["wait"] = json!(0);
+            let sent = Request::post("/v1/actions", &body).keyed(&mark);
+            let action = caller.send(sent).await.is(202);
+            evidence.note(&mark, Some(action.clone()));
+            held.push((mark, action));
+        }
+        service.kill();
+        bring_the_end_near(&house).await;
+        let mut service = house.start(Start::Armed(point)).await;
+        let ended = service.ended(Duration::from_secs(30)).await;
+        assert!(!ended.success(), "{point}: nothing was armed");
+        let service = house.serve().await;
+        let caller = service.caller(&agent.key);
+        for (mark, mut action) in held {
+            while action["state"] != "sealed" {
+                let path = format!("/v1/actions/{}?wait=25", text(&action["id"]));
+                action = told(&caller.send(Request::get(&path)).await);
+                evidence.note(&mark, Some(action.clone()));
+            }
+            let seen = caller.detail(&action).await;
+            assert_eq!([&seen["status"], &seen["approval"]["status"]], ["denied", "expired"]);
+            assert_eq!((&seen["execution"], house.notes(&mark).await), (&Value::Null, 0), "{mark}");
+            let events = seen["events"].as_array().unwrap().iter();
+            let expired = events.filter(|event| event["type"] == "approval.expired").count();
+            let deeds = seen["deeds"].as_array().unwrap().len();
+            assert_eq!((expired, deeds), (1, 1), "{mark}: {seen}");
+        }
+    }
+    let service = house.serve().await;
+    let found = evidence.violations(&house, &service.caller(&agent.key)).await;
+    println!("{point:32} lapse {rounds} x {TOGETHER} expired: {} violations", found.len());
+    assert!(found.is_empty(), "{point}: {found:#?}");
+}
+
+/// The points around a mail to those who are asked: before it goes, and before that is noted.
+const LETTERS: &[&str] = &["mail.unsent=kill", "mail.sent=kill"];
+
+#[tokio::test]
+async fn crash_around_a_mail_sends_each_and_decides_nothing() {
+    if !can_crash().await {
+        return;
+    }
+    let rounds = rounds();
+    let played: Vec<_> = LETTERS.iter().map(|point| tokio::spawn(letter(point, rounds))).collect();
+    for cell in played {
+        cell.await.unwrap();
+    }
+}
+
+async fn letter(point: &'static str, rounds: u32) {
+    let house = asking().await;
+    let agent = house.agent("crasher").await;
+    let browser = Browser::owner(&house, &house.serve().await, "ada@example.com").await;
+    let mut evidence = Evidence::default();
+    for round in 0..rounds {
+        let mark = format!("{point} {round}");
+        let mut service = house.start(Start::Armed(point)).await;
+        let mut body = call("lab.note", json!({ "mark": mark }));
+        body["wait"] = json!(0);
+        let sent = Request::post("/v1/actions", &body).keyed(&mark);
+        let held = service.caller(&agent.key).send(sent).await.is(202);
+        evidence.note(&mark, Some(held));
+        let ended = service.ended(Duration::from_secs(20)).await;
+        assert!(!ended.success(), "{point}: nothing was armed");
+        // Nobody waits here for the lease of whoever is gone to run out.
+        house.control.run("update approval_mail set lease_until = now()").await;
+        let service = house.serve().await;
+        let waits = "select count(*) from approval_mail";
+        for _ in 0..400 {
+            if house.control.count(waits).await == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(house.control.count(waits).await, 0, "{point}: a mail is left");
+        assert_eq!(letters(&house).len() as u64, u64::from(round) + 1, "{point}");
+        let (caller, people) = (service.caller(&agent.key), service.anonymous());
+        let scene = Scene { mark: &mark, word: Word::Yes, browser: &browser };
+        let action = scene.play(&caller, &people, &mut evidence).await.expect("nothing is armed");
+        let seen = scene.end(&caller, action, &mut evidence).await;
+        assert_eq!(seen["status"], "executed", "{point}: {seen}");
+    }
+    let service = house.serve().await;
+    let found = evidence.violations(&house, &service.caller(&agent.key)).await;
+    println!("{point:32} letter {rounds} x sent and decided: {} violations", found.len());
+    assert!(found.is_empty(), "{point}: {found:#?}");
+}
+
+/// Lets whatever waits expire in a few seconds; nobody may remember by then when it was to.
+async fn bring_the_end_near(house: &House) {
+    let sql = "
+        update action set approval_expires_at = near.at, record = regexp_replace(
+            record::text, '(\"approval\":.*?\"expires_at\":)\"[^\"]*\"',
+            '\\1\"' || to_char(near.at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') || '\"')
+        from (select date_trunc('milliseconds', now() + interval '4 seconds') as at) as near
+        where state = 'pending_approval'";
+    house.control.run(sql).await;
 }

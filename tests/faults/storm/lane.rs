@@ -13,6 +13,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::{
+    hooks::{Hooks, Posted},
     load::{Line, Load},
     oracle,
     points::{Point, Way},
@@ -45,7 +46,8 @@ const STEPPED_FOR: Duration = Duration::from_secs(2);
 const KEEP_NOTHING: &str =
     "update org set record = jsonb_set(record::jsonb, '{retention_days}', '0')::text";
 /// An edge that does not report is given up soon; a run may take its time.
-const SETTINGS: &str = "gate: { edge_result_timeout: 1s }\n";
+/// The claim of whoever posts runs out within a pause.
+const SETTINGS: &str = "gate: { edge_result_timeout: 1s }\nwebhooks: { timeout: 1s }\n";
 
 /// What strikes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,6 +127,8 @@ pub(crate) struct Tally {
     pub(crate) calls: usize,
     /// What was seen of the log from outside while it was struck.
     pub(crate) seen: Seen,
+    /// What was posted to receivers, where there were some.
+    pub(crate) posted: Posted,
     pub(crate) violations: Vec<String>,
 }
 
@@ -135,6 +139,8 @@ pub(crate) struct Lane {
     house: House,
     agent: Agent,
     wire: Option<Wire>,
+    /// Where points lie on the way to receivers.
+    hooks: Option<Hooks>,
     /// Steps the clocks of those that are struck.
     faketime: Option<Faketime>,
     postgres: Mutex<Option<OwnPostgres>>,
@@ -149,8 +155,9 @@ pub(crate) struct Lane {
 }
 
 /// Does what the storm says of the house and returns what came of it.
-pub(crate) async fn strike(lane: Lane) -> Tally {
-    let (storm, lane) = (lane.storm, Arc::new(lane));
+pub(crate) async fn strike(mut lane: Lane) -> Tally {
+    let (storm, hooks) = (lane.storm, lane.hooks.take());
+    let lane = Arc::new(lane);
     let watch = Watch::start(&lane.house, &lane.lines).await;
     let slots = (0..storm.services).map(|slot| tokio::spawn(Arc::clone(&lane).slot(slot)));
     for slot in slots.collect::<Vec<_>>() {
@@ -162,8 +169,14 @@ pub(crate) async fn strike(lane: Lane) -> Tally {
     let mut violations = evidence.violations(&lane.house, &service.anonymous()).await;
     let (seen, found) = watch.end(&lane.house, &service).await;
     violations.extend(found);
+    let mut posted = Posted::default();
+    if let Some(hooks) = hooks {
+        let (arrived, found) = hooks.end(&lane.house).await;
+        posted = arrived;
+        violations.extend(found);
+    }
     let struck = lane.struck.lock().unwrap().clone();
-    Tally { fault: storm.fault, struck, calls: evidence.calls(), seen, violations }
+    Tally { fault: storm.fault, struck, calls: evidence.calls(), seen, posted, violations }
 }
 
 impl Lane {
@@ -195,6 +208,11 @@ impl Lane {
             house.control.run(KEEP_NOTHING).await;
         }
         let agent = house.agent("stormy").await;
+        let hooks = if points.iter().any(|point| point.way == Way::Posts) {
+            Some(Hooks::start(&house, &house.serve().await).await)
+        } else {
+            None
+        };
         let due = |round| points.iter().filter(move |point| round < fault.rounds(point, rounds));
         let (alone, shared): (Vec<_>, Vec<_>) =
             (0..rounds).flat_map(due).partition(|point| point.way == Way::Orphans);
@@ -209,6 +227,7 @@ impl Lane {
             house,
             agent,
             wire,
+            hooks,
             faketime,
             postgres,
             queue,
@@ -301,7 +320,7 @@ impl Lane {
         assert!(service.runs(), "it ended by itself: {}", service.log());
         let mut within = COMES_BY_WITHIN;
         match point.way {
-            Way::Calls => service.arm(point.name),
+            Way::Calls | Way::Posts => service.arm(point.name),
             Way::Orphans => {
                 service.arm(point.name);
                 self.orphan_some().await;

@@ -16,6 +16,8 @@ pub(crate) struct Point {
 pub(crate) enum Way {
     /// Ordinary calls.
     Calls,
+    /// Ordinary calls, of which receivers are told.
+    Posts,
     /// Actions whose instance is gone.
     Orphans,
     /// A signal to stop.
@@ -44,6 +46,9 @@ pub(crate) const POINTS: &[Point] = &[
     Point { name: "edge.authorized",         way: Way::Calls,   what: "an edge's call is authorised, the edge was not told" },
     Point { name: "edge.report_parsed",      way: Way::Calls,   what: "an edge's report is parsed, nothing of it is recorded" },
     Point { name: "edge.report_overdue",     way: Way::Calls,   what: "the sweep has found an overdue report" },
+    Point { name: "webhook.claimed",         way: Way::Posts,   what: "an endpoint is claimed, nothing is posted to it" },
+    Point { name: "webhook.posted",          way: Way::Posts,   what: "an event is posted and taken, that is not noted" },
+    Point { name: "webhook.noted",           way: Way::Posts,   what: "what was posted is noted, the endpoint is not let go or disabled" },
     Point { name: "recover.taken",           way: Way::Orphans, what: "an orphaned run is taken over, the tool was not asked" },
     Point { name: "recover.settled",         way: Way::Orphans, what: "the tool has settled an orphaned run, its end is not recorded" },
     Point { name: "stop.begun",              way: Way::Stop,    what: "stopping: requests still end" },

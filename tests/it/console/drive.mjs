@@ -8,11 +8,12 @@ import { join } from "node:path";
 import { Chromium, later } from "../chromium.mjs";
 
 const [program, file] = process.argv.slice(2);
-const { base, address, invite, email, outbox, pictures, libraries, waiting, agent, action, deed, policy } =
+const { base, address, invite, email, outbox, pictures, libraries, waiting, agent, action, deed, policy, connectors, api, webhooks } =
   JSON.parse(readFileSync(file, "utf8"));
 const PHONE = [390, 844];
 const DESKTOP = [1440, 900];
 const chromium = new Chromium(program, address);
+mkdirSync(pictures, { recursive: true });
 const pages = [];
 const page = async (...of) => {
   const made = await chromium.page(...of);
@@ -106,18 +107,98 @@ async function decides(phone, desktop) {
 
   await desktop.goto(question(fourth));
   await desktop.evaluate(`document.querySelector("[name=context_digest]").value = "sha256:${"0".repeat(64)}"`);
+  await desktop.type("#note", "Twice the amount of the order.");
   await desktop.press("form.decide .primary");
   holds(/What you saw has changed/.test(await desktop.text()), "what was not shown is not decided");
+  holds((await desktop.evaluate(`document.querySelector("#note").value`)) === "Twice the amount of the order.", "a note outlives the refusal of its answer");
   told("what changed meanwhile is not decided");
 }
 
 async function ends(phone, desktop) {
   await phone.goto(question(waiting[3]));
   await desktop.goto(`${base}/app/settings/sessions`);
+  const turn = () => desktop.evaluate(`document.querySelector("[data-shortcuts] input").click()`);
+  const asks = () => desktop.evaluate(`(() => {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "?", bubbles: true }));
+    const help = document.querySelector("dialog");
+    help?.close();
+    return help !== null;
+  })()`);
+  await turn();
+  holds(!(await asks()), "keys of one letter can be turned off");
+  await turn();
+  holds(await asks(), "and on again");
   await desktop.press("form[data-send$=revoke_others] button");
   await phone.press("form.decide .primary");
   holds((await phone.url()).startsWith(`${base}/login?next=`), "an ended session leads to the sign-in");
   told("a session that ended under an open page decides nothing");
+}
+
+/** A list that nobody looked at for a while does not pass for the newest. */
+async function lives(desktop) {
+  const mark = `document.querySelector("[data-live-mark]")`;
+  for (const room of ["approvals", "actions"]) {
+    await desktop.goto(`${base}/app/${room}`);
+    await desktop.until(`!${mark}.hidden && ${mark}.textContent === "Live"`);
+  }
+  // The same module once more, over streams that say what the test has them say.
+  const seen = await desktop.evaluate(`(async () => {
+    const made = [];
+    Object.defineProperty(document, "hidden", { value: false, configurable: true });
+    globalThis.EventSource = class extends EventTarget {
+      static CLOSED = 2;
+      constructor() { super(); this.readyState = 1; made.push(this); }
+      close() { this.readyState = 2; }
+    };
+    await import(document.querySelector("script[src*=live]").src + "#anew");
+    const fresh = document.querySelector(".fresh");
+    fresh.hidden = true;
+    const says = (kind, data) => made.at(-1).dispatchEvent(new MessageEvent(kind, { data: JSON.stringify(data) }));
+    const looks = () => document.dispatchEvent(new Event("visibilitychange"));
+    const seen = [];
+    const notes = () => seen.push([made.length, fresh.hidden, ${mark}.textContent].join(" "));
+    says("hello", { resumed: false });
+    notes();
+    made.at(-1).dispatchEvent(new Event("error"));
+    made.at(-1).close();
+    looks();
+    says("hello", { resumed: true });
+    notes();
+    made.at(-1).close();
+    looks();
+    says("hello", { resumed: false });
+    notes();
+    says("session_ended", { code: "unauthenticated" });
+    looks();
+    notes();
+    return seen.join(", ");
+  })()`);
+  holds(seen === "1 true Live, 2 true Live, 3 false Live, 3 false Signed out", `a list is live or says that it is not: ${seen}`);
+  told("a list that was left is offered anew, and says when one is signed out");
+}
+
+/** What somebody typed stays on a page whose sign-in is no longer enough. */
+async function keeps(desktop) {
+  await desktop.goto(`${base}/app/webhooks`);
+  await desktop.type("#url", "https://typed.example");
+  await desktop.type("#types", "deed.sealed");
+  const seen = await desktop.evaluate(`(async () => {
+    const real = globalThis.fetch;
+    const refusal = { error: { code: "reauthentication_required", message: "this takes a fresh sign-in" } };
+    globalThis.fetch = async () => new Response(JSON.stringify(refusal), { status: 403 });
+    const form = document.querySelector("form[data-send='POST /v1/webhook_endpoints']");
+    const button = form.querySelector("button.primary");
+    button.focus();
+    form.requestSubmit(button);
+    await new Promise((goesOn) => { setTimeout(goesOn, 100); });
+    globalThis.fetch = real;
+    const link = form.querySelector(".answer:not([hidden]) a");
+    const is = [location.pathname, form.querySelector("#url").value, link?.target, link?.getAttribute("href")];
+    return [...is, document.activeElement === button, button.hasAttribute("aria-disabled")].join(" ");
+  })()`);
+  const expected = "/app/webhooks https://typed.example _blank /app/again?next=%2Fapp%2Fwebhooks true false";
+  holds(seen === expected, `a form that is refused stays as it was typed: ${seen}`);
+  told("a form stayed as it was typed where its sign-in was too old");
 }
 
 async function checks(desktop) {
@@ -129,6 +210,179 @@ async function checks(desktop) {
   told("a deed was checked in the browser");
 }
 
+async function connects(desktop) {
+  await desktop.goto(`${base}/app/connectors?type=rest`);
+  await desktop.type("#name", "zoo");
+  await desktop.type("#config-base_url", api);
+  const tool = { name: "list", title: "List", description: "Lists.", method: "GET", path: "/pets",
+    args: { type: "object", additionalProperties: false, properties: {} } };
+  await desktop.evaluate(`document.querySelector("#new ~ form details").open = true;
+    document.querySelector("#config-auth").value = "none";
+    document.querySelector("#config-tools").value = ${JSON.stringify(JSON.stringify([tool]))}`);
+  await desktop.press("form[data-send='POST /v1/connectors'] button.primary");
+  const made = await desktop.url();
+  holds(made.startsWith(`${base}/app/connectors/con_`), `a connector is made by the form: ${made}`);
+  holds((await desktop.text()).includes("zoo.list"), "its tool is accepted");
+  await desktop.evaluate(`document.querySelector("form[data-lines] button").click()`);
+  await desktop.until(`document.querySelector(".lines li")`);
+  const lines = await desktop.evaluate(`document.querySelector(".lines").textContent`);
+  holds(lines.includes("✓ answers"), `it is checked line by line: ${lines}`);
+  told("a connector was made by the form of its type, and checked");
+  return made.slice(`${base}/app/connectors/`.length);
+}
+
+async function hooks(desktop) {
+  await desktop.goto(`${base}/app/webhooks`);
+  await desktop.type("#url", `${api}/pets`);
+  await desktop.type("#types", "webhook.*, deed.sealed");
+  await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/webhook_endpoints'] button.primary").click()`);
+  await desktop.until(`document.querySelector(".once code, .answer:not([hidden])")`);
+  const secret = await desktop.evaluate(`document.querySelector(".once code")?.textContent`);
+  holds(secret?.startsWith("whsec_"), `the secret of an endpoint is shown once: ${await desktop.text()}`);
+  await desktop.shot(join(pictures, "secret-1440-light.png"));
+  await desktop.press(".once a");
+  const made = await desktop.url();
+  holds(made.startsWith(`${base}/app/webhooks/whe_`), `its page comes then: ${made}`);
+  holds(!(await desktop.text()).includes(secret), "its page has the secret no more");
+  await desktop.press("form[data-send$='/ping'] button");
+  const pinged = new URL(await desktop.url()).searchParams.get("delivery");
+  holds(pinged?.startsWith("whd_"), "a ping leads to its delivery");
+  const tried = `document.querySelector("#delivery li.bad, #delivery li.yes") !== null`;
+  for (let tries = 0; !(await desktop.evaluate(tried)); tries += 1) {
+    holds(tries < 100, "the ping is tried");
+    await later(100);
+    await desktop.goto((await desktop.url()).split("#")[0]);
+  }
+  await desktop.evaluate(`document.querySelector("#since").closest("details").open = true;
+    document.querySelector("#since").value = new Date(Date.now() - 3600_000).toISOString().slice(0, 19);
+    document.querySelector("form[data-send$='/recover'] button").click()`);
+  await desktop.until(`document.querySelector(".said:not([hidden]), .answer:not([hidden])")`);
+  const said = await desktop.evaluate(`document.querySelector(".said").textContent`);
+  holds(/^\d+ events are posted again/.test(said), `what was missed is recovered: ${said}`);
+  told("an endpoint was made, pinged and recovered by its page, its secret shown once");
+  return { id: made.slice(`${base}/app/webhooks/`.length), delivery: pinged };
+}
+
+async function writes(desktop) {
+  const found = `document.querySelectorAll("[data-list=lint] li").length`;
+  const lint = `document.querySelector("[data-told=lint]").textContent`;
+  await desktop.goto(`${base}/app/policies/${policy}?tab=edit`);
+  await desktop.until(`/finds nothing|can be saved/.test(${lint})`);
+  const document = await desktop.evaluate(`document.querySelector("#document").value`);
+  const put = (text) => desktop.evaluate(`(() => {
+    const field = document.querySelector("#document");
+    field.value = ${JSON.stringify(text)};
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  })()`);
+  const lines = document.trimEnd().split("\n").length;
+  await put(`${document.trimEnd()}\nnothing: 1\n`);
+  await desktop.until(`/cannot be saved: 1 error/.test(${lint}) && ${found} > 0`);
+  holds((await desktop.evaluate(`document.querySelector(".gutter .bad").textContent`)).trim() === `× ${lines + 1}`, "an error is marked at its line");
+  await desktop.evaluate(`document.querySelector("[data-list=lint] .link").click()`);
+  const chosen = `document.querySelector("#document").value.slice(document.querySelector("#document").selectionStart).split("\\n")[0]`;
+  holds((await desktop.evaluate(chosen)) === "nothing: 1", "a finding leads to its line and column");
+  await desktop.shot(join(pictures, "editor-error-1440-light.png"));
+  await put(`${document.trimEnd()}\n# Looked at again.\n`);
+  await desktop.until(`/finds nothing|can be saved/.test(${lint})`);
+  await desktop.press("form.editor button.primary");
+  const saved = await desktop.url();
+  holds(/\?version=pv_/.test(saved), `a version is saved: ${saved}`);
+  holds((await desktop.text()).includes("# Looked at again."), "its page shows what was written");
+  told("a new version was written, its error shown at its line, and saved");
+  await proves(desktop, saved);
+}
+
+/** The policy's tests are written, kept and run over a version. */
+async function proves(desktop, saved) {
+  await desktop.goto(`${saved.split("?")[0]}?tab=tests`);
+  const suite = "now: 2026-10-01T12:00:00Z\nagents: { bot: {} }\ncalls: { note: { tool: lab.note, args: { mark: m } } }\ncases:\n"
+    + "  - { name: notes are asked about, agent: bot, call: note, expect: { outcome: require_approval } }\n"
+    + "  - { name: notes are denied, agent: bot, call: note, expect: { outcome: deny } }\n";
+  const put = async (text) => {
+    await desktop.evaluate(`document.querySelector("#suite").value = ${JSON.stringify(text)}`);
+    await desktop.evaluate(`document.querySelector("form[data-send^='PUT /v1/policies/'] button.primary").click()`);
+  };
+  await put("cases: 1\n");
+  await desktop.until(`!document.querySelector("form[data-send^='PUT'] .answer").hidden`);
+  holds(await desktop.evaluate(`document.querySelector("#suite").value === "cases: 1\\n"`), "what was refused is still there");
+  await desktop.leading(() => put(suite));
+  holds((await desktop.text()).includes("2 tests; a version that fails one is not activated."), "the tests are kept");
+  await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/policies/test'] button").click()`);
+  await desktop.until(`document.querySelectorAll("form[data-send='POST /v1/policies/test'] .lines li").length === 2`);
+  const lines = await desktop.evaluate(`document.querySelector("form[data-send='POST /v1/policies/test'] .lines").textContent`);
+  holds(lines.startsWith("✓ notes are asked about") && lines.includes("⊗ notes are denied: "), `each test is told: ${lines}`);
+  told("the tests of a policy were written, kept and run");
+}
+
+async function leads(desktop) {
+  await desktop.goto(`${base}/app`);
+  const opens = async (text) => {
+    await desktop.key("k", "KeyK", 2);
+    await desktop.until(`document.querySelector("dialog.palette[open] li")`);
+    if (text) await desktop.call("Input.insertText", { text });
+  };
+  await opens("");
+  holds((await desktop.evaluate(`document.querySelectorAll(".palette li").length`)) > 8, "the palette has the rooms");
+  await desktop.key("Escape");
+  await desktop.until(`!document.querySelector("dialog")`);
+  await opens("ledg");
+  await desktop.leading(() => desktop.key("Enter"));
+  holds((await desktop.url()) === `${base}/app/ledger`, "the palette leads to a room by keys alone");
+  await opens("ask");
+  await desktop.until(`[...document.querySelectorAll(".palette li small")].some((it) => it.textContent === "agent")`);
+  await desktop.evaluate(readFileSync(createRequire(join(libraries, "x")).resolve("axe-core/axe.min.js"), "utf8"));
+  const found = await desktop.evaluate(RUN);
+  holds(found.length === 0, `the palette: ${found.join("; ")}`);
+  await desktop.shot(join(pictures, "palette-1440-light.png"));
+  await desktop.leading(() => desktop.key("Enter"));
+  holds((await desktop.url()) === `${base}/app/agents/${agent}`, "the palette leads to an agent");
+  await opens(action);
+  await desktop.leading(() => desktop.key("Enter"));
+  holds((await desktop.url()) === `${base}/app/actions/${action}`, "the palette leads to what an id names");
+  const plain = await page({ beside: desktop });
+  await plain.call("Emulation.setScriptExecutionDisabled", { value: true });
+  await plain.goto(`${base}/app`);
+  await plain.shown(PHONE, "light");
+  holds(await plain.evaluate(`document.querySelector("[data-palette]").offsetParent === null`), "without script nothing of the palette shows");
+  told("the palette led to a room, an agent and an id by keys alone");
+}
+
+/** Whoever has few colours, or paper, is told the same. */
+async function plainly(desktop) {
+  const line = (selector) => `(() => {
+    const it = getComputedStyle(document.querySelector(${JSON.stringify(selector)}));
+    return it.borderTopStyle !== "none" && parseFloat(it.borderTopWidth) >= 1;
+  })()`;
+  const hides = (selector) => `[...document.querySelectorAll(${JSON.stringify(selector)})].every((it) => getComputedStyle(it).display === "none" || it.closest("[hidden]"))`;
+  for (const room of ["approvals", `actions/${action}`, "actions", `webhooks/${webhooks[0].id}`, `deeds/${deed}`]) {
+    await desktop.goto(`${base}/app/${room}`);
+    await desktop.shown(DESKTOP, "light");
+    await desktop.rendered("", { "forced-colors": "active", "prefers-color-scheme": "dark" });
+    holds(await desktop.evaluate(`matchMedia("(forced-colors: active)").matches`), "colours are forced");
+    for (const selector of [".badge:not(.plain)", ".rail a[aria-current]"]) {
+      const is = `document.querySelector(${JSON.stringify(selector)}) === null || ${line(selector)}`;
+      holds(await desktop.evaluate(is), `${room}: \`${selector}\` has a border where colours are forced`);
+    }
+    // What is told by a badge is told by its word and its symbol.
+    const bare = `[...document.querySelectorAll(".badge")].filter((it) => !it.textContent.trim()).length`;
+    holds((await desktop.evaluate(bare)) === 0, `${room}: a badge has no word`);
+    const name = room.replace(/_[0-9a-z]{26}/g, "").replace(/[^a-z]+/g, "-");
+    await desktop.shot(join(pictures, `forced-${name}.png`));
+    await desktop.rendered("print");
+    for (const selector of [".rail", ".bottom", ".tools", "form.scripted", "button.copy"]) {
+      holds(await desktop.evaluate(hides(selector)), `${room}: \`${selector}\` is on paper`);
+    }
+    holds((await desktop.evaluate(`document.querySelector("h1").getClientRects().length`)) > 0, `${room} has its head on paper`);
+    const ground = await desktop.evaluate(`getComputedStyle(document.documentElement).colorScheme`);
+    holds(ground === "light", `${room} is printed light: ${ground}`);
+    await desktop.shot(join(pictures, `print-${name}.png`));
+    const sheets = await desktop.sheets();
+    holds(sheets >= 1 && sheets <= 6, `${room} is ${sheets} sheets of paper`);
+    await desktop.rendered("");
+  }
+  told("with forced colours badges keep their borders and words; paper has what is read and no controls");
+}
+
 /** Rules that a page holds beside what axe looks at. */
 const WIDE = "document.documentElement.scrollWidth > innerWidth";
 const tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
@@ -137,9 +391,11 @@ const RUN = `axe.run({ runOnly: ${JSON.stringify(tags)} }).then(({ violations })
 
 async function looks(desktop) {
   const axe = readFileSync(createRequire(join(libraries, "x")).resolve("axe-core/axe.min.js"), "utf8");
-  const rooms = ["approvals", `approvals/${waiting[0]}`, `approvals/${waiting[3]}`, "actions", `actions/${action}`,
+  const rooms = ["approvals", `approvals/${waiting[0]}`, `approvals/${waiting[3]}`, "actions", "actions?level=L0", "actions?created_at%5Blt%5D=yesterday&cursor=old", `actions/${action}`, "approvals?view=decided&tool=lab.*",
     "agents", `agents/${agent}`, `agents/${agent}/stop`, "stop", "policies", `policies/${policy}`,
-    ...["versions", "tests", "try", "activate"].map((tab) => `policies/${policy}?tab=${tab}`),
+    ...["edit", "versions", "tests", "try", "activate"].map((tab) => `policies/${policy}?tab=${tab}`),
+    "connectors", "connectors?type=postgres", "connectors?type=rest", ...connectors.map((id) => `connectors/${id}`),
+    "webhooks", ...webhooks.flatMap((it) => [`webhooks/${it.id}`, `webhooks/${it.id}?delivery=${it.delivery}`]),
     "ledger", `deeds/${deed}`, "settings", "settings/members", "settings/keys", "settings/sessions", "more", "nothing"];
   const paths = ["/login", "/auth/confirm?challenge=chal_01k6ga3wvwee7g9h2j4k6m8n0p", "/approve?t=nothing",
     ...rooms.map((room) => `/app/${room}`), "/app", "/app?window=7d"];
@@ -148,7 +404,6 @@ async function looks(desktop) {
     const words = path.replace(/_[0-9a-z]{26}/g, "").replace(/[^a-z]+/g, "-").replace(/^-|-$/g, "");
     return `${String(paths.indexOf(path)).padStart(2, "0")}-${words}`;
   };
-  mkdirSync(pictures, { recursive: true });
   for (const path of paths) {
     await desktop.goto(base + path);
     await desktop.evaluate(axe);
@@ -171,8 +426,15 @@ try {
   const desktop = await byLink();
   await decides(phone, desktop);
   await ends(phone, desktop);
+  await lives(desktop);
+  await keeps(desktop);
   await checks(desktop);
+  connectors.push(await connects(desktop));
+  webhooks.push(await hooks(desktop));
+  await writes(desktop);
+  await plainly(desktop);
   await looks(desktop);
+  await leads(desktop);
   const away = pages.flatMap((it) => it.asked).filter((url) => !url.startsWith(`${base}/`) && !/^(data|about):/.test(url));
   holds(away.length === 0, `asked elsewhere: ${away}`);
   const complaints = pages.flatMap((it) => it.complaints);

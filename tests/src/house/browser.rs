@@ -34,6 +34,11 @@ impl Browser {
         request.header("Service-CSRF", &self.csrf)
     }
 
+    /// The cookie of its session, with its name.
+    pub fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
     /// The request by which this browser's person joins.
     pub fn acceptance(&self, token: &str) -> Request {
         self.page(Request::post("/v1/invites/accept", &json!({ "token": token })))

@@ -1,7 +1,5 @@
 //! Holds every answer of every test against the interface description.
 
-use std::sync::OnceLock;
-
 use http::Method;
 use http_api::description::{Given, Validator};
 
@@ -9,8 +7,7 @@ use super::caller::Answer;
 
 /// Fails the test whose answer is not as described.
 pub(super) fn check(method: &Method, target: &str, answer: &Answer) {
-    static DESCRIPTION: OnceLock<Validator> = OnceLock::new();
-    let description = DESCRIPTION.get_or_init(|| Validator::new().unwrap());
+    let description = Validator::embedded().unwrap();
     let path = target.split(['?', '#']).next().unwrap_or_default();
     // A path or a method that is not served is not described either.
     let Some(operation) = operation(description, method, path) else { return };

@@ -102,6 +102,28 @@ impl OwnPostgres {
         self.run("pg_ctl", &["--pgdata=data", "--wait", "promote"]);
     }
 
+    /// Copies its files while it stands still, as they are from then on put back.
+    pub fn back_up(&mut self) {
+        self.stop();
+        self.copy("data", "backup");
+        self.start();
+    }
+
+    /// Kills the server and puts the copy of its files back.
+    pub fn restore(&mut self) {
+        self.kill();
+        fs::rename(self.folder.join("data"), self.folder.join("replaced")).unwrap();
+        self.copy("backup", "data");
+        self.start();
+    }
+
+    /// Copies a folder of it with everything that is within and whose that is.
+    fn copy(&self, from: &str, to: &str) {
+        let words = ["-a", from, to];
+        let copied = Command::new("cp").args(words).current_dir(&self.folder).status().unwrap();
+        assert!(copied.success(), "`{from}` could not be copied");
+    }
+
     /// Stops every process of it without ending one: nothing is refused and nothing answers.
     pub fn pause(&self) {
         self.processes().into_iter().for_each(|process| signal(process, Signal::STOP));

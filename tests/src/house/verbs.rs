@@ -13,8 +13,8 @@ use super::{
     site::{APP, MIGRATOR, binaries},
 };
 
-/// Keys of tests; they protect nothing.
-const VAULT_KEY: &str = "YSB2YXVsdCBrZXkgb2YgZW5kLXRvLWVuZCB0ZXN0cyE=";
+/// The vault key of every house; like all keys of tests it protects nothing.
+pub const VAULT_KEY: &str = "YSB2YXVsdCBrZXkgb2YgZW5kLXRvLWVuZCB0ZXN0cyE=";
 const PEPPER: &str = "dGhlIHBlcHBlciBvZiB0aGUgZW5kLXRvLWVuZCB0ZXN0cyE=";
 
 /// Names how long the database of a house may take, where whoever runs the tests gives it longer than
@@ -58,6 +58,14 @@ impl Verbs {
     /// The folder that verbs run in.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The same verbs with this setting in place of the house's own.
+    pub fn with(&self, setting: &'static str, value: &str) -> Self {
+        let mut verbs = self.clone();
+        verbs.environment.retain(|(name, _)| *name != setting);
+        verbs.environment.push((setting, value.to_owned()));
+        verbs
     }
 
     /// The environment that settings come from.

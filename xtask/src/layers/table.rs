@@ -41,7 +41,7 @@ pub(crate) const LAYERS: [(&str, &str); 9] = [
 /// The table: every crate after those that it uses. It holds what is used and nothing more, so that
 /// one more use is a line that a review sees; a use that is gone leaves the table with it.
 #[rustfmt::skip]
-pub(crate) const ROWS: [Row; 27] = [
+pub(crate) const ROWS: [Row; 30] = [
     Row { name: "model",          layer: "0",     world: World::Closed,   uses: &[] },
     Row { name: "crypto",         layer: "0",     world: World::Closed,   uses: &["model"] },
     Row { name: "failpoint",      layer: "0",     world: World::Closed,   uses: &[] },
@@ -56,19 +56,22 @@ pub(crate) const ROWS: [Row; 27] = [
     Row { name: "act",            layer: "1¾",    world: World::Closed,   uses: &["model", "deed", "event", "ledger"] },
     Row { name: "gate",           layer: "2",     world: World::SyncOnly, uses: &["model", "crypto", "failpoint", "policy", "deed", "intent", "witness", "tool", "event", "ledger"] },
     Row { name: "admin",          layer: "2",     world: World::Closed,   uses: &["model", "crypto", "failpoint", "policy", "deed", "intent", "event", "ledger", "act"] },
-    Row { name: "people",         layer: "2",     world: World::Closed,   uses: &["model", "crypto", "ledger"] },
+    Row { name: "people",         layer: "2",     world: World::Closed,   uses: &["model", "crypto", "failpoint", "ledger"] },
     Row { name: "records",        layer: "2",     world: World::Closed,   uses: &["model", "crypto", "failpoint", "policy", "deed", "event", "ledger"] },
-    Row { name: "store-memory",   layer: "3",     world: World::Closed,   uses: &["model", "policy", "deed", "event", "ledger", "gate", "admin", "people", "records"] },
-    Row { name: "store-postgres", layer: "3",     world: World::Open,     uses: &["model", "crypto", "failpoint", "policy", "deed", "event", "ledger", "gate", "admin", "people", "records"] },
+    Row { name: "evidence",       layer: "2",     world: World::Closed,   uses: &["model", "crypto", "decoder", "failpoint", "ledger"] },
+    Row { name: "delivery",       layer: "2",     world: World::Closed,   uses: &["model", "crypto", "failpoint", "deed", "event", "ledger", "act"] },
+    Row { name: "store-memory",   layer: "3",     world: World::Closed,   uses: &["model", "decoder", "policy", "deed", "event", "ledger", "gate", "admin", "people", "records", "evidence", "delivery"] },
+    Row { name: "store-postgres", layer: "3",     world: World::Open,     uses: &["model", "crypto", "decoder", "failpoint", "policy", "deed", "event", "ledger", "gate", "admin", "people", "records", "evidence", "delivery"] },
     Row { name: "egress",         layer: "3",     world: World::Open,     uses: &[] },
-    Row { name: "connectors",     layer: "3",     world: World::Open,     uses: &["model", "crypto", "failpoint", "tool", "egress"] },
+    Row { name: "upstream",       layer: "3",     world: World::Open,     uses: &["crypto", "egress"] },
+    Row { name: "connectors",     layer: "3",     world: World::Open,     uses: &["model", "crypto", "decoder", "failpoint", "tool", "evidence", "egress", "upstream"] },
     Row { name: "mail",           layer: "3",     world: World::Open,     uses: &["model", "crypto", "people", "egress"] },
     Row { name: "web",            layer: "3",     world: World::Open,     uses: &["model", "crypto"] },
     Row { name: "pages",          layer: "3",     world: World::Closed,   uses: &["model", "crypto"] },
-    Row { name: "http-api",       layer: "3",     world: World::Open,     uses: &["model", "crypto", "policy", "deed", "intent", "event", "ledger", "act", "gate", "admin", "people", "records", "web", "pages"] },
+    Row { name: "http-api",       layer: "3",     world: World::Open,     uses: &["model", "crypto", "policy", "deed", "intent", "event", "ledger", "act", "gate", "admin", "people", "records", "delivery", "web", "pages"] },
     Row { name: "chancery",       layer: "3½",    world: World::Open,     uses: &["model", "crypto", "policy", "deed", "tool", "ledger", "act", "gate", "admin", "store-memory"] },
-    Row { name: "server",         layer: "4",     world: World::Open,     uses: &["model", "crypto", "failpoint", "policy", "deed", "intent", "tool", "ledger", "act", "gate", "admin", "people", "records", "store-memory", "store-postgres", "egress", "connectors", "mail", "web", "http-api"] },
-    Row { name: "testkit",        layer: "tests", world: World::Open,     uses: &["model", "crypto", "policy", "deed", "tool", "event", "ledger", "act", "gate", "admin", "records", "store-memory"] },
+    Row { name: "server",         layer: "4",     world: World::Open,     uses: &["model", "crypto", "failpoint", "policy", "deed", "intent", "tool", "ledger", "act", "gate", "admin", "people", "records", "evidence", "delivery", "store-memory", "store-postgres", "egress", "upstream", "connectors", "mail", "web", "http-api"] },
+    Row { name: "testkit",        layer: "tests", world: World::Open,     uses: &["model", "crypto", "decoder", "policy", "deed", "tool", "event", "ledger", "act", "gate", "admin", "records", "evidence", "delivery", "store-memory"] },
 ];
 
 /// Libraries that reach the network, the disk or other processes. A closed crate has none of them

@@ -93,6 +93,8 @@ pub(crate) fn org_key() -> ApiKey {
         created_at: NOW,
         expires_at: None,
         revoked_at: None,
+        made_by: None,
+        rolled_to: None,
     }
 }
 
@@ -105,6 +107,7 @@ pub(crate) fn owner() -> Member {
         role: Role::Owner,
         can_approve: false,
         joined_at: NOW,
+        role_since: NOW,
         removed_at: None,
         revision: 1,
     }

@@ -1,5 +1,4 @@
-//! The credentials of connectors: set as a whole, removed, and put under a new key of the vault. No
-//! value is ever given out again.
+//! The credentials of connectors: set as a whole and removed. No value is ever given out again.
 
 use std::collections::BTreeMap;
 
@@ -63,26 +62,30 @@ impl OrgChange<'_> {
         Ok(removed.await?)
     }
 
-    /// Puts a connector's credential under the vault's first key, and says whether it was under
-    /// another. Nothing of what the credential is changes, so there is no deed of it.
-    pub async fn rotate_credential(&self, connector: &Connector) -> Result<bool, ConnectorError> {
+    /// Encrypts a connector's credential, as it is, under the first key of the vault's ring. Where it
+    /// is under that key already nothing is changed, and nothing comes back.
+    pub async fn reencrypt_credential(
+        &self,
+        id: ConnectorId,
+    ) -> Result<Option<Changed<Connector>>, ConnectorError> {
+        let before = self.stored(id).await?;
         let vault = &self.admin.parts.vault;
-        if credential::is_of_first_key(vault, connector) {
-            return Ok(false);
+        if credential::is_under_first_key(vault, &before) {
+            return Ok(None);
         }
-        let opened = credential::open_credential(vault, connector)?;
-        let (id, old) = (connector.id, connector.credential.clone());
-        let sealed = self.sealed(id, &opened)?;
-        let rotated = self.turn(Needs::default(), None, move |at, record| {
-            let before = at.connector(id).ok_or(ActError::NotFound("connector"))?;
-            // Another credential was set meanwhile, which is under the first key by itself.
-            let is_same = before.credential == old;
-            if is_same {
-                record.write(Connector { credential: sealed.clone(), ..before.clone() });
+        let sealed = self.sealed(id, &credential::open_credential(vault, &before)?)?;
+        let was = before.credential;
+        let moved = self.turn(Needs::default(), None, move |at, record| {
+            let before = loaded(at, id)?;
+            if before.credential != was {
+                return Err(ActError::Conflict("the credential was changed meanwhile"));
             }
-            Ok::<_, ActError>(is_same)
+            // The revision stays: whoever uses the credential has the same one as before.
+            let after = Connector { credential: sealed.clone(), ..before.clone() };
+            let event = EventType::ConnectorCredentialReencrypted;
+            Ok(changed(record, event, Some(before), after))
         });
-        Ok(rotated.await?)
+        Ok(Some(moved.await?))
     }
 
     /// The kind of a credential that is given, nothing where none is; refuses one that the

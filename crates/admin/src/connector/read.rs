@@ -5,7 +5,7 @@ use ledger::record::{Connector, ToolSettings};
 use model::{ConnectorId, Digest, Timestamp, ToolName};
 use serde_json::Value;
 
-use super::{ConnectorType, KnownTools, Looked, candidate, tools::digest_of};
+use super::{ConnectorType, KnownTools, Looked, Prepare, candidate, tools::digest_of};
 use crate::{ChangeError, ConnectorError, OrgChange, OrgView, Page, credential};
 
 /// How a tool stands beside what was accepted.
@@ -107,6 +107,19 @@ impl OrgView<'_> {
         };
         let rows = all.filter(is_asked).take(limit.saturating_add(1)).collect();
         Ok(Page::of(rows, limit))
+    }
+
+    /// The script by which the owner of the governed system prepares it, made from the connector's
+    /// config; nothing where its type needs none. Nobody is asked and nothing is changed.
+    pub async fn connector_setup(
+        &self,
+        id: ConnectorId,
+        prepare: Prepare,
+    ) -> Result<Option<String>, ConnectorError> {
+        let connector = self.connector(id).await?;
+        let credential = credential::open_credential(&self.admin.parts.vault, &connector)?;
+        let asked = candidate(&connector, &credential);
+        Ok(self.admin.parts.connectors.setup(asked, prepare)?)
     }
 }
 

@@ -12,6 +12,10 @@ use model::{ConnectorId, EventType};
 use super::{KnownTools, candidate, changed, loaded, tools};
 use crate::{ConnectorError, OrgChange, credential};
 
+const LOG_IS_READ: &str = "the connector's change log is read; disable its witness first";
+const SLOT_STANDS: &str = "the slot of the connector's change log is being removed; try again in a few \
+    seconds, or remove the credential first where its database is gone";
+
 impl OrgChange<'_> {
     /// Lets a connector run calls again, and accepts its tools as the governed system gives them now.
     /// One that does not answer keeps the tools that were accepted before.
@@ -27,20 +31,27 @@ impl OrgChange<'_> {
             Ok(credential) => self.check(candidate(&before, credential)).await.ok(),
             Err(_) => None,
         };
-        let learnt = tools.filter(|tools| !tools.is_empty() && *tools != before.tools);
+        let learnt = tools.filter(|tools| {
+            !tools.is_empty() && (*tools != before.tools || before.found.is_some())
+        });
         let learnt = learnt.map(|tools| (before.revision, tools));
         self.switch((id, ConnectorStatus::Enabled), reason, learnt).await
     }
 
-    /// Disables a connector for good and removes its credential. Its name stays taken.
+    /// Disables a connector for good and removes its credential. Its name stays taken. While its change log
+    /// is read, or the slot of that may still stand, it is refused: only the credential can remove that.
     pub async fn archive_connector(
         &self,
         id: ConnectorId,
         reason: &str,
     ) -> Result<Changed<Connector>, ConnectorError> {
         let reason = Reason::parse(reason)?;
+        self.leaves_no_slot(&self.stored(id).await?).await?;
         let archived = self.turn(Needs::default(), Some(reason), move |at, record| {
             let before = loaded(at, id)?;
+            if before.witness.is_some() {
+                return Err(ActError::Conflict(LOG_IS_READ));
+            }
             let after = Connector {
                 status: ConnectorStatus::Disabled,
                 credential: BTreeMap::new(),
@@ -49,9 +60,25 @@ impl OrgChange<'_> {
                 archived_at: Some(at.now()),
                 ..before.clone()
             };
-            Ok::<_, ActError>(changed(record, EventType::ConnectorArchived, Some(before), after))
+            Ok(changed(record, EventType::ConnectorArchived, Some(before), after))
         });
         Ok(archived.await?)
+    }
+
+    /// Whether the connector's change log needs neither its credential nor its database any more: they
+    /// alone can remove the slot.
+    pub(super) async fn leaves_no_slot(&self, before: &Connector) -> Result<(), ConnectorError> {
+        if before.archived_at.is_some() {
+            return Ok(());
+        }
+        if before.witness.is_some() {
+            return Err(ActError::Conflict(LOG_IS_READ).into());
+        }
+        let may_stand = self.admin.parts.store.slot_may_stand(self.org, before.id).await?;
+        if may_stand && !before.credential.is_empty() {
+            return Err(ActError::Conflict(SLOT_STANDS).into());
+        }
+        Ok(())
     }
 
     /// Makes a connector refuse calls.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use crypto::{
     Secret, SystemEntropy,
     vault::{Ring, VaultError},
@@ -11,11 +12,10 @@ use model::{ConnectorId, OrgId, Timestamp};
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{Credential, Envelope, check, open_credential};
+use super::{Credential, Envelope, check, is_under_first_key, open_credential};
 
 fn ring() -> Ring {
-    let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [7; 32]);
-    Ring::parse(&Secret::new(key)).unwrap()
+    Ring::parse(&Secret::new(STANDARD.encode([7; 32]))).unwrap()
 }
 
 fn credential() -> Credential {
@@ -44,6 +44,7 @@ fn connector() -> Connector {
         found: None,
         settings: BTreeMap::new(),
         told: BTreeMap::new(),
+        witness: None,
         revision: 1,
         created_at: Timestamp::EPOCH,
         archived_at: None,
@@ -53,6 +54,24 @@ fn connector() -> Connector {
 #[test]
 fn a_credential_comes_back_as_it_was() {
     assert_eq!(open_credential(&ring(), &connector()).unwrap(), credential());
+}
+
+#[test]
+fn a_credential_is_behind_once_another_key_stands_first() {
+    let ring = |keys: &[u8]| {
+        let keys: Vec<_> = keys.iter().map(|byte| STANDARD.encode([*byte; 32])).collect();
+        Ring::parse(&Secret::new(keys.join(","))).unwrap()
+    };
+    let mut connector = connector();
+    assert!(is_under_first_key(&ring(&[7]), &connector));
+    assert!(is_under_first_key(&ring(&[7, 8]), &connector));
+    assert!(!is_under_first_key(&ring(&[8, 7]), &connector));
+    assert_eq!(open_credential(&ring(&[8, 7]), &connector).unwrap(), credential());
+    // One field of two counts as well, and what is no ciphertext is under no key.
+    connector.credential.insert("read_password".into(), "nonsense".into());
+    assert!(!is_under_first_key(&ring(&[7]), &connector));
+    connector.credential.clear();
+    assert!(is_under_first_key(&ring(&[8]), &connector));
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Adding<'_> {
         if counted(key.holder, at, record.by())? != self.counted {
             return Ok(None);
         }
-        let ended = self.replaces.map(|old| ended(old, key.holder, at)).transpose()?;
+        let ended = self.replaces.map(|old| ended(old, &key, at)).transpose()?;
         let expires_at = input::expiry(key.holder, key.expires_at, at.now())?;
         let key = ApiKey { created_at: at.now(), expires_at, ..key };
         let stays = |id: &&KeyId| match &ended {
@@ -112,20 +112,26 @@ fn count_one(holder: Holder, at: &Snapshot, record: &mut Record<'_>) {
 }
 
 /// The key of this holder that is replaced, and the form in which it ends.
-fn ended(
+fn ended<'a>(
     (id, lives): (KeyId, Duration),
-    holder: Holder,
-    at: &Snapshot,
-) -> Result<(&ApiKey, ApiKey), ChangeError> {
-    let is_meant = |key: &&ApiKey| key.holder == holder;
+    by: &ApiKey,
+    at: &'a Snapshot,
+) -> Result<(&'a ApiKey, ApiKey), ChangeError> {
+    let is_meant = |key: &&ApiKey| key.holder == by.holder;
     let before = at.key(id).filter(is_meant).ok_or(ActError::NotFound("API key"))?;
     if !before.is_valid(at.now()) {
         return Err(ActError::Conflict("the API key opens nothing any more").into());
     }
+    // It may end soon by now, for that it was rolled: a key with its end would, too.
+    if before.rolled_to.is_some() {
+        let why = "the API key was rolled before; roll the key that replaces it, or make another";
+        return Err(ActError::Conflict(why).into());
+    }
+    let after = ApiKey { rolled_to: Some(by.id), ..before.clone() };
     if lives.is_zero() {
-        return Ok((before, ApiKey { revoked_at: Some(at.now()), ..before.clone() }));
+        return Ok((before, ApiKey { revoked_at: Some(at.now()), ..after }));
     }
     let end = at.now() + lives;
     let end = before.expires_at.map_or(end, |earlier| earlier.min(end));
-    Ok((before, ApiKey { expires_at: Some(end), ..before.clone() }))
+    Ok((before, ApiKey { expires_at: Some(end), ..after }))
 }

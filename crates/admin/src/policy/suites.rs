@@ -51,28 +51,49 @@ pub struct Untested {
     revision: u32,
 }
 
-/// A version that passed the tests of its policy as they stood at a revision.
+/// A version that passed the tests of its policy as they stood at a revision, or that failed some
+/// which somebody wants overruled.
 #[derive(Debug, Clone)]
 pub struct Tested {
     pub(super) version: PolicyVersion,
     pub(super) revision: u32,
+    /// How many tests failed.
+    pub(super) failed: u32,
+}
+
+/// What becomes of a version that fails tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failing {
+    /// It is refused.
+    Refused,
+    /// It is taken all the same; only an owner activates it.
+    Overruled,
 }
 
 impl Untested {
     /// The version as one that passed. It takes its time.
     pub fn pass(self, effort: &Effort) -> Result<Tested, PolicyError> {
+        self.run(Failing::Refused, effort)
+    }
+
+    /// The version with what its tests came to. It takes its time.
+    pub fn run(self, failing: Failing, effort: &Effort) -> Result<Tested, PolicyError> {
         let Self { version, suite, revision } = self;
         // An older build may have taken what this one cannot read; enforcing that would refuse
         // every call.
         let policy = Policy::compile(&version.document).map_err(PolicyError::Invalid)?;
-        if let Some(suite) = suite {
-            let mut failed = read(&suite)?.run_within(&policy, effort)?.results;
-            failed.retain(|result| !result.differences.is_empty());
-            if !failed.is_empty() {
-                return Err(PolicyError::TestsFailed(failed));
+        let mut failed = match suite {
+            Some(suite) => read(&suite)?.run_within(&policy, effort)?.results,
+            None => Vec::new(),
+        };
+        failed.retain(|result| !result.differences.is_empty());
+        match failing {
+            Failing::Refused if !failed.is_empty() => Err(PolicyError::TestsFailed(failed)),
+            Failing::Refused | Failing::Overruled => {
+                let failed = u32::try_from(failed.len()).unwrap_or(u32::MAX);
+                Ok(Tested { version, revision, failed })
             }
         }
-        Ok(Tested { version, revision })
     }
 }
 

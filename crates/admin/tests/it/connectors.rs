@@ -2,12 +2,12 @@
 
 use act::ActError;
 use admin::{
-    AccountStore, ChangeError, ConnectorEdit, ConnectorError, Credential, NewConnector, ToolEdit,
-    ToolStanding, ToolState, UnfitError, Wish, open_credential,
+    AccountStore, ChangeError, ConnectorEdit, ConnectorError, Credential, Gaps, NewConnector,
+    ToolEdit, ToolStanding, ToolState, UnfitError, Wish, open_credential,
 };
 use crypto::Secret;
 use ledger::record::ConnectorStatus;
-use model::{Level, SideEffect, ToolName};
+use model::{Level, LogGap, SideEffect, ToolName};
 use serde_json::{Value, json};
 
 use crate::world::World;
@@ -225,6 +225,48 @@ async fn an_archived_connector_is_disabled_for_good_and_keeps_no_secret() {
     assert!(matches!(taken, Err(ConnectorError::Change(ChangeError::NameTaken(_)))));
 }
 
+#[tokio::test]
+async fn while_its_log_is_read_a_connector_is_neither_archived_nor_led_elsewhere() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let config = json!({ "host": "db.internal", "database": "shop", "log": true });
+    let new = NewConnector { config: config.clone(), credential: password("right"), ..shop() };
+    let made = operator.create_connector(new).await.unwrap().object;
+    operator.enable_witness(made.id, (&[], Gaps::Refused), "to be proved").await.unwrap();
+    let with = |name: &str, value: &str| {
+        let mut config = config.clone();
+        config[name] = json!(value);
+        pinning(config)
+    };
+    // Each would leave a slot behind that nobody could remove any more.
+    let refused = [
+        operator.archive_connector(made.id, "replaced").await,
+        operator.update_connector(made.id, with("host", "other.internal")).await,
+        operator.update_connector(made.id, with("database", "other")).await,
+    ];
+    for refused in refused {
+        let refused = refused.unwrap_err();
+        assert!(refused.to_string().contains("disable its witness first"), "{refused}");
+    }
+    operator.update_connector(made.id, with("application", "shop")).await.unwrap();
+    operator.disable_witness(made.id, "proved enough").await.unwrap();
+    let of = (created.org.id, made.id);
+    // Whoever was about to read it may have made a slot, though nothing is known of one.
+    world.hold_log(of).await;
+    let refused = [
+        operator.archive_connector(made.id, "replaced").await,
+        operator.update_connector(made.id, with("database", "other")).await,
+    ];
+    for refused in refused {
+        let refused = refused.unwrap_err();
+        assert!(refused.to_string().contains("is being removed"), "{refused}");
+    }
+    world.follow_log(of, Some(LogGap::DecoderOff)).await;
+    let archived = operator.archive_connector(made.id, "replaced").await.unwrap().object;
+    assert!(archived.archived_at.is_some());
+}
+
 /// Tools as a database would give them, each with the digest of a number.
 fn tools(given: &[(&str, u8)]) -> Value {
     let known = |(name, number): &(&str, u8)| {
@@ -287,6 +329,9 @@ async fn what_changes_later_waits_beside_what_was_accepted_until_it_is_pinned() 
     let new = ("shop.new".parse().unwrap(), crypto::sha256([3]));
     let whole = operator.pin_tool(made.id, new).await.unwrap().object;
     assert_eq!(standings(&whole)[1], is("shop.old", ToolState::Gone));
+    operator.disable_connector(made.id, "maintenance").await.unwrap();
+    let enabled = operator.enable_connector(made.id, "done").await.unwrap().object;
+    assert_eq!(standings(&enabled), [pinned("shop.new"), pinned("shop.read")]);
 }
 
 #[tokio::test]
@@ -338,4 +383,31 @@ async fn a_credential_is_removed_and_told_of_without_its_values() {
     assert_eq!(world.last_body(&created)["admin"]["event"], "connector.credential_removed");
     let again = operator.remove_credential(made.id).await;
     assert!(matches!(again, Err(ConnectorError::Change(ChangeError::Act(ActError::Conflict(_))))));
+}
+
+#[tokio::test]
+async fn a_credential_does_not_go_along_to_another_host() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let config = |host: &str| json!({ "host": host, "tools": tools(&[("shop.read", 1)]) });
+    let new = NewConnector { config: config("db"), credential: password("right"), ..shop() };
+    let made = operator.create_connector(new).await.unwrap().object;
+    let titled = ConnectorEdit { title: Some("Shop".to_owned()), ..ConnectorEdit::default() };
+    let kept = operator.update_connector(made.id, titled).await.unwrap().object;
+    assert_eq!(kept.credential, made.credential);
+    let mut same = config("db");
+    same["note"] = json!("at the same host");
+    let edit = ConnectorEdit { config: Some(same), ..ConnectorEdit::default() };
+    let kept = operator.update_connector(made.id, edit).await.unwrap().object;
+    assert_eq!((&kept.credential, &kept.tools), (&made.credential, &made.tools));
+    let edit = ConnectorEdit { config: Some(config("elsewhere")), ..ConnectorEdit::default() };
+    let moved = operator.update_connector(made.id, edit).await.unwrap().object;
+    assert!(moved.credential.is_empty() && moved.credential_set.is_none());
+    assert_eq!(moved.tools, made.tools, "nobody could be asked, and what was accepted stays");
+    let body = world.last_body(&created);
+    assert_eq!(body["admin"]["event"], "connector.updated");
+    assert_eq!(body["admin"]["data"]["credential_fields"], 0);
+    let set = operator.set_credential(made.id, (None, password("right"))).await.unwrap().object;
+    assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
 }

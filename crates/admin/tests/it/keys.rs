@@ -2,7 +2,7 @@
 
 use act::{ActError, By};
 use admin::{
-    AccountStore, AuthenticateError, ChangeError, KeyHolder, KeyMode, KeyText, NewKey,
+    AccountStore, AuthenticateError, ChangeError, KeyHolder, KeyMode, KeyText, KeyUse, NewKey,
     REMEMBERED_FOR, ShownKey,
 };
 use std::time::Duration;
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::world::{Actor, World, agent, agent_key, org_key};
 
 async fn is_refused(world: &World, text: &str) -> bool {
-    matches!(world.admin.authenticate(text).await, Err(AuthenticateError::Unauthenticated))
+    matches!(world.admin.authenticate(text, None).await, Err(AuthenticateError::Unauthenticated))
 }
 
 fn shown(key: &ShownKey) -> &str {
@@ -29,14 +29,14 @@ async fn a_key_tells_whose_it_is() {
     let agent = operator.create_agent(agent("support")).await.unwrap().object;
     let test = NewKey { mode: KeyMode::Test, ..agent_key() };
     let key = operator.create_agent_key(agent.id, test).await.unwrap();
-    let caller = world.admin.authenticate(shown(&key)).await.unwrap();
+    let caller = world.admin.authenticate(shown(&key), None).await.unwrap();
     assert_eq!(caller.holder, KeyHolder::Agent(Box::new(Agent { keys_made: 1, ..agent })));
     assert_eq!((caller.org, caller.key), (created.org.id, key.key.object.id));
     assert_eq!((caller.livemode, caller.has(Scope::Admin)), (false, false));
     assert!(shown(&key).starts_with("svc_test_") && caller.has(Scope::ActionsRead));
 
     let key = operator.create_org_key(org_key()).await.unwrap();
-    let caller = world.admin.authenticate(shown(&key)).await.unwrap();
+    let caller = world.admin.authenticate(shown(&key), None).await.unwrap();
     assert_eq!((caller.agent(), caller.livemode), (None, true));
     assert!(caller.has(Scope::Admin) && !caller.has(Scope::ActionsExecute));
 }
@@ -84,14 +84,14 @@ async fn a_revoked_key_opens_nothing_at_once_here_and_a_second_later_elsewhere()
     let created = world.org().await;
     let key = world.operator(&created).create_org_key(org_key()).await.unwrap();
     let elsewhere = world.second_instance();
-    assert!(world.admin.authenticate(shown(&key)).await.is_ok());
-    assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
+    assert!(world.admin.authenticate(shown(&key), None).await.is_ok());
+    assert!(elsewhere.admin.authenticate(shown(&key), None).await.is_ok());
 
     let revoked = world.operator(&created).revoke_key(key.key.object.id).await.unwrap();
     assert_eq!(revoked.object.revoked_at, Some(world.clock.now()));
     assert_eq!(world.last_body(&created)["admin"]["event"], "api_key.revoked");
     assert!(is_refused(&world, shown(&key)).await);
-    assert!(elsewhere.admin.authenticate(shown(&key)).await.is_ok());
+    assert!(elsewhere.admin.authenticate(shown(&key), None).await.is_ok());
     world.clock.pass(REMEMBERED_FOR);
     assert!(is_refused(&elsewhere, shown(&key)).await);
 
@@ -106,7 +106,7 @@ async fn a_key_ends_when_it_says_even_while_it_is_remembered() {
     let span = Duration::from_millis(500);
     let short = NewKey { expires_at: Some(world.clock.now() + span), ..org_key() };
     let key = world.operator(&created).create_org_key(short).await.unwrap();
-    assert!(world.admin.authenticate(shown(&key)).await.is_ok());
+    assert!(world.admin.authenticate(shown(&key), None).await.is_ok());
     world.clock.pass(span);
     assert!(is_refused(&world, shown(&key)).await);
 }
@@ -117,11 +117,11 @@ async fn a_store_that_is_down_is_not_taken_for_a_wrong_key() {
     let created = world.org().await;
     let key = world.operator(&created).create_org_key(org_key()).await.unwrap();
     world.store.go_down();
-    let outcome = world.admin.authenticate(shown(&key)).await;
+    let outcome = world.admin.authenticate(shown(&key), None).await;
     assert!(matches!(outcome, Err(AuthenticateError::Unavailable(_))));
     assert!(is_refused(&world, "svc_live_nonsense").await);
     world.store.come_up();
-    assert!(world.admin.authenticate(shown(&key)).await.is_ok());
+    assert!(world.admin.authenticate(shown(&key), None).await.is_ok());
 }
 
 #[tokio::test]
@@ -212,10 +212,10 @@ async fn an_org_key_that_was_replaced_lives_on_for_as_long_as_was_asked() {
     let body = world.last_body(&created);
     assert_eq!(body["admin"]["event"], "api_key.rolled");
     assert_eq!(body["admin"]["data"]["replaces"], json!(old.key.object.id));
-    assert!(world.admin.authenticate(shown(&old)).await.is_ok());
+    assert!(world.admin.authenticate(shown(&old), None).await.is_ok());
     world.clock.pass(Duration::from_mins(1));
     assert!(is_refused(&world, shown(&old)).await);
-    assert!(world.admin.authenticate(shown(&new)).await.is_ok());
+    assert!(world.admin.authenticate(shown(&new), None).await.is_ok());
     let again = operator.roll_org_key(old.key.object.id, Duration::ZERO).await;
     assert!(matches!(again, Err(ChangeError::Act(ActError::Conflict(_)))), "{again:?}");
     let over = Duration::from_hours(7 * 24) + Duration::from_secs(1);
@@ -256,7 +256,8 @@ async fn a_thousand_calls_by_one_key_write_its_last_use_once() {
     let (key, text) = (made.key.object.id, shown(&made));
     let used = async || operator.view().key_uses(&[key]).await.unwrap().get(&key).copied();
     for _ in 0..1000 {
-        world.admin.authenticate(text).await.unwrap();
+        let client = Some("203.0.113.77".parse().unwrap());
+        world.admin.authenticate(text, client).await.unwrap();
         world.clock.pass(Duration::from_millis(1));
     }
     let last = world.clock.now().before(Duration::from_millis(1));
@@ -265,9 +266,10 @@ async fn a_thousand_calls_by_one_key_write_its_last_use_once() {
     world.store.fail_next("note when keys were used", 1);
     assert!(world.admin.note_key_uses().await.is_err());
     assert_eq!(world.admin.note_key_uses().await.unwrap(), 1);
-    assert_eq!(used().await, Some(last));
+    let network = Some("203.0.113.0/24".parse().unwrap());
+    assert_eq!(used().await, Some(KeyUse { at: last, network }));
     assert_eq!(world.admin.note_key_uses().await.unwrap(), 0);
     let wrong = text.replace("svc_live_", "svc_test_");
-    assert!(world.admin.authenticate(&wrong).await.is_err());
+    assert!(world.admin.authenticate(&wrong, None).await.is_err());
     assert_eq!(world.admin.note_key_uses().await.unwrap(), 0);
 }

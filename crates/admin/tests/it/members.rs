@@ -123,6 +123,30 @@ async fn only_owners_make_owners_and_no_key_makes_anybody() {
 }
 
 #[tokio::test]
+async fn an_invitation_by_somebody_who_may_ask_no_more_brings_nobody_in() {
+    let world = World::new();
+    let org = world.org().await;
+    let id = org.org.id;
+    let ada = joined(&world, &org, 1, Role::Owner).await;
+    let mallory = joined(&world, &org, 2, Role::Owner).await;
+    let (of_ada, of_mallory) = (Owner(id, by(&ada)), Owner(id, by(&mallory)));
+    let by_mallory = world.admin.change(&of_mallory);
+    let as_owner = by_mallory.invite(asking(3, Role::Owner)).await.unwrap().object;
+    let as_viewer = by_mallory.invite(asking(4, Role::Viewer)).await.unwrap().object;
+    let own = world.admin.own(&of_ada);
+    own.update_member(mallory.id, edit(Role::Admin)).await.unwrap();
+    let refused = accepted(&world, &as_owner).await;
+    assert!(matches!(refused, Err(ChangeError::InviteGone)), "{refused:?}");
+    own.remove_member(mallory.id, Expected::Anything).await.unwrap();
+    let refused = accepted(&world, &as_viewer).await;
+    assert!(matches!(refused, Err(ChangeError::InviteGone)), "{refused:?}");
+    // Whoever may ask asks anew, once what was asked is taken back.
+    world.admin.change(&of_ada).revoke_invite(as_viewer.id).await.unwrap();
+    let anew = world.admin.change(&of_ada).invite(asking(4, Role::Viewer)).await.unwrap().object;
+    accepted(&world, &anew).await.unwrap();
+}
+
+#[tokio::test]
 async fn the_last_owner_stays_whoever_goes_at_once() {
     for seed in 0..8 {
         let world = World::new();

@@ -146,6 +146,7 @@ async fn it_is_an_owners_to_change_and_no_keys() {
         role: Role::Owner,
         can_approve: false,
         joined_at: Timestamp::EPOCH,
+        role_since: Timestamp::EPOCH,
         removed_at: None,
         revision: 1,
     };

@@ -209,13 +209,13 @@ async fn an_archived_agents_keys_open_nothing_and_its_name_is_free() {
         texts.push(shown.text.secret().expose().clone());
     }
     for text in &texts {
-        world.admin.authenticate(text).await.unwrap();
+        world.admin.authenticate(text, None).await.unwrap();
     }
     let archived = operator.archive_agent(old, "its work is done").await.unwrap().object;
     assert_eq!(archived.status(world.clock.now()), AgentStatus::Archived);
     assert_eq!(archived.voids, archived.archived_at);
     for text in &texts {
-        assert!(world.admin.authenticate(text).await.is_err());
+        assert!(world.admin.authenticate(text, None).await.is_err());
     }
     let sealed = world.sealed(created.org.id);
     let told = ["agent_key.revoked", "agent_key.revoked", "agent.archived"];

@@ -18,7 +18,7 @@ use testkit::{Fixture, Operator, sealer};
 
 use act::{By, MayChange, MayOwn, MayView};
 use admin::{
-    AccountStore as _, Admin, Candidate, ConnectorCheck, CreatedOrg, Deployment, KeyMode,
+    AccountStore as _, Admin, Candidate, ConnectorCheck, Coverage, CreatedOrg, Deployment, KeyMode,
     KnownTools, NewAgent, NewKey, NewOrg, OrgChange, UnfitError,
 };
 
@@ -29,6 +29,10 @@ struct Picky;
 
 #[async_trait]
 impl ConnectorCheck for Picky {
+    fn audience(&self, _: &str, config: &Value) -> String {
+        config["host"].to_string()
+    }
+
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         if candidate.kind != "postgres" {
             return Err(UnfitError::UnknownKind(candidate.kind.to_owned()));
@@ -47,6 +51,17 @@ impl ConnectorCheck for Picky {
             .and_then(|tools| serde_json::from_value(tools.clone()).ok());
         let known = tools.filter(|_: &KnownTools| !candidate.credential.is_empty());
         Ok(known.unwrap_or_default())
+    }
+
+    async fn coverage(
+        &self,
+        candidate: Candidate<'_>,
+        _: &[String],
+    ) -> Result<Option<Coverage>, UnfitError> {
+        let (publication, slot) = ("svc_shop".to_owned(), "svc_shop".to_owned());
+        let (checks, tables) = (Vec::new(), Vec::new());
+        let told = Coverage { publication, slot, checks, tables, script: None };
+        Ok(candidate.config.get("log").map(|_| told))
     }
 }
 

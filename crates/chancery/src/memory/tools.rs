@@ -74,7 +74,7 @@ impl Tool for FnTool {
 
     async fn run(&self, run: Run<'_>) -> Outcome {
         match (self.run)(run.args) {
-            Ok(result) => Outcome::Succeeded { result, report: Report { rows_changed: None } },
+            Ok(result) => Outcome::Succeeded { result, report: Report::of_rows(None) },
             Err(sentence) => Outcome::Failed(Fault::new(ExecutionErrorCode::ToolError, sentence)),
         }
     }

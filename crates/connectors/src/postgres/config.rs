@@ -1,15 +1,19 @@
 //! A PostgreSQL connector's config: its shape, and what can be said against it without asking the
 //! database.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
-use model::{ConnectorName, Digest, Footprint, Level, SideEffect, ToolName, ToolNameError};
+use model::{ConnectorName, Digest, Footprint, Level, RowOp, SideEffect, ToolName, ToolNameError};
 use serde::Deserialize;
 use serde_json::Value;
 use tool::Definition;
 
 use super::statement::{self, Statement, Verb};
-use crate::{ArgsSchema, Finding};
+use crate::{ArgsSchema, Finding, document::read_shape};
 
 /// The published schema of the config.
 pub const CONFIG_SCHEMA: &str = include_str!("../../schema/postgres.json");
@@ -107,6 +111,22 @@ pub(super) struct Entry {
     pub(super) required_level: Level,
     #[serde(default)]
     pub(super) estimate_sql: Option<String>,
+    #[serde(default)]
+    pub(super) reports: Option<Reports>,
+}
+
+/// Which rows the answer of a function tells of, so that it can be held to them.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reports {
+    /// The table.
+    pub(super) table: String,
+    /// What it says was done to them.
+    #[serde(default)]
+    pub(super) op: Option<RowOp>,
+    /// The column of the answer that tells a column of the table, where both have other names.
+    #[serde(default)]
+    pub(super) columns: BTreeMap<String, String>,
 }
 
 impl Entry {
@@ -154,7 +174,7 @@ pub(super) fn read(
     connector: &ConnectorName,
     config: &Value,
 ) -> Result<(Config, Vec<Declared>), Vec<Finding>> {
-    let parsed = shape(config)?;
+    let parsed: Config = read_shape(config, CONFIG_SCHEMA)?;
     let mut findings = Vec::new();
     let mut names = BTreeSet::new();
     let mut tools = Vec::new();
@@ -169,21 +189,6 @@ pub(super) fn read(
         }
     }
     if findings.is_empty() { Ok((parsed, tools)) } else { Err(findings) }
-}
-
-/// The published schema comes first: its findings name every unknown or missing key at once.
-fn shape(config: &Value) -> Result<Config, Vec<Finding>> {
-    let one = |message: String| vec![Finding::new("/", message)];
-    let schema: Value = serde_json::from_str(CONFIG_SCHEMA).map_err(|e| one(e.to_string()))?;
-    let schema = ArgsSchema::compile(&schema).map_err(|error| one(error.to_string()))?;
-    let findings = schema.findings(config);
-    if !findings.is_empty() {
-        return Err(findings.into_iter().map(|(at, message)| Finding::new(at, message)).collect());
-    }
-    if crypto::json::is_lossy(config) {
-        return Err(one("a number lies outside ±(2^53−1)".to_owned()));
-    }
-    Config::deserialize(config).map_err(|error| one(error.to_string()))
 }
 
 /// Reads one entry and gathers what is wrong with it.
@@ -207,6 +212,7 @@ impl Reading {
         let statement = self.statement("sql", &entry.sql);
         let estimate = entry.estimate_sql.as_deref().map(|sql| self.statement("estimate_sql", sql));
         let args = self.args(entry);
+        self.rows(entry);
         self.side_effect(entry, statement.as_ref(), estimate.as_ref().and_then(Option::as_ref));
         let used = [statement.as_ref(), estimate.as_ref().and_then(Option::as_ref)];
         self.parameters(&entry.args, &used.into_iter().flatten().collect::<Vec<_>>());
@@ -270,6 +276,28 @@ impl Reading {
         }
         if estimate.is_some_and(changes) {
             self.say("estimate_sql", "an estimate may not change rows: expected `select`");
+        }
+    }
+
+    /// What is said of rows is said of tables that the tool declares, and of arguments that it takes.
+    fn rows(&mut self, entry: &Entry) {
+        let tables = entry.footprint.as_ref().map(|footprint| &footprint.tables);
+        let declares = |table: &String| tables.is_some_and(|tables| tables.contains_key(table));
+        if let Some(reports) = entry.reports.as_ref().filter(|reports| !declares(&reports.table)) {
+            let message = format!("`{}` is no table of the footprint", reports.table);
+            self.say("reports/table", message);
+        }
+        let scope = entry.footprint.as_ref().and_then(|footprint| footprint.scope.as_ref());
+        for (table, columns) in scope.into_iter().flatten() {
+            if !declares(table) {
+                self.say("footprint/scope", format!("`{table}` is no table of the footprint"));
+            }
+            for argument in columns.values() {
+                if entry.args.pointer(&format!("/properties/{argument}")).is_none() {
+                    let message = format!("`{argument}` is no property of `args`");
+                    self.say("footprint/scope", message);
+                }
+            }
         }
     }
 

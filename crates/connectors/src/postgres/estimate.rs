@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::TryStreamExt;
 use serde_json::{Map, Value};
 use tokio::time::timeout;
-use tool::Estimate;
+use tool::{Estimate, Estimated};
 
 use super::{
     PostgresTool,
@@ -25,7 +25,7 @@ impl PostgresTool {
     pub(super) async fn estimate_once(&self, args: &Value, limit: Duration) -> Estimate {
         let Some(shape) = &self.estimate else { return Estimate::NotOffered };
         match timeout(limit, self.ask(shape, args, limit)).await {
-            Ok(Ok(rows)) => Estimate::Given(Value::Array(rows)),
+            Ok(Ok(estimated)) => Estimate::Given(estimated),
             Ok(Err(why)) => {
                 tracing::warn!(tool = %self.definition.name, why, "an estimate failed");
                 Estimate::Failed
@@ -34,12 +34,7 @@ impl PostgresTool {
         }
     }
 
-    async fn ask(
-        &self,
-        shape: &Shape,
-        args: &Value,
-        limit: Duration,
-    ) -> Result<Vec<Value>, String> {
+    async fn ask(&self, shape: &Shape, args: &Value, limit: Duration) -> Result<Estimated, String> {
         let said = |error: tokio_postgres::Error| of_statement(&error).message;
         let values = shape.bind(args)?;
         let pace = self.governed.pace(limit);
@@ -67,16 +62,16 @@ impl PostgresTool {
     }
 }
 
-async fn collected(stream: tokio_postgres::RowStream) -> Result<Vec<Value>, String> {
+async fn collected(stream: tokio_postgres::RowStream) -> Result<Estimated, String> {
     let said = |error: tokio_postgres::Error| of_statement(&error).message;
     let mut stream = Box::pin(stream);
     let mut rows = Vec::new();
     while let Some(row) = stream.try_next().await.map_err(said)? {
         if rows.len() >= MOST_ROWS {
-            return Err(format!("expected at most {MOST_ROWS} rows"));
+            return Ok(Estimated { rows, is_whole: false });
         }
         let object: Map<String, Value> = object(&row).map_err(said)?;
         rows.push(Value::Object(object));
     }
-    Ok(rows)
+    Ok(Estimated { rows, is_whole: true })
 }

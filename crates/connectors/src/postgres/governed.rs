@@ -53,6 +53,8 @@ pub(super) struct Governed {
     pub(super) statement_limit: Duration,
     pub(super) lock_limit: Duration,
     pub(super) search_path: String,
+    /// The publication that the change log is read by.
+    pub(super) publication: String,
 }
 
 impl fmt::Debug for Governed {
@@ -91,6 +93,7 @@ impl Governed {
             statement_limit: config.limits.statement(),
             lock_limit: config.limits.lock(),
             search_path: path.join(", "),
+            publication: format!("svc_{}", blueprint.id),
         })
     }
 
@@ -279,6 +282,7 @@ impl Governed {
         let digest = digest_of(&name, &written, &shape.written());
         let returns = entry.returns;
         let max_rows = usize::try_from(entry.max_rows).unwrap_or(usize::MAX);
+        let reports = entry.reports.clone();
         let most_changes = entry.footprint.as_ref().map_or(0, |footprint| footprint.max_rows);
         PostgresTool {
             definition: entry.definition(name, digest),
@@ -289,6 +293,7 @@ impl Governed {
             returns,
             max_rows,
             most_changes,
+            reports,
             fit,
             governed: self.clone(),
         }

@@ -13,6 +13,7 @@ use super::marker::{Kind, MarkerKey, Subject};
 /// Calls that the setup script defines.
 pub(super) const BEGIN_ACTION: &str = "
     select service.begin_action($1, $2, $3, $4, $5, $6, $7)";
+const BEAT: &str = "select service.beat($1)";
 pub(super) const VOID_ACTION: &str = "
     select service.void_action($1, $2, $3, $4, $5)";
 
@@ -51,7 +52,7 @@ pub(super) async fn begin_action(
     let (tool, request_digest) = call;
     let subject = Subject {
         kind: Kind::Act,
-        action: entry.action,
+        action: Some(entry.action),
         request_digest: Some(request_digest),
         xid: entry.xid,
         system: entry.system,
@@ -85,7 +86,7 @@ pub(super) async fn void_action(
 ) -> Result<Option<Found>, tokio_postgres::Error> {
     let subject = Subject {
         kind: Kind::Void,
-        action: entry.action,
+        action: Some(entry.action),
         request_digest: None,
         xid: entry.xid,
         system: entry.system,
@@ -107,6 +108,18 @@ pub(super) async fn void_action(
     let kind: Option<Option<&str>> = rows.first().map(|row| row.try_get(0)).transpose()?;
     let found = |kind| if kind == Kind::Void.as_str() { Found::Tombstone } else { Found::Write };
     Ok(kind.flatten().map(found))
+}
+
+/// Writes a beat and its marker, in the transaction of this number.
+pub(super) async fn beat(
+    client: &Client,
+    (xid, system): (&str, &str),
+    signer: Signer<'_>,
+) -> Result<(), tokio_postgres::Error> {
+    let subject = Subject { kind: Kind::Beat, action: None, request_digest: None, xid, system };
+    let marker = signer.key.mark(&subject, signer.entropy);
+    client.execute_typed(BEAT, &[(&marker.text, Type::TEXT)]).await?;
+    Ok(())
 }
 
 /// Whether the error says that the action's key is taken.

@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Act,
     /// The tombstone of an action that must not be applied any more.
     Void,
+    /// A beat, by which it is seen that the log is read to its end.
+    Beat,
 }
 
 impl Kind {
@@ -27,6 +29,7 @@ impl Kind {
         match self {
             Self::Act => "act",
             Self::Void => "void",
+            Self::Beat => "hb",
         }
     }
 }
@@ -43,7 +46,8 @@ pub(super) struct MarkerKey {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) kind: Kind,
-    pub(super) action: ActionId,
+    /// The action; a beat is about none.
+    pub(super) action: Option<ActionId>,
     /// The digest of the request; a tombstone has none.
     pub(super) request_digest: Option<Digest>,
     /// The transaction's number as the database prints it.
@@ -63,10 +67,15 @@ pub(super) struct Marker {
     pub(super) text: String,
 }
 
+/// What the vault derives the key of a connector's markers for.
+pub(super) fn purpose(connector: ConnectorId) -> String {
+    format!("service.marker.v1 {connector}")
+}
+
 impl MarkerKey {
     /// The key of one connector.
     pub(super) fn derive(vault: &Ring, connector: ConnectorId) -> Option<Self> {
-        let key = vault.derive(&format!("service.marker.v1 {connector}")).ok()?;
+        let key = vault.derive(&purpose(connector)).ok()?;
         let id = hmac_sha256(key.expose(), b"service.marker.key-id.v1");
         let id = hex(id.get(..8).unwrap_or_default());
         Some(Self { key, id, connector })

@@ -9,11 +9,17 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{TryStreamExt, future::try_join3};
-use model::{ExecutionErrorCode as Code, Fault, Outcome, Report, SideEffect};
+use futures_util::{
+    TryStreamExt,
+    future::{try_join4, try_join5},
+};
+use model::{
+    ExecutionErrorCode as Code, Fault, Level, LogTrace, Measured, Outcome, Report, SideEffect,
+    Teller,
+};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::{Client, Row, Statement};
 use tool::{Run, Settled};
 
 use super::{
@@ -21,6 +27,7 @@ use super::{
     config::Returns,
     fault::{ConnectError, is_stale, of_statement, rolled_back},
     ledger,
+    measure::{self, Taken},
     pool::{Lease, NotBegun},
     session::{Access, Pace},
     value::{Argument, Cell},
@@ -38,6 +45,8 @@ struct Answer {
     rows: Vec<Map<String, Value>>,
     /// Rows changed, or rows returned by a query.
     count: u64,
+    /// What was measured of the transaction, where evidence is asked for.
+    measured: Option<Box<Measured>>,
 }
 
 /// Why a run did not succeed.
@@ -152,10 +161,13 @@ impl PostgresTool {
             let xid = self.renew(&mut lease, Access::ReadWrite, &pace).await?;
             changed = self.change(&mut lease, run, (args, xid)).await;
         }
-        let Ok(answer) = changed else { return end(lease, changed).await };
+        let Ok(mut answer) = changed else { return end(lease, changed).await };
         commit_sent.store(true, Relaxed);
         lease.session.commit().await.map_err(Broken::Commit)?;
         failpoint::hit("connector.committed").map_err(|_| Broken::InjectedAfterCommit)?;
+        if let Some(measured) = answer.measured.as_mut().filter(|_| run.level == Level::L2) {
+            measured.trace.until = lease.session.log_place().await;
+        }
         lease.give_back();
         Ok(answer)
     }
@@ -189,24 +201,62 @@ impl PostgresTool {
             let row = ledger::begin_action(&session.client, &entry, call, signer).await;
             row.map_err(Broken::Ledger)
         };
+        let measures = run.level > Level::L0;
+        let before = async {
+            if !measures {
+                return Ok(measure::Before::default());
+            }
+            measure::before(&session.client).await.map_err(Broken::Database)
+        };
+        let measure = async {
+            if !measures {
+                return Ok(None);
+            }
+            let taken = self.measure(&session.client, &statement).await;
+            taken.map(Some).map_err(Broken::Database)
+        };
         let proof = async {
             let rows = session.client.query_typed(CURRENT_XID, &[]).await;
             rows.and_then(|rows| rows.first().map(|row| row.try_get(0)).transpose())
                 .map_err(Broken::Database)
         };
         let executed = self.execute(&session.client, &statement, args);
-        let done = try_join3(recorded, executed, proof).await;
-        let ((), answer, now) = done?;
+        let done = try_join5(before, recorded, executed, measure, proof).await;
+        let (before, (), mut answer, told, now) = done?;
         let now: Option<Option<String>> = now;
-        if now.flatten() != Some(xid) {
+        if now.flatten().as_ref() != Some(&xid) {
             return Err(Broken::OtherTransaction);
         }
         let most = self.most_changes;
         if answer.count > most {
             return Err(Broken::TooManyChanges { most, found: answer.count });
         }
+        if let Some([counted, named, target]) = told {
+            let taken =
+                Taken::of(&before, (&counted, &named, &target)).map_err(Broken::Database)?;
+            let trace = LogTrace { system: session.system().to_owned(), xid, until: None };
+            let seen = (&statement, answer.rows.as_slice(), run.args);
+            answer.measured = Some(Box::new(self.measured(taken, trace, seen)));
+        }
         failpoint::hit("connector.before_commit").map_err(|_| Broken::Injected)?;
         Ok(answer)
+    }
+
+    /// What the server tells of the transaction, once nothing in it waits for the commit.
+    async fn measure(
+        &self,
+        client: &Client,
+        statement: &Statement,
+    ) -> Result<[Vec<Row>; 3], tokio_postgres::Error> {
+        let footprint = self.definition.footprint.clone().unwrap_or_default();
+        let ((), counted, named, target) = try_join4(
+            measure::nothing_deferred(client),
+            measure::counted(client, &self.governed.publication),
+            measure::named(client, &footprint),
+            measure::target(client, statement, self.reports.as_ref()),
+        )
+        .await?;
+        Ok([counted, named, target])
     }
 
     /// The statement as this connection has it; it must still be the one that was accepted.
@@ -240,7 +290,8 @@ impl PostgresTool {
         if self.returns == Returns::Row && rows.len() > 1 {
             return Err(Broken::NotOneRow);
         }
-        Ok(Answer { rows, count: stream.rows_affected().unwrap_or_default() })
+        let count = stream.rows_affected().unwrap_or_default();
+        Ok(Answer { rows, count, measured: None })
     }
 
     /// Slow statements end as a certain failure while the call still has time to say so.
@@ -258,14 +309,28 @@ impl PostgresTool {
     fn succeeded(&self, answer: Answer) -> Outcome {
         let rows_changed = match self.definition.side_effect {
             SideEffect::Read => None,
-            SideEffect::Write | SideEffect::Destructive => Some(answer.count),
+            SideEffect::Write | SideEffect::Destructive => match &answer.measured {
+                Some(measured) => self.rows_told(measured, answer.count),
+                None => Some(answer.count),
+            },
         };
+        let report = Report { rows_changed, measured: answer.measured };
         let result = match self.returns {
             Returns::Rows => json!({"rows": answer.rows}),
             Returns::Row => answer.rows.into_iter().next().map_or(Value::Null, Value::Object),
             Returns::Count => json!({"count": answer.count}),
         };
-        Outcome::Succeeded { result, report: Report { rows_changed } }
+        Outcome::Succeeded { result, report }
+    }
+
+    /// The number of changed rows that the answer tells: what a query returns is no such number,
+    /// unless the tool says that it is.
+    fn rows_told(&self, measured: &Measured, count: u64) -> Option<u64> {
+        match &measured.rows {
+            Some(rows) if rows.teller == Teller::Function => Some(rows.rows.len() as u64),
+            Some(_) => Some(count),
+            None => self.changes_rows().then_some(count),
+        }
     }
 
     /// The ledger has a row of this action already: somebody settled it, or ran it.

@@ -5,6 +5,7 @@ use std::{collections::HashMap, fmt, net::SocketAddr, sync::Arc, time::Duration}
 
 use crypto::Secret;
 use egress::{Egress, PrivateNetworks};
+use model::Lsn;
 use tokio::{net::TcpStream, runtime::Handle, task::AbortHandle, time::timeout};
 use tokio_postgres::{
     CancelToken, Client, NoTls, SimpleQueryMessage, Statement,
@@ -312,6 +313,12 @@ impl Session {
         Ok(())
     }
 
+    /// A place that the log has reached by now; nothing where the server does not say.
+    pub(super) async fn log_place(&self) -> Option<Lsn> {
+        let rows = self.client.query_typed(LOG_PLACE, &[]).await.ok()?;
+        rows.first()?.try_get::<_, String>(0).ok()?.parse().ok()
+    }
+
     /// Rolls back.
     pub(super) async fn rollback(&mut self) -> Result<(), tokio_postgres::Error> {
         self.client.batch_execute("rollback").await?;
@@ -324,6 +331,8 @@ impl Session {
 fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX).clamp(1, 2_147_483_647)
 }
+
+const LOG_PLACE: &str = "select pg_catalog.pg_current_wal_insert_lsn()::text";
 
 /// Which cluster this is, and whether the role may do what no tool should.
 const IDENTITY: &str = "

@@ -13,7 +13,8 @@ use std::{
 use crypto::Secret;
 use model::{Fault, RowOp};
 use postgres_protocol::password::scram_sha_256;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+use tokio_postgres::{Client, Error, error::SqlState};
 
 use super::{
     CONN_PASSWORD, DECODER_PASSWORD, READ_PASSWORD, config,
@@ -27,6 +28,9 @@ use crate::{Blueprint, BuildError, Credential, Deps};
 
 /// The script may have to wait for locks on the governed tables.
 const SETUP_LIMIT: Duration = Duration::from_mins(1);
+/// How often a script may meet another one, and how long it then waits.
+const MOST_MET: u32 = 20;
+const BEHIND_ANOTHER: Duration = Duration::from_millis(100);
 const TEMPLATE: &str = include_str!("setup.sql");
 const WITNESS: &str = include_str!("witness.sql");
 
@@ -89,12 +93,35 @@ pub async fn apply_setup(
     let target = Arc::new(target(&config, deps)?);
     let session =
         target.open_any(&login).await.map_err(|error| SetupError::Connect(error.fault()))?;
-    let applied = timeout(SETUP_LIMIT, session.client.batch_execute(&script)).await;
+    let applied = timeout(SETUP_LIMIT, run(&session.client, &script)).await;
     let late = |_| SetupError::Connect(ConnectError::Late.fault());
     applied.map_err(late)?.map_err(|error| match error.as_db_error() {
         Some(said) => SetupError::Refused(sentence(said)),
         None => SetupError::Connect(of_statement(&error)),
     })
+}
+
+/// Runs the script, once more where another one changed the same role or table at the same moment: roles
+/// are those of the whole server, whose databases may be set up side by side.
+async fn run(client: &Client, script: &str) -> Result<(), Error> {
+    let mut met = 0;
+    loop {
+        let Err(error) = client.batch_execute(script).await else { return Ok(()) };
+        if met == MOST_MET || !met_another(&error) {
+            return Err(error);
+        }
+        met += 1;
+        client.batch_execute("rollback").await?;
+        sleep(BEHIND_ANOTHER).await;
+    }
+}
+
+fn met_another(error: &Error) -> bool {
+    let Some(said) = error.as_db_error() else { return false };
+    // The server has no code of its own for rows of its catalogue.
+    *said.code() == SqlState::T_R_DEADLOCK_DETECTED
+        || *said.code() == SqlState::INTERNAL_ERROR
+            && said.message().starts_with("tuple concurrently")
 }
 
 fn read(blueprint: &Blueprint) -> Result<Config, BuildError> {

@@ -29,7 +29,11 @@ begin
         if wanted.name <> '' and not exists (select from pg_roles where rolname = wanted.name) then
             begin
                 execute format('create role %I %s', wanted.name, wanted.powers);
-            exception when insufficient_privilege then
+            exception
+            -- The script of another database of this server made it at the same moment.
+            when unique_violation or duplicate_object then
+                null;
+            when insufficient_privilege then
                 raise exception 'the role "%" may not make the role "%": it needs CREATEROLE',
                     me, wanted.name;
             end;

@@ -76,6 +76,11 @@ impl Shape {
         self.parameters.iter().map(bind).collect()
     }
 
+    /// How the values of a parameter cross.
+    pub(super) fn codec(&self, parameter: &str) -> Option<&Codec> {
+        self.parameters.iter().find(|one| one.name == parameter).map(|one| &one.codec)
+    }
+
     /// What of the shape belongs to the tool's definition.
     pub(super) fn written(&self) -> Value {
         let parameters = self.parameters.iter().map(|one| (&*one.name, one.ty.clone()));

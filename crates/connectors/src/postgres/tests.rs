@@ -1,8 +1,11 @@
 //! Tests of the connector: pure parts in `parts`, and everything else against a real server, whose
 //! superuser URL is in `CHANCERY_TEST_POSTGRES`.
 
+mod changes;
+mod coverage;
 mod estimates;
 mod faults;
+mod liars;
 mod parts;
 mod pins;
 mod proxy;

@@ -10,12 +10,14 @@ mod json_text;
 mod moment;
 mod number;
 mod read;
+mod told;
 
 use serde::{Deserialize, Serialize};
 use tokio_postgres::types::{Kind, Type};
 
 pub(super) use bind::{Argument, encode};
 pub(super) use read::Cell;
+pub(super) use told::told;
 
 /// What a value of a PostgreSQL type is in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,7 +4,13 @@
 do $do$
 begin
     if not exists (select from pg_roles where rolname = '{decoder}') then
-        create role "{decoder}" login;
+        begin
+            create role "{decoder}" login;
+        exception
+        -- The script of another database of this server made it at the same moment.
+        when unique_violation or duplicate_object then
+            null;
+        end;
     end if;
     execute format('grant connect on database %I to "{decoder}"', current_database());
     if exists (select from pg_roles where rolname = 'rds_replication') then

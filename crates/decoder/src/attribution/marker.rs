@@ -67,13 +67,14 @@ impl Marker {
 
     /// The marker, if it was signed for this site and the transaction of this number.
     pub fn checked(self, xid: u32, site: &Site<'_>) -> Result<Self, Forgery> {
+        // Several connectors may lead to one database, and none has another's key.
+        if self.connector != site.connector {
+            return Err(Forgery::OtherConnector);
+        }
         let key = site.keys.iter().find(|key| key.id == self.key_id).ok_or(Forgery::KeyUnknown)?;
         let mac = hex(&hmac_sha256(key.key.expose(), &self.signed));
         if !constant_time_eq(mac.as_bytes(), self.mac.as_bytes()) {
             return Err(Forgery::MacWrong);
-        }
-        if self.connector != site.connector {
-            return Err(Forgery::OtherConnector);
         }
         if self.system != site.system {
             return Err(Forgery::OtherSystem);

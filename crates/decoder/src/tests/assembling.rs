@@ -84,6 +84,21 @@ fn rows_are_kept_up_to_the_limit_and_all_are_counted_and_digested() {
 }
 
 #[test]
+fn rows_are_kept_up_to_a_weight_too_and_none_behind_one_that_was_left_out() {
+    let whole = &frames("rows", 1000)[0];
+    let all = whole.weight();
+    let of_first = all - whole.changes[1..].iter().map(crate::Change::weight).sum::<usize>();
+    for (bytes, kept) in [(0, 0), (of_first, 1), (all - 1, 4), (all, 5)] {
+        let mut assembler = Assembler::new(1000).within_bytes(bytes);
+        let taken = messages("rows").iter().find_map(|message| assembler.take(message).unwrap());
+        let frame = taken.unwrap();
+        assert_eq!(frame.changes, whole.changes[..kept], "{bytes}");
+        assert_eq!((&frame.counts, frame.change_count), (&whole.counts, 5));
+        assert_eq!((frame.digest, frame.keeps_all()), (whole.digest, kept == 5));
+    }
+}
+
+#[test]
 fn the_services_own_rows_are_kept_whatever_the_limit() {
     let frame = &frames("governed", 0)[0];
     assert_eq!((frame.changes.len(), frame.own_changes.len()), (0, 1));

@@ -4,7 +4,7 @@ use std::fmt;
 
 use model::{
     ActionId, AgentId, ConnectorId, IntentKeyId, InviteId, KeyId, LogId, MemberId, OrgId, PolicyId,
-    PolicyVersionId,
+    PolicyVersionId, WebhookId,
 };
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
@@ -52,7 +52,7 @@ macro_rules! subjects {
 subjects! {
     action(ActionId), agent(AgentId), api_key(KeyId), agent_key(KeyId), intent_key(IntentKeyId), org(OrgId), log(LogId),
     policy(PolicyId), policy_version(PolicyVersionId), connector(ConnectorId), seal_key(Thumbprint),
-    member(MemberId), invite(InviteId),
+    member(MemberId), invite(InviteId), webhook(WebhookId),
 }
 
 /// The members of [`Actor`].

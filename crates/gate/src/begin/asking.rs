@@ -5,19 +5,77 @@ use std::sync::Arc;
 
 use crypto::json::Canonical;
 use deed::{Path, commit_canonical};
+use futures_util::future::join;
 use ledger::{
-    Snapshot,
+    Snapshot, StoreDown,
     record::{Action, Approval, ApprovalSettings},
 };
-use model::{ApprovalId, ApprovalStatus, DecisionOutcome, Mint};
+use model::{ApprovalId, ApprovalStatus, DecisionOutcome, Mint, Timestamp};
 use policy::{ApprovalClause, Excluded};
+use tool::Estimate;
 
 use super::{
     Begin, Verdict,
     context::{Shown, context},
 };
+use crate::{
+    practice::{PRACTICE_SPAN, Practice},
+    resolved::Resolved,
+    store::ActionStore,
+};
+
+/// What is looked up of a call once it is clear that a person will look at it.
+#[derive(Clone, Default)]
+pub(super) struct LookedInto {
+    /// What its tool says that it would do, where the rule asks for that.
+    estimate: Option<Estimate>,
+    practice: Practice,
+}
+
+/// What is to be looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    estimate: bool,
+    practice_since: Timestamp,
+}
 
 impl Begin {
+    /// What must be looked up before a person can be asked.
+    pub(super) fn lacks(&self, verdict: &Verdict, now: Timestamp) -> Option<Wanted> {
+        let waits = verdict.decision.outcome == DecisionOutcome::RequireApproval;
+        let estimate = verdict.approval.as_ref().is_some_and(|clause| clause.estimate);
+        let lacks = match &self.looked_into {
+            Some(known) => estimate && known.estimate.is_none(),
+            None => true,
+        };
+        let practice_since = now.before(PRACTICE_SPAN);
+        (waits && lacks).then_some(Wanted { estimate, practice_since })
+    }
+
+    /// The call with that. Both are asked for at once.
+    pub(crate) async fn looked_into(
+        self,
+        wanted: Wanted,
+        store: &dyn ActionStore,
+    ) -> Result<Self, StoreDown> {
+        let call = self.case.call();
+        let practice = store.practice(self.org, (call.agent.id, &call.tool), wanted.practice_since);
+        let estimate = async { if wanted.estimate { Some(self.estimate().await) } else { None } };
+        let (practice, estimate) = join(practice, estimate).await;
+        let looked_into = Some(LookedInto { estimate, practice: practice? });
+        Ok(Self { looked_into, ..self })
+    }
+
+    async fn estimate(&self) -> Estimate {
+        match self.case.resolved() {
+            Resolved::Served(served) => {
+                let args = self.case.args().value();
+                served.tool.estimate(args, self.limits.estimate_timeout).await
+            }
+            Resolved::AtEdge { .. } | Resolved::Unknown => Estimate::NotOffered,
+        }
+    }
+
     /// Whether people can only be asked on what is looked up first.
     ///
     /// A change before this call in the same turn can have it wait that was to run before, and then
@@ -48,7 +106,9 @@ impl Begin {
         mint: &Mint<'_>,
     ) -> (Approval, deed::Disclosure) {
         let (clause, settings) = (verdict.approval.as_deref(), settings(at));
-        let shown = Shown { case: &self.case, action, verdict, estimate: self.estimate.as_ref() };
+        let LookedInto { estimate, practice } = &self.looked_into.clone().unwrap_or_default();
+        let shown =
+            Shown { case: &self.case, action, verdict, estimate: estimate.as_ref(), practice };
         let snapshot = Canonical::new(context(&shown, self.limits.context_max_bytes));
         let (context, disclosure) =
             commit_canonical(mint, Path::APPROVAL_CONTEXT, Arc::clone(snapshot.text()));

@@ -4,7 +4,7 @@ use ledger::{
     CounterScope, Snapshot,
     record::{ActivePolicy, BudgetUse, Cost, SpentBudget},
 };
-use policy::{Call, Charge, ChargeKind, Decision};
+use policy::{Call, Charge, ChargeKind, Decimal, Decision};
 
 use crate::points::pass;
 
@@ -17,6 +17,8 @@ pub(super) struct Admitted {
     pub(super) charged: Vec<BudgetUse>,
     /// The first cost that was charged.
     pub(super) cost: Option<Cost>,
+    /// Whether a counter is at four fifths of its limit with the call in it.
+    pub(super) is_near: bool,
 }
 
 /// Whose counters the call is counted in.
@@ -42,6 +44,7 @@ pub(super) fn admit<'d>(
     let mut admitted = Admitted::default();
     for ((charge, key), total) in decision.charges.iter().zip(keys).zip(totals) {
         let (window_start, window_end) = (charge.window_start, charge.window_end);
+        admitted.is_near |= is_near(total, charge.limit);
         let part = BudgetUse { key, window_start, window_end, used: charge.amount };
         admitted.counters.push(BudgetUse { used: total, ..part.clone() });
         admitted.charged.push(part);
@@ -54,6 +57,14 @@ pub(super) fn admit<'d>(
         pass("gate.budget_charged");
     }
     Ok(admitted)
+}
+
+/// A product that is too large to be told counts as near.
+fn is_near(used: Decimal, limit: Decimal) -> bool {
+    match (used.checked_mul(5), limit.checked_mul(4)) {
+        (Some(used), Some(limit)) => used >= limit,
+        _ => true,
+    }
 }
 
 /// The budget of a charge that is refused, as the decision names it.

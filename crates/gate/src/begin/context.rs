@@ -6,8 +6,8 @@
 use serde_json::{Map, Value, json};
 use tool::Estimate;
 
-use super::decide::Verdict;
-use crate::case::Case;
+use super::{decide::Verdict, estimate::Foreseen};
+use crate::{case::Case, practice::Practice};
 
 /// What a snapshot is made of.
 pub(super) struct Shown<'a> {
@@ -17,6 +17,8 @@ pub(super) struct Shown<'a> {
     pub(super) verdict: &'a Verdict,
     /// Nothing when the rule asks for none.
     pub(super) estimate: Option<&'a Estimate>,
+    /// What was done before.
+    pub(super) practice: &'a Practice,
 }
 
 /// The largest part of a snapshot that an estimate may take.
@@ -28,17 +30,16 @@ const NAMING: usize = 64;
 
 /// The snapshot, at most `limit` bytes of canonical JSON.
 pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
-    let estimate = estimate(shown.estimate, limit / ESTIMATE_SHARE);
+    let footprint = shown.case.resolved().footprint();
+    let mut foreseen = Foreseen::of(shown.estimate, footprint, limit / ESTIMATE_SHARE);
     let mut snapshot = facts(shown);
-    let given = estimate.get("status").is_some_and(|status| status == "given");
-    let absent = shown.estimate.is_some() && !given;
-    insert(&mut snapshot, "estimate", estimate);
+    insert(&mut snapshot, "estimate", foreseen.shown.take());
     let taken = size(&Value::Object(snapshot.clone())) + FRAME;
     let room = limit.saturating_sub(taken);
     let clause = shown.verdict.approval.as_ref();
     let picked = clause.map(|clause| clause.show.as_slice()).unwrap_or_default();
     let args = Args::of(shown.case.args().value(), picked, room);
-    let warnings = warnings(shown, &args, absent);
+    let warnings = warnings(shown, &args, &foreseen);
     insert(&mut snapshot, "args_shown", Value::Object(args.shown));
     insert(&mut snapshot, "args_not_shown", Value::Array(args.left_out));
     insert(&mut snapshot, "args_not_named", json!(args.not_named));
@@ -47,7 +48,7 @@ pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
 }
 
 fn facts(shown: &Shown<'_>) -> Map<String, Value> {
-    let Shown { case, action, verdict, estimate: _ } = shown;
+    let Shown { case, action, verdict, estimate: _, practice: _ } = shown;
     let (call, resolved, agent) = (case.call(), case.resolved(), &action.agent);
     let decision = &verdict.decision;
     let mut facts = Map::new();
@@ -76,23 +77,8 @@ fn insert(into: &mut Map<String, Value>, name: &str, value: Value) {
     into.insert(name.to_owned(), value);
 }
 
-fn size(value: &Value) -> usize {
+pub(super) fn size(value: &Value) -> usize {
     crypto::json::canonical(value).len()
-}
-
-/// What the connector said, or why it says nothing.
-fn estimate(estimate: Option<&Estimate>, limit: usize) -> Value {
-    let absent = |why: &str| json!({ "status": "absent", "why": why });
-    match estimate {
-        None => absent("not_asked"),
-        Some(Estimate::Given(value)) if size(value) <= limit => {
-            json!({ "status": "given", "rows": value })
-        }
-        Some(Estimate::Given(_)) => absent("too_large"),
-        Some(Estimate::NotOffered) => absent("not_offered"),
-        Some(Estimate::Late) => absent("late"),
-        Some(Estimate::Failed) => absent("failed"),
-    }
 }
 
 /// The arguments as far as they are shown.
@@ -109,18 +95,7 @@ impl Args {
     fn of(args: &Value, picked: &[String], room: usize) -> Self {
         let mut all = Self { shown: Map::new(), left_out: Vec::new(), not_named: 0 };
         let mut room = room;
-        let members = args.as_object().into_iter().flatten();
-        let members: Vec<(String, Option<&Value>)> = if picked.is_empty() {
-            members.map(|(name, value)| (format!("args.{name}"), Some(value))).collect()
-        } else {
-            let named = picked.iter().map(|path| (path.clone(), at(args, path)));
-            let rest = members
-                .map(|(name, _)| format!("args.{name}"))
-                .filter(|member| !picked.iter().any(|path| path == member || within(path, member)));
-            named.chain(rest.map(|member| (member, None))).collect()
-        };
-        for (path, value) in members {
-            let wanted = picked.is_empty() || picked.contains(&path);
+        for (path, value) in parts(args, picked) {
             let bytes = value.map_or(0, size);
             let name = size(&json!(path)) + NAMING;
             match value {
@@ -128,11 +103,9 @@ impl Args {
                     room -= bytes + name;
                     all.shown.insert(path, value.clone());
                 }
-                // A field that a rule names and the call lacks is no argument.
-                None if wanted => {}
                 Some(_) | None if name <= room => {
                     room -= name;
-                    let why = if wanted { "too_large" } else { "not_picked" };
+                    let why = if value.is_some() { "too_large" } else { "not_picked" };
                     all.left_out.push(json!({ "path": path, "why": why }));
                 }
                 Some(_) | None => all.not_named += 1,
@@ -146,30 +119,70 @@ impl Args {
     }
 }
 
-/// The value at a path such as `args.customer.id`.
-fn at<'v>(args: &'v Value, path: &str) -> Option<&'v Value> {
-    let path = path.strip_prefix("args.")?;
-    path.split('.').try_fold(args, |value, name| value.get(name))
+/// A part of the arguments: its place and, unless the rule passes it over, what stands there.
+type Part<'v> = (String, Option<&'v Value>);
+
+/// Every argument. Where the rule picks fields, those that the call has, and all that is in none of
+/// them: a field that the call lacks shows nothing, so it covers nothing.
+fn parts<'v>(args: &'v Value, picked: &[String]) -> Vec<Part<'v>> {
+    if picked.is_empty() {
+        let members = args.as_object().into_iter().flatten();
+        return members.map(|(name, value)| (format!("args.{name}"), Some(value))).collect();
+    }
+    let (mut parts, mut fields) = (Vec::new(), Vec::new());
+    for path in picked {
+        let field: Vec<&str> = path.split('.').skip(1).collect();
+        if let Some(value) = at(args, &field) {
+            parts.push((path.clone(), Some(value)));
+            fields.push(field);
+        }
+    }
+    let fields: Vec<&[&str]> = fields.iter().map(Vec::as_slice).collect();
+    pass_over("args", args, &fields, &mut parts);
+    parts
 }
 
-/// Whether the path lies inside this member.
-fn within(path: &str, member: &str) -> bool {
-    path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.'))
+/// Adds the members that lie in no field. A member that a field leads into is walked, so that what
+/// stands beside the field is told by itself; the name of a member is one step, whatever dots it has.
+fn pass_over(place: &str, value: &Value, fields: &[&[&str]], parts: &mut Vec<Part<'_>>) {
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let place = format!("{place}.{name}");
+        let inside = fields.iter().filter_map(|field| match field.split_first() {
+            Some((first, rest)) if *first == name.as_str() => Some(rest),
+            Some(_) | None => None,
+        });
+        let inside: Vec<&[&str]> = inside.collect();
+        if inside.is_empty() {
+            parts.push((place, None));
+        } else if inside.iter().all(|rest| !rest.is_empty()) {
+            pass_over(&place, member, &inside, parts);
+        }
+    }
+}
+
+/// The value at a field, such as that of `customer` and `id`.
+fn at<'v>(args: &'v Value, field: &[&str]) -> Option<&'v Value> {
+    field.iter().try_fold(args, |value, name| value.get(*name))
 }
 
 /// What a person should know before a yes, as words of a closed list.
-fn warnings(shown: &Shown<'_>, args: &Args, estimate_absent: bool) -> Vec<&'static str> {
-    let resolved = shown.case.resolved();
+fn warnings(shown: &Shown<'_>, args: &Args, foreseen: &Foreseen) -> Vec<&'static str> {
+    let (resolved, practice) = (shown.case.resolved(), shown.practice);
     let destructive = resolved.side_effect() == Some(model::SideEffect::Destructive);
-    let undeclared =
-        resolved.side_effect() != Some(model::SideEffect::Read) && resolved.footprint().is_none();
+    // Of a tool at an edge nobody here knows that it only reads.
+    let writes = resolved.side_effect() != Some(model::SideEffect::Read);
     [
         ("args_not_whole", !args.is_whole()),
+        ("budget_near", shown.verdict.budget_near),
         ("destructive", destructive),
-        ("effect_undeclared", undeclared),
-        ("estimate_absent", estimate_absent),
+        ("effect_undeclared", writes && resolved.footprint().is_none()),
+        ("estimate_absent", foreseen.is_absent),
+        ("estimate_large", foreseen.is_large),
+        ("first_use", !practice.agent_ran_it),
+        ("off_hours", writes && practice.is_off_hours(shown.action.created_at)),
         ("runs_at_the_edge", shown.case.call().facts.mode == model::Mode::Proxy),
         ("tool_changed", shown.action.inputs.tool_changed),
+        ("tool_new", !practice.org_ran_it),
     ]
     .into_iter()
     .filter_map(|(word, holds)| holds.then_some(word))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ledger::{
     LoadedPolicy, Snapshot,
-    record::{Agent, BudgetUse, ConnectorStatus, Cost, Decision, Org, PolicyMode, Shadow},
+    record::{Agent, BudgetUse, Cost, Decision, Org, PolicyMode, Shadow},
 };
 use model::{
     AgentId, AgentStatus, DecisionCode, DecisionOutcome, DecisionSource, Timestamp, ToolName,
@@ -12,7 +12,11 @@ use model::{
 use policy::{ApprovalClause, Call};
 
 use super::budget::{self, Admitted};
-use crate::{case::Case, resolved::Resolved};
+use crate::{
+    case::Case,
+    resolve::{is_disabled, runs_in},
+    resolved::Resolved,
+};
 
 /// What the decision of a case came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +31,8 @@ pub struct Verdict {
     pub charged: Vec<BudgetUse>,
     /// What the call is charged.
     pub cost: Option<Cost>,
+    /// Whether a budget of the enforced version is near its limit with this call in it.
+    pub budget_near: bool,
 }
 
 /// The decision, nothing when the org has no enforced policy at all.
@@ -79,6 +85,7 @@ fn by_policy(
             budgets: admitted.counters,
             charged: admitted.charged,
             cost: admitted.cost,
+            budget_near: admitted.is_near,
             ..verdict(enforced, decision)
         },
         Err(charge) => {
@@ -133,16 +140,11 @@ fn builtin(case: &Case, snapshot: &Snapshot) -> Option<(DecisionCode, DecisionSo
         _ if !agent.is_some_and(|agent| agent.modes.contains(&mode)) => {
             Some((DecisionCode::PolicyDenied, DecisionSource::Builtin))
         }
-        // The service's own tools serve both modes; a connector serves the one it was made for.
-        Resolved::Served(served) if served.connector.id.is_some() && served.test == livemode => {
+        Resolved::Served(served) if !runs_in(served, livemode) => {
             Some((DecisionCode::ToolUnknown, DecisionSource::Builtin))
         }
-        Resolved::Served(served) => {
-            let disabled = served.connector.id.is_some_and(|id| {
-                snapshot.connector(id).is_none_or(|row| row.status == ConnectorStatus::Disabled)
-            });
-            disabled.then_some((DecisionCode::ConnectorDisabled, DecisionSource::Builtin))
-        }
+        Resolved::Served(served) => is_disabled(served, snapshot)
+            .then_some((DecisionCode::ConnectorDisabled, DecisionSource::Builtin)),
         Resolved::AtEdge { .. } => None,
     }
 }
@@ -223,6 +225,7 @@ fn verdict(enforced: &LoadedPolicy, asked: policy::Decision) -> Verdict {
         budgets: Vec::new(),
         charged: Vec::new(),
         cost: None,
+        budget_near: false,
     }
 }
 

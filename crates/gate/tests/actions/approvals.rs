@@ -6,7 +6,7 @@ use gate::{CancelError, Canceller, Ended};
 use ledger::record::Action;
 use model::{ApprovalStatus, DecisionOutcome, State, Status};
 use serde_json::{Value, json};
-use tool::Estimate;
+use tool::{Estimate, Estimated};
 
 use crate::house::{House, body};
 
@@ -100,7 +100,7 @@ async fn a_person_is_shown_what_was_sent_and_what_decided() {
     assert_eq!(shown["side_effect"], "write");
     assert_eq!(shown["max_rows_changed"], 1);
     assert_eq!(shown["estimate"], json!({ "status": "absent", "why": "not_asked" }));
-    assert_eq!(shown["warnings"], json!([]));
+    assert_eq!(shown["warnings"], json!(["first_use", "tool_new"]));
     assert_eq!(house.refund.estimates(), 0, "no rule asks for it");
     let by = Canceller::Agent(house.agent, house.key);
     let Ended::Now(ended) = house.cancel(&action, by).await.unwrap() else { panic!("no repeat") };
@@ -111,11 +111,15 @@ async fn a_person_is_shown_what_was_sent_and_what_decided() {
 #[tokio::test]
 async fn the_tool_is_asked_once_what_a_call_would_do_when_the_rule_wants_it() {
     let house = House::new().await;
-    let rows = json!([{ "orders": 3 }]);
-    house.refund.estimate_as(Estimate::Given(rows.clone()));
+    let rows = vec![json!({ "rows": 3 })];
+    house.refund.estimate_as(Estimate::Given(Estimated { rows: rows.clone(), is_whole: true }));
     let action = house.refund(5_000).await;
     let shown = context(&house, &action).await;
-    assert_eq!(shown["estimate"], json!({ "status": "given", "rows": rows }));
+    let estimate = &shown["estimate"];
+    assert_eq!([&estimate["status"], &estimate["changes"]], [&json!("given"), &json!(3)]);
+    assert_eq!([&estimate["rows"], &estimate["complete"]], [&json!(rows), &json!(true)]);
+    let warned = |word: &str| shown["warnings"].as_array().unwrap().contains(&json!(word));
+    assert!(warned("estimate_large"), "the tool declares one row");
     assert_eq!(shown["args_shown"], json!({ "args.amount": 5_000 }));
     assert_eq!(house.refund.estimates(), 1);
     assert_eq!(action.approval.unwrap().expires_at, action.created_at + Duration::from_hours(2));
@@ -130,19 +134,54 @@ async fn an_estimate_that_does_not_come_is_said_to_be_absent() {
         assert_eq!(action.state, State::PendingApproval);
         let shown = context(&house, &action).await;
         assert_eq!(shown["estimate"], json!({ "status": "absent", "why": why }));
-        assert_eq!(shown["warnings"], json!(["estimate_absent"]));
+        assert_eq!(shown["warnings"], json!(["estimate_absent", "first_use", "tool_new"]));
     }
 }
 
 #[tokio::test]
 async fn a_snapshot_stays_within_its_bound_and_says_what_it_leaves_out() {
     let house = House::new().await;
-    house.refund.estimate_as(Estimate::Given(json!("x".repeat(100_000))));
+    let rows = vec![json!({ "id": 1 }), json!({ "note": "x".repeat(100_000) })];
+    house.refund.estimate_as(Estimate::Given(Estimated { rows, is_whole: true }));
     let args = json!({ "amount": 5_000, "note": "x".repeat(900) });
     let action = house.submit(house.call("shop.refund", args)).await.unwrap();
     let shown = context(&house, &action).await;
     assert!(crypto::json::canonical(&shown).len() <= house.gate.limits().context_max_bytes);
-    assert_eq!(shown["estimate"], json!({ "status": "absent", "why": "too_large" }));
+    let estimate = &shown["estimate"];
+    assert_eq!([&estimate["rows"], &estimate["complete"]], [&json!([{ "id": 1 }]), &json!(false)]);
     assert_eq!(shown["args_not_shown"], json!([{ "path": "args.note", "why": "not_picked" }]));
-    assert_eq!(shown["warnings"], json!(["args_not_whole", "estimate_absent"]));
+    assert_eq!(shown["warnings"], json!(["args_not_whole", "first_use", "tool_new"]));
+}
+
+/// What a person is warned of about a new call that waits.
+async fn warned(house: &House) -> Vec<String> {
+    let action = house.refund(500).await;
+    assert_eq!(action.state, State::PendingApproval);
+    serde_json::from_value(context(house, &action).await["warnings"].clone()).unwrap()
+}
+
+#[tokio::test]
+async fn a_person_is_warned_of_a_first_time_and_of_a_budget_that_is_nearly_used_up() {
+    let house = House::new().await;
+    assert_eq!(warned(&house).await, ["first_use", "tool_new"]);
+    house.refund(20).await;
+    assert_eq!(warned(&house).await, ["budget_near"], "the third of three");
+    let (agent, key) = house.other;
+    let mut call = house.call("shop.refund", json!({ "amount": 500 }));
+    (call.call.agent.id, call.key) = (agent, key);
+    let action = house.submit(call).await.unwrap();
+    let shown = context(&house, &action).await;
+    assert_eq!(shown["warnings"], json!(["first_use"]), "another agent ran it");
+}
+
+#[tokio::test]
+async fn a_person_is_warned_of_a_write_at_an_unusual_time() {
+    let house = House::new().await;
+    for _ in 0..8 {
+        house.refund(20).await;
+        house.pass(Duration::from_hours(24));
+    }
+    assert_eq!(warned(&house).await, [""; 0], "the usual time");
+    house.pass(Duration::from_hours(12));
+    assert_eq!(warned(&house).await, ["off_hours"]);
 }

@@ -43,6 +43,7 @@ async fn asks(house: &House, approvals: ApprovalSettings) {
         org: house.org,
         retention_days: 365,
         approvals,
+        policy_two_person: false,
         revision: 2,
         updated_at: Timestamp::EPOCH,
     };
@@ -63,7 +64,7 @@ async fn refund_for(house: &House, who: &Member) -> Action {
 }
 
 /// The org's agent is in another team from now on.
-struct Moved(Agent);
+pub(crate) struct Moved(pub(crate) Agent);
 
 impl Request for Moved {
     type Answer = ();

@@ -5,13 +5,13 @@ use std::{sync::atomic::Ordering, time::Duration};
 use gate::{ActionStore, Submission};
 use ledger::{
     LedgerStore, Needs,
-    record::{Action, BudgetUse, Org, PolicyMode},
+    record::{Action, Agent, BudgetUse, Org, PolicyMode},
 };
 use model::{DecisionCode, DecisionOutcome, ExecutionErrorCode, Fault, Outcome, Status, Timestamp};
 use policy::Decimal;
 use serde_json::{Value, json};
 
-use crate::house::House;
+use crate::{asking::Moved, house::House};
 
 const COSTS: &str = r#"
 schema: 1
@@ -288,4 +288,44 @@ impl House {
     async fn shadow(&self, document: &str) {
         self.activate(2, document, PolicyMode::Shadow).await;
     }
+}
+
+/// Lets one team refund, within a budget, and refuses all others.
+const ONE_TEAM: &str = r#"
+schema: 1
+default: { outcome: deny }
+rules:
+  - { id: team, match: shop.refund, when: agent.labels.?team.orValue('') == 'new', outcome: allow }
+budgets:
+  - id: money
+    match: shop.refund
+    per: [org]
+    window: month
+    cost: { amount: "decimal(args.amount)", limit: "100.00", unit: EUR }
+"#;
+
+#[tokio::test]
+async fn a_counter_that_nobody_asked_for_is_not_taken_for_one_that_stands_at_nothing() {
+    let mut house = House::new().await;
+    house.activate(2, ONE_TEAM, PolicyMode::Enforce).await;
+    let moved = |team: &str| {
+        let labels = [("team".to_owned(), team.to_owned())].into();
+        Moved(Agent { labels, ..house.agent_row() })
+    };
+    let (old, new) = (moved("old"), moved("new"));
+    house.gate.ledger().enter(house.org, moved("new")).await.unwrap();
+    assert_eq!(house.refund(90).await.status, Status::Executed);
+    house.gate.ledger().enter(house.org, old).await.unwrap();
+    // Another process, in which a refusal has asked for no counter.
+    house.gate = house.gate_beside(78);
+    assert_eq!(house.refund(90).await.status, Status::Denied);
+    let moved = house.gate.ledger().enter(house.org, new);
+    let (moved, second) = tokio::join!(moved, house.refund(90));
+    moved.unwrap();
+    assert_eq!(second.decision.code, Some(DecisionCode::BudgetExceeded));
+    let third = house.refund(10).await;
+    assert_eq!(
+        (third.status, used(&house, &third).await),
+        (Status::Executed, vec![decimal("100")])
+    );
 }

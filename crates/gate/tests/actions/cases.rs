@@ -39,7 +39,7 @@ async fn a_case_made_from_a_stored_action_decides_as_the_submission_did() {
 }
 
 async fn resolved(house: &House, tool: &str) -> Resolved {
-    let (tools, _) = house.gate.tools(house.org, house.agent).await.unwrap();
+    let (tools, _) = house.gate.tools(house.org, true).await.unwrap();
     let found =
         tools.into_iter().find(|listing| listing.served.tool.definition().name.as_str() == tool);
     found.map_or(Resolved::Unknown, |listing| Resolved::Served(listing.served))

@@ -1,21 +1,27 @@
 //! A Gate over the memory store with one org, two agents and a tool that does as it is told.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use gate::{
-    CancelError, Cancellation, Canceller, EdgeReport, EdgeResult, EdgeTool, Ended, Gate, Limits,
-    Submission, SubmitError, Submitted, Sweep, Toolbox,
+    CancelError, Cancellation, Canceller, ChangeLog, EdgeReport, EdgeResult, EdgeTool, Ended, Gate,
+    Limits, Submission, SubmitError, Submitted, Sweep, Toolbox,
 };
 use ledger::{
-    Changes,
+    Changes, Entry, Needs, Request, Snapshot,
     record::{
         Action, Agent, ApiKey, Connector, ConnectorStatus, Holder, Org, Policy, PolicyMode,
         PolicyVersion, Stop,
     },
 };
 use model::{
-    AgentId, Clock, ConnectorId, ExecutionStatus, Footprint, IntentMode, KeyId, Mint, Mode, OrgId,
-    SideEffect, Timestamp,
+    AgentId, Clock, ConnectorId, ExecutionStatus, Footprint, IntentMode, KeyId, LogId, Mint, Mode,
+    OrgId, SideEffect, Timestamp,
 };
 use policy::Call;
 use serde_json::{Value, json};
@@ -63,6 +69,21 @@ pub(crate) struct House {
     pub(crate) org_key: KeyId,
     rows: Rows,
     fixture: Fixture,
+}
+
+/// Puts an empty log in the place of the org's.
+struct Reopen;
+
+impl Request for Reopen {
+    type Answer = ();
+
+    fn needs(&self, _: &Snapshot) -> Needs {
+        Needs::default()
+    }
+
+    fn decide(&self, _: &Snapshot, mint: &Mint<'_>) -> (Entry, ()) {
+        (Entry { opens: Some(mint.id(LogId::from_uuid)), ..Entry::default() }, ())
+    }
 }
 
 /// The rows that tests change.
@@ -185,6 +206,11 @@ impl House {
         self.fixture.write(self.org, rows).await;
     }
 
+    /// Closes the org's log as after a loss, and opens another.
+    pub(crate) async fn reopen(&self) {
+        self.fixture.ledger.enter(self.org, Reopen).await.unwrap();
+    }
+
     pub(crate) fn agent_row(&self) -> Agent {
         self.rows.agent.clone()
     }
@@ -193,6 +219,35 @@ impl House {
         let stop =
             Stop { stopped_at: self.now(), by: "operator".to_owned(), reason: "test".to_owned() };
         self.write(Agent { stop: Some(stop), ..self.rows.agent.clone() }).await;
+    }
+
+    /// Stops the whole org.
+    pub(crate) async fn stop_org(&self) {
+        let stop =
+            Stop { stopped_at: self.now(), by: "operator".to_owned(), reason: "test".to_owned() };
+        self.write(Org { stop: Some(stop), ..self.rows.org.clone() }).await;
+    }
+
+    /// Lets the agent and its org call again.
+    pub(crate) async fn start(&self) {
+        let rows = [Changes::from(self.rows.org.clone()), Changes::from(self.rows.agent.clone())];
+        self.write(rows.into_iter().collect::<Changes>()).await;
+    }
+
+    /// A further key of the agent.
+    pub(crate) async fn further_key(&self) -> ApiKey {
+        let mint = Mint::new(self.now(), &*self.fixture.dice);
+        let key = sample::api_key(self.org, Holder::Agent(self.agent), &mint);
+        self.write(key.clone()).await;
+        key
+    }
+
+    /// Stops the agent, by which what it asked for so far is void.
+    pub(crate) async fn stop_and_void(&self) {
+        let stop =
+            Stop { stopped_at: self.now(), by: "operator".to_owned(), reason: "test".to_owned() };
+        let voids = Some(self.now());
+        self.write(Agent { stop: Some(stop), voids, ..self.rows.agent.clone() }).await;
     }
 
     /// Makes approvals void that the agent asked for so far.
@@ -222,6 +277,35 @@ impl House {
     /// Another instance's Gate, which finds tools elsewhere.
     pub(crate) fn gate_over(&self, toolbox: Arc<dyn Toolbox>) -> Gate {
         self.fixture.gate(toolbox, limits())
+    }
+
+    /// A Gate that has this tool alone, beside a change log.
+    pub(crate) fn gate_beside_log(
+        &self,
+        tool: Arc<ScriptedTool>,
+        log: Arc<dyn ChangeLog>,
+        limits: Limits,
+    ) -> Gate {
+        self.fixture.gate_beside_log(self.shop_of(tool), log, limits)
+    }
+
+    /// The same of another process over the same record.
+    pub(crate) fn other_beside_log(
+        &self,
+        tool: Arc<ScriptedTool>,
+        log: Arc<dyn ChangeLog>,
+        limits: Limits,
+    ) -> Gate {
+        // Each has randomness of its own.
+        static SEED: AtomicU64 = AtomicU64::new(100);
+        let seed = SEED.fetch_add(1, Ordering::Relaxed);
+        self.fixture.beside(seed).gate_beside_log(self.shop_of(tool), log, limits)
+    }
+
+    fn shop_of(&self, tool: Arc<ScriptedTool>) -> Arc<Shop> {
+        let shop = Shop::of([tool]);
+        shop.connect(self.rows.connector.id);
+        shop
     }
 
     /// The Gate of another process over the same record, which finds the tool `refund`.

@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use crypto::ed25519::SigningKey;
-use gate::{IntentFilter, Rejection, Submission, Submitted};
+use gate::{IntentFilter, IntentToCheck, Rejection, Submission, Submitted};
 use intent::{Check, Claims};
 use ledger::record::{Agent, IntentKey, IntentKeys, Stop, UsedIntent};
 use model::{Digest, IntentKeyId, IntentMode, Uuid};
@@ -223,7 +223,10 @@ async fn what_an_archived_agent_signs_is_refused_and_not_recorded() {
         Agent { archived_at: Some(house.now()), ..support(&house, IntentMode::Required) };
     house.write(archived).await;
     assert_eq!(refused(&house, signed(&house, "two")).await, Rejection::Unauthenticated);
-    let checked = house.gate.check_intent(signed(&house, "three")).await;
+    let Submission { org, call, edge, idempotency_key, intent, .. } = signed(&house, "three");
+    let intent = intent.unwrap();
+    let asked = IntentToCheck { org, call, edge, idempotency_key, intent };
+    let checked = house.gate.check_intent(asked).await;
     assert_eq!(rejection(checked.unwrap_err()), Rejection::Unauthenticated);
     assert_eq!(house.refund.runs(), 1);
 }

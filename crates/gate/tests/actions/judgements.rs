@@ -6,8 +6,8 @@ use deed::Vote;
 use gate::{Canceller, JudgeError, Judged, Judgement, Sweep};
 use ledger::record::{Action, Agent, Member, PolicyMode};
 use model::{
-    ApprovalStatus, Assurance, Digest, MemberId, Role, State, Status, Timestamp, UserId, Uuid,
-    VoidReason,
+    ApprovalStatus, Assurance, Digest, EventType, MemberId, Role, State, Status, Timestamp, UserId,
+    Uuid, VoidReason,
 };
 use serde_json::json;
 use store_memory::Doubt;
@@ -35,6 +35,7 @@ pub(crate) async fn person(house: &House, number: u128, role: Role) -> Member {
         role,
         can_approve: true,
         joined_at: Timestamp::EPOCH,
+        role_since: Timestamp::EPOCH,
         removed_at: None,
         revision: 1,
     };
@@ -92,6 +93,21 @@ async fn a_yes_releases_what_was_shown_and_its_deed_names_the_member() {
     assert_eq!(house.refund(20).await.status, Status::Denied);
     let late = yes(&house, &action, &ann).await.unwrap_err();
     assert!(matches!(late, JudgeError::Decided(ApprovalStatus::Approved)), "{late}");
+}
+
+#[tokio::test]
+async fn to_be_asked_about_takes_a_call_one_turn_more_than_running_at_once() {
+    let house = House::new().await;
+    let ann = person(&house, 1, Role::Owner).await;
+    let before = house.store.turns(house.org);
+    house.refund(20).await;
+    let at_once = house.store.turns(house.org) - before;
+    let action = house.refund(500).await;
+    let asked = house.store.turns(house.org);
+    assert_eq!(asked - before - at_once, 1, "the turn that lets it wait");
+    let ended = yes(&house, &action, &ann).await.unwrap();
+    assert_eq!(ended.status, Status::Executed);
+    assert_eq!(house.store.turns(house.org) - asked, at_once, "yes and release are one turn");
 }
 
 #[tokio::test]
@@ -154,6 +170,88 @@ async fn a_rule_says_how_many_different_people_it_takes_and_whom_it_excludes() {
     let three = yes(&house, &action, &eve).await.unwrap();
     assert_eq!((three.status, house.refund.runs()), (Status::Executed, 1));
     assert_eq!(three.approval.unwrap().decisions.len(), 3);
+    // Each yes is told, and that which settles it as what it came to.
+    let events = house.gate.detail(house.org, action.id).await.unwrap().unwrap().events;
+    let told: Vec<_> = events.iter().map(|event| event.kind.as_str()).collect();
+    let told: Vec<_> = told.into_iter().filter(|kind| kind.starts_with("approval.")).collect();
+    assert_eq!(
+        told,
+        ["approval.requested", "approval.answered", "approval.answered", "approval.approved"]
+    );
+    let thin = &events.iter().find(|it| it.kind == EventType::ApprovalAnswered).unwrap().object;
+    assert_eq!([&thin["object"], &thin["status"]], [&json!("approval"), &json!("pending")]);
+}
+
+/// A refund that is asked of so many people, and the two admins ada and bob.
+async fn asked_of(count: u8) -> (House, Action, Member, Member) {
+    let house = House::new().await;
+    let policy = TWO.replace("count: 2", &format!("count: {count}"));
+    house.activate(2, &policy, PolicyMode::Enforce).await;
+    let (ada, bob) = (person(&house, 1, Role::Admin).await, person(&house, 2, Role::Admin).await);
+    let action = house.refund(500).await;
+    (house, action, ada, bob)
+}
+
+#[tokio::test]
+async fn a_yes_by_address_counts_whatever_else_changes_of_the_member() {
+    let (house, action, ada, _) = asked_of(2).await;
+    let ann = person(&house, 3, Role::Viewer).await;
+    let anns = Judgement {
+        address: Some("Ann@example.com".to_owned()),
+        ..judgement(&action, &ann, Vote::Approve)
+    };
+    let one = answered(&house, anns.clone()).await.unwrap();
+    assert_eq!(one.state, State::PendingApproval);
+    house.write(Member { revision: 2, ..ann.clone() }).await;
+    let again = answered(&house, anns).await.unwrap_err();
+    assert!(matches!(again, JudgeError::Conflict(_)), "{again}");
+    let two = yes(&house, &action, &ada).await.unwrap();
+    assert_eq!((two.status, house.refund.runs()), (Status::Executed, 1));
+}
+
+#[tokio::test]
+async fn a_yes_by_address_counts_for_nothing_once_the_member_may_not_answer() {
+    let (house, action, ada, bob) = asked_of(2).await;
+    let ann = person(&house, 3, Role::Viewer).await;
+    let anns = Judgement {
+        address: Some("ann@example.com".to_owned()),
+        ..judgement(&action, &ann, Vote::Approve)
+    };
+    answered(&house, anns).await.unwrap();
+    house.write(Member { can_approve: false, revision: 2, ..ann.clone() }).await;
+    let two = yes(&house, &action, &ada).await.unwrap();
+    assert_eq!((two.state, house.refund.runs()), (State::PendingApproval, 0));
+    assert_eq!(yes(&house, &action, &bob).await.unwrap().status, Status::Executed);
+}
+
+#[tokio::test]
+async fn a_yes_counts_for_nothing_once_the_rule_excludes_who_gave_it() {
+    let (house, action, ada, bob) = asked_of(2).await;
+    yes(&house, &action, &ada).await.unwrap();
+    // Nothing of the member changes by this, not even its revision.
+    house.write(Agent { owner: Some(ada.id), ..house.agent_row() }).await;
+    let two = yes(&house, &action, &bob).await.unwrap();
+    assert_eq!((two.state, house.refund.runs()), (State::PendingApproval, 0));
+    let eve = person(&house, 5, Role::Owner).await;
+    assert_eq!(yes(&house, &action, &eve).await.unwrap().status, Status::Executed);
+}
+
+#[tokio::test]
+async fn a_yes_that_counts_no_more_is_given_again_and_nobodys_counts_twice() {
+    let (house, action, ada, bob) = asked_of(3).await;
+    yes(&house, &action, &ada).await.unwrap();
+    house.write(Member { removed_at: Some(house.now()), revision: 2, ..ada.clone() }).await;
+    let back = Member { id: MemberId::from_uuid(Uuid::from_u128(9)), ..ada.clone() };
+    house.write(back.clone()).await;
+    let one = yes(&house, &action, &back).await.unwrap();
+    assert_eq!((one.state, one.approval.unwrap().decisions.len()), (State::PendingApproval, 2));
+    let again = yes(&house, &action, &back).await.unwrap_err();
+    assert!(matches!(again, JudgeError::Conflict(_)), "{again}");
+    // Both of their answers stand there, and they are one person.
+    let two = yes(&house, &action, &bob).await.unwrap();
+    assert_eq!((two.state, house.refund.runs()), (State::PendingApproval, 0));
+    let eve = person(&house, 5, Role::Owner).await;
+    assert_eq!(yes(&house, &action, &eve).await.unwrap().status, Status::Executed);
 }
 
 #[tokio::test]
@@ -306,8 +404,11 @@ async fn race(house: &House, round: usize) -> ApprovalStatus {
         },
         async {
             at_place(round, 5).await;
-            if round.is_multiple_of(3) {
-                house.void().await;
+            match round % 6 {
+                // A Stop, by which what waits is void, and one that keeps it.
+                0 | 3 => house.stop_and_void().await,
+                1 => house.stop_agent().await,
+                _ => {}
             }
         },
         async {
@@ -332,7 +433,7 @@ async fn race(house: &House, round: usize) -> ApprovalStatus {
     assert_eq!(ended.state, State::Sealed, "round {round}");
     assert_eq!(ran, usize::from(status == ApprovalStatus::Approved), "round {round}: {status}");
     assert_eq!(ended.status == Status::Executed, ran == 1, "round {round}");
-    house.write(Agent { voids: None, ..house.agent_row() }).await;
+    house.write(house.agent_row()).await;
     house.pass(Duration::from_hours(25));
     status
 }

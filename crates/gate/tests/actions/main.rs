@@ -19,6 +19,8 @@ mod intents;
 #[cfg(test)]
 mod judgements;
 #[cfg(test)]
+mod late_evidence;
+#[cfg(test)]
 mod links;
 #[cfg(test)]
 mod recovery;
@@ -27,6 +29,12 @@ mod repeats;
 #[cfg(test)]
 mod seeking;
 #[cfg(test)]
+mod stops;
+#[cfg(test)]
 mod tools;
 #[cfg(test)]
 mod voids;
+#[cfg(test)]
+mod waiting_for_evidence;
+#[cfg(test)]
+mod witnessing;

@@ -1,8 +1,8 @@
 //! Tools whose definition is not the one that was accepted: of an edge, the one last let run.
 
-use gate::Submission;
+use gate::{Submission, ToolListing};
 use ledger::record::Action;
-use model::{DecisionCode, DecisionOutcome, DecisionSource, EventType, State};
+use model::{DecisionCode, DecisionOutcome, DecisionSource, EventType, State, Visibility};
 use serde_json::{Value, json};
 
 use crate::house::House;
@@ -95,6 +95,37 @@ async fn a_served_tool_that_changed_is_refused_until_it_is_accepted_whatever_a_p
         let action = house.submit(house.call("shop.refund", json!({ "amount": 5 }))).await.unwrap();
         assert_eq!(action.decision.outcome, DecisionOutcome::Allow, "no budget was touched");
     }
+}
+
+#[tokio::test]
+async fn a_served_tool_that_nobody_accepted_as_it_is_now_is_hidden() {
+    let house = House::new().await;
+    let shown = async || {
+        let (tools, _) = house.gate.tools(house.org, true).await.unwrap();
+        let name = |listed: &ToolListing| listed.served.tool.definition().name.to_string();
+        let refund = tools.iter().find(|listed| name(listed) == "shop.refund").unwrap();
+        refund.visibility
+    };
+    assert_eq!(shown().await, Visibility::Visible);
+    house.refund.change(Some("b"));
+    assert_eq!(shown().await, Visibility::Hidden);
+    house.refund.change(None);
+    assert_eq!(shown().await, Visibility::Visible);
+}
+
+#[tokio::test]
+async fn what_would_be_refused_whatever_a_policy_says_is_not_shown() {
+    let house = House::new().await;
+    let shown = async |livemode| {
+        let (tools, _) = house.gate.tools(house.org, livemode).await.unwrap();
+        let name = |listed: &ToolListing| listed.served.tool.definition().name.to_string();
+        let refund = tools.iter().find(|listed| name(listed) == "shop.refund");
+        refund.map(|refund| refund.visibility)
+    };
+    assert_eq!(shown(true).await, Some(Visibility::Visible));
+    assert_eq!(shown(false).await, None, "its connector runs no tests");
+    house.disable_connector().await;
+    assert_eq!(shown(true).await, Some(Visibility::Hidden));
 }
 
 /// What was told of the tool in the action's own turn.

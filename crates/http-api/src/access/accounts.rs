@@ -1,5 +1,7 @@
 //! Keys as the accounts of `admin` know them.
 
+use std::net::IpAddr;
+
 use admin::{Admin, AuthenticateError, Caller, KeyHolder};
 use crypto::Secret;
 use model::Scope;
@@ -11,8 +13,9 @@ use super::{AgentKey, OrgKey, Principal};
 pub(crate) async fn principal(
     admin: &Admin,
     key: &Secret<String>,
+    client: Option<IpAddr>,
 ) -> Result<Option<Principal>, LookupError> {
-    match admin.authenticate(key.expose()).await {
+    match admin.authenticate(key.expose(), client).await {
         Ok(caller) => Ok(holder(caller)),
         Err(AuthenticateError::Unauthenticated) => Ok(None),
         Err(AuthenticateError::Unavailable(down)) => Err(LookupError(down.into())),

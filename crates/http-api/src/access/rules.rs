@@ -5,8 +5,8 @@ use model::{OrgId, Role, Scope};
 use web::ApiError;
 
 use super::{
-    Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, Leaver, OrgKey, Owner, Person,
-    Principal, Reader, Remover, Seat, Viewer,
+    Access, Admin, AgentCaller, AgentKey, Anyone, Canceller, IntentChecker, Leaver, MemberEditor,
+    OrgKey, Owner, Person, Principal, Reader, Remover, Seat, Viewer,
 };
 use crate::{
     catalogue::{changes, sign_in},
@@ -25,6 +25,20 @@ pub const AGENT_EXECUTE: Access<AgentCaller> =
     Access::holder("AGENT_EXECUTE", "agent key with `actions:execute`", |holder| {
         agent(holder, Scope::ActionsExecute).map(AgentCaller)
     });
+
+/// Admits agents that may send actions, and admins, to check what signs their intents.
+pub const INTENT_CHECKERS: Access<IntentChecker> = Access::holder(
+    "INTENT_CHECKERS",
+    "agent key with `actions:execute`, org key with `admin`, or session of an admin",
+    |holder| match holder {
+        holder @ Principal::Agent(_) => {
+            agent(holder, Scope::ActionsExecute).map(IntentChecker::Agent)
+        }
+        holder @ (Principal::Org(_) | Principal::Person(_)) => {
+            admin(holder, |person| member(person, Role::Admin)).map(IntentChecker::Admin)
+        }
+    },
+);
 
 /// Admits agents to their own actions, and org keys and members to all.
 pub const ACTION_READERS: Access<Reader> = Access::holder(
@@ -72,6 +86,12 @@ pub const FRESH_ADMINS: Access<Admin> = Access::holder(
     |holder| admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Admin))),
 );
 
+/// Admits those who may start a stopped org: of its members owners alone, whose session is fresh.
+pub const STARTERS: Access<Admin> =
+    Access::holder("STARTERS", "org key with `admin`, or fresh session of an owner", |holder| {
+        admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Owner)))
+    });
+
 /// Admits owners by their session, and no key.
 pub const OWNERS: Access<Owner> =
     Access::holder("OWNERS", "session of an owner", |holder| owner(&person(holder)?));
@@ -84,6 +104,23 @@ pub const FRESH_OWNERS: Access<Owner> =
         fresh(&person)?;
         Ok(owner)
     });
+
+/// Admits owners whose session is fresh to change what anybody may do, and admins to change whether a
+/// viewer may answer questions.
+pub const MEMBER_EDITORS: Access<MemberEditor> = Access::holder(
+    "MEMBER_EDITORS",
+    "fresh session: an owner's, or an admin's for a viewer's `can_approve`",
+    |holder| {
+        let person = person(holder)?;
+        let seat = seat(&person, Role::Admin)?;
+        fresh(&person)?;
+        let by = By::Member { member: seat.member, user: person.session.user };
+        Ok(match seat.role {
+            Role::Owner => MemberEditor::Owner(Owner { org: seat.org, by }),
+            Role::Admin | Role::Viewer => MemberEditor::Admin(Admin { org: seat.org, by }),
+        })
+    },
+);
 
 /// Admits owners whose session is fresh to remove anybody, and everybody else to leave.
 pub const REMOVERS: Access<Remover> =
@@ -180,7 +217,7 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
         Principal::Org(key) => Ok(Reader::Org(key)),
         Principal::Person(person) => {
             let seat = seat(&person, Role::Viewer)?;
-            Ok(Reader::Member(seat.org, *person.session.id.as_uuid()))
+            Ok(Reader::Member(seat.org, person.session.user))
         }
         holder @ Principal::Agent(_) => agent(holder, Scope::ActionsRead).map(Reader::Agent),
     }
@@ -216,6 +253,12 @@ pub(super) fn seat(person: &Person, least: Role) -> Result<Seat, ApiError> {
 pub(super) fn too_little(role: Role, least: Role) -> ApiError {
     let message = format!("this takes the role `{least}` in the org; yours is `{role}`");
     ApiError::new(changes::ROLE_REQUIRED, message)
+}
+
+/// What somebody is told who has another role than when they signed in.
+pub(super) fn risen() -> ApiError {
+    let message = "what you may do in this org has changed since you signed in; sign in again";
+    ApiError::new(sign_in::REAUTHENTICATION_REQUIRED, message)
 }
 
 pub(super) fn fresh(person: &Person) -> Result<(), ApiError> {

@@ -14,6 +14,7 @@ web::codes! {
     CONNECTOR_TYPE_UNKNOWN "connector_type_unknown" [404] InvalidRequest "There is no connector type of this name." "Use one of the types that `GET /v1/connector_types` lists."
     EGRESS_REFUSED      "egress_refused"      [400] InvalidRequest "The address may not be reached from here." "Use a public address, or ask the operator to allow its network."
     CONNECTOR_UNREACHABLE "connector_unreachable" [409] InvalidRequest "The governed system could not be asked." "Check its address and the credential; `message` says what stood in the way. Nothing was changed."
+    WITNESS_NOT_READY   "witness_not_ready"   [409] InvalidRequest "The governed database is not prepared for the witness." "Have its owner run the script of `POST /v1/connectors/{id}/witness/setup`; `error.missing` says what is missing. Nothing was changed."
     POLICY_INVALID      "policy_invalid"      [400] InvalidRequest "The policy document has errors." "Correct the findings in `error.lint`, each of which names its line. Nothing was stored."
     POLICY_ACTIVE       "policy_active"       [409] InvalidRequest "The policy is active." "Activate another one first."
     POLICY_TESTS_FAILED "policy_tests_failed" [409] InvalidRequest "The policy's own tests fail under this version." "Read `error.tests` for the cases that failed; correct the version or the tests."

@@ -6,7 +6,11 @@ use crypto::Secret;
 use serde_json::{Value, json};
 use web::{ApiError, Call, Param};
 
-use super::{Referrer, Visit, Visitor, page, shown, text};
+use super::{
+    Referrer, Visit, Visitor,
+    lists::{Wanted, left_out},
+    page, parameter, shown, text,
+};
 use crate::{
     access::{ACTION_READERS, APPROVAL_READERS, Anyone},
     app::App,
@@ -15,17 +19,27 @@ use crate::{
     wire::approvals::LIST,
 };
 
-/// The parameters of the page.
-pub(crate) const ROOM: &[Param] =
-    &[Param::One("view"), Param::One("cursor"), Param::One("problem")];
+/// The parameters of the page: the filters of the list, the view, and what went wrong.
+pub(crate) const ROOM: &[Param] = &[
+    Param::One("status"),
+    Param::One("agent"),
+    Param::One("tool"),
+    Param::One("created_at[gte]"),
+    Param::One("created_at[lt]"),
+    Param::One("cursor"),
+    Param::One("view"),
+    Param::One("problem"),
+];
+/// Those that are of the page alone.
+const OF_PAGE: [&str; 3] = ["view", "problem", "status"];
 /// The parameters of the page of a link.
 pub(crate) const LINK: &[Param] = &[Param::One("t"), Param::One("problem")];
 
-/// Which questions a list shows.
-const VIEWS: [(&str, &str); 3] = [
-    ("mine", "mine=true&status=pending"),
-    ("waiting", "status=pending"),
-    ("decided", "status=approved,denied,expired,cancelled,voided"),
+/// Which questions a list shows, whatever else it is filtered by.
+const VIEWS: [(&str, &str, &str); 3] = [
+    ("mine", "mine=true&", "pending"),
+    ("waiting", "", "pending"),
+    ("decided", "", "approved,denied,expired,cancelled,voided"),
 ];
 
 /// `GET /app/approvals`
@@ -50,33 +64,54 @@ async fn room(visit: &Visit, open: Option<&str>) -> Answer {
         action =
             visit.read((ACTION_READERS, read::show), &[("id", of)], ("", read::DETAIL)).await?;
     }
-    let (view, query) = view(visit, &question)?;
-    let cursor = visit.asked("cursor").map(pages::encoded);
-    let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-    let query = format!("{query}&limit=20{cursor}");
-    let list = visit.read((APPROVAL_READERS, approvals::list), &[], (&query, LIST)).await?;
-    let shown = shown([
+    let mut unread = Vec::new();
+    let (view, of_view, statuses) = view(visit, &question, &mut unread);
+    let status = visit.asked("status");
+    let fits = |asked: &&str| asked.split(',').all(|it| statuses.split(',').any(|of| of == it));
+    let known = status.filter(fits);
+    if status != known {
+        let expected = format!("expected some of `{statuses}`, which the view `{view}` shows");
+        unread.push(left_out("status", &expected));
+    }
+    let of_status = parameter("status", known.unwrap_or(statuses));
+    let anyway = format!("{of_view}{of_status}limit=20");
+    let wanted = Wanted { path: &[], takes: LIST, beside: &OF_PAGE, anyway: &anyway };
+    let mut found = visit.list((APPROVAL_READERS, approvals::list), wanted).await?;
+    if let Some(status) = status {
+        found.filters.insert("status".to_owned(), status.into());
+    }
+    found.unread.extend(unread);
+    let mut all = found.shown();
+    all.extend(shown([
         ("view", view.into()),
-        ("list", list),
         ("open", question),
         ("action", action),
         ("problem", visit.asked("problem").into()),
-    ]);
-    visit.page("app/approvals.html", "approvals", shown).await
+    ]));
+    visit.page("app/approvals.html", "approvals", all).await
 }
 
-/// The view that is asked for; of a question that is settled the settled ones.
-fn view(visit: &Visit, open: &Value) -> Result<(&'static str, &'static str), ApiError> {
+/// The view that is asked for, if there is one of that name; of a question that is settled the
+/// settled ones.
+fn view(
+    visit: &Visit,
+    open: &Value,
+    unread: &mut Vec<Value>,
+) -> (&'static str, &'static str, &'static str) {
     let may_decide = open.get("may_decide").is_some_and(|may| *may == json!(true));
+    let [mine, waiting, decided] = VIEWS;
     let usual = match text(open, "status") {
-        Some("pending") if may_decide => "mine",
-        Some("pending") => "waiting",
-        Some(_) => "decided",
-        None => "mine",
+        Some("pending") if may_decide => mine,
+        Some("pending") => waiting,
+        Some(_) => decided,
+        None => mine,
     };
-    let asked = visit.asked("view").unwrap_or(usual);
-    let found = VIEWS.into_iter().find(|(name, _)| *name == asked);
-    found.ok_or_else(|| ApiError::invalid("view", "expected `mine`, `waiting` or `decided`"))
+    let Some(asked) = visit.asked("view") else { return usual };
+    let found = VIEWS.into_iter().find(|(name, ..)| *name == asked);
+    found.unwrap_or_else(|| {
+        unread.push(left_out("view", "expected `mine`, `waiting` or `decided`"));
+        usual
+    })
 }
 
 /// `GET /approve`

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use web::{Call, Param};
 
-use super::{NO_QUERY, Shown, Visit, Visitor, optional, parameter, see_other, shown, text};
+use super::{
+    NO_QUERY, Shown, Visit, Visitor,
+    lists::{Found, Wanted},
+    optional, see_other, shown, text,
+};
 use crate::{
     access::{ACTION_READERS, APPROVAL_READERS, Access, VIEWERS},
     app::App,
@@ -28,14 +32,16 @@ const UNDER_WAY: &str = "executing,witnessing";
 /// Before the first call of the org it tells how to send one.
 pub(crate) async fn overview(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
     let visit = Visit::new(app, caller, call);
-    let (asked, query) = visit.filters();
-    let it = visit.read((VIEWERS, figures::overview), &[], (&query, figures::OVERVIEW)).await?;
+    let wanted = Wanted { path: &[], takes: figures::OVERVIEW, beside: &[], anyway: "" };
+    let found = visit.list((VIEWERS, figures::overview), wanted).await?;
+    let window = visit.asked("window").filter(|_| !found.lacks("window")).unwrap_or("24h");
     let head = visit.read((VIEWERS, ledger::head), &[], NO_QUERY).await?;
     let checks = visit.read((VIEWERS, ledger::checks), &[], ("limit=5", ledger::CHECKS)).await?;
     let agents = visit.read((VIEWERS, agents::list), &[], ("limit=1", agents::LIST)).await?;
     let shown = shown([
-        ("window", asked.get("window").cloned().unwrap_or_else(|| "24h".into())),
-        ("it", it),
+        ("window", window.into()),
+        ("it", found.list),
+        ("unread", found.unread.into()),
         ("head", head),
         ("checks", checks),
         ("agents", agents),
@@ -145,10 +151,14 @@ pub(crate) async fn policy(app: Arc<App>, caller: Visitor, call: Call) -> Answer
     let visit = Visit::new(app, caller, call);
     let id: String = visit.call.param("id")?;
     let it = visit.read((VIEWERS, policies::show), &[("id", &id)], NO_QUERY).await?;
-    let cursor = visit.asked("cursor").map(pages::encoded);
-    let page = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
-    let page = (&*format!("limit=20{page}"), policies::versions::PAGE);
-    let versions = visit.read((VIEWERS, policies::versions::list), &[("id", &id)], page).await?;
+    let wanted = Wanted {
+        path: &[("id", &id)],
+        takes: policies::versions::PAGE,
+        beside: &["tab", "version", "against"],
+        anyway: "limit=20",
+    };
+    let found = visit.list((VIEWERS, policies::versions::list), wanted).await?;
+    let Found { list: versions, unread, filters: _ } = found;
     let newest = versions.get("data").and_then(|rows| text(rows.get(0)?, "id"));
     let version = match visit.asked("version").or(newest) {
         Some(version) => {
@@ -179,6 +189,7 @@ pub(crate) async fn policy(app: Arc<App>, caller: Visitor, call: Call) -> Answer
         ("tab", visit.asked("tab").unwrap_or("source").into()),
         ("it", it),
         ("versions", versions),
+        ("unread", unread.into()),
         ("version", version),
         ("lint", lint),
         ("compare", compare),
@@ -219,6 +230,8 @@ pub(crate) async fn go(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
         Some(("apr", _)) => "approvals",
         Some(("agt", _)) => "agents",
         Some(("pol", _)) => "policies",
+        Some(("con", _)) => "connectors",
+        Some(("whe", _)) => "webhooks",
         Some(("deed", _)) => "deeds",
         _ if asked.is_empty() => return Ok(see_other("/app/actions")?),
         _ => return found_by_name(&visit, asked).await,
@@ -250,11 +263,19 @@ where
     H: Fn(Arc<App>, C, Call) -> F,
     F: Future<Output = Answer>,
 {
-    let (mut filters, query) = visit.filters();
-    let list = visit.read(read, &[], (&query, takes)).await?;
-    filters.remove("cursor");
-    let again =
-        filters.iter().map(|(name, value)| parameter(name, value.as_str().unwrap_or_default()));
-    let again: String = again.collect();
-    Ok(shown([("list", list), ("filters", Value::Object(filters)), ("query", again.into())]))
+    listed_with(visit, read, (takes, &[])).await
+}
+
+/// The same where the address says more than the list takes.
+pub(super) async fn listed_with<C, H, F>(
+    visit: &Visit,
+    read: (Access<C>, H),
+    (takes, more): (&'static [Param], &[&'static str]),
+) -> Result<Shown, CallError>
+where
+    H: Fn(Arc<App>, C, Call) -> F,
+    F: Future<Output = Answer>,
+{
+    let wanted = Wanted { path: &[], takes, beside: more, anyway: "" };
+    Ok(visit.list(read, wanted).await?.shown())
 }

@@ -6,13 +6,13 @@ use crypto::Secret;
 use model::ChallengeId;
 use people::Opens;
 use serde_json::{Value, json};
-use web::{Call, Cookie, Param};
+use web::{ApiError, Call, Cookie, Param};
 
 use super::{Referrer, Shown, page, see_other, shown};
 use crate::{
     access::{Anyone, Person},
     app::App,
-    handlers::sessions,
+    handlers::{sessions, sign_in as handlers},
     refusal::{Answer, CallError},
 };
 
@@ -42,6 +42,30 @@ pub(crate) async fn login(app: Arc<App>, _: Anyone, call: Call) -> Answer {
         ("problem", problem(&call)),
     ]);
     Ok(page(&app, "auth/login.html", Referrer::Nobody, &shown)?)
+}
+
+/// `POST /v1/auth/start`
+///
+/// A form that is refused leads back to its page, and that leads on to where its reader wanted to.
+pub(crate) async fn start(app: Arc<App>, caller: Anyone, call: Call) -> Answer {
+    let is_of_page = call.is_form()
+        && call.header("Accept").is_some_and(|accepted| accepted.contains("text/html"));
+    let next = if is_of_page { wanted(&call) } else { None };
+    let on = next.map(|path| format!("&next={}", pages::encoded(&path))).unwrap_or_default();
+    let refused = match handlers::start(app, caller, call).await.map_err(ApiError::from) {
+        Ok(reply) => return Ok(reply),
+        Err(refused) => refused,
+    };
+    if is_of_page && matches!(refused.status().as_u16(), 400 | 429) {
+        return Ok(see_other(&format!("/login?problem={}{on}", refused.code()))?);
+    }
+    Err(refused.into())
+}
+
+/// Where whoever sent the form wants to go, as far as that is read at all.
+fn wanted(call: &Call) -> Option<String> {
+    let next = call.fields().ok()?.optional::<String>("next").ok()??;
+    is_own(&next).then_some(next)
 }
 
 /// `GET /auth/confirm`

@@ -3,6 +3,11 @@
 //! It reads the description as closed: a member that it does not name is a fault, so that nothing
 //! is served which is not described.
 
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
 use http::{HeaderMap, StatusCode, header::CONTENT_TYPE};
 use serde_json::{Map, Value, json};
 
@@ -29,16 +34,23 @@ pub struct Given<'a> {
 pub struct Validator {
     document: Value,
     components: Value,
+    /// The schemas that were compiled, by their text: that takes longer than all that they judge.
+    compiled: Mutex<HashMap<String, Arc<jsonschema::Validator>>>,
 }
 
 impl Validator {
-    /// The judge of the embedded description.
-    pub fn new() -> Result<Self, Fault> {
+    /// The judge of the embedded description, which is read once.
+    pub fn embedded() -> Result<&'static Self, &'static Fault> {
+        static EMBEDDED: LazyLock<Result<Validator, Fault>> = LazyLock::new(Validator::new);
+        EMBEDDED.as_ref()
+    }
+
+    fn new() -> Result<Self, Fault> {
         let document: Value = serde_saphyr::from_str(TEXT)
             .map_err(|error| Fault(format!("the description is no YAML: {error}")))?;
         let mut components = document.get("components").cloned().unwrap_or_default();
         close(&mut components);
-        Ok(Self { document, components })
+        Ok(Self { document, components, compiled: Mutex::default() })
     }
 
     /// Every operation as path, method and description.
@@ -112,6 +124,20 @@ impl Validator {
     }
 
     fn schema(&self, schema: &Value, value: &Value) -> Result<(), String> {
+        let judge = self.compiled(schema)?;
+        let faults: Vec<String> = judge
+            .iter_errors(value)
+            .map(|error| format!("`{}`: {error}", error.instance_path()))
+            .collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+    }
+
+    fn compiled(&self, schema: &Value) -> Result<Arc<jsonschema::Validator>, String> {
+        let text = schema.to_string();
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(judge) = compiled.get(&text) {
+            return Ok(Arc::clone(judge));
+        }
         let mut root = schema.clone();
         close(&mut root);
         if let Some(members) = root.as_object_mut() {
@@ -121,11 +147,9 @@ impl Validator {
             .with_draft(jsonschema::Draft::Draft202012)
             .build(&root)
             .map_err(|error| error.to_string())?;
-        let faults: Vec<String> = judge
-            .iter_errors(value)
-            .map(|error| format!("`{}`: {error}", error.instance_path()))
-            .collect();
-        if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) }
+        let judge = Arc::new(judge);
+        compiled.insert(text, Arc::clone(&judge));
+        Ok(judge)
     }
 }
 

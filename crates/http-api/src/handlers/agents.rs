@@ -6,6 +6,7 @@ use act::{Changed, MayView};
 use admin::AgentPlace;
 use http::StatusCode;
 use ledger::record::Agent;
+use model::AgentId;
 use web::{Call, List, Param, Reply};
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     app::App,
     refusal::Answer,
     wire::{
-        agents::{AgentView, ListPosition, agent_edit, agent_list, agent_new},
+        agents::{AgentInUse, AgentView, ListPosition, agent_edit, agent_list, agent_new},
         policies::WithDeed,
     },
 };
@@ -34,9 +35,14 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let asked = agent_list(&call.query, page.after.as_ref())?;
     let found = app.admin.view(&caller).agents(&asked, page.limit).await?;
     let now = app.clock.now();
+    let ids: Vec<AgentId> = found.items.iter().map(|agent| agent.id).collect();
+    let figures = app.gate.of_agents(caller.org(), &ids, now).await?;
     let part = (&*found.items, found.has_more);
     let position = |agent: &Agent| ListPosition(AgentPlace::from(agent));
-    Ok(Reply::ok(&page.of_part(part, position, |agent| AgentView::of(agent, now))))
+    Ok(Reply::ok(&page.of_part(part, position, |agent| {
+        let figures = figures.get(&agent.id).copied().unwrap_or_default();
+        AgentInUse::of(AgentView::of(agent, now), figures)
+    })))
 }
 
 /// `POST /v1/agents`
@@ -48,7 +54,11 @@ pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
 /// `GET /v1/agents/{id}`
 pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let agent = app.admin.view(&caller).agent(call.param("id")?).await?;
-    Ok(Reply::ok(&AgentView::of(&agent, app.clock.now())))
+    let (org, now) = (caller.org(), app.clock.now());
+    let figures = app.gate.of_agents(org, &[agent.id], now).await?;
+    let figures = figures.get(&agent.id).copied().unwrap_or_default();
+    let today = app.today_of(org, agent.id).await?;
+    Ok(Reply::ok(&AgentInUse::of(AgentView::of(&agent, now), figures).with(today)))
 }
 
 /// `POST /v1/agents/{id}`

@@ -10,7 +10,7 @@ use gate::{Approver, JudgeError, Judgement, Link, Question};
 use ledger::record::{Action, Member};
 use model::{ApprovalStatus, Assurance, State};
 use people::LinkedTo;
-use web::{ApiError, Call, Reply};
+use web::{ApiError, Call, Fields, Reply};
 
 use super::approvals::{address, eligible, enter};
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     console::see_other,
     refusal::{Answer, CallError},
     wire::{
-        approval_links::{LinkView, SentLink},
+        approval_links::{Given, LinkView, link_of},
         approvals::{ApprovalDetail, ApprovalView, Viewing},
     },
 };
@@ -29,23 +29,25 @@ use crate::{
 /// A form is answered by the page of the link, which tells what became of it.
 pub(crate) async fn answer(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     app.sign_in.site.no_other_page(&call.headers)?;
-    let sent = SentLink::read(&call)?;
+    let mut fields = call.fields()?;
+    let token = link_of(&mut fields)?;
     if !call.is_form() {
-        return given(&app, sent).await;
+        return given(&app, &token, fields).await;
     }
-    let page = format!("/approve?t={}", pages::encoded(sent.token.expose()));
-    match given(&app, sent).await.map_err(ApiError::from) {
-        Ok(_) => Ok(see_other(&page)?),
+    let page = format!("/approve?t={}", pages::encoded(token.expose()));
+    match given(&app, &token, fields).await.map_err(ApiError::from) {
+        Ok(_) => Ok(see_other(&format!("{page}#asked"))?),
         Err(error) if error.status().is_client_error() => {
-            Ok(see_other(&format!("{page}&problem={}", error.code()))?)
+            Ok(see_other(&format!("{page}&problem={}#told", error.code()))?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-async fn given(app: &App, SentLink { token, answer }: SentLink) -> Answer {
-    let (to, holder) = holder(app, &token).await?;
-    let Some(given) = answer else { return holder.look(app, to).await };
+async fn given(app: &App, token: &Secret<String>, beside: Fields) -> Answer {
+    let given = Given::read(beside)?;
+    let (to, holder) = holder(app, token).await?;
+    let Some(given) = given else { return holder.look(app, to).await };
     let judgement = Judgement {
         org: to.org,
         approval: to.approval,

@@ -34,11 +34,15 @@ pub(crate) async fn list(app: Arc<App>, caller: ApprovalReader, call: Call) -> A
         let Some(person) = &viewer.person else {
             return Err(ApiError::invalid("mine", "only a session has approvals of its own").into());
         };
+        if !person.member.can_approve {
+            // Whoever may answer nothing has nothing that waits for them.
+            return Ok(nothing());
+        }
         filter.waits_for = Some(person.asked());
     }
     if let Some(own) = caller.only_agent() {
         if filter.agent.is_some_and(|named| named != own) {
-            return Ok(Reply::ok(&ListView::whole(Vec::<ApprovalView<'_>>::new())));
+            return Ok(nothing());
         }
         filter.agent = Some(own);
     }
@@ -48,6 +52,11 @@ pub(crate) async fn list(app: Arc<App>, caller: ApprovalReader, call: Call) -> A
     let view = |action| ApprovalView::of(action, viewer.viewing(action, &barrings));
     let part = (&*found.actions, found.has_more);
     Ok(Reply::ok(&page.of_part(part, |it| (it.created_at, it.id), view)))
+}
+
+/// A list without a question.
+fn nothing() -> Reply {
+    Reply::ok(&ListView::whole(Vec::<ApprovalView<'_>>::new()))
 }
 
 /// `GET /v1/approvals/{id}`
@@ -94,7 +103,7 @@ async fn judge(app: Arc<App>, caller: Approver, call: &Call, vote: Vote) -> Answ
     };
     let Judged { action, .. } = enter(&app, judgement).await?;
     if call.is_form() {
-        return Ok(see_other(&format!("/app/approvals/{approval}"))?);
+        return Ok(see_other(&format!("/app/approvals/{approval}#asked"))?);
     }
     let viewer = Viewer::of(&app, &ApprovalReader::Member(caller)).await?;
     let barrings = viewer.barring(&app, std::slice::from_ref(&*action)).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use act::MayView;
-use admin::ToolStanding;
+use admin::{Prepare, ToolStanding};
 use http::StatusCode;
 use ledger::record::Connector;
 use model::{ConnectorId, Timestamp, ToolName};
@@ -15,10 +15,11 @@ use crate::{
     refusal::Answer,
     wire::{
         connectors::{
-            ConnectorView, ListedView, TestView, ToolView, TypeView, connector_edit, connector_new,
-            credential_new, pin, tool_edit,
+            ConnectorView, ListedView, SetupView, TestView, ToolView, TypeView, connector_edit,
+            connector_new, credential_new, pin, tool_edit,
         },
         policies::{WithDeed, reason_alone},
+        witness::{CoverageView, WitnessView, witness_tables, witness_wish},
     },
 };
 
@@ -91,6 +92,17 @@ pub(crate) async fn test(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     Ok(Reply::ok(&TestView::of(id, &looked)))
 }
 
+/// The parameters of the setup script.
+pub(crate) const SETUP: &[Param] = &[Param::One("witness")];
+
+/// `GET /v1/connectors/{id}/setup`
+pub(crate) async fn setup(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let (id, witness) = (call.param("id")?, call.query.flag("witness")?);
+    let prepare = if witness { Prepare::CallsAndWitness } else { Prepare::Calls };
+    let script = app.admin.view(&caller).connector_setup(id, prepare).await?;
+    Ok(Reply::ok(&SetupView { object: "connector_setup", connector: id, witness, script }))
+}
+
 /// `POST /v1/connectors/{id}/enable`
 pub(crate) async fn enable(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let (id, reason) = (call.param("id")?, reason_alone(&call)?);
@@ -131,6 +143,49 @@ pub(crate) async fn pin_tool(app: Arc<App>, caller: Admin, call: Call) -> Answer
     let wanted = (tool.clone(), pin(&call)?);
     let made = app.admin.change(&caller).pin_tool(id, wanted).await?;
     Ok(Reply::ok(&WithDeed::of(one_tool(&made.object, &tool)?, made.deed)))
+}
+
+/// `GET /v1/connectors/{id}/witness`
+pub(crate) async fn witness(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
+    let org = app.admin.view(&caller);
+    let connector = org.connector(call.param("id")?).await?;
+    let standing = org.log_standing(connector.id).await?;
+    Ok(Reply::ok(&WitnessView::of(&connector, standing.as_ref())))
+}
+
+/// `POST /v1/connectors/{id}/witness/setup`
+pub(crate) async fn witness_setup(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, tables) = (call.param("id")?, witness_tables(&call)?);
+    let coverage = app.admin.change(&caller).witness_coverage(id, &tables).await?;
+    Ok(Reply::ok(&CoverageView::of(id, &coverage)))
+}
+
+/// `POST /v1/connectors/{id}/witness/enable`
+pub(crate) async fn enable_witness(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, wish) = (call.param("id")?, witness_wish(&call)?);
+    let (tables, reason) = ((&*wish.tables, wish.gaps), &wish.reason);
+    let org = app.admin.change(&caller);
+    let made = org.enable_witness(id, tables, reason).await?;
+    let standing = org.view().log_standing(id).await?;
+    Ok(Reply::ok(&WithDeed::of(WitnessView::of(&made.object, standing.as_ref()), made.deed)))
+}
+
+/// `POST /v1/connectors/{id}/witness/disable`
+pub(crate) async fn disable_witness(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, reason) = (call.param("id")?, reason_alone(&call)?);
+    let org = app.admin.change(&caller);
+    let made = org.disable_witness(id, &reason).await?;
+    let standing = org.view().log_standing(id).await?;
+    Ok(Reply::ok(&WithDeed::of(WitnessView::of(&made.object, standing.as_ref()), made.deed)))
+}
+
+/// `POST /v1/connectors/{id}/witness/recreate_slot`
+pub(crate) async fn recreate_slot(app: Arc<App>, caller: Admin, call: Call) -> Answer {
+    let (id, reason) = (call.param("id")?, reason_alone(&call)?);
+    let org = app.admin.change(&caller);
+    let made = org.recreate_slot(id, &reason).await?;
+    let standing = org.view().log_standing(id).await?;
+    Ok(Reply::ok(&WithDeed::of(WitnessView::of(&made.object, standing.as_ref()), made.deed)))
 }
 
 fn every_tool(connector: &Connector) -> ListView<ToolView<'_>> {

@@ -8,7 +8,7 @@ use deed::{
     verify::{Trust, verify},
 };
 use http::{
-    HeaderValue, StatusCode,
+    HeaderName, HeaderValue, StatusCode,
     header::{ACCEPT, VARY},
 };
 use model::DeedId;
@@ -25,6 +25,9 @@ use crate::{
 
 /// The parameters of a file of evidence.
 pub(crate) const BUNDLE: &[Param] = &[Param::One("from")];
+
+/// Names the amendments of a deed.
+const AMENDED_BY: HeaderName = HeaderName::from_static("service-amended-by");
 
 /// The media types that ask for the exact bytes.
 const EXACT: [&str; 2] = [DEED_TYPE, "application/vnd.service.deed+json"];
@@ -49,7 +52,14 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Answer {
             tracing::error!(deed = %id, %error, "a stored deed is not what was sealed");
             ApiError::internal()
         })?;
-        return Ok(Reply::ok(&form).with(VARY, vary));
+        let reply = Reply::ok(&form).with(VARY, vary);
+        // The form has exactly the members that it is checked by, and every one repeats what was signed.
+        let amendments = app.records.amendments_of(reader(&caller), &found.row).await?;
+        let named: Vec<_> = amendments.iter().map(ToString::to_string).collect();
+        return match HeaderValue::from_str(&named.join(", ")) {
+            Ok(named) if !named.is_empty() => Ok(reply.with(AMENDED_BY, named)),
+            Ok(_) | Err(_) => Ok(reply),
+        };
     }
     let tag = format!("\"{}\"", found.row.digest);
     let tag = HeaderValue::from_str(&tag).map_err(|_| ApiError::internal())?;

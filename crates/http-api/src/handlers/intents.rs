@@ -9,12 +9,13 @@ use model::{ActionId, AgentId, Timestamp};
 use web::{ApiError, Call, List, Reply};
 
 use crate::{
-    access::{Admin, AgentCaller, Anyone, Viewer},
+    access::{Admin, Anyone, IntentChecker, Viewer},
     app::App,
     refusal::Answer,
     wire::{
         intents::{
-            CheckRequest, CheckView, IntentKeyView, UsedIntentView, intent_filter, intent_key_new,
+            CheckView, IntentKeyView, UsedIntentView, intent_filter, intent_key_new,
+            intent_to_check,
         },
         policies::WithDeed,
     },
@@ -59,10 +60,12 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 }
 
 /// `POST /v1/intents/check`
-pub(crate) async fn check(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
-    let AgentCaller(key) = caller;
-    let asked = CheckRequest::read(&call, &key)?;
-    let checked = app.gate.check_intent(asked.submission).await?;
+pub(crate) async fn check(app: Arc<App>, caller: IntentChecker, call: Call) -> Answer {
+    let asked = intent_to_check(&call, &caller)?;
+    if let IntentChecker::Admin(admin) = &caller {
+        app.admin.view(admin).agent(asked.call.agent.id).await?;
+    }
+    let checked = app.gate.check_intent(asked).await?;
     Ok(Reply::ok(&CheckView::of(&checked)))
 }
 

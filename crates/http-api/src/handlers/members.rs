@@ -9,11 +9,11 @@ use people::Address;
 use web::{Call, List, Param, Reply};
 
 use crate::{
-    access::{Owner, Remover, Viewer},
+    access::{MemberEditor, Remover, Viewer},
     app::App,
     refusal::{Answer, CallError},
     wire::{
-        members::{MemberView, member_edit, removal},
+        members::{MemberInUse, MemberView, member_edit, removal},
         policies::WithDeed,
     },
 };
@@ -28,23 +28,33 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let found = app.admin.view(&caller).members(page.after, page.limit).await?;
     let users: Vec<UserId> = found.items.iter().map(|member| member.user).collect();
     let addresses = addresses(&app, &caller, &users).await?;
+    let seen = app.sign_in.people.uses(caller.org(), &users).await?;
     let part = (&*found.items, found.has_more);
     let position = |member: &Member| (member.joined_at, member.id);
-    let view = |member: &Member| MemberView::of(member, addresses.get(&member.user));
-    Ok(Reply::ok(&page.of_part(part, position, view)))
+    Ok(Reply::ok(&page.of_part(part, position, |member| MemberInUse {
+        member: MemberView::of(member, addresses.get(&member.user)),
+        last_active_at: seen.get(&member.user).copied(),
+    })))
 }
 
 /// `GET /v1/members/{id}`
 pub(crate) async fn show(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
     let member = app.admin.view(&caller).member(call.param("id")?).await?;
     let addresses = addresses(&app, &caller, &[member.user]).await?;
-    Ok(Reply::ok(&MemberView::of(&member, addresses.get(&member.user))))
+    let seen = app.sign_in.people.uses(caller.org(), &[member.user]).await?;
+    Ok(Reply::ok(&MemberInUse {
+        member: MemberView::of(&member, addresses.get(&member.user)),
+        last_active_at: seen.get(&member.user).copied(),
+    }))
 }
 
 /// `POST /v1/members/{id}`
-pub(crate) async fn update(app: Arc<App>, caller: Owner, call: Call) -> Answer {
+pub(crate) async fn update(app: Arc<App>, caller: MemberEditor, call: Call) -> Answer {
     let (id, edit) = (call.param("id")?, member_edit(&call)?);
-    let made = app.admin.own(&caller).update_member(id, edit).await?;
+    let made = match caller {
+        MemberEditor::Owner(owner) => app.admin.own(&owner).update_member(id, edit).await?,
+        MemberEditor::Admin(admin) => app.admin.change(&admin).update_viewer(id, edit).await?,
+    };
     app.sign_in.remembered.forget_all();
     Ok(Reply::ok(&WithDeed::of(MemberView::of(&made.object, None), made.deed)))
 }
@@ -57,6 +67,7 @@ pub(crate) async fn remove(app: Arc<App>, caller: Remover, call: Call) -> Answer
         Remover::Oneself(member) => return Err(member.is_no_owner().into()),
         Remover::Owner(owner) => app.admin.own(&owner).remove_member(id, expected).await?,
     };
+    app.sign_in.people.end_in(gone.object.org, gone.object.user).await?;
     app.sign_in.remembered.forget_all();
     Ok(Reply::ok(&WithDeed::of(MemberView::of(&gone.object, None), gone.deed)))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use act::MayView;
 use crypto::Secret;
 use http::HeaderValue;
+use ledger::record::Member;
 use model::{MemberId, OrgId, SessionId, Timestamp};
 use people::{
     Address, LIVES, SignedIn,
@@ -14,7 +15,7 @@ use serde_json::json;
 use web::{ApiError, Call, Cookie, Credential, List, Param, Reply, Word};
 
 use crate::{
-    access::Person,
+    access::{Person, Seat},
     app::App,
     console::see_other,
     refusal::{Answer, CallError},
@@ -43,12 +44,13 @@ pub(crate) async fn choose(app: Arc<App>, caller: Person, call: Call) -> Answer 
     let mut fields = call.fields()?;
     let Word(org): Word<OrgId> = fields.required("org")?;
     fields.finish()?;
-    let seat = app.seat(org, caller.session.user).await?.ok_or_else(ApiError::not_found)?;
-    let chosen = Chosen { org, role: seat.role };
-    let chosen = app.sign_in.people.choose(caller.session.id, chosen).await?;
+    let member = app.admin.member_of(org, caller.session.user).await?;
+    let member = member.ok_or_else(ApiError::not_found)?;
+    caller.may_sit_as(&member)?;
+    let chosen = app.sign_in.people.choose(token(&call)?, chosen(&member)).await?;
     let SignedIn { session, token, .. } = chosen.ok_or_else(ended)?;
     app.sign_in.remembered.forget_all();
-    let person = Person { session, seat: Some(seat) };
+    let person = Person { session, seat: Some(Seat::of(&member)) };
     let reply = if call.is_form() {
         see_other("/app")?
     } else {
@@ -124,12 +126,16 @@ pub(super) async fn seated(app: &App, signed_in: SignedIn) -> Result<SignedIn, C
     if signed_in.session.chosen.is_some() {
         return Ok(signed_in);
     }
-    let orgs = app.orgs(signed_in.session.user).await?;
+    let orgs = app.admin.memberships(signed_in.session.user).await?;
     let [only] = orgs.as_slice() else { return Ok(signed_in) };
-    let chosen = Chosen { org: only.id, role: only.role };
-    let seated = app.sign_in.people.choose(signed_in.session.id, chosen).await?;
+    let seated = app.sign_in.people.choose(&signed_in.token, chosen(&only.member)).await?;
     let seated = seated.ok_or_else(ended)?;
     Ok(SignedIn { next: signed_in.next, ..seated })
+}
+
+/// The org of a session, as whoever this member is.
+fn chosen(member: &Member) -> Chosen {
+    Chosen { org: member.org, member: Some(member.id), role: member.role }
 }
 
 /// What a session shows its own pages.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crypto::Secret;
 use http::{HeaderValue, StatusCode};
 use people::{Asked, Asking, SignInError, SignedIn};
 use web::{ApiError, Call, Cookie, Reply};
@@ -22,8 +23,9 @@ use crate::{
 pub(crate) async fn start(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     app.sign_in.site.no_other_page(&call.headers)?;
     let (address, next) = asking(&call)?;
-    let network = network(call.client);
-    let (asked, cookie) = ask(&app, Asking { address, network, next, again: None }).await?;
+    let (network, browser) = (network(call.client), before(&app, &call)?);
+    let asking = Asking { address, network, next, again: None, browser };
+    let (asked, cookie) = ask(&app, asking).await?;
     Ok(answered(&call, &asked)?.with_cookie(cookie))
 }
 
@@ -32,9 +34,15 @@ pub(crate) async fn reauth(app: Arc<App>, caller: Person, call: Call) -> Answer 
     let next = asking_again(&call)?;
     let address = sessions::address(&app, &caller).await?;
     let again = Some(caller.session.id);
-    let asking = Asking { address, network: network(call.client), next, again };
+    let (network, browser) = (network(call.client), before(&app, &call)?);
+    let asking = Asking { address, network, next, again, browser };
     let (asked, cookie) = ask(&app, asking).await?;
     Ok(answered(&call, &asked)?.with_cookie(cookie))
+}
+
+/// What the browser was given when it asked before.
+fn before(app: &App, call: &Call) -> Result<Option<Secret<String>>, ApiError> {
+    app.sign_in.site.cookie(&call.headers, Cookie::BeforeSignIn)
 }
 
 /// What was asked, and the cookie by which its browser is known.

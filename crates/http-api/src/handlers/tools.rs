@@ -29,7 +29,7 @@ struct Listed<T> {
 pub(crate) async fn list(app: Arc<App>, caller: AgentCaller, call: Call) -> Answer {
     let hidden_too = call.query.flag("include_hidden")?;
     let AgentCaller(key) = caller;
-    let (tools, policy_version) = app.gate.tools(key.org, key.agent).await?;
+    let (tools, policy_version) = app.gate.tools(key.org, key.livemode).await?;
     let shown = tools.iter().filter(|tool| hidden_too || tool.visibility == Visibility::Visible);
     let list = ListView::whole(shown.map(ToolView::from).collect());
     Ok(Reply::ok(&Listed { list, policy_version }))

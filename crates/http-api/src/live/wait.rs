@@ -5,7 +5,7 @@ use std::sync::Arc;
 use event::Event;
 use gate::Gate;
 use ledger::{StoreDown, record::Action};
-use model::{ActionId, AgentId, EventType, KeyId, OrgId};
+use model::{ActionId, AgentId, EventType, KeyId, OrgId, State, Status};
 use serde_json::json;
 use tokio::{sync::broadcast, time::Instant};
 use web::Lifecycle;
@@ -38,8 +38,8 @@ impl Wait {
         Ok(Self { subscription: feeds.subscribe(org).await?, org, action })
     }
 
-    /// Waits until the action's state or status is another than it was, until the deadline, or
-    /// until the server closes.
+    /// Waits until the action has come further than it was, until the deadline, or until the server
+    /// closes. That its evidence is waited for is no step: nobody is told anything new by it.
     pub(crate) async fn change(
         mut self,
         gate: &Gate,
@@ -49,8 +49,7 @@ impl Wait {
         let WaitBounds { deadline, mut lifecycle, waits } = bounds;
         loop {
             let now = gate.action(self.org, self.action).await?;
-            let moved =
-                now.as_ref().is_none_or(|now| (now.state, now.status) != (was.state, was.status));
+            let moved = now.as_ref().is_none_or(|now| step(now) != step(was));
             if moved || Instant::now() >= deadline {
                 return Ok(Ended::Action(now.map(Arc::new)));
             }
@@ -82,6 +81,15 @@ impl Wait {
             }
         }
     }
+}
+
+/// How far an action has come, for whoever waits for its next step.
+fn step(action: &Action) -> (State, Status) {
+    let state = match action.state {
+        State::Executing | State::Witnessing => State::Executing,
+        State::PendingApproval | State::Cancelled | State::Sealed => action.state,
+    };
+    (state, action.status)
 }
 
 /// What bounds a wait.

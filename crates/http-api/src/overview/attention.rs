@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use act::MayView;
 use gate::{Filter, Shown, Use, Waiting};
-use ledger::{Snapshot, record::Action};
-use model::{Timestamp, Verdict};
-use records::CheckStatus;
+use ledger::{
+    Snapshot,
+    record::{Action, Connector, Witness},
+};
+use model::{EventType, Timestamp, Verdict};
+use records::{CheckStatus, Entry, EntryFilter, Reader};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -15,7 +18,7 @@ use crate::{
     access::Viewer,
     app::App,
     refusal::CallError,
-    wire::{figures::BudgetUseView, ledger::chain_check},
+    wire::{figures::BudgetUseView, ledger::chain_check, policies::ProposalView},
 };
 
 /// The most that is shown.
@@ -24,6 +27,11 @@ pub(super) const MOST: usize = 8;
 pub(super) const SOON: Duration = Duration::from_mins(10);
 /// So many of the newest checks of logs are looked through.
 const CHECKS: usize = 20;
+/// So many connectors are looked at, and so many of the newest events of their change logs.
+const CONNECTORS: usize = 100;
+const SLOTS_TOLD: usize = 100;
+/// So many of the newest amendments are looked through.
+const AMENDED: usize = 100;
 
 /// What something that wants an eye is about; the gravest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -31,8 +39,11 @@ const CHECKS: usize = 20;
 enum Kind {
     ChainBroken,
     OrgStopped,
+    SlotInvalidated,
+    SlotLagging,
     Mismatch,
     ApprovalExpiring,
+    ActivationWaits,
     BudgetNear,
 }
 
@@ -59,19 +70,80 @@ impl App {
         if let Some(stop) = snapshot.org().and_then(|org| org.stop.as_ref()) {
             add(Kind::OrgStopped, json!(stop));
         }
+        let (mut invalidated, mut lagging) = (Vec::new(), Vec::new());
+        for (kind, data) in self.slots(caller).await? {
+            if kind == EventType::WitnessSlotInvalidated {
+                invalidated.push(data);
+            } else {
+                lagging.push(data);
+            }
+        }
+        for data in invalidated {
+            add(Kind::SlotInvalidated, data);
+        }
+        for data in lagging {
+            add(Kind::SlotLagging, data);
+        }
         let odd =
             Filter { verdicts: vec![Verdict::Mismatch], from: Some(from), ..Filter::default() };
+        for action in self.found_late(caller, from).await? {
+            add(Kind::Mismatch, mismatch(&action));
+        }
         for action in &self.gate.list(caller.org(), &odd, None, MOST).await?.actions {
             add(Kind::Mismatch, mismatch(action));
         }
         for action in &waiting.ending {
             add(Kind::ApprovalExpiring, expiring(action));
         }
+        for waiting in &self.admin.view(caller).waiting_proposals().await? {
+            add(Kind::ActivationWaits, json!(ProposalView::of(waiting)));
+        }
         for near in &self.gate.budgets(caller.org(), (Shown::Near, None), MOST).await? {
             add(Kind::BudgetNear, budget(near));
         }
         items.truncate(MOST);
         Ok(items)
+    }
+
+    /// The actions that were sealed as something else, and of which it became known that what was
+    /// reported is not what was done.
+    async fn found_late(&self, caller: &Viewer, from: Timestamp) -> Result<Vec<Action>, CallError> {
+        let types = Some(vec![EventType::DeedAmended]);
+        let filter = EntryFilter { types, from: Some(from), ..EntryFilter::default() };
+        let reader = Reader { org: caller.org(), agent: None };
+        let mut found = Vec::new();
+        for entry in self.records.entries(reader, &filter, (None, AMENDED)).await? {
+            let Some(id) = entry.event.action else { continue };
+            let Some(action) = self.gate.action(caller.org(), id).await? else { continue };
+            let is_odd = |witness: &Witness| witness.verdict == Verdict::Mismatch;
+            let was_odd = action.witness.as_ref().is_some_and(is_odd);
+            if !was_odd && action.amendment.as_ref().is_some_and(|later| is_odd(&later.witness)) {
+                found.push(action);
+            }
+            if found.len() == MOST {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The connectors whose change logs were last told not to be read as they should be.
+    async fn slots(&self, caller: &Viewer) -> Result<Vec<(EventType, Value)>, CallError> {
+        let all = self.admin.view(caller).connectors(false, (None, CONNECTORS)).await?;
+        let witnessed: Vec<_> = all.items.iter().filter(|it| it.witness.is_some()).collect();
+        if witnessed.is_empty() {
+            return Ok(Vec::new());
+        }
+        let filter = EntryFilter { types: Some(SLOT_EVENTS.to_vec()), ..EntryFilter::default() };
+        let reader = Reader { org: caller.org(), agent: None };
+        let told = self.records.entries(reader, &filter, (None, SLOTS_TOLD)).await?;
+        let last = |connector: &&Connector| {
+            let id = connector.id.to_string();
+            told.iter().find(|entry| entry.event.object.get("id") == Some(&json!(id)))
+        };
+        let odd = witnessed.iter().filter_map(|it| Some((it, last(it)?)));
+        let odd = odd.filter(|(_, entry)| entry.event.kind != EventType::WitnessSlotRecovered);
+        Ok(odd.map(|(connector, entry)| (entry.event.kind, slot(connector, entry))).collect())
     }
 
     /// The check that found the log not to be as it was sealed, where none passed since; or that this
@@ -86,14 +158,35 @@ impl App {
     }
 }
 
+/// What tells of the slot of a change log.
+const SLOT_EVENTS: [EventType; 4] = [
+    EventType::WitnessSlotLagging,
+    EventType::WitnessSlotStalled,
+    EventType::WitnessSlotRecovered,
+    EventType::WitnessSlotInvalidated,
+];
+
+fn slot(connector: &Connector, entry: &Entry) -> Value {
+    let object = &entry.event.object;
+    json!({
+        "connector": connector.id,
+        "name": connector.name,
+        "state": object.get("state"),
+        "cause": object.get("cause"),
+        "at": entry.event.created_at,
+    })
+}
+
 fn mismatch(action: &Action) -> Value {
-    let witness = action.witness.as_ref();
+    let later = action.amendment.as_deref().map(|amendment| &amendment.witness);
+    let witness = later.into_iter().chain(&action.witness);
+    let mut odd = witness.filter(|witness| witness.verdict == Verdict::Mismatch);
     json!({
         "action": action.id,
         "agent": action.agent.id,
         "tool": action.tool,
         "created_at": action.created_at,
-        "summary": witness.map(|witness| &witness.summary),
+        "summary": odd.next().map(|witness| &witness.summary),
     })
 }
 

@@ -3,7 +3,7 @@
 use web::{NOTHING, Patience::Short, Table, at, json, query};
 
 use crate::{
-    access::{ADMINS, FRESH_ADMINS, VIEWERS},
+    access::{ADMINS, FRESH_ADMINS, STARTERS, VIEWERS},
     app::App,
     handlers::{agents, keys, stops},
 };
@@ -25,7 +25,7 @@ pub(super) fn routes() -> Table<App> {
         at("POST", "/v1/agents/{id}/suspend", "suspendAgent").with(ADMINS, json(BODY), Short, stops::suspend),
         at("POST", "/v1/agents/{id}/resume",  "resumeAgent") .with(ADMINS, json(BODY), Short, stops::resume),
         at("POST", "/v1/org/stop",            "stopOrg")     .with(ADMINS, json(BODY), Short, stops::stop_org),
-        at("POST", "/v1/org/start",           "startOrg")    .with(FRESH_ADMINS, json(BODY), Short, stops::start_org),
+        at("POST", "/v1/org/start",           "startOrg")    .with(STARTERS, json(BODY), Short, stops::start_org),
         at("GET",    "/v1/agents/{id}/keys",            "listAgentKeys") .with(VIEWERS, query(keys::LIST), Short, keys::list),
         at("POST",   "/v1/agents/{id}/keys",            "createAgentKey").with(FRESH_ADMINS,  json(BODY),        Short, keys::create),
         at("POST",   "/v1/agents/{id}/keys/{key}/roll", "rollAgentKey")  .with(FRESH_ADMINS,  json(BODY),        Short, keys::roll),

@@ -16,6 +16,8 @@ use crate::{
 const CONFIG: usize = 4 * 1024 * 1024;
 /// Room for a credential of as many fields as there may be.
 const CREDENTIAL: usize = 256 * 1024;
+/// Room for the names of as many tables as there may be.
+const TABLES: usize = 64 * 1024;
 const BODY: usize = 4 * 1024;
 
 /// The routes of this area. Those that ask the governed system wait for it.
@@ -31,8 +33,14 @@ pub(super) fn routes() -> Table<App> {
         at("PUT",    "/v1/connectors/{id}/credential",       "setConnectorCredential")   .with(FRESH_ADMINS, json(CREDENTIAL), Waits, it::set_credential),
         at("DELETE", "/v1/connectors/{id}/credential",       "removeConnectorCredential").with(FRESH_ADMINS, NOTHING,          Short, it::remove_credential),
         at("POST",   "/v1/connectors/{id}/test",             "testConnector")            .with(ADMINS,       NOTHING,          Waits, it::test),
+        at("GET",    "/v1/connectors/{id}/setup",            "getConnectorSetup")        .with(VIEWERS,      query(it::SETUP), Short, it::setup),
         at("POST",   "/v1/connectors/{id}/enable",           "enableConnector")          .with(ADMINS,       json(BODY),       Waits, it::enable),
         at("POST",   "/v1/connectors/{id}/disable",          "disableConnector")         .with(ADMINS,       json(BODY),       Short, it::disable),
+        at("GET",    "/v1/connectors/{id}/witness",          "getConnectorWitness")      .with(VIEWERS,      NOTHING,          Short, it::witness),
+        at("POST",   "/v1/connectors/{id}/witness/setup",    "setupConnectorWitness")    .with(ADMINS,       json(TABLES),     Waits, it::witness_setup),
+        at("POST",   "/v1/connectors/{id}/witness/enable",   "enableConnectorWitness")   .with(ADMINS,       json(TABLES),     Waits, it::enable_witness),
+        at("POST",   "/v1/connectors/{id}/witness/disable",  "disableConnectorWitness")  .with(ADMINS,       json(BODY),       Short, it::disable_witness),
+        at("POST",   "/v1/connectors/{id}/witness/recreate_slot", "recreateConnectorSlot").with(ADMINS,      json(BODY),       Waits, it::recreate_slot),
         at("GET",    "/v1/connectors/{id}/tools",            "listConnectorTools")       .with(VIEWERS,      NOTHING,          Short, it::tools),
         at("POST",   "/v1/connectors/{id}/tools/refresh",    "refreshConnectorTools")    .with(ADMINS,       NOTHING,          Waits, it::refresh),
         at("POST",   "/v1/connectors/{id}/tools/{tool}",     "updateConnectorTool")      .with(ADMINS,       json(BODY),       Short, it::update_tool),

@@ -9,7 +9,7 @@ use web::{
 use crate::{
     access::{PUBLIC, SIGNED_IN, VISITORS},
     app::App,
-    console::{self, approvals, rooms, settings, sign_in},
+    console::{self, approvals, connectors, rooms, settings, sign_in, webhooks},
     handlers::{agents, figures::OVERVIEW, policies},
     wire::{filter, ledger::ENTRIES},
 };
@@ -42,6 +42,10 @@ pub(super) fn pages() -> Table<App> {
         at("GET",  "/app/stop",             "pageStop")      .with(VISITORS,  NOTHING,                 Lists, rooms::stop),
         at("GET",  "/app/policies",         "pagePolicies")  .with(VISITORS,  query(policies::LIST),   Short, rooms::policies),
         at("GET",  "/app/policies/{id}",    "pagePolicy")    .with(VISITORS,  query(rooms::POLICY),    Short, rooms::policy),
+        at("GET",  "/app/connectors",       "pageConnectors").with(VISITORS,  query(connectors::ROOM), Short, connectors::list),
+        at("GET",  "/app/connectors/{id}",  "pageConnector") .with(VISITORS,  NOTHING,                 Short, connectors::one),
+        at("GET",  "/app/webhooks",         "pageWebhooks")  .with(VISITORS,  NOTHING,                 Short, webhooks::list),
+        at("GET",  "/app/webhooks/{id}",    "pageWebhook")   .with(VISITORS,  query(webhooks::ROOM),   Short, webhooks::one),
         at("GET",  "/app/ledger",           "pageLedger")    .with(VISITORS,  query(ENTRIES),          Lists, rooms::ledger),
         at("GET",  "/app/deeds/{id}",       "pageDeed")      .with(VISITORS,  NOTHING,                 Short, rooms::deed),
         at("GET",  "/app/settings",         "pageSettings")  .with(VISITORS,  NOTHING,                 Short, settings::first),

@@ -7,7 +7,7 @@ use web::{
 };
 
 use crate::{
-    access::{ADMINS, AGENT_EXECUTE, FRESH_ADMINS, PUBLIC, VIEWERS},
+    access::{ADMINS, FRESH_ADMINS, INTENT_CHECKERS, PUBLIC, VIEWERS},
     app::App,
     handlers::intents,
     wire::intents::LIST,
@@ -22,11 +22,11 @@ const CHECK: usize = 320 * 1024;
 #[rustfmt::skip]
 pub(super) fn routes() -> Table<App> {
     vec![
-        at("GET",    "/v1/agents/{id}/intent_keys",       "listIntentKeys")  .with(VIEWERS,       NOTHING,     Short, intents::keys),
-        at("POST",   "/v1/agents/{id}/intent_keys",       "addIntentKey")    .with(FRESH_ADMINS,  json(KEY),   Short, intents::add),
-        at("DELETE", "/v1/agents/{id}/intent_keys/{key}", "revokeIntentKey") .with(ADMINS,        NOTHING,     Short, intents::revoke),
-        at("GET",    "/v1/intents",                       "listIntents")     .with(VIEWERS,       query(LIST), Lists, intents::list),
-        at("POST",   "/v1/intents/check",                 "checkIntent")     .with(AGENT_EXECUTE, json(CHECK), Short, intents::check),
-        at("GET",    "/v1/intents/vectors",               "getIntentVectors").with(PUBLIC,        NOTHING,     Short, intents::vectors),
+        at("GET",    "/v1/agents/{id}/intent_keys",       "listIntentKeys")  .with(VIEWERS,         NOTHING,     Short, intents::keys),
+        at("POST",   "/v1/agents/{id}/intent_keys",       "addIntentKey")    .with(FRESH_ADMINS,    json(KEY),   Short, intents::add),
+        at("DELETE", "/v1/agents/{id}/intent_keys/{key}", "revokeIntentKey") .with(ADMINS,          NOTHING,     Short, intents::revoke),
+        at("GET",    "/v1/intents",                       "listIntents")     .with(VIEWERS,         query(LIST), Lists, intents::list),
+        at("POST",   "/v1/intents/check",                 "checkIntent")     .with(INTENT_CHECKERS, json(CHECK), Short, intents::check),
+        at("GET",    "/v1/intents/vectors",               "getIntentVectors").with(PUBLIC,          NOTHING,     Short, intents::vectors),
     ]
 }

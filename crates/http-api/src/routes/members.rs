@@ -4,7 +4,7 @@ use web::{NOTHING, Patience::Short, Table, at, json, json_or_form, optional_json
 
 use crate::{
     access::{
-        ADMIN_READERS, FRESH_OWNERS, FRESH_SESSION_ADMINS, REMOVERS, SESSION_ADMINS, SIGNED_IN,
+        ADMIN_READERS, FRESH_SESSION_ADMINS, MEMBER_EDITORS, REMOVERS, SESSION_ADMINS, SIGNED_IN,
         VIEWERS,
     },
     app::App,
@@ -19,7 +19,7 @@ pub(super) fn routes() -> Table<App> {
     vec![
         at("GET",    "/v1/members",             "listMembers") .with(VIEWERS,              query(members::LIST), Short, members::list),
         at("GET",    "/v1/members/{id}",        "getMember")   .with(VIEWERS,              NOTHING,              Short, members::show),
-        at("POST",   "/v1/members/{id}",        "updateMember").with(FRESH_OWNERS,         json(BODY),           Short, members::update),
+        at("POST",   "/v1/members/{id}",        "updateMember").with(MEMBER_EDITORS,       json(BODY),           Short, members::update),
         at("DELETE", "/v1/members/{id}",        "removeMember").with(REMOVERS,             optional_json(BODY),  Short, members::remove),
         at("GET",    "/v1/invites",             "listInvites") .with(ADMIN_READERS,        query(invites::LIST), Short, invites::list),
         at("POST",   "/v1/invites",             "createInvite").with(FRESH_SESSION_ADMINS, json(BODY),           Short, invites::create),

@@ -3,7 +3,7 @@
 use web::{NOTHING, Patience::Short, Table, at, json, query};
 
 use crate::{
-    access::{ADMINS, FRESH_ADMINS, VIEWERS},
+    access::{ADMINS, FRESH_ADMINS, FRESH_SESSION_ADMINS, SESSION_ADMINS, VIEWERS},
     app::App,
     handlers::policies,
 };
@@ -35,5 +35,8 @@ pub(super) fn routes() -> Table<App> {
         at("POST",   "/v1/policies/shadow/deactivate", "deactivateShadow")   .with(ADMINS,  json(SMALL),                      Short, policies::activation::end_shadow),
         at("GET",    "/v1/policies/active",            "getActivePolicies")  .with(VIEWERS, NOTHING,                          Short, policies::activation::active),
         at("GET",    "/v1/policies/activations",       "listPolicyActivations").with(VIEWERS, query(policies::versions::PAGE), Short, policies::activation::history),
+        at("GET",    "/v1/policies/activations/{id}",  "getPolicyProposal")  .with(VIEWERS, NOTHING,                          Short, policies::activation::proposal),
+        at("POST",   "/v1/policies/activations/{id}/confirm", "confirmPolicyActivation").with(FRESH_SESSION_ADMINS, json(SMALL), Short, policies::activation::confirm),
+        at("POST",   "/v1/policies/activations/{id}/reject",  "rejectPolicyActivation") .with(SESSION_ADMINS,       json(SMALL), Short, policies::activation::reject),
     ]
 }

@@ -5,6 +5,7 @@ use web::{NOTHING, Patience::Short, Table, at, json_or_form, optional_json_or_fo
 use crate::{
     access::{SIGNED_IN, SIGNING_IN},
     app::App,
+    console,
     handlers::{sessions, sign_in},
 };
 
@@ -15,7 +16,7 @@ const BODY: usize = 4 * 1024;
 #[rustfmt::skip]
 pub(super) fn routes() -> Table<App> {
     vec![
-        at("POST",   "/v1/auth/start",             "startSignIn")        .with(SIGNING_IN,json_or_form(BODY),     Short, sign_in::start),
+        at("POST",   "/v1/auth/start",             "startSignIn")        .with(SIGNING_IN,json_or_form(BODY),     Short, console::sign_in::start),
         at("POST",   "/v1/auth/confirm",           "confirmSignIn")      .with(SIGNING_IN,json_or_form(BODY),     Short, sign_in::confirm),
         at("POST",   "/v1/auth/reauth",            "startReauth")        .with(SIGNED_IN,  optional_json_or_form(BODY), Short, sign_in::reauth),
         at("GET",    "/v1/session",                "getSession")         .with(SIGNED_IN,  NOTHING,               Short, sessions::show),

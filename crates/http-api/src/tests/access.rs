@@ -3,10 +3,14 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use admin::{KeyMode, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion, OrgChange};
+use admin::{
+    Activated, Activation, Expected, KeyMode, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion,
+    OrgChange, OrgEdit,
+};
 use http::HeaderMap;
+use ledger::record::PolicyMode;
 use model::{
-    AgentId, KeyId, Role,
+    AgentId, KeyId, OrgId, PolicyId, PolicyVersionId, ProposalId, Role,
     Scope::{self, ActionsExecute, ActionsRead, Admin, AdminRead},
     Timestamp,
 };
@@ -62,7 +66,7 @@ fn expected(rule: &str, kind: Kind) -> Met {
             Stale,
             Forged,
         ],
-        "CANCELLERS" => &[
+        "CANCELLERS" | "INTENT_CHECKERS" => &[
             Executes,
             ReadsAndExecutes,
             Administers,
@@ -83,10 +87,13 @@ fn expected(rule: &str, kind: Kind) -> Met {
         "ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Stale, Forged],
         "APPROVERS" => &[Session(Viewer), Session(Role::Admin), Session(Owner), Stale, Forged],
         "FRESH_ADMINS" => &[Administers, Session(Role::Admin), Session(Owner), Forged],
+        "STARTERS" => &[Administers, Session(Owner), Forged],
         "OWNERS" => &[Session(Owner), Stale, Forged],
         "FRESH_OWNERS" | "REMOVERS" => &[Session(Owner), Forged],
         "SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Stale, Forged],
-        "FRESH_SESSION_ADMINS" => &[Session(Role::Admin), Session(Owner), Forged],
+        "FRESH_SESSION_ADMINS" | "MEMBER_EDITORS" => {
+            &[Session(Role::Admin), Session(Owner), Forged]
+        }
         "ADMIN_READERS" => {
             &[Administers, Audits, Session(Role::Admin), Session(Owner), Stale, Forged]
         }
@@ -104,11 +111,12 @@ fn expected(rule: &str, kind: Kind) -> Met {
 }
 
 /// The rules that let no key in.
-pub(super) const PEOPLES: [&str; 7] = [
+pub(super) const PEOPLES: [&str; 8] = [
     "APPROVERS",
     "SIGNED_IN",
     "OWNERS",
     "FRESH_OWNERS",
+    "MEMBER_EDITORS",
     "REMOVERS",
     "SESSION_ADMINS",
     "FRESH_SESSION_ADMINS",
@@ -123,12 +131,15 @@ struct Stranger {
     action: String,
     policy: String,
     version: String,
+    proposal: String,
     deed: String,
     org_key: String,
     session: String,
     member: String,
     invite: String,
     connector: String,
+    webhook: String,
+    delivery: String,
 }
 
 impl Stranger {
@@ -149,13 +160,24 @@ impl Stranger {
             admin::lint(document.to_owned(), &[], &policy::Effort::unbounded()).unwrap(),
         );
         let version = operator.create_policy_version(new).await.unwrap().object.id;
+        let proposal = proposed(house, org, (policy, version)).await;
         let (_, member) = house.member_of(org, "stranger@example.com", Role::Owner).await;
         let invite = house.invite_to(org, "asked@example.com", Role::Viewer).await;
         let session = house.browser_in(org, "stranger@example.com", Role::Owner).await;
         let (org_key, administers) = named_org_key(&operator, Admin).await;
         let new = NewConnector::of("fake", "strange", json!({}));
         let connector = operator.create_connector(new).await.unwrap().object.id;
+        let ask = async |path: &str, body: Option<serde_json::Value>| {
+            let sent = house.send(request("POST", path, &administers, &[], body)).await;
+            assert!(sent.status < 300, "{path}: {}", sent.body);
+            sent.id()
+        };
+        let new = json!({ "url": "https://hooks.example.com" });
+        let webhook = ask("/v1/webhook_endpoints", Some(new)).await;
+        let delivery = ask(&format!("/v1/webhook_endpoints/{webhook}/ping"), None).await;
         Self {
+            webhook,
+            delivery,
             connector: connector.to_string(),
             session: session.session.to_string(),
             member: member.id.to_string(),
@@ -168,8 +190,31 @@ impl Stranger {
             action,
             policy: policy.to_string(),
             version: version.to_string(),
+            proposal: proposal.to_string(),
             deed,
         }
+    }
+}
+
+/// An activation that waits for a second person in the org.
+async fn proposed(
+    house: &House,
+    org: OrgId,
+    (policy, version): (PolicyId, PolicyVersionId),
+) -> ProposalId {
+    let edit = OrgEdit { policy_two_person: Some(true), ..OrgEdit::default() };
+    house.deployment().own(org).update_org(edit).await.unwrap();
+    let operator = house.deployment().org(org);
+    let untested = operator.view().untested(policy, version).await.unwrap();
+    let activation = Activation {
+        version: untested.pass(&policy::Effort::unbounded()).unwrap(),
+        mode: PolicyMode::Enforce,
+        reason: "The night begins.".to_owned(),
+        expected_active: Expected::Anything,
+    };
+    match operator.activate_policy(activation).await.unwrap() {
+        Activated::Proposed(proposed) => proposed.object.id,
+        Activated::Now(active) => panic!("one person activated it: {active:?}"),
     }
 }
 
@@ -266,6 +311,8 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
     let id = |name: &str| ids.get(name).cloned().unwrap_or_default();
     let of = if path.starts_with("/v1/agents") {
         id("agent")
+    } else if path.starts_with("/v1/policies/activations") {
+        id("proposal")
     } else if path.starts_with("/v1/policies") {
         id("policy")
     } else if path.starts_with("/v1/policy_versions") {
@@ -284,6 +331,10 @@ pub(super) fn filled(path: &str, ids: &BTreeMap<&str, String>) -> String {
         id("check")
     } else if path.starts_with("/v1/connectors") {
         id("connector")
+    } else if path.starts_with("/v1/webhook_endpoints") {
+        id("webhook")
+    } else if path.starts_with("/v1/webhook_deliveries") {
+        id("delivery")
     } else if path.starts_with("/v1/approvals") {
         id("approval")
     } else {
@@ -308,6 +359,7 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("key", id("key")),
         ("policy", id("pol")),
         ("version", id("pv")),
+        ("proposal", id("pap")),
         ("deed", id("deed")),
         ("check", id("chk")),
         ("session", id("ses")),
@@ -316,6 +368,8 @@ pub(super) fn missing() -> BTreeMap<&'static str, String> {
         ("invite", id("inv")),
         ("org_key", id("key")),
         ("connector", id("con")),
+        ("webhook", id("whe")),
+        ("delivery", id("whd")),
     ])
 }
 
@@ -433,17 +487,28 @@ fn body(operation: &str, ids: &BTreeMap<&str, String>) -> Option<Value> {
         "setConnectorCredential" => Some(json!({ "fields": { "token": "x" } })),
         "updateConnectorTool" => Some(json!({ "visibility": "hidden" })),
         "pinConnectorTool" => Some(json!({ "digest": format!("sha256:{}", "0".repeat(64)) })),
-        "archiveConnector" | "enableConnector" | "disableConnector" | "archiveAgent"
-        | "stopAgent" | "startAgent" | "suspendAgent" | "resumeAgent" => {
-            Some(json!({ "reason": "a drill" }))
-        }
+        "archiveConnector"
+        | "enableConnector"
+        | "disableConnector"
+        | "archiveAgent"
+        | "enableConnectorWitness"
+        | "disableConnectorWitness"
+        | "recreateConnectorSlot"
+        | "rejectPolicyActivation"
+        | "stopAgent"
+        | "startAgent"
+        | "suspendAgent"
+        | "resumeAgent" => Some(json!({ "reason": "a drill" })),
         "approveApproval" | "denyApproval" => {
             Some(json!({ "context_digest": format!("sha256:{}", "0".repeat(64)) }))
         }
+        "updateWebhookEndpoint" => Some(json!({ "description": "other" })),
+        "recoverWebhookDeliveries" => Some(json!({ "since": moment })),
         "createAgentKey" => Some(json!({ "name": "one", "scopes": ["actions:read"] })),
-        "rollAgentKey" | "rollOrgKey" => Some(json!({ "expires_in": 60 })),
+        "rollAgentKey" | "rollOrgKey" | "rollWebhookSecret" => Some(json!({ "expires_in": 60 })),
         "createPolicyVersion" => Some(json!({ "document": document })),
         "putPolicyTests" => Some(json!({ "suite": suite })),
+        "setupConnectorWitness" | "confirmPolicyActivation" => Some(json!({})),
         "activatePolicy" => {
             Some(json!({ "version": ids["version"], "mode": "enforce", "reason": "a drill" }))
         }
@@ -491,6 +556,9 @@ async fn another_orgs_id_in_any_path_is_answered_like_one_that_does_not_exist() 
         ("invite", &stranger.invite),
         ("org_key", &stranger.org_key),
         ("connector", &stranger.connector),
+        ("proposal", &stranger.proposal),
+        ("webhook", &stranger.webhook),
+        ("delivery", &stranger.delivery),
     ] {
         foreign.insert(slot, id.clone());
     }

@@ -52,7 +52,15 @@ async fn an_agent_is_made_described_and_changed_each_with_its_deed() {
     assert_ne!(changed.body["deed"], made.body["deed"]);
     let mut shown = changed.body;
     shown.as_object_mut().unwrap().remove("deed");
-    assert_eq!(get(&house, &path).await.body, shown);
+    let mut read = get(&house, &path).await.body;
+    for (name, value) in [
+        ("keys_count", json!(0)),
+        ("last_action_at", Value::Null),
+        ("today", json!({ "actions": 0, "denied": 0, "cost": [] })),
+    ] {
+        assert_eq!(read.as_object_mut().unwrap().remove(name), Some(value), "{name}");
+    }
+    assert_eq!(read, shown);
     let mut told = house.sealed().await;
     told.retain(|event| event.starts_with("agent."));
     assert_eq!(told[told.len() - 2..], ["agent.created", "agent.updated"]);
@@ -278,6 +286,10 @@ async fn a_rolled_key_lives_on_for_as_long_as_was_said() {
     let new = rolled.body["secret"].as_str().unwrap().to_owned();
     let opens = async |key: &str| house.get("/v1/actions", key).await.status;
     assert_eq!((opens(&house.support.key).await, opens(&new).await), (200, 200));
+    // A second key in its place would have its end, which is near by now.
+    let second = post(&house, &roll, json!({ "expires_in": 3600 })).await;
+    assert_eq!(second.code(), (409, "conflict"));
+    assert_eq!(rolled.body["expires_at"], Value::Null);
     house.clock.pass(std::time::Duration::from_hours(1));
     assert_eq!((opens(&house.support.key).await, opens(&new).await), (401, 200));
     let again = post(&house, &roll, json!({ "expires_in": 0 })).await;

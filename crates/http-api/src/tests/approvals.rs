@@ -192,6 +192,31 @@ async fn keys_read_what_is_asked_and_not_what_people_are_shown() {
 }
 
 #[tokio::test]
+async fn nothing_waits_for_whoever_may_answer_nothing() {
+    let house = House::new().await;
+    let mute = house.browser("mute@example.com", Role::Owner).await;
+    let (ann, _) = approver(&house, "ann@example.com", Role::Viewer).await;
+    house.refund(500).await;
+    let listed = async |query: &str, key: &str| {
+        let page = house.get(&format!("/v1/approvals?{query}"), key).await;
+        assert_eq!(page.status, 200, "{query}: {}", page.body);
+        page.body["data"].as_array().unwrap().len()
+    };
+    let mine = "mine=true&status=pending";
+    assert_eq!((listed(mine, &mute.key).await, listed(mine, &ann.key).await), (0, 1));
+    assert_eq!(listed("status=pending", &mute.key).await, 1, "it waits for others");
+    let room = async |key: &str| {
+        let page = house.get("/app/approvals", key).await;
+        String::from_utf8(page.bytes.to_vec()).unwrap()
+    };
+    let badge = "<span class=\"count wait\">";
+    assert!(room(&ann.key).await.contains(badge));
+    let empty = room(&mute.key).await;
+    assert!(empty.contains("data-live-mark"), "whether the list is live is told");
+    assert!(empty.contains("Nothing waits for you.") && !empty.contains(badge), "{empty}");
+}
+
+#[tokio::test]
 async fn text_that_is_not_what_it_seems_is_warned_of() {
     let house = House::new().await;
     let (ann, _) = approver(&house, "ann@example.com", Role::Admin).await;
@@ -201,8 +226,10 @@ async fn text_that_is_not_what_it_seems_is_warned_of() {
         let path = format!("/v1/approvals/{}", approval(&held));
         house.get(&path, &ann.key).await.body["warnings"].clone()
     };
-    assert_eq!(warned("two\nlines, naïve ☂").await, json!([]));
-    assert_eq!(warned("pay \u{202e}eve").await, json!(["misleading_text"]));
+    let first = json!(["tool_new", "first_use"]);
+    assert_eq!(warned("two\nlines, naïve ☂").await, first, "the org's first call");
+    let misleading = json!(["tool_new", "misleading_text", "first_use"]);
+    assert_eq!(warned("pay \u{202e}eve").await, misleading);
 }
 
 #[tokio::test]

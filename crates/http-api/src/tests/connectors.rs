@@ -3,19 +3,10 @@
 use model::Role;
 use serde_json::{Value, json};
 
-use super::house::{Answer, House, request};
-
-async fn ask(
-    house: &House,
-    (method, path): (&str, &str),
-    key: &str,
-    body: Option<Value>,
-) -> Answer {
-    house.send(request(method, path, key, &[], body)).await
-}
+use super::house::{Answer, House};
 
 async fn post(house: &House, path: &str, body: Value) -> Answer {
-    ask(house, ("POST", path), &house.org_key, Some(body)).await
+    house.ask(("POST", path), &house.org_key, Some(body)).await
 }
 
 const SECRET: &str = "canary-4711-of-a-long-token";
@@ -97,7 +88,7 @@ async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
     let path = format!("/v1/connectors/{}", made.id());
     let config = json!({ "tools": {
         "depot.read": { "title": "Reads more", "side_effect": "write" },
-        "depot.list": { "title": "Lists", "side_effect": "read" },
+        "depot.list": { "title": "Lists", "side_effect": "read", "args": { "type": "object" } },
     } });
     let changed = post(&house, &path, json!({ "config": config, "expected_revision": 1 })).await;
     let counts = json!({ "pinned": 0, "new": 1, "changed": 1, "gone": 0 });
@@ -108,6 +99,7 @@ async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
     let tools = house.get(&format!("{path}/tools"), &house.org_key).await.body;
     let (new, read) = (&tools["data"][0], &tools["data"][1]);
     assert_eq!((&new["state"], &new["pinned_digest"]), (&json!("new"), &Value::Null));
+    assert_eq!(new["input_schema"], json!({ "type": "object" }));
     assert_eq!(read["definition"]["title"], "Reads more");
     assert_eq!(read["pinned_definition"]["title"], "Reads");
     assert_eq!(read["side_effect"], "read", "what runs is what was pinned");
@@ -127,7 +119,7 @@ async fn a_changed_tool_waits_beside_what_was_pinned_until_somebody_pins_it() {
     let all = post(&house, &path, json!({ "config": config, "pin_tools": true })).await;
     assert_eq!(all.body["tools"]["pinned"], 2, "{}", all.body);
     let refresh = format!("{path}/tools/refresh");
-    let refreshed = ask(&house, ("POST", &refresh), &house.org_key, None).await.body;
+    let refreshed = house.ask(("POST", &refresh), &house.org_key, None).await.body;
     assert!(refreshed["data"].as_array().unwrap().iter().all(|tool| tool["state"] == "pinned"));
 }
 
@@ -158,7 +150,7 @@ async fn a_credential_is_set_removed_and_tested_and_a_connector_switched_and_arc
     let path = format!("/v1/connectors/{}", made.id());
     let (credential, test) = (format!("{path}/credential"), format!("{path}/test"));
     let send =
-        async |method, path: &str, body| ask(&house, (method, path), &house.org_key, body).await;
+        async |method, path: &str, body| house.ask((method, path), &house.org_key, body).await;
     let failing = send("POST", &test, None).await;
     assert_eq!((failing.status, &failing.body["ok"]), (200, &json!(false)), "{}", failing.body);
     let given = json!({ "fields": { "token": SECRET } });
@@ -206,6 +198,57 @@ async fn who_changes_a_credential_has_signed_in_lately() {
     house.clock.pass(std::time::Duration::from_hours(2));
     let path = format!("/v1/connectors/{}/credential", made.id());
     let body = Some(json!({ "fields": { "token": SECRET } }));
-    let refused = ask(&house, ("PUT", &path), &stale, body).await;
+    let refused = house.ask(("PUT", &path), &stale, body).await;
     assert_eq!(refused.code(), (403, "reauthentication_required"));
+}
+
+#[tokio::test]
+async fn a_stale_session_has_a_credential_sent_nowhere_else() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    let stale = house.browser("stale@example.com", Role::Admin).await.key;
+    house.clock.pass(std::time::Duration::from_hours(2));
+    let path = format!("/v1/connectors/{}", made.id());
+    let send = async |path: &str, body| house.ask(("POST", path), &stale, body).await;
+    let mut config = depot()["config"].clone();
+    config["note"] = json!("at the same host");
+    let kept = send(&path, Some(json!({ "config": config }))).await;
+    assert_eq!((kept.status, &kept.body["credential"]["kind"]), (200, &json!("token")));
+    config["host"] = json!("elsewhere");
+    let moved = send(&path, Some(json!({ "config": config }))).await;
+    assert_eq!((moved.status, &moved.body["credential"]), (200, &Value::Null), "{}", moved.body);
+    let tested = send(&format!("{path}/test"), None).await;
+    assert_eq!(tested.body["ok"], false, "it has none to log in with: {}", tested.body);
+}
+
+#[tokio::test]
+async fn a_setup_script_is_made_from_the_config_for_calls_or_for_a_witness_too() {
+    let house = House::new().await;
+    let mut new = depot();
+    new["config"]["script"] = json!("create role runner");
+    let made = post(&house, "/v1/connectors", new).await;
+    let path = format!("/v1/connectors/{}/setup", made.id());
+    let asked = async |query: &str| house.get(&format!("{path}{query}"), &house.org_key).await;
+    let calls = asked("").await;
+    assert_eq!((calls.status, &calls.body["object"]), (200, &json!("connector_setup")));
+    assert_eq!(calls.body["connector"], made.id());
+    assert_eq!(calls.body["witness"], false);
+    assert_eq!(calls.body["script"], "create role runner -- Calls");
+    let witness = asked("?witness=true").await;
+    assert_eq!(witness.body["witness"], true);
+    assert_eq!(witness.body["script"], "create role runner -- CallsAndWitness");
+    assert!(!witness.body.to_string().contains(SECRET));
+    let wrong = asked("?witness=perhaps").await;
+    assert_eq!((wrong.code(), wrong.param()), ((400, "validation_failed"), Some("witness")));
+
+    let other = post(&house, "/v1/connectors", {
+        let mut new = depot();
+        new["name"] = json!("barn");
+        new
+    });
+    let other = other.await;
+    let none = house.get(&format!("/v1/connectors/{}/setup", other.id()), &house.org_key).await;
+    assert_eq!((none.status, &none.body["script"]), (200, &Value::Null));
+    let nobody = "/v1/connectors/con_01k6ga3wvwf2h4j6k8m0n2p4q6/setup";
+    assert_eq!(house.get(nobody, &house.org_key).await.code(), (404, "not_found"));
 }

@@ -1,8 +1,10 @@
 //! Pages: what they show to whom, what they carry of what agents sent, and where forms lead.
 
+use std::time::Duration;
+
 use http::Request;
 use ledger::record::Member;
-use model::Role;
+use model::{LogGap, Role};
 use people::LinkedTo;
 use serde_json::json;
 
@@ -14,17 +16,17 @@ use super::{
 use crate::routes::{interface, table};
 
 /// What no page may hand on as markup.
-const CANARY: &str = "<img src=x onerror=alert(1)>\"'`{{7*7}}\u{202e}";
+pub(super) const CANARY: &str = "<img src=x onerror=alert(1)>\"'`{{7*7}}\u{202e}";
 
 /// A browser of somebody with this role who may approve.
-async fn approver(house: &House, email: &str, role: Role) -> (Browser, Member) {
+pub(super) async fn approver(house: &House, email: &str, role: Role) -> (Browser, Member) {
     let (_, member) = house.member(email, role).await;
     let member = Member { can_approve: true, ..member };
     house.write(member.clone()).await;
     (house.browser_in(house.org, email, role).await, member)
 }
 
-fn text(answer: &Answer) -> String {
+pub(super) fn text(answer: &Answer) -> String {
     String::from_utf8(answer.bytes.to_vec()).unwrap().replace("&#x2f;", "/").replace("&#x27;", "'")
 }
 
@@ -66,6 +68,8 @@ async fn crowd(house: &House) -> Vec<(&'static str, String)> {
     let stop = json!({ "reason": CANARY });
     let stopped = request("POST", &format!("{agent}/stop"), &house.org_key, &[], Some(stop));
     assert_eq!(house.send(stopped).await.status, 200);
+    let connector = connector(house).await;
+    let webhook = webhook(house).await;
     let policies = house.get("/v1/policies", &house.org_key).await;
     let policy = policies.body["data"][0]["id"].as_str().unwrap().to_owned();
     let approval = held.body["approval"]["id"].as_str().unwrap().to_owned();
@@ -76,10 +80,49 @@ async fn crowd(house: &House) -> Vec<(&'static str, String)> {
         ("pageApproval", approval),
         ("pageAgent", house.other.agent.to_string()),
         ("pageAgentStop", house.support.agent.to_string()),
+        ("pageConnector", connector),
+        ("pageWebhook", webhook),
         ("pagePolicy", policy),
         ("pageDeed", deed),
         ("pageSettingsPart", "members".to_owned()),
     ]
+}
+
+/// An endpoint that was sent a ping.
+pub(super) async fn webhook(house: &House) -> String {
+    let body = json!({
+        "url": "https://hooks.example.com/%3Cimg%20src=x%3E", "description": CANARY, "types": ["action.*"],
+    });
+    let made = house.ask(("POST", "/v1/webhook_endpoints"), &house.org_key, Some(body)).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let ping = format!("/v1/webhook_endpoints/{}/ping", made.id());
+    assert_eq!(house.ask(("POST", &ping), &house.org_key, None).await.status, 202);
+    house.post_events().await;
+    made.id()
+}
+
+/// A connector with a tool in each state.
+async fn connector(house: &House) -> String {
+    let tool = |title: &str| json!({ "title": title, "side_effect": "read", CANARY: CANARY });
+    let config = |changed: &str, one: &str, other: &str| {
+        json!({
+            "script": CANARY,
+            "tools": { "depot.same": tool(CANARY), "depot.changed": tool(changed), one: tool(CANARY), other: tool(CANARY) },
+        })
+    };
+    let made = json!({
+        "name": "depot", "type": "fake", "title": CANARY,
+        "config": config("before", "depot.gone", "depot.same"),
+        "credential": { "kind": "token", "fields": { "token": "canary-of-a-credential" } },
+    });
+    let made = house.ask(("POST", "/v1/connectors"), &house.org_key, Some(made)).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let path = format!("/v1/connectors/{}", made.id());
+    let edit = json!({ "config": config("after", "depot.new", "depot.same") });
+    let edited = house.ask(("POST", &path), &house.org_key, Some(edit)).await;
+    let expected = json!({ "pinned": 1, "new": 1, "changed": 1, "gone": 1 });
+    assert_eq!(edited.body["tools"], expected, "{edited:?}");
+    made.id()
 }
 
 /// The pages that whoever is signed in may look at, at something that is there.
@@ -92,6 +135,7 @@ fn addresses(ids: &[(&'static str, String)]) -> Vec<String> {
         None => path.to_owned(),
     };
     let mut all: Vec<String> = pages.map(|it| address(it.operation, it.path)).collect();
+    all.push("/app/connectors?archived=true&type=fake".to_owned());
     all.extend(["keys", "sessions", "org"].map(|tab| format!("/app/settings/{tab}")));
     all.extend(["waiting", "decided"].map(|view| format!("/app/approvals?view={view}")));
     all
@@ -130,6 +174,66 @@ async fn every_page_is_made_for_every_role_and_hands_nothing_on_as_markup() {
             assert_eq!(html.matches("<main").count(), 1, "{path} has one main part");
         }
     }
+}
+
+#[tokio::test]
+async fn the_page_of_a_connector_shows_what_is_to_be_accepted_and_no_secret() {
+    let house = House::new().await;
+    let path = format!("/app/connectors/{}", connector(&house).await);
+    let (admin, viewer) = ("adm@example.com", "vie@example.com");
+    let admin = approver(&house, admin, Role::Admin).await.0;
+    let html = text(&house.get(&path, &admin.key).await);
+    let title = |of: &str| format!("&quot;title&quot;: &quot;{of}&quot;");
+    for shown in [
+        title("before"),
+        title("after"),
+        "PUT /v1/connectors/".to_owned(),
+        "/tools/depot.new/pin".to_owned(),
+    ] {
+        assert!(html.contains(&shown), "{shown}: {html}");
+    }
+    assert!(!html.contains("canary-of-a-credential") && !html.contains("/tools/depot.same/pin"));
+    // What is sent back from the form is the config as it is.
+    let config = html.split("<textarea id=\"edit-config\"").nth(1).unwrap();
+    let config = config.split_once('>').unwrap().1.split("</textarea>").next().unwrap();
+    let config = config
+        .replace("&quot;", "\"")
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    let config: serde_json::Value = serde_json::from_str(&config).unwrap();
+    assert_eq!(config["script"], CANARY);
+    let viewer = approver(&house, viewer, Role::Viewer).await.0;
+    let html = text(&house.get(&path, &viewer.key).await);
+    assert!(!html.contains("data-send=\"P"), "{html}");
+    let list = text(&house.get("/app/connectors?type=fake", &admin.key).await);
+    assert!(list.contains("2 to look at") || list.contains("3 to look at"), "{list}");
+}
+
+#[tokio::test]
+async fn the_page_of_a_connector_offers_a_new_slot_to_admins_where_the_slot_is_broken() {
+    let house = House::new().await;
+    let log = json!({ "login": true, "tables": { "public.orders": [] } });
+    let made = json!({
+        "name": "depot", "type": "fake", "config": { "log": log },
+        "credential": { "kind": "token", "fields": { "token": "t" } },
+    });
+    let id = house.ask(("POST", "/v1/connectors"), &house.org_key, Some(made)).await.id();
+    let enable = format!("/v1/connectors/{id}/witness/enable");
+    let reason = json!({ "reason": "Proof." });
+    assert_eq!(house.ask(("POST", &enable), &house.org_key, Some(reason)).await.status, 200);
+    let admin = approver(&house, "adm@example.com", Role::Admin).await.0;
+    let viewer = approver(&house, "vie@example.com", Role::Viewer).await.0;
+    let page =
+        async |by: &Browser| text(&house.get(&format!("/app/connectors/{id}"), &by.key).await);
+    let form = format!("POST /v1/connectors/{id}/witness/recreate_slot");
+    house.follow_log(&id, None).await;
+    let streams = page(&admin).await;
+    assert!(streams.contains("id=\"log\"") && !streams.contains(&form), "{streams}");
+    house.follow_log(&id, Some(LogGap::SlotInvalidated)).await;
+    let broken = page(&admin).await;
+    assert!(broken.contains(&form) && broken.contains("slot_invalidated"), "{broken}");
+    assert!(!page(&viewer).await.contains(&form));
 }
 
 #[tokio::test]
@@ -200,15 +304,15 @@ async fn a_person_signs_in_decides_and_signs_out_by_forms_alone() {
     let stale = format!("csrf={csrf}&context_digest=sha256:{}&note=", "0".repeat(64));
     let path = format!("/v1/approvals/{approval}/approve");
     let refused = house.send(form(&path, &headers, stale)).await;
-    assert_eq!(location(&refused), format!("{page}?problem=approval_stale"));
+    assert_eq!(location(&refused), format!("{page}?problem=approval_stale#told"));
     let told = text(&house.send(read(location(&refused))).await);
     assert!(told.contains("What you saw has changed."), "{told}");
     let fields = format!("csrf={csrf}&context_digest={digest}&note=It+came+back.");
     let forged = house.send(form(&path, &headers, fields.replace(&csrf, "forged"))).await;
-    assert_eq!(location(&forged), format!("{page}?problem=csrf_failed"));
+    assert_eq!(location(&forged), format!("{page}?problem=csrf_failed#told"));
     assert_eq!(house.refund.runs(), 0);
     let given = house.send(form(&path, &headers, fields)).await;
-    assert_eq!((given.status, location(&given)), (303, &*page));
+    assert_eq!((given.status, location(&given)), (303, &*format!("{page}#asked")));
     house.get(&format!("/v1/actions/{}?wait=5", held.id()), &house.support.key).await;
     assert_eq!(house.refund.runs(), 1);
     let settled = text(&house.send(read(&page)).await);
@@ -218,36 +322,54 @@ async fn a_person_signs_in_decides_and_signs_out_by_forms_alone() {
     assert_eq!(house.send(read(&page)).await.status, 303);
 }
 
-#[tokio::test]
-async fn a_call_of_which_little_is_known_and_less_is_shown_can_be_read_and_answered() {
-    let house = House::new().await;
-    let (ann, _) = approver(&house, "ann@example.com", Role::Owner).await;
+/// Lets mails be held for a person, who is asked like this.
+async fn asks_about_mails(house: &House, key: &str, asking: &str) {
     let post = async |path: &str, body: serde_json::Value| {
-        let answer = house.send(request("POST", path, &ann.key, &[], Some(body))).await;
+        let answer = house.send(request("POST", path, key, &[], Some(body))).await;
         assert!(matches!(answer.status, 200 | 201), "{path}: {answer:?}");
         answer
     };
-    let document = "schema: 1\ndefault: { outcome: deny }\nrules:\n  \
-        - { id: mails, match: 'mail.*', outcome: require_approval, approval: { show: [args.to] } }\n";
+    let document = format!(
+        "schema: 1\ndefault: {{ outcome: deny }}\nrules:\n  \
+        - {{ id: mails, match: 'mail.*', outcome: require_approval, approval: {asking} }}\n"
+    );
     let policy = post("/v1/policies", json!({ "name": "anns" })).await.id();
     let path = format!("/v1/policies/{policy}/versions");
     let version = post(&path, json!({ "document": document })).await.id();
     let activation = json!({ "version": version, "mode": "enforce", "reason": "a drill" });
     post(&format!("/v1/policies/{policy}/activate"), activation).await;
-    for args in [json!({ "to": "bob", "text": "C4NARY" }), json!({ "text": "C4NARY" }), json!({})] {
-        // No connector knows the tool: neither what it does nor what it changes is known.
-        let call = json!({
-            "tool": "mail.send", "args": args, "mode": "proxy", "connector_type": "mcp", "wait": 0,
-        });
-        let held = house.post("/v1/actions", call).await;
-        let id = held.body["approval"]["id"].as_str().unwrap().to_owned();
+}
+
+/// Sends a mail by a tool of no connector: neither what it does nor what it changes is known.
+async fn mail(house: &House, args: &serde_json::Value) -> String {
+    let call = json!({
+        "tool": "mail.send", "args": args, "mode": "proxy", "connector_type": "mcp", "wait": 0,
+    });
+    let held = house.post("/v1/actions", call).await;
+    held.body["approval"]["id"].as_str().unwrap_or_else(|| panic!("{held:?}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_call_of_which_little_is_known_and_less_is_shown_can_be_read_and_answered() {
+    let house = House::new().await;
+    let (ann, _) = approver(&house, "ann@example.com", Role::Owner).await;
+    asks_about_mails(&house, &ann.key, "{ show: [args.to, args.cc.at] }").await;
+    for args in [
+        json!({ "to": "bob", "text": "C4NARY" }),
+        json!({ "text": "C4NARY" }),
+        json!({ "cc": "C4NARY" }),
+        json!({ "cc": { "at": "bob", "text": "C4NARY" } }),
+        json!({}),
+    ] {
+        let id = mail(&house, &args).await;
         let answer = house.get(&format!("/app/approvals/{id}"), &ann.key).await;
         let html = text(&answer);
         assert_eq!(answer.status, 200, "{html}");
         assert!(html.contains("What it does to data is not known."), "{html}");
         assert!(html.contains("<textarea") && !html.contains("C4NARY"), "{html}");
-        let hides = args.get("text").is_some();
+        let hides = args != json!({});
         assert_eq!(html.contains("hidden by policy"), hides, "{args}");
+        assert_eq!(html.contains("Not everything is shown."), hides, "{args}");
         assert_eq!(html.contains("The call has no arguments."), args == json!({}), "{args}");
         let path = format!("/v1/approvals/{id}/deny");
         let digest =
@@ -255,9 +377,25 @@ async fn a_call_of_which_little_is_known_and_less_is_shown_can_be_read_and_answe
                 .clone();
         let fields = format!("context_digest={}&note=", digest.as_str().unwrap());
         let given = press(&house, &ann, &path, &fields).await;
-        assert_eq!(location(&given), format!("/app/approvals/{id}"));
+        assert_eq!(location(&given), format!("/app/approvals/{id}#asked"));
         assert!(text(&house.get(location(&given), &ann.key).await).contains("Denied"));
     }
+}
+
+#[tokio::test]
+async fn parts_of_arguments_that_are_not_listed_are_told_of_and_can_be_read() {
+    let house = House::new().await;
+    let (ann, _) = approver(&house, "ann@example.com", Role::Owner).await;
+    asks_about_mails(&house, &ann.key, "{}").await;
+    let junk = vec![1; 300];
+    let args = json!({ "also": junk, "amount": 500, "to": "the last one" });
+    let page = format!("/app/approvals/{}", mail(&house, &args).await);
+    let html = text(&house.get(&page, &ann.key).await);
+    let (twice, shown) = ("The arguments have more parts than are listed.", "the last one");
+    assert!(html.contains(twice) && html.contains("102 more stand"), "{html}");
+    assert!(html.contains("All that is shown, as JSON") && html.contains(shown), "{html}");
+    let page = format!("/app/approvals/{}", mail(&house, &json!({ "to": "bob" })).await);
+    assert!(!text(&house.get(&page, &ann.key).await).contains(twice));
 }
 
 #[tokio::test]
@@ -282,16 +420,55 @@ async fn a_link_decides_nothing_when_it_is_opened_and_once_when_its_form_is_sent
     let send = |fields: String| house.send(form("/v1/approvals/link", &own, fields));
     let stale = format!("token={link}&decision=approve&context_digest=sha256:{}", "0".repeat(64));
     let refused = send(stale).await;
-    assert_eq!(location(&refused), format!("{page}&problem=approval_stale"));
+    assert_eq!(location(&refused), format!("{page}&problem=approval_stale#told"));
     let yes = format!("token={link}&decision=approve&context_digest={digest}&note=");
     let given = send(yes.clone()).await;
-    assert_eq!((given.status, location(&given)), (303, &*page), "{given:?}");
+    let there = format!("{page}#asked");
+    assert_eq!((given.status, location(&given)), (303, &*there), "{given:?}");
     house.get(&format!("/v1/actions/{}?wait=5", held.id()), &house.support.key).await;
     assert_eq!(house.refund.runs(), 1);
     assert!(text(&house.get(&page, "").await).contains("You approved it"));
-    assert_eq!(location(&send(yes).await), format!("{page}&problem=link_used"));
+    assert_eq!(location(&send(yes).await), format!("{page}&problem=link_used#told"));
+    // What it told for a while is over; whoever said yes is not told that nothing was decided.
+    house.clock.pass(Duration::from_mins(15));
+    let over = text(&house.get(&page, "").await);
+    assert!(over.contains("This link answers no more."), "{over}");
+    assert!(!over.contains("Nothing was decided"), "{over}");
     let nothing = house.get("/approve?t=nothing", "").await;
     assert!(nothing.status == 200 && text(&nothing).contains("This link shows nothing"));
+    assert!(text(&nothing).contains("This link opens nothing."));
+}
+
+#[tokio::test]
+async fn a_no_is_offered_where_a_yes_would_not_count() {
+    let house = House::new().await;
+    let (browser, ann) = approver(&house, "ann@example.com", Role::Admin).await;
+    let held = house.refund(500).await;
+    let approval = held.body["approval"]["id"].as_str().unwrap().to_owned();
+    let to = LinkedTo { org: house.org, approval: approval.parse().unwrap(), member: ann.id };
+    let link = house.town.people.question(to).expose().clone();
+    let stop = json!({ "reason": "a drill", "pending_approvals": "keep" });
+    let path = format!("/v1/agents/{}/stop", house.support.agent);
+    let stopped = house.ask(("POST", &path), &house.org_key, Some(stop)).await;
+    assert_eq!(stopped.status, 200, "{stopped:?}");
+    let page = format!("/app/approvals/{approval}");
+    let (inside, linked) =
+        (house.get(&page, &browser.key).await, house.get(&format!("/approve?t={link}"), "").await);
+    for shown in [text(&inside), text(&linked)] {
+        assert!(
+            shown.contains(">Deny</button>") && !shown.contains(">Approve</button>"),
+            "{shown}"
+        );
+        assert!(shown.contains("A no is taken all the same."), "{shown}");
+    }
+    let question = house.get(&format!("/v1/approvals/{approval}"), &browser.key).await;
+    assert_eq!(question.body["may_decide"], false);
+    let digest = question.body["context_digest"].as_str().unwrap();
+    let fields = format!("context_digest={digest}&note=");
+    let given = press(&house, &browser, &format!("/v1/approvals/{approval}/deny"), &fields).await;
+    assert_eq!(location(&given), format!("{page}#asked"));
+    let settled = text(&house.get(&page, &browser.key).await);
+    assert!(settled.contains("Denied") && !settled.contains(">Deny</button>"), "{settled}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Operations whose body or query names what may not be there.
-const NAMES_OBJECTS: [&str; 8] = [
+const NAMES_OBJECTS: [&str; 9] = [
     "createConnector",
     "sendAction",
     "dryRunPolicy",
@@ -20,6 +20,7 @@ const NAMES_OBJECTS: [&str; 8] = [
     "readLog",
     "chooseOrg",
     "listSessions",
+    "checkIntent",
 ];
 
 fn names(list: Option<&Value>) -> BTreeSet<String> {
@@ -29,7 +30,7 @@ fn names(list: Option<&Value>) -> BTreeSet<String> {
 
 #[test]
 fn every_served_route_is_described_and_every_described_one_served() {
-    let description = Validator::new().unwrap();
+    let description = Validator::embedded().unwrap();
     let described: BTreeSet<_> = description
         .operations()
         .map(|(path, method, operation)| {
@@ -46,7 +47,7 @@ fn every_served_route_is_described_and_every_described_one_served() {
 
 #[test]
 fn bodies_queries_and_access_are_described_as_the_table_has_them() {
-    let description = Validator::new().unwrap();
+    let description = Validator::embedded().unwrap();
     let table = interface();
     for (path, _, operation) in description.operations() {
         let id = operation["operationId"].as_str().unwrap();
@@ -80,7 +81,7 @@ fn bodies_queries_and_access_are_described_as_the_table_has_them() {
 
 #[test]
 fn the_description_lists_the_codes_of_the_catalogue() {
-    let description = Validator::new().unwrap();
+    let description = Validator::embedded().unwrap();
     let described = names(description.part("/components/schemas/ErrorCode/enum"));
     let known = crate::catalogue::ALL.iter().map(|code| code.as_str().to_owned()).collect();
     assert_eq!(described, known);
@@ -88,7 +89,7 @@ fn the_description_lists_the_codes_of_the_catalogue() {
 
 #[test]
 fn every_error_names_the_codes_that_it_comes_with() {
-    let description = Validator::new().unwrap();
+    let description = Validator::embedded().unwrap();
     let known = |code: &String| crate::catalogue::from_word(code).unwrap().row().statuses;
     for (_, _, operation) in description.operations() {
         let id = operation["operationId"].as_str().unwrap();
@@ -109,7 +110,7 @@ fn every_error_names_the_codes_that_it_comes_with() {
 
 #[test]
 fn the_description_lists_the_words_of_the_vocabulary() {
-    let description = Validator::new().unwrap();
+    let description = Validator::embedded().unwrap();
     let words = |name: &str| names(description.part(&format!("/components/schemas/{name}/enum")));
     let own = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
     #[rustfmt::skip]
@@ -164,8 +165,8 @@ fn schemas(description: &Validator) -> Vec<(String, Value)> {
 
 #[test]
 fn every_schema_says_what_it_takes() {
-    let description = Validator::new().unwrap();
-    let schemas = schemas(&description);
+    let description = Validator::embedded().unwrap();
+    let schemas = schemas(description);
     assert!(schemas.len() > 500, "{} schemas were found", schemas.len());
     for (at, schema) in schemas {
         // Whether other members are taken is a question that yes and no answer.
@@ -179,8 +180,8 @@ fn every_schema_says_what_it_takes() {
 /// place, and two such names may meet.
 #[test]
 fn what_generators_give_a_name_has_one_of_its_own() {
-    let description = Validator::new().unwrap();
-    for (at, schema) in schemas(&description) {
+    let description = Validator::embedded().unwrap();
+    for (at, schema) in schemas(description) {
         let is_named = at.strip_prefix("/components/schemas/").is_some_and(|it| !it.contains('/'));
         let is_object = schema.get("type").is_some_and(|kind| kind == "object");
         let asks = is_object || ["enum", "oneOf"].iter().any(|key| schema.get(key).is_some());

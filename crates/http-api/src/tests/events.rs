@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt, Full};
-use model::PendingApprovals;
+use model::{PendingApprovals, Role};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use web::{Bounds, Door, ReplyBody, serve};
@@ -386,6 +386,42 @@ async fn a_key_holds_eight_streams() {
     Open::at(&house, "/v1/events", &house.other.key, &[]).await;
     open.pop();
     Open::at(&house, "/v1/events", &house.support.key, &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_person_holds_eight_streams_in_however_many_browsers() {
+    let house = House::new().await;
+    let first = house.browser("ada@example.com", Role::Viewer).await.key;
+    let second = house.browser_in(house.org, "ada@example.com", Role::Viewer).await.key;
+    let mut open = Vec::new();
+    for browser in [&first, &second, &first, &second, &first, &second, &first, &second] {
+        open.push(Open::at(&house, "/v1/events", browser, &[]).await);
+    }
+    for browser in [&first, &second] {
+        let answer = house.get("/v1/events", browser).await;
+        assert_eq!(answer.code(), (429, "rate_limited"));
+    }
+    let other = house.browser("bob@example.com", Role::Viewer).await.key;
+    Open::at(&house, "/v1/events", &other, &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_is_left_open_does_not_keep_its_session_in_use() {
+    let house = House::new().await;
+    let ada = house.browser("ada@example.com", Role::Viewer).await.key;
+    let mut stream = Open::at(&house, "/v1/events", &ada, &[]).await;
+    stream.message().await.unwrap();
+    house.clock.pass(Duration::from_hours(7));
+    for _ in 0..8 {
+        assert!(stream.message().await.is_some(), "it was idle for seven hours");
+    }
+    house.clock.pass(Duration::from_hours(6));
+    let mut left = 0;
+    while stream.message().await.is_some() {
+        left += 1;
+        assert!(left < 20, "it goes on after thirteen idle hours");
+    }
+    assert_eq!(house.get("/v1/session", &ada).await.code(), (401, "unauthenticated"));
 }
 
 #[tokio::test(start_paused = true)]

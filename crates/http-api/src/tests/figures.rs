@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use model::{ActionId, Clock, DeedId, Verdict};
+use act::{Act, ActError, By, Record};
+use ledger::Snapshot;
+use model::{ActionId, Clock, DeedId, EventType, Verdict};
 use serde_json::{Value, json};
 use testkit::{Scribe, sample};
 
@@ -152,6 +154,15 @@ async fn the_overview_counts_two_windows_and_names_who_acted() {
         "today": { "actions": 3, "denied": 1, "cost": [] },
     });
     assert_eq!(day["agents"], json!([agent]));
+    let path = format!("/v1/agents/{}", house.support.agent);
+    let told = house.get(&path, &house.org_key).await.body;
+    assert_eq!(
+        (&told["today"], &told["last_action_at"]),
+        (&agent["today"], &agent["last_action_at"])
+    );
+    assert_eq!(told["keys_count"], 1);
+    let listed = house.get("/v1/agents?q=support", &house.org_key).await.body["data"][0].clone();
+    assert_eq!((&listed["keys_count"], listed.get("today")), (&told["keys_count"], None));
     let week = house.get("/v1/overview?window=7d", &house.org_key).await.body;
     assert_eq!(week["series"].as_array().map(Vec::len), Some(28));
     assert_eq!(week["totals"]["actions"], 4);
@@ -195,6 +206,29 @@ async fn mismatched(house: &House) -> ActionId {
     id
 }
 
+/// A connector whose change log is to be read.
+async fn witnessed(house: &House) -> String {
+    let log = json!({ "login": true, "tables": { "public.orders": [] } });
+    let made = json!({
+        "name": "depot", "type": "fake", "config": { "log": log },
+        "credential": { "kind": "token", "fields": { "token": "t" } },
+    });
+    let id = house.ask(("POST", "/v1/connectors"), &house.org_key, Some(made)).await.id();
+    let (enable, reason) =
+        (format!("/v1/connectors/{id}/witness/enable"), json!({ "reason": "Proof." }));
+    assert_eq!(house.ask(("POST", &enable), &house.org_key, Some(reason)).await.status, 200);
+    id
+}
+
+async fn slot_is(house: &House, connector: &str, kind: EventType, state: &str) {
+    let object = json!({ "object": "connector", "id": connector, "state": state });
+    let told = Act::new(By::Service, move |_: &Snapshot, record: &mut Record<'_>| {
+        record.tell(kind, object.clone());
+        Ok::<_, ActError>(())
+    });
+    told.enter(house.ledger(), house.org).await.unwrap();
+}
+
 #[tokio::test]
 async fn what_wants_an_eye_comes_the_gravest_first_and_eight_at_most() {
     let house = busy().await;
@@ -219,6 +253,15 @@ async fn what_wants_an_eye_comes_the_gravest_first_and_eight_at_most() {
     assert_eq!(items[0]["kind"], "mismatch", "{items:?}");
     assert_eq!(items[0]["data"]["action"], json!(odd));
     assert_eq!(items[0]["data"]["summary"], "One row was changed.");
+    let depot = witnessed(&house).await;
+    slot_is(&house, &depot, EventType::WitnessSlotStalled, "stalled").await;
+    assert_eq!(kinds().await[0]["kind"], "slot_lagging");
+    slot_is(&house, &depot, EventType::WitnessSlotInvalidated, "invalidated").await;
+    let items = kinds().await;
+    let found = (&items[0]["kind"], &items[0]["data"]["name"], &items[1]["kind"]);
+    assert_eq!(found, (&json!("slot_invalidated"), &json!("depot"), &json!("mismatch")));
+    slot_is(&house, &depot, EventType::WitnessSlotRecovered, "streaming").await;
+    assert_eq!(kinds().await[0]["kind"], "mismatch");
     let reason = json!({ "reason": "A drill." });
     house.send(request("POST", "/v1/org/stop", &house.org_key, &[], Some(reason))).await;
     let items = kinds().await;

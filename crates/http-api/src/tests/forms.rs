@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use ledger::record::Member;
 use model::Role;
+use people::LinkedTo;
 use serde_json::json;
 
 use super::{
@@ -97,15 +99,16 @@ async fn a_form_of_another_sites_page_asks_for_nothing() {
         assert!(page.contains("<code>origin_refused</code>"), "{page}");
         assert!(cookies(&answer).is_empty(), "{headers:?}");
     }
-    for bad in [
-        "next=%2Fapp",
-        "email=ada%40example.com&next=%2F%2Fevil.example",
-        "email=ada%40example.com&email=eve%40example.com",
-        "email=ada%40example.com&more=1",
+    // Where somebody wanted to go is known on the page that they are led back to, if it is of here.
+    for (bad, on) in [
+        ("next=%2Fapp%2Factions%3Fstate%3Dsealed", "&next=%2Fapp%2Factions%3Fstate%3Dsealed"),
+        ("email=ada%40example.com&next=%2F%2Fevil.example", ""),
+        ("email=ada%40example.com&email=eve%40example.com", ""),
+        ("email=ada%40example.com&more=1&next=%2Fapp", "&next=%2Fapp"),
     ] {
         let own = [("origin", "null"), ("sec-fetch-site", "same-origin")];
         let answer = house.send(form("/v1/auth/start", &own, bad.to_owned())).await;
-        let page = "/login?problem=validation_failed";
+        let page = format!("/login?problem=validation_failed{on}");
         assert_eq!(
             (answer.status, &answer.headers["location"]),
             (303, &page.parse().unwrap()),
@@ -114,6 +117,35 @@ async fn a_form_of_another_sites_page_asks_for_nothing() {
     }
     house.town.deliver().await;
     assert!(house.town.sent.count() == 0, "nobody was written to");
+}
+
+#[tokio::test]
+async fn a_line_break_of_a_note_is_one_letter_as_whoever_typed_it_sees_it() {
+    let house = House::new().await;
+    let (_, member) = house.member(ADA, Role::Viewer).await;
+    house.write(Member { can_approve: true, ..member.clone() }).await;
+    let held = house.refund(500).await;
+    let id = held.body["approval"]["id"].as_str().unwrap().to_owned();
+    let to = LinkedTo { org: house.org, approval: id.parse().unwrap(), member: member.id };
+    let link = house.town.people.question(to).expose().clone();
+    let asked = json!({ "token": link });
+    let asked = house.send(request("POST", "/v1/approvals/link", "", &[], Some(asked))).await;
+    let digest = asked.body["question"]["context_digest"].as_str().unwrap().to_owned();
+    let own = [("origin", "null"), ("sec-fetch-site", "same-origin")];
+    let deny = async |note: &str| {
+        let note = pages::encoded(note);
+        let fields = format!("token={link}&decision=deny&context_digest={digest}&note={note}");
+        let answer = house.send(form("/v1/approvals/link", &own, fields)).await;
+        (answer.status, answer.headers["location"].to_str().unwrap().to_owned())
+    };
+    let (half, page) = ("x".repeat(139), format!("/approve?t={link}"));
+    // What is too long leads back to the page of the link, which can be answered again.
+    let refused = deny(&format!("{half}\r\n{half}xx")).await;
+    assert_eq!(refused, (303, format!("{page}&problem=validation_failed#told")));
+    let taken = deny(&format!("{half}\r\n{half}x")).await;
+    assert_eq!(taken, (303, format!("{page}#asked")));
+    let told = house.get(&format!("/v1/approvals/{id}"), &house.org_key).await;
+    assert_eq!(told.body["decisions"][0]["note"], format!("{half}\n{half}x"));
 }
 
 #[tokio::test]

@@ -1,7 +1,9 @@
 //! The whole interface over the store in memory: one org, two agents, a tool that does as it is
 //! told. Every answer is held against the interface description.
 
+mod fake;
 pub(super) mod people;
+mod receiver;
 
 use std::{
     sync::{Arc, Mutex},
@@ -9,9 +11,8 @@ use std::{
 };
 
 use admin::{
-    Activation, Admin, Candidate, ConnectorCheck, ConnectorType, CredentialField, CredentialKind,
-    Deployment, Expected, KeyMode, KnownTools, Looked, LookedAt, NewAgent, NewConnector, NewKey,
-    NewOrg, NewPolicy, NewVersion, OrgChange, SealKeyStore, UnfitError,
+    Activation, Admin, Deployment, Expected, KeyMode, NewAgent, NewConnector, NewKey, NewOrg,
+    NewPolicy, NewVersion, OrgChange, SealKeyStore,
 };
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -20,13 +21,14 @@ use deed::KeySet;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, Full};
 use ledger::{EventStore, Ledger, record::PolicyMode};
-use model::{AgentId, ConnectorId, IntentMode, KeyId, Level, OrgId, Outcome, Scope, SideEffect};
+use model::{AgentId, ConnectorId, IntentMode, KeyId, LogGap, OrgId, Outcome, Scope, SideEffect};
 use records::Records;
 use serde_json::{Value, json};
 use store_memory::MemoryStore;
 use testkit::{Fixture, ManualClock, OnTokio, Operator, ScriptedTool, Shop, done, limits};
 use web::{Control, Lifecycle, ReplyBody, Router, TrustedProxies};
 
+use self::fake::Fake;
 use crate::{
     description::{Given, Validator},
     *,
@@ -43,54 +45,6 @@ rules:
 budgets:
   - { id: refunds-day, match: shop.refund, per: [agent], window: day, count: 3 }
 "#;
-
-/// A type of connectors whose tools are those that the config says, once there is a credential.
-struct Fake;
-
-#[async_trait]
-impl ConnectorCheck for Fake {
-    fn types(&self) -> Vec<ConnectorType> {
-        let token = CredentialField { name: "token", required: true, description: "A token." };
-        vec![ConnectorType {
-            name: "fake",
-            title: "Fake",
-            credential_kinds: vec![CredentialKind { kind: "token", fields: vec![token] }],
-            config_schema: json!({ "type": "object" }),
-            witness_levels: vec![Level::L0],
-        }]
-    }
-
-    async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
-        if candidate.kind != "fake" {
-            return Err(UnfitError::UnknownKind(candidate.kind.to_owned()));
-        }
-        match candidate.config["host"].as_str() {
-            Some("169.254.169.254") => Err(UnfitError::Egress("it is link-local".to_owned())),
-            Some("down") => Err(UnfitError::Unreachable("it does not answer".to_owned())),
-            Some("wrong") => Err(UnfitError::Config(vec!["`/host`: not that one".to_owned()])),
-            Some(_) | None if candidate.credential.is_empty() => Ok(KnownTools::new()),
-            Some(_) | None => {
-                let tools = candidate.config["tools"].as_object().into_iter().flatten();
-                let known = |(name, entry): (&String, &Value)| {
-                    let digest = crypto::sha256(crypto::json::canonical(entry));
-                    let name = name.parse().expect("a tool's name");
-                    (name, json!({ "digest": digest, "entry": entry }))
-                };
-                Ok(tools.map(known).collect())
-            }
-        }
-    }
-
-    async fn look(
-        &self,
-        candidate: Candidate<'_>,
-        _: &KnownTools,
-    ) -> Result<Vec<Looked>, UnfitError> {
-        let lacks = candidate.credential.is_empty();
-        let found = if lacks { LookedAt::Fail } else { LookedAt::Pass };
-        Ok(vec![Looked { name: "login".to_owned(), found, detail: String::new() }])
-    }
-}
 
 /// A probe that says what the test tells it to.
 pub(super) struct Told(pub(super) Mutex<Condition>);
@@ -124,7 +78,7 @@ pub(super) struct House {
     pub(super) other: Holder,
     pub(super) org_key: String,
     pub(super) town: people::Town,
-    description: Validator,
+    description: &'static Validator,
     fixture: Fixture,
 }
 
@@ -199,6 +153,19 @@ async fn enforce(org: &OrgChange<'_>, document: &str) {
     org.activate_policy(activation).await.unwrap();
 }
 
+fn webhooks(fixture: &Fixture) -> delivery::Parts {
+    delivery::Parts {
+        ledger: fixture.ledger.clone(),
+        store: fixture.store.clone(),
+        events: fixture.store.clone(),
+        sender: Arc::new(receiver::Nowhere),
+        vault: fixture.vault.clone(),
+        entropy: fixture.dice.clone(),
+        clock: fixture.clock.clone(),
+        limits: delivery::Limits::default(),
+    }
+}
+
 /// What the refunding tool answers: the amount, and the note where there is one.
 fn refunded(args: &Value) -> Outcome {
     let mut result = json!({ "refunded": args.get("amount") });
@@ -215,6 +182,15 @@ impl House {
 
     /// A house whose operator says who may become a member.
     pub(super) async fn that_takes(signup: ::people::Signup) -> Self {
+        Self::of(signup, None).await
+    }
+
+    /// A house whose shop has this tool, too.
+    pub(super) async fn that_runs(tool: Arc<ScriptedTool>) -> Self {
+        Self::of(::people::Signup::Invite, Some(tool)).await
+    }
+
+    async fn of(signup: ::people::Signup, more: Option<Arc<ScriptedTool>>) -> Self {
         let fixture = Fixture::new(1);
         for key in fixture.sealer.registered().keys() {
             fixture.store.put_seal_key(key).await.unwrap();
@@ -225,7 +201,8 @@ impl House {
         let refund = Arc::new(ScriptedTool::new("shop.refund", SideEffect::Write));
         refund.follow(refunded);
         let delete = Arc::new(ScriptedTool::new("shop.delete", SideEffect::Destructive));
-        let shop = Shop::of([delete, Arc::clone(&refund)]);
+        let tools = [delete, Arc::clone(&refund)].into_iter().chain(more);
+        let shop = Shop::of(tools.collect::<Vec<_>>());
         let new = NewOrg { name: "Acme".to_owned(), time_zone: "UTC".to_owned() };
         let deployment = admin.operate(&Operator);
         let org = deployment.create_org(new).await.unwrap().org.id;
@@ -243,6 +220,7 @@ impl House {
             gate: fixture.gate(shop, limits()),
             admin: Arc::clone(&admin),
             records: Records::new(Arc::clone(&store) as _, fixture.ledger.clone()),
+            webhooks: delivery::Webhooks::new(webhooks(&fixture)),
             events: Arc::clone(&store) as _,
             people: Arc::clone(&town.people),
             behind: Arc::new(OnTokio),
@@ -276,8 +254,24 @@ impl House {
             other,
             org_key,
             town,
-            description: Validator::new().unwrap(),
+            description: Validator::embedded().unwrap(),
         }
+    }
+
+    /// What posts the org's events, once.
+    pub(super) async fn post_events(&self) {
+        let courier = delivery::Courier::new(webhooks(&self.fixture), Arc::new(receiver::Nowhere));
+        for failing in [false, true] {
+            for key in courier.waiting(failing, 100).await.unwrap() {
+                let claimed = courier.claim(key).await.unwrap().unwrap();
+                courier.serve(claimed, &|| true).await.unwrap();
+            }
+        }
+    }
+
+    /// Lets the change log of a connector's database be followed, or be broken by this.
+    pub(super) async fn follow_log(&self, connector: &str, broken: Option<LogGap>) {
+        self.fixture.follow_log((self.org, connector.parse().unwrap()), broken).await;
     }
 
     pub(super) fn ledger(&self) -> &Ledger {
@@ -322,6 +316,16 @@ impl House {
     }
 
     /// Sends a request in a task of its own.
+    /// Sends a request with this key and, where there is one, this body.
+    pub(super) async fn ask(
+        &self,
+        (method, path): (&str, &str),
+        key: &str,
+        body: Option<Value>,
+    ) -> Answer {
+        self.send(request(method, path, key, &[], body)).await
+    }
+
     pub(super) fn send_later(
         &self,
         request: Request<Full<Bytes>>,

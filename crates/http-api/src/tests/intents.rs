@@ -9,7 +9,7 @@ use deed::{
     verify::{CheckId, IntentShown, Report, Trust, Verdict, examine},
 };
 use intent::Claims;
-use model::{AgentId, Clock as _};
+use model::{AgentId, Clock as _, Role};
 use serde_json::{Value, json};
 use testkit::AUDIENCE;
 
@@ -225,6 +225,34 @@ async fn a_check_tells_what_each_check_expected_and_got() {
     assert_eq!((failed.len(), &told["code"]), (2, &json!("intent_invalid")));
     let malformed = check(&house, "nothing").await;
     assert_eq!(malformed["checks"].as_array().unwrap().last().unwrap()["check"], "form");
+}
+
+#[tokio::test]
+async fn an_admin_checks_the_intents_of_the_agent_that_they_name() {
+    let house = House::new().await;
+    add(&house, added(house.support.agent, 7)).await;
+    let request_of = json!({ "tool": "shop.refund", "args": args() });
+    let body = json!({
+        "agent": house.support.agent, "intent": intent_of(&house, "one"), "request": request_of,
+    });
+    let ask = async |key: &str, body: &Value| {
+        house.send(request("POST", "/v1/intents/check", key, &[], Some(body.clone()))).await
+    };
+    let admin = house.browser("admin@example.com", Role::Admin).await;
+    for key in [&house.org_key, &admin.key] {
+        let told = ask(key, &body).await;
+        assert_eq!((told.status, &told.body["valid"]), (200, &json!(true)), "{}", told.body);
+    }
+    let unnamed = json!({ "intent": "e30.e30.AA", "request": request_of });
+    let answer = ask(&house.org_key, &unnamed).await;
+    assert_eq!((answer.code(), answer.param()), ((400, "validation_failed"), Some("agent")));
+    let nobody = json!({
+        "agent": "agt_01k6ga3wvwaa1b3c5d7e9f1g3h", "intent": "e30.e30.AA", "request": request_of,
+    });
+    assert_eq!(ask(&house.org_key, &nobody).await.code(), (404, "not_found"));
+    // An agent is itself and names nobody.
+    let answer = ask(&house.support.key, &body).await;
+    assert_eq!((answer.code(), answer.param()), ((400, "validation_failed"), Some("agent")));
 }
 
 #[tokio::test]

@@ -213,8 +213,7 @@ async fn who_is_removed_or_leaves_is_out_at_once_and_an_owner_stays() {
     let removed = delete(&house, &adas, &owner.key).await;
     assert_eq!(removed.status, 200, "{}", removed.body);
     for browser in [&ada, &grace] {
-        assert_eq!(house.get("/v1/agents", &browser.key).await.code(), (403, "role_required"));
-        assert_eq!(house.get("/v1/session", &browser.key).await.body["member"], Value::Null);
+        assert_eq!(house.get("/v1/agents", &browser.key).await.code(), (401, "unauthenticated"));
     }
     assert_eq!(house.get(&adas, &owner.key).await.code(), (404, "not_found"));
     assert_eq!(delete(&house, &adas, &owner.key).await.code(), (404, "not_found"));
@@ -225,6 +224,59 @@ async fn who_is_removed_or_leaves_is_out_at_once_and_an_owner_stays() {
         let told = house.get(path, &owner.key).await.body.to_string();
         assert!(!told.contains("example.com"), "{path}");
     }
+}
+
+#[tokio::test]
+async fn an_admin_changes_of_viewers_whether_they_answer_questions_and_nothing_else() {
+    let house = House::new().await;
+    let admin = house.browser("admin@example.com", Role::Admin).await;
+    let (_, viewer) = house.member("viewer@example.com", Role::Viewer).await;
+    let (_, other) = house.member("other@example.com", Role::Admin).await;
+    let edit = async |id: &dyn std::fmt::Display, body: Value| {
+        post(&house, &format!("/v1/members/{id}"), &admin.key, body).await
+    };
+    let made = edit(&viewer.id, json!({ "can_approve": true, "role": "viewer" })).await;
+    assert_eq!((made.status, &made.body["can_approve"]), (200, &json!(true)), "{}", made.body);
+    assert!(made.body["deed"].is_string());
+    let stale = json!({ "can_approve": false, "expected_revision": 1 });
+    assert_eq!(edit(&viewer.id, stale).await.code(), (409, "conflict"));
+    for (id, body) in [
+        (&viewer.id, json!({ "role": "admin" })),
+        (&viewer.id, json!({ "role": "admin", "can_approve": false })),
+        (&other.id, json!({ "can_approve": true })),
+    ] {
+        assert_eq!(edit(id, body.clone()).await.code(), (403, "role_required"), "{body}");
+    }
+    let nothing = edit(&viewer.id, json!({})).await;
+    assert_eq!(
+        (nothing.code(), nothing.param()),
+        ((400, "validation_failed"), Some("can_approve"))
+    );
+    let own = house.get("/v1/session", &admin.key).await.body["member"]["id"].clone();
+    let own = edit(&own.as_str().unwrap(), json!({ "can_approve": true })).await;
+    assert_eq!(own.code(), (403, "self_change"));
+}
+
+#[tokio::test]
+async fn it_is_seen_who_was_not_in_the_org_for_long() {
+    let house = House::new().await;
+    let owner = owner(&house).await;
+    let (_, never) = house.member(GRACE, Role::Viewer).await;
+    let seen = async |id: &str| {
+        let told = house.get(&format!("/v1/members/{id}"), &house.org_key).await.body;
+        let listed = house.get("/v1/members", &house.org_key).await.body;
+        let row = listed["data"].as_array().unwrap().iter().find(|row| row["id"] == id).cloned();
+        assert_eq!(row.unwrap()["last_active_at"], told["last_active_at"]);
+        told["last_active_at"].clone()
+    };
+    let own = house.get("/v1/session", &owner.key).await.body["member"]["id"].clone();
+    let own = own.as_str().unwrap();
+    assert_eq!(seen(&never.id.to_string()).await, Value::Null);
+    let first = seen(own).await;
+    assert!(first.is_string());
+    house.clock.pass(Duration::from_mins(30));
+    assert_eq!(house.get("/v1/agents", &owner.key).await.status, 200);
+    assert!(seen(own).await.as_str() > first.as_str());
 }
 
 #[tokio::test]

@@ -5,22 +5,13 @@ use model::Role;
 use records::DeedStore as _;
 use serde_json::{Value, json};
 
-use super::house::{Answer, House, request};
-
-async fn ask(
-    house: &House,
-    (method, path): (&str, &str),
-    key: &str,
-    body: Option<Value>,
-) -> Answer {
-    house.send(request(method, path, key, &[], body)).await
-}
+use super::house::House;
 
 #[tokio::test]
 async fn an_owner_makes_rolls_and_revokes_org_keys_each_with_its_deed() {
     let house = House::new().await;
     let owner = house.browser("owner@example.com", Role::Owner).await.key;
-    let post = async |path: &str, body| ask(&house, ("POST", path), &owner, Some(body)).await;
+    let post = async |path: &str, body| house.ask(("POST", path), &owner, Some(body)).await;
     let made = post("/v1/api_keys", json!({ "name": "deploy", "scopes": ["admin:read"] })).await;
     assert_eq!((made.status, &made.body["object"]), (201, &json!("api_key")), "{}", made.body);
     let secret = made.body["secret"].as_str().unwrap().to_owned();
@@ -34,10 +25,10 @@ async fn an_owner_makes_rolls_and_revokes_org_keys_each_with_its_deed() {
     assert_eq!(house.get("/v1/ledger/head", &secret).await.status, 200);
 
     let first = format!("/v1/api_keys/{}", made.id());
-    let revoked = ask(&house, ("DELETE", &first), &owner, None).await;
+    let revoked = house.ask(("DELETE", &first), &owner, None).await;
     assert_eq!((revoked.status, &revoked.body["status"]), (200, &json!("revoked")));
     assert_eq!(house.get("/v1/ledger/head", &secret).await.code(), (401, "unauthenticated"));
-    let again = ask(&house, ("DELETE", &first), &owner, None).await;
+    let again = house.ask(("DELETE", &first), &owner, None).await;
     assert_eq!(again.code(), (409, "conflict"));
 
     let page = house.get("/v1/api_keys?limit=2", &owner).await;
@@ -72,12 +63,12 @@ async fn an_org_key_is_made_of_what_fits_alone() {
         ("livemode", with("livemode", json!(false))),
         ("ip_allow", with("ip_allow", json!(["10.0.0.0/8"]))),
     ] {
-        let refused = ask(&house, ("POST", "/v1/api_keys"), &owner, Some(body.clone())).await;
+        let refused = house.ask(("POST", "/v1/api_keys"), &owner, Some(body.clone())).await;
         let found = (refused.code(), refused.param());
         assert_eq!(found, ((400, "validation_failed"), Some(param)), "{body}");
     }
     let of_agent = format!("/v1/api_keys/{}", house.support.id);
-    let refused = ask(&house, ("DELETE", &of_agent), &owner, None).await;
+    let refused = house.ask(("DELETE", &of_agent), &owner, None).await;
     assert_eq!(refused.code(), (404, "not_found"));
 }
 
@@ -88,7 +79,7 @@ async fn the_33rd_org_key_is_not_made() {
     let new = || Some(json!({ "name": "deploy", "scopes": ["admin"] }));
     let mut refused = None;
     for _ in 0..33 {
-        let made = ask(&house, ("POST", "/v1/api_keys"), &owner, new()).await;
+        let made = house.ask(("POST", "/v1/api_keys"), &owner, new()).await;
         if made.status != 201 {
             refused = Some(made);
             break;
@@ -108,8 +99,7 @@ async fn an_owner_sets_for_how_long_payloads_are_kept_and_everybody_in_sees_it()
     let before = house.get("/v1/org", &viewer).await;
     assert_eq!((before.status, &before.body["name"]), (200, &json!("Acme")), "{}", before.body);
     assert_eq!([&before.body["signup"], &before.body["stop"]], [&json!("invite"), &Value::Null]);
-    let set =
-        async |key: &str, body: Value| ask(&house, ("POST", "/v1/org"), key, Some(body)).await;
+    let set = async |key: &str, body: Value| house.ask(("POST", "/v1/org"), key, Some(body)).await;
     let days = |days: Value| json!({ "retention_days": days });
     assert_eq!(set(&admin, days(json!(90))).await.code(), (403, "role_required"));
     assert_eq!(set(&house.org_key, days(json!(90))).await.code(), (403, "person_required"));
@@ -135,7 +125,7 @@ async fn an_owner_sets_for_how_long_payloads_are_kept_and_everybody_in_sees_it()
 async fn an_owner_changes_how_the_org_is_run_and_asks_people() {
     let house = House::new().await;
     let owner = house.browser("owner@example.com", Role::Owner).await.key;
-    let set = async |body: Value| ask(&house, ("POST", "/v1/org"), &owner, Some(body)).await;
+    let set = async |body: Value| house.ask(("POST", "/v1/org"), &owner, Some(body)).await;
     let before = house.get("/v1/org", &owner).await.body;
     let asks = json!({
         "default_expires_in": null, "require_other_person": false, "allow_single_member": false,
@@ -187,7 +177,7 @@ async fn what_an_org_cannot_be_run_like_is_refused_by_its_name() {
     let owner = house.browser("owner@example.com", Role::Owner).await.key;
     let new = NewOrg { name: "Elsewhere".to_owned(), time_zone: "UTC".to_owned() };
     house.deployment().create_org(new).await.unwrap();
-    let set = async |body: Value| ask(&house, ("POST", "/v1/org"), &owner, Some(body)).await;
+    let set = async |body: Value| house.ask(("POST", "/v1/org"), &owner, Some(body)).await;
     let asks = |name: &str, value: Value| json!({ "approvals": { name: value } });
     for (param, body) in [
         ("name", json!({})),

@@ -101,7 +101,7 @@ async fn fields_are_known_by_name_and_judged_by_name() {
             json!({ "document": DENY_ALL, "note": "" }),
             "note",
         ),
-        (format!("/v1/policies/{id}/activate"), with("force", json!(true)), "force"),
+        (format!("/v1/policies/{id}/activate"), with("force", json!("yes")), "force"),
         (format!("/v1/policies/{id}/activate"), with("mode", json!("on")), "mode"),
         (format!("/v1/policies/{id}/activate"), with("reason", json!(" ")), "reason"),
         (

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use admin::NewOrg;
-use admin::REMEMBERED_FOR;
-use model::{MemberId, Role, SessionId};
+use admin::{NewOrg, REMEMBERED_FOR};
+use ledger::record::Member;
+use model::{Clock, MemberId, Role, SessionId, Uuid};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -237,6 +237,28 @@ async fn three_challenges_live_at_once_and_none_ends_another() {
 }
 
 #[tokio::test]
+async fn a_browser_that_asks_twice_may_answer_either_mail() {
+    let house = House::new().await;
+    house.member(ADA, Role::Admin).await;
+    let first = asked(&house, ADA).await;
+    let code_of_first = code(&house);
+    let body = Some(json!({ "email": ADA }));
+    let cookie = [("cookie", first.cookie.as_str())];
+    let second = house.send(request("POST", "/v1/auth/start", "", &cookie, body)).await;
+    house.town.deliver().await;
+    assert_eq!(second.status, 202);
+    let given = cookies(&second)[0].1.clone();
+    assert!(given.starts_with(first.cookie.trim_start_matches("svc_pre=")), "{given}");
+    let answer = confirm(&house, &first.cookie, first.by_code(&code_of_first)).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    // What is no token of ours is not taken for one.
+    let body = Some(json!({ "email": ADA }));
+    let odd = [("cookie", "svc_pre=chosen")];
+    let third = house.send(request("POST", "/v1/auth/start", "", &odd, body)).await;
+    assert!(!cookies(&third)[0].1.starts_with("chosen"));
+}
+
+#[tokio::test]
 async fn a_clock_that_steps_gives_no_challenge_more_time_than_the_record_says() {
     let house = House::new().await;
     house.member(ADA, Role::Admin).await;
@@ -338,9 +360,57 @@ async fn a_role_that_becomes_another_voids_the_choice_and_a_removal_ends_it() {
 }
 
 #[tokio::test]
+async fn a_token_from_before_a_promotion_rises_only_with_another_sign_in() {
+    let house = House::new().await;
+    let browser = house.browser(ADA, Role::Viewer).await;
+    house.clock.pass(Duration::from_mins(1));
+    let (_, member) = house.member(ADA, Role::Viewer).await;
+    let owner = Member { role: Role::Owner, role_since: house.clock.now(), ..member };
+    house.write(owner).await;
+    let org = Some(json!({ "org": house.org }));
+    let choose = |key: &str| request("POST", "/v1/session/org", key, &[], org.clone());
+    let stolen = house.send(choose(&browser.key)).await;
+    assert_eq!(stolen.code(), (403, "reauthentication_required"));
+    house.clock.pass(Duration::from_mins(1));
+    let again = house.send(request("POST", "/v1/auth/reauth", &browser.key, &[], None)).await;
+    house.town.deliver().await;
+    let cookie = format!("svc_pre={}", cookies(&again)[0].1.split(';').next().unwrap());
+    let proof = json!({ "challenge": again.id(), "code": code(&house) });
+    let fresh = confirm(&house, &cookie, proof).await;
+    let token = cookies(&fresh)[0].1.split(';').next().unwrap().to_owned();
+    let key = format!("session:{token}:{}", fresh.body["csrf"].as_str().unwrap());
+    let risen = house.send(choose(&key)).await;
+    assert_eq!((risen.status, &risen.body["member"]["role"]), (200, &json!("owner")));
+}
+
+#[tokio::test]
+async fn whoever_comes_back_is_another_and_no_session_from_before_is_theirs() {
+    let house = House::new().await;
+    let browser = house.browser(ADA, Role::Viewer).await;
+    let (user, member) = house.member(ADA, Role::Viewer).await;
+    let key = browser.key;
+    assert_eq!(house.get("/v1/agents", &key).await.status, 200);
+    house.write(Member { removed_at: Some(member.joined_at), ..member.clone() }).await;
+    house.clock.pass(Duration::from_hours(1));
+    let now = house.clock.now();
+    let id = MemberId::from_uuid(Uuid::from_u128(77));
+    let back = Member { id, joined_at: now, role_since: now, ..member };
+    house.write(back).await;
+    house.clock.pass(REMEMBERED_FOR);
+    assert_eq!(house.get("/v1/agents", &key).await.code(), (403, "role_required"));
+    let org = Some(json!({ "org": house.org }));
+    let stolen = house.send(request("POST", "/v1/session/org", &key, &[], org)).await;
+    assert_eq!(stolen.code(), (403, "reauthentication_required"));
+    assert_eq!(house.town.people.end_in(house.org, user).await.unwrap(), 1);
+    house.clock.pass(REMEMBERED_FOR);
+    assert_eq!(house.get("/v1/session", &key).await.status, 401);
+}
+
+#[tokio::test]
 async fn people_see_and_end_their_own_sessions_and_no_others() {
     let house = House::new().await;
     let here = house.browser(ADA, Role::Admin).await;
+    house.clock.pass(std::time::Duration::from_secs(1));
     let there = house.browser_in(house.org, ADA, Role::Admin).await;
     let eve = house.browser("eve@example.com", Role::Admin).await;
     let listed = house.get("/v1/sessions?limit=1", &here.key).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use model::Clock;
+use model::{Clock, Role};
 use serde_json::{Value, json};
 
 use super::house::{Answer, House, request};
@@ -50,6 +50,24 @@ async fn an_org_stop_counts_what_had_started_and_stops_every_agent() {
     let running = ask(&house, "POST", "/v1/org/start", json!({ "reason": "over" })).await;
     assert_eq!((running.status, &running.body["stop"]), (200, &Value::Null));
     assert_eq!(house.refund(20).await.status, 200);
+}
+
+#[tokio::test]
+async fn of_the_members_an_owner_alone_starts_a_stopped_org() {
+    let house = House::new().await;
+    let admin = house.browser("mallory@example.com", Role::Admin).await;
+    let owner = house.browser("ada@example.com", Role::Owner).await;
+    ask(&house, "POST", "/v1/org/stop", json!({ "reason": "a drill" })).await;
+    let start = async |key: &str| {
+        let body = Some(json!({ "reason": "over" }));
+        house.send(request("POST", "/v1/org/start", key, &[], body)).await
+    };
+    assert_eq!(start(&admin.key).await.code(), (403, "role_required"));
+    assert_eq!(house.refund(20).await.code(), (403, "org_stopped"));
+    let page = house.get("/app/stop", &admin.key).await;
+    let html = String::from_utf8_lossy(&page.bytes).into_owned();
+    assert!(html.contains("takes the role owner") && !html.contains("/v1/org/start"), "{html}");
+    assert_eq!(start(&owner.key).await.status, 200);
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ async fn the_description_is_served_as_embedded_and_without_a_version() {
 #[tokio::test]
 async fn the_description_is_served_as_json_too_and_not_again_to_who_has_it() {
     let house = House::new().await;
-    let described = Validator::new().unwrap();
+    let described = Validator::embedded().unwrap();
     let answer = house.get("/api/openapi.json", "").await;
     assert_eq!(Some(&answer.body), described.part(""));
     let opening = std::str::from_utf8(&answer.bytes).unwrap().split('\n').nth(1);

@@ -6,7 +6,10 @@ use model::PendingApprovals;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::house::{House, request};
+use super::{
+    house::{House, request},
+    rooms::refunding,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_outlasts_its_wait_is_202_and_is_sealed_all_the_same() {
@@ -22,6 +25,24 @@ async fn a_run_that_outlasts_its_wait_is_202_and_is_sealed_all_the_same() {
     let sealed = house.get(&path, &house.support.key).await;
     assert_eq!((sealed.status, &sealed.body["state"]), (200, &"sealed".into()));
     assert_eq!(sealed.body["result"], json!({ "refunded": 1 }));
+}
+
+#[tokio::test]
+async fn a_read_back_that_is_late_is_202_and_its_verdict_is_waited_for_as_the_end_of_a_run() {
+    let tool = refunding("20.00");
+    tool.read_back_misses();
+    let house = House::that_runs(tool).await;
+    let call = json!({ "tool": "mail.refund", "args": {}, "wait": 25 });
+    let answer = house.post("/v1/actions", call).await;
+    assert_eq!((answer.status, &answer.body["status"]), (202, &"processing".into()));
+    let (state, run) = (&answer.body["state"], &answer.body["execution"]["status"]);
+    assert_eq!((state, run), (&"witnessing".into(), &"running".into()));
+    let path = format!("/v1/actions/{}?wait=25", answer.id());
+    let sealed = house.get(&path, &house.support.key).await;
+    assert_eq!((sealed.status, &sealed.body["state"]), (200, &"sealed".into()));
+    let (verdict, level) = (&sealed.body["witness"]["verdict"], &sealed.body["witness"]["level"]);
+    assert_eq!((verdict, level), (&"VERIFIED".into(), &"L1".into()));
+    assert_eq!(sealed.body["result"], json!({ "id": 7, "amount": "20.00" }));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,8 @@
 //! An action as responses show it.
 
 use ledger::record::{
-    Action, Approval, ConnectorRef, Cost, Decision, Execution, PolicyMode, Shadow, SpentBudget,
-    Witness,
+    Action, Amendment, Approval, ConnectorRef, Cost, Decision, Execution, PolicyMode, Shadow,
+    SpentBudget, Witness,
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, ConnectorId, DecisionCode, DecisionOutcome,
@@ -38,6 +38,16 @@ pub(crate) struct ActionView<'a> {
     payload_pruned_at: Option<Timestamp>,
     deed: Option<DeedId>,
     next_action: Option<NextView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amendment: Option<AmendmentView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct AmendmentView<'a> {
+    deed: DeedId,
+    amended_at: Timestamp,
+    execution: Option<ExecutionView<'a>>,
+    witness: WitnessView<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -167,6 +177,7 @@ impl<'a> From<&'a Action> for ActionView<'a> {
             payload_pruned_at: action.payload_pruned_at,
             deed: action.deed,
             next_action: next(action),
+            amendment: action.amendment.as_deref().map(amendment),
         }
     }
 }
@@ -180,10 +191,13 @@ impl<'a> ActionView<'a> {
         self
     }
 
-    /// The view with the witness's whole detail.
-    pub(super) fn with_witness_detail(mut self, detail: Value) -> Self {
+    /// The view with the witness's whole detail, and that of what it found later.
+    pub(super) fn with_witness_detail(mut self, detail: Value, later: Value) -> Self {
         if let Some(witness) = &mut self.witness {
             witness.detail = Some(detail);
+        }
+        if let Some(amendment) = &mut self.amendment {
+            amendment.witness.detail = Some(later);
         }
         self
     }
@@ -274,6 +288,15 @@ fn witness(witness: &Witness) -> WitnessView<'_> {
         witnessed_at: witness.witnessed_at,
         detail_digest: witness.detail_digest,
         detail: None,
+    }
+}
+
+fn amendment(amendment: &Amendment) -> AmendmentView<'_> {
+    AmendmentView {
+        deed: amendment.deed,
+        amended_at: amendment.amended_at,
+        execution: amendment.execution.as_ref().map(execution),
+        witness: witness(&amendment.witness),
     }
 }
 

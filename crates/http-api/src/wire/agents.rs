@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use admin::{AgentEdit, AgentList, AgentPlace, NewAgent, Wish};
+use gate::AgentFigures;
 use ledger::record::{Agent, Stop, Suspension};
 use model::{AgentId, AgentStatus, IntentMode, MemberId, Mode, Timestamp};
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use web::{ApiError, Call, Fields, FromJson, Position, Query, Word};
 
 use super::policies::expected_revision;
+use crate::overview::TodayView;
 
 /// An agent.
 #[derive(Debug, Serialize)]
@@ -53,6 +55,31 @@ impl<'a> AgentView<'a> {
             created_at: agent.created_at,
             archived_at: agent.archived_at,
         }
+    }
+}
+
+/// An agent and how it is used, as whoever reads it is shown.
+#[derive(Debug, Serialize)]
+pub(crate) struct AgentInUse<'a> {
+    #[serde(flatten)]
+    agent: AgentView<'a>,
+    keys_count: u64,
+    last_action_at: Option<Timestamp>,
+    /// What it did since the day began where the org is; of one agent that is read, not in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    today: Option<TodayView>,
+}
+
+impl<'a> AgentInUse<'a> {
+    /// The agent with these figures.
+    pub(crate) fn of(agent: AgentView<'a>, figures: AgentFigures) -> Self {
+        let last_action_at = figures.last_at();
+        Self { agent, keys_count: figures.keys, last_action_at, today: None }
+    }
+
+    /// The same, with what it did today.
+    pub(crate) fn with(self, today: TodayView) -> Self {
+        Self { today: Some(today), ..self }
     }
 }
 

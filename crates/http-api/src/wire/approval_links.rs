@@ -8,18 +8,12 @@ use model::{
     ActionId, ApprovalId, ApprovalStatus, Digest, MemberId, State, Status, Timestamp, Verdict,
 };
 use serde::Serialize;
-use web::{ApiError, Call, Word};
+use web::{ApiError, Fields, Word};
 
 use super::approvals::{ApprovalDetail, note};
 
 /// Longer than any link's token.
 const MAX_TOKEN: usize = 256;
-
-/// A link, with an answer where one is given.
-pub(crate) struct SentLink {
-    pub(crate) token: Secret<String>,
-    pub(crate) answer: Option<Given>,
-}
 
 /// An answer.
 pub(crate) struct Given {
@@ -28,23 +22,27 @@ pub(crate) struct Given {
     pub(crate) note: Option<String>,
 }
 
-impl SentLink {
-    pub(crate) fn read(call: &Call) -> Result<Self, ApiError> {
-        let mut fields = call.fields()?;
-        let token: String = fields.required("token")?;
+/// Takes the link. It is read before all else, so that whatever else is refused is told on its page.
+pub(crate) fn link_of(fields: &mut Fields) -> Result<Secret<String>, ApiError> {
+    let token: String = fields.required("token")?;
+    if token.len() > MAX_TOKEN {
+        return Err(ApiError::invalid("token", "expected what stands behind `t=` in the link"));
+    }
+    Ok(Secret::new(token))
+}
+
+impl Given {
+    /// Reads what stands beside the link: an answer, or nothing where somebody only looks.
+    pub(crate) fn read(mut fields: Fields) -> Result<Option<Self>, ApiError> {
         let decision: Option<String> = fields.optional("decision")?;
         let shown: Option<Word<Digest>> = fields.optional("context_digest")?;
         let note = note(&mut fields)?;
         fields.finish()?;
-        if token.len() > MAX_TOKEN {
-            return Err(ApiError::invalid("token", "expected what stands behind `t=` in the link"));
-        }
-        let token = Secret::new(token);
         let Some(decision) = decision else {
             if shown.is_some() || note.is_some() {
                 return Err(ApiError::invalid("decision", "this member is required"));
             }
-            return Ok(Self { token, answer: None });
+            return Ok(None);
         };
         let vote = match &*decision {
             "approve" => Vote::Approve,
@@ -54,7 +52,7 @@ impl SentLink {
         let Some(Word(shown)) = shown else {
             return Err(ApiError::invalid("context_digest", "this member is required"));
         };
-        Ok(Self { token, answer: Some(Given { vote, shown, note }) })
+        Ok(Some(Self { vote, shown, note }))
     }
 }
 

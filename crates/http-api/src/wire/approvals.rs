@@ -93,8 +93,18 @@ pub(crate) struct ApprovalDetail<'a> {
     #[serde(flatten)]
     view: ApprovalView<'a>,
     context: Option<Value>,
+    estimate: Option<EstimateView>,
     warnings: Vec<&'static str>,
     eligible: Vec<EligibleView>,
+}
+
+/// What the tool said beforehand that the call would change.
+#[derive(Debug, Serialize)]
+struct EstimateView {
+    rows: Option<u64>,
+    tables: Vec<Value>,
+    sample: Vec<Value>,
+    complete: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -186,7 +196,8 @@ impl<'a> ApprovalDetail<'a> {
         let context = opened.and_then(|opens| serde_json::from_str(opens.value()).ok());
         let warnings = context.as_ref().map(warnings).unwrap_or_default();
         let context = context.filter(|_| is_person);
-        Self { view, context, warnings, eligible: Vec::new() }
+        let estimate = context.as_ref().and_then(EstimateView::of);
+        Self { view, context, estimate, warnings, eligible: Vec::new() }
     }
 
     /// The view with these members, who may answer.
@@ -197,6 +208,20 @@ impl<'a> ApprovalDetail<'a> {
     }
 }
 
+impl EstimateView {
+    /// The estimate that people are shown, where there is one. Older questions know its rows alone.
+    fn of(context: &Value) -> Option<Self> {
+        let shown = context.get("estimate").filter(|it| it["status"] == "given")?;
+        let list = |name: &str| shown[name].as_array().cloned().unwrap_or_default();
+        Some(Self {
+            rows: shown["changes"].as_u64(),
+            tables: list("tables"),
+            sample: list("rows"),
+            complete: shown["complete"].as_bool().unwrap_or(true),
+        })
+    }
+}
+
 /// What a person should know before a yes, as far as what they are shown tells.
 fn warnings(context: &Value) -> Vec<&'static str> {
     let said = |word: &str| {
@@ -204,10 +229,15 @@ fn warnings(context: &Value) -> Vec<&'static str> {
     };
     [
         ("irreversible", said("destructive")),
+        ("budget_near", said("budget_near")),
         ("tool_changed", said("tool_changed")),
+        ("tool_new", said("tool_new")),
         ("estimate_missing", said("estimate_absent")),
+        ("estimate_large", said("estimate_large")),
         ("hidden_fields", said("args_not_whole")),
         ("misleading_text", misleads(context)),
+        ("first_use", said("first_use")),
+        ("off_hours", said("off_hours")),
     ]
     .into_iter()
     .filter_map(|(word, holds)| holds.then_some(word))
@@ -266,4 +296,29 @@ pub(super) fn note(fields: &mut Fields) -> Result<Option<String>, ApiError> {
         return Err(fields.error("note", format!("expected 1 to {MAX_NOTE} characters")));
     }
     Ok(note)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_estimate_is_shown_as_it_was_frozen_and_an_older_one_by_its_rows() {
+        let view = |estimate: Value| json!(EstimateView::of(&json!({ "estimate": estimate })));
+        let tables = json!([{ "name": "orders", "op": "update", "rows": 3 }]);
+        let frozen = json!({
+            "status": "given", "changes": 3, "tables": tables, "complete": false,
+            "rows": [{ "id": 1 }],
+        });
+        let shown =
+            json!({ "rows": 3, "tables": tables, "sample": [{ "id": 1 }], "complete": false });
+        assert_eq!(view(frozen), shown);
+        let older = json!({ "status": "given", "rows": [{ "id": 1 }] });
+        let shown =
+            json!({ "rows": null, "tables": [], "sample": [{ "id": 1 }], "complete": true });
+        assert_eq!(view(older), shown);
+        assert_eq!(view(json!({ "status": "absent", "why": "late" })), Value::Null);
+    }
 }

@@ -171,17 +171,17 @@ pub(crate) struct TestView<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct CheckView<'a> {
+pub(crate) struct CheckView<'a> {
     name: &'a str,
     ok: bool,
     state: &'static str,
     detail: &'a str,
 }
 
-impl<'a> TestView<'a> {
-    /// What was looked at; it is well where calls would run.
-    pub(crate) fn of(connector: ConnectorId, looked: &'a [Looked]) -> Self {
-        let check = |looked: &'a Looked| CheckView {
+impl<'a> CheckView<'a> {
+    /// One thing that was looked at.
+    pub(crate) fn of(looked: &'a Looked) -> Self {
+        Self {
             name: &looked.name,
             ok: looked.found != LookedAt::Fail,
             state: match looked.found {
@@ -190,11 +190,26 @@ impl<'a> TestView<'a> {
                 LookedAt::Fail => "fail",
             },
             detail: &looked.detail,
-        };
-        let checks: Vec<_> = looked.iter().map(check).collect();
+        }
+    }
+}
+
+impl<'a> TestView<'a> {
+    /// What was looked at; it is well where calls would run.
+    pub(crate) fn of(connector: ConnectorId, looked: &'a [Looked]) -> Self {
+        let checks: Vec<_> = looked.iter().map(CheckView::of).collect();
         let ok = checks.iter().all(|check| check.ok);
         Self { object: "connector_test", connector, ok, checks }
     }
+}
+
+/// How the owner of a governed system prepares it.
+#[derive(Debug, Serialize)]
+pub(crate) struct SetupView {
+    pub(crate) object: &'static str,
+    pub(crate) connector: ConnectorId,
+    pub(crate) witness: bool,
+    pub(crate) script: Option<String>,
 }
 
 /// A tool of a connector.
@@ -209,6 +224,7 @@ pub(crate) struct ToolView<'a> {
     pinned_digest: Option<Digest>,
     definition: Option<&'a Value>,
     pinned_definition: Option<&'a Value>,
+    input_schema: Option<&'a Value>,
     side_effect: Option<SideEffect>,
     required_level: Option<Level>,
     visibility: Visibility,
@@ -240,6 +256,7 @@ impl<'a> ToolView<'a> {
             pinned_digest: standing.pinned_digest,
             definition: standing.definition,
             pinned_definition: standing.pinned_definition,
+            input_schema: entry.and_then(|entry| entry.get("args")),
             side_effect: settings.side_effect.or(defined.0),
             required_level: settings.required_level.or(defined.1),
             visibility: if settings.hidden { Visibility::Hidden } else { Visibility::Visible },

@@ -3,6 +3,7 @@
 use deed::{Disclosure, Path};
 use event::Event;
 use gate::{ActionDetail, StoredDeed};
+use model::DeedKind;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -24,8 +25,7 @@ impl<'a> DetailView<'a> {
     pub(crate) fn new(detail: &'a ActionDetail) -> Result<Self, deed::BodyError> {
         let ActionDetail { action, disclosures, events, deeds } = detail;
         let form = |deed: &StoredDeed| {
-            let opens: &[Disclosure] = if Some(deed.id) == action.deed { disclosures } else { &[] };
-            deed::api_form(&deed.body, &deed.signature, opens)
+            deed::api_form(&deed.body, &deed.signature, &opening(deed.kind, disclosures))
         };
         Ok(Self {
             action: ActionView::from(action),
@@ -39,9 +39,22 @@ impl<'a> DetailView<'a> {
     /// The view with the witness's whole detail.
     pub(crate) fn with_witness_detail(mut self, disclosures: &[Disclosure]) -> Self {
         let detail = disclosed(disclosures, &Path::WITNESS_DETAIL);
-        self.action = self.action.with_witness_detail(detail);
+        let later = disclosed(disclosures, &Path::AMENDED_WITNESS_DETAIL);
+        self.action = self.action.with_witness_detail(detail, later);
         self
     }
+}
+
+/// What opens the action's deed of this kind: each kind has commitments of its own.
+fn opening(kind: DeedKind, disclosures: &[Disclosure]) -> Vec<Disclosure> {
+    let own = match kind {
+        DeedKind::Action => "action.",
+        DeedKind::Amendment => "amendment.",
+        // What a person's answer holds is not shown here.
+        DeedKind::Admin => return Vec::new(),
+    };
+    let opens = |open: &&Disclosure| open.path().as_str().starts_with(own);
+    disclosures.iter().filter(opens).cloned().collect()
 }
 
 /// What was disclosed at this place, null when retention removed it.

@@ -1,7 +1,8 @@
 //! Intent keys and checks of intents, as requests describe and responses show them.
 
+use act::MayView;
 use admin::NewIntentKey;
-use gate::{CheckedIntent, EdgeTool, IntentFilter, Submission};
+use gate::{CheckedIntent, EdgeTool, IntentFilter, IntentToCheck};
 use intent::Checked;
 use ledger::record::{IntentKey, UsedIntent};
 use model::{ActionId, AgentId, Digest, IntentKeyId, Mode, Timestamp};
@@ -11,7 +12,7 @@ use serde_json::{Map, Value};
 use web::{ApiError, Call, Fields, Param, Query, Word};
 
 use super::deeds::moment;
-use crate::access::AgentKey;
+use crate::access::IntentChecker;
 
 /// The parameters of the list of intents that were used.
 pub(crate) const LIST: &[Param] = &[
@@ -105,33 +106,30 @@ pub(crate) fn intent_key_new(call: &Call) -> Result<NewIntentKey, ApiError> {
     Ok(NewIntentKey { public_key, proof, not_before, not_after })
 }
 
-/// An intent and the call that it shall be for.
-#[derive(Debug)]
-pub(crate) struct CheckRequest {
-    pub(crate) submission: Submission,
-}
-
-impl CheckRequest {
-    /// Reads the request of this agent.
-    pub(crate) fn read(call: &Call, caller: &AgentKey) -> Result<Self, ApiError> {
-        let mut fields = call.fields()?;
-        let intent: String = fields.required("intent")?;
-        let Some(request) = fields.nested("request", Requested::read)? else {
-            return Err(fields.error("request", "expected the call that the intent is for"));
-        };
-        fields.finish()?;
-        let facts = CallFacts { livemode: caller.livemode, ..request.facts };
-        let agent = Agent::new(caller.agent);
-        let sent =
-            policy::Call { facts, ..policy::Call::new(request.tool, agent, Timestamp::EPOCH) };
-        let submission = Submission {
-            intent: Some(intent),
-            idempotency_key: request.idempotency_key,
-            edge: request.edge,
-            ..Submission::new(caller.org, caller.key, sent.with_args(Value::Object(request.args)))
-        };
-        Ok(Self { submission })
-    }
+/// Reads the body of `POST /v1/intents/check`: an intent, and the call that it shall be for. Whoever is
+/// no agent says whose it is.
+pub(crate) fn intent_to_check(
+    call: &Call,
+    checker: &IntentChecker,
+) -> Result<IntentToCheck, ApiError> {
+    let mut fields = call.fields()?;
+    let (org, agent, livemode) = match checker {
+        IntentChecker::Agent(key) => (key.org, key.agent, key.livemode),
+        IntentChecker::Admin(admin) => {
+            let Word(agent) = fields.required::<Word<AgentId>>("agent")?;
+            (admin.org(), agent, fields.optional("livemode")?.unwrap_or(true))
+        }
+    };
+    let intent: String = fields.required("intent")?;
+    let Some(request) = fields.nested("request", Requested::read)? else {
+        return Err(fields.error("request", "expected the call that the intent is for"));
+    };
+    fields.finish()?;
+    let facts = CallFacts { livemode, ..request.facts };
+    let sent = policy::Call::new(request.tool, Agent::new(agent), Timestamp::EPOCH);
+    let call = policy::Call { facts, ..sent }.with_args(Value::Object(request.args));
+    let Requested { edge, idempotency_key, .. } = request;
+    Ok(IntentToCheck { org, call, edge, idempotency_key, intent })
 }
 
 struct Requested {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use admin::{KeyMode, KeyText, NewKey};
+use admin::{KeyMode, KeyText, KeyUse, NewKey};
 use ledger::record::{ApiKey, Holder};
 use model::{AgentId, KeyId, Scope, Timestamp};
 use serde::Serialize;
@@ -25,6 +25,7 @@ pub(crate) struct KeyView<'a> {
     expires_at: Option<Timestamp>,
     revoked_at: Option<Timestamp>,
     last_used_at: Option<Timestamp>,
+    last_used_ip_prefix: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     secret: Option<&'a str>,
 }
@@ -55,13 +56,19 @@ impl<'a> KeyView<'a> {
             expires_at: key.expires_at,
             revoked_at: key.revoked_at,
             last_used_at: None,
+            last_used_ip_prefix: None,
             secret: None,
         }
     }
 
-    /// The key as one that was last used then.
-    pub(crate) fn used(self, last_used_at: Option<Timestamp>) -> Self {
-        Self { last_used_at, ..self }
+    /// The key as one that was last used so.
+    pub(crate) fn used(self, last: Option<KeyUse>) -> Self {
+        let network = last.and_then(|last| last.network);
+        Self {
+            last_used_at: last.map(|last| last.at),
+            last_used_ip_prefix: network.map(|network| network.to_string()),
+            ..self
+        }
     }
 
     /// The key with its text, for whoever just made it.

@@ -48,6 +48,14 @@ impl<'a> MemberView<'a> {
     }
 }
 
+/// A member, and when they were last seen in the org, as whoever reads it is shown.
+#[derive(Debug, Serialize)]
+pub(crate) struct MemberInUse<'a> {
+    #[serde(flatten)]
+    pub(crate) member: MemberView<'a>,
+    pub(crate) last_active_at: Option<Timestamp>,
+}
+
 /// Somebody who joined; a repetition names no deed.
 #[derive(Debug, Serialize)]
 pub(crate) struct JoinedView {

@@ -21,6 +21,7 @@ pub(crate) struct OrgDetail<'a> {
     stop: Option<&'a Stop>,
     retention_days: u16,
     approvals: Approvals,
+    policy_two_person: bool,
     revision: u32,
     created_at: Timestamp,
 }
@@ -50,6 +51,7 @@ impl<'a> OrgDetail<'a> {
                 require_other_person: asks.require_other_person,
                 allow_single_member: asks.allow_single_member,
             },
+            policy_two_person: found.policy_two_person,
             revision: found.revision,
             created_at: org.created_at,
         }
@@ -67,6 +69,7 @@ pub(crate) fn org_edit(call: &Call) -> Result<OrgEdit, ApiError> {
         retention_days: fields
             .optional::<u64>("retention_days")?
             .map(|days| u16::try_from(days).unwrap_or(u16::MAX)),
+        policy_two_person: fields.optional("policy_two_person")?,
         expected_revision: expected_revision(&mut fields)?,
         ..asks
     };

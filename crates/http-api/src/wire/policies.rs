@@ -2,20 +2,23 @@
 //!
 //! `requests` has what callers send, `trial` what is only asked.
 
+mod proposal;
 mod requests;
 mod trial;
 
-use admin::{ActivePolicies, VersionSummary};
+use admin::{ActivePolicies, ProposalStanding, VersionSummary};
 use ledger::record::{
     ActivePolicy, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
 };
-use model::{DeedId, Digest, PolicyId, PolicyVersionId, Timestamp};
+use model::{DeedId, Digest, PolicyId, PolicyVersionId, ProposalId, Timestamp};
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use proposal::ProposalView;
 pub(crate) use requests::{
     Activate, MakeVersion, document_alone, dry_call, expected_revision, policy_activation,
     policy_edit, policy_new, policy_tests, policy_trial, policy_version_new, reason_alone,
+    reason_if_any,
 };
 pub(crate) use trial::{DiffView, DryRunView, LintView, TestRunView, case_results, findings};
 
@@ -159,6 +162,9 @@ pub(crate) struct ActivationView<'a> {
     at: Timestamp,
     by: &'a str,
     reason: &'a str,
+    proposal: Option<ProposalId>,
+    proposed_by: Option<&'a str>,
+    forced: bool,
     deed: DeedId,
 }
 
@@ -173,6 +179,9 @@ impl<'a> From<&'a PolicyActivation> for ActivationView<'a> {
             at: it.at,
             by: &it.by,
             reason: &it.reason,
+            proposal: it.proposed.as_ref().map(|(id, _)| *id),
+            proposed_by: it.proposed.as_ref().map(|(_, by)| by.as_str()),
+            forced: it.forced,
             deed: it.deed,
         }
     }
@@ -184,6 +193,7 @@ pub(crate) struct ActiveView<'a> {
     object: &'static str,
     enforce: Option<ActiveVersionView<'a>>,
     shadow: Option<ActiveVersionView<'a>>,
+    proposals: Vec<ProposalView<'a>>,
 }
 
 /// A version that is active now; how that came about is null where the history begins later.
@@ -197,13 +207,15 @@ struct ActiveVersionView<'a> {
     deed: Option<DeedId>,
 }
 
-impl<'a> From<&'a ActivePolicies> for ActiveView<'a> {
-    fn from(active: &'a ActivePolicies) -> Self {
+impl<'a> ActiveView<'a> {
+    /// What is active, and what waits for a second person.
+    pub(crate) fn of(active: &'a ActivePolicies, waiting: &'a [ProposalStanding]) -> Self {
         let (enforce, shadow) = (active.enforce.as_ref(), active.shadow.as_ref());
         Self {
             object: "active_policies",
             enforce: enforce.map(|(active, since)| active_version(active, since.as_ref())),
             shadow: shadow.map(|(active, since)| active_version(active, since.as_ref())),
+            proposals: waiting.iter().map(ProposalView::of).collect(),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Sign-in and sessions as requests describe and responses show them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 
+use admin::Network;
 use crypto::Secret;
 use model::{ChallengeId, MemberId, OrgId, Role, SessionId, Timestamp, UserId};
 use people::{
@@ -222,13 +223,8 @@ pub(crate) fn network(client: Option<IpAddr>) -> String {
 
 /// Where a session is used from, as far as its owner needs it to tell it from others.
 pub(crate) fn device(call: &Call) -> Device {
-    let network = match call.client.map(|client| client.to_canonical()) {
-        None => "unknown".to_owned(),
-        Some(IpAddr::V4(address)) => {
-            format!("{}/24", Ipv4Addr::from_bits(address.to_bits() >> 8 << 8))
-        }
-        Some(IpAddr::V6(address)) => format!("{}/48", cut(address, 48)),
-    };
+    let network = call.client.map(|client| Network::of(client).to_string());
+    let network = network.unwrap_or_else(|| "unknown".to_owned());
     Device { network, browser: family(call.header("User-Agent").unwrap_or_default()).to_owned() }
 }
 

@@ -1,6 +1,9 @@
 //! The org, its keys, its policies and connectors.
 
-use model::{AgentId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId, Scope, Timestamp};
+use model::{
+    AgentId, DeedId, Digest, KeyId, OrgId, PolicyId, PolicyVersionId, ProposalId, Scope, Timestamp,
+    UserId,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Row;
@@ -110,6 +113,12 @@ pub struct ApiKey {
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
+    /// The person who made it; not known of keys that are older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_by: Option<UserId>,
+    /// The key that replaces it, once it was rolled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rolled_to: Option<KeyId>,
 }
 
 impl ApiKey {
@@ -212,6 +221,10 @@ pub struct PolicyActivation {
     pub by: String,
     /// Why.
     pub reason: String,
+    /// The proposal that was confirmed, and who made it; nothing where one person did it alone.
+    pub proposed: Option<(ProposalId, String)>,
+    /// Whether tests of the policy fail under the version, which an owner overruled.
+    pub forced: bool,
 }
 
 /// What an active version does.

@@ -93,6 +93,9 @@ pub struct Action {
     /// The place that the tool named as the one where its run leaves traces, before it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
+    /// What became known of it once it was sealed. Everything else stays as it was sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amendment: Option<Box<Amendment>>,
 }
 
 impl Action {
@@ -145,7 +148,7 @@ impl Row for Arc<Action> {
     }
 
     fn is_worth_keeping(row: Option<&Self>, _: Timestamp) -> bool {
-        // A sealed action never moves again, and one that is absent may begin elsewhere.
+        // Hardly any sealed action is written again, and one that is absent may begin elsewhere.
         row.is_some_and(|action| action.deed.is_none())
     }
 }
@@ -300,6 +303,19 @@ pub struct Witness {
     pub witnessed_at: Timestamp,
     /// SHA-256 of the canonical form of the whole detail.
     pub detail_digest: Digest,
+}
+
+/// What became known of an action once it was sealed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amendment {
+    /// The deed that says so.
+    pub deed: DeedId,
+    /// When it was sealed.
+    pub amended_at: Timestamp,
+    /// The run as it is known now, where that is otherwise than it was sealed.
+    pub execution: Option<Execution>,
+    /// What the witness makes of the run now.
+    pub witness: Witness,
 }
 
 /// What a call was charged.

@@ -57,6 +57,9 @@ pub struct Answer {
     pub revision: u32,
     /// Who they are, however often they left and came back.
     pub user: UserId,
+    /// Whether the question named them by their address, which no turn looks up again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_address: bool,
     /// Yes or no.
     pub decision: deed::Vote,
     /// How they showed who they are.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use model::{ConnectorId, ConnectorName, Digest, Level, OrgId, SideEffect, Timestamp, ToolName};
+use model::{
+    ConnectorId, ConnectorName, Digest, Level, OrgId, SideEffect, TableGap, Timestamp, ToolName,
+};
 use serde::{Deserialize, Serialize};
 
 /// Whether a connector runs calls.
@@ -39,6 +41,23 @@ pub struct ToolSettings {
     /// Whether agents are not shown it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
+}
+
+/// That a connector's change log is to be read as evidence, and since when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WitnessWish {
+    /// When that was said.
+    pub since: Timestamp,
+    /// The tables that it was said for, each by its whole name, that of the leaf where it is
+    /// partitioned.
+    pub tables: Vec<String>,
+    /// Those of them that the log did not tell whole then, and what was missing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub lacking: BTreeMap<String, Vec<TableGap>>,
+    /// The unbroken stretch of the log that has ended and behind which a new slot was asked for last.
+    /// Once another stretch has begun it asks for nothing any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub anew_behind: Option<u64>,
 }
 
 /// A governed system.
@@ -81,6 +100,9 @@ pub struct Connector {
     /// Of tools that changed, the accepted digest and the one that was last told to differ from it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub told: BTreeMap<ToolName, (Digest, Digest)>,
+    /// That its change log is to be read; absent where it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub witness: Option<WitnessWish>,
     /// Counts the changes of config, credential and tools.
     pub revision: u32,
     /// When it was made.

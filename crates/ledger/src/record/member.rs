@@ -20,6 +20,8 @@ pub struct Member {
     pub can_approve: bool,
     /// When they joined.
     pub joined_at: Timestamp,
+    /// Since when they are what they are: since they joined, or since that was last changed.
+    pub role_since: Timestamp,
     /// When they were removed, or left.
     pub removed_at: Option<Timestamp>,
     /// Counts the changes of role and right.

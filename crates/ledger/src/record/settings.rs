@@ -16,6 +16,8 @@ pub struct OrgSettings {
     pub retention_days: u16,
     /// How people are asked.
     pub approvals: ApprovalSettings,
+    /// Whether a policy version becomes active only once a second person confirmed it.
+    pub policy_two_person: bool,
     /// Counts the changes of the settings, of the name and of the time zone, from 1.
     pub revision: u32,
     /// When they were last changed.

@@ -222,6 +222,21 @@ async fn a_letter_that_was_taken_counts_as_sent_whatever_follows() {
 }
 
 #[tokio::test]
+async fn a_server_that_takes_nothing_of_us_takes_it_later() {
+    let port = stub(|stream| async move {
+        let mut stream = BufReader::new(stream);
+        let mut line = String::new();
+        for answer in ["220 here", "250 here", "530 sign in first"] {
+            stream.get_mut().write_all(format!("{answer}\r\n").as_bytes()).await.unwrap();
+            stream.read_line(&mut line).await.unwrap();
+        }
+    });
+    let smtp = smtp(Relay { limits: short(), ..relay(port.await, Protection::Loopback) });
+    let why = later(&smtp, "bob@example.org").await;
+    assert!(why.contains("530") && why.contains("the sender"), "{why}");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_none_is_not_repeated() {
     let port = stub(|mut stream| async move {
         drop(stream.write_all(b"bob@example.org is known here\r\n").await);

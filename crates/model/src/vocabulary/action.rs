@@ -101,13 +101,18 @@ Visibility {
 });
 
 impl State {
-    /// What moves an action. A turn that seals one passes `witnessing` and `cancelled` on its way, so
-    /// no row is found there.
+    /// What moves an action. A turn that seals one passes `cancelled` on its way, so no row is found
+    /// there.
     pub const MACHINE: Machine = Machine {
         name: "action `state`",
-        about: "Once sealed an action never moves again. `witnessing` and `cancelled` are passed within \
-                the turn that seals, so that no row is found there.",
-        states: &[Self::PendingApproval.as_str(), Self::Executing.as_str(), Self::Sealed.as_str()],
+        about: "Once sealed an action never moves again; what becomes known later amends its deed. \
+                `cancelled` is passed within the turn that seals, so that no row is found there.",
+        states: &[
+            Self::PendingApproval.as_str(),
+            Self::Executing.as_str(),
+            Self::Witnessing.as_str(),
+            Self::Sealed.as_str(),
+        ],
         moves: &[
             Move::begins(Self::Sealed.as_str(), "the Gate refuses the call: `status` `denied`"),
             Move::begins(
@@ -133,9 +138,20 @@ impl State {
             ),
             Move::goes(
                 Self::Executing.as_str(),
+                Self::Witnessing.as_str(),
+                "the run ends and the evidence that it needs is not in: the report is kept",
+            ),
+            Move::goes(
+                Self::Executing.as_str(),
                 Self::Sealed.as_str(),
                 "the run ends, the edge reports, or its deadline passes: `status` `executed`, or \
                  `failed` where the call was certainly not applied",
+            ),
+            Move::goes(
+                Self::Witnessing.as_str(),
+                Self::Sealed.as_str(),
+                "the evidence is in, or is given up: `status` `executed`, or `failed` where the call \
+                 was certainly not applied",
             ),
         ],
     };

@@ -25,6 +25,8 @@ EventType {
     ActionUndone = "action.undone",
     /// A person is asked whether an action may run.
     ApprovalRequested = "approval.requested",
+    /// Somebody said yes, and more people must.
+    ApprovalAnswered = "approval.answered",
     /// Enough people said yes.
     ApprovalApproved = "approval.approved",
     /// A person said no.
@@ -37,6 +39,8 @@ EventType {
     ApprovalVoided = "approval.voided",
     /// A deed was sealed.
     DeedSealed = "deed.sealed",
+    /// It became known of an action, after its deed was sealed, what that deed does not say.
+    DeedAmended = "deed.amended",
     /// An agent was made.
     AgentCreated = "agent.created",
     /// What an agent was made with changed.
@@ -99,6 +103,10 @@ EventType {
     PolicyVersionCreated = "policy.version_created",
     /// A policy version became the enforced or the shadow one.
     PolicyActivated = "policy.activated",
+    /// Somebody proposed that a policy version become active, which waits for a second person.
+    PolicyActivationProposed = "policy.activation_proposed",
+    /// A proposed activation was rejected or taken back.
+    PolicyActivationRejected = "policy.activation_rejected",
     /// No policy version is the shadow one any more.
     PolicyShadowEnded = "policy.shadow_ended",
     /// A connector was made.
@@ -115,6 +123,26 @@ EventType {
     ConnectorCredentialSet = "connector.credential_set",
     /// A connector's credential was removed.
     ConnectorCredentialRemoved = "connector.credential_removed",
+    /// A connector's credential, unchanged, was encrypted under another key of the vault.
+    ConnectorCredentialReencrypted = "connector.credential_reencrypted",
+    /// The change log of a connector's database is to be read as evidence.
+    ConnectorWitnessEnabled = "connector.witness_enabled",
+    /// The change log of a connector's database is not to be read any more.
+    ConnectorWitnessDisabled = "connector.witness_disabled",
+    /// A new slot is to be made in place of one that the change log cannot be read through any more.
+    ConnectorSlotRecreated = "connector.slot_recreated",
+    /// A slot keeps more of a governed database's log from being removed than it may.
+    WitnessSlotLagging = "witness.slot_lagging",
+    /// Nothing of a change log was read for too long.
+    WitnessSlotStalled = "witness.slot_stalled",
+    /// A change log is read again as it should be.
+    WitnessSlotRecovered = "witness.slot_recovered",
+    /// A change log was not read without a break, or cannot be read on.
+    WitnessSlotInvalidated = "witness.slot_invalidated",
+    /// Somebody changed governed tables past the service.
+    WitnessUnattributedWrite = "witness.unattributed_write",
+    /// Somebody wrote what passes for the service's, or changed what the service wrote.
+    WitnessForgedMarker = "witness.forged_marker",
     /// What is said of a tool beyond its definition changed.
     ToolUpdated = "tool.updated",
     /// A tool's definition was accepted in place of another, or as a new one.
@@ -139,6 +167,25 @@ EventType {
     SealKeyRetired = "seal_key.retired",
     /// A seal key counts for nothing any more.
     SealKeyRevoked = "seal_key.revoked",
+    /// A webhook endpoint was made.
+    WebhookCreated = "webhook.created",
+    /// What a webhook endpoint was made with changed.
+    WebhookUpdated = "webhook.updated",
+    /// Events are posted to a webhook endpoint again.
+    WebhookEnabled = "webhook.enabled",
+    /// Nothing is posted to a webhook endpoint any more, because somebody said so or because it failed
+    /// for too long.
+    WebhookDisabled = "webhook.disabled",
+    /// A webhook endpoint was deleted, and its secret with it.
+    WebhookDeleted = "webhook.deleted",
+    /// A webhook endpoint got another secret.
+    WebhookSecretRolled = "webhook.secret_rolled",
+    /// The secret of a webhook endpoint, unchanged, was encrypted under another key of the vault.
+    WebhookSecretReencrypted = "webhook.secret_reencrypted",
+    /// Somebody tries whether a webhook endpoint receives.
+    WebhookPing = "webhook.ping",
+    /// An event was posted to a webhook endpoint as often as it may be, and never taken.
+    WebhookDeliveryDead = "webhook.delivery_dead",
 });
 
 /// The event types that interfaces name and that cannot happen yet. Filters take them, so that
@@ -146,19 +193,13 @@ EventType {
 #[rustfmt::skip]
 pub const COMING_EVENT_TYPES: &[&str] = &[
     "approval.reminded",
-    "deed.amended",
     "agent_key.expiring",
     "invite.accepted",
-    "policy.activation_proposed",
     "connector.degraded", "connector.recovered",
-    "witness.slot_lagging", "witness.slot_stalled", "witness.slot_recovered",
-    "witness.slot_invalidated", "witness.unattributed_write", "witness.forged_marker",
     "budget.near", "budget.exhausted", "budget.reset",
     "anomaly.opened", "anomaly.acknowledged", "anomaly.resolved",
     "observe.started", "observe.ended", "observe.sealed", "observe.gap",
     "chain.checkpoint",
-    "webhook.created", "webhook.updated", "webhook.disabled", "webhook.enabled",
-    "webhook.secret_rolled", "webhook.ping", "webhook.delivery_dead",
     "pack.sealed", "pack.shared",
     "seal_key.activated",
 ];

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use ledger::record::ToolSettings;
 use model::{ActionId, Digest, OrgId, Outcome};
 use serde_json::Value;
-use tool::{Definition, Estimate, Run, Settled, Tool};
+use tool::{Claim, Definition, Estimate, Reading, Run, Settled, Tool};
 
 /// The tool with another side effect or another level; it runs as it always did.
 #[derive(Debug)]
@@ -54,6 +54,10 @@ impl Tool for Adjusted {
 
     async fn run(&self, run: Run<'_>) -> Outcome {
         self.tool.run(run).await
+    }
+
+    async fn read_back(&self, claim: Claim<'_>, time_limit: Duration) -> Reading {
+        self.tool.read_back(claim, time_limit).await
     }
 
     async fn settle(&self, org: OrgId, action: ActionId, place: Option<&str>) -> Settled {

@@ -1,12 +1,20 @@
 //! Whether a connector's config and credential would do, asked of the adapter that would use them.
 
 use admin::{
-    Candidate, ConnectorCheck, ConnectorType, CredentialField, CredentialKind, KnownTools, Looked,
-    LookedAt, UnfitError,
+    Candidate, ConnectorCheck, ConnectorType, Coverage, CoveredTable, CredentialField,
+    CredentialKind, KnownTools, Looked, LookedAt, Prepare, UnfitError,
 };
 use async_trait::async_trait;
-use connectors::{Blueprint, BuildError, CheckLine, CheckState, Deps};
+use connectors::{
+    Blueprint, BuildError, CheckLine, CheckState, Deps,
+    postgres::{self, Witness},
+    rest,
+};
 use model::ExecutionErrorCode;
+use serde_json::{Value, json};
+
+/// The port of a database whose config names none.
+const PORT: u64 = 5432;
 
 /// Asks the adapters.
 #[derive(Debug, Clone)]
@@ -25,10 +33,18 @@ impl ConnectorCheck for Adapters {
         connectors::TYPES.iter().map(offered).collect()
     }
 
+    fn audience(&self, kind: &str, config: &Value) -> String {
+        match kind {
+            postgres::KIND => database(config),
+            rest::KIND => rest::audience(config),
+            _ => String::new(),
+        }
+    }
+
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         // What was accepted once is not asked for: it is to be accepted anew.
         let blueprint = blueprint(candidate, KnownTools::new());
-        if candidate.credential.is_empty() {
+        if !connectors::is_learnable(&blueprint) {
             // Nothing can log in yet, so only the config by itself can be looked at.
             let findings = connectors::findings(&blueprint).map_err(unfit)?;
             let sentences: Vec<_> = findings.iter().map(ToString::to_string).collect();
@@ -47,6 +63,56 @@ impl ConnectorCheck for Adapters {
         let blueprint = blueprint(candidate, accepted.clone());
         let lines = connectors::check(&blueprint, &self.0).await.map_err(unfit)?;
         Ok(lines.into_iter().map(looked).collect())
+    }
+
+    fn setup(
+        &self,
+        candidate: Candidate<'_>,
+        prepare: Prepare,
+    ) -> Result<Option<String>, UnfitError> {
+        let witness = match prepare {
+            Prepare::Calls => Witness::Later,
+            Prepare::CallsAndWitness => Witness::Wanted,
+        };
+        let blueprint = blueprint(candidate, KnownTools::new());
+        connectors::setup_script(&blueprint, witness).map_err(unfit)
+    }
+
+    async fn coverage(
+        &self,
+        candidate: Candidate<'_>,
+        beside: &[String],
+    ) -> Result<Option<Coverage>, UnfitError> {
+        let blueprint = blueprint(candidate, KnownTools::new());
+        let found = connectors::coverage(&blueprint, &self.0, beside).await.map_err(unfit)?;
+        Ok(found.map(|found| Coverage {
+            publication: found.publication,
+            slot: found.slot,
+            checks: found.checks.into_iter().map(looked).collect(),
+            tables: found.tables.into_iter().map(covered).collect(),
+            script: found.script,
+        }))
+    }
+}
+
+/// Which server a database's config names, and whom it believes to be there.
+fn database(config: &Value) -> String {
+    let member = |name: &str| config.get(name);
+    let host = member("host").and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let port = member("port").and_then(Value::as_u64).unwrap_or(PORT);
+    json!([host, port, member("tls")]).to_string()
+}
+
+fn covered(table: connectors::postgres::CoveredTable) -> CoveredTable {
+    let connectors::postgres::CoveredTable { asked, name, missing, writes_fail, price } = table;
+    CoveredTable {
+        asked,
+        name,
+        missing,
+        writes_fail,
+        row_bytes: price.row_bytes,
+        changed_rows: price.changed_rows,
+        full_identity_bytes: price.bytes(),
     }
 }
 

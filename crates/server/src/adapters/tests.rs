@@ -87,6 +87,32 @@ async fn what_keeps_a_connector_from_being_used_is_told_apart() {
     assert!(matches!(&lacking, Err(UnfitError::Config(it)) if it[0].contains("conn_password")));
 }
 
+#[test]
+fn a_credential_is_for_one_server_and_whoever_is_believed_there() {
+    let adapters = Adapters::new(deps(PrivateNetworks::Allowed));
+    let api = |url: &str| json!({ "base_url": url, "auth": "credential" });
+    let trusting = |pem: &str| json!({ "base_url": "https://a.example", "tls": { "ca_pem": pem } });
+    let of = |kind: &str, config: Value| adapters.audience(kind, &config);
+    let home = of("rest", api("https://a.example"));
+    for same in ["https://a.example/v1", "https://A.example:443", "https://a.example/"] {
+        assert_eq!(of("rest", api(same)), home, "{same}");
+    }
+    for other in
+        ["https://b.example", "https://a.example:444", "http://a.example:443", "https://a.example."]
+    {
+        assert_ne!(of("rest", api(other)), home, "{other}");
+    }
+    assert_ne!(of("rest", trusting("one")), home);
+    assert_ne!(of("rest", trusting("one")), of("rest", trusting("two")));
+    let database = |host: &str, port: u16| json!({ "host": host, "port": port, "database": "x" });
+    let home = of("postgres", database("db", 5432));
+    assert_eq!(of("postgres", json!({ "host": "DB", "database": "y" })), home);
+    assert_ne!(of("postgres", database("db", 5433)), home);
+    assert_ne!(of("postgres", database("other", 5432)), home);
+    let open = json!({ "host": "db", "tls": { "mode": "disable" } });
+    assert_ne!(of("postgres", open), home);
+}
+
 /// The demo's org with a connector more, to which nobody answers.
 async fn tools() -> (Stage, OrgTools) {
     let stage = Stage::set().await.expect("a stage");

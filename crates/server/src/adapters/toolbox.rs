@@ -66,6 +66,26 @@ struct Registered {
     blueprint: Blueprint,
 }
 
+/// What a connector is built from.
+pub(crate) fn blueprint(vault: &Ring, row: &Connector) -> Blueprint {
+    let fields = admin::open_credential(vault, row).unwrap_or_else(|error| {
+        // Its tools are known all the same; nobody logs in to run them.
+        tracing::error!(connector = %row.id, %error, "a credential does not open");
+        admin::Credential::new()
+    });
+    Blueprint {
+        org: row.org,
+        id: row.id,
+        name: row.name.clone(),
+        kind: row.kind.clone(),
+        revision: row.revision.into(),
+        config: row.config.clone(),
+        credential: connectors::Credential::new(fields)
+            .of_kind(row.credential_set.as_ref().map(|set| set.kind.clone())),
+        tools: row.tools.clone(),
+    }
+}
+
 /// Whether what was read then is used still. A clock that was set back must not lengthen a memory.
 fn is_fresh(at: Timestamp, now: Timestamp) -> bool {
     at <= now && now.since(at) < READ_FOR
@@ -119,22 +139,7 @@ impl OrgTools {
     }
 
     fn known(&self, row: Connector) -> Registered {
-        let fields = admin::open_credential(&self.vault, &row).unwrap_or_else(|error| {
-            // Its tools are known all the same; nobody logs in to run them.
-            tracing::error!(connector = %row.id, %error, "a credential does not open");
-            admin::Credential::new()
-        });
-        let blueprint = Blueprint {
-            org: row.org,
-            id: row.id,
-            name: row.name.clone(),
-            kind: row.kind.clone(),
-            revision: row.revision.into(),
-            config: row.config.clone(),
-            credential: connectors::Credential::new(fields)
-                .of_kind(row.credential_set.as_ref().map(|set| set.kind.clone())),
-            tools: row.tools.clone(),
-        };
+        let blueprint = blueprint(&self.vault, &row);
         Registered { row, blueprint }
     }
 

@@ -212,7 +212,7 @@ async fn a_log_that_is_replaced_without_a_sealed_word_is_withheld() {
     let turn = Turn {
         id: *id.as_uuid(),
         org: stage.org,
-        expected: Some(closed.version),
+        expected: Some(closed.mark()),
         head,
         closes: Some(closed),
         at: now,

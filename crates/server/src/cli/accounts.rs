@@ -54,6 +54,12 @@ pub struct SetOrg {
     /// Whether the only member may say yes to what a rule excludes them from.
     #[arg(long, value_name = "BOOL")]
     pub allow_single_member: Option<bool>,
+    /// Whether a policy version becomes active only once a second person confirmed it.
+    #[arg(long, value_name = "BOOL")]
+    pub policy_two_person: Option<bool>,
+    /// Change nothing unless the org is at this revision.
+    #[arg(long, value_name = "NUMBER")]
+    pub expected_revision: Option<u32>,
     /// Which org.
     #[command(flatten)]
     pub org: InOrg,

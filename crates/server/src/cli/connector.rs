@@ -37,6 +37,9 @@ pub enum Connector {
     Check(CheckConnector),
     /// Print the script that prepares a database for being governed, or apply it.
     Setup(SetupConnector),
+    /// Print the file of a connector of the type `rest`, made of an API's OpenAPI description. What no
+    /// tool can use is told with its reason.
+    Convert(ConvertDescription),
 }
 
 /// What `connector create` takes.
@@ -116,6 +119,20 @@ pub struct SetupConnector {
     /// The file with that role's password.
     #[arg(long, value_name = "FILE", requires = "apply")]
     pub password_file: Option<PathBuf>,
+}
+
+/// What `connector convert` takes.
+#[derive(Debug, Args)]
+pub struct ConvertDescription {
+    /// The description: OpenAPI 3.0 or 3.1, in JSON or YAML.
+    pub description: PathBuf,
+    /// An operation that is to be a tool, by its `operationId` or as `GET /path`; every one that can be
+    /// served where none is named.
+    #[arg(long = "operation", value_name = "OPERATION")]
+    pub operations: Vec<String>,
+    /// Where the API is, if not where the description says.
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
 }
 
 /// A connector's file and what stands beside it.

@@ -1,8 +1,9 @@
-//! A shop in memory with two tools, and the toolbox that holds them.
+//! A shop in memory with three tools, of which one lies, and the toolbox that holds them.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use admin::{Candidate, ConnectorCheck, KnownTools, UnfitError};
@@ -10,11 +11,12 @@ use async_trait::async_trait;
 use gate::{Found, Served, Toolbox};
 use ledger::{StoreDown, record::ConnectorRef};
 use model::{
-    ActionId, ConnectorId, ExecutionErrorCode, Fault, Footprint, Level, OrgId, Outcome, Report,
-    RowOp, SideEffect, ToolName, ToolNameError,
+    ActionId, ConnectorId, Datum, ExecutionErrorCode, Fault, Footprint, Level, LogTrace, Measured,
+    OrgId, Outcome, ReadBack, ReadRow, Report, ReportedRows, RowOp, SideEffect, TableName, Teller,
+    TextForm, Told, ToolName, ToolNameError,
 };
 use serde_json::{Map, Value, json};
-use tool::{Definition, Run, Settled, Tool};
+use tool::{Claim, Definition, Reading, Run, Settled, Tool};
 
 use super::KIND;
 
@@ -36,7 +38,7 @@ impl Shop {
     /// A shop with one paid order.
     pub(super) fn open() -> Result<Self, ToolNameError> {
         let orders: Orders = Arc::new(Mutex::new([(1001, "paid")].into()));
-        let tools = [What::Refund, What::Delete].map(|what| {
+        let tools = [What::Refund, What::Delete, What::Close].map(|what| {
             let definition = what.definition()?;
             Ok(Arc::new(Till { what, definition, orders: Arc::clone(&orders) }) as Arc<dyn Tool>)
         });
@@ -92,6 +94,8 @@ impl ConnectorCheck for Shop {
 enum What {
     Refund,
     Delete,
+    /// Says that it closed the order and leaves it as it is.
+    Close,
 }
 
 impl What {
@@ -111,6 +115,13 @@ impl What {
                 json!({ "order": { "type": "integer" } }),
                 RowOp::Delete,
             ),
+            Self::Close => (
+                "shop.close",
+                "Close an order",
+                SideEffect::Write,
+                json!({ "order": { "type": "integer" } }),
+                RowOp::Update,
+            ),
         };
         let required: Vec<_> = properties.as_object().into_iter().flat_map(Map::keys).collect();
         let input_schema =
@@ -123,8 +134,11 @@ impl What {
             side_effect,
             digest: crypto::sha256(crypto::json::canonical(&json!([name, input_schema]))),
             input_schema: input_schema.into(),
-            footprint: Some(Footprint { tables, max_rows: 1, columns: None }),
-            required_level: Level::L0,
+            footprint: Some(Footprint { tables, max_rows: 1, ..Footprint::default() }),
+            required_level: match self {
+                Self::Refund | Self::Delete => Level::L0,
+                Self::Close => Level::L1,
+            },
         })
     }
 }
@@ -147,7 +161,7 @@ impl Tool for Till {
         let whole = args.get("order").is_some_and(Value::is_i64);
         let amount = match self.what {
             What::Refund => args.get("amount").is_some_and(Value::is_number),
-            What::Delete => true,
+            What::Delete | What::Close => true,
         };
         match (whole, amount) {
             (true, true) => Ok(()),
@@ -162,17 +176,55 @@ impl Tool for Till {
         let changed = match self.what {
             What::Refund => orders.get_mut(&order).map(|status| *status = "refunded").is_some(),
             What::Delete => orders.remove(&order).is_some(),
+            What::Close => return closed(order),
         };
         if changed {
-            let report = Report { rows_changed: Some(1) };
+            let report = Report::of_rows(Some(1));
             return Outcome::Succeeded { result: json!({ "rows_changed": 1 }), report };
         }
         let message = format!("there is no order {order}");
         Outcome::Failed(Fault::new(ExecutionErrorCode::ToolError, message))
     }
 
+    /// What stands in the shop's own books.
+    async fn read_back(&self, claim: Claim<'_>, _: Duration) -> Reading {
+        let orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let reported = claim.report.measured.iter().flat_map(|measured| &measured.rows);
+        let rows = reported.flat_map(|rows| &rows.rows).map(|row| {
+            let number = row.get("id")?.text.as_ref()?.parse().ok()?;
+            let text = |text: &str| Datum::Text(text.to_owned());
+            let image =
+                [("id", text(&format!("{number}"))), ("status", text(orders.get(&number)?))];
+            let image = image.map(|(column, value)| (column.to_owned(), value)).into();
+            Some(ReadRow { xmin: 0, image })
+        });
+        Reading::Done(ReadBack::Rows(rows.collect()))
+    }
+
     async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
         // The shop dies with the process, so there is never a run left whose end nobody saw.
         Settled::NotApplied
     }
+}
+
+/// The answer of a tool that did nothing, and what the till counted meanwhile: no change.
+fn closed(order: i64) -> Outcome {
+    let table = TableName::new("shop", "orders");
+    let told = |text: String| Told { text: Some(text), form: TextForm::Exact };
+    let row = [("id", told(order.to_string())), ("status", told("closed".to_owned()))];
+    let measured = Measured {
+        trace: LogTrace { system: "demo".to_owned(), xid: "1".to_owned(), until: None },
+        touched: BTreeMap::new(),
+        names: [("orders".to_owned(), table.clone())].into(),
+        scope: Vec::new(),
+        rows: Some(ReportedRows {
+            table,
+            op: Some(RowOp::Update),
+            key: vec!["id".to_owned()],
+            teller: Teller::Function,
+            rows: vec![row.map(|(column, told)| (column.to_owned(), told)).into()],
+        }),
+    };
+    let report = Report { rows_changed: Some(1), measured: Some(Box::new(measured)) };
+    Outcome::Succeeded { result: json!({ "id": order, "status": "closed" }), report }
 }

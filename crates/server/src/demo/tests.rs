@@ -23,6 +23,16 @@ async fn the_refund_runs_and_the_delete_is_refused_with_the_rules_sentence() {
 }
 
 #[tokio::test]
+async fn the_tool_that_lies_is_caught_and_its_deed_says_so() {
+    let stage = Stage::set().await.expect("a stage");
+    let lie = stage.call("shop.close", json!({ "order": 1001 })).await.expect("an action");
+    let witness = lie.witness.as_ref().expect("a witness");
+    assert_eq!((witness.level, witness.verdict), (model::Level::L1, model::Verdict::Mismatch));
+    assert_eq!(witness.reasons, ["row_count", "missing_rows"]);
+    assert!(lie.deed.is_some());
+}
+
+#[tokio::test]
 async fn a_refund_above_the_sum_waits_and_nothing_happens_to_the_order() {
     let stage = Stage::set().await.expect("a stage");
     let held = stage.call("shop.refund", json!({ "order": 1001, "amount": 101 })).await;

@@ -49,6 +49,17 @@ pub(super) const ROWS: &[Row] = &[
     row("chancery_http_requests_in_flight",     GAUGE,     "",                      "Requests without an answer yet.",                                                  |it, page| page.count(&[], it.watched.router.traffic().in_flight.get())),
     row("chancery_http_connections",            GAUGE,     "",                      "Open connections of clients.",                                                     |it, page| page.count(&[], it.watched.connections.get())),
     row("chancery_http_body_bytes",             GAUGE,     "",                      "Bytes of bodies of requests that are held in memory; `SERVICE_BODY_MEMORY` bounds them.", |it, page| page.count(&[], it.watched.router.body_bytes() as u64)),
+    row("chancery_webhook_tries_total",         COUNTER,   "outcome",               "Tries of webhook deliveries, by whether they were taken.",                         webhook_tries),
+    row("chancery_webhook_deliveries_dead_total", COUNTER, "",                      "Webhook deliveries that had their last try and were never taken.",                 |it, page| page.count(&[], it.watched.work.posts.dead.load(Relaxed))),
+    row("chancery_webhook_endpoints_disabled_total", COUNTER, "",                   "Webhook endpoints that were disabled because they took nothing.",                  |it, page| page.count(&[], it.watched.work.posts.disabled.load(Relaxed))),
+    row("chancery_change_logs",                 GAUGE,     "",                      "Change logs of governed databases that this process follows.",                     |it, page| page.count(&[], it.logs.followed)),
+    row("chancery_change_logs_broken",          GAUGE,     "",                      "Those of them that cannot be read on before somebody acts.",                       |it, page| page.count(&[], it.logs.broken)),
+    row("chancery_change_logs_stalled",         GAUGE,     "",                      "Those of them in which no heartbeat was read for `decoder.heartbeat_deadline`.",   |it, page| page.count(&[], it.logs.stalled)),
+    row("chancery_change_log_held_bytes",       GAUGE,     "",                      "The most log that a slot keeps its database from removing, in bytes.",             |it, page| page.count(&[], it.logs.held_bytes)),
+    row("chancery_change_logs_lagging",         GAUGE,     "",                      "Those of them whose slot keeps more log than `SERVICE_SLOT_LAG_ALERT_MB`.",        |it, page| page.count(&[], it.logs.lagging)),
+    row("chancery_change_log_changes_total",    COUNTER,   "",                      "Changes of rows that were read from change logs.",                                 |it, page| page.count(&[], it.logs.tally.changes)),
+    row("chancery_change_log_transactions_total", COUNTER, "whose",                 "Transactions that were read from change logs, by whose they are: an action's, nobody's, one that passes for an action's, or one that changed the ledger.", change_log_transactions),
+    row("chancery_change_log_misfits_total",    COUNTER,   "what",                  "Rows of ledgers that no transaction of the log brought, and transactions whose rows are not in the ledger.", change_log_misfits),
     row("chancery_event_streams",               GAUGE,     "",                      "Open event streams.",                                                              |it, page| page.count(&[], it.held_open.streams as u64)),
     row("chancery_waits",                       GAUGE,     "",                      "Open waits for an action.",                                                        |it, page| page.count(&[], it.held_open.waits as u64)),
     row("chancery_policy_runs",                 GAUGE,     "",                      "Tests, lints and comparisons of policies that are being worked on.",               |it, page| page.count(&[], it.held_open.policy_runs as u64)),
@@ -72,7 +83,7 @@ pub(super) const ROWS: &[Row] = &[
     row("chancery_worker_rounds_total",         COUNTER,   "worker, outcome",       "Rounds of each worker, `done` or `failed`.",                                       worker_rounds),
     row("chancery_leases_lost_total",           COUNTER,   "",                      "Leases that ran out or went to another instance while their runs went on here.",   |it, page| page.count(&[], it.watched.work.leases_lost.load(Relaxed))),
     row("chancery_walk_age_seconds",            GAUGE,     "",                      "How long ago the last walk through every log that passed over none ended; before the first, how long ago the process began.", |it, page| page.value(&[], it.watched.work.walked.age().as_secs_f64())),
-    row("chancery_due_actions",                 GAUGE,     "",                      "Due actions that the last sweeps looked at: late reports, expired approvals, runs of lost instances.", |it, page| page.count(&[], it.watched.work.due_now())),
+    row("chancery_due_actions",                 GAUGE,     "",                      "Due actions that the last sweeps looked at: late reports, expired approvals, runs of lost instances, calls whose evidence is awaited no more.", |it, page| page.count(&[], it.watched.work.due_now())),
     row("chancery_due_actions_total",           COUNTER,   "",                      "Due actions that sweeps looked at.",                                               |it, page| page.count(&[], it.watched.work.due.load(Relaxed))),
 ];
 
@@ -130,6 +141,27 @@ fn worker_rounds(moment: &Moment<'_>, page: &mut Series) {
         for (outcome, count) in [("done", done), ("failed", failed)] {
             page.count(&[("worker", worker.as_str()), ("outcome", outcome)], count);
         }
+    }
+}
+
+fn change_log_transactions(it: &Moment<'_>, page: &mut Series) {
+    let tally = it.logs.tally;
+    page.count(&[("whose", "attributed")], tally.attributed);
+    page.count(&[("whose", "unattributed")], tally.unattributed);
+    page.count(&[("whose", "forged")], tally.forged);
+    page.count(&[("whose", "ledger_tampered")], tally.tampered);
+}
+
+fn change_log_misfits(it: &Moment<'_>, page: &mut Series) {
+    let misfits = it.logs.misfits;
+    page.count(&[("what", "ledger_without_frame")], misfits.without_frame);
+    page.count(&[("what", "frame_without_ledger")], misfits.without_row);
+}
+
+fn webhook_tries(it: &Moment<'_>, page: &mut Series) {
+    let posts = &it.watched.work.posts;
+    for (outcome, count) in [("delivered", &posts.delivered), ("failed", &posts.failed)] {
+        page.count(&[("outcome", outcome)], count.load(Relaxed));
     }
 }
 

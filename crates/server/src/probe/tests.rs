@@ -19,6 +19,7 @@ fn well() -> Found {
         oldest_turn: Duration::ZERO,
         workers: Condition::Ok,
         lost_connectors: 0,
+        change_logs: Condition::Ok,
     }
 }
 
@@ -32,7 +33,17 @@ fn unwell(found: Found) -> Vec<(&'static str, Condition)> {
 fn nothing_odd_is_well_in_every_part() {
     assert_eq!(unwell(well()), []);
     let names: Vec<_> = checks(well()).into_iter().map(|check| check.name).collect();
-    let all = ["database", "clock", "policies", "sealer", "logs", "turns", "workers", "connectors"];
+    let all = [
+        "database",
+        "clock",
+        "policies",
+        "sealer",
+        "logs",
+        "turns",
+        "workers",
+        "connectors",
+        "change_logs",
+    ];
     assert_eq!(names, all);
 }
 
@@ -49,6 +60,7 @@ fn each_part_is_degraded_by_its_own_cause() {
         (Found { oldest_turn: Duration::from_millis(10_001), ..well() }, "turns"),
         (Found { workers: Degraded, ..well() }, "workers"),
         (Found { lost_connectors: 1, ..well() }, "connectors"),
+        (Found { change_logs: Degraded, ..well() }, "change_logs"),
     ];
     for (found, part) in cases {
         assert_eq!(unwell(found), [(part, Degraded)]);

@@ -69,7 +69,7 @@ const PROD: &str = "
 
 - a `SERVICE_BASE_URL` that is not https;
 - a missing `SERVICE_VAULT_KEY` or `SERVICE_API_KEY_PEPPER`;
-- `SERVICE_ALLOW_PRIVATE_NETWORKS=true`;
+- `SERVICE_ALLOW_PRIVATE_NETWORKS=true`, `SERVICE_DECODER_PAUSE=true`;
 - a remote database without `sslmode=require` or `sslmode=verify-full`;
 - a secret inside the YAML file;
 - a seal key file or a file with the mail server's password that everybody on the machine may read;

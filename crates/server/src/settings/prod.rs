@@ -16,6 +16,7 @@ const CHECKS: &[Check] = &[
     base_url_is_https,
     vault_key_and_pepper_are_there,
     private_networks_are_closed,
+    change_logs_are_read,
     databases_are_encrypted,
     secrets_are_outside_the_file,
     secret_files_are_the_services_own,
@@ -58,6 +59,11 @@ fn private_networks_are_closed(settings: &Settings, _: &Layers) -> Vec<Problem> 
             vec![problem("SERVICE_ALLOW_PRIVATE_NETWORKS", "prod accepts `false` alone")]
         }
     }
+}
+
+fn change_logs_are_read(settings: &Settings, _: &Layers) -> Vec<Problem> {
+    let is_held = settings.decoder.paused;
+    Vec::from_iter(is_held.then(|| problem("SERVICE_DECODER_PAUSE", "prod accepts `false` alone")))
 }
 
 /// A file that is not there is told where it is read.

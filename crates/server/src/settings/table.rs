@@ -153,6 +153,8 @@ pub(super) const PLANS: &[&str] = &["detect", "generic", "auto"];
 pub(super) const SIGNUPS: &[&str] = &["invite", "closed"];
 /// The words of `SERVICE_MAIL_TLS`.
 pub(super) const MAIL_TLS: &[&str] = &["starttls", "implicit", "none"];
+/// The words of `decoder.transport`.
+pub(super) const TRANSPORTS: &[&str] = &["peek"];
 /// The words of `SERVICE_LOG_LEVEL`.
 pub(super) const LOG_LEVELS: &[&str] = &["error", "warn", "info", "debug", "trace"];
 
@@ -183,6 +185,8 @@ pub(super) const SERVER: &[Row] = &[
     unset("SERVICE_MAIL_PASSWORD_FILE",    Path,                                              "The file with that user's password, on one line."),
     unset("SERVICE_MAIL_FROM",             Address,                                           "The sender of sign-in and invitation mails; a mail server needs it."),
     unset("SERVICE_MAIL_OUTBOX",           Path,                                              "A folder into which letters go as `.eml` files instead of to a server.").dev_only(),
+    row(  "SERVICE_SLOT_LAG_ALERT_MB",     Number(1, 1_048_576),     "512",                   "The MiB of its log that a slot may keep a governed database from removing before health says so."),
+    row(  "SERVICE_DECODER_PAUSE",         Switch,                   "false",                 "Holds the reading of change logs still, as if it were stalled.").dev_only(),
     unset("SERVICE_METRICS_LISTEN",        HostPort,                                          "Where `/metrics` is served, to whoever can reach it; off when unset."),
 ];
 
@@ -200,7 +204,28 @@ pub(super) const FILE: &[Row] = &[
     row("approvals.context_max_bytes",   Number(8192, 65_536),              "32768",  "The largest context that a person countersigns."),
     row("approvals.link_max_ttl",        Span(5 * MINUTE, 24 * HOUR),       "24h",    "How long a mailed approval link works, never past the approval's own end."),
     row("approvals.link_status_window",  Span(MINUTE, HOUR),                "15m",    "How long a used link follows its action."),
+    row("gate.worker.concurrency",       Number(1, 64),                     "4",      "How many read-backs that no caller waits for an instance makes at once."),
+    row("gate.worker.max_attempts",      Number(1, 100),                    "8",      "How often evidence that cannot be had is asked for before the verdict goes without it."),
+    row("witness.inline_budget",         Span(100, 5 * SECOND),             "1500ms", "How long a read-back may hold the answer; past it the report is kept and the caller sees `processing`."),
+    row("witness.readback_timeout",      Span(100, MINUTE),                 "10s",    "How long one question for evidence may take, a read-back or a look into the change log."),
+    row("witness.late_evidence",         Span(0, 168 * HOUR),               "24h",    "How long a call that was sealed before its change log told of it may still be amended by what that tells; `0s` amends none."),
+    row("witness.max_detail_bytes",      Number(4096, 262_144),             "65536",  "The largest witness detail, in canonical form; rows or fields are left out of a larger one."),
     row("approvals.max_recipients",      Number(1, 100),                    "20",     "The most people that one approval mails."),
+    row("webhooks.timeout",              Span(SECOND, 30 * SECOND),         "10s",    "How long a try of a webhook delivery may take."),
+    row("webhooks.max_attempts",         Number(1, 8),                      "8",      "The most tries of a webhook delivery after the first."),
+    row("webhooks.disable_after",        Span(HOUR, 720 * HOUR),            "72h",    "How long a webhook endpoint may take nothing before it is disabled."),
+    row("webhooks.max_endpoints_per_org", Number(1, 100),                   "16",     "The most webhook endpoints of an org."),
+    row("decoder.enabled",               Switch,                            "true",   "Whether this instance reads change logs at all. While no instance does, a slot keeps its database's log from being removed."),
+    row("decoder.transport",             Word(TRANSPORTS),                  "peek",   "How a slot is read."),
+    row("decoder.poll_active",           Span(10, SECOND),                  "100ms",  "How long a change log rests between reads while a call waits for it; longer after reads that take long, which have at most a quarter of the time."),
+    row("decoder.poll_idle",             Span(100, 10 * SECOND),            "1s",     "How long it rests otherwise; up to 5s while reads take over a quarter of that."),
+    row("decoder.batch_changes",         Number(100, 100_000),              "5000",   "Changes that are asked for in one read; more while there is more to read."),
+    row("decoder.max_images_per_tx",     Number(0, 10_000),                 "1000",   "Changes of a transaction whose rows are kept; of the others the number is."),
+    row("decoder.heartbeat_interval",    Span(SECOND, MINUTE),              "10s",    "How often a heartbeat is written to a governed database whose log is read."),
+    row("decoder.heartbeat_deadline",    Span(5 * SECOND, 10 * MINUTE),     "60s",    "How long no heartbeat may be read before the log counts as stalled."),
+    row("decoder.lease",                 Span(5 * SECOND, 2 * MINUTE),      "15s",    "How long an instance owns a change log before another may follow it."),
+    row("decoder.reconcile_interval",    Span(5 * SECOND, HOUR),            "60s",    "How often what is new in a governed database's ledger is compared with what its log told."),
+    row("decoder.retention",             Span(HOUR, 8760 * HOUR),           "168h",   "How long the transactions of actions are kept, with their rows; those of nobody are kept for 30 days."),
 ];
 
 /// The settings that are known and have no effect in this version, whatever they say; a part in
@@ -208,28 +233,6 @@ pub(super) const FILE: &[Row] = &[
 ///
 /// They stay known so that a file written for a version that has them is not refused by this one.
 pub(super) const IDLE: &[&str] = &[
-    "SERVICE_SLOT_LAG_ALERT_MB",
-    "SERVICE_DECODER_PAUSE",
-    "gate.worker.concurrency",
-    "gate.worker.max_attempts",
-    "witness.inline_budget",
-    "witness.readback_timeout",
-    "witness.max_detail_bytes",
-    "decoder.enabled",
-    "decoder.transport",
-    "decoder.poll_active",
-    "decoder.poll_idle",
-    "decoder.batch_changes",
-    "decoder.max_images_per_tx",
-    "decoder.heartbeat_interval",
-    "decoder.heartbeat_deadline",
-    "decoder.lease",
-    "decoder.reconcile_interval",
-    "decoder.retention",
-    "webhooks.timeout",
-    "webhooks.max_attempts",
-    "webhooks.disable_after",
-    "webhooks.max_endpoints_per_org",
     "undo.max_rows",
     "undo.max_age",
     "undo.lock_timeout",

@@ -179,6 +179,7 @@ fn prod_tells_all_its_refusals_at_once() {
     let sources = file(&text)
         .with("SERVICE_ENV", "prod")
         .with("SERVICE_ALLOW_PRIVATE_NETWORKS", "true")
+        .with("SERVICE_DECODER_PAUSE", "true")
         .with("SERVICE_DATABASE_URL", "postgres://u:p@db.example/x?sslmode=prefer")
         .with("SERVICE_MIGRATE_DATABASE_URL", "postgres://u:p@10.0.0.7/x")
         .with("SERVICE_LISTN", "127.0.0.1:1");
@@ -189,6 +190,7 @@ fn prod_tells_all_its_refusals_at_once() {
         "SERVICE_API_KEY_PEPPER",
         "SERVICE_BASE_URL",
         "SERVICE_DATABASE_URL",
+        "SERVICE_DECODER_PAUSE",
         "SERVICE_LISTN",
         "SERVICE_MIGRATE_DATABASE_URL",
         "SERVICE_VAULT_KEY",
@@ -224,14 +226,13 @@ fn dev_warns_of_an_unknown_variable() {
 
 #[test]
 fn what_has_no_effect_is_told_in_one_sentence_and_not_refused() {
-    let text = "witness: {inline_budget: soon}\nmcp: {upstreams: {files: {url: 'https://h'}}}\n";
+    let text = "undo: {max_rows: soon}\nmcp: {upstreams: {files: {url: 'https://h'}}}\n";
     for sources in [file(text), Sources { file: Some(text.to_owned().into()), ..prod() }] {
-        let sources = sources.with("SERVICE_DECODER_PAUSE", "true");
         let [warning] = load(&sources).expect("accepted").warnings.try_into().expect("one");
         assert_eq!(
             warning,
             "set and without effect in this version: \
-             `SERVICE_DECODER_PAUSE`, `mcp.upstreams.files.url`, `witness.inline_budget`"
+             `mcp.upstreams.files.url`, `undo.max_rows`"
         );
     }
     let read = file("gate: {wait_timeout: 1s}\n").with("SERVICE_LISTEN", "127.0.0.1:1");

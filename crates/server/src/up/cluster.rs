@@ -20,8 +20,8 @@ pub(super) const SHOP: &str = "shop";
 pub(super) const MIGRATOR: &str = "chancery_migrator";
 /// The role that the service logs in as.
 pub(super) const APP: &str = "chancery_app";
-/// The roles that the shop's tools log in as.
-const TOOLS: [&str; 2] = ["svc_conn", "svc_read"];
+/// The roles that the shop's tools log in as, and who reads its change log.
+const TOOLS: [&str; 3] = ["svc_conn", "svc_read", "svc_decoder"];
 /// The comment on everything that `up` makes in a cluster.
 const MARK: &str = "made by chancery up; chancery up --fresh drops it";
 
@@ -117,8 +117,13 @@ impl Cluster {
 
     /// Fills the shop; what is there already stays.
     pub(super) async fn fill_shop(&self) -> Result<(), Failure> {
+        self.run_in_shop(connectors::SHOP_SEED).await
+    }
+
+    /// Runs a script in the shop, as its owner.
+    pub(super) async fn run_in_shop(&self, script: &str) -> Result<(), Failure> {
         let client = self.connect(Some(SHOP)).await?;
-        self.run(&client, connectors::SHOP_SEED).await
+        self.run(&client, script).await
     }
 
     /// Makes a database under another name, marks it, and only then gives it its name: a run that

@@ -34,6 +34,10 @@ pub(super) struct Secrets {
     pub(super) conn: Secret<String>,
     /// The password of the role that read tools log in as.
     pub(super) read: Secret<String>,
+    /// The password of the role that reads the shop's change log; a demo that was made before there
+    /// was such a role goes on without.
+    #[serde(default)]
+    pub(super) decoder: Option<Secret<String>>,
 }
 
 /// The demo's org and its agent.
@@ -102,6 +106,7 @@ impl Folder {
             app: secrets::random_password(),
             conn: secrets::random_password(),
             read: secrets::random_password(),
+            decoder: Some(secrets::random_password()),
         };
         let text = json!({
             "vault_key": made.vault_key.expose(),
@@ -110,6 +115,7 @@ impl Folder {
             "app": made.app.expose(),
             "conn": made.conn.expose(),
             "read": made.read.expose(),
+            "decoder": made.decoder.as_ref().map(Secret::expose),
         });
         keep(&self.secrets_file(), &Secret::new(text.to_string()))?;
         self.make_seal_keys()?;

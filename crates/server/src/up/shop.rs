@@ -1,12 +1,13 @@
-//! The governed shop: its connector, pointed at the demo's cluster, and the schema that governing
-//! it takes.
+//! The governed shop: its connector, pointed at the demo's cluster, the schema that governing it
+//! takes, and its change log as evidence.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
-use admin::NewConnector;
+use admin::{ConnectorError, Gaps, NewConnector};
 use connectors::{Blueprint, postgres};
 use crypto::Secret;
-use model::{ConnectorId, ConnectorName, OrgId};
+use evidence::EvidenceStore;
+use model::{ConnectorId, ConnectorName, Level, OrgId, causes};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -14,12 +15,67 @@ use super::{
     cluster::{Cluster, SHOP},
     folder::Secrets,
 };
-use crate::exit::Failure;
+use crate::{cli::ShopWitness, core::Core, exit::Failure};
+
+/// For how long the first look at the change log is waited for.
+const FOLLOWED_WITHIN: Duration = Duration::from_secs(15);
 
 /// The shop's connector.
-pub(super) fn connector(cluster: &Cluster, secrets: &Secrets) -> Result<NewConnector, Failure> {
-    let credential = credential(secrets);
-    Ok(NewConnector { credential, ..NewConnector::of(postgres::KIND, SHOP, config(cluster)?) })
+pub(super) fn connector(
+    cluster: &Cluster,
+    secrets: &Secrets,
+    witness: ShopWitness,
+) -> Result<NewConnector, Failure> {
+    let (credential, mut config) = (credential(secrets), config(cluster)?);
+    if witness == ShopWitness::Log {
+        let tools = config.get_mut("tools").and_then(Value::as_array_mut).into_iter().flatten();
+        let tools = tools.filter_map(Value::as_object_mut);
+        for tool in tools.filter(|tool| tool.get("side_effect") != Some(&json!("read"))) {
+            tool.insert("required_level".to_owned(), json!(Level::L2));
+        }
+    }
+    Ok(NewConnector { credential, ..NewConnector::of(postgres::KIND, SHOP, config) })
+}
+
+/// Has the shop's change log read as evidence.
+pub(super) async fn witness(
+    core: &Core,
+    cluster: &Cluster,
+    (org, connector): (OrgId, ConnectorId),
+) -> Result<(), Failure> {
+    let operator = core.operator(org);
+    let coverage = operator.witness_coverage(connector, &[]).await.map_err(not_witnessed)?;
+    if let Some(script) = coverage.script {
+        cluster.run_in_shop(&script).await?;
+    }
+    let reason = "The writes of the demo's shop are compared with its change log.";
+    let whole = (&[][..], Gaps::Refused);
+    operator.enable_witness(connector, whole, reason).await.map_err(not_witnessed)?;
+    Ok(())
+}
+
+fn not_witnessed(error: ConnectorError) -> Failure {
+    Failure::usage(format!(
+        "the shop's change log cannot be read as evidence: {}; a cluster with `wal_level = logical` \
+         takes it, and with `--fresh --witness report` the demo goes without",
+        causes(&error)
+    ))
+}
+
+/// Comes back once the change log is followed: what is called before would have no evidence.
+pub(super) async fn followed(logs: &dyn EvidenceStore) -> Result<(), Failure> {
+    let begun = async {
+        for log in logs.followed_logs().await.map_err(Failure::internal)? {
+            while logs.following(log).await.map_err(Failure::internal)?.is_none() {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        Ok(())
+    };
+    tokio::time::timeout(FOLLOWED_WITHIN, begun).await.unwrap_or_else(|_| {
+        let sentence = "nobody follows the shop's change log; the log of the service says why";
+        Err(Failure::internal(sentence))
+    })
 }
 
 /// Prepares the shop for being governed.
@@ -41,15 +97,19 @@ pub(super) async fn set_up(
     };
     let (user, password) = (cluster.user.clone(), cluster.password.clone());
     let owner = postgres::Owner { user, password };
-    let witness = postgres::Witness::Later;
+    let witness = match &secrets.decoder {
+        Some(_) => postgres::Witness::Wanted,
+        None => postgres::Witness::Later,
+    };
     postgres::apply_setup(&blueprint, deps, &owner, witness).await.map_err(Failure::internal)
 }
 
 fn credential(secrets: &Secrets) -> BTreeMap<String, Secret<String>> {
-    BTreeMap::from([
-        (postgres::CONN_PASSWORD.to_owned(), secrets.conn.clone()),
-        (postgres::READ_PASSWORD.to_owned(), secrets.read.clone()),
-    ])
+    let tools =
+        [(postgres::CONN_PASSWORD, &secrets.conn), (postgres::READ_PASSWORD, &secrets.read)];
+    let decoder = secrets.decoder.as_ref().map(|decoder| (postgres::DECODER_PASSWORD, decoder));
+    let all = tools.into_iter().chain(decoder);
+    all.map(|(field, secret)| (field.to_owned(), secret.clone())).collect()
 }
 
 fn config(cluster: &Cluster) -> Result<Value, Failure> {

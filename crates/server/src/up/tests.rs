@@ -96,6 +96,7 @@ fn the_superusers_address_may_stand_in_the_environment() {
         postgres_url: postgres_url.map(str::to_owned),
         fresh: false,
         port: 0,
+        witness: cli::ShopWitness::Log,
     };
     let nowhere = Sources::default();
     assert!(postgres_url(&what(None), &nowhere).is_err());

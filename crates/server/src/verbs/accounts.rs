@@ -2,7 +2,8 @@
 
 use act::ActError;
 use admin::{
-    AgentEdit, ChangeError, KeyMode, NewAgent, NewKey, NewOrg, OrgAsRun, OrgEdit, PolicyError, Wish,
+    AgentEdit, ChangeError, Expected, KeyMode, NewAgent, NewKey, NewOrg, OrgAsRun, OrgEdit,
+    PolicyError, Wish,
 };
 use model::{AgentId, OrgId, Scope, Timestamp, causes};
 
@@ -38,7 +39,8 @@ async fn set_org(core: &Core, what: cli::SetOrg) -> Result<Exit, Failure> {
         default_expires_in: wish(approvals_expire_in, what.no_approvals_expire_in),
         require_other_person: what.require_other_person,
         allow_single_member: what.allow_single_member,
-        ..OrgEdit::default()
+        policy_two_person: what.policy_two_person,
+        expected_revision: what.expected_revision.map_or(Expected::Anything, Expected::Exactly),
     };
     let org = org_of(core, what.org).await?;
     let set = core.deployment().own(org).update_org(edit).await;
@@ -203,8 +205,9 @@ pub(super) fn policy_failure(error: &PolicyError) -> Failure {
                 .collect();
             Failure { exit: Exit::FoundBad, sentence: format!("{error}:{}", lines.concat()) }
         }
-        PolicyError::Active | PolicyError::LimitReached(_) | PolicyError::Stopped => {
-            Failure::usage(error)
-        }
+        PolicyError::Active
+        | PolicyError::OwnProposal
+        | PolicyError::LimitReached(_)
+        | PolicyError::Stopped => Failure::usage(error),
     }
 }

@@ -118,7 +118,8 @@ async fn lines(wired: &Wired, connector: Connector) -> Vec<CheckLine> {
         kind: connector.kind,
         revision: connector.revision.into(),
         config: connector.config,
-        credential: connectors::Credential::new(fields),
+        credential: connectors::Credential::new(fields)
+            .of_kind(connector.credential_set.map(|set| set.kind)),
         tools: connector.tools,
     };
     match connectors::check(&blueprint, &wired.deps).await {

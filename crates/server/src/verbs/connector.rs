@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use act::Changed;
 use admin::{ConnectorEdit, ConnectorError, NewConnector, OrgChange};
-use connectors::{Blueprint, postgres, postgres::Witness};
+use connectors::{Blueprint, postgres, postgres::Witness, rest};
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use ledger::record::Connector as Row;
 use model::{ConnectorId, ConnectorName, OrgId};
@@ -15,8 +15,8 @@ use zeroize::Zeroizing;
 use super::{accounts, check, lists, org_of, read_text, stem, unread};
 use crate::{
     cli::{
-        Connector, CreateConnector, Described, InOrg, NamedConnector, SetupConnector,
-        UpdateConnector,
+        Connector, ConvertDescription, CreateConnector, Described, InOrg, NamedConnector,
+        SetupConnector, UpdateConnector,
     },
     core::Core,
     exit::{Exit, Failure},
@@ -66,6 +66,7 @@ pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure>
         Connector::List(what) => lists::connectors(core, what).await,
         Connector::Check(what) => check::connectors(wired, what).await,
         Connector::Setup(what) => setup_by(&wired.deps, what).await,
+        Connector::Convert(what) => convert(&what),
     }
 }
 
@@ -89,7 +90,13 @@ async fn update(core: &Core, what: UpdateConnector) -> Result<Exit, Failure> {
     let name = what.name.unwrap_or_else(|| stem(&what.file));
     let (operator, id) = named(core, what.org, &name).await?;
     let edit = ConnectorEdit { config: Some(config), pin_tools: true, ..ConnectorEdit::default() };
-    told(operator.update_connector(id, edit).await, "is updated")
+    let changed = operator.update_connector(id, edit).await;
+    let is_bare = changed.as_ref().is_ok_and(|changed| changed.object.credential.is_empty());
+    told(changed, "is updated")?;
+    if is_bare {
+        print::line("it has no credential: give it one by `chancery connector credential`");
+    }
+    Ok(Exit::Ok)
 }
 
 /// Says what became of a connector.
@@ -134,7 +141,8 @@ async fn setup_by(deps: &connectors::Deps, what: SetupConnector) -> Result<Exit,
     let blueprint = blueprint(described(&what.described)?)?;
     let witness = if what.witness { Witness::Wanted } else { Witness::Later };
     let Some(user) = what.apply else {
-        let script = postgres::setup_sql(&blueprint, witness).map_err(Failure::malformed)?;
+        let script = connectors::setup_script(&blueprint, witness).map_err(Failure::malformed)?;
+        let script = script.ok_or_else(|| Failure::usage(UNPREPARED))?;
         print::line(script.trim_end());
         return Ok(Exit::Ok);
     };
@@ -146,6 +154,23 @@ async fn setup_by(deps: &connectors::Deps, what: SetupConnector) -> Result<Exit,
     let applied = postgres::apply_setup(&blueprint, deps, &owner, witness).await;
     applied.map_err(|error| Failure { exit: Exit::FoundBad, sentence: error.to_string() })?;
     print::line("the governed schema stands");
+    Ok(Exit::Ok)
+}
+
+const UNPREPARED: &str = "a connector of this type needs no preparing";
+
+/// Prints the file of a connector that is made of an API's description, and tells what is left out.
+pub(super) fn convert(what: &ConvertDescription) -> Result<Exit, Failure> {
+    let description = read_text(&what.description)?;
+    let converted = rest::convert(&description, &what.operations).map_err(Failure::malformed)?;
+    let mut config = converted.config;
+    if let (Some(url), Some(members)) = (&what.base_url, config.as_object_mut()) {
+        members.insert("base_url".to_owned(), url.clone().into());
+    }
+    for (operation, reason) in converted.left_out {
+        print::complaint(format!("left out: {operation}: {reason}"));
+    }
+    print::line(format!("{config:#}"));
     Ok(Exit::Ok)
 }
 
@@ -194,10 +219,12 @@ fn blueprint(read: Read) -> Result<Blueprint, Failure> {
     })
 }
 
-fn failure(error: &ConnectorError) -> Failure {
+pub(super) fn failure(error: &ConnectorError) -> Failure {
     match error {
         ConnectorError::Change(error) => accounts::failure(error),
-        ConnectorError::Unfit(_) => Failure { exit: Exit::FoundBad, sentence: error.to_string() },
+        ConnectorError::Unfit(_) | ConnectorError::NotReady(_) | ConnectorError::NoChangeLog(_) => {
+            Failure { exit: Exit::FoundBad, sentence: error.to_string() }
+        }
         ConnectorError::Vault(_) => Failure::internal(error),
     }
 }

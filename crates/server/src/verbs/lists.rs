@@ -1,7 +1,7 @@
 //! Lists of orgs, agents, keys and connectors: a table for people, or one JSON document in the list form of the
 //! HTTP interface for programs.
 
-use admin::{AgentList, AgentPlace};
+use admin::{AgentList, AgentPlace, KeyUse};
 use ledger::record::{Agent, ApiKey, Connector, ConnectorStatus, Holder, Org};
 use model::{OrgId, Timestamp, causes};
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn agent(row: &Agent, now: Timestamp) -> ([String; 5], Value) {
     (cells, value)
 }
 
-fn key(row: &ApiKey, used: Option<Timestamp>, now: Timestamp) -> ([String; 9], Value) {
+fn key(row: &ApiKey, used: Option<KeyUse>, now: Timestamp) -> ([String; 9], Value) {
     let status = row.status(now);
     let mode = if row.livemode { "live" } else { "test" };
     let agent = match row.holder {
@@ -120,14 +120,15 @@ fn key(row: &ApiKey, used: Option<Timestamp>, now: Timestamp) -> ([String; 9], V
         mode.to_owned(),
         scopes.join(" "),
         row.expires_at.map_or_else(|| "never".to_owned(), |at| at.to_string()),
-        used.map_or_else(|| "never".to_owned(), |at| at.to_string()),
+        used.map_or_else(|| "never".to_owned(), |used| used.at.to_string()),
         row.hint.clone(),
     ];
     let value = json!({
         "object": "api_key", "id": row.id, "name": row.name, "agent": agent, "status": status,
         "livemode": row.livemode, "scopes": scopes, "hint": row.hint,
         "created_at": row.created_at, "expires_at": row.expires_at, "revoked_at": row.revoked_at,
-        "last_used_at": used,
+        "last_used_at": used.map(|used| used.at),
+        "last_used_ip_prefix": used.and_then(|used| used.network).map(|it| it.to_string()),
     });
     (cells, value)
 }

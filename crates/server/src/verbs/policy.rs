@@ -12,8 +12,9 @@ use std::{
     path::Path,
 };
 
-use admin::{Activation, Expected, Linted, NewPolicy, NewVersion, PolicyError};
-use ledger::record::PolicyMode;
+use act::Changed;
+use admin::{Activated, Activation, Expected, Linted, NewPolicy, NewVersion, PolicyError};
+use ledger::record::{PolicyMode, Proposal};
 use model::{OrgId, PolicyId, causes};
 use policy::{DocumentError, KnownTool};
 
@@ -50,14 +51,14 @@ pub(super) async fn activate(core: &Core, what: Activate) -> Result<Exit, Failur
     let reason = what.reason;
     let activation = Activation { version: tested, mode, reason, expected_active };
     let active = operator.activate_policy(activation).await;
-    let active = active.map_err(|error| policy_failure(&error))?;
-    print::line(format!(
-        "{} version {} of {policy}: {}, deed {}",
-        version.id,
-        version.number,
-        mode.as_str(),
-        active.deed
-    ));
+    let came_of_it = match active.map_err(|error| policy_failure(&error))? {
+        Activated::Now(active) => format!("{}, deed {}", mode.as_str(), active.deed),
+        Activated::Proposed(Changed { object: Proposal { id, expires_at, .. }, deed }) => format!(
+            "proposed as {id} for {}; a member of the org confirms it until {expires_at}, deed {deed}",
+            mode.as_str()
+        ),
+    };
+    print::line(format!("{} version {} of {policy}: {came_of_it}", version.id, version.number));
     Ok(Exit::Ok)
 }
 

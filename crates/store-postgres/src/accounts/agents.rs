@@ -87,18 +87,18 @@ const ARCHIVED: &str = newest!(" and archived_at is not null");
 const STOPPED: &str = newest!(" and archived_at is null and record::json ->> 'stop' is not null");
 const SUSPENDED: &str = parts!(is_suspended!(), suspended!(), ending!());
 const ACTIVE: &str = parts!(concat!("not ", is_suspended!()), free!(), suspended!(), ending!());
-/// In the order of names, those whose names begin so.
+/// In the order of names, those that stand behind a place and whose names are below a bound. There is one
+/// lower bound, since an index is entered at the first that it finds.
 const NAMED: &str = concat!(
     "select record from agent
-      where org_id = $1 and name collate \"C\" >= $5 and name collate \"C\" < $6
-        and (name collate \"C\", id) > ($2, $3)
-        and ($7::text is null or $7 = case
+      where org_id = $1 and (name collate \"C\", id) > ($2, $3) and name collate \"C\" < $5
+        and ($6::text is null or $6 = case
             when archived_at is not null then 'archived'
             when record::json ->> 'stop' is not null then 'stopped'
             when ",
     is_suspended!(),
     " then 'suspended' else 'active' end)
-        and ($8::boolean or archived_at is null)
+        and ($7::boolean or archived_at is null)
       order by name collate \"C\", id limit $4"
 );
 
@@ -108,12 +108,16 @@ pub(super) fn call(org: OrgId, asked: &AgentList, limit: usize) -> Call<'_> {
     if let Some(named) = &asked.named {
         let status = asked.status.map(AgentStatus::as_str);
         let archived = asked.archived || asked.status == Some(AgentStatus::Archived);
+        let first = (named.as_str(), Uuid::nil());
+        let (begin, behind) = asked
+            .after
+            .as_ref()
+            .map_or(first, |after| first.max((after.name.as_str(), *after.id.as_uuid())));
         return Call::new(NAMED)
             .with(*org.as_uuid())
-            .with(asked.after.as_ref().map_or("", |after| after.name.as_str()))
-            .with(asked.after.as_ref().map_or(Uuid::nil(), |after| *after.id.as_uuid()))
+            .with(begin)
+            .with(behind)
             .with(limit)
-            .with(named.as_str())
             // Behind every letter that a name may have.
             .with(format!("{named}~"))
             .with(status)

@@ -1,6 +1,6 @@
 //! The org's head, which every turn moves, and the row that proves that the turn was committed.
 
-use ledger::{Head, Turn};
+use ledger::{Head, HeadMark, Turn};
 
 use super::Step;
 use crate::{
@@ -9,22 +9,23 @@ use crate::{
 };
 
 /// The statement that moves the head, and fails when it has moved already.
-pub(crate) fn moved(turn: &Turn, expected: u64) -> Step<'_> {
+pub(crate) fn moved(turn: &Turn, expected: HeadMark) -> Step<'_> {
     let sql = "
         with moved as (
             update org_head
             set version = $2, log = $3, size = $4, last_digest = $5, frontier = $6,
                 issued_at = $7, event_seq = $8
-            where org_id = $1 and version = $9 and log = $10
+            where org_id = $1 and version = $9 and log = $10 and last_digest = $11
                 and $7 <= greatest(now() + interval '2 seconds', org_head.issued_at)
             returning version
         )
         select 1 / count(*) from moved";
     // A deed of a time that has not come would hold the org's time there, on every instance, until
     // it has; whoever loses by that looks afresh and is told the time.
-    // A version alone would let a memory from before a restore win once the numbers meet again.
     let log = turn.closes.as_ref().unwrap_or(&turn.head).chain.log();
-    Step::race(with_head(Call::new(sql), turn).with(bigint(expected)).with(log.as_str()))
+    let HeadMark { version, last } = expected;
+    let call = with_head(Call::new(sql), turn).with(bigint(version)).with(log.as_str());
+    Step::race(call.with(last.as_bytes().to_vec()))
 }
 
 /// The statement that keeps the head of a log that the turn closes.

@@ -22,11 +22,11 @@ pub(super) fn steps<'a>(
 fn member(org: OrgId, row: &Member) -> [Step<'_>; 2] {
     let sql = "
         insert into member
-            (org_id, id, user_id, role, can_approve, joined_at, removed_at, revision)
-        values ($1, $2, $3, $4, $5, $6, $7, $8)
+            (org_id, id, user_id, role, can_approve, joined_at, role_since, removed_at, revision)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         on conflict (org_id, id) do update
         set role = excluded.role, can_approve = excluded.can_approve,
-            removed_at = excluded.removed_at, revision = excluded.revision";
+            role_since = excluded.role_since, removed_at = excluded.removed_at, revision = excluded.revision";
     let member = Call::new(sql)
         .with(*org.as_uuid())
         .with(*row.id.as_uuid())
@@ -34,6 +34,7 @@ fn member(org: OrgId, row: &Member) -> [Step<'_>; 2] {
         .with(row.role.as_str())
         .with(row.can_approve)
         .with(system_time(row.joined_at))
+        .with(system_time(row.role_since))
         .with(row.removed_at.map(system_time))
         .with(i64::from(row.revision));
     let sql = "

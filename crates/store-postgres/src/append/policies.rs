@@ -2,13 +2,15 @@
 
 use ledger::record::{
     ActiveChange, ActivePolicy, Policy, PolicyActivation, PolicyMode, PolicyTests, PolicyVersion,
+    Proposal,
 };
 use model::OrgId;
 
 use super::Step;
 use crate::{
     database::Call,
-    rows::{bigint, system_time},
+    fault::Fault,
+    rows::{bigint, system_time, to_json},
 };
 
 /// The statements that write policies, their versions and their tests.
@@ -32,6 +34,28 @@ pub(super) fn activations<'a>(
         None => ended(org, change.mode),
     });
     active.chain(entries.iter().map(move |row| history(org, row))).map(Step::rows)
+}
+
+/// The statements that write proposed activations.
+pub(super) fn proposals(org: OrgId, rows: &[Proposal]) -> Result<Vec<Step<'_>>, Fault> {
+    // One that gives way to another is closed before the other is made.
+    let (closed, open): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.closed.is_some());
+    closed.into_iter().chain(open).map(|row| Ok(Step::rows(proposal(org, row)?))).collect()
+}
+
+fn proposal(org: OrgId, row: &Proposal) -> Result<Call<'_>, Fault> {
+    let sql = "
+        insert into policy_proposal (org_id, id, mode, proposed_at, closed_at, record)
+        values ($1, $2, $3, $4, $5, $6)
+        on conflict (org_id, id) do update
+        set closed_at = excluded.closed_at, record = excluded.record";
+    Ok(Call::new(sql)
+        .with(*org.as_uuid())
+        .with(*row.id.as_uuid())
+        .with(row.mode.as_str())
+        .with(system_time(row.proposed_at))
+        .with(row.closed.as_ref().map(|closed| system_time(closed.at)))
+        .with(to_json("record", "policy_proposal", row)?))
 }
 
 fn policy(org: OrgId, row: &Policy) -> Call<'_> {
@@ -107,8 +131,10 @@ fn ended(org: OrgId, mode: PolicyMode) -> Call<'static> {
 fn history(org: OrgId, row: &PolicyActivation) -> Call<'_> {
     let sql = "
         insert into policy_activation
-            (org_id, turn, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+            (org_id, turn, deed_id, at, mode, policy_id, version_id, previous_id, made_by, reason,
+             proposal_id, proposed_by, forced)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+    let (proposal, proposed_by) = row.proposed.as_ref().map(|(id, by)| (id, by)).unzip();
     Call::new(sql)
         .with(*org.as_uuid())
         .with(bigint(row.turn))
@@ -120,6 +146,9 @@ fn history(org: OrgId, row: &PolicyActivation) -> Call<'_> {
         .with(row.previous.map(|version| *version.as_uuid()))
         .with(&row.by)
         .with(&row.reason)
+        .with(proposal.map(|id| *id.as_uuid()))
+        .with(proposed_by)
+        .with(row.forced)
 }
 
 /// The number as PostgreSQL takes it; what does not fit was never counted here.

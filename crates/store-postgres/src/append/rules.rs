@@ -4,7 +4,7 @@
 //! cost more than the rows of a small turn. `chancery check` asks them of the rows that are there.
 
 use ledger::record::Action;
-use model::{ApprovalStatus, ExecutionStatus, State, Status, Verdict};
+use model::{ApprovalStatus, ExecutionStatus, Mode, State, Status, Verdict};
 
 use crate::fault::Fault;
 
@@ -18,6 +18,7 @@ const RULES: &[Rule] = &[
     ("action_ended_with_a_verdict",        ended_with_a_verdict),
     ("action_unknown_is_unverifiable",     unknown_is_unverifiable),
     ("action_failed_certainly",            |a| a.status != Status::Failed || ran(a) == Some(ExecutionStatus::Failed)),
+    ("action_witnessed_after_its_run",     witnessed_after_its_run),
     ("action_leased_while_it_runs",        |a| a.lease.is_none() || matches!(a.state, State::Executing | State::Witnessing)),
 ];
 
@@ -51,6 +52,14 @@ fn ended_with_a_verdict(action: &Action) -> bool {
         action.state == State::Sealed && matches!(action.status, Status::Executed | Status::Failed);
     let known = ran(action).is_some_and(|status| status != ExecutionStatus::Running);
     !ended || (known && action.witness.is_some())
+}
+
+fn witnessed_after_its_run(action: &Action) -> bool {
+    action.state != State::Witnessing
+        || (action.mode == Mode::Gateway
+            && action.status == Status::Processing
+            && action.lease.is_some()
+            && action.witness.is_none())
 }
 
 fn unknown_is_unverifiable(action: &Action) -> bool {

@@ -60,13 +60,14 @@ pub(super) fn renamed(org: OrgId, row: &OrgRenamed) -> [Call<'_>; 2] {
 pub(super) fn settings(row: &OrgSettings) -> Call<'_> {
     let sql = "
         insert into org_settings (org_id, retention_days, updated_at, answer_seconds,
-            require_other_person, allow_single_member, revision)
-        values ($1, $2, $3, $4, $5, $6, $7)
+            require_other_person, allow_single_member, revision, policy_two_person)
+        values ($1, $2, $3, $4, $5, $6, $7, $8)
         on conflict (org_id) do update
         set retention_days = excluded.retention_days, updated_at = excluded.updated_at,
             answer_seconds = excluded.answer_seconds,
             require_other_person = excluded.require_other_person,
-            allow_single_member = excluded.allow_single_member, revision = excluded.revision";
+            allow_single_member = excluded.allow_single_member, revision = excluded.revision,
+            policy_two_person = excluded.policy_two_person";
     let approvals = row.approvals;
     Call::new(sql)
         .with(*row.org.as_uuid())
@@ -76,6 +77,7 @@ pub(super) fn settings(row: &OrgSettings) -> Call<'_> {
         .with(approvals.require_other_person)
         .with(approvals.allow_single_member)
         .with(i64::from(row.revision))
+        .with(row.policy_two_person)
 }
 
 fn agent(org: OrgId, row: &Agent) -> Result<Call<'_>, Fault> {

@@ -16,6 +16,8 @@ pub(super) const MARKED: &str = "
 pub(super) const HELD: &str = "select place from tally_mark where org_id = $1 for update";
 
 /// The deeds behind the mark, each with the action that it seals, if it seals one.
+///
+/// Most actions cost nothing: to find that their text speaks of no cost takes a fifth of reading it.
 macro_rules! behind_the_mark {
     ($most:literal) => {
         concat!(
@@ -24,7 +26,8 @@ macro_rules! behind_the_mark {
         from deed as d
         left join lateral (
             select agent_id, created_at, status, outcome, coalesce(verdict, '') as verdict,
-                coalesce(level, '') as level, record::json -> 'cost' as cost
+                coalesce(level, '') as level,
+                case when strpos(record, '\"cost\":{') > 0 then record::json -> 'cost' end as cost
             from action
             where org_id = $1 and id = d.action_id and deed_id = d.id offset 0
         ) as a on true
@@ -89,7 +92,8 @@ pub(super) const KEPT: &str = concat!(
             as stage (name)
         cross join lateral (
             select created_at, status, outcome, coalesce(verdict, '') as verdict,
-                coalesce(level, '') as level, record::json -> 'cost' as cost
+                coalesce(level, '') as level,
+                case when strpos(record, '\"cost\":{') > 0 then record::json -> 'cost' end as cost
             from only action
             where org_id = $1 and state = stage.name and state <> 'sealed'
                 and id >= $12 and id < $13 and ($6::uuid is null or agent_id = $6)
@@ -110,8 +114,21 @@ pub(super) const KEPT: &str = concat!(
     left join counted on true"
 );
 
+/// The actions that are not sealed, each with its agent.
+macro_rules! not_sealed {
+    () => {
+        "unnest(array['cancelled', 'executing', 'pending_approval', 'witnessing']) as stage (name)
+        cross join lateral (
+            select agent_id, id from only action
+            where org_id = $1 and state = stage.name and state <> 'sealed'
+            offset 0
+        ) as open"
+    };
+}
+
 // Of each agent the newest sealed action, by its index, and the newest that is not.
-pub(super) const LAST: &str = "
+pub(super) const LAST: &str = concat!(
+    "
     select agent_id, max(id::text)::uuid as id from (
         select acting.id as agent_id, newest.id
         from agent as acting
@@ -123,15 +140,35 @@ pub(super) const LAST: &str = "
         where acting.org_id = $1
         union all
         select open.agent_id, open.id
-        from unnest(array['cancelled', 'executing', 'pending_approval', 'witnessing'])
-            as stage (name)
-        cross join lateral (
-            select agent_id, id from only action
-            where org_id = $1 and state = stage.name and state <> 'sealed'
-            offset 0
-        ) as open
+        from ",
+    not_sealed!(),
+    "
     ) as acted
-    group by agent_id order by 2 desc limit $2";
+    group by agent_id order by 2 desc limit $2"
+);
+
+pub(super) const OF_AGENTS: &str = concat!(
+    "
+    select asked.id as agent_id, greatest(newest.id::text, unsealed.id)::uuid as last,
+        (
+            select count(*) from api_key
+            where org_id = $1 and agent_id = asked.id and record::json ->> 'revoked_at' is null
+                and coalesce((record::json ->> 'expires_at')::timestamptz > $3, true)
+        ) as keys
+    from unnest($2::uuid[]) as asked (id)
+    left join lateral (
+        select id from action
+        where org_id = $1 and agent_id = asked.id and state = 'sealed'
+        order by id desc limit 1
+    ) as newest on true
+    left join (
+        select open.agent_id, max(open.id::text) as id
+        from ",
+    not_sealed!(),
+    "
+        group by 1
+    ) as unsealed on unsealed.agent_id = asked.id"
+);
 
 // Names of one budget's counters begin alike, and what follows is sorted below a `-`.
 pub(super) const COUNTERS: &str = r#"

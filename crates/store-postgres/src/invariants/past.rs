@@ -140,6 +140,32 @@ pub(super) const COUNTS: &str = beside_away!(
     where (kept.count, kept.cost) is distinct from (there.count, there.cost)"
 );
 
+// An action goes with its first deed, so that its amendment may be here without either.
+pub(super) const AMENDMENTS: &str = beside_away!(
+    "
+    select format('deed %s', d.seq)
+    from deed as d
+    left join action as a on a.org_id = $1 and a.id = d.action_id
+    left join deed as f on f.org_id = $1 and f.id = a.deed_id
+    where d.org_id = $1 and d.kind = 'amendment'
+        and case when f.id is null then not exists (select from away)
+            else f.seq >= d.seq or f.seq >> 40 <> d.seq >> 40
+                or d.body::json -> 'amendment' -> 'amends' ->> 'id'
+                    is distinct from f.body::json ->> 'id'
+                or d.body::json -> 'amendment' -> 'amends' ->> 'digest'
+                    is distinct from 'sha256:' || encode(f.digest, 'hex')
+                or a.record::json -> 'amendment' ->> 'deed'
+                    is distinct from d.body::json ->> 'id' end
+    union all
+    select format('action %s', a.id)
+    from action as a
+    where a.org_id = $1 and a.record::json -> 'amendment' is not null
+        and not exists (select from away)
+        and not exists (
+            select from deed as d
+            where d.org_id = $1 and d.action_id = a.id and d.kind = 'amendment')"
+);
+
 pub(super) const DISCLOSURES: &str = beside_away!(
     "
     select format('%s of %s', path, owner_id) from disclosure as o

@@ -196,6 +196,8 @@ pub const INVARIANTS: &[Invariant] = &[
                     or (status = 'executed' and verdict is not distinct from 'UNVERIFIABLE'))
                 and (state <> 'executing' or mode <> 'proxy' or deadline is not null)
                 and (state <> 'executing' or mode <> 'gateway' or lease_until is not null)
+                and (state <> 'witnessing' or (mode = 'gateway' and status = 'processing'
+                    and lease_until is not null and verdict is null))
                 and (state in ('executing', 'witnessing') or lease_until is null))",
     },
     Invariant {
@@ -213,6 +215,32 @@ pub const INVARIANTS: &[Invariant] = &[
                     (record::jsonb -> 'lease' ->> 'token')::bigint)
                 is distinct from (state, status, mode, tool, execution_status, approval_status,
                     verdict, lease_token)",
+    },
+    Invariant {
+        name: "kept-reports",
+        sentence: "what waits for evidence has its report, and beside it only what is sealed without",
+        takes: Takes::Org,
+        sql: "
+            select format('action %s', id) from action
+            where org_id = $1 and state = 'witnessing' and not exists (
+                select from kept_report as kept
+                where kept.org_id = $1 and kept.action_id = action.id
+                    and kept.awaited_since is null)
+            union all
+            select format('the report of %s', kept.action_id) from kept_report as kept
+            where kept.org_id = $1 and not exists (
+                select from action
+                where action.org_id = $1 and action.id = kept.action_id
+                    and case when kept.awaited_since is null then action.state = 'witnessing'
+                        else action.state = 'sealed' and kept.connector_id is not null
+                            and action.record::json ->> 'payload_pruned_at' is null
+                            and action.record::json -> 'amendment' is null end)",
+    },
+    Invariant {
+        name: "amendments",
+        sentence: "an amendment follows its action's deed in the same log, and its action names it",
+        takes: Takes::Org,
+        sql: past::AMENDMENTS,
     },
     Invariant {
         name: "leases",
@@ -386,14 +414,42 @@ pub const INVARIANTS: &[Invariant] = &[
         sql: past::COUNTS,
     },
     Invariant {
+        name: "webhooks",
+        sentence: "every webhook endpoint has a lane, open as long as it is enabled, at a place that the \
+                   org has reached",
+        takes: Takes::Org,
+        sql: "
+            select format('webhook endpoint %s', w.id)
+            from webhook as w
+            left join webhook_lane as lane on lane.org_id = $1 and lane.webhook_id = w.id
+            left join org_head as head on head.org_id = $1
+            where w.org_id = $1
+                and (lane.webhook_id is null or lane.seq > head.event_seq
+                    or lane.is_open <> (w.deleted_at is null
+                        and (w.record::jsonb -> 'disabled') is null))",
+    },
+    Invariant {
         name: "vault",
-        sentence: "every credential is encrypted under a key of the vault's ring",
+        sentence: "every credential and every endpoint's secrets are encrypted under a key of the vault's \
+                   ring",
         takes: Takes::OrgAndVaultKeys,
         sql: "
             select format('field %s of connector %s', field.key, c.id)
             from connector as c
             cross join jsonb_each_text(record::jsonb -> 'credential') as field
             where org_id = $1
-                and substring(decode(field.value, 'base64') from 2 for 8) <> all ($2::bytea[])",
+                and substring(decode(field.value, 'base64') from 2 for 8) <> all ($2::bytea[])
+            union all
+            select format('secret of webhook endpoint %s', w.id) from webhook as w
+            where w.org_id = $1 and w.deleted_at is null
+                and substring(decode(w.record::jsonb ->> 'secret', 'base64') from 2 for 8)
+                    <> all ($2::bytea[])
+            union all
+            select format('secret before that of webhook endpoint %s', w.id) from webhook as w
+            where w.org_id = $1 and w.deleted_at is null
+                and substring(
+                        decode(w.record::jsonb #>> '{previous_secret,sealed}', 'base64')
+                        from 2 for 8)
+                    <> all ($2::bytea[])",
     },
 ];

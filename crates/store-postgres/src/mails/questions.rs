@@ -1,6 +1,9 @@
 //! The mails to those who may answer what an action asks.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use ledger::StoreDown;
 use model::{ActionId, ApprovalId, MailJobId, MemberId, OrgId};
@@ -16,28 +19,87 @@ use crate::{PostgresStore, database::Call, fault::Fault, rows::Cells};
 // A link that answers nothing any more is not worth a mail, however often it was tried.
 const STALE: &str = "delete from approval_mail where expires_at <= now()";
 
-const CLAIM: &str = "
+/// So many mails are looked at for one that is worth sending.
+const SETTLED_AT_ONCE: usize = 64;
+
+/// The mails that are due, one of each org behind `$4`: the orgs are walked along the index, however
+/// many mails each has.
+macro_rules! due {
+    ($kind:literal, $most:literal) => {
+        concat!(
+            "
+            with recursive waits (org_id) as (
+                (select org_id from approval_mail where member_id is ",
+            $kind,
+            " and org_id > $4
+                order by org_id limit 1)
+                union all
+                select (
+                    select org_id from approval_mail
+                    where member_id is ",
+            $kind,
+            " and org_id > waits.org_id
+                    order by org_id limit 1)
+                from waits where waits.org_id is not null
+            )
+            select due.id from waits cross join lateral (
+                select id from approval_mail
+                where org_id = waits.org_id and member_id is ",
+            $kind,
+            " and run_at <= now()
+                    and (lease_until is null or lease_until < now())
+                order by run_at limit 1 for update skip locked
+            ) as due
+            limit ",
+            $most
+        )
+    };
+}
+
+pub(crate) const CLAIM: &str = concat!(
+    "
     update approval_mail as job
     set lease_until = now() + make_interval(secs => $3), token = job.token + 1,
         attempt = job.attempt + 1, holder = $1
-    where job.id in (
-        select id from approval_mail
-        where member_id is not null and run_at <= now()
-            and (lease_until is null or lease_until < now())
-        order by run_at limit $2 for update skip locked)
+    where job.id in (",
+    due!("not null", "$2"),
+    ")
     returning job.id, job.token, job.attempt, job.org_id, job.action_id, job.approval_id,
-        job.member_id, job.expires_at";
+        job.member_id, job.expires_at"
+);
 
-const CLAIM_UNADDRESSED: &str = "
+pub(crate) const CLAIM_UNADDRESSED: &str = concat!(
+    "
     update approval_mail as job
-    set lease_until = now() + make_interval(secs => $2), token = job.token + 1,
+    set lease_until = now() + make_interval(secs => $3), token = job.token + 1,
         attempt = job.attempt + 1, holder = $1
-    where job.id in (
-        select id from approval_mail
-        where member_id is null and run_at <= now()
-            and (lease_until is null or lease_until < now())
-        order by run_at limit 1 for update skip locked)
-    returning job.id, job.token, job.org_id, job.approval_id";
+    where job.id in (",
+    due!("null", "$2"),
+    ")
+    returning job.id, job.token, job.org_id, job.approval_id"
+);
+
+/// How far an instance's rounds through the orgs are: each org with mails has its turn before another
+/// has its next.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    addressed: Round,
+    unaddressed: Round,
+}
+
+/// The last org that had its turn.
+#[derive(Debug, Default)]
+struct Round(Mutex<Uuid>);
+
+impl Round {
+    fn last(&self) -> Uuid {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn goes_on_behind(&self, org: Uuid) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = org;
+    }
+}
 
 // Asked of each by itself: it is answered where its org is. Whoever may answer no more since the mail was
 // addressed gets none.
@@ -72,20 +134,48 @@ impl PostgresStore {
         let attempt = "claim mails about questions";
         self.database.ask_one(attempt, Call::new(STALE)).await?;
         let mut jobs = Vec::new();
-        // What is settled by now goes without a mail, and holds up nothing that is behind it.
-        while jobs.len() < most {
-            let left = i64::try_from(most - jobs.len()).unwrap_or(i64::MAX);
-            let claim = Call::new(CLAIM).with(holder).with(left).with(lease.as_secs_f64());
-            let rows = self.database.ask_one(attempt, claim).await?;
+        // What is settled by now goes without a mail, and holds up nothing that is behind it; nor does
+        // very much of it hold up whoever claims.
+        let mut looked_at = 0;
+        while jobs.len() < most && looked_at < most.max(SETTLED_AT_ONCE) {
+            let claim = (CLAIM, &self.rounds.addressed);
+            let rows = self.claim_round(attempt, claim, (holder, most - jobs.len(), lease)).await?;
             if rows.is_empty() {
                 break;
             }
+            looked_at += rows.len();
             for row in &rows {
                 let claimed = claimed(row).map_err(|fault| fault.down(attempt))?;
                 jobs.extend(self.worth_a_mail(&claimed, attempt).await?);
             }
         }
         Ok(jobs)
+    }
+
+    /// Claims up to so many, one of each org, of the orgs that come next in the round; where none is
+    /// behind it any more, the round begins anew.
+    async fn claim_round(
+        &self,
+        attempt: &'static str,
+        (sql, round): (&'static str, &Round),
+        (holder, most, lease): (Uuid, usize, Duration),
+    ) -> Result<Vec<Row>, StoreDown> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let mut last = round.last();
+        loop {
+            let claim = Call::new(sql).with(holder).with(most).with(lease.as_secs_f64()).with(last);
+            let rows = self.database.ask_one(attempt, claim).await?;
+            let orgs = rows.iter().map(|row| Cells::of("approval_mail", row).get::<Uuid>("org_id"));
+            let orgs: Result<Vec<_>, _> = orgs.collect();
+            let furthest = orgs.map_err(|fault| fault.down(attempt))?.into_iter().max();
+            if let Some(org) = furthest {
+                round.goes_on_behind(org);
+            }
+            if furthest.is_some() || last.is_nil() {
+                return Ok(rows);
+            }
+            last = Uuid::nil();
+        }
     }
 
     /// The mail with what it says, as long as the question waits and the member may answer; else it
@@ -114,8 +204,10 @@ impl PostgresStore {
         holder: Uuid,
         lease: Duration,
     ) -> Result<Option<Unaddressed>, StoreDown> {
-        let call = Call::new(CLAIM_UNADDRESSED).with(holder).with(lease.as_secs_f64());
-        self.found("claim a question to write about", call, |row| {
+        let attempt = "claim a question to write about";
+        let claim = (CLAIM_UNADDRESSED, &self.rounds.unaddressed);
+        let rows = self.claim_round(attempt, claim, (holder, 1, lease)).await?;
+        let read = |row: &Row| {
             let cells = Cells::of("approval_mail", row);
             Ok(Unaddressed {
                 id: cells.id("id", MailJobId::from_uuid)?,
@@ -123,8 +215,8 @@ impl PostgresStore {
                 org: cells.id("org_id", OrgId::from_uuid)?,
                 approval: cells.id("approval_id", ApprovalId::from_uuid)?,
             })
-        })
-        .await
+        };
+        rows.first().map(read).transpose().map_err(|fault: Fault| fault.down(attempt))
     }
 
     /// Puts the mails to these members in the place of the question, in one transaction: a claim that

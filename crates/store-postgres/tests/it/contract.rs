@@ -29,6 +29,18 @@ async fn administrations_contract_is_kept() {
 }
 
 #[tokio::test]
+async fn the_couriers_contract_is_kept() {
+    let Some((_database, store)) = store().await else { return };
+    contract::delivery_store(store).await;
+}
+
+#[tokio::test]
+async fn the_followers_contract_is_kept() {
+    let Some((_database, store)) = store().await else { return };
+    contract::evidence_store(store).await;
+}
+
+#[tokio::test]
 async fn the_contract_of_reading_is_kept() {
     let Some((_database, store)) = store().await else { return };
     contract::record_store(store).await;

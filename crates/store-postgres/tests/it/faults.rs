@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crypto::Secret;
 use ledger::{AppendError, Changes, LedgerStore};
-use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
+use store_postgres::{Durability, PostgresStore, Settings, testing::TestDatabase};
 use testkit::{Draft, Scribe};
 
 use crate::{
@@ -42,6 +42,24 @@ async fn a_server_that_is_not_there_is_told_in_time() {
         assert!(store.ping().await.is_err());
         assert!(begun.elapsed() < DEADLINE * 3 + GRACE);
     }
+}
+
+#[tokio::test]
+async fn a_process_that_starts_waits_for_a_server_that_is_slow_to_take_it() {
+    let Some(database) = TestDatabase::new().await else { return };
+    let proxy = Proxy::before(&database.url()).await;
+    let store = impatient(proxy.url());
+    proxy.set(Wire::Stopped);
+    let waits = async {
+        tokio::time::sleep(DEADLINE * 3).await;
+        proxy.set(Wire::Through);
+    };
+    let (checked, ()) = tokio::join!(store.check(Durability::MayBeLost), waits);
+    checked.unwrap();
+    let begun = now();
+    let closed = impatient("postgres://a:b@127.0.0.1:1/c".to_owned());
+    assert!(closed.check(Durability::MayBeLost).await.is_err());
+    assert!(begun.elapsed() < DEADLINE * 3, "a server that refuses is not asked again");
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ async fn whoever_holds_the_head_appends_before_those_who_did_not_ask() {
     let Some((_database, store)) = store().await else { return };
     let mut scribe = Scribe::created(31, &*store).await;
     let held = hold(&store, &scribe).await;
-    assert_eq!(held.base.unwrap().head.version, scribe.turn(vec![]).expected.unwrap());
+    assert_eq!(held.base.unwrap().head.version, scribe.turn(vec![]).expected.unwrap().version);
     let impolite = scribe.turn(vec![Changes::from(scribe.agent("impolite"))]);
     let polite = scribe.turn(vec![Changes::from(scribe.agent("polite"))]);
     let (waits, wins) = tokio::join!(store.append(&impolite), async {
@@ -109,7 +109,7 @@ async fn those_who_ask_have_the_head_one_after_the_other() {
         let () = task;
     }
     let head = store.base(scribe.org).await.unwrap().0.unwrap().head;
-    assert_eq!(head.version, 12 + scribe.turn(vec![]).expected.unwrap());
+    assert_eq!(head.version, 12 + scribe.turn(vec![]).expected.unwrap().version);
 }
 
 #[tokio::test]

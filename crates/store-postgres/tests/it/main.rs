@@ -25,6 +25,8 @@ mod outbox;
 #[cfg(test)]
 mod people;
 #[cfg(test)]
+mod plans;
+#[cfg(test)]
 mod proxy;
 #[cfg(test)]
 mod questions;

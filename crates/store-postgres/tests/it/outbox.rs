@@ -41,7 +41,7 @@ async fn what_lies_in_the_outbox_signs_in_and_the_job_is_gone() {
     let post = Post::new(way, entropy, pepper(), "https://chancery.example");
 
     let network = "198.51.100.0/24".to_owned();
-    let asking = Asking { address, network, next: None, again: None };
+    let asking = Asking { address, network, next: None, again: None, browser: None };
     let (asked, unwritten) = people.ask(asking).await.unwrap();
     people.write(unwritten).await.unwrap();
     assert!(post.send_next().await.unwrap());

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use crypto::{Secret, SystemEntropy};
 use futures_util::future::join_all;
-use model::{Clock, OrgId, Role, Timestamp, Uuid};
+use model::{Clock, MemberId, OrgId, Role, Timestamp, Uuid};
 use people::{
     Address, Asked, Asking, LIVES, Parts, People, Post, Proof, SignInError, SignedIn, Way,
     mail::{Letter, MailError, Mailer, SignIn},
@@ -100,7 +100,7 @@ impl World {
 
     async fn ask(&self, who: &str, network: &str) -> Result<Asked, SignInError> {
         let (address, network) = (address(who), network.to_owned());
-        let asking = Asking { address, network, next: None, again: None };
+        let asking = Asking { address, network, next: None, again: None, browser: None };
         let (asked, unwritten) = self.people.ask(asking).await?;
         self.people.write(unwritten).await?;
         Ok(asked)
@@ -326,12 +326,29 @@ async fn of_five_asked_for_at_one_moment_three_are_sent() {
 }
 
 #[tokio::test]
+async fn that_somebody_is_in_an_org_keeps_nobody_out_where_it_cannot_be_noted() {
+    let Some(world) = World::new().await else { return };
+    let first = world.signed_in().await;
+    let (org, user) = (OrgId::from_uuid(Uuid::from_u128(7)), first.session.user);
+    let chosen = Chosen { org, member: None, role: Role::Viewer };
+    let noted = world.people.choose(&first.token, chosen).await.unwrap().unwrap();
+    assert_eq!(world.people.uses(org, &[user]).await.unwrap().len(), 1);
+    world.run("drop table member_use").await;
+    let again = world.people.choose(&noted.token, chosen).await.unwrap();
+    let token = again.expect("the old token opens nothing, so the new one must be told").token;
+    world.run("update session set last_seen_at = now() - interval '1 hour'").await;
+    assert!(world.people.session(&token).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_session_is_made_fresh_and_chooses_its_org_under_a_new_token_each() {
     let Some(world) = World::new().await else { return };
     let first = world.signed_in().await;
     assert!(first.session.is_fresh && first.session.chosen.is_none());
-    let chosen = Chosen { org: OrgId::from_uuid(Uuid::from_u128(7)), role: Role::Owner };
-    let second = world.people.choose(first.session.id, chosen).await.unwrap().unwrap();
+    let (org, member) = (OrgId::from_uuid(Uuid::from_u128(7)), MemberId::from_uuid(Uuid::max()));
+    let chosen = Chosen { org, member: Some(member), role: Role::Owner };
+    let second = world.people.choose(&first.token, chosen).await.unwrap().unwrap();
+    assert!(world.people.choose(&first.token, chosen).await.unwrap().is_none(), "it has another");
     assert_eq!(second.session.chosen, Some(chosen));
     assert!(world.people.session(&first.token).await.unwrap().is_none());
     world.run("update session set authenticated_at = now() - interval '15 minutes'").await;
@@ -342,6 +359,7 @@ async fn a_session_is_made_fresh_and_chooses_its_org_under_a_new_token_each() {
         network: "a net".to_owned(),
         next: Some("/app".to_owned()),
         again: Some(stale.id),
+        browser: None,
     };
     let (asked, unwritten) = world.people.ask(again).await.unwrap();
     world.people.write(unwritten).await.unwrap();

@@ -83,6 +83,7 @@ impl Asked {
                 role: Role::Admin,
                 can_approve: true,
                 joined_at: scribe.now,
+                role_since: scribe.now,
                 removed_at: None,
                 revision: 1,
             });
@@ -233,4 +234,62 @@ async fn a_question_that_an_instance_died_over_is_taken_up_and_nobody_gets_two_m
     let kept = Arc::new(Kept::default());
     while asked.post(&kept, 20).send_next().await.unwrap() {}
     assert_eq!((asked.rows().await.len(), letters(&kept).len()), (0, 0));
+}
+
+/// Puts so many mails of an org before those of the others, as `member_id` says whom each is for.
+async fn flood(asked: &Asked, org: OrgId, member: &str) {
+    let owner = asked.database.owner().await;
+    let sql = format!(
+        "insert into approval_mail
+            (id, org_id, action_id, approval_id, member_id, run_at, expires_at, attempt, token)
+        select gen_random_uuid(), '{}', '{}', gen_random_uuid(), {member},
+            now() - interval '1 hour', now() + interval '1 hour', 0, 0
+        from generate_series(1, 10000)",
+        org.as_uuid(),
+        asked.action.id.as_uuid(),
+    );
+    owner.batch_execute(&sql).await.unwrap();
+    owner.batch_execute("analyze approval_mail").await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_thousand_mails_of_one_org_hold_up_no_mail_of_another() {
+    let Some(asked) = Asked::new(6).await else { return };
+    // Orgs before and behind it in the round, with questions and with mails that wait for longer.
+    for (org, member) in [
+        (1, "null".to_owned()),
+        (2, "gen_random_uuid()".to_owned()),
+        (u128::MAX, "null".to_owned()),
+        (u128::MAX - 1, "gen_random_uuid()".to_owned()),
+    ] {
+        flood(&asked, OrgId::from_uuid(uuid::Uuid::from_u128(org)), &member).await;
+    }
+    // Of another org's mails there is nothing to tell, so each is thrown away when its turn comes.
+    let kept = Arc::new(Kept::default());
+    let post = asked.post(&kept, 20);
+    let mut steps = 0;
+    while letters(&kept).len() < 3 {
+        assert!(post.send_next().await.unwrap());
+        steps += 1;
+        assert!(steps <= 8, "three mails of an org took {steps} steps");
+    }
+    let left = asked.rows().await.len();
+    assert!(left > 39_000, "{left}: nobody went through the mails of others for it");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mail_is_claimed_without_looking_through_those_that_wait() {
+    let Some(asked) = Asked::new(7).await else { return };
+    for (org, member) in [(1, "null"), (2, "gen_random_uuid()")] {
+        flood(&asked, OrgId::from_uuid(uuid::Uuid::from_u128(org)), member).await;
+    }
+    let owner = asked.database.owner().await;
+    for sql in store_postgres::testing::CLAIMS {
+        let explain = format!("explain (analyze, buffers, costs off, format json) {sql}");
+        let (holder, last) = (uuid::Uuid::from_u128(9), uuid::Uuid::nil());
+        let row = owner.query_one(&explain, &[&holder, &1_i64, &30.0_f64, &last]).await.unwrap();
+        let plan: serde_json::Value = row.get(0);
+        let touched = &plan[0]["Plan"]["Shared Hit Blocks"];
+        assert!(touched.as_u64().unwrap() < 100, "{touched} blocks:\n{plan:#}");
+    }
 }

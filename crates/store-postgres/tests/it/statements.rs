@@ -6,16 +6,23 @@ use std::{collections::BTreeSet, fs, path::Path};
 use store_postgres::{GRANTS, OF_NO_ORG};
 
 /// The statements that look through every org, each by words that no other has.
-const OF_EVERY_ORG: [&str; 12] = [
+const OF_EVERY_ORG: [&str; 19] = [
     "select record from org order by",
     "select org_id from org order by",
     "deadline as since from only action",
     "approval_expires_at as since from only action",
     "lease_until as since, lease_holder",
+    "awaited_since as since, connector_id from kept_report",
     "as agent_id, (record::json ->> 'voids')",
     "select org_id, no::bigint as log_no",
     "select org_id, id from chain_check",
     "as is_ahead",
+    "join org_head as head on head.org_id = lane.org_id",
+    "as any_is_open",
+    "from webhook_lane where not is_open",
+    "select distinct org_id from webhook order by",
+    "select org_id, id as connector_id from connector",
+    "select org_id, connector_id from log_reader",
     "mark.version is distinct from head.version",
     "from past_tile as tile where tile.part = $1",
     "count(*) as deeds from past_tile group by part",

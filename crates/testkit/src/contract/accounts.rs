@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, time::Duration};
 
-use admin::{AgentList, AgentPlace};
+use admin::{AgentList, AgentPlace, KeyUse};
 use deed::{Purpose, SealKey, SealKeys};
 use ledger::{
     Changes,
@@ -262,12 +262,17 @@ async fn of_the_uses_of_a_key_the_last_is_kept(store: &dyn Store) {
     let changes: Vec<_> = keys.iter().cloned().map(Changes::from).collect();
     scribe.append(store, changes).await.unwrap();
     let [one, two, unused] = [keys[0].id, keys[1].id, keys[2].id];
-    let (early, late) = (scribe.now, scribe.now + Duration::from_mins(1));
+    let network = |text: &str| Some(text.parse().unwrap());
+    let early = KeyUse { at: scribe.now, network: network("203.0.113.0/24") };
+    let late =
+        KeyUse { at: scribe.now + Duration::from_mins(1), network: network("2001:db8:1::/48") };
     store.note_key_uses(scribe.org, &[(one, late), (two, early)]).await.unwrap();
     store.note_key_uses(scribe.org, &[(one, early), (two, late)]).await.unwrap();
     store.note_key_uses(scribe.org, &[]).await.unwrap();
+    let again = KeyUse { at: late.at + Duration::from_secs(1), network: None };
+    store.note_key_uses(scribe.org, &[(one, again)]).await.unwrap();
     let found = store.key_uses(scribe.org, &[one, unused]).await.unwrap();
-    assert_eq!(found, [(one, late)].into());
+    assert_eq!(found, [(one, KeyUse { at: again.at, ..late })].into());
     assert_eq!(store.key_uses(scribe.org, &[two]).await.unwrap(), [(two, late)].into());
     let other = Scribe::created(815, store).await;
     assert!(store.key_uses(other.org, &[one, two]).await.unwrap().is_empty());
@@ -292,12 +297,16 @@ async fn seal_keys_are_listed_oldest_first(store: &dyn Store) {
     }
     let keys = vec![first.clone(), second.clone(), third.clone()];
     assert_eq!(store.seal_keys().await.unwrap(), keys);
-    let mut revoked = first;
+    let mut revoked = first.clone();
     revoked.retired_at = Some(at + Duration::from_mins(20));
     revoked.revoked_at = Some(at + Duration::from_mins(30));
     revoked.revocation_reason = Some("lost".parse().unwrap());
     revoked.compromised_since = Some(at);
     store.put_seal_key(&revoked).await.unwrap();
+    assert_eq!(store.seal_keys().await.unwrap(), [revoked.clone(), second.clone(), third.clone()]);
+    // Whoever read the key before that and writes now does not take its revocation back.
+    store.put_seal_key(&SealKey { retired_at: revoked.retired_at, ..first }).await.unwrap();
+    assert_eq!(store.seal_keys().await.unwrap(), [revoked.clone(), second.clone(), third.clone()]);
     // Another instance that read the set before registers the third for a later time.
     let later =
         SealKey { activated_at: third.activated_at + Duration::from_mins(10), ..third.clone() };

@@ -2,7 +2,7 @@
 
 use admin::AgentList;
 use ledger::{
-    AppendError, Changes, LedgerStore, Needs, Turn,
+    AppendError, Changes, HeadMark, LedgerStore, Needs, Turn,
     record::{Holder, PolicyMode},
 };
 
@@ -56,8 +56,14 @@ async fn a_turn_on_an_older_head_is_lost_and_leaves_nothing(store: &dyn Store) {
     assert_lost(store, &stale).await;
     assert!(store.agent(scribe.org, late.id).await.unwrap().is_none());
     assert_eq!(store.last_event(scribe.org).await.unwrap(), 0);
-    let ahead = Turn { expected: Some(7), ..stale };
+    let ahead = HeadMark { version: 7, ..stale.expected.unwrap() };
+    let ahead = Turn { expected: Some(ahead), ..stale };
     assert_lost(store, &ahead).await;
+    // A head of another history that has come to the same version.
+    let last = crypto::sha256("another history");
+    let next = scribe.turn(vec![Changes::from(scribe.agent("forked"))]);
+    let forked = HeadMark { last, ..next.expected.unwrap() };
+    assert_lost(store, &Turn { expected: Some(forked), ..next }).await;
     // What was lost decides anew and gets its place.
     scribe.append(store, vec![Changes::from(late.clone())]).await.unwrap();
     assert_eq!(store.agent(scribe.org, late.id).await.unwrap(), Some(late));
@@ -92,7 +98,7 @@ async fn a_turn_is_appended_once(store: &dyn Store) {
     let mut scribe = Scribe::created(104, store).await;
     let turn = scribe.append(store, vec![Changes::from(scribe.agent("once"))]).await.unwrap();
     assert_lost(store, &turn).await;
-    let renamed = Turn { expected: Some(turn.head.version), ..turn };
+    let renamed = Turn { expected: Some(turn.head.mark()), ..turn };
     assert_lost(store, &renamed).await;
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use gate::{ApprovalFilter, Asked, Caller};
+use gate::{ApprovalFilter, Asked, Caller, Practice, SLOT, Span};
 use ledger::{
     Changes,
     record::{Action, Agent, Answer, Approval, Member, PolicyVersion},
@@ -12,16 +12,17 @@ use policy::Excluded;
 use serde_json::json;
 
 use super::Store;
-use crate::{Scribe, sample};
+use crate::{Draft, Scribe, sample};
 
 const DAY: Duration = Duration::from_hours(24);
 
 pub(super) async fn check(store: &dyn Store) {
     a_question_is_found_by_its_id_in_its_own_org(store).await;
     questions_are_listed_by_how_they_stand_newest_first(store).await;
-    a_person_is_shown_what_waits_for_them(store).await;
+    Box::pin(a_person_is_shown_what_waits_for_them(store)).await;
     a_person_is_not_shown_what_they_made_the_rule_or_own_the_agent_of(store).await;
     those_who_may_approve_are_found_and_who_made_a_version(store).await;
+    what_was_done_before_a_call_is_told(store).await;
 }
 
 fn waiting(agent: &Agent, scribe: &mut Scribe) -> Action {
@@ -115,6 +116,7 @@ async fn a_person_is_shown_what_waits_for_them(store: &dyn Store) {
         by: member,
         revision: 1,
         user,
+        by_address: true,
         decision: deed::Vote::Approve,
         assurance: Assurance::Session,
         at: scribe.now,
@@ -147,7 +149,7 @@ async fn a_person_is_shown_what_waits_for_them(store: &dyn Store) {
 }
 
 async fn a_person_is_not_shown_what_they_made_the_rule_or_own_the_agent_of(store: &dyn Store) {
-    let mut scribe = Scribe::created(1_035, store).await;
+    let mut scribe = Scribe::created(1_039, store).await;
     let mint = scribe.mint();
     let (user, member) = (mint.id(UserId::from_uuid), mint.id(MemberId::from_uuid));
     let names = vec![member.to_string(), user.to_string()];
@@ -189,6 +191,7 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
         role: Role::Viewer,
         can_approve,
         joined_at: scribe.now + Duration::from_secs(u64::from(number)),
+        role_since: scribe.now,
         removed_at: None,
         revision: 1,
     };
@@ -226,4 +229,51 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
         scribe.append(store, vec![left.into()]).await.unwrap();
         assert_eq!(store.has_one_member(scribe.org).await.unwrap(), has_one);
     }
+}
+
+async fn what_was_done_before_a_call_is_told(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_046, store).await;
+    let (one, two) = (scribe.agent("one"), scribe.agent("two"));
+    scribe.append(store, vec![one.clone().into(), two.clone().into()]).await.unwrap();
+    let now = scribe.now;
+    let mut ended = Vec::new();
+    let mut end =
+        async |scribe: &mut Scribe, (agent, tool): (&Agent, &str), ago: u64, ran: bool| {
+            scribe.now = now.before(Duration::from_hours(ago));
+            let mint = scribe.mint();
+            let (request, _) = sample::request(&json!({}), &mint);
+            let mut action = sample::action(agent, request, &mint);
+            tool.clone_into(&mut action.tool);
+            let deed = scribe.deed(Some(action.id));
+            let end = if ran { sample::sealed } else { sample::denied };
+            let mut draft = Draft::default();
+            draft.changes.extend(begun(&end(&action, deed.draft.id)));
+            draft.deeds.push(deed);
+            scribe.now = now;
+            scribe.append(store, draft).await.unwrap();
+            ended.push(action);
+        };
+    // A call that was refused ran nothing, and one that is older than what is asked has no slot.
+    end(&mut scribe, (&one, "a.run"), 1, false).await;
+    end(&mut scribe, (&one, "a.run"), 5, true).await;
+    end(&mut scribe, (&one, "b.run"), 7, true).await;
+    end(&mut scribe, (&one, "b.run"), 100, true).await;
+    end(&mut scribe, (&two, "c.run"), 2, false).await;
+    store.count_up(None, 1_000, 1_000).await.unwrap();
+    let since = now.before(DAY);
+    let told = async |agent: &Agent, tool: &str| {
+        store.practice(scribe.org, (agent.id, tool), since).await.unwrap()
+    };
+    let slot = |place: usize| {
+        let at: model::Timestamp = ended[place].created_at;
+        Span::around(at, at, SLOT).from
+    };
+    let ones = Practice { org_ran_it: true, agent_ran_it: true, slots: vec![slot(2), slot(1)] };
+    assert_eq!(told(&one, "a.run").await, ones);
+    assert_eq!(told(&one, "b.run").await, ones);
+    let never = Practice { org_ran_it: false, agent_ran_it: false, ..ones.clone() };
+    assert_eq!(told(&one, "c.run").await, never, "it was refused");
+    let of_others = Practice { agent_ran_it: false, slots: Vec::new(), ..ones };
+    assert_eq!(told(&two, "a.run").await, of_others);
+    assert_eq!(told(&two, "c.run").await, Practice::default());
 }

@@ -5,10 +5,10 @@ use std::{
     time::Duration,
 };
 
-use gate::{Class, Counted, CounterState, Counters, Filter, SLOT, Span};
+use gate::{AgentFigures, Class, Counted, CounterState, Counters, Filter, SLOT, Span};
 use ledger::{
     Changes,
-    record::{Action, Agent, Cost},
+    record::{Action, Agent, ApiKey, Cost, Holder},
 };
 use model::{ActionId, AgentId, DecisionOutcome, Level, OrgId, State, Timestamp, Verdict};
 use policy::Decimal;
@@ -52,9 +52,33 @@ async fn actions_are_counted_as_they_are_however_far_they_were_counted_before(st
     agree(store, scribe.org, &all, now).await;
     let last = store.last_to_act(scribe.org, 2).await.unwrap();
     assert_eq!(last, newest(&all).into_iter().take(2).collect::<Vec<_>>());
+    let acted = newest(&all)
+        .into_iter()
+        .map(|(agent, last)| (agent, AgentFigures { keys: 0, last: Some(last) }));
+    let acted: BTreeMap<_, _> = acted.collect();
+    let asked: Vec<_> = acted.keys().copied().collect();
+    assert_eq!(store.of_agents(scribe.org, &asked, now).await.unwrap(), acted);
+    keys_of_agents_are_counted(store, &mut scribe).await;
     let other = Scribe::created(931, store).await;
     agree(store, other.org, &[], now).await;
     assert_eq!(store.last_to_act(other.org, 2).await.unwrap(), []);
+}
+
+async fn keys_of_agents_are_counted(store: &dyn Store, scribe: &mut Scribe) {
+    let agent = scribe.agent("with-keys");
+    let key = |expires_at, revoked_at| ApiKey {
+        expires_at,
+        revoked_at,
+        ..sample::api_key(scribe.org, Holder::Agent(agent.id), &scribe.mint())
+    };
+    let past = Some(scribe.now.before(Duration::from_hours(1)));
+    let later = Some(scribe.now + Duration::from_hours(24 * 365));
+    let keys = [key(None, None), key(later, None), key(past, None), key(None, past)];
+    let mut rows = vec![Changes::from(agent.clone())];
+    rows.extend(keys.map(Changes::from));
+    scribe.append(store, rows).await.unwrap();
+    let figures = store.of_agents(scribe.org, &[agent.id], scribe.now).await.unwrap();
+    assert_eq!(figures, [(agent.id, AgentFigures { keys: 2, last: None })].into());
 }
 
 /// Counts what there is of every org, in steps of so many orgs.

@@ -131,7 +131,7 @@ async fn a_log_that_is_closed_is_read_beside_the_one_that_follows(
     store.append(&turn).await.unwrap();
     scribe.went(&turn);
     assert!(matches!(store.append(&stale).await, Err(AppendError::Lost)), "the old head is gone");
-    let expected = Some(turn.head.version);
+    let expected = Some(turn.head.mark());
     let stale = Turn { expected, id: scribe.turn(Draft::default()).id, ..stale };
     assert!(matches!(store.append(&stale).await, Err(AppendError::Lost)), "so is the old log");
     let base = store.base(org).await.unwrap().0.unwrap();

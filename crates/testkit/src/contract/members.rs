@@ -28,6 +28,7 @@ fn member(scribe: &Scribe, user: UserId, role: Role) -> Member {
         role,
         can_approve: role == Role::Admin,
         joined_at: scribe.now,
+        role_since: scribe.now,
         removed_at: None,
         revision: 1,
     }
@@ -45,7 +46,13 @@ async fn a_member_is_kept_in_their_last_form_and_in_their_own_org(store: &dyn St
     let mut scribe = Scribe::created(940, store).await;
     let other = Scribe::created(941, store).await;
     let first = member(&scribe, person(&scribe), Role::Viewer);
-    let last = Member { role: Role::Owner, can_approve: true, revision: 7, ..first.clone() };
+    let last = Member {
+        role: Role::Owner,
+        can_approve: true,
+        role_since: scribe.now + Duration::from_secs(5),
+        revision: 7,
+        ..first.clone()
+    };
     scribe.append(store, [first, last.clone()].map(Changes::from).to_vec()).await.unwrap();
     let needs = Needs { members: [last.id].into(), ..Needs::default() };
     assert_eq!(store.load(scribe.org, &needs).await.unwrap().members, std::slice::from_ref(&last));

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use admin::VersionSummary;
 use ledger::{
-    AppendError, Changes,
-    record::{Policy, PolicyActivation, PolicyMode, PolicyTests},
+    AppendError, Changes, Needs,
+    record::{
+        ClosedProposal, Policy, PolicyActivation, PolicyMode, PolicyTests, Proposal, ProposalStatus,
+    },
 };
-use model::{DeedId, PolicyVersionId};
+use model::{DeedId, PolicyVersionId, ProposalId, UserId};
 
 use super::Store;
 use crate::{Scribe, sample};
@@ -18,6 +20,7 @@ pub(super) async fn check(store: &dyn Store) {
     an_archived_policy_is_kept_and_its_name_is_free(store).await;
     tests_are_kept_as_they_were_put_last(store).await;
     what_was_active_is_told_newest_first_by_pages(store).await;
+    one_activation_waits_in_a_mode_and_gives_way_to_another(store).await;
 }
 
 async fn policies_are_found_with_their_versions(store: &dyn Store) {
@@ -127,6 +130,9 @@ async fn what_was_active_is_told_newest_first_by_pages(store: &dyn Store) {
             previous: active.is_none().then_some(version.id),
             by: "operator".to_owned(),
             reason: "a look \u{1f600}".to_owned(),
+            proposed: (turn == 5)
+                .then(|| (scribe.mint().id(ProposalId::from_uuid), "mem_another".to_owned())),
+            forced: turn == 3,
         };
         scribe.append(store, vec![Changes::from(activation.clone())]).await.unwrap();
         history.push(activation);
@@ -139,4 +145,59 @@ async fn what_was_active_is_told_newest_first_by_pages(store: &dyn Store) {
     assert_eq!(page(Some(PolicyMode::Shadow), None, 10).await.unwrap(), history[..2]);
     let other = Scribe::created(828, store).await;
     assert!(store.policy_activations(other.org, None, None, 10).await.unwrap().is_empty());
+}
+
+async fn one_activation_waits_in_a_mode_and_gives_way_to_another(store: &dyn Store) {
+    let mut scribe = Scribe::created(829, store).await;
+    let other = Scribe::created(830, store).await;
+    let mint = scribe.mint();
+    let house = sample::policy(scribe.org, "house", &mint);
+    let version = sample::policy_version(&house, 1, &mint);
+    let made = vec![Changes::from(house.clone()), Changes::from(version.clone())];
+    scribe.append(store, made).await.unwrap();
+    let proposal = |scribe: &Scribe, mode| Proposal {
+        id: scribe.mint().id(ProposalId::from_uuid),
+        org: scribe.org,
+        mode,
+        policy: house.id,
+        version: version.id,
+        digest: version.digest,
+        revision: 1,
+        previous: None,
+        failed_tests: 2,
+        reason: "a look \u{1f600}".to_owned(),
+        proposed_by: "mem_another".to_owned(),
+        person: Some(scribe.mint().id(UserId::from_uuid)),
+        proposed_at: scribe.now,
+        expires_at: scribe.now + Duration::from_hours(24),
+        closed: None,
+    };
+    let first = proposal(&scribe, PolicyMode::Enforce);
+    let shadow = proposal(&scribe, PolicyMode::Shadow);
+    scribe.append(store, vec![first.clone().into(), shadow.clone().into()]).await.unwrap();
+    let again = proposal(&scribe, PolicyMode::Enforce);
+    let refused = store.append(&scribe.turn(vec![Changes::from(again.clone())])).await;
+    assert!(matches!(refused, Err(AppendError::Refused(_))), "{refused:?}");
+    let open = async |org| {
+        let mut open = store.open_policy_proposals(org).await.unwrap();
+        open.sort_by_key(|proposal| proposal.mode);
+        open
+    };
+    assert_eq!(open(scribe.org).await, [first.clone(), shadow.clone()]);
+    assert!(open(other.org).await.is_empty());
+    let end = ClosedProposal {
+        at: scribe.now,
+        status: ProposalStatus::Expired,
+        by: "operator".to_owned(),
+        reason: Some("Too late.".to_owned()),
+    };
+    let closed = Proposal { closed: Some(end), ..first.clone() };
+    // In one turn one is closed and the next is made.
+    scribe.append(store, vec![again.clone().into(), closed.clone().into()]).await.unwrap();
+    assert_eq!(open(scribe.org).await, [again, shadow]);
+    let found = async |org| store.policy_proposal(org, first.id).await.unwrap();
+    assert_eq!((found(scribe.org).await, found(other.org).await), (Some(closed.clone()), None));
+    let needs = Needs { proposals: [first.id].into(), ..Needs::default() };
+    assert_eq!(store.load(scribe.org, &needs).await.unwrap().proposals, [closed]);
+    assert!(store.load(other.org, &needs).await.unwrap().proposals.is_empty());
 }

@@ -16,7 +16,7 @@ pub(super) async fn check(store: Arc<dyn Store>) {
 
 async fn writers_of_one_org_lose_nothing_and_leave_no_gap(store: Arc<dyn Store>) {
     let scribe = Scribe::created(400, &*store).await;
-    let (org, first) = (scribe.org, scribe.turn(Vec::new()).expected.unwrap());
+    let (org, first) = (scribe.org, scribe.turn(Vec::new()).expected.unwrap().version);
     let mut writers = tokio::task::JoinSet::new();
     for number in 0..WRITERS {
         let store = Arc::clone(&store);

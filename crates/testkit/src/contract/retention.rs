@@ -214,12 +214,14 @@ async fn an_orgs_settings_are_kept_in_their_last_form_and_for_it_alone(store: &d
             require_other_person: true,
             allow_single_member: false,
         },
+        policy_two_person: true,
         revision: 2,
         updated_at: scribe.now,
     };
     let last = OrgSettings {
         retention_days: 3650,
         approvals: ApprovalSettings { allow_single_member: true, ..ApprovalSettings::default() },
+        policy_two_person: false,
         revision: 3,
         updated_at: scribe.now + DAY,
         ..first.clone()

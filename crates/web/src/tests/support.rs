@@ -72,7 +72,11 @@ const ORGS: Access<Holder, ()> = Access::holder("ORGS", "an org", |holder| match
 impl State for Odd {
     type Holder = Holder;
 
-    async fn holder(&self, key: &Secret<String>) -> Result<Option<Holder>, LookupError> {
+    async fn holder(
+        &self,
+        key: &Secret<String>,
+        _: Option<std::net::IpAddr>,
+    ) -> Result<Option<Holder>, LookupError> {
         match key.expose().as_str() {
             AGENT => Ok(Some(Holder::Agent(&[Scope::ActionsExecute, Scope::ActionsRead]))),
             READ_ONLY => Ok(Some(Holder::Agent(&[Scope::ActionsRead]))),

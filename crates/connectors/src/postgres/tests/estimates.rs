@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tool::Estimate;
+use tool::{Estimate, Estimated};
 
 use super::world::{World, write_tool};
 
@@ -34,13 +34,18 @@ async fn a_tool_tells_what_a_call_would_do_and_does_nothing() {
     };
     let args = json!({"most": 1});
     let told = world.tool("told").await.estimate(&args, LIMIT).await;
-    assert_eq!(told, Estimate::Given(json!([{"rows": 3, "most": 1}])));
+    let rows = vec![json!({"rows": 3, "most": 1})];
+    assert_eq!(told, Estimate::Given(Estimated { rows, is_whole: true }));
     let begun = Instant::now();
     let slow = world.tool("slow").await.estimate(&args, Duration::from_millis(300)).await;
     assert!(matches!(slow, Estimate::Late | Estimate::Failed), "{slow:?}");
     assert!(begun.elapsed() < LIMIT, "{:?}", begun.elapsed());
-    for name in ["many", "wrong"] {
-        assert_eq!(world.tool(name).await.estimate(&args, LIMIT).await, Estimate::Failed, "{name}");
-    }
+    let many = world.tool("many").await.estimate(&args, LIMIT).await;
+    let Estimate::Given(Estimated { rows, is_whole }) = many else { panic!("{many:?}") };
+    assert_eq!((rows.len(), is_whole), (100, false), "the first hundred, and that there are more");
+    // The session is as good as before for the next one.
+    assert_eq!(world.tool("wrong").await.estimate(&args, LIMIT).await, Estimate::Failed);
+    let told = world.tool("told").await.estimate(&args, LIMIT).await;
+    assert!(matches!(told, Estimate::Given(_)), "{told:?}");
     world.end().await;
 }

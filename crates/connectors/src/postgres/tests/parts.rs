@@ -84,7 +84,7 @@ fn a_marker_is_bound_to_its_transaction_and_signed() {
     let key = MarkerKey::derive(&ring, connector).unwrap();
     let subject = Subject {
         kind: Kind::Act,
-        action,
+        action: Some(action),
         request_digest: Some(Digest::from_bytes([7; 32])),
         xid: "18446744073709551615",
         system: "18446744073709551615",

@@ -64,6 +64,31 @@ async fn a_tool_that_was_accepted_is_known_while_its_database_is_away() {
 }
 
 #[tokio::test]
+async fn a_tool_that_nobody_accepted_is_known_as_changed_and_never_runs() {
+    let Some(mut world) = accepted().await else { return };
+    let config = &mut world.blueprint.config["tools"];
+    config[1]["sql"] = json!("update items set stock = 0 where id = $id returning stock, note");
+    let mut another = config[0].clone();
+    another["name"] = json!("again");
+    config.as_array_mut().unwrap().push(another);
+    let built = world.build().await.unwrap();
+    assert_eq!(built.learnt().len(), 1, "only what was accepted is kept");
+    for tool in built.tools() {
+        let name = tool.definition().name.as_str();
+        if name.split_once('.').is_some_and(|(_, tool)| tool == "read") {
+            assert!(tool.changed_to().await.is_none());
+            result(run(&world, &*tool).await);
+        } else {
+            assert_eq!(tool.changed_to().await, Some(tool.definition().digest), "{name}");
+            failed(run(&world, &*tool).await, "connector_misconfigured");
+        }
+    }
+    assert_eq!(built.tools().len(), 3);
+    assert_eq!(world.count("select stock::int8 from items where id = 1").await, 1);
+    world.end().await;
+}
+
+#[tokio::test]
 async fn without_its_password_a_tool_is_known_and_fails_to_log_in() {
     let Some(mut world) = accepted().await else { return };
     world.blueprint.credential = Credential::default();

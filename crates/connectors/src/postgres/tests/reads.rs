@@ -223,8 +223,7 @@ async fn rows_row_and_count_are_what_they_say() {
 async fn a_read_reports_no_changes_and_leaves_no_ledger_row() {
     let tools = json!([tool("all", "select id from items limit 1", json!({}), "row")]);
     let Some(world) = World::new(tools).await else { return };
-    let expected =
-        Outcome::Succeeded { result: json!({"id": 1}), report: Report { rows_changed: None } };
+    let expected = Outcome::Succeeded { result: json!({"id": 1}), report: Report::of_rows(None) };
     assert_eq!(world.call("all", json!({})).await, expected);
     assert_eq!(world.count("select count(*) from service.ledger").await, 0);
     world.end().await;

@@ -103,6 +103,7 @@ async fn a_run_is_settled_in_its_own_database_or_not_at_all() {
         request_digest: crypto::sha256("x"),
         args: &json!({"id": 10}),
         place: place.as_deref(),
+        level: model::Level::L0,
         time_limit: LIMIT,
     };
     failed(moved.run(run).await, "connector_unreachable");

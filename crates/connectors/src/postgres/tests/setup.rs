@@ -1,5 +1,6 @@
 //! Setting the governed schema up, and the lines that say what is missing.
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::world::{World, apply, failed, read_tool, result, write_tool};
@@ -27,6 +28,16 @@ async fn the_script_may_run_again_and_changes_nothing() {
     apply(&world).await;
     assert_eq!(world.count("select count(*) from service.ledger").await, 1);
     result(world.call("set", json!({})).await);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn scripts_that_change_the_same_roles_at_once_all_come_to_their_end() {
+    let Some(world) = World::bare(tools()).await else { return };
+    for _ in 0..5 {
+        join_all((0..8).map(|_| apply(&world))).await;
+    }
+    assert_eq!(world.build().await.unwrap().tools().len(), 2);
     world.end().await;
 }
 

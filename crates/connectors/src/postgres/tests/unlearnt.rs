@@ -40,7 +40,16 @@ async fn run(tool: &dyn Tool, args: &Value) -> Outcome {
     let org = "org_01h2xcejqtf2nbrexx3vqjhp41".parse().unwrap();
     let request_digest = sha256("x");
     let place = None;
-    tool.run(Run { org, action: action(), request_digest, args, place, time_limit: LIMIT }).await
+    tool.run(Run {
+        org,
+        action: action(),
+        request_digest,
+        args,
+        place,
+        level: model::Level::L0,
+        time_limit: LIMIT,
+    })
+    .await
 }
 
 /// Every declared tool is there and comes to this code.

@@ -116,6 +116,7 @@ impl World {
             request_digest,
             args: &args,
             place: place.as_deref(),
+            level: tool.definition().required_level,
             time_limit,
         };
         tool.run(run).await

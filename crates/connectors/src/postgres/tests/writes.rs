@@ -19,7 +19,7 @@ async fn a_write_reports_what_it_changed() {
     let Some(world) = World::new(tools).await else { return };
     let added = Outcome::Succeeded {
         result: json!({"id": 9, "label": "new"}),
-        report: Report { rows_changed: Some(1) },
+        report: Report::of_rows(Some(1)),
     };
     assert_eq!(world.call("add", json!({"id": 9})).await, added);
     assert_eq!(world.count("select count(*) from items where id = 9").await, 1);

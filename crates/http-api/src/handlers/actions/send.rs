@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gate::{Running, Submission, SubmitError, Submitted};
 use http::StatusCode;
 use ledger::record::Action;
-use model::Status;
+use model::{State, Status};
 use tokio::time::Instant;
 use web::{ApiError, Call, Reply};
 
@@ -54,9 +54,10 @@ async fn finished(app: &App, running: Running, deadline: Instant) -> Answer {
         () = lifecycle.closing() => None,
     };
     match done {
-        Some(end) => {
+        Some(end) if end.action.state == State::Sealed => {
             Ok(Reply::ok(&ActionView::from(&*end.action).with_result(end.result.as_deref())))
         }
+        Some(end) => Ok(answer(app, &end.action)?),
         None => Ok(answer(app, &action)?),
     }
 }

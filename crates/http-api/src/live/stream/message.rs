@@ -68,7 +68,7 @@ pub(super) async fn objects(app: &App, batch: &Batch) -> Vec<Option<Value>> {
     let mut objects = Vec::with_capacity(batch.events.len());
     for event in &batch.events {
         let object = match (event.kind, event.action) {
-            (EventType::DeedSealed, _) => Some(deed_summary(event)),
+            (EventType::DeedSealed | EventType::DeedAmended, _) => Some(deed_summary(event)),
             // It tells of a tool, whatever action met it.
             (EventType::ToolChanged, _) | (_, None) => None,
             (_, Some(id)) if !actions.contains_key(&id) => {

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use admin::OrgEdit;
 use http_body_util::BodyExt;
 use ledger::record::Member;
-use model::{Role, Scope};
+use model::{LogGap, Role, Scope};
 use people::LinkedTo;
 use serde_json::{Value, json};
 
@@ -56,16 +57,6 @@ impl Scene {
         made.extend(action["deed"].as_str().map(str::to_owned));
         made.extend(action["approval"]["id"].as_str().map(str::to_owned));
         match operation.id {
-            "getPolicyTests" => {
-                let path = format!("/v1/policies/{policy}/tests");
-                ask("PUT", &path, json!({ "suite": SUITE })).await;
-            }
-            "deactivateShadow" | "listPolicyActivations" | "getActivePolicies" => {
-                let path = format!("/v1/policies/{policy}/activate");
-                let reason = "To see what it would deny.";
-                let body = json!({ "version": version, "mode": "shadow", "reason": reason });
-                ask("POST", &path, body).await;
-            }
             "startAgent" | "resumeAgent" | "startOrg" => {
                 let agent = format!("/v1/agents/{}", house.support.agent);
                 let path = match operation.id {
@@ -103,6 +94,8 @@ impl Scene {
             _ => {}
         }
         made.extend(connector(operation.id, &house).await);
+        made.extend(proposal(operation.id, &house, (&policy, &version)).await);
+        made.extend(webhook(operation.id, &house).await);
         let head = house.get("/v1/ledger/head", &house.org_key).await.body;
         made.extend(head["log"].as_str().unwrap().rsplit('/').next().map(str::to_owned));
         made.extend([policy, version]);
@@ -229,7 +222,7 @@ impl Scene {
 }
 
 /// The ids of the description.
-const SHOWN: [&str; 15] = [
+const SHOWN: [&str; 18] = [
     "act_01k6ga3wvwd2nq7x5k9z8y6t3s",
     "agt_01k6ga3wvwe8h8yq5jv1m2c7r4",
     "apr_01k6ga3wvwhq8s0t2v4w6x8y0z",
@@ -242,10 +235,37 @@ const SHOWN: [&str; 15] = [
     "log_01k6ga3wvwke9f1g3h5j7k9m1n",
     "mem_01k6ga3wvwjc7d8e9f0g1h2j3k",
     "org_01k6ga3wvwaa1b3c5d7e9f1g3h",
+    "pap_01k6ga3wvwk3m5p7r9t1v3x5z7",
     "pol_01k6ga3wvwbz4m8n2p6r0v5w7x",
     "pv_01k6ga3wvwfx3tq0s9d8e7b6a5",
     "ses_01k6ga3wvwhh1j3k5m7n9p2q4r",
+    "whd_01k6ga3wvwjc7d8e9f0g1h2j3k",
+    "whe_01k6ga3wvwjc7d8e9f0g1h2j3k",
 ];
+
+/// The webhook endpoint, and the delivery, that the operation's example speaks of.
+async fn webhook(operation: &str, house: &House) -> Vec<String> {
+    if !operation.contains("Webhook") || operation == "createWebhookEndpoint" {
+        return Vec::new();
+    }
+    let ask = async |path: &str, body: Option<Value>| {
+        let answer = house.send(request("POST", path, &house.org_key, &[], body)).await;
+        assert!(answer.status < 300, "{path}: {}", answer.body);
+        answer.id()
+    };
+    let new = json!({ "url": "https://hooks.example.com/chancery", "types": ["action.*"] });
+    let endpoint = ask("/v1/webhook_endpoints", Some(new)).await;
+    let path = format!("/v1/webhook_endpoints/{endpoint}");
+    let mut made = vec![endpoint];
+    if operation.contains("Deliver") {
+        made.push(ask(&format!("{path}/ping"), None).await);
+        house.post_events().await;
+    }
+    if operation == "enableWebhookEndpoint" {
+        ask(&format!("{path}/disable"), None).await;
+    }
+    made
+}
 
 /// The connector that the operation's example speaks of.
 async fn connector(operation: &str, house: &House) -> Option<String> {
@@ -258,6 +278,13 @@ async fn connector(operation: &str, house: &House) -> Option<String> {
     if operation != "setConnectorCredential" {
         new["credential"] = json!({ "kind": "token", "fields": { "token": "example-token" } });
     }
+    if operation == "getConnectorSetup" {
+        new["config"]["script"] = json!("CREATE ROLE svc_conn LOGIN PASSWORD :'password';");
+    }
+    if operation.ends_with("ConnectorWitness") || operation == "recreateConnectorSlot" {
+        let tables = json!({ "public.orders": [] });
+        new["config"]["log"] = json!({ "login": true, "tables": tables });
+    }
     let ask = async |method: &str, path: &str, body: Value| {
         let answer = house.send(request(method, path, &house.org_key, &[], Some(body))).await;
         assert!(answer.status < 300, "{path}: {}", answer.body);
@@ -269,6 +296,12 @@ async fn connector(operation: &str, house: &House) -> Option<String> {
         "enableConnector" => {
             ask("POST", &format!("{path}/disable"), json!({ "reason": "Maintenance." })).await;
         }
+        "getConnectorWitness" | "disableConnectorWitness" | "recreateConnectorSlot" => {
+            let body = json!({ "reason": "Writes are to be proved." });
+            ask("POST", &format!("{path}/witness/enable"), body).await;
+            let gone = (operation == "recreateConnectorSlot").then_some(LogGap::SlotInvalidated);
+            house.follow_log(&id, gone).await;
+        }
         "listConnectorTools" | "pinConnectorTool" => {
             let tools = json!({ "depot.read": { "title": "Reads more" } });
             ask("POST", &path, json!({ "config": { "tools": tools } })).await;
@@ -276,6 +309,46 @@ async fn connector(operation: &str, house: &House) -> Option<String> {
         _ => {}
     }
     Some(id)
+}
+
+/// Has two people make a version active from now on.
+pub(super) async fn two_people(house: &House) {
+    let edit = OrgEdit { policy_two_person: Some(true), ..OrgEdit::default() };
+    house.deployment().own(house.org).update_org(edit).await.unwrap();
+}
+
+/// Makes of a policy and its version what the operation's example speaks of; the proposed activation
+/// among it.
+async fn proposal(
+    operation: &str,
+    house: &House,
+    (policy, version): (&str, &str),
+) -> Option<String> {
+    let ask = async |method: &str, path: &str, body: Value| {
+        let path = format!("/v1/policies/{policy}/{path}");
+        let answer = house.send(request(method, &path, &house.org_key, &[], Some(body))).await;
+        assert!(answer.status < 300, "{path}: {}", answer.body);
+        answer
+    };
+    match operation {
+        "getPolicyTests" => {
+            ask("PUT", "tests", json!({ "suite": SUITE })).await;
+            None
+        }
+        "deactivateShadow" | "listPolicyActivations" | "getActivePolicies" => {
+            let reason = "To see what it would deny.";
+            let body = json!({ "version": version, "mode": "shadow", "reason": reason });
+            ask("POST", "activate", body).await;
+            None
+        }
+        "getPolicyProposal" | "confirmPolicyActivation" | "rejectPolicyActivation" => {
+            two_people(house).await;
+            let reason = "The weekend begins.";
+            let body = json!({ "version": version, "mode": "enforce", "reason": reason });
+            Some(ask("POST", "activate", body).await.id())
+        }
+        _ => None,
+    }
 }
 
 /// The address of whoever asks for this; of one, few may sign in.
@@ -289,7 +362,7 @@ pub(super) async fn caller(operation: &str, house: &House) -> String {
     let row = table.iter().find(|row| row.operation == operation).unwrap();
     match row.access {
         "PUBLIC" | "SIGNING_IN" => String::new(),
-        "AGENT_EXECUTE" => house.support.key.clone(),
+        "AGENT_EXECUTE" | "INTENT_CHECKERS" => house.support.key.clone(),
         _ if operation == "acceptInvite" => house.browser_of_no_org(&of(operation)).await.key,
         "APPROVERS" | "APPROVAL_READERS" => approver(house, &of(operation)).await,
         rule if PEOPLES.contains(&rule) => house.browser(&of(operation), Role::Owner).await.key,

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use admin::NewInvite;
+use admin::{MemberStore as _, NewInvite};
 use async_trait::async_trait;
 use crypto::Secret;
 use ledger::record::{Invite, Member};
@@ -89,7 +89,7 @@ impl Town {
     async fn sign_in(&self, address: &Address) -> SignedIn {
         let number = self.networks.fetch_add(1, Ordering::Relaxed);
         let (address, network) = (address.clone(), format!("a test's {number}"));
-        let asking = Asking { address, network, next: None, again: None };
+        let asking = Asking { address, network, next: None, again: None, browser: None };
         let (Asked { challenge, browser, .. }, unwritten) = self.people.ask(asking).await.unwrap();
         self.people.write(unwritten).await.unwrap();
         self.deliver().await;
@@ -125,6 +125,7 @@ impl House {
             role,
             can_approve: false,
             joined_at: START,
+            role_since: START,
             removed_at: None,
             revision: 1,
         };
@@ -145,8 +146,9 @@ impl House {
         role: Role,
     ) -> Browser {
         let opened = self.town.sign_in(&Address::parse(email).unwrap()).await;
-        let chosen = Chosen { org, role };
-        let chosen = self.town.people.choose(opened.session.id, chosen).await.unwrap().unwrap();
+        let member = self.store.member_of(org, opened.session.user).await.unwrap();
+        let chosen = Chosen { org, member: member.map(|member| member.id), role };
+        let chosen = self.town.people.choose(&opened.token, chosen).await.unwrap().unwrap();
         self.browser_of(&chosen)
     }
 

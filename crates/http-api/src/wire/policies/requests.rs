@@ -91,6 +91,8 @@ pub(crate) struct Activate {
     pub(crate) mode: PolicyMode,
     pub(crate) reason: String,
     pub(crate) expected_active: ExpectedVersion,
+    /// Whether tests that fail are overruled.
+    pub(crate) force: bool,
 }
 
 /// Reads the request of an activation.
@@ -109,9 +111,18 @@ pub(crate) fn policy_activation(call: &Call) -> Result<Activate, ApiError> {
         mode,
         reason: fields.required("reason")?,
         expected_active: expected_version(&mut fields, "expected_active")?,
+        force: fields.optional("force")?.unwrap_or_default(),
     };
     fields.finish()?;
     Ok(activate)
+}
+
+/// Reads a body that may have a reason, and nothing else.
+pub(crate) fn reason_if_any(call: &Call) -> Result<Option<String>, ApiError> {
+    let mut fields = call.fields()?;
+    let reason = fields.optional("reason")?;
+    fields.finish()?;
+    Ok(reason)
 }
 
 /// Reads a body that is a reason and nothing else.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use deed::Standing;
+use ledger::record::ProposalStatus;
 use model::{AgentStatus, ApprovalStatus, ExecutionStatus, Machine, Move, State};
 use records::CheckStatus;
 
@@ -112,6 +113,45 @@ const POLICY_VERSION: Machine = Machine {
     ],
 };
 
+const PROPOSAL: Machine = Machine {
+    name: "policy proposal `status`",
+    about: "Where an org asks for two people. Of each mode one waits at a time. That its time is over, or that \
+            what it was made on has moved, is told by whoever looks; no row is written for it.",
+    states: &[
+        ProposalStatus::PendingSecondPerson.as_str(),
+        ProposalStatus::Confirmed.as_str(),
+        ProposalStatus::Rejected.as_str(),
+        ProposalStatus::Expired.as_str(),
+        ProposalStatus::Stale.as_str(),
+    ],
+    moves: &[
+        Move::begins(
+            ProposalStatus::PendingSecondPerson.as_str(),
+            "somebody activates a version, or a key does",
+        ),
+        Move::goes(
+            ProposalStatus::PendingSecondPerson.as_str(),
+            ProposalStatus::Confirmed.as_str(),
+            "another person confirms it: the version is active",
+        ),
+        Move::goes(
+            ProposalStatus::PendingSecondPerson.as_str(),
+            ProposalStatus::Rejected.as_str(),
+            "somebody rejects it, or takes their own back",
+        ),
+        Move::goes(
+            ProposalStatus::PendingSecondPerson.as_str(),
+            ProposalStatus::Expired.as_str(),
+            "24 hours are over",
+        ),
+        Move::goes(
+            ProposalStatus::PendingSecondPerson.as_str(),
+            ProposalStatus::Stale.as_str(),
+            "another version becomes active in its mode, or the policy or its tests change",
+        ),
+    ],
+};
+
 const CHAIN_CHECK: Machine = Machine {
     name: "chain check `status`",
     about: "An org has one at a time that is not done.",
@@ -170,6 +210,7 @@ const MACHINES: &[Machine] = &[
     SESSION,
     CONNECTOR,
     POLICY_VERSION,
+    PROPOSAL,
     CHAIN_CHECK,
     SEAL_KEY,
 ];

@@ -1,0 +1,325 @@
+//! The REST connector: operations of an HTTP API, each a declared tool.
+//!
+//! A tool is known from the config alone, so it is accepted without the API being asked. Every request
+//! leaves by the guarded way out, follows nothing, and carries the credential that nobody reads back.
+
+mod auth;
+mod check;
+mod config;
+mod convert;
+mod entry;
+mod fault;
+mod look_again;
+mod openapi;
+mod request;
+mod run;
+mod token;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use crypto::{json, sha256};
+use egress::PrivateNetworks;
+use http::HeaderMap;
+use model::{
+    ActionId, ConnectorName, Digest, ExecutionErrorCode, Fault, Level, OrgId, Outcome, ReadBack,
+    ReadBackGap, SideEffect, ToolName,
+};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use tool::{Claim, Definition, Reading, Run, Settled, Tool};
+use upstream::{Address, Answer, Client, Limits, Reuse, Sent, Trust, UpstreamError};
+
+use self::{
+    auth::{Identity, Proof},
+    config::{Config, Declared},
+    entry::Entry,
+    look_again::LookAgain,
+    request::Operation,
+};
+use crate::{
+    ArgsSchema, Blueprint, BuildError, CheckLine, Connector, Credential, Deps, Finding, Type,
+};
+
+pub use config::CONFIG_SCHEMA;
+pub use convert::{Converted, convert};
+
+pub(crate) use check::check;
+
+/// The kind's name.
+pub const KIND: &str = "rest";
+
+/// The kind as it is offered.
+pub const TYPE: Type = Type {
+    kind: KIND,
+    title: "REST API",
+    credentials: auth::KINDS,
+    config_schema: CONFIG_SCHEMA,
+    witness_levels: &[Level::L0, Level::L1],
+};
+
+/// An HTTP API and its tools.
+#[derive(Debug)]
+pub(crate) struct RestConnector {
+    tools: Vec<Arc<RestTool>>,
+    api: Arc<Api>,
+    blueprint: Blueprint,
+    deps: Deps,
+}
+
+/// One operation.
+#[derive(Debug)]
+struct RestTool {
+    definition: Definition,
+    /// The entry as the digest covers it and people are shown it.
+    shown: Value,
+    entry: Entry,
+    operation: Operation,
+    args: Arc<ArgsSchema>,
+    standing: Standing,
+    look_again: Option<LookAgain>,
+    api: Arc<Api>,
+}
+
+/// Whether a tool is the one that was accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Accepted,
+    /// Its calls are known and never run.
+    Unaccepted,
+}
+
+/// The API: where it is, and who the connector is there.
+#[derive(Debug)]
+struct Api {
+    base: Address,
+    client: Client,
+    identity: Identity,
+    unreached: Mutex<Option<Fault>>,
+}
+
+/// What is wrong in the config by itself.
+pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<Finding> {
+    config::read(connector, config).err().unwrap_or_default()
+}
+
+/// Where a connector of this config sends its credential, and whom it believes to be there. The path is
+/// not part of it: all of a host is one receiver.
+pub fn audience(config: &Value) -> String {
+    let text = config.get("base_url").and_then(Value::as_str).unwrap_or_default();
+    let host = Address::parse(text).map_or_else(
+        // What is no address is refused elsewhere, and is like no other until then.
+        |_| json!(text),
+        |base| json!([base.is_secure(), base.host().to_ascii_lowercase(), base.port()]),
+    );
+    json!([host, config.pointer("/tls/ca_pem")]).to_string()
+}
+
+impl RestConnector {
+    /// The connector with the tools that its config declares. Where others were accepted, calls of
+    /// those that are new or declared otherwise are known and never run; where none were yet, its
+    /// address is one that may be reached.
+    pub(crate) async fn build(blueprint: &Blueprint, deps: &Deps) -> Result<Self, BuildError> {
+        let config = config::read(&blueprint.name, &blueprint.config)
+            .map_err(|findings| BuildError::Config { findings })?;
+        let accepted = &blueprint.tools;
+        if accepted.is_empty() {
+            reach(&config.base, deps).await.map_err(BuildError::Connect)?;
+        }
+        let api = Arc::new(Api::of(&config, &blueprint.credential, deps)?);
+        let standing = |declared: &Declared| {
+            let digest = digest_of(&declared.name, &declared.shown);
+            let pinned = accepted.get(&declared.name).and_then(digest_of_pin);
+            let is_accepted = accepted.is_empty() || pinned == Some(digest);
+            (digest, if is_accepted { Standing::Accepted } else { Standing::Unaccepted })
+        };
+        // Writes are looked at again by reads, which none is.
+        let of = |declared: &Declared, look_again| {
+            Arc::new(RestTool::of(declared.clone(), standing(declared), look_again, &api))
+        };
+        let is_read = |tool: &&Declared| tool.entry.side_effect == SideEffect::Read;
+        let reads = config.tools.iter().filter(is_read);
+        let reads: BTreeMap<_, _> =
+            reads.map(|tool| (tool.entry.name.as_str(), of(tool, None))).collect();
+        let tool = |declared: &Declared| match reads.get(&*declared.entry.name) {
+            Some(read) => Arc::clone(read),
+            None => of(declared, LookAgain::of(&declared.entry, &reads)),
+        };
+        let tools = config.tools.iter().map(tool).collect();
+        Ok(Self { tools, api, blueprint: blueprint.clone(), deps: deps.clone() })
+    }
+}
+
+impl RestTool {
+    fn of(
+        declared: Declared,
+        (digest, standing): (Digest, Standing),
+        look_again: Option<LookAgain>,
+        api: &Arc<Api>,
+    ) -> Self {
+        let Declared { name, entry, shown, operation, args } = declared;
+        let definition = Definition {
+            name,
+            title: entry.title.clone(),
+            description: entry.description.clone(),
+            side_effect: entry.side_effect,
+            input_schema: entry.args.clone().into(),
+            footprint: None,
+            required_level: entry.required_level,
+            digest,
+        };
+        let api = Arc::clone(api);
+        Self { definition, shown, entry, operation, args, standing, look_again, api }
+    }
+}
+
+impl Api {
+    fn of(config: &Config, credential: &Credential, deps: &Deps) -> Result<Self, BuildError> {
+        let identity = Identity::of(credential, config.auth)?;
+        let key = credential.field(auth::CLIENT_KEY);
+        let trust = Trust {
+            authorities: config.tls.ca_pem.clone(),
+            identity: match (&config.tls.client_certificate_pem, key) {
+                (Some(certificates), Some(key)) => Some(upstream::Identity {
+                    certificates: certificates.clone(),
+                    key: key.clone(),
+                }),
+                (None, Some(_)) => {
+                    let message =
+                        "the credential has a key: expected the certificate it belongs to";
+                    let finding = Finding::new("/tls/client_certificate_pem", message);
+                    return Err(BuildError::Config { findings: vec![finding] });
+                }
+                // Without its key the certificate cannot be shown, and the API says so.
+                (_, None) => None,
+            },
+        };
+        let client = Client::new(deps.egress.clone(), &trust, config.connect);
+        let client = client.map_err(|error| BuildError::Config {
+            findings: vec![Finding::new("/tls", error.to_string())],
+        })?;
+        Ok(Self { base: config.base.clone(), client, identity, unreached: Mutex::new(None) })
+    }
+
+    async fn proof(&self, until: Instant) -> Result<Proof, Fault> {
+        self.identity.proof(&self.client, until).await
+    }
+
+    async fn renewed(&self, stale: &Proof, until: Instant) -> Option<Result<Proof, Fault>> {
+        self.identity.renewed(stale, (&self.client, until)).await
+    }
+
+    /// Sends a request to a path at the API's host, and notes whether it could be reached.
+    async fn send(
+        &self,
+        (method, path_and_query): (http::Method, &str),
+        content: (HeaderMap, Bytes),
+        how: (&Limits, Reuse),
+    ) -> Result<Answer, UpstreamError> {
+        let to = self.base.at(path_and_query);
+        let to = to.map_err(|error| UpstreamError::Refused(Box::new(error)))?;
+        let answered = self.client.send((method, &to), content, how).await;
+        // An API that takes a request and then is slow was reached.
+        let never = answered.as_ref().err().filter(|error| error.sent() == Sent::Never);
+        let fault = never.map(fault::of_upstream);
+        *self.unreached.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+        answered
+    }
+}
+
+/// Whether the address may be reached. A name that has no address now may have one later.
+async fn reach(base: &Address, deps: &Deps) -> Result<(), Fault> {
+    let refused = |message: String| Fault::new(ExecutionErrorCode::EgressRefused, message);
+    if !base.is_secure() && deps.egress.private_networks() == PrivateNetworks::Refused {
+        let message = "an address that begins with `http://` is asked in development alone";
+        return Err(refused(message.to_owned()));
+    }
+    match deps.egress.vet(base.host(), base.port()).await {
+        Err(error) if error.is_refusal() => Err(refused(error.to_string())),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// The digest of a tool that is declared like this.
+fn digest_of(name: &ToolName, shown: &Value) -> Digest {
+    sha256(json::canonical(&json!({"name": name, "entry": shown})))
+}
+
+/// The digest that a tool was accepted with.
+fn digest_of_pin(pin: &Value) -> Option<Digest> {
+    pin.get("digest")?.as_str()?.parse().ok()
+}
+
+#[async_trait]
+impl Connector for RestConnector {
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.tools.iter().map(|tool| Arc::clone(tool) as Arc<dyn Tool>).collect()
+    }
+
+    fn learnt(&self) -> BTreeMap<ToolName, Value> {
+        let accepted = self.tools.iter().filter(|tool| tool.standing == Standing::Accepted);
+        accepted
+            .map(|tool| {
+                let RestTool { definition, shown, .. } = &**tool;
+                (definition.name.clone(), json!({"digest": definition.digest, "entry": shown}))
+            })
+            .collect()
+    }
+
+    fn unreached(&self) -> Option<Fault> {
+        self.api.unreached.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn check(&self) -> Vec<CheckLine> {
+        check::check(&self.blueprint, &self.deps).await
+    }
+}
+
+#[async_trait]
+impl Tool for RestTool {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn check_args(&self, args: &Value) -> Result<(), String> {
+        self.args.check(args)?;
+        self.operation.render(args).map(drop)
+    }
+
+    async fn changed_to(&self) -> Option<Digest> {
+        (self.standing == Standing::Unaccepted).then_some(self.definition.digest)
+    }
+
+    async fn run(&self, run: Run<'_>) -> Outcome {
+        match self.standing {
+            Standing::Accepted => self.run_once(&run).await,
+            Standing::Unaccepted => Outcome::Failed(Fault::new(
+                ExecutionErrorCode::ConnectorMisconfigured,
+                "the tool's definition is not the one that was accepted",
+            )),
+        }
+    }
+
+    async fn read_back(&self, claim: Claim<'_>, time_limit: Duration) -> Reading {
+        match &self.look_again {
+            Some(look_again) => look_again.look(claim, Instant::now() + time_limit).await,
+            None => Reading::Done(ReadBack::Unread(ReadBackGap::NotOffered)),
+        }
+    }
+
+    async fn settle(&self, _: OrgId, _: ActionId, _: Option<&str>) -> Settled {
+        match self.definition.side_effect {
+            SideEffect::Read => Settled::NotApplied,
+            // An API has no memory of runs that could be asked.
+            SideEffect::Write | SideEffect::Destructive => Settled::Unknowable,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! What went wrong, in the service's closed list of codes and in sentences that hold nothing of what
+//! the API said.
+
+use model::{ExecutionErrorCode as Code, Fault};
+use upstream::{Sent, UpstreamError};
+
+/// What a call says whose request came to no whole answer.
+pub(super) fn of_upstream(error: &UpstreamError) -> Fault {
+    let (code, sentence) = match error {
+        UpstreamError::Refused(_) => (Code::EgressRefused, "the API's address may not be reached"),
+        UpstreamError::Unreachable(_) => {
+            (Code::ConnectorUnreachable, "no connection to the API came about")
+        }
+        UpstreamError::Tls(_) => {
+            (Code::ConnectorMisconfigured, "no protected connection to the API came about")
+        }
+        UpstreamError::Late { sent: Sent::Never } => {
+            (Code::ConnectorUnreachable, "no connection to the API came about in time")
+        }
+        UpstreamError::Late { sent: Sent::Perhaps } => {
+            (Code::ToolTimeout, "the API did not answer in time")
+        }
+        UpstreamError::Broken { .. } => {
+            (Code::ConnectorUnreachable, "the API's answer was cut off, or was none of HTTP")
+        }
+    };
+    Fault::new(code, sentence)
+}
+
+/// What a call says that the API answered with a status that is no success.
+pub(super) fn of_status(status: u16) -> Fault {
+    let code = match status {
+        401 | 403 => Code::ConnectorAuthFailed,
+        _ => Code::ToolError,
+    };
+    Fault::new(code, format!("the API answered {status}"))
+}

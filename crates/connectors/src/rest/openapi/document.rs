@@ -1,0 +1,238 @@
+//! A description as a document: read within bounds, its references followed inside it alone, its
+//! operations found.
+
+use std::{borrow::Cow, cell::Cell};
+
+use crypto::json;
+use serde_json::Value;
+use serde_saphyr::{Options, options::DuplicateKeyPolicy, options::MergeKeyPolicy};
+
+use super::{MOST_OPERATIONS, Operation};
+use crate::Finding;
+
+/// The deepest nesting of a description.
+const MAX_DEPTH: usize = 100;
+/// The most values of a description written as YAML.
+const MAX_NODES: usize = 2_000_000;
+/// The longest chain of references to one thing.
+const LONGEST_CHAIN: usize = 16;
+
+/// The methods of a path in the order of a list, and whether tools have them.
+const METHODS: [(&str, bool); 8] = [
+    ("get", true),
+    ("head", true),
+    ("post", true),
+    ("put", true),
+    ("patch", true),
+    ("delete", true),
+    ("options", false),
+    ("trace", false),
+];
+
+/// Which JSON Schema a description speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// That of 3.0, a relative of an early draft.
+    Early,
+    /// That of 3.1, which is 2020-12.
+    Current,
+}
+
+/// A description that was read.
+#[derive(Debug, Clone)]
+pub(crate) struct Description {
+    root: Value,
+    pub(super) dialect: Dialect,
+    /// How many more parts of schemas may be carried over.
+    left: Cell<usize>,
+}
+
+/// Where an operation stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) method: &'static str,
+    pub(super) path: String,
+    is_served: bool,
+}
+
+impl Place {
+    /// Method and path, as people write them.
+    pub(super) fn key(&self) -> String {
+        format!("{} {}", self.method.to_uppercase(), self.path)
+    }
+}
+
+impl Description {
+    /// The description that the value is, or that its text says.
+    pub(crate) fn read(value: &Value) -> Result<Self, Finding> {
+        let bad = |message: String| Finding::new("/openapi", message);
+        let root = match value {
+            Value::String(text) => parse(text).map_err(bad)?,
+            other => other.clone(),
+        };
+        if is_deeper(&root, MAX_DEPTH) {
+            return Err(bad(format!("expected at most {MAX_DEPTH} levels")));
+        }
+        let version = root.get("openapi").and_then(Value::as_str).unwrap_or_default();
+        let dialect = match version {
+            "3.0" => Dialect::Early,
+            "3.1" => Dialect::Current,
+            version if version.starts_with("3.0.") => Dialect::Early,
+            version if version.starts_with("3.1.") => Dialect::Current,
+            _ => {
+                let message =
+                    "expected an OpenAPI description whose member `openapi` is `3.0` or `3.1`";
+                return Err(bad(message.to_owned()));
+            }
+        };
+        Ok(Self { root, dialect, left: Cell::new(usize::MAX) })
+    }
+
+    /// The same, of whose schemas no more than so many parts are carried over, whatever becomes of the
+    /// operations: however often they refer to the same things, reading them comes to an end.
+    pub(crate) fn within(self, parts: usize) -> Self {
+        self.left.set(parts);
+        self
+    }
+
+    /// Counts parts that are carried over; says whether they still may be.
+    pub(super) fn spend(&self, parts: usize) -> bool {
+        let left = self.left.get().checked_sub(parts);
+        self.left.set(left.unwrap_or_default());
+        left.is_some()
+    }
+
+    /// Whether no more may be carried over.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    /// The address that the description gives its API, where it gives one that is whole.
+    pub(crate) fn server(&self) -> Option<&str> {
+        let url = self.root.pointer("/servers/0/url")?.as_str()?;
+        (url.starts_with("https://") && !url.contains('{')).then_some(url)
+    }
+
+    /// Every operation, in the order of paths.
+    pub(super) fn places(&self) -> Result<Vec<Place>, Finding> {
+        let paths = self.root.get("paths").and_then(Value::as_object);
+        let paths =
+            paths.ok_or_else(|| Finding::new("/openapi", "the member `paths` is missing"))?;
+        let mut places = Vec::new();
+        for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
+            let Ok(item) = self.resolve(item) else { continue };
+            let found = METHODS.iter().filter(|(method, _)| item.get(method).is_some());
+            places.extend(found.map(|(method, is_served)| Place {
+                method,
+                path: path.clone(),
+                is_served: *is_served,
+            }));
+        }
+        if places.len() > MOST_OPERATIONS {
+            let message = format!("expected at most {MOST_OPERATIONS} operations");
+            return Err(Finding::new("/openapi/paths", message));
+        }
+        Ok(places)
+    }
+
+    /// The operation that goes by this `operationId`, or by method and path; else why there is none.
+    pub(crate) fn operation(&self, wanted: &str) -> Result<Operation, String> {
+        let places = self.places().map_err(|finding| finding.message)?;
+        let goes_by = |place: &&Place| {
+            place.key() == wanted
+                || self.raw(place).and_then(|it| it.get("operationId")?.as_str()) == Some(wanted)
+        };
+        let found = places.iter().find(goes_by);
+        let place = found.ok_or("the description has no such operation: expected an `operationId`, or a method and a path such as `GET /pets`")?;
+        self.at(place)
+    }
+
+    /// The operation at this place, or why it cannot be served.
+    pub(super) fn at(&self, place: &Place) -> Result<Operation, String> {
+        if !place.is_served {
+            return Err(format!("tools do not have the method {}", place.method.to_uppercase()));
+        }
+        let item = self.item(&place.path).ok_or("it cannot be found")?;
+        let operation = item.get(place.method).ok_or("it cannot be found")?;
+        super::operation::read(self, place, (item, operation))
+    }
+
+    fn item(&self, path: &str) -> Option<&Value> {
+        self.resolve(self.root.get("paths")?.get(path)?).ok()
+    }
+
+    fn raw(&self, place: &Place) -> Option<&Value> {
+        self.item(&place.path)?.get(place.method)
+    }
+
+    /// What a value is, its references followed.
+    pub(super) fn resolve<'a>(&'a self, value: &'a Value) -> Result<&'a Value, String> {
+        let mut value = value;
+        for _ in 0..LONGEST_CHAIN {
+            let Some(reference) = value.get("$ref").and_then(Value::as_str) else {
+                return Ok(value);
+            };
+            value = self.target(reference)?;
+        }
+        Err("a reference leads through too many others".to_owned())
+    }
+
+    /// What stands where a reference points.
+    pub(super) fn target(&self, reference: &str) -> Result<&Value, String> {
+        let Some(pointer) = reference.strip_prefix('#') else {
+            return Err("a reference leads out of the description".to_owned());
+        };
+        let found = self.root.pointer(&decoded(pointer));
+        found.ok_or_else(|| "a reference leads to nothing".to_owned())
+    }
+}
+
+/// A fragment with its percent signs read.
+fn decoded(fragment: &str) -> Cow<'_, str> {
+    if !fragment.contains('%') {
+        return Cow::Borrowed(fragment);
+    }
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let byte = code.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *first == b'%');
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn parse(text: &str) -> Result<Value, String> {
+    if text.trim_start().starts_with('{') {
+        return json::parse_document(text.as_bytes()).map_err(|error| error.to_string());
+    }
+    let read = serde_saphyr::from_str_with_options(text, strict());
+    read.map_err(|error| error.without_snippet().to_string())
+}
+
+fn strict() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_anchors: 0,
+            max_aliases: 0,
+            max_merge_keys: 0,
+            max_documents: 1,
+            max_depth: MAX_DEPTH,
+            max_nodes: MAX_NODES,
+        },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        merge_keys: MergeKeyPolicy::Error,
+        strict_booleans: true,
+        with_snippet: false,
+    }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return true };
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_deeper(item, below)),
+        Value::Object(members) => members.values().any(|member| is_deeper(member, below)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}

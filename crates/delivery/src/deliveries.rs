@@ -1,0 +1,206 @@
+//! Deliveries as their org reads them, and what it asks to be posted once more.
+
+use std::time::Duration;
+
+use act::{ActError, MayChange, MayView};
+use event::Event;
+use ledger::{Needs, StoreDown, record::WebhookSend};
+use model::{DeliveryId, EventType, OrgId, Timestamp, WebhookId};
+use serde_json::json;
+
+use crate::{
+    Delivery, DeliveryList, WebhookError, Webhooks,
+    courier::Wanted,
+    endpoint::{found, thin},
+};
+
+/// How far back what was not taken is posted again.
+pub const RECOVERED_WITHIN: Duration = Duration::from_hours(7 * 24);
+/// The most deliveries that one request to recover adds.
+pub const MOST_RECOVERED: usize = 10_000;
+
+const PAGE: usize = 500;
+/// How many pages one request to recover looks at, and for how long: what the endpoint took or does not
+/// want counts for none of the deliveries, and has to be looked at all the same.
+const MOST_PAGES: usize = 200;
+const LOOKED_FOR: Duration = Duration::from_secs(10);
+const PINGS_WITHIN: Duration = Duration::from_mins(1);
+const MOST_PINGS: usize = 10;
+
+/// What a request to recover came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recovered {
+    /// How many events are posted again.
+    pub count: usize,
+    /// The moment from which on there is more, where that is so.
+    pub rest_since: Option<Timestamp>,
+}
+
+impl Webhooks {
+    /// A delivery of the org.
+    pub async fn delivery(
+        &self,
+        caller: &impl MayView,
+        id: DeliveryId,
+    ) -> Result<Delivery, WebhookError> {
+        let found = self.parts.store.delivery(caller.org(), id).await?;
+        Ok(found.ok_or(ActError::NotFound("webhook delivery"))?)
+    }
+
+    /// Returns up to `limit` deliveries of an endpoint that are asked for, newest first, and whether
+    /// there are more.
+    pub async fn deliveries(
+        &self,
+        caller: &impl MayView,
+        id: WebhookId,
+        (asked, limit): (DeliveryList, usize),
+    ) -> Result<(Vec<Delivery>, bool), WebhookError> {
+        self.show(caller, id).await?;
+        let key = (caller.org(), id);
+        let mut found = self.parts.store.deliveries(key, asked, limit.saturating_add(1)).await?;
+        let has_more = found.len() > limit;
+        found.truncate(limit);
+        Ok((found, has_more))
+    }
+
+    /// Posts `webhook.ping` to an endpoint, whatever it asked for.
+    pub async fn ping(
+        &self,
+        caller: &impl MayChange,
+        id: WebhookId,
+    ) -> Result<Delivery, WebhookError> {
+        let org = caller.org();
+        let since = self.parts.store.time().await?.before(PINGS_WITHIN);
+        let kind = EventType::WebhookPing;
+        if self.parts.store.count_since((org, id), kind, since).await? >= MOST_PINGS {
+            return Err(WebhookError::TooOften(MOST_PINGS));
+        }
+        let sent = self.turn(caller, (Needs::default(), None), move |at, record| {
+            let webhook = found(at, id)?;
+            if !webhook.is_open() {
+                return Err(is_disabled().into());
+            }
+            let event = record.tell(kind, thin(&webhook));
+            let send = WebhookSend { id: record.id(DeliveryId::from_uuid), webhook: id, event };
+            record.write(send);
+            Ok(send.id)
+        });
+        let id = sent.await?;
+        self.delivery(caller, id).await
+    }
+
+    /// Posts an event once more that an endpoint got, or did not get, before.
+    pub async fn redeliver(
+        &self,
+        caller: &impl MayChange,
+        id: DeliveryId,
+    ) -> Result<Delivery, WebhookError> {
+        let before = self.delivery(caller, id).await?;
+        if before.is_open() {
+            let why = "the delivery is still on its way; `next_attempt_at` says when it is tried";
+            return Err(ActError::Conflict(why).into());
+        }
+        let key = (caller.org(), before.webhook);
+        let event = event_at(&*self.parts.events, caller.org(), before.seq).await?;
+        let gone = ActError::Conflict("the event is not kept any more");
+        let event = event.ok_or(gone)?;
+        let mint = self.parts.mint().await?;
+        let id = mint.id(DeliveryId::from_uuid);
+        let again = Delivery::pending((id, before.webhook), &event, mint.now());
+        if self.parts.store.add(key, std::slice::from_ref(&again)).await? {
+            return Ok(again);
+        }
+        Err(is_disabled().into())
+    }
+
+    /// Posts every event again that happened since then, was wanted, and did not arrive; or the first of
+    /// them, and says from where to go on.
+    pub async fn recover(
+        &self,
+        caller: &impl MayChange,
+        id: WebhookId,
+        since: Timestamp,
+    ) -> Result<Recovered, WebhookError> {
+        let (org, mint) = (caller.org(), self.parts.mint().await?);
+        let (now, began) = (mint.now(), self.parts.clock.elapsed());
+        if since < now.before(RECOVERED_WITHIN) || since > now {
+            let expected = "a moment within the last 7 days";
+            return Err(ActError::bad_input("since", expected).into());
+        }
+        let shown = self.show(caller, id).await?;
+        if !shown.webhook.is_open() {
+            return Err(is_disabled().into());
+        }
+        let wanted = Wanted::of(&shown.webhook);
+        // What is behind this place is still to get its first try.
+        let end = shown.state.lane.seq;
+        let mut at = self.last_before(org, (since, end)).await?;
+        let (mut count, mut pages) = (0, 0);
+        while at < end {
+            let page = self.parts.events.events_after(org, at, PAGE).await?;
+            let page: Vec<Event> = page.into_iter().filter(|event| event.seq <= end).collect();
+            let (Some(first), Some(last)) = (page.first(), page.last()) else { break };
+            let settled = self.parts.store.settled((org, id), first.seq..=last.seq).await?;
+            let missed = page.iter().filter(|it| wanted.covers(it) && !settled.contains(&it.seq));
+            let deliveries: Vec<_> = missed
+                .map(|it| Delivery::pending((mint.id(DeliveryId::from_uuid), id), it, now))
+                .collect();
+            if !deliveries.is_empty() && !self.parts.store.add((org, id), &deliveries).await? {
+                return Err(is_disabled().into());
+            }
+            (at, count, pages) = (last.seq, count + deliveries.len(), pages + 1);
+            let took = self.parts.clock.elapsed().saturating_sub(began);
+            // Going on from a moment looks at all of it again. Where nothing was added, that comes to the
+            // same place unless the moment is a later one.
+            let moves_on = last.created_at > since;
+            let is_long = moves_on && (pages >= MOST_PAGES || took >= LOOKED_FOR);
+            if at < end && (count >= MOST_RECOVERED || is_long) {
+                return Ok(Recovered { count, rest_since: Some(last.created_at) });
+            }
+        }
+        Ok(Recovered { count, rest_since: None })
+    }
+
+    /// The place of the last event before this moment, found by halving: moments follow places.
+    async fn last_before(
+        &self,
+        org: OrgId,
+        (since, end): (Timestamp, u64),
+    ) -> Result<u64, StoreDown> {
+        let (mut low, mut high) = (0, end);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let next = self.parts.events.events_after(org, middle, 1).await?;
+            match next.first() {
+                Some(event) if event.created_at < since => low = event.seq.max(middle + 1),
+                Some(_) | None => high = middle,
+            }
+        }
+        Ok(low)
+    }
+}
+
+/// The event at this place, as long as it is kept.
+pub(crate) async fn event_at(
+    events: &dyn ledger::EventStore,
+    org: OrgId,
+    seq: u64,
+) -> Result<Option<Event>, StoreDown> {
+    let found = events.events_after(org, seq.saturating_sub(1), 1).await?;
+    Ok(found.into_iter().find(|event| event.seq == seq))
+}
+
+fn is_disabled() -> ActError {
+    ActError::Conflict("the endpoint is disabled; enable it first")
+}
+
+/// The thin object of an event that an endpoint never took.
+pub(crate) fn dead(delivery: &Delivery) -> serde_json::Value {
+    json!({
+        "object": "webhook_delivery",
+        "id": delivery.id,
+        "status": delivery.status,
+        "webhook_endpoint": delivery.webhook,
+        "event": delivery.event,
+    })
+}

@@ -1,0 +1,238 @@
+//! What webhooks keep beside the turns of orgs, and what they ask of a store.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use event::Event;
+use ledger::{StoreDown, record::Webhook};
+use model::{
+    DeliveryError, DeliveryId, DeliveryStatus, EventId, EventType, OrgId, Timestamp, WebhookId,
+};
+use serde::{Deserialize, Serialize};
+
+/// What names an endpoint among all orgs.
+pub type Key = (OrgId, WebhookId);
+
+/// One event on its way to one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// The delivery's id.
+    pub id: DeliveryId,
+    /// The endpoint.
+    pub webhook: WebhookId,
+    /// The event's place in the org's order.
+    pub seq: u64,
+    /// The event, which receivers know the delivery by.
+    pub event: EventId,
+    /// What happened.
+    pub kind: EventType,
+    /// How it stands.
+    pub status: DeliveryStatus,
+    /// What was tried, the first try first.
+    pub tries: Vec<Try>,
+    /// When it is tried, or tried again.
+    pub next_at: Option<Timestamp>,
+    /// When it began.
+    pub created_at: Timestamp,
+}
+
+/// One try of a delivery. What the receiver said beyond its status is kept nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Try {
+    /// When it began.
+    pub at: Timestamp,
+    /// The status of the answer, where there was one.
+    pub http_status: Option<u16>,
+    /// Why it was not taken; nothing where it was.
+    pub error_class: Option<DeliveryError>,
+    /// How many milliseconds it took.
+    pub duration_ms: u64,
+}
+
+impl Delivery {
+    /// A delivery of this event that was not tried yet.
+    pub(crate) fn pending(
+        (id, webhook): (DeliveryId, WebhookId),
+        event: &Event,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            webhook,
+            seq: event.seq,
+            event: event.id,
+            kind: event.kind,
+            status: DeliveryStatus::Pending,
+            tries: Vec::new(),
+            next_at: Some(now),
+            created_at: now,
+        }
+    }
+
+    /// Whether it will be tried.
+    pub fn is_open(&self) -> bool {
+        match self.status {
+            DeliveryStatus::Pending | DeliveryStatus::Retrying => true,
+            DeliveryStatus::Delivered | DeliveryStatus::Dead | DeliveryStatus::Dropped => false,
+        }
+    }
+}
+
+/// Which deliveries of an endpoint a list shows, newest first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DeliveryList {
+    /// Those that stand so.
+    pub status: Option<DeliveryStatus>,
+    /// The delivery that the list begins behind.
+    pub after: Option<DeliveryId>,
+}
+
+/// How far an endpoint is, and how it fares.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Lane {
+    /// The place up to which every event had its first try or was not wanted.
+    pub seq: u64,
+    /// The first try that was not taken since one was.
+    pub failing_since: Option<Timestamp>,
+    /// The last try that was not taken.
+    pub failed_at: Option<Timestamp>,
+    /// The last try that was taken.
+    pub delivered_at: Option<Timestamp>,
+}
+
+/// A lane as its org sees it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LaneState {
+    /// The lane.
+    pub lane: Lane,
+    /// How many events of the org are behind its place, wanted or not.
+    pub behind: u64,
+}
+
+/// An endpoint that one instance serves and no other, until its lease ends.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// The endpoint as it stands.
+    pub webhook: Webhook,
+    /// Counts the claims; a later one ends this.
+    pub token: u64,
+    /// Its lane.
+    pub lane: Lane,
+    /// Whether a delivery is to be tried again now.
+    pub is_due: bool,
+    /// The store's own time when it was claimed.
+    pub now: Timestamp,
+}
+
+impl Claim {
+    /// The endpoint's key.
+    pub fn key(&self) -> Key {
+        (self.webhook.org, self.webhook.id)
+    }
+
+    /// Goes on with the lane, and with the endpoint as it stood when that was noted.
+    pub(crate) fn go_on(&mut self, lane: Lane, noted: Noted) {
+        let Noted { is_due, webhook } = noted;
+        (self.lane, self.is_due, self.webhook) = (lane, is_due, webhook);
+    }
+}
+
+/// What becomes of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// It goes on for this long.
+    For(Duration),
+    /// It ends.
+    LetGo,
+}
+
+/// What a store answers to whoever still holds the claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Noted {
+    /// Whether a delivery is to be tried again now.
+    pub is_due: bool,
+    /// The endpoint as it stands by now.
+    pub webhook: Webhook,
+}
+
+/// Where endpoints, their lanes and deliveries are kept. A turn that makes or enables an endpoint sets
+/// its lane to the turn's last event; one that disables or deletes it closes the lane.
+#[async_trait]
+pub trait DeliveryStore: Send + Sync {
+    /// The store's own time, by which deliveries are due, kept and counted.
+    async fn time(&self) -> Result<Timestamp, StoreDown>;
+
+    /// The org's endpoints that were not deleted, oldest first.
+    async fn webhooks(&self, org: OrgId) -> Result<Vec<Webhook>, StoreDown>;
+
+    /// The lanes of the org's endpoints.
+    async fn lanes(&self, org: OrgId) -> Result<BTreeMap<WebhookId, LaneState>, StoreDown>;
+
+    /// A delivery of the org.
+    async fn delivery(&self, org: OrgId, id: DeliveryId) -> Result<Option<Delivery>, StoreDown>;
+
+    /// Returns up to `limit` deliveries of the endpoint that are asked for, newest first.
+    async fn deliveries(
+        &self,
+        key: Key,
+        asked: DeliveryList,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreDown>;
+
+    /// How many deliveries of events of this type the endpoint has since this moment.
+    async fn count_since(
+        &self,
+        key: Key,
+        kind: EventType,
+        since: Timestamp,
+    ) -> Result<usize, StoreDown>;
+
+    /// The places among these whose events the endpoint took, or is still to get.
+    async fn settled(
+        &self,
+        key: Key,
+        places: RangeInclusive<u64>,
+    ) -> Result<BTreeSet<u64>, StoreDown>;
+
+    /// Adds deliveries that are to be tried; nothing where the lane is closed by now. Says whether
+    /// they were added.
+    async fn add(&self, key: Key, deliveries: &[Delivery]) -> Result<bool, StoreDown>;
+
+    /// Whether any org has an open lane.
+    async fn has_open_lanes(&self) -> Result<bool, StoreDown>;
+
+    /// Returns up to `limit` open lanes that nobody holds and that have something to do: of endpoints
+    /// that fail, or of the others. The first of each org comes before the second of any, and of an
+    /// org those that were served longest ago come first. An endpoint that failed for `disable_after`
+    /// has something to do.
+    async fn waiting_endpoints(
+        &self,
+        (failing, disable_after): (bool, Duration),
+        limit: usize,
+    ) -> Result<Vec<Key>, StoreDown>;
+
+    /// Claims an endpoint for this long by the store's own time; nothing when somebody holds it, or
+    /// when its lane is closed.
+    async fn claim(&self, key: Key, lease: Duration) -> Result<Option<Claim>, StoreDown>;
+
+    /// Returns up to `limit` deliveries of the endpoint that are due by the store's own time, the
+    /// longest due first.
+    async fn due_deliveries(&self, key: Key, limit: usize) -> Result<Vec<Delivery>, StoreDown>;
+
+    /// Writes where a claimed lane stands and these deliveries in their new form, all or none;
+    /// nothing when the claim was lost.
+    async fn note(
+        &self,
+        (key, token): (Key, u64),
+        (lane, deliveries): (&Lane, &[Delivery]),
+        hold: Hold,
+    ) -> Result<Option<Noted>, StoreDown>;
+
+    /// Drops up to `limit` deliveries that wait in closed lanes, removes up to `limit` that began
+    /// before `keep` ago and are open no more, and returns the most that it did of one.
+    async fn sweep_deliveries(&self, keep: Duration, limit: usize) -> Result<usize, StoreDown>;
+}

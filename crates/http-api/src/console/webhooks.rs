@@ -1,0 +1,63 @@
+//! The room of the Console in which webhook endpoints are made, looked at and changed.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use model::EventType;
+use serde_json::{Value, json};
+use web::{Call, Param};
+
+use super::{NO_QUERY, Visit, Visitor, lists::Wanted, shown, text};
+use crate::{access::VIEWERS, app::App, handlers::webhooks, refusal::Answer};
+
+/// The parameters of an endpoint's page: those of its deliveries, and the one that is read.
+pub(crate) const ROOM: &[Param] =
+    &[Param::One("status"), Param::One("limit"), Param::One("cursor"), Param::One("delivery")];
+
+/// `GET /app/webhooks`
+pub(crate) async fn list(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
+    let visit = Visit::new(app, caller, call);
+    let list = visit.read((VIEWERS, webhooks::list), &[], NO_QUERY).await?;
+    let shown = shown([("list", list), ("families", families())]);
+    visit.page("app/webhooks.html", "webhooks", shown).await
+}
+
+/// `GET /app/webhooks/{id}`
+pub(crate) async fn one(app: Arc<App>, caller: Visitor, call: Call) -> Answer {
+    let visit = Visit::new(app, caller, call);
+    let id: String = visit.call.param("id")?;
+    let params = [("id", &*id)];
+    let it = visit.read((VIEWERS, webhooks::show), &params, NO_QUERY).await?;
+    let wanted = Wanted { path: &params, takes: webhooks::LIST, beside: &["delivery"], anyway: "" };
+    let found = visit.list((VIEWERS, webhooks::deliveries), wanted).await?;
+    let status = visit.asked("status").filter(|_| !found.lacks("status"));
+    let asked = visit.asked("delivery");
+    let open = match asked {
+        Some(delivery) => {
+            let of = [("id", delivery)];
+            visit.read_if((VIEWERS, webhooks::delivery), &of, NO_QUERY).await?
+        }
+        None => Value::Null,
+    };
+    // What another endpoint was sent is on that one's page.
+    let is_of_it = text(&open, "webhook_endpoint") == text(&it, "id");
+    let shown = shown([
+        ("status", status.into()),
+        ("asked", asked.into()),
+        ("open", if is_of_it { open } else { Value::Null }),
+        ("it", it),
+        ("list", found.list),
+        ("unread", found.unread.into()),
+        ("families", families()),
+    ]);
+    visit.page("app/webhook.html", "webhooks", shown).await
+}
+
+/// Every type of event, by its family.
+fn families() -> Value {
+    let mut families: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kind in EventType::ALL {
+        let family = kind.as_str().split_once('.').map_or(kind.as_str(), |(family, _)| family);
+        families.entry(family).or_default().push(kind.as_str());
+    }
+    json!(families)
+}

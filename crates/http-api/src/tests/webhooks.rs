@@ -1,0 +1,200 @@
+//! Webhook endpoints and their deliveries as an org's administration sees them.
+
+use model::Role;
+use serde_json::{Value, json};
+
+use super::house::{Answer, House, request};
+
+const URL: &str = "https://hooks.example.com/in";
+
+async fn ask(house: &House, method: &str, path: &str, body: Option<Value>) -> Answer {
+    house.send(request(method, path, &house.org_key, &[], body)).await
+}
+
+async fn made(house: &House) -> Answer {
+    let made = ask(house, "POST", "/v1/webhook_endpoints", Some(json!({ "url": URL }))).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    made
+}
+
+#[tokio::test]
+async fn an_endpoint_is_made_read_changed_and_deleted_and_each_change_is_sealed() {
+    let house = House::new().await;
+    let made = made(&house).await;
+    let path = format!("/v1/webhook_endpoints/{}", made.id());
+    assert!(made.body["secret"].as_str().unwrap().starts_with("whsec_"));
+    let read = house.get(&path, &house.org_key).await.body;
+    assert_eq!(read["secret"], Value::Null, "it is shown once");
+    assert_eq!((&read["url"], &read["status"]), (&json!(URL), &json!("enabled")));
+    let edit = json!({ "types": ["action.*", "deed.sealed"], "expected_revision": 1 });
+    let changed = ask(&house, "POST", &path, Some(edit.clone())).await;
+    assert_eq!(changed.body["types"], edit["types"]);
+    assert_eq!(ask(&house, "POST", &path, Some(edit)).await.code(), (409, "conflict"));
+    for (verb, status) in [("disable", "disabled"), ("enable", "enabled")] {
+        let reason = Some(json!({ "reason": "a drill" }));
+        let switched = ask(&house, "POST", &format!("{path}/{verb}"), reason).await;
+        assert_eq!(switched.body["status"], status);
+        let again = ask(&house, "POST", &format!("{path}/{verb}"), None).await;
+        assert_eq!(again.code(), (409, "conflict"), "{verb}");
+    }
+    let rolled =
+        ask(&house, "POST", &format!("{path}/secret/roll"), Some(json!({ "expires_in": 60 })))
+            .await;
+    assert_ne!(rolled.body["secret"], made.body["secret"]);
+    assert!(rolled.body["previous_secret_expires_at"].is_string());
+    assert_eq!(ask(&house, "DELETE", &path, None).await.status, 200);
+    assert_eq!(house.get(&path, &house.org_key).await.code(), (404, "not_found"));
+    let told: Vec<_> =
+        house.sealed().await.into_iter().filter(|it| it.starts_with("web")).collect();
+    let expected = ["created", "updated", "disabled", "enabled", "secret_rolled", "deleted"];
+    assert_eq!(told, expected.map(|what| format!("webhook.{what}")));
+}
+
+#[tokio::test]
+async fn a_secret_is_shown_though_the_endpoint_cannot_be_read_again() {
+    let house = House::new().await;
+    for reads in ["list webhook endpoints", "read the lanes of webhook endpoints"] {
+        house.store.fail_next(reads, 1);
+        let made = made(&house).await;
+        assert!(made.body["secret"].as_str().unwrap().starts_with("whsec_"), "{}", made.body);
+        assert_eq!((&made.body["url"], &made.body["status"]), (&json!(URL), &json!("enabled")));
+        let path = format!("/v1/webhook_endpoints/{}", made.id());
+        house.store.fail_next(reads, 1);
+        let roll = (format!("{path}/secret/roll"), json!({ "expires_in": 60 }));
+        let rolled = ask(&house, "POST", &roll.0, Some(roll.1)).await;
+        assert_eq!(rolled.status, 200, "{}", rolled.body);
+        assert!(rolled.body["secret"].as_str().unwrap().starts_with("whsec_"), "{}", rolled.body);
+        for (verb, status) in [("disable", "disabled"), ("enable", "enabled")] {
+            house.store.fail_next(reads, 1);
+            let switched = ask(&house, "POST", &format!("{path}/{verb}"), None).await;
+            assert_eq!((switched.status, &switched.body["status"]), (200, &json!(status)));
+        }
+        house.store.fail_next(reads, 1);
+        let edit = json!({ "description": "later" });
+        let changed = ask(&house, "POST", &path, Some(edit)).await;
+        assert_eq!((changed.status, &changed.body["description"]), (200, &json!("later")));
+    }
+}
+
+#[tokio::test]
+async fn what_an_endpoint_cannot_be_made_with_is_named() {
+    let house = House::new().await;
+    let long = "x".repeat(281);
+    let agent = "agt_01h455vb4pex5vsknk084sn02q";
+    for (body, code, param) in [
+        (json!({}), "validation_failed", "url"),
+        (json!({ "url": "http://plain.example.com" }), "validation_failed", "url"),
+        (json!({ "url": "https://private.example.com" }), "egress_refused", "url"),
+        (json!({ "url": URL, "types": ["nothing.*"] }), "validation_failed", "types"),
+        (json!({ "url": URL, "types": ["action.*,deed.*"] }), "validation_failed", "types"),
+        (json!({ "url": URL, "types": [1] }), "validation_failed", "types"),
+        (json!({ "url": URL, "types": "action.*" }), "validation_failed", "types"),
+        (json!({ "url": URL, "description": long }), "validation_failed", "description"),
+        (json!({ "url": URL, "agent": agent }), "validation_failed", "agent"),
+        (json!({ "url": URL, "api_version": "2020-01-01" }), "validation_failed", "api_version"),
+        (json!({ "url": URL, "color": "red" }), "validation_failed", "color"),
+    ] {
+        let refused = ask(&house, "POST", "/v1/webhook_endpoints", Some(body.clone())).await;
+        assert_eq!(refused.code(), (400, code), "{body}");
+        assert_eq!(refused.param(), Some(param), "{body}");
+    }
+    let listed = house.get("/v1/webhook_endpoints", &house.org_key).await;
+    assert_eq!(listed.body["data"], json!([]));
+}
+
+#[tokio::test]
+async fn an_org_has_sixteen_endpoints_however_many_are_asked_for_at_once() {
+    let house = House::new().await;
+    let asked = (0..20).map(|_| {
+        let body = Some(json!({ "url": URL }));
+        house.send_later(request("POST", "/v1/webhook_endpoints", &house.org_key, &[], body))
+    });
+    let mut statuses = Vec::new();
+    for answer in asked.collect::<Vec<_>>() {
+        statuses.push(answer.await.unwrap().status().as_u16());
+    }
+    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 16, "{statuses:?}");
+    let one_more = ask(&house, "POST", "/v1/webhook_endpoints", Some(json!({ "url": URL }))).await;
+    assert_eq!(one_more.code(), (409, "limit_reached"));
+}
+
+#[tokio::test]
+async fn a_ping_is_delivered_listed_and_sent_again_and_not_too_often() {
+    let house = House::new().await;
+    let path = format!("/v1/webhook_endpoints/{}", made(&house).await.id());
+    let ping = ask(&house, "POST", &format!("{path}/ping"), None).await;
+    assert_eq!((ping.status, &ping.body["status"]), (202, &json!("pending")));
+    let delivery = format!("/v1/webhook_deliveries/{}", ping.id());
+    let again = format!("{delivery}/redeliver");
+    assert_eq!(ask(&house, "POST", &again, None).await.code(), (409, "conflict"));
+    house.post_events().await;
+    let read = house.get(&delivery, &house.org_key).await.body;
+    assert_eq!((&read["status"], &read["http_status"]), (&json!("delivered"), &json!(200)));
+    let second = ask(&house, "POST", &again, None).await;
+    assert_eq!((second.status, &second.body["event"]), (202, &read["event"]));
+    assert_ne!(second.body["id"], read["id"]);
+    house.post_events().await;
+    let of = |query: &str| format!("{path}/deliveries?{query}");
+    let page = house.get(&of("status=delivered&limit=1"), &house.org_key).await.body;
+    assert_eq!(page["data"][0]["id"], second.body["id"]);
+    let cursor = page["next_cursor"].as_str().unwrap();
+    let rest = of(&format!("status=delivered&limit=1&cursor={cursor}"));
+    assert_eq!(house.get(&rest, &house.org_key).await.body["data"][0]["id"], read["id"]);
+    let another = ask(&house, "POST", "/v1/webhook_endpoints", Some(json!({ "url": URL }))).await;
+    let foreign = format!(
+        "/v1/webhook_endpoints/{}/deliveries?status=delivered&limit=1&cursor={cursor}",
+        another.id()
+    );
+    let foreign = house.get(&foreign, &house.org_key).await;
+    assert_eq!((foreign.code(), foreign.param()), ((400, "validation_failed"), Some("cursor")));
+    let wrong = house.get(&of("status=lost"), &house.org_key).await;
+    assert_eq!((wrong.code(), wrong.param()), ((400, "validation_failed"), Some("status")));
+    for _ in 0..8 {
+        assert_eq!(ask(&house, "POST", &format!("{path}/ping"), None).await.status, 202);
+    }
+    let refused = ask(&house, "POST", &format!("{path}/ping"), None).await;
+    assert_eq!(refused.code(), (429, "rate_limited"));
+    assert!(refused.headers.contains_key("retry-after"));
+}
+
+#[tokio::test]
+async fn what_happened_while_an_endpoint_was_disabled_is_recovered() {
+    let house = House::new().await;
+    let path = format!("/v1/webhook_endpoints/{}", made(&house).await.id());
+    let recover = async |since: &str| {
+        ask(&house, "POST", &format!("{path}/recover"), Some(json!({ "since": since }))).await
+    };
+    ask(&house, "POST", &format!("{path}/disable"), None).await;
+    house.refund(5).await;
+    assert_eq!(recover("2026-10-01T12:00:00Z").await.code(), (409, "conflict"));
+    ask(&house, "POST", &format!("{path}/enable"), None).await;
+    house.post_events().await;
+    let before = house.get(&format!("{path}/deliveries?limit=100"), &house.org_key).await.body;
+    assert!(before["data"].as_array().unwrap().is_empty(), "{before}");
+    let done = recover("2026-10-01T12:00:00Z").await;
+    let count = done.body["count"].as_u64().unwrap();
+    assert!(done.status == 202 && count > 5, "{}", done.body);
+    house.post_events().await;
+    let after = house.get(&format!("{path}/deliveries?limit=100"), &house.org_key).await.body;
+    let kinds: Vec<_> = after["data"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
+    assert!(kinds.contains(&&json!("action.witnessed")), "{kinds:?}");
+    // What arrived does not come again.
+    assert_eq!(recover("2026-10-01T12:00:00Z").await.body["count"], 0);
+    for since in ["2026-09-20T12:00:00Z", "2027-01-01T00:00:00Z"] {
+        let refused = recover(since).await;
+        assert_eq!((refused.code(), refused.param()), ((400, "validation_failed"), Some("since")));
+    }
+}
+
+#[tokio::test]
+async fn a_viewer_reads_and_changes_nothing() {
+    let house = House::new().await;
+    let id = made(&house).await.id();
+    let viewer = house.browser("viewer@example.com", Role::Viewer).await.key;
+    let path = format!("/v1/webhook_endpoints/{id}");
+    assert_eq!(house.get(&path, &viewer).await.status, 200);
+    let refused = house.send(request("DELETE", &path, &viewer, &[], None)).await;
+    assert_eq!(refused.code(), (403, "role_required"));
+    let agent = house.get(&path, &house.support.key).await;
+    assert_eq!(agent.code(), (403, "insufficient_scope"));
+}

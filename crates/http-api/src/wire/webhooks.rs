@@ -1,0 +1,202 @@
+//! Webhook endpoints and deliveries as requests describe and responses show them. A secret is in the
+//! answer that made it and in no other; what a receiver said beyond its status is in none.
+
+use act::Reason;
+use crypto::Secret;
+use delivery::{Delivery, NewWebhook, Recovered, Shown, Try, WebhookEdit};
+use model::{
+    AgentId, DeliveryError, DeliveryId, DeliveryStatus, EventId, EventType, Timestamp, WebhookId,
+    WebhookStatus,
+};
+use serde::Serialize;
+use serde_json::Value;
+use web::{ApiError, Call, Fields, Query, Word};
+
+use crate::refusal::IntoApiError;
+
+/// An endpoint.
+#[derive(Debug, Serialize)]
+pub(crate) struct EndpointView<'a> {
+    object: &'static str,
+    id: WebhookId,
+    url: &'a str,
+    description: &'a str,
+    types: &'a [String],
+    agent: Option<AgentId>,
+    api_version: &'a str,
+    status: WebhookStatus,
+    disabled_at: Option<Timestamp>,
+    disabled_because: Option<&'static str>,
+    failing_since: Option<Timestamp>,
+    last_delivered_at: Option<Timestamp>,
+    events_behind: u64,
+    previous_secret_expires_at: Option<Timestamp>,
+    revision: u32,
+    created_at: Timestamp,
+    deleted_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    secret: Option<&'a str>,
+}
+
+impl<'a> EndpointView<'a> {
+    /// The endpoint as it stands.
+    pub(crate) fn of(shown: &'a Shown) -> Self {
+        let (webhook, lane) = (&shown.webhook, &shown.state.lane);
+        let because = |failed| if failed { "failing" } else { "request" };
+        let is_open = webhook.is_open();
+        Self {
+            object: "webhook_endpoint",
+            id: webhook.id,
+            url: &webhook.url,
+            description: &webhook.description,
+            types: &webhook.types,
+            agent: webhook.agent,
+            api_version: &webhook.api_version,
+            status: shown.status(),
+            disabled_at: webhook.disabled.map(|disabled| disabled.at),
+            disabled_because: webhook.disabled.map(|disabled| because(disabled.is_failed)),
+            failing_since: lane.failing_since,
+            last_delivered_at: lane.delivered_at,
+            events_behind: if is_open { shown.state.behind } else { 0 },
+            previous_secret_expires_at: webhook.previous_secret.as_ref().map(|it| it.expires_at),
+            revision: webhook.revision,
+            created_at: webhook.created_at,
+            deleted_at: webhook.deleted_at,
+            secret: None,
+        }
+    }
+
+    /// The endpoint with the secret that it just got.
+    pub(crate) fn with_secret(self, secret: &'a Secret<String>) -> Self {
+        Self { secret: Some(secret.expose()), ..self }
+    }
+}
+
+/// A delivery, with what its last try came to.
+#[derive(Debug, Serialize)]
+pub(crate) struct DeliveryView<'a> {
+    object: &'static str,
+    id: DeliveryId,
+    webhook_endpoint: WebhookId,
+    event: EventId,
+    #[serde(rename = "type")]
+    kind: EventType,
+    status: DeliveryStatus,
+    attempt: usize,
+    http_status: Option<u16>,
+    error_class: Option<DeliveryError>,
+    duration_ms: Option<u64>,
+    next_attempt_at: Option<Timestamp>,
+    attempts: &'a [Try],
+    created_at: Timestamp,
+}
+
+impl<'a> DeliveryView<'a> {
+    /// The delivery as it stands.
+    pub(crate) fn of(delivery: &'a Delivery) -> Self {
+        let last = delivery.tries.last();
+        Self {
+            object: "webhook_delivery",
+            id: delivery.id,
+            webhook_endpoint: delivery.webhook,
+            event: delivery.event,
+            kind: delivery.kind,
+            status: delivery.status,
+            attempt: delivery.tries.len(),
+            http_status: last.and_then(|tried| tried.http_status),
+            error_class: last.and_then(|tried| tried.error_class),
+            duration_ms: last.map(|tried| tried.duration_ms),
+            next_attempt_at: delivery.next_at,
+            attempts: &delivery.tries,
+            created_at: delivery.created_at,
+        }
+    }
+}
+
+/// How many events are posted again.
+#[derive(Debug, Serialize)]
+pub(crate) struct RecoveredView {
+    object: &'static str,
+    webhook_endpoint: WebhookId,
+    count: usize,
+    has_more: bool,
+    more_since: Option<Timestamp>,
+}
+
+impl RecoveredView {
+    /// What a request to recover came to.
+    pub(crate) fn of(webhook_endpoint: WebhookId, done: Recovered) -> Self {
+        Self {
+            object: "webhook_recovery",
+            webhook_endpoint,
+            count: done.count,
+            has_more: done.rest_since.is_some(),
+            more_since: done.rest_since,
+        }
+    }
+}
+
+/// Reads the body of `POST /v1/webhook_endpoints`.
+pub(crate) fn endpoint_new(call: &Call) -> Result<NewWebhook, ApiError> {
+    let mut fields = call.fields()?;
+    let url = fields.required("url")?;
+    let description = fields.optional("description")?.unwrap_or_default();
+    let types = types(&mut fields)?.unwrap_or_default();
+    let agent = fields.optional::<Word<AgentId>>("agent")?.map(|Word(agent)| agent);
+    let version: Option<String> = fields.optional("api_version")?;
+    if version.is_some_and(|version| version != event::API_VERSION) {
+        let expected = format!("expected `{}`", event::API_VERSION);
+        return Err(fields.error("api_version", expected));
+    }
+    fields.finish()?;
+    Ok(NewWebhook { url, description, types, agent })
+}
+
+/// Reads the body of `POST /v1/webhook_endpoints/{id}`.
+pub(crate) fn endpoint_edit(call: &Call) -> Result<WebhookEdit, ApiError> {
+    let mut fields = call.fields()?;
+    let edit = WebhookEdit {
+        url: fields.optional("url")?,
+        description: fields.optional("description")?,
+        types: types(&mut fields)?,
+        expected_revision: fields.optional("expected_revision")?,
+    };
+    fields.finish()?;
+    Ok(edit)
+}
+
+fn types(fields: &mut Fields) -> Result<Option<Vec<String>>, ApiError> {
+    let Some(items) = fields.optional::<Vec<Value>>("types")? else { return Ok(None) };
+    let texts = items.into_iter().map(|item| match item {
+        Value::String(text) => Some(text),
+        _ => None,
+    });
+    let texts: Option<Vec<String>> = texts.collect();
+    let expected = "expected a list of event types and family wildcards such as `action.*`";
+    texts.map(Some).ok_or_else(|| fields.error("types", expected))
+}
+
+/// Reads a body that may say why something is done.
+pub(crate) fn reason_if_any(call: &Call) -> Result<Option<Reason>, ApiError> {
+    if call.body.is_empty() {
+        return Ok(None);
+    }
+    let mut fields = call.fields()?;
+    let reason: Option<String> = fields.optional("reason")?;
+    fields.finish()?;
+    let reason = reason.as_deref().map(Reason::parse).transpose();
+    reason.map_err(IntoApiError::into_api_error)
+}
+
+/// Reads the body of `POST /v1/webhook_endpoints/{id}/recover`.
+pub(crate) fn since(call: &Call) -> Result<Timestamp, ApiError> {
+    let mut fields = call.fields()?;
+    let since = fields.required("since")?;
+    fields.finish()?;
+    Ok(since)
+}
+
+/// Reads how the deliveries stand that a list asks for.
+pub(crate) fn status_asked(query: &Query) -> Result<Option<DeliveryStatus>, ApiError> {
+    query.parse("status")
+}

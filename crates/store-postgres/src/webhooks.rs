@@ -1,0 +1,405 @@
+//! Webhook endpoints, their lanes and deliveries. Leases and what is due are told by the database's
+//! time; a lane is written only with the token of its last claim.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::RangeInclusive,
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use delivery::{Claim, Delivery, DeliveryList, DeliveryStore, Hold, Key, Lane, LaneState, Noted};
+use ledger::{
+    StoreDown,
+    record::{OrgWebhooks, Webhook},
+};
+use model::{DeliveryId, DeliveryStatus, EventId, EventType, OrgId, Timestamp, WebhookId};
+use tokio_postgres::{Row, error::SqlState};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    database::{Call, Unanswered},
+    fault::Fault,
+    rows::{Cells, bigint, system_time, to_json},
+};
+
+/// The endpoints of an org that were not deleted.
+pub(crate) const LIVE: &str = "
+    select record from webhook where org_id = $1 and deleted_at is null
+    order by created_at, id";
+
+const LANES: &str = "
+    select lane.webhook_id, lane.seq, lane.failing_since, lane.failed_at, lane.delivered_at,
+        greatest(head.event_seq - lane.seq, 0) as behind
+    from webhook_lane as lane join org_head as head on head.org_id = $1
+    where lane.org_id = $1";
+
+const DELIVERY: &str = "
+    select id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at
+    from webhook_delivery where org_id = $1 and id = $2";
+
+const DELIVERIES: &str = "
+    select id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at
+    from webhook_delivery
+    where org_id = $1 and webhook_id = $2
+        and ($3::text is null or status = $3) and ($4::uuid is null or id < $4)
+    order by id desc limit $5";
+
+const DUE: &str = "
+    select id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at
+    from webhook_delivery
+    where org_id = $1 and webhook_id = $2 and next_at <= now()
+    order by next_at, seq limit $3";
+
+const COUNT_SINCE: &str = "
+    select count(*) as count from webhook_delivery
+    where org_id = $1 and webhook_id = $2 and kind = $3 and created_at >= $4";
+
+const SETTLED: &str = "
+    select seq from webhook_delivery
+    where org_id = $1 and webhook_id = $2 and seq between $3 and $4
+        and status in ('pending', 'retrying', 'delivered')";
+
+// Asked by itself while there is none, and so that nothing else is.
+const ANY: &str = "select exists (select 1 from webhook_lane where is_open) as any_is_open";
+
+// Looks through every org; what an org has to do is told by two of its rows.
+const WAITING: &str = "
+    select waiting.org_id, waiting.webhook_id
+    from (
+        select lane.org_id, lane.webhook_id, lane.lease_until,
+            row_number() over (
+                partition by lane.org_id order by lane.lease_until nulls first) as place
+        from webhook_lane as lane join org_head as head on head.org_id = lane.org_id
+        where lane.is_open and (lane.lease_until is null or lane.lease_until <= now())
+            and (lane.failing_since is not null) = $1
+            and (lane.seq < head.event_seq or lane.due_at <= now()
+                or lane.failed_at - lane.failing_since >= make_interval(secs => $2))) as waiting
+    order by waiting.place, waiting.lease_until nulls first limit $3";
+
+const CLAIM: &str = "
+    update webhook_lane
+    set lease_until = now() + make_interval(secs => $3), token = token + 1
+    where org_id = $1 and webhook_id = $2 and is_open
+        and (lease_until is null or lease_until <= now())
+    returning token, seq, failing_since, failed_at, delivered_at,
+        coalesce(due_at <= now(), false) as is_due, now() as claimed_at";
+
+const WEBHOOK: &str = "select record from webhook where org_id = $1 and id = $2";
+
+// The statements of a note, beside one that reads the endpoint as it stands by then. The first fails where
+// the claim was lost, and takes the lane's row until the end; the last finds what waits by then.
+const HELD: &str = "
+    with held as (
+        update webhook_lane
+        set seq = $4, failing_since = $5, failed_at = $6, delivered_at = $7,
+            lease_until = now() + make_interval(secs => $8)
+        where org_id = $1 and webhook_id = $2 and token = $3 and is_open
+        returning 1)
+    select 1 / count(*) from held";
+const PUT: &str = "
+    insert into webhook_delivery
+        (org_id, id, webhook_id, seq, event_id, kind, status, tries, next_at, created_at)
+    select $1::uuid, r.id, $2::uuid, r.seq, r.event_id, r.kind, r.status, r.tries, r.next_at,
+        r.created_at
+    from unnest($3::uuid[], $4::bigint[], $5::uuid[], $6::text[], $7::text[], $8::text[],
+        $9::timestamptz[], $10::timestamptz[])
+        as r (id, seq, event_id, kind, status, tries, next_at, created_at)
+    on conflict (org_id, id) do update
+    set status = excluded.status, tries = excluded.tries, next_at = excluded.next_at";
+const NEXT: &str = "
+    update webhook_lane
+    set due_at = (select min(next_at) from webhook_delivery
+        where org_id = $1 and webhook_id = $2 and next_at is not null)
+    where org_id = $1 and webhook_id = $2
+    returning coalesce(due_at <= now(), false) as is_due";
+
+// Taken first, so that a lane that is being closed is seen closed.
+const OPEN: &str = "
+    with lane as (
+        update webhook_lane set due_at = least(due_at, $3)
+        where org_id = $1 and webhook_id = $2 and is_open
+        returning 1)
+    select 1 / count(*) from lane";
+
+const CLOSED: &str = "
+    select org_id, webhook_id from webhook_lane where not is_open and due_at is not null limit $1";
+const DROP: &str = "
+    update webhook_delivery set status = 'dropped', next_at = null
+    where org_id = $1 and id in (
+        select id from webhook_delivery
+        where org_id = $1 and webhook_id = $2 and next_at is not null limit $3)
+    returning id";
+const DROPPED: &str = "
+    update webhook_lane set due_at = (select min(next_at) from webhook_delivery
+        where org_id = $1 and webhook_id = $2 and next_at is not null)
+    where org_id = $1 and webhook_id = $2 and not is_open";
+const ORGS: &str = "select distinct org_id from webhook order by org_id";
+const FORGET: &str = "
+    delete from webhook_delivery
+    where org_id = $1 and id in (
+        select id from webhook_delivery
+        where org_id = $1 and next_at is null
+            and created_at < now() - make_interval(secs => $2)
+        order by created_at limit $3)
+    returning id";
+
+#[async_trait]
+impl DeliveryStore for PostgresStore {
+    async fn time(&self) -> Result<Timestamp, StoreDown> {
+        let attempt = "ask for the time";
+        let rows = self.database.ask_one(attempt, Call::new("select now() as now")).await?;
+        let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
+        Cells::of("now", row).moment("now").map_err(|fault| fault.down(attempt))
+    }
+
+    async fn webhooks(&self, org: OrgId) -> Result<Vec<Webhook>, StoreDown> {
+        let call = Call::new(LIVE).with(*org.as_uuid());
+        self.all("list webhook endpoints", call, webhook).await
+    }
+
+    async fn lanes(&self, org: OrgId) -> Result<BTreeMap<WebhookId, LaneState>, StoreDown> {
+        let call = Call::new(LANES).with(*org.as_uuid());
+        let lanes = self.all("read the lanes of webhook endpoints", call, |row| {
+            let cells = Cells::of("webhook_lane", row);
+            let state = LaneState { lane: lane(&cells)?, behind: cells.count("behind")? };
+            Ok((cells.id("webhook_id", WebhookId::from_uuid)?, state))
+        });
+        Ok(lanes.await?.into_iter().collect())
+    }
+
+    async fn delivery(&self, org: OrgId, id: DeliveryId) -> Result<Option<Delivery>, StoreDown> {
+        let call = Call::new(DELIVERY).with(*org.as_uuid()).with(*id.as_uuid());
+        self.found("read a webhook delivery", call, delivery).await
+    }
+
+    async fn deliveries(
+        &self,
+        key: Key,
+        asked: DeliveryList,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreDown> {
+        let call = keyed(DELIVERIES, key)
+            .with(asked.status.map(DeliveryStatus::as_str))
+            .with(asked.after.map(|id| *id.as_uuid()))
+            .with(most(limit));
+        self.all("list webhook deliveries", call, delivery).await
+    }
+
+    async fn count_since(
+        &self,
+        key: Key,
+        kind: EventType,
+        since: Timestamp,
+    ) -> Result<usize, StoreDown> {
+        let call = keyed(COUNT_SINCE, key).with(kind.as_str()).with(system_time(since));
+        let count = self.found("count webhook deliveries", call, |row| {
+            Cells::of("webhook_delivery", row).count("count")
+        });
+        Ok(count.await?.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX)))
+    }
+
+    async fn settled(
+        &self,
+        key: Key,
+        places: RangeInclusive<u64>,
+    ) -> Result<BTreeSet<u64>, StoreDown> {
+        let call = keyed(SETTLED, key).with(bigint(*places.start())).with(bigint(*places.end()));
+        let found = self.all("read what a webhook endpoint took", call, |row| {
+            Cells::of("webhook_delivery", row).count("seq")
+        });
+        Ok(found.await?.into_iter().collect())
+    }
+
+    async fn add(&self, key: Key, deliveries: &[Delivery]) -> Result<bool, StoreDown> {
+        let attempt = "add webhook deliveries";
+        let first = deliveries.iter().filter_map(|delivery| delivery.next_at).min();
+        let Some(first) = first else { return Ok(true) };
+        let open = keyed(OPEN, key).with(system_time(first));
+        let put = put(key, deliveries).map_err(|fault| fault.down(attempt))?;
+        let calls = [Call::new("begin"), open, put, Call::new("commit")];
+        Ok(self.guarded(attempt, &calls).await?.is_some())
+    }
+
+    async fn has_open_lanes(&self) -> Result<bool, StoreDown> {
+        let attempt = "look whether there are webhook endpoints";
+        let rows = self.database.ask_one(attempt, Call::new(ANY)).await?;
+        let row = rows.first().ok_or_else(|| Fault::Broken("no row".to_owned()).down(attempt))?;
+        Cells::of("webhook_lane", row).get("any_is_open").map_err(|fault| fault.down(attempt))
+    }
+
+    async fn waiting_endpoints(
+        &self,
+        (failing, disable_after): (bool, Duration),
+        limit: usize,
+    ) -> Result<Vec<Key>, StoreDown> {
+        let call =
+            Call::new(WAITING).with(failing).with(disable_after.as_secs_f64()).with(most(limit));
+        self.all("look which webhook endpoints wait", call, key_of).await
+    }
+
+    async fn claim(&self, key: Key, lease: Duration) -> Result<Option<Claim>, StoreDown> {
+        let attempt = "claim a webhook endpoint";
+        let calls = [keyed(CLAIM, key).with(lease.as_secs_f64()), keyed(WEBHOOK, key)];
+        let answers = self.database.ask(attempt, &calls).await?;
+        let first = |at: usize| answers.get(at).and_then(|rows| rows.first());
+        let (Some(claimed), Some(row)) = (first(0), first(1)) else { return Ok(None) };
+        let claim = || {
+            let of_lane = Cells::of("webhook_lane", claimed);
+            Ok::<_, Fault>(Claim {
+                webhook: webhook(row)?,
+                token: of_lane.count("token")?,
+                lane: lane(&of_lane)?,
+                is_due: of_lane.get("is_due")?,
+                now: of_lane.moment("claimed_at")?,
+            })
+        };
+        claim().map(Some).map_err(|fault| fault.down(attempt))
+    }
+
+    async fn due_deliveries(&self, key: Key, limit: usize) -> Result<Vec<Delivery>, StoreDown> {
+        let call = keyed(DUE, key).with(most(limit));
+        self.all("read due webhook deliveries", call, delivery).await
+    }
+
+    async fn note(
+        &self,
+        (key, token): (Key, u64),
+        (lane, deliveries): (&Lane, &[Delivery]),
+        hold: Hold,
+    ) -> Result<Option<Noted>, StoreDown> {
+        let attempt = "note webhook deliveries";
+        let lease = match hold {
+            Hold::For(lease) => lease,
+            Hold::LetGo => Duration::ZERO,
+        };
+        let noted = keyed(HELD, key)
+            .with(bigint(token))
+            .with(bigint(lane.seq))
+            .with(lane.failing_since.map(system_time))
+            .with(lane.failed_at.map(system_time))
+            .with(lane.delivered_at.map(system_time))
+            .with(lease.as_secs_f64());
+        let mut calls = vec![Call::new("begin"), noted];
+        if !deliveries.is_empty() {
+            calls.push(put(key, deliveries).map_err(|fault| fault.down(attempt))?);
+        }
+        calls.extend([keyed(WEBHOOK, key), keyed(NEXT, key), Call::new("commit")]);
+        let Some(answers) = self.guarded(attempt, &calls).await? else { return Ok(None) };
+        let before_commit = |by: usize| answers.iter().rev().nth(by).and_then(|rows| rows.first());
+        let (Some(next), Some(row)) = (before_commit(1), before_commit(2)) else {
+            return Err(Fault::Broken("no row".to_owned()).down(attempt));
+        };
+        let noted = || {
+            let is_due = Cells::of("webhook_lane", next).get("is_due")?;
+            Ok::<_, Fault>(Noted { is_due, webhook: webhook(row)? })
+        };
+        noted().map(Some).map_err(|fault| fault.down(attempt))
+    }
+
+    async fn sweep_deliveries(&self, keep: Duration, limit: usize) -> Result<usize, StoreDown> {
+        let attempt = "sweep webhook deliveries";
+        let (mut dropped, mut removed) = (0, 0);
+        let closed = Call::new(CLOSED).with(most(limit));
+        for key in self.all(attempt, closed, key_of).await? {
+            let calls = [keyed(DROP, key).with(most(limit)), keyed(DROPPED, key)];
+            let answers = self.database.ask(attempt, &calls).await?;
+            dropped = dropped.max(answers.first().map_or(0, Vec::len));
+        }
+        let org = |row: &Row| Cells::of("webhook", row).get::<Uuid>("org_id");
+        for org in self.all(attempt, Call::new(ORGS), org).await? {
+            let call = Call::new(FORGET).with(org).with(keep.as_secs_f64()).with(most(limit));
+            removed = removed.max(self.database.ask_one(attempt, call).await?.len());
+        }
+        Ok(dropped.max(removed))
+    }
+}
+
+impl PostgresStore {
+    /// The answers of a transaction whose guard held; nothing where it did not.
+    pub(crate) async fn guarded(
+        &self,
+        attempt: &'static str,
+        calls: &[Call<'_>],
+    ) -> Result<Option<Vec<Vec<Row>>>, StoreDown> {
+        let session = self.database.session(calls).await.map_err(|fault| fault.down(attempt))?;
+        match session.send(calls).await {
+            Ok(answers) => Ok(Some(answers)),
+            Err(Unanswered::Failed(failed))
+                if failed.error.code() == Some(&SqlState::DIVISION_BY_ZERO) =>
+            {
+                Ok(None)
+            }
+            Err(unanswered) => Err(unanswered.fault().down(attempt)),
+        }
+    }
+}
+
+/// The endpoints as the rows that turns ask for, one for each org.
+pub(crate) fn of_orgs(all: Vec<Webhook>) -> Vec<OrgWebhooks> {
+    let mut orgs: BTreeMap<OrgId, Vec<Webhook>> = BTreeMap::new();
+    for webhook in all {
+        orgs.entry(webhook.org).or_default().push(webhook);
+    }
+    orgs.into_iter().map(|(org, endpoints)| OrgWebhooks { org, endpoints }).collect()
+}
+
+fn keyed(sql: &'static str, (org, webhook): Key) -> Call<'static> {
+    Call::new(sql).with(*org.as_uuid()).with(*webhook.as_uuid())
+}
+
+fn most(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+fn put(key: Key, deliveries: &[Delivery]) -> Result<Call<'_>, Fault> {
+    let tries = deliveries.iter().map(|it| to_json("tries", "webhook_delivery", &it.tries));
+    let tries = tries.collect::<Result<Vec<_>, _>>()?;
+    Ok(keyed(PUT, key)
+        .with(column(deliveries, |it| *it.id.as_uuid()))
+        .with(column(deliveries, |it| bigint(it.seq)))
+        .with(column(deliveries, |it| *it.event.as_uuid()))
+        .with(column(deliveries, |it| it.kind.as_str()))
+        .with(column(deliveries, |it| it.status.as_str()))
+        .with(tries)
+        .with(column(deliveries, |it| it.next_at.map(system_time)))
+        .with(column(deliveries, |it| system_time(it.created_at))))
+}
+
+fn column<'a, T>(rows: &'a [Delivery], value: impl Fn(&'a Delivery) -> T) -> Vec<T> {
+    rows.iter().map(value).collect()
+}
+
+fn key_of(row: &Row) -> Result<Key, Fault> {
+    let cells = Cells::of("webhook_lane", row);
+    Ok((cells.id("org_id", OrgId::from_uuid)?, cells.id("webhook_id", WebhookId::from_uuid)?))
+}
+
+fn webhook(row: &Row) -> Result<Webhook, Fault> {
+    Cells::of("webhook", row).json("record")
+}
+
+fn lane(cells: &Cells<'_>) -> Result<Lane, Fault> {
+    Ok(Lane {
+        seq: cells.count("seq")?,
+        failing_since: cells.moment_if_any("failing_since")?,
+        failed_at: cells.moment_if_any("failed_at")?,
+        delivered_at: cells.moment_if_any("delivered_at")?,
+    })
+}
+
+fn delivery(row: &Row) -> Result<Delivery, Fault> {
+    let cells = Cells::of("webhook_delivery", row);
+    Ok(Delivery {
+        id: cells.id("id", DeliveryId::from_uuid)?,
+        webhook: cells.id("webhook_id", WebhookId::from_uuid)?,
+        seq: cells.count("seq")?,
+        event: cells.id("event_id", EventId::from_uuid)?,
+        kind: cells.word("kind")?,
+        status: cells.word("status")?,
+        tries: cells.json("tries")?,
+        next_at: cells.moment_if_any("next_at")?,
+        created_at: cells.moment("created_at")?,
+    })
+}

@@ -1,0 +1,248 @@
+//! Webhook endpoints, their lanes and deliveries.
+
+use std::time::Duration;
+
+use delivery::{Claim, Delivery, DeliveryList, Hold, Key, Lane, Try};
+use ledger::{
+    Needs,
+    record::{OrgWebhooks, Webhook, WebhookDisabled, WebhookSend},
+};
+use model::{DeliveryError, DeliveryId, DeliveryStatus, EventId, EventType, Timestamp, WebhookId};
+
+use super::Store;
+use crate::{Draft, Scribe};
+
+const LEASE: Duration = Duration::from_mins(1);
+const NEVER: Duration = Duration::from_hours(72);
+
+pub(super) async fn check(store: &dyn Store) {
+    endpoints_are_kept_in_their_last_form_and_in_their_own_org(store).await;
+    a_lane_begins_behind_what_happened_and_is_closed_with_its_endpoint(store).await;
+    one_claim_counts_and_writes_all_or_nothing(store).await;
+    deliveries_are_found_by_their_endpoint_and_when_they_are_due(store).await;
+    what_waits_in_a_closed_lane_is_dropped(store).await;
+    no_org_waits_behind_the_second_endpoint_of_another(store).await;
+}
+
+fn webhook(scribe: &Scribe) -> Webhook {
+    Webhook {
+        id: scribe.mint().id(WebhookId::from_uuid),
+        org: scribe.org,
+        url: "https://hooks.example.com".to_owned(),
+        description: "Ämter".to_owned(),
+        types: vec!["action.*".to_owned()],
+        agent: None,
+        api_version: "2026-10-01".to_owned(),
+        disabled: None,
+        secret: "c2VhbGVk".to_owned(),
+        previous_secret: None,
+        revision: 1,
+        created_at: scribe.now,
+        deleted_at: None,
+    }
+}
+
+fn all(scribe: &Scribe, endpoints: &[&Webhook]) -> OrgWebhooks {
+    OrgWebhooks { org: scribe.org, endpoints: endpoints.iter().map(|it| (*it).clone()).collect() }
+}
+
+async fn made(scribe: &mut Scribe, store: &dyn Store) -> (Webhook, Key) {
+    let webhook = webhook(scribe);
+    let row = all(scribe, &[&webhook]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    let key = (scribe.org, webhook.id);
+    (webhook, key)
+}
+
+async fn happen(scribe: &mut Scribe, store: &dyn Store, count: usize) {
+    let events = (0..count).map(|_| scribe.event(None)).collect();
+    scribe.append(store, Draft { events, ..Draft::default() }).await.unwrap();
+}
+
+fn delivery(scribe: &Scribe, key: Key, (seq, status): (u64, DeliveryStatus)) -> Delivery {
+    let is_open = matches!(status, DeliveryStatus::Pending | DeliveryStatus::Retrying);
+    Delivery {
+        id: scribe.mint().id(DeliveryId::from_uuid),
+        webhook: key.1,
+        seq,
+        event: scribe.mint().id(EventId::from_uuid),
+        kind: EventType::OrgUpdated,
+        status,
+        tries: vec![Try {
+            at: scribe.now,
+            http_status: Some(500),
+            error_class: Some(DeliveryError::HttpStatus),
+            duration_ms: 12,
+        }],
+        next_at: is_open.then_some(scribe.now.before(Duration::from_secs(1))),
+        created_at: scribe.now,
+    }
+}
+
+async fn claim(store: &dyn Store, key: Key) -> Claim {
+    store.claim(key, LEASE).await.unwrap().unwrap()
+}
+
+async fn waits(store: &dyn Store, key: Key, failing: bool) -> bool {
+    store.waiting_endpoints((failing, NEVER), 1_000).await.unwrap().contains(&key)
+}
+
+async fn endpoints_are_kept_in_their_last_form_and_in_their_own_org(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_200, store).await;
+    let other = Scribe::created(1_201, store).await;
+    let (first, second) = (webhook(&scribe), webhook(&scribe));
+    let row = all(&scribe, &[&first, &second]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    let last = Webhook { revision: 7, url: "https://x.example.com".to_owned(), ..first.clone() };
+    let gone = Webhook { deleted_at: Some(scribe.now), ..second.clone() };
+    let row = all(&scribe, &[&last, &gone]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    let needs = |org| Needs { webhooks: [org].into(), ..Needs::default() };
+    let loaded = store.load(scribe.org, &needs(scribe.org)).await.unwrap().webhooks;
+    assert_eq!(loaded, [all(&scribe, &[&last])]);
+    assert!(store.load(other.org, &needs(other.org)).await.unwrap().webhooks.is_empty());
+    assert_eq!(store.webhooks(scribe.org).await.unwrap(), [last]);
+    assert!(store.webhooks(other.org).await.unwrap().is_empty());
+}
+
+async fn a_lane_begins_behind_what_happened_and_is_closed_with_its_endpoint(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_202, store).await;
+    happen(&mut scribe, store, 3).await;
+    let (webhook, key) = made(&mut scribe, store).await;
+    assert!(!waits(store, key, false).await, "nothing happened since");
+    assert!(store.has_open_lanes().await.unwrap(), "it is open all the same");
+    happen(&mut scribe, store, 2).await;
+    assert!(waits(store, key, false).await);
+    assert!(!waits(store, key, true).await, "it does not fail");
+    let state = store.lanes(scribe.org).await.unwrap()[&webhook.id];
+    assert_eq!((state.lane, state.behind), (Lane { seq: 3, ..Lane::default() }, 2));
+    let disabled = Some(WebhookDisabled { at: scribe.now, is_failed: true });
+    let row = all(&scribe, &[&Webhook { disabled, ..webhook.clone() }]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    assert!(!waits(store, key, false).await);
+    assert_eq!(store.claim(key, LEASE).await.unwrap(), None);
+    // Enabled again, it goes on from then.
+    let row = all(&scribe, &[&webhook]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    assert_eq!(claim(store, key).await.lane.seq, 5);
+}
+
+async fn one_claim_counts_and_writes_all_or_nothing(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_203, store).await;
+    let (webhook, key) = made(&mut scribe, store).await;
+    happen(&mut scribe, store, 2).await;
+    let first = claim(store, key).await;
+    assert_eq!((&first.webhook, first.is_due), (&webhook, false));
+    assert_eq!(store.claim(key, LEASE).await.unwrap(), None, "it is held");
+    assert!(!waits(store, key, false).await);
+    let failing = Some(scribe.now);
+    let lane = Lane { seq: 1, failing_since: failing, failed_at: failing, delivered_at: None };
+    let retrying = delivery(&scribe, key, (1, DeliveryStatus::Retrying));
+    let noted =
+        store.note((key, first.token), (&lane, std::slice::from_ref(&retrying)), Hold::LetGo).await;
+    assert!(noted.unwrap().unwrap().is_due);
+    assert!(waits(store, key, true).await, "it fails");
+    let second = claim(store, key).await;
+    assert_eq!((second.lane, second.is_due), (lane, true));
+    assert_eq!(store.due_deliveries(key, 9).await.unwrap(), std::slice::from_ref(&retrying));
+    // What the claim before would write is nothing.
+    let other = delivery(&scribe, key, (2, DeliveryStatus::Delivered));
+    let further = Lane { seq: 2, ..Lane::default() };
+    let others = std::slice::from_ref(&other);
+    let lost = store.note((key, first.token), (&further, others), Hold::LetGo).await;
+    assert_eq!(lost.unwrap(), None);
+    assert_eq!(store.delivery(scribe.org, other.id).await.unwrap(), None);
+    let done = Delivery { status: DeliveryStatus::Delivered, next_at: None, ..retrying };
+    let taken = Lane { seq: 2, delivered_at: Some(scribe.now), ..Lane::default() };
+    let changed = Webhook { revision: 2, ..webhook.clone() };
+    let row = all(&scribe, &[&changed]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    let noted =
+        store.note((key, second.token), (&taken, &[done.clone(), other]), Hold::For(LEASE)).await;
+    let noted = noted.unwrap().unwrap();
+    assert_eq!((noted.is_due, noted.webhook), (false, changed), "as the endpoint stands by now");
+    assert_eq!(store.claim(key, LEASE).await.unwrap(), None, "it is held on");
+    assert_eq!(store.delivery(scribe.org, done.id).await.unwrap(), Some(done));
+    assert_eq!(store.lanes(scribe.org).await.unwrap()[&webhook.id].lane, taken);
+}
+
+async fn deliveries_are_found_by_their_endpoint_and_when_they_are_due(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_204, store).await;
+    let stranger = Scribe::created(1_205, store).await;
+    let (webhook, key) = made(&mut scribe, store).await;
+    let event = scribe.event(None);
+    let id = scribe.mint().id(DeliveryId::from_uuid);
+    let send = WebhookSend { id, webhook: webhook.id, event: event.id };
+    let draft = Draft { changes: send.into(), events: vec![event], ..Draft::default() };
+    scribe.append(store, draft).await.unwrap();
+    let found = store.delivery(scribe.org, id).await.unwrap().unwrap();
+    assert_eq!((found.seq, found.status, found.tries.len()), (1, DeliveryStatus::Pending, 0));
+    assert_eq!(store.delivery(stranger.org, id).await.unwrap(), None);
+    assert!(claim(store, key).await.is_due);
+    let added: Vec<_> = [DeliveryStatus::Pending, DeliveryStatus::Retrying]
+        .into_iter()
+        .zip(5..)
+        .map(|(status, seq)| delivery(&scribe, key, (seq, status)))
+        .collect();
+    assert!(store.add(key, &added).await.unwrap());
+    let nobody = (scribe.org, scribe.mint().id(WebhookId::from_uuid));
+    assert!(!store.add(nobody, &added).await.unwrap());
+    let due = store.due_deliveries(key, 9).await.unwrap();
+    assert_eq!(due[..2], added);
+    assert_eq!(due.len(), 3);
+    let mut newest: Vec<_> = due.iter().map(|it| it.id).collect();
+    newest.sort_by(|one, other| other.cmp(one));
+    let list = async |asked: DeliveryList, limit| {
+        let found = store.deliveries(key, asked, limit).await.unwrap();
+        found.into_iter().map(|it| it.id).collect::<Vec<_>>()
+    };
+    assert_eq!(list(DeliveryList::default(), 2).await, newest[..2]);
+    let rest = DeliveryList { after: Some(newest[1]), ..DeliveryList::default() };
+    assert_eq!(list(rest, 9).await, newest[2..]);
+    let retrying = DeliveryList { status: Some(DeliveryStatus::Retrying), after: None };
+    assert_eq!(list(retrying, 9).await, [added[1].id]);
+    assert_eq!(store.settled(key, 5..=5).await.unwrap(), [5].into());
+    let count = async |since: Timestamp| {
+        store.count_since(key, EventType::OrgUpdated, since).await.unwrap()
+    };
+    assert_eq!(count(scribe.now).await, 3);
+    assert_eq!(count(scribe.now + Duration::from_mins(1)).await, 0);
+}
+
+async fn no_org_waits_behind_the_second_endpoint_of_another(store: &dyn Store) {
+    let mut many = Scribe::created(1_207, store).await;
+    let mut one = Scribe::created(1_208, store).await;
+    let (first, second, third) = (webhook(&many), webhook(&many), webhook(&many));
+    let row = all(&many, &[&first, &second, &third]);
+    many.append(store, vec![row.into()]).await.unwrap();
+    let (_, alone) = made(&mut one, store).await;
+    happen(&mut many, store, 1).await;
+    happen(&mut one, store, 1).await;
+    // The last of them was served a moment ago, and the one of the other org as well.
+    for key in [(many.org, third.id), alone] {
+        let claim = claim(store, key).await;
+        let noted = store.note((key, claim.token), (&claim.lane, &[]), Hold::LetGo).await;
+        noted.unwrap().unwrap();
+    }
+    let found = store.waiting_endpoints((false, NEVER), 1_000).await.unwrap();
+    let ours = found.into_iter().filter(|(org, _)| [many.org, one.org].contains(org));
+    let ours: Vec<_> = ours.collect();
+    assert_eq!(ours.len(), 4);
+    let at = ours.iter().position(|key| *key == alone).unwrap();
+    assert!(at < 2, "behind the first of the other org at most");
+    assert_eq!(ours[3], (many.org, third.id), "that was served last");
+}
+
+async fn what_waits_in_a_closed_lane_is_dropped(store: &dyn Store) {
+    let mut scribe = Scribe::created(1_206, store).await;
+    let (webhook, key) = made(&mut scribe, store).await;
+    let waiting = delivery(&scribe, key, (1, DeliveryStatus::Retrying));
+    assert!(store.add(key, std::slice::from_ref(&waiting)).await.unwrap());
+    let row = all(&scribe, &[&Webhook { deleted_at: Some(scribe.now), ..webhook }]);
+    scribe.append(store, vec![row.into()]).await.unwrap();
+    assert!(!store.add(key, std::slice::from_ref(&waiting)).await.unwrap());
+    store.sweep_deliveries(NEVER, 100).await.unwrap();
+    let dropped = store.delivery(scribe.org, waiting.id).await.unwrap().unwrap();
+    assert_eq!((dropped.status, dropped.next_at), (DeliveryStatus::Dropped, None));
+    store.sweep_deliveries(Duration::ZERO, 100).await.unwrap();
+}

@@ -1,0 +1,202 @@
+//! Webhooks that arrive: real receivers, good ones and bad ones, and several instances.
+
+mod listen;
+mod page;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::{
+    eventually::until,
+    house::{Caller, House, Request, Start, name},
+    receiver::{Manner, Receiver},
+};
+
+/// What fails is tried once more and no more, in a time that tests can wait for.
+const SETTINGS: &str = "webhooks: {timeout: 1s, max_attempts: 1}\n";
+
+async fn endpoint(admin: &Caller, url: &str, types: &[&str]) -> Value {
+    let body = json!({ "url": url, "types": types });
+    admin.send(Request::post("/v1/webhook_endpoints", &body)).await.is(201)
+}
+
+/// The deliveries of an endpoint by their status.
+async fn statuses(admin: &Caller, id: &Value) -> BTreeMap<String, usize> {
+    let path = format!("/v1/webhook_endpoints/{}/deliveries?limit=100", id.as_str().unwrap());
+    let mut counts = BTreeMap::new();
+    for delivery in admin.get(&path).await.ok()["data"].as_array().unwrap() {
+        *counts.entry(delivery["status"].as_str().unwrap().to_owned()).or_default() += 1;
+    }
+    counts
+}
+
+/// The ids of the org's events behind this place, in the order of commits.
+async fn events(house: &House, behind: i64) -> Vec<String> {
+    let sql = "select id, seq from event where seq > $1 order by seq";
+    let rows = house.control.client().await.query(sql, &[&behind]).await.unwrap();
+    rows.iter().map(|row| model::EventId::from_uuid(row.get(0)).to_string()).collect()
+}
+
+async fn last_event(house: &House) -> i64 {
+    house.control.count("select max(seq) from event").await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_event_arrives_once_signed_in_order_however_many_instances_post() {
+    let Some(house) = House::new(SETTINGS).await else { return };
+    let agent = house.agent(&name()).await;
+    let key = house.org_key().await;
+    let (mut one, two) = (house.serve().await, house.serve().await);
+    let admin = one.caller(&key);
+    let receiver = Receiver::start(Manner::Takes).await;
+    let made = endpoint(&admin, &receiver.url(), &[]).await;
+    let behind = last_event(&house).await;
+    let callers = [one.caller(&agent.key), two.caller(&agent.key)];
+    for round in 0..20 {
+        let caller = &callers[round % 2];
+        caller.executed("lab.note", json!({ "mark": format!("note {round}") })).await;
+    }
+    let expected = events(&house, behind).await;
+    assert!(expected.len() >= 40, "{}", expected.len());
+    until("every event arrives", async || receiver.seen().len() >= expected.len()).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let seen = receiver.seen();
+    let ids: Vec<_> = seen.iter().map(|it| it.header("webhook-id").to_owned()).collect();
+    assert_eq!(ids, expected, "once each, in the order of commits");
+    for one in &seen {
+        assert!(one.is_signed(made["secret"].as_str().unwrap()), "{one:?}");
+        let body: Value = serde_json::from_str(&one.body).unwrap();
+        assert_eq!(body["id"], one.header("webhook-id"));
+        assert_eq!(body["type"], one.header("service-event-type"));
+        assert_eq!(one.header("content-type"), "application/json");
+    }
+    // A process that was killed leaves its endpoint to the others once its claim is over.
+    one.kill();
+    let before = last_event(&house).await;
+    callers[1].executed("lab.note", json!({ "mark": "after" })).await;
+    let more = events(&house, before).await;
+    let all: BTreeSet<_> = expected.into_iter().chain(more).collect();
+    until("what happened after arrives, too", async || {
+        let seen = receiver.seen().into_iter().map(|it| it.header("webhook-id").to_owned());
+        seen.collect::<BTreeSet<_>>() == all
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn receivers_that_misbehave_are_tried_again_and_delay_nobody() {
+    let Some(house) = House::new(SETTINGS).await else { return };
+    let agent = house.agent(&name()).await;
+    let key = house.org_key().await;
+    let service = house.serve().await;
+    let admin = service.caller(&key);
+    let bad = [
+        (Manner::Hangs, "timeout", Value::Null),
+        (Manner::Answers(301), "redirect", json!(301)),
+        (Manner::Answers(410), "http_status", json!(410)),
+        (Manner::Answers(500), "http_status", json!(500)),
+        (Manner::Resets, "connection", Value::Null),
+    ];
+    let mut made = Vec::new();
+    for (manner, class, status) in bad {
+        let receiver = Receiver::start(manner).await;
+        let endpoint = endpoint(&admin, &receiver.url(), &["action.witnessed"]).await;
+        made.push((receiver, endpoint["id"].clone(), class, status));
+    }
+    // A success whose body has no end is one: nobody reads it.
+    let gigabyte = Receiver::start(Manner::SendsAGigabyte).await;
+    let endless = endpoint(&admin, &gigabyte.url(), &["action.witnessed"]).await["id"].clone();
+    let good = Receiver::start(Manner::Takes).await;
+    endpoint(&admin, &good.url(), &["action.witnessed"]).await;
+    service.caller(&agent.key).executed("lab.note", json!({ "mark": "one" })).await;
+    until("the good one gets it", async || good.seen().len() == 1).await;
+    until("the endless answer is a success", async || {
+        statuses(&admin, &endless).await.get("delivered") == Some(&1)
+    })
+    .await;
+    for (receiver, id, class, status) in &made {
+        until(class, async || statuses(&admin, id).await.get("retrying") == Some(&1)).await;
+        let path = format!("/v1/webhook_endpoints/{}", id.as_str().unwrap());
+        assert_eq!(admin.get(&path).await.ok()["status"], "failing");
+        let listed = admin.get(&format!("{path}/deliveries")).await.ok();
+        let delivery = &listed["data"][0];
+        assert_eq!((&delivery["error_class"], &delivery["http_status"]), (&json!(class), status));
+        receiver.now(Manner::Takes);
+    }
+    // They have mended their ways by the time of the next try.
+    for (receiver, id, class, _) in &made {
+        until(class, async || statuses(&admin, id).await.get("delivered") == Some(&1)).await;
+        let seen = receiver.seen();
+        let ids: BTreeSet<_> = seen.iter().map(|it| it.header("webhook-id")).collect();
+        assert_eq!((seen.len(), ids.len()), (2, 1), "{class}: twice, under one id");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_inside_is_refused_unless_the_operator_allows_it() {
+    let Some(house) = House::new(SETTINGS).await else { return };
+    let key = house.org_key().await;
+    let guarded = house.verbs.with("SERVICE_ALLOW_PRIVATE_NETWORKS", "false");
+    let service = crate::house::Service::start(&guarded, Start::Plain).await;
+    let admin = service.caller(&key);
+    for url in [
+        "https://169.254.169.254/latest",
+        "https://10.1.2.3",
+        "https://[::1]/",
+        "https://127.0.0.1",
+    ] {
+        let body = json!({ "url": url });
+        let refused = admin.send(Request::post("/v1/webhook_endpoints", &body)).await;
+        refused.error(400, "egress_refused", Some("url"));
+    }
+    let plain = json!({ "url": "http://example.com" });
+    let refused = admin.send(Request::post("/v1/webhook_endpoints", &plain)).await;
+    refused.error(400, "validation_failed", Some("url"));
+    drop(service);
+    let open = guarded.with("SERVICE_EGRESS_ALLOW_CIDRS", "10.1.0.0/16");
+    let service = crate::house::Service::start(&open, Start::Plain).await;
+    let inside = json!({ "url": "https://10.1.2.3" });
+    service.caller(&key).send(Request::post("/v1/webhook_endpoints", &inside)).await.is(201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_whose_instance_dies_before_disabling_it_is_disabled_once_and_says_so() {
+    if crate::house::binaries().is_none_or(|binaries| binaries.failpoints.is_none()) {
+        eprintln!("left out: it needs `CHANCERY_FAILPOINT_BIN`; `cargo xtask test` sets it");
+        return;
+    }
+    let Some(house) = House::new(SETTINGS).await else { return };
+    let agent = house.agent(&name()).await;
+    let key = house.org_key().await;
+    let mut doomed = house.start(Start::Holdable).await;
+    let admin = doomed.caller(&key);
+    let receiver = Receiver::start(Manner::Answers(500)).await;
+    let id = endpoint(&admin, &receiver.url(), &["action.witnessed"]).await["id"].clone();
+    let caller = doomed.caller(&agent.key);
+    caller.executed("lab.note", json!({ "mark": "fails" })).await;
+    until("it fails", async || statuses(&admin, &id).await.get("retrying") == Some(&1)).await;
+    // Its last failure was four days ago, so the next one ends more than it may fail for.
+    let longer = "update webhook_lane set failing_since = failing_since - interval '4 days', \
+                  failed_at = failed_at - interval '4 days'";
+    house.control.run(longer).await;
+    doomed.arm("webhook.noted");
+    caller.executed("lab.note", json!({ "mark": "fails again" })).await;
+    assert!(doomed.is_held("webhook.noted", Duration::from_secs(20)).await);
+    doomed.kill();
+    let (one, two) = (house.serve().await, house.serve().await);
+    let admin = one.caller(&key);
+    let path = format!("/v1/webhook_endpoints/{}", id.as_str().unwrap());
+    until("it is disabled", async || admin.get(&path).await.ok()["status"] == "disabled").await;
+    two.caller(&agent.key).executed("lab.note", json!({ "mark": "untold" })).await;
+    until("what waited is dropped", async || {
+        statuses(&admin, &id).await.values().sum::<usize>() == 2
+    })
+    .await;
+    let is_it = |body: &Value| body["admin"]["event"] == "webhook.disabled";
+    let deeds = house.deeds().await.iter().filter(|deed| is_it(&deed.json())).count();
+    assert_eq!((deeds, receiver.seen().len()), (1, 2));
+}
