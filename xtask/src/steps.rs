@@ -60,12 +60,12 @@ pub(crate) fn run(
         }
         total.add(report);
     }
-    println!("\n{}", table(&total.parts, began.elapsed()));
-    closing(verb, &total)
+    ended(verb, &total, began.elapsed())
 }
 
-/// Prints what a person should know, and what failed last of all.
-fn closing(verb: &'static str, total: &Report) -> Result<()> {
+/// Prints how long everything took, what a person should know, and what failed last of all.
+pub(crate) fn ended(verb: &'static str, total: &Report, took: Duration) -> Result<()> {
+    println!("\n{}", table(&total.parts, took));
     for note in &total.notes {
         println!("{note}");
     }
@@ -80,12 +80,13 @@ fn closing(verb: &'static str, total: &Report) -> Result<()> {
 
 /// The time of each part, and of all.
 fn table(parts: &[(String, Duration)], all: Duration) -> String {
+    let width = parts.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0).max(4);
     let row = |name: &str, took: Duration| {
-        format!("| {name:24} | {:3}:{:02} |", took.as_secs() / 60, took.as_secs() % 60)
+        format!("| {name:width$} | {:3}:{:02} |", took.as_secs() / 60, took.as_secs() % 60)
     };
-    let head = ["| step                     |   time |", "|--------------------------|-------:|"];
+    let head = [format!("| {:width$} |   time |", "step"), format!("|-{:-<width$}-|-------:|", "")];
     let rows = parts.iter().map(|(name, took)| row(name, *took));
-    let lines = head.map(str::to_owned).into_iter().chain(rows).chain([row("all", all)]);
+    let lines = head.into_iter().chain(rows).chain([row("all", all)]);
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -97,8 +98,11 @@ mod tests {
     fn the_table_has_a_row_for_each_part_and_one_for_all() {
         let parts = [("fmt".to_owned(), Duration::from_secs(2))];
         let table = table(&parts, Duration::from_secs(754));
-        let expected =
-            "| fmt                      |   0:02 |\n| all                      |  12:34 |";
-        assert!(table.ends_with(expected), "{table}");
+        let expected = "\
+| step |   time |
+|------|-------:|
+| fmt  |   0:02 |
+| all  |  12:34 |";
+        assert_eq!(table, expected);
     }
 }

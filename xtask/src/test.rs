@@ -4,19 +4,19 @@
 
 mod binaries;
 mod harness;
+mod suite;
 
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
 
 use crate::failure::Result;
 use crate::pg::{Checkpoints, Consent, Launcher, Place};
 use crate::process;
-use crate::steps::{self, Report, Step};
+use crate::steps::{self, Step};
 use crate::tools;
 use crate::workspace::{ALL, Build, Workspace};
-use harness::{Binary, Failed, Outcome};
+pub(crate) use suite::{Trial, all, trial};
 
 /// The package of the end-to-end tests, which alone needs the service's binaries.
 pub(crate) const END_TO_END: &str = "tests";
@@ -54,125 +54,6 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent, arguments: &[String])
         return steps::run("test", workspace, consent, &test);
     }
     some(workspace, consent, arguments)
-}
-
-/// Runs the tests of the crates and of `it`, every one whatever fails before it. A test of `it` that
-/// fails is run once more by itself: if it passes then, a note names it and nothing has failed.
-pub(crate) fn all(workspace: &Workspace, consent: Consent) -> Result<Report> {
-    let launcher = Launcher::find(consent)?;
-    let mut report = Report::default();
-    let started = Instant::now();
-    let service = workspace.build_service(Build::WithTests)?;
-    let binaries = binaries::compiled(workspace)?;
-    report.parts.push(("test: compile".to_owned(), started.elapsed()));
-
-    let cluster = launcher.throwaway(&of_tests(workspace), Checkpoints::Rare)?;
-    let mut names = Command::new("cargo");
-    names.env("CHANCERY_FAILPOINT_BIN", &service).env("CHANCERY_BIN", &service);
-    tools::name(workspace, &mut names);
-    name_test_data(workspace, &mut names);
-    names.env("CHANCERY_TEST_POSTGRES", cluster.url()).env("CHANCERY_PG_BIN", launcher.folder());
-    if std::env::var_os(THREADS).is_none() {
-        names.env(THREADS, threads().to_string());
-    }
-
-    let is_trial = |it: &&Binary| it.package == END_TO_END && it.target.starts_with("--test");
-    let mut suite = Suite { names, passed: 0, report };
-    let started = Instant::now();
-    for binary in binaries.iter().filter(|it| !is_trial(it)) {
-        let outcome = suite.run(binary)?;
-        suite.note(binary, outcome);
-    }
-    suite.report.parts.push(("test: crates".to_owned(), started.elapsed()));
-
-    let started = Instant::now();
-    for binary in binaries.iter().filter(is_trial).filter(|it| it.target == GATED) {
-        suite.names.env(DEADLINE.0, DEADLINE.1);
-        let mut outcome = suite.run(binary)?;
-        outcome.failed = suite.once_more(binary, outcome.failed)?;
-        suite.note(binary, outcome);
-    }
-    suite.report.parts.push(("test: it".to_owned(), started.elapsed()));
-
-    let started = Instant::now();
-    suite.doc_tests(workspace)?;
-    suite.report.parts.push(("test: docs".to_owned(), started.elapsed()));
-    Ok(suite.ended())
-}
-
-/// Tests that run one binary after the other, and what came of them so far.
-struct Suite {
-    /// Names to a test what it finds in the environment.
-    names: Command,
-    passed: usize,
-    report: Report,
-}
-
-impl Suite {
-    fn run(&self, binary: &Binary) -> Result<Outcome> {
-        println!("\n     Running {} {}", binary.package, binary.target);
-        harness::run(self.with_names(&mut binary.command(&[])))
-    }
-
-    /// Gives the command the environment of the tests.
-    fn with_names<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        let named = self.names.get_envs();
-        command.envs(named.filter_map(|(name, value)| Some((name, value?))))
-    }
-
-    /// Runs each of these once more by itself, and returns those that fail again.
-    fn once_more(&mut self, binary: &Binary, failed: Vec<Failed>) -> Result<Vec<Failed>> {
-        let mut again = Vec::new();
-        for first in failed {
-            println!("\n     Running {} once more", first.name);
-            let mut command = binary.command(&["--exact", &first.name]);
-            let outcome = harness::run(self.with_names(&mut command))?;
-            if outcome.passed == 1 && outcome.broken.is_none() {
-                self.passed += 1;
-                let Failed { name, output } = first;
-                self.report
-                    .notes
-                    .push(format!("flaky: {name}, which failed first with:\n{output}"));
-            } else {
-                again.push(first);
-            }
-        }
-        Ok(again)
-    }
-
-    /// Keeps what came of a binary.
-    fn note(&mut self, binary: &Binary, outcome: Outcome) {
-        self.passed += outcome.passed;
-        let Binary { package, target, .. } = binary;
-        for Failed { name, output } in outcome.failed {
-            let alone = binary.alone(&name);
-            self.report
-                .failures
-                .push(format!("{package} {target}: {name}\n{output}\nalone: {alone}"));
-        }
-        if let Some(why) = outcome.broken {
-            self.report.failures.push(format!("{package} {target}: {why}"));
-        }
-    }
-
-    fn doc_tests(&mut self, workspace: &Workspace) -> Result<()> {
-        let mut command = workspace.cargo(["test", "--doc", "--no-fail-fast"]);
-        command.args(ALL);
-        let outcome = harness::run(self.with_names(&mut command))?;
-        self.passed += outcome.passed;
-        for Failed { name, output } in outcome.failed {
-            self.report.failures.push(format!("doc test {name}\n{output}"));
-        }
-        self.report.failures.extend(outcome.broken.map(|why| format!("doc tests: {why}")));
-        Ok(())
-    }
-
-    /// The report, with the count that closes it.
-    fn ended(mut self) -> Report {
-        let failed = self.report.failures.len();
-        self.report.notes.push(format!("{} passed, {failed} failed", self.passed));
-        self.report
-    }
 }
 
 /// Runs `cargo test` with the arguments, on all packages unless they name some.

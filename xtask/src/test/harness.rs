@@ -11,6 +11,9 @@ use crate::process::{self, Watched};
 /// The longest that one binary may take; what still runs then is named.
 const LIMIT: Duration = Duration::from_mins(20);
 
+/// How many of the last lines are kept.
+const LAST: usize = 40;
+
 /// A compiled test binary.
 #[derive(Debug, Clone)]
 pub(super) struct Binary {
@@ -43,6 +46,17 @@ pub(super) struct Failed {
 }
 
 impl Binary {
+    /// The names of its tests.
+    pub(super) fn tests(&self) -> Result<Vec<String>> {
+        let output = process::capture(&mut self.command(&["--list"]))?;
+        let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(listed
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"))
+            .map(str::to_owned)
+            .collect())
+    }
+
     /// The command that runs it with these words, without what the tests find in the environment.
     pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.file);
@@ -108,7 +122,7 @@ fn ends(said: &str) -> usize {
     said.lines().filter(|line| line.starts_with("test result: ")).count()
 }
 
-/// Why no result was printed: the tests that had not ended, and the last lines.
+/// How a run ended of which no test says that it failed: the tests that had not ended, and the last lines.
 fn broken(said: &str, ended: &str) -> String {
     let begun = said.lines().filter_map(|line| {
         line.strip_prefix("test ")?.strip_suffix(" has been running for over 60 seconds")
@@ -116,8 +130,8 @@ fn broken(said: &str, ended: &str) -> String {
     let over = |name: &&str| said.contains(&format!("test {name} ... "));
     let open: Vec<_> = begun.filter(|name| !over(name)).collect();
     let lines: Vec<_> = said.lines().collect();
-    let last = lines.get(lines.len().saturating_sub(20)..).unwrap_or_default().join("\n");
-    format!("{ended} and gave no result; still running: [{}]\n{last}", open.join(", "))
+    let last = lines.get(lines.len().saturating_sub(LAST)..).unwrap_or_default().join("\n");
+    format!("{ended}; still running: [{}]\n{last}", open.join(", "))
 }
 
 #[cfg(test)]
