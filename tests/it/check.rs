@@ -1,11 +1,12 @@
 //! `chancery check` on a live service, and on records in which somebody broke one thing each.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use crate::{
     edge::authorized,
+    eventually::until,
     house::{Database, House, Request, Verbs, call},
 };
 
@@ -45,7 +46,7 @@ const BROKEN: &[(&str, &str)] = &[
     ("policy",        "update policy_active set digest = sha256('another')"),
     ("budgets",       "update budget_window set used = used + 1"),
     ("counts",        "insert into action_tally select org_id, org_id, date_trunc('hour', now()), 'cancelled', 'allow', '', '', '', 1, 0 from org"),
-    ("counts",        "update tally_mark set place = 1000"),
+    ("counts",        "delete from action_tally"),
     ("vault",         "update connector set record = jsonb_set(record::jsonb, '{credential,conn_password}', '\"AQAAAAAAAAAAAAAA\"')::text"),
     ("vault",         "update webhook set record = jsonb_set(record::jsonb, '{secret}', '\"AQAAAAAAAAAAAAAA\"')::text"),
     ("webhooks",      "delete from webhook_lane"),
@@ -84,13 +85,8 @@ async fn record(house: &House) -> Database {
 
 /// Waits until actions were counted: that is done in the background, and only then can it be broken.
 async fn until_counted(record: &Database) {
-    for _ in 0..600 {
-        if record.count("select count(*) from tally_mark where place >= 0").await > 0 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("nothing was counted within a minute");
+    let counted = "select count(*) from action_tally";
+    until("something is counted", async || record.count(counted).await > 0).await;
 }
 
 async fn check(verbs: &Verbs) -> (i32, Value) {

@@ -13,8 +13,7 @@ use tokio::process::Command;
 
 use crate::{
     calls::{assert_sealed, caller},
-    house::{Caller, SharedHouse, name},
-    house::{program, root},
+    house::{Caller, SharedHouse, name, program, root, search_path},
 };
 
 /// Runs a command to its end and returns what it printed and complained of.
@@ -57,7 +56,7 @@ async fn a_python_client_is_made_and_calls() {
     let folder = workplace(shared, &caller, "python-client").await;
     // The generator calls a formatter that stands beside it.
     let beside = python.parent().unwrap().display();
-    let path = format!("{beside}:{}", std::env::var("PATH").unwrap_or_default());
+    let path = format!("{beside}:{}", search_path());
     let mut generate = Command::new(&python);
     generate.args(["-m", "openapi_python_client", "generate", "--path", "openapi.json"]);
     generate.args(["--meta", "none", "--output-path", "client", "--config"]);

@@ -1,16 +1,12 @@
 //! Governed databases that are away or altered: what an operator and an agent see of it.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use crate::{
     calls::assert_sealed,
+    eventually::eventually,
     house::{Caller, Cluster, Database, House, OwnPostgres, POLICY, Request, binaries, name},
 };
-
-/// Longer than anything here needs.
-const BACK_WITHIN: Duration = Duration::from_secs(30);
 
 /// Lets nobody into the governed database, or everybody again.
 async fn let_in(house: &House, anybody: bool) {
@@ -31,16 +27,12 @@ async fn connectors(caller: &Caller) -> Value {
 
 /// Calls the tool until its action is this, which it must be in time.
 async fn until(caller: &Caller, tool: &str, status: &str) -> Value {
-    let began = Instant::now();
-    loop {
+    eventually(async || {
         let answer = caller.call(tool, json!({ "mark": name() })).await.json();
         let action = answer["error"].get("action").unwrap_or(&answer).clone();
-        if action["status"] == status {
-            return action;
-        }
-        assert!(began.elapsed() < BACK_WITHIN, "{action}");
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+        (action["status"] == status).then_some(action)
+    })
+    .await
 }
 
 #[tokio::test]
@@ -60,12 +52,8 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
     assert_eq!(connectors(&caller).await, "degraded");
     let_in(&house, true).await;
     until(&caller, "lab.note", "executed").await;
-    let began = Instant::now();
-    while connectors(&caller).await != "ok" {
-        // Health is looked at once a second.
-        assert!(began.elapsed() < BACK_WITHIN);
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
+    // Health is looked at once a second.
+    eventually(async || (connectors(&caller).await == "ok").then_some(())).await;
 }
 
 /// A connector whose roles nobody made.

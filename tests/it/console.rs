@@ -9,6 +9,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
+    eventually::until,
     house::{Caller, House, POLICY, Request, call, invited, program},
     rest::{Pets, TOKEN},
 };
@@ -97,12 +98,8 @@ async fn failing(org: &Caller, pets: &Pets) -> Value {
     let path = format!("/v1/webhook_endpoints/{}", made["id"].as_str().unwrap());
     let sent = org.send(Request::raw(&format!("{path}/ping"), "")).await.is(202);
     let delivery = format!("/v1/webhook_deliveries/{}", sent["id"].as_str().unwrap());
-    for _ in 0..100 {
-        if org.get(&delivery).await.ok()["status"] == "retrying" {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    }
+    let is_retrying = async || org.get(&delivery).await.ok()["status"] == "retrying";
+    until("the ping is tried again", is_retrying).await;
     json!({ "id": made["id"], "delivery": sent["id"] })
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::{
     calls::caller,
+    eventually::until,
     house::{Answer, Browser, Caller, House, Request, SharedHouse, Start, binaries, name},
 };
 
@@ -36,7 +37,8 @@ async fn a_revoked_key_opens_nothing_within_a_second() {
     let answer = caller.call("lab.note", json!({ "mark": mark })).await;
     answer.error(401, "unauthenticated", None);
     assert_eq!(house.notes(&mark).await, 0);
-    tokio::time::sleep(Duration::from_millis(1100)).await;
+    until("nothing is read by it either", async || caller.get("/v1/tools").await.status == 401)
+        .await;
     opens_nothing(&caller).await;
 }
 

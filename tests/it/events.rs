@@ -1,11 +1,10 @@
 //! The live event stream: its beginning, its order, its cursors, and who sees what.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::{
     calls::caller,
+    eventually::until,
     house::{Caller, Message, Request, SharedHouse, Stream, name},
 };
 
@@ -163,13 +162,10 @@ async fn a_key_opens_eight_streams_and_not_one_more() {
     assert!(answer.header("retry-after").is_some());
     drop(open.pop());
     // The service sees the end of a connection a moment later.
-    for _ in 0..50 {
-        if Stream::try_open(&caller, events()).await.is_ok() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    panic!("a closed stream still counts");
+    until("a closed stream counts no more", async || {
+        Stream::try_open(&caller, events()).await.is_ok()
+    })
+    .await;
 }
 
 #[tokio::test]

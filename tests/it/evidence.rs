@@ -5,7 +5,6 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
-    time::{SystemTime, UNIX_EPOCH},
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -13,10 +12,7 @@ use crypto::ed25519::SigningKey;
 use intent::Claims;
 use serde_json::{Value, json};
 
-use crate::{
-    house::{Caller, House, Request, call},
-    house::{program, root},
-};
+use crate::house::{Caller, House, Request, call, program, root, unix_seconds};
 
 const TOOL: &str = "lab.note";
 
@@ -58,8 +54,7 @@ impl Scene {
 
     fn intent(&self, args: &Value, number: u32) -> String {
         let bound = json!({ "args": args, "tool": TOOL });
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let now = i64::try_from(now).unwrap();
+        let now = unix_seconds();
         let claims = Claims {
             aud: self.audience.clone(),
             sub: self.agent.clone(),

@@ -1,8 +1,6 @@
 //! Tools that fail, hang or answer too much: each ends as a sealed action that says what is
 //! certain.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use crate::{
@@ -56,10 +54,8 @@ async fn a_statement_that_takes_too_long_is_stopped_and_certainly_not_applied() 
     let service = house.serve().await;
     let caller = service.caller(&house.agent("slow").await.key);
     let mark = name();
-    let began = Instant::now();
     let args = json!({ "mark": mark, "milliseconds": 30_000 });
     let action = caller.executed("lab.slow-note", args).await;
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     assert_sealed(&action, "failed");
     assert_eq!(action["execution"]["error_code"], "statement_timeout");
     assert_eq!(house.notes(&mark).await, 0);

@@ -1,15 +1,13 @@
 //! Input made to confuse: each comes back exactly as it was sent, or is refused, and nothing of it
 //! is recorded in another form.
 
-use std::{env, path::PathBuf};
-
 use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::{
     calls::caller,
     edge::edge_call,
-    house::{Request, SharedHouse, call, exchange, name},
+    house::{Request, SharedHouse, call, exchange, name, program},
 };
 
 #[tokio::test]
@@ -188,7 +186,7 @@ for line in sys.stdin:
 #[tokio::test]
 async fn a_second_canonical_form_gives_the_same_digests() {
     let Some((shared, caller)) = caller().await else { return };
-    let python = env::var_os("CHANCERY_PYTHON").map_or_else(|| "python3".into(), PathBuf::from);
+    let python = program("CHANCERY_PYTHON").unwrap_or_else(|| "python3".into());
     if Command::new(&python).arg("--version").output().await.is_err() {
         eprintln!("left out: the second canonical form needs `python3`");
         return;

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::{
     calls::caller,
     edge::{authorized, report},
+    eventually::until,
     house::{Answer, Request, call, name},
 };
 
@@ -113,7 +114,8 @@ async fn a_duplicate_waits_for_the_call_that_still_runs() {
     let args = json!({ "mark": mark, "milliseconds": 700 });
     let slow = Request::post("/v1/actions", &call("lab.slow-note", args)).keyed(&mark);
     let (first, again) = tokio::join!(caller.send(slow.clone()), async {
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        let recorded = async || caller.get("/v1/actions").await.ok()["data"][0].is_object();
+        until("the first is recorded", recorded).await;
         caller.send(slow).await
     });
     assert_eq!(first.ok()["status"], "executed");

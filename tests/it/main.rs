@@ -1,9 +1,4 @@
 //! The service as a user sees it: a process, HTTP, two databases, and files to check offline.
-#![expect(
-    clippy::disallowed_methods,
-    reason = "these tests find binaries by the environment, measure time and wait"
-)]
-
 #[cfg(test)]
 mod archive;
 #[cfg(test)]

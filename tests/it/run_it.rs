@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::house::{OwnPostgres, binaries, name};
+use crate::house::{OwnPostgres, binaries, name, program};
 
 const PAGE: &str = include_str!("../../docs/run-it.md");
 const SETTINGS: &str = include_str!("../../docs/settings.md");
@@ -82,8 +82,8 @@ fn each_command_of_the_page_runs_as_printed_on_a_fresh_cluster() {
     // Whatever fails, the service of this test goes with it.
     let script =
         format!("set -eu -o pipefail\ntrap 'kill -9 $(jobs -p) 2>&- || true' EXIT\n{commands}");
-    let found =
-        format!("{}:{}:/usr/bin:/bin", path.display(), std::env::var("CHANCERY_PG_BIN").unwrap());
+    let postgres = program("CHANCERY_PG_BIN").unwrap();
+    let found = format!("{}:{}:/usr/bin:/bin", path.display(), postgres.display());
     let mut command = Command::new("bash");
     command.args(["-c", &script]).current_dir(&folder).env_clear().envs(chosen);
     command.env("PATH", found).env("HOME", &folder).stdin(Stdio::null());

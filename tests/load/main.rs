@@ -30,6 +30,8 @@ mod stops;
 mod stories;
 #[cfg(test)]
 mod strain;
+#[cfg(test)]
+mod waits;
 
 #[cfg(test)]
-use tests::{calls, edge, house, kill, seal_keys, up, upkeep};
+use tests::{calls, edge, eventually, house, kill, seal_keys, up, upkeep};

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     edge::edge_call,
+    eventually::until,
     house::{Caller, House, OwnPostgres, Plan, Request, Site, call},
 };
 
@@ -82,9 +83,7 @@ async fn lost_runs_on_a_dead_database_hold_up_no_deadline_of_another_org() {
     }
     let under_way = "select count(*) from action where state = 'executing'";
     let orphans = i64::try_from(ORPHANS).unwrap();
-    while house.control.count(under_way).await < orphans {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    until("all are under way", async || house.control.count(under_way).await >= orphans).await;
     service.kill();
     let service = house.serve().await;
     // Their leases have run out, and their database is asked in vain.

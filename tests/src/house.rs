@@ -32,7 +32,7 @@ pub use browser::{Browser, invited};
 pub use caller::{Answer, Caller, Request, call};
 pub use cluster::{Cluster, Database};
 pub use postgres::OwnPostgres;
-pub use programs::{program, root};
+pub use programs::{number, program, root, search_path, unix_seconds};
 pub use raw::exchange;
 pub use records::{Deed, lines};
 pub use service::{Faketime, Service, Start};

@@ -5,13 +5,13 @@ mod client;
 mod evidence;
 mod scene;
 
-use std::{env, time::Duration};
+use std::time::Duration;
 
 pub use client::{Load, Running};
 pub use evidence::Evidence;
 pub use scene::{End, Scene};
 
-use crate::house::{Agent, House, Site, Start, binaries};
+use crate::house::{Agent, House, Site, Start, binaries, number};
 
 /// A point at which the service dies, what it was doing, and how its action must end.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ pub async fn can_crash() -> bool {
 
 /// How often each point is played.
 pub fn rounds() -> u32 {
-    env::var("CHANCERY_CRASH_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap())
+    u32::try_from(number("CHANCERY_CRASH_ROUNDS", 1)).unwrap()
 }
 
 /// Lets the service of this house die at the point while the agent calls.

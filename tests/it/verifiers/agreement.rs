@@ -21,6 +21,7 @@ use super::{
     changes::{Case, Source},
     program, root,
 };
+use crate::house::number;
 
 /// How many cases one run of a verifier is given.
 const BATCH: u64 = 2_000;
@@ -30,8 +31,6 @@ fn all_three_verifiers_agree_on_changed_deeds() {
     let (Some(python), Some(node)) = (program("CHANCERY_PYTHON"), program("CHANCERY_NODE")) else {
         return;
     };
-    let number =
-        |name: &str, usual: u64| env::var(name).map_or(usual, |text| text.parse().unwrap());
     let (many, seed) =
         (number("CHANCERY_VERIFIER_CASES", BATCH), number("CHANCERY_VERIFIER_SEED", 1));
     let (source, folder) = (Source::published(), Folder::new("agreement"));

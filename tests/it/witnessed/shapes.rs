@@ -1,8 +1,6 @@
 //! Writes of every shape and what others do beside them: honest ones are verified as far as the log tells
 //! them whole, and nobody passes for the service.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
@@ -132,7 +130,7 @@ async fn alters_in_flight(scene: &Scene) {
     let altering = async {
         for sql in ["add column extra text default 'more'", "drop column extra"] {
             scene.house.governed.run(&format!("alter table lab_notes {sql}")).await;
-            tokio::time::sleep(Duration::from_millis(50)).await;
+            one().await;
         }
     };
     tokio::join!(calls(), calls(), altering);

@@ -15,3 +15,19 @@ pub fn program(variable: &str) -> Option<PathBuf> {
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
+
+/// The number that a variable holds; the usual one without it.
+pub fn number(variable: &str, usual: u64) -> u64 {
+    std::env::var(variable).map_or(usual, |text| text.parse().unwrap())
+}
+
+/// Where this run finds programs.
+pub fn search_path() -> String {
+    std::env::var("PATH").unwrap_or_default()
+}
+
+/// The seconds since 1970 by this machine's clock.
+pub fn unix_seconds() -> i64 {
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    i64::try_from(now).unwrap()
+}
