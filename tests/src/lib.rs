@@ -17,9 +17,7 @@
 
 pub mod calls;
 pub mod change_log;
-
 pub mod edge;
-pub mod eventually;
 pub mod house;
 pub mod kill;
 pub mod receiver;
@@ -27,3 +25,5 @@ pub mod seal_keys;
 pub mod untold;
 pub mod up;
 pub mod upkeep;
+
+pub use testkit::eventually;

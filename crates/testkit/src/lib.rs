@@ -13,6 +13,7 @@
 mod clock;
 pub mod contract;
 mod entropy;
+pub mod eventually;
 mod fixture;
 mod log;
 pub mod sample;
