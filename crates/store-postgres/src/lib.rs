@@ -102,6 +102,7 @@ pub struct PostgresStore {
     // Of the floors that are waited for or had.
     floors: Arc<Semaphore>,
     lease: Duration,
+    hold: Duration,
     // Shared by all who send from here.
     rounds: Arc<mails::Rounds>,
 }
@@ -134,7 +135,8 @@ impl PostgresStore {
         let reading = Database::new(settings, Share::Reading)?;
         let floors = Arc::new(Semaphore::new(settings.pool_size / FLOORS));
         let rounds = Arc::default();
-        Ok(Self { database, reading, floors, lease: settings.lease, rounds })
+        let (lease, hold) = (settings.lease, settings.hold);
+        Ok(Self { database, reading, floors, lease, hold, rounds })
     }
 
     /// Checks that the database has exactly the schema of this build, and that what it says it

@@ -19,6 +19,9 @@ pub struct Settings {
     pub deadline: Duration,
     /// How long a lease lasts.
     pub lease: Duration,
+    /// How long a session may hold the head or the floor of an org without a statement before
+    /// PostgreSQL ends it. Others wait for a floor as long, and for a head twice as long.
+    pub hold: Duration,
     /// How statements are planned.
     pub plans: Plans,
 }
@@ -63,6 +66,7 @@ impl Settings {
             reading_pool_size: 12,
             deadline: Duration::from_secs(2),
             lease: Duration::from_secs(15),
+            hold: Duration::from_millis(500),
             plans: Plans::default(),
         }
     }

@@ -13,6 +13,9 @@ use crate::{
     rows::system_time,
 };
 
+/// Where a test is about no deadline, so that it does not measure the machine.
+const PATIENT: Duration = Duration::from_secs(20);
+
 fn open(url: &str, ca_pem: Option<&str>) -> Result<PostgresStore, BadSettings> {
     let mut settings = Settings::new(Secret::new(url.to_owned()));
     settings.ca_pem = ca_pem.map(str::to_owned);
@@ -70,7 +73,7 @@ fn moments_before_and_after_the_epoch_keep_their_milliseconds() {
 async fn a_statement_that_cannot_be_sent_keeps_the_commit_behind_it_from_going_out() {
     let Some(database) = crate::testing::TestDatabase::new().await else { return };
     let mut settings = Settings::new(Secret::new(database.url()));
-    settings.pool_size = 1;
+    (settings.pool_size, settings.deadline) = (1, PATIENT);
     let pool = Database::new(&settings, Share::Turns).unwrap();
     let insert = "insert into org (org_id, created_at, record) values ($1, now(), $2)";
     let row = |record| Call::new(insert).with(uuid::Uuid::from_u128(7)).with(record);
@@ -103,7 +106,7 @@ async fn plans_are_as_the_server_wants_them_and_as_the_operator_says() {
     let own = format!("{plain}{sign}{own}");
     let mode = async |url: &str, plans| {
         let mut settings = Settings::new(Secret::new(url.to_owned()));
-        settings.plans = plans;
+        (settings.plans, settings.deadline) = (plans, PATIENT);
         let call = Call::new("select current_setting('plan_cache_mode')");
         let rows =
             Database::new(&settings, Share::Turns).unwrap().ask_one("look", call).await.unwrap();

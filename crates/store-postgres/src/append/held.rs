@@ -3,7 +3,8 @@
 //!
 //! The lock is that of the head's own row: whoever else wants to move the head waits in the
 //! database's queue, and then finds that it has moved. PostgreSQL ends a session that holds it for
-//! half a second without a word, so that a process that was stopped holds nobody up for longer.
+//! [`Settings::hold`](crate::Settings::hold) without a statement, so that a process that was stopped
+//! holds nobody up for longer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,11 +26,7 @@ use crate::{
 const HOLD: &str = "hold the head of an org";
 const LIMITS: &str = "
     select set_config('lock_timeout', $1, true),
-        set_config('idle_in_transaction_session_timeout', '500', true)";
-// In milliseconds: the head is waited for behind whoever asked before. Whoever waited so long for the
-// floor does without, since the head's own row still gives order.
-const HEAD_WAIT: &str = "1000";
-const FLOOR_WAIT: &str = "500";
+        set_config('idle_in_transaction_session_timeout', $2, true)";
 const LOCK: &str = "select from org_head where org_id = $1 for no key update";
 
 const FLOOR: &str = "wait for the floor of an org";
@@ -51,7 +48,8 @@ impl PostgresStore {
         needs: &Needs,
     ) -> Result<Option<HeldOrg>, StoreDown> {
         let kept = self.database.kept().await.map_err(|fault| fault.down(HOLD))?;
-        let mut calls = vec![Call::new(BEGIN), Call::new(LIMITS).with(HEAD_WAIT)];
+        // The head is waited for behind whoever asked before.
+        let mut calls = vec![Call::new(BEGIN), self.limits(self.hold * 2)];
         calls.push(Call::new(LOCK).with(*org.as_uuid()));
         let of_base = base_calls(org);
         let (before, of_rows) = (calls.len(), calls.len() + of_base.len());
@@ -77,11 +75,18 @@ impl PostgresStore {
         let Ok(place) = Arc::clone(&self.floors).try_acquire_owned() else { return Ok(None) };
         let kept = self.database.kept().await.map_err(|fault| fault.down(FLOOR))?;
         let take = Call::new(TAKE_FLOOR).with(*org.as_uuid());
-        match kept.ask(&[Call::new(BEGIN), Call::new(LIMITS).with(FLOOR_WAIT), take]).await {
+        // Without the floor the head's own row still gives order.
+        match kept.ask(&[Call::new(BEGIN), self.limits(self.hold), take]).await {
             Ok(_) => Ok(Some(Box::new(HeldFloor { _kept: kept, _place: place }))),
             Err(unanswered) if is_busy(&unanswered) => Ok(None),
             Err(unanswered) => Err(unanswered.fault().down(FLOOR)),
         }
+    }
+
+    /// Limits this transaction's waits for a lock, and its time without a statement.
+    fn limits(&self, wait: Duration) -> Call<'static> {
+        let millis = |span: Duration| span.as_millis().to_string();
+        Call::new(LIMITS).with(millis(wait)).with(millis(self.hold))
     }
 }
 

@@ -6,7 +6,7 @@ use deed::tree::{Nodes, Tree};
 use ledger::{AppendError, Changes, LedgerStore};
 use model::{DeedId, Digest, Level, Verdict};
 use store_postgres::{PostgresStore, testing::TestDatabase};
-use testkit::{Draft, Scribe, sample};
+use testkit::{Draft, Scribe, eventually::eventually, sample};
 
 use crate::world::{settings, store};
 
@@ -122,7 +122,7 @@ async fn a_nul_that_got_this_far_is_refused_and_does_not_break_the_connection() 
 async fn a_lease_ends_when_the_settings_say() {
     let Some((database, _)) = store().await else { return };
     let mut brief = settings(&database);
-    brief.lease = Duration::from_millis(300);
+    brief.lease = Duration::from_millis(1);
     let store = PostgresStore::new(&brief).unwrap();
     let mut scribe = Scribe::created(5, &store).await;
     let mint = scribe.mint();
@@ -131,9 +131,12 @@ async fn a_lease_ends_when_the_settings_say() {
     scribe.now = store.base(scribe.org).await.unwrap().1;
     let change = sample::begun(action, Vec::new());
     scribe.append(&store, vec![change]).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(400)).await;
-    let due = gate::ActionStore::due(&store, gate::Sweep::Takeovers, None, 10).await.unwrap();
     let lease = ledger::record::Lease { holder: "one".to_owned(), token: 1 };
+    let due = eventually(async || {
+        let due = gate::ActionStore::due(&store, gate::Sweep::Takeovers, None, 10).await.unwrap();
+        (!due.is_empty()).then_some(due)
+    });
+    let due = due.await;
     assert_eq!(due.len(), 1);
     let connector = "shop".to_owned();
     assert_eq!(due[0].what, gate::DueFor::Takeover { from: lease, connector });
@@ -221,18 +224,14 @@ async fn statements_planned_on_empty_tables_find_single_rows_in_large_ones() {
             (select count(*) from pg_stat_activity where usename = $1
                 and datname = current_database())
         from pg_stat_user_tables";
-    for _ in 0..100 {
+    let told = eventually(async || {
         let row = owner.query_one(sql, &[&database.role()]).await.unwrap();
         let (rows, entries, open): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
-        if open == 0 {
-            let many = i64::try_from(MANY).unwrap();
-            assert!(rows > 0, "nothing was counted");
-            assert!(rows < many && entries < many, "{rows} rows and {entries} entries were read");
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("the store's connections stay open");
+        (open == 0).then_some((rows, entries))
+    });
+    let ((rows, entries), many) = (told.await, i64::try_from(MANY).unwrap());
+    assert!(rows > 0, "nothing was counted");
+    assert!(rows < many && entries < many, "{rows} rows and {entries} entries were read");
 }
 
 /// Asks everything once that names single rows of the large tables.

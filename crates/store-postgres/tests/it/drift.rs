@@ -6,7 +6,7 @@ use gate::ActionStore;
 use ledger::{Changes, record::Action};
 use model::{ActionId, DeedId};
 use store_postgres::{PostgresStore, testing::TestDatabase};
-use testkit::{Scribe, sample};
+use testkit::{Scribe, eventually::eventually, sample};
 use uuid::Uuid;
 
 use crate::world::{settings, store};
@@ -22,15 +22,12 @@ async fn read(database: &TestDatabase) -> i64 {
             (select count(*) from pg_stat_activity where usename = $1
                 and datname = current_database())
         from pg_stat_user_tables where relname = 'action'";
-    for _ in 0..200 {
+    eventually(async || {
         let row = owner.query_one(sql, &[&database.role()]).await.unwrap();
         let (rows, open): (i64, i64) = (row.get(0), row.get(1));
-        if open == 0 {
-            return rows;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("the store's connections stay open");
+        (open == 0).then_some(rows)
+    })
+    .await
 }
 
 /// An action of forty days ago, charged to a counter of then.

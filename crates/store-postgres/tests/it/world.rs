@@ -5,11 +5,23 @@ use std::{sync::Arc, time::Duration};
 use crypto::Secret;
 use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
 
-/// The settings of the service on this database. The machine that runs tests may be busy,
-/// so the deadline is longer than the usual one where a test is not about it.
+/// What the server allows a session, in place of the service's own limits.
+const LIMITS: &str = "options=-c%20statement_timeout%3D60s%20-c%20lock_timeout%3D60s\
+    %20-c%20idle_in_transaction_session_timeout%3D0";
+
+/// The settings of the service on this database, patient: on a busy machine the usual limits would
+/// measure the machine. A test about a limit sets that one.
 pub(crate) fn settings(database: &TestDatabase) -> Settings {
-    let mut settings = Settings::new(Secret::new(database.url()));
-    settings.deadline = Duration::from_secs(20);
+    patient(&database.url())
+}
+
+/// As above, on the database at this address.
+pub(crate) fn patient(url: &str) -> Settings {
+    let sign = if url.contains('?') { '&' } else { '?' };
+    let mut settings = Settings::new(Secret::new(format!("{url}{sign}{LIMITS}")));
+    settings.deadline = Duration::from_mins(1);
+    settings.hold = Duration::from_secs(20);
+    settings.lease = Duration::from_secs(50);
     settings
 }
 

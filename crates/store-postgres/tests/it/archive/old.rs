@@ -2,7 +2,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crypto::Secret;
 use deed::{
     Actor, Amended, Content, specimen,
     tree::{leaf_hash, verify_consistency, verify_inclusion},
@@ -26,7 +25,7 @@ use testkit::{Draft, Scribe, sample};
 use tokio_postgres::Client;
 
 use super::{checked, records};
-use crate::world::store;
+use crate::world::{patient, store};
 
 pub(super) const NOTHING: Vec<String> = Vec::new();
 const RUNBOOK: &str = include_str!("../../../../../docs/runbook.md");
@@ -136,7 +135,7 @@ impl Old {
     }
 
     pub(super) fn settings(&self) -> Settings {
-        Settings::new(Secret::new(self.database.owner_url()))
+        patient(&self.database.owner_url())
     }
 
     pub(super) async fn moved(&self, earnest: Earnest) -> Result<Moved, ArchiveError> {
