@@ -9,7 +9,7 @@ use model::Lsn;
 use serde_json::{Value, json};
 use tokio_postgres::NoTls;
 
-use super::world::{World, action, result, write_tool};
+use super::world::{LIMIT, World, action, result, write_tool};
 use crate::{
     coverage,
     postgres::{ChangeReader, marker_keys},
@@ -60,8 +60,7 @@ async fn a_governed_write_is_read_as_its_actions_until_it_is_confirmed() {
     let Some((world, reader, _)) = followed().await else { return };
     let tool = world.tool("set").await;
     let action = action();
-    let limit = std::time::Duration::from_secs(10);
-    result(world.run(&*tool, action, json!({}), limit).await);
+    result(world.run(&*tool, action, json!({}), LIMIT).await);
     let read = reader.read(1000).await.unwrap();
     let [frame] = read.frames.as_slice() else { panic!("{:?}", read.frames) };
     assert!(!read.full && read.until >= frame.end_lsn);
@@ -192,7 +191,7 @@ async fn the_end_of_the_ledger_is_read_by_its_pages_and_a_row_of_it_by_its_actio
     let Some((world, reader, _)) = followed().await else { return };
     assert_eq!(reader.ledger_from(None, 4).await.unwrap().rows, []);
     let (ran, other, tool) = (action(), action(), world.tool("set").await);
-    result(world.run(&*tool, ran, json!({}), std::time::Duration::from_secs(10)).await);
+    result(world.run(&*tool, ran, json!({}), LIMIT).await);
     let frame = frames(&reader).await.remove(0);
     let first = reader.ledger_from(None, 4).await.unwrap();
     let [row] = first.rows.as_slice() else { panic!("{first:?}") };

@@ -1,14 +1,10 @@
 //! What a tool says that a call would do.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::time::{Instant, pause, resume};
 use tool::{Estimate, Estimated};
 
-use super::world::{World, write_tool};
-
-const LIMIT: Duration = Duration::from_secs(5);
+use super::world::{LIMIT, World, write_tool};
 
 fn tool(name: &str, estimate_sql: &str) -> Value {
     let sql = "update items set stock = 0 where id = $most";
@@ -36,10 +32,17 @@ async fn a_tool_tells_what_a_call_would_do_and_does_nothing() {
     let told = world.tool("told").await.estimate(&args, LIMIT).await;
     let rows = vec![json!({"rows": 3, "most": 1})];
     assert_eq!(told, Estimate::Given(Estimated { rows, is_whole: true }));
-    let begun = Instant::now();
-    let slow = world.tool("slow").await.estimate(&args, Duration::from_millis(300)).await;
-    assert!(matches!(slow, Estimate::Late | Estimate::Failed), "{slow:?}");
-    assert!(begun.elapsed() < LIMIT, "{:?}", begun.elapsed());
+    let slow = world.tool("slow").await;
+    // Its limit passes on a paused clock, and the statement still sleeps.
+    let asleep = async {
+        world.until_asleep(true).await;
+        pause();
+        Instant::now()
+    };
+    let (slow, paused) = tokio::join!(slow.estimate(&args, LIMIT), asleep);
+    assert_eq!(slow, Estimate::Late);
+    assert!(paused.elapsed() <= LIMIT, "{:?}", paused.elapsed());
+    resume();
     let many = world.tool("many").await.estimate(&args, LIMIT).await;
     let Estimate::Given(Estimated { rows, is_whole }) = many else { panic!("{many:?}") };
     assert_eq!((rows.len(), is_whole), (100, false), "the first hundred, and that there are more");

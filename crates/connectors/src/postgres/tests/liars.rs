@@ -1,6 +1,6 @@
 //! Tools that lie, on a real server: what a read-back and the change log make of each of them.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use model::{
     Datum, ExecutionErrorCode, Fault, Image, Level, LogAnswer, LogFrame, LogSource, Lsn, Measured,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tool::{Claim, Reading, Tool};
 use witness::{Evidence, MAX_DETAIL_BYTES, Reporter, Seen, judge};
 
-use super::world::{World, action};
+use super::world::{LIMIT, World, action};
 
 /// Tables beside the items, and a trigger that one of them has.
 const SCHEMA: &str = "
@@ -242,7 +242,7 @@ impl Watched {
     }
 
     async fn run(&self, tool: &dyn Tool, item: i64) -> Outcome {
-        self.world.run(tool, action(), json!({ "item": item }), Duration::from_secs(10)).await
+        self.world.run(tool, action(), json!({ "item": item }), LIMIT).await
     }
 
     /// What the log has of this transaction.
@@ -272,7 +272,7 @@ impl Watched {
         let by_log = found(tool, outcome, (Level::L2, Seen::ChangeLog(&answer)));
         let Outcome::Succeeded { result, report } = outcome else { panic!("it failed") };
         let claim = Claim { args: &Value::Null, result: Some(result), report };
-        let reading = tool.read_back(claim, Duration::from_secs(10)).await;
+        let reading = tool.read_back(claim, LIMIT).await;
         let Reading::Done(read) = reading else { panic!("nothing was read back") };
         let by_reader = found(tool, outcome, (Level::L1, Seen::ReadBack(&read)));
         (by_log, by_reader.verdict)

@@ -1,14 +1,11 @@
 //! Tools as they were accepted: known without their database, and held against what it says now.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
+use testkit::eventually::until;
 use tool::Tool;
 
-use super::world::{World, action, failed, read_tool, result, write_tool};
+use super::world::{LIMIT, World, action, failed, read_tool, result, write_tool};
 use crate::Credential;
-
-const LIMIT: Duration = Duration::from_secs(10);
 
 fn tools() -> Value {
     let id = json!({"id": {"type": "integer"}});
@@ -154,12 +151,7 @@ async fn a_tool_whose_types_changed_is_told_and_does_not_run_until_they_are_back
     assert_eq!(found, Some(anew.definition().digest), "what would be accepted");
     assert_eq!(world.count("select count(*) from service.ledger").await, 1);
     alter(&world, "alter note type varchar(10)").await;
-    for _ in 0..100 {
-        if add.changed_to().await.is_none() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    until("the types are as they were", async || add.changed_to().await.is_none()).await;
     result(run(&world, &*add).await);
     world.end().await;
 }

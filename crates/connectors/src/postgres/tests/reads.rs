@@ -1,11 +1,9 @@
 //! What comes back from read tools.
 
-use std::time::Duration;
-
 use model::{Outcome, Report};
 use serde_json::{Value, json};
 
-use super::world::{World, action, failed, read_tool as tool, result};
+use super::world::{LIMIT, World, action, failed, read_tool as tool, result};
 
 /// One row of every type, and what it is in JSON.
 const TYPES: &[(&str, &str)] = &[
@@ -304,7 +302,7 @@ async fn settings_that_a_statement_leaves_behind_do_not_reach_the_next_call() {
     world.blueprint.config["limits"] = json!({"connections": 1});
     let connector = world.build().await.unwrap();
     for tool in connector.tools() {
-        let outcome = world.run(&*tool, action(), json!({}), Duration::from_secs(5)).await;
+        let outcome = world.run(&*tool, action(), json!({}), LIMIT).await;
         let row = result(outcome);
         if tool.definition().name.tool() == "read" {
             let expected = json!({

@@ -1,17 +1,15 @@
 //! Lost answers, dead backends, and what settles them.
 
-use std::time::Duration;
-
 use model::SideEffect;
 use serde_json::{Value, json};
+use testkit::eventually::until;
+use tokio::time::{pause, resume};
 use tool::Settled;
 
 use super::{
     proxy::{self, OnCommit},
-    world::{World, action, failed, read_tool, result, unknown, write_tool},
+    world::{LIMIT, World, action, failed, read_tool, result, unknown, write_tool},
 };
-
-const LIMIT: Duration = Duration::from_secs(5);
 
 fn tools() -> Value {
     let id = json!({"id": {"type": "integer"}});
@@ -19,8 +17,8 @@ fn tools() -> Value {
         write_tool("add", "insert into items values ($id, 'x')", id, "count"),
         write_tool(
             "slow",
-            "update items set stock = 0 where id = 1 and pg_sleep(1.5) is not null",
-            json!({}),
+            "update items set stock = 0 where id = 1 and pg_sleep($s::float8) is not null",
+            json!({"s": {"type": "number"}}),
             "count"
         ),
         read_tool("read", "select 1 as one", json!({}), "row"),
@@ -63,8 +61,14 @@ async fn a_lost_commit_is_unknown_and_settles_as_not_applied() {
 async fn a_commit_that_is_not_answered_in_time_is_unknown() {
     let Some(world) = behind_proxy(OnCommit::HoldAnswer).await else { return };
     let (tool, act) = (world.tool("add").await, action());
-    let outcome = world.run(&*tool, act, json!({"id": 9}), Duration::from_secs(1)).await;
+    let committed = async {
+        let sql = "select count(*) from items where id = 9";
+        until("the row is committed", async || world.count(sql).await == 1).await;
+        pause();
+    };
+    let (outcome, ()) = tokio::join!(world.run(&*tool, act, json!({"id": 9}), LIMIT), committed);
     unknown(outcome, "tool_timeout");
+    resume();
     assert_eq!(world.settle(&*direct(&world).await, act).await, Settled::Applied);
     world.end().await;
 }
@@ -145,7 +149,8 @@ async fn a_killed_backend_is_a_certain_failure_and_settles_as_not_applied() {
         world.until_asleep(true).await;
         world.close_connections().await;
     };
-    let (outcome, ()) = tokio::join!(world.run(&*tool, act, json!({}), LIMIT), kill);
+    let args = json!({"s": 15});
+    let (outcome, ()) = tokio::join!(world.run(&*tool, act, args, LIMIT), kill);
     failed(outcome, "connector_unreachable");
     assert_eq!(world.settle(&*tool, act).await, Settled::NotApplied);
     assert_eq!(
@@ -164,7 +169,8 @@ async fn settling_waits_for_the_transaction_that_holds_the_action() {
         world.until_asleep(true).await;
         world.settle(&*tool, act).await
     };
-    let (outcome, settled) = tokio::join!(world.run(&*tool, act, json!({}), LIMIT), settle);
+    let args = json!({"s": 1.5});
+    let (outcome, settled) = tokio::join!(world.run(&*tool, act, args, LIMIT), settle);
     assert_eq!((result(outcome), settled), (json!({"count": 1}), Settled::Applied));
     world.end().await;
 }

@@ -1,6 +1,6 @@
 //! Connectors that were never reached: no server is needed for what is not there.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use crypto::{Secret, sha256};
 use egress::PrivateNetworks;
@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tool::{Estimate, Run, Settled, Tool};
 
-use super::world::{action, deps, failed, read_tool, write_tool};
+use super::world::{LIMIT, action, deps, failed, read_tool, write_tool};
 use crate::{Blueprint, BuildError, Credential, Registry, postgres::KIND};
-
-const LIMIT: Duration = Duration::from_secs(5);
 
 /// A connector at a port where nobody listens.
 fn nobody_there() -> Blueprint {

@@ -6,6 +6,7 @@ use crypto::{Secret, SystemEntropy, sha256, vault::Ring};
 use egress::{Egress, PrivateNetworks, Rules};
 use model::{ActionId, ConnectorId, Entropy, Mint, OrgId, Outcome, Timestamp};
 use serde_json::{Value, json};
+use testkit::eventually::until;
 use tokio_postgres::{Client, NoTls, config::Host};
 use tool::{Run, Settled, Tool};
 
@@ -13,6 +14,9 @@ use crate::{
     Blueprint, BuildError, Connector, Credential, Deps, build,
     postgres::{KIND, Owner, Witness, apply_setup, hex},
 };
+
+/// The time of a call where a test is about no limit.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
 
 /// What every database here holds.
 const SCHEMA: &str = "
@@ -98,7 +102,7 @@ impl World {
 
     /// Runs a tool as a new action.
     pub(crate) async fn call(&self, name: &str, args: Value) -> Outcome {
-        self.run(&*self.tool(name).await, action(), args, Duration::from_secs(10)).await
+        self.run(&*self.tool(name).await, action(), args, LIMIT).await
     }
 
     pub(crate) async fn run(
@@ -135,18 +139,13 @@ impl World {
     pub(crate) async fn until_asleep(&self, asleep: bool) {
         let sql = "select count(*) from pg_stat_activity
             where datname = current_database() and wait_event = 'PgSleep'";
-        for _ in 0..500 {
-            if (self.count(sql).await > 0) == asleep {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-        panic!("no backend sleeps, or one still does");
+        let is_so = async || (self.count(sql).await > 0) == asleep;
+        until("a backend sleeps, or none does any more", is_so).await;
     }
 
     /// Closes every connection of the connector from the server's side.
     pub(crate) async fn close_connections(&self) {
-        let sql = "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity
+        let sql = "select count(pg_terminate_backend(pid, 60000)) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid()";
         self.count(sql).await;
     }

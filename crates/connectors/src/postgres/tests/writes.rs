@@ -3,7 +3,7 @@
 use model::{Outcome, Report};
 use serde_json::{Value, json};
 
-use super::world::{World, action, failed, result, write_tool as tool};
+use super::world::{LIMIT, World, action, failed, result, write_tool as tool};
 use crate::BuildError;
 
 fn id() -> Value {
@@ -38,8 +38,7 @@ async fn the_ledger_row_the_marker_and_the_change_are_one_transaction() {
     let make = format!("select pg_create_logical_replication_slot('{slot}', 'test_decoding')");
     world.admin.batch_execute(&make).await.unwrap();
     let (tool, act, args) = (world.tool("drop").await, action(), json!({"id": 2}));
-    let limit = std::time::Duration::from_secs(5);
-    result(world.run(&*tool, act, args.clone(), limit).await);
+    result(world.run(&*tool, act, args.clone(), LIMIT).await);
     let row = world
         .admin
         .query_one("select xid::text, kind, org, tool, request_digest, nonce, mac, db_user::text, action_id from service.ledger", &[])
@@ -132,9 +131,8 @@ async fn one_action_commits_once() {
     let tools = json!([tool("add", "insert into items values ($id, 'x')", id(), "count")]);
     let Some(world) = World::new(tools).await else { return };
     let (tool, act) = (world.tool("add").await, action());
-    let limit = std::time::Duration::from_secs(5);
-    result(world.run(&*tool, act, json!({"id": 7}), limit).await);
-    let again = world.run(&*tool, act, json!({"id": 8}), limit).await;
+    result(world.run(&*tool, act, json!({"id": 7}), LIMIT).await);
+    let again = world.run(&*tool, act, json!({"id": 8}), LIMIT).await;
     super::world::unknown(again, "instance_lost");
     assert_eq!(world.count("select count(*) from items where id = 8").await, 0);
     world.end().await;
@@ -215,8 +213,7 @@ async fn the_digest_covers_the_statement_and_the_types_that_the_server_gives_it(
     world.admin.batch_execute("alter table items alter column id type bigint").await.unwrap();
     assert_ne!(world.tool("x").await.definition().digest, first, "the type of `$id` changed");
     world.close_connections().await;
-    let limit = std::time::Duration::from_secs(5);
-    let outcome = world.run(&*kept, action(), json!({"id": 1}), limit).await;
+    let outcome = world.run(&*kept, action(), json!({"id": 1}), LIMIT).await;
     let message = failed(outcome, "connector_misconfigured");
     assert!(message.contains("types"), "{message}");
     world.end().await;

@@ -8,13 +8,26 @@ use serde_json::{Value, json};
 
 use super::world::{Reply, Stub, outcome, result, said, tool, with, word};
 
-const PAUSE: Duration = Duration::from_millis(40);
+/// A pause before each byte with which no answer is whole in time.
+const PAUSE: Duration = Duration::from_secs(2);
 
 /// What a read and a write come to, in a word each.
 async fn both(reply: Reply) -> (String, String) {
     let stub = Stub::new(vec![reply]).await;
     let read = outcome(&stub, tool("GET", "/things", &[]), json!({})).await;
     let write = outcome(&stub, tool("POST", "/things", &["a"]), json!({"a": 1})).await;
+    (word(&read), word(&write))
+}
+
+/// As above, of an answer that does not come in time.
+async fn both_late(reply: Reply) -> (String, String) {
+    let stub = Stub::new(vec![reply]).await;
+    let get = outcome(&stub, tool("GET", "/things", &[]), json!({}));
+    let (read, ()) = tokio::join!(get, stub.pause_after(1));
+    tokio::time::resume();
+    let post = outcome(&stub, tool("POST", "/things", &["a"]), json!({"a": 1}));
+    let (write, ()) = tokio::join!(post, stub.pause_after(2));
+    tokio::time::resume();
     (word(&read), word(&write))
 }
 
@@ -84,7 +97,7 @@ async fn a_redirect_to_a_metadata_address_is_not_followed() {
 #[tokio::test]
 async fn slow_bytes_that_take_too_long_are_a_timeout() {
     let whole = said("200 OK", b"{\"a\": 1}");
-    let found = both(Reply::Slowly(whole, PAUSE)).await;
+    let found = both_late(Reply::Slowly(whole, PAUSE)).await;
     assert_eq!(found, words("failed tool_timeout", "unknown tool_timeout"));
 }
 
@@ -98,7 +111,7 @@ async fn slow_bytes_that_come_in_time_are_an_answer() {
 #[tokio::test]
 async fn silence_is_a_timeout() {
     for bytes in [&b""[..], b"HTTP/1.1 200", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"] {
-        let found = both(Reply::ThenSilence(bytes.to_vec())).await;
+        let found = both_late(Reply::ThenSilence(bytes.to_vec())).await;
         assert_eq!(found, words("failed tool_timeout", "unknown tool_timeout"));
     }
 }
@@ -156,7 +169,7 @@ async fn bytes_beyond_the_length_are_left() {
 #[tokio::test]
 async fn a_storm_of_interim_answers_ends_the_call() {
     let storm = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(50_000);
-    let (read, write) = both(Reply::ThenSilence(storm)).await;
+    let (read, write) = both_late(Reply::ThenSilence(storm)).await;
     assert!(read.starts_with("failed "), "{read}");
     assert!(write.starts_with("unknown "), "{write}");
 }
