@@ -7,7 +7,7 @@ use gate::{ActionStore, Filter, Submitted, Sweep};
 use ledger::{LedgerStore, record::Action};
 use model::{ExecutionStatus, State, Status};
 use serde_json::json;
-use testkit::ScriptedTool;
+use testkit::{ScriptedTool, eventually::WITHIN};
 use tool::{Settled, Tool};
 
 use crate::house::House;
@@ -181,7 +181,7 @@ async fn a_report_that_is_overdue_waits_for_no_governed_system() {
     let sent = house.submit(house.edge_call()).await.unwrap();
     house.pass(Duration::from_mins(11));
     let sweep = house.gate.sweep(Sweep::Reports);
-    let looked = tokio::time::timeout(Duration::from_secs(5), sweep).await;
+    let looked = tokio::time::timeout(WITHIN, sweep).await;
     assert_eq!(looked.expect("the sweep waits for nobody").unwrap(), 1);
     let ended = house.gate.action(house.org, sent.id).await.unwrap().unwrap();
     assert_eq!(ended.state, State::Sealed);
@@ -200,7 +200,7 @@ async fn a_connector_that_hangs_keeps_no_run_of_another_from_being_ended() {
         tokio::task::yield_now().await;
     }
     orphans(&house, &house.desk, 1).await;
-    let sweep = tokio::time::timeout(Duration::from_secs(5), house.gate.sweep(Sweep::Takeovers));
+    let sweep = tokio::time::timeout(WITHIN, house.gate.sweep(Sweep::Takeovers));
     sweep.await.expect("the sweep waits for no other").unwrap();
     assert_eq!(unsealed(&house).await, 900);
     let asked = house.batch.settlings();

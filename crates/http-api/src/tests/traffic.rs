@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use serde_json::json;
+use testkit::eventually::until;
 
 use super::house::House;
 use crate::HeldOpen;
@@ -48,8 +49,8 @@ async fn streams_and_waits_are_counted_while_they_are_open() {
     let path = format!("/v1/actions/{}?wait=25", house.refund(500).await.id());
     let wait = house.get_later(&path);
     let stream = house.get_later("/v1/events").await.unwrap();
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    assert_eq!(house.router.state().held_open(), HeldOpen { streams: 1, waits: 1, policy_runs: 0 });
+    let open = HeldOpen { streams: 1, waits: 1, policy_runs: 0 };
+    until("both are open", async || house.router.state().held_open() == open).await;
     assert_eq!(house.router.traffic().in_flight.get(), 1);
     drop(stream);
     wait.abort();

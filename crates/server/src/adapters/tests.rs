@@ -7,8 +7,9 @@ use connectors::BuiltinSource;
 use crypto::{Secret, SystemEntropy, vault::Ring};
 use egress::{Egress, PrivateNetworks, Rules};
 use gate::{Found, Toolbox};
-use model::{ConnectorId, Mint, OrgId, Status};
+use model::{Clock, ConnectorId, Mint, OrgId, Status};
 use serde_json::{Value, json};
+use testkit::{ManualClock, START};
 
 use super::*;
 use crate::{clock::SystemClock, demo::Stage, secrets};
@@ -115,11 +116,16 @@ fn a_credential_is_for_one_server_and_whoever_is_believed_there() {
 
 /// The demo's org with a connector more, to which nobody answers.
 async fn tools() -> (Stage, OrgTools) {
+    tools_by(Arc::new(SystemClock)).await
+}
+
+/// As above, by this clock.
+async fn tools_by(clock: Arc<dyn Clock>) -> (Stage, OrgTools) {
     let stage = Stage::set().await.expect("a stage");
     let records = Records::new(Arc::clone(&stage.core.stores.actions));
     let accounts = Arc::clone(&stage.core.stores.accounts);
     let deps = deps(PrivateNetworks::Allowed);
-    let tools = OrgTools::new(accounts, Arc::new(SystemClock), deps, Arc::new(records));
+    let tools = OrgTools::new(accounts, clock, deps, Arc::new(records));
     (stage, tools.expect("tools"))
 }
 
@@ -152,7 +158,8 @@ async fn connect(stage: &Stage, name: &str) {
 
 #[tokio::test]
 async fn connectors_are_read_again_after_a_second_or_when_asked_to() {
-    let (stage, tools) = tools().await;
+    let clock = Arc::new(ManualClock::at(START));
+    let (stage, tools) = tools_by(clock.clone()).await;
     let name = "later.tool".parse().expect("a name");
     assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::NotAmong(None))));
     connect(&stage, "later").await;
@@ -160,7 +167,7 @@ async fn connectors_are_read_again_after_a_second_or_when_asked_to() {
     assert!(matches!(tools.find_anew(stage.org, &name).await, Ok(Found::Unavailable)));
     let name = "latest.tool".parse().expect("a name");
     connect(&stage, "latest").await;
-    tokio::time::sleep(toolbox::READ_FOR).await;
+    clock.pass(toolbox::READ_FOR);
     assert!(matches!(tools.find(stage.org, &name).await, Ok(Found::Unavailable)));
 }
 

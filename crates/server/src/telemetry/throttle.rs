@@ -7,9 +7,10 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use tokio::time::Instant;
 use tracing::{Event, Level, Metadata, Subscriber, callsite::Identifier};
 use tracing_subscriber::{
     fmt::{FmtContext, FormatEvent, FormatFields, format::Writer},
@@ -84,11 +85,6 @@ impl<F> Throttled<F> {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a log has no clock but the process's own")]
-fn now() -> Instant {
-    Instant::now()
-}
-
 /// Whether a line of this module may come with every request.
 fn is_of_requests(target: &str) -> bool {
     OF_REQUESTS.iter().any(|of| {
@@ -109,7 +105,7 @@ where
         event: &Event<'_>,
     ) -> fmt::Result {
         let kind = event.metadata();
-        let Some(left_out) = self.admits(kind, now()) else { return Ok(()) };
+        let Some(left_out) = self.admits(kind, Instant::now()) else { return Ok(()) };
         if left_out > 0 {
             self.tell(left_out, kind, &mut to)?;
         }

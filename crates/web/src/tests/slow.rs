@@ -11,8 +11,6 @@ use tokio::{
 use super::support::*;
 use crate::{Bounds, Phase};
 
-const LONG: Duration = Duration::from_secs(3);
-
 async fn closes(stream: &mut TcpStream) -> bool {
     let mut rest = Vec::new();
     matches!(timeout(LONG, stream.read_to_end(&mut rest)).await, Ok(Ok(_)))
@@ -77,14 +75,9 @@ async fn a_body_that_goes_on_trickling_is_refused_all_the_same() {
 
 #[tokio::test]
 async fn bodies_that_do_not_arrive_take_their_share_of_the_room_and_give_it_back() {
-    let server = start_patient().await;
+    let server = start_patient(quick()).await;
     let holds = async |bytes: usize| {
-        let reached = async {
-            while server.router.body_bytes() != bytes {
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
-        };
-        timeout(Duration::from_secs(30), reached).await.unwrap();
+        until("the bodies are counted", || server.router.body_bytes() == bytes).await;
     };
     let post = |key: &str, rest: &str| {
         format!(
@@ -117,7 +110,7 @@ async fn bodies_that_do_not_arrive_take_their_share_of_the_room_and_give_it_back
 
 #[tokio::test]
 async fn a_client_that_says_it_will_send_no_more_holds_nothing_open() {
-    let server = start(quick()).await;
+    let server = start_patient(Bounds { header_time: LONG * 2, ..quick() }).await;
     for sent in
         ["", "GET /v1/pi", "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"]
     {
@@ -148,7 +141,8 @@ async fn a_reader_that_stops_reading_is_cut_off() {
     let server = start(quick()).await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(b"GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    until("the connection is open", || server.open.get() == 1).await;
+    until("the connection is closed", || server.open.get() == 0).await;
     // What the kernel held is still there to be read; behind it the connection is broken.
     let mut rest = Vec::new();
     let ended = timeout(LONG, stream.read_to_end(&mut rest)).await;
@@ -158,38 +152,39 @@ async fn a_reader_that_stops_reading_is_cut_off() {
 
 #[tokio::test]
 async fn connections_over_the_cap_wait_for_a_free_place() {
-    let server = start(Bounds { connections: 1, header_time: LONG, ..quick() }).await;
+    let server = start(Bounds { connections: 1, header_time: LONG * 2, ..quick() }).await;
     let first = TcpStream::connect(server.address).await.unwrap();
     let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-    assert_eq!(exchange(server.address, request).await, "");
-    let waiting = tokio::spawn(exchange(server.address, request));
+    let mut waiting = tokio::spawn(exchange(server.address, request));
+    let unanswered = timeout(Duration::from_millis(200), &mut waiting).await;
+    assert!(unanswered.is_err(), "{unanswered:?}");
     drop(first);
     assert!(waiting.await.unwrap().contains("pong"));
 }
 
 #[tokio::test]
 async fn draining_still_answers_and_closing_finishes_what_is_open() {
-    let server = start(quick()).await;
-    let address = server.address;
+    let Server { address, control, lifecycle, done, router, .. } = start(quick()).await;
     let slow = "GET /v1/slow HTTP/1.1\r\nHost: a\r\n\r\n";
     let ping = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let (hurry, hurried) = tokio::sync::oneshot::channel::<()>();
     let drain = tokio::spawn(async move {
-        server.control.drain(Duration::from_millis(200), std::future::pending()).await;
-        server.control
+        control.drain(LONG * 2, async { hurried.await.unwrap() }).await;
     });
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    assert_eq!(server.lifecycle.phase(), Phase::Draining);
+    until("it drains", || lifecycle.phase() == Phase::Draining).await;
     // Who keeps connections open is told to open no more on this one.
     let answer = exchange(address, ping.replace("Connection: close\r\n", "")).await;
     assert!(answer.contains("pong"), "{answer}");
     assert_eq!(header(&answer, "connection"), Some("close"));
     let mut open = TcpStream::connect(address).await.unwrap();
     open.write_all(slow.as_bytes()).await.unwrap();
+    until_under_way(&router).await;
+    hurry.send(()).unwrap();
     drain.await.unwrap();
     let mut answer = String::new();
     open.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert_eq!(server.done.await.unwrap(), 0);
+    assert_eq!(done.await.unwrap(), 0);
     assert!(TcpStream::connect(address).await.is_err());
 }
 
@@ -199,7 +194,7 @@ async fn what_does_not_end_is_cut_off_at_the_hard_limit() {
     let server = start(bounds).await;
     let mut open = TcpStream::connect(server.address).await.unwrap();
     open.write_all(b"GET /v1/never HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    until_under_way(&server.router).await;
     server.control.close();
     assert_eq!(timeout(LONG, server.done).await.unwrap().unwrap(), 1);
 }

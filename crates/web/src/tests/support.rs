@@ -193,6 +193,13 @@ pub(super) struct Server {
     pub(super) lifecycle: Lifecycle,
     pub(super) done: JoinHandle<usize>,
     pub(super) router: Router<Odd>,
+    /// The connections that are open.
+    pub(super) open: Arc<Open>,
+}
+
+/// Waits until a request is under way.
+pub(super) async fn until_under_way(router: &Router<Odd>) {
+    until("a request is under way", || router.traffic().in_flight.get() == 1).await;
 }
 
 pub(super) fn quick() -> Bounds {
@@ -216,12 +223,12 @@ pub(super) async fn start_behind(proxies: TrustedProxies, bounds: Bounds) -> Ser
     serve_with(router, proxies, bounds, (control, lifecycle)).await
 }
 
-/// Starts a server that waits long for bodies.
-pub(super) async fn start_patient() -> Server {
+/// Starts a server that waits for bodies longer than any test does.
+pub(super) async fn start_patient(bounds: Bounds) -> Server {
     let (control, lifecycle) = Control::new();
     let proxies = TrustedProxies::default();
-    let router = router_with(Duration::from_mins(1), proxies.clone(), lifecycle.clone());
-    serve_with(router, proxies, quick(), (control, lifecycle)).await
+    let router = router_with(LONG * 2, proxies.clone(), lifecycle.clone());
+    serve_with(router, proxies, bounds, (control, lifecycle)).await
 }
 
 async fn serve_with(
@@ -233,18 +240,31 @@ async fn serve_with(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let door = Door { proxies, ..Door::new(listener) };
+    let open = Arc::clone(&door.open);
     let done = tokio::spawn(serve(door, router.clone(), lifecycle.clone(), bounds));
-    Server { address, control, lifecycle, done, router }
+    Server { address, control, lifecycle, done, router, open }
 }
 
-/// Sends the bytes and returns everything until the server closes or pauses for 700 ms.
+/// Far longer than anything here takes. What has not happened by then does not happen.
+pub(super) const LONG: Duration = Duration::from_mins(1);
+
+/// Waits until this is so, or fails the test with its name.
+pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let looks = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    assert!(tokio::time::timeout(LONG, looks).await.is_ok(), "{what}: not in time");
+}
+
+/// Sends the bytes and returns everything until the server closes.
 pub(super) async fn exchange(address: SocketAddr, bytes: impl AsRef<[u8]>) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes.as_ref()).await.unwrap();
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
-    let pause = Duration::from_millis(700);
-    while let Ok(Ok(read)) = tokio::time::timeout(pause, stream.read(&mut buffer)).await {
+    while let Ok(Ok(read)) = tokio::time::timeout(LONG, stream.read(&mut buffer)).await {
         if read == 0 {
             break;
         }
