@@ -20,7 +20,7 @@ fn with_args(args: &str) -> String {
 }
 
 async fn recorded(caller: &Caller) -> usize {
-    let list = caller.get("/v1/actions?limit=100").await.ok();
+    let list = caller.read("/v1/actions?limit=100").await;
     list["data"].as_array().unwrap().len()
 }
 

@@ -123,7 +123,7 @@ impl Filled {
             json!({ "status": "failed", "error_code": "tool_error", "error_message": CANARY }),
         ] {
             let edge = edge_call(&json!({ SHORT: CANARY }));
-            let action = caller.send(Request::post("/v1/actions", &edge)).await.ok();
+            let action = caller.insist(Request::post("/v1/actions", &edge)).await.ok();
             caller.send(report(&action, more)).await.ok();
         }
     }
@@ -151,7 +151,7 @@ impl Filled {
         let stop = json!({ "reason": CANARY, "pending_approvals": "keep" });
         let path = format!("/v1/agents/{}/stop", halted.id);
         self.owns(&path, &stop).await;
-        org.get("/v1/overview").await.ok();
+        org.read("/v1/overview").await;
     }
 
     /// The page behind a path, as the owner's browser gets it.

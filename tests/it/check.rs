@@ -62,7 +62,7 @@ async fn record(house: &House) -> Database {
     let agent = house.agent("busy").await;
     let caller = service.caller(&agent.key);
     let note = call("lab.note", json!({ "mark": "note" }));
-    caller.send(Request::post("/v1/actions", &note).keyed("note")).await.ok();
+    caller.insist(Request::post("/v1/actions", &note).keyed("note")).await.ok();
     caller.executed("lab.counted", json!({ "mark": "counted" })).await;
     caller.executed("lab.divide", json!({ "by": 0 })).await;
     caller.call("shop.orders.delete", json!({ "order": 5 })).await.is(403);

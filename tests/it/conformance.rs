@@ -32,7 +32,7 @@ async fn the_service_answers_whatever_is_sent_as_its_description_says() {
     let caller = service.caller(&agent.key);
     // Something to find.
     let note = call("lab.note", json!({ "mark": "note" }));
-    caller.send(Request::post("/v1/actions", &note).keyed("note")).await.ok();
+    caller.insist(Request::post("/v1/actions", &note).keyed("note")).await.ok();
     let held = json!({ "order": 10, "amount": 60, "reason": "broken" });
     caller.call("shop.refunds.create", held).await.is(202);
     authorized(&caller).await;

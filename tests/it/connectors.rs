@@ -21,7 +21,7 @@ async fn let_in(house: &House, anybody: bool) {
 
 /// How health says that connectors are.
 async fn connectors(caller: &Caller) -> Value {
-    let health = caller.get("/v1/health").await.ok();
+    let health = caller.read("/v1/health").await;
     health["checks"]["connectors"].clone()
 }
 
@@ -42,11 +42,11 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
     let_in(&house, false).await;
     let service = house.serve().await;
     let caller = service.caller(&key);
-    let tools = caller.get("/v1/tools").await.ok();
+    let tools = caller.read("/v1/tools").await;
     let listed = tools["data"].as_array().unwrap().iter().any(|tool| tool["name"] == "lab.note");
     assert!(listed, "{tools}");
     caller.call("lab.hidden", json!({ "mark": name() })).await.error(403, "policy_denied", None);
-    let failed = caller.call("lab.note", json!({ "mark": name() })).await.ok();
+    let failed = caller.executed("lab.note", json!({ "mark": name() })).await;
     assert_sealed(&failed, "failed");
     assert_eq!(failed["execution"]["error_code"], "connector_unreachable");
     assert_eq!(connectors(&caller).await, "degraded");
@@ -82,12 +82,12 @@ async fn a_connector_that_never_was_reached_decides_and_records() {
     let key = house.agent("first").await.key;
     let service = house.serve().await;
     let caller = service.caller(&key);
-    let tools = caller.get("/v1/tools").await.ok();
+    let tools = caller.read("/v1/tools").await;
     let listed = tools["data"].as_array().unwrap().iter().any(|tool| tool["name"] == "bare.note");
     assert!(listed, "{tools}");
     let mark = json!({ "mark": name() });
     caller.call("bare.hidden", mark.clone()).await.error(403, "policy_denied", None);
-    let failed = caller.call("bare.note", mark).await.ok();
+    let failed = caller.executed("bare.note", mark).await;
     assert_sealed(&failed, "failed");
     assert_eq!(failed["execution"]["error_code"], "connector_auth_failed");
     caller.call("bare.note", json!({ "mark": 1 })).await.error(
@@ -116,12 +116,12 @@ async fn a_table_that_was_altered_changes_no_tool_unasked() {
     // What runs first finds out; from then on the call is not let run at all.
     let refused = until(&caller, "lab.note", "denied").await;
     assert_eq!(refused["decision"]["code"], "tool_changed");
-    let told = caller.get("/v1/ledger?kind=connector").await.ok();
+    let told = caller.read("/v1/ledger?kind=connector").await;
     let told: Vec<_> = told["data"].as_array().unwrap().iter().collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert_eq!((&told[0]["type"], &told[0]["deed"]), (&json!("tool.changed"), &refused["deed"]));
     assert_eq!(told[0]["summary"], "tool.changed lab.note");
-    let detail = caller.get(&format!("/v1/actions/{}", refused["id"].as_str().unwrap())).await.ok();
+    let detail = caller.read(&format!("/v1/actions/{}", refused["id"].as_str().unwrap())).await;
     let events = detail["events"].as_array().unwrap();
     let changed = events.iter().find(|event| event["type"] == "tool.changed").unwrap();
     let changed = &changed["data"]["object"];
@@ -219,7 +219,7 @@ async fn a_database_is_governed_over_the_interface_from_its_making_to_its_end() 
     let made = send("/v1/connectors", new).await.is(201);
     let at = format!("/v1/connectors/{}", made["id"].as_str().unwrap());
     assert_eq!((&made["credential"], &made["tools"]["pinned"]), (&Value::Null, &json!(0)));
-    let setup = org.get(&format!("{at}/setup")).await.ok();
+    let setup = org.read(&format!("{at}/setup")).await;
     assert!(setup["script"].as_str().unwrap().contains("service.ledger"), "{setup}");
     let looked = async || org.send(Request::raw(&format!("{at}/test"), "")).await.ok();
     assert_eq!(looked().await["ok"], false);
@@ -251,7 +251,7 @@ async fn a_database_is_governed_over_the_interface_from_its_making_to_its_end() 
     let archived = org.send(Request::post(&at, &because()).by(http::Method::DELETE)).await.ok();
     assert_eq!((&archived["status"], &archived["credential"]), (&json!("disabled"), &Value::Null));
     let subject = made["id"].as_str().unwrap();
-    let told = org.get(&format!("/v1/ledger?subject={subject}&limit=50")).await.ok();
+    let told = org.read(&format!("/v1/ledger?subject={subject}&limit=50")).await;
     let told: Vec<_> = told["data"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
     for word in ["created", "credential_set", "disabled", "enabled", "archived"] {
         assert!(told.contains(&&json!(format!("connector.{word}"))), "{word}: {told:?}");

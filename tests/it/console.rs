@@ -31,7 +31,7 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     let agent = house.agent("asks").await;
     let caller = service.caller(&agent.key);
     let call = |mark: &str| call("lab.note", json!({ "mark": mark }));
-    let done = caller.send(Request::post("/v1/actions", &call(CANARY))).await.ok();
+    let done = caller.insist(Request::post("/v1/actions", &call(CANARY))).await.ok();
     let asking = POLICY.replace(
         "match: lab.*\n    outcome: allow",
         "match: lab.*\n    outcome: require_approval\n    reason: A person looks at each.",
@@ -48,7 +48,7 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     let email = "ada@example.com";
     let (base, invite) = invited(&house, email).await;
     let org = service.caller(&house.org_key().await);
-    let policies = org.get("/v1/policies").await.ok();
+    let policies = org.read("/v1/policies").await;
     let pets = Pets::open().await;
     let connectors = [changed(&org, &pets).await];
     let webhooks = [failing(&org, &pets).await];
@@ -83,7 +83,7 @@ async fn people_sign_in_and_decide_in_a_browser_and_every_page_can_be_read_by_al
     // What was decided there is what the record says.
     let mut ends = Vec::new();
     for id in &waiting {
-        let asked = org.get(&format!("/v1/approvals/{}", id.as_str().unwrap())).await.ok();
+        let asked = org.read(&format!("/v1/approvals/{}", id.as_str().unwrap())).await;
         ends.push(asked["status"].clone());
     }
     assert_eq!(ends, ["approved", "denied", "approved", "pending"]);
@@ -98,7 +98,7 @@ async fn failing(org: &Caller, pets: &Pets) -> Value {
     let path = format!("/v1/webhook_endpoints/{}", made["id"].as_str().unwrap());
     let sent = org.send(Request::raw(&format!("{path}/ping"), "")).await.is(202);
     let delivery = format!("/v1/webhook_deliveries/{}", sent["id"].as_str().unwrap());
-    let is_retrying = async || org.get(&delivery).await.ok()["status"] == "retrying";
+    let is_retrying = async || org.read(&delivery).await["status"] == "retrying";
     until("the ping is tried again", is_retrying).await;
     json!({ "id": made["id"], "delivery": sent["id"] })
 }

@@ -29,7 +29,7 @@ async fn a_revoked_key_opens_nothing_within_a_second() {
     let house = &shared.house;
     let agent = house.agent(&name()).await;
     let caller = shared.service.caller(&agent.key);
-    caller.get("/v1/tools").await.ok();
+    caller.read("/v1/tools").await;
     let id = format!("key_{}", agent.key.split('_').nth(2).unwrap());
     house.verbs.run(&["key", "revoke", &id, "--org", &house.org]).await;
     // Nothing starts by it from now on, although another process revoked it.
@@ -97,7 +97,7 @@ async fn another_orgs_action_looks_like_one_that_does_not_exist() {
             theirs.error(404, "not_found", None);
             assert_eq!(without_request_id(&theirs), without_request_id(&nobodys));
         }
-        let list = stranger.get("/v1/actions").await.ok();
+        let list = stranger.read("/v1/actions").await;
         assert_eq!(list["data"], json!([]));
     }
 }

@@ -39,7 +39,7 @@ impl Scene {
         let proof = pair.sign(intent::proof_message(&agent, pair.public()).as_bytes());
         let key = json!({ "public_key": public_key, "proof": URL_SAFE_NO_PAD.encode(proof) });
         org.send(Request::post(&format!("/v1/agents/{agent}/intent_keys"), &key)).await.is(201);
-        let keys = caller.get("/.well-known/service/keys.json").await.ok();
+        let keys = caller.read("/.well-known/service/keys.json").await;
         let keys = house.write("published.json", &keys.to_string());
         let mut scene = Self { house, agent, caller, org, pair, audience: String::new(), keys };
         // The service says itself which audience it expects.
@@ -82,7 +82,7 @@ impl Scene {
             .keyed(&format!("key-{number}"));
         let action = self.caller.send(request).await.ok();
         let path = format!("/v1/deeds/{}/bundle", action["deed"].as_str().unwrap());
-        (intent, self.org.get(&path).await.ok())
+        (intent, self.org.read(&path).await)
     }
 
     async fn checked(&self, file: &Value) -> Vec<Told> {

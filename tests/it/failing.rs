@@ -85,7 +85,7 @@ async fn an_edge_that_never_reports_is_sealed_as_lost() {
     let caller = service.caller(&house.agent("edge").await.key);
     let action = crate::edge::authorized(&caller).await;
     let path = format!("/v1/actions/{}?wait=10", action["id"].as_str().unwrap());
-    let sealed = caller.get(&path).await.ok();
+    let sealed = caller.read(&path).await;
     assert_sealed(&sealed, "executed");
     assert_eq!(sealed["execution"]["error_code"], "edge_lost");
     assert_eq!(sealed["execution"]["status"], "unknown");

@@ -78,7 +78,7 @@ async fn keys_that_parsers_treat_as_special_are_keys_like_any_other() {
         "": 3,
         "a.b": { "/": "~0" },
     });
-    let sent = caller.send(Request::post("/v1/actions", &edge_call(&args))).await.ok();
+    let sent = caller.insist(Request::post("/v1/actions", &edge_call(&args))).await.ok();
     assert_eq!(caller.detail(&sent).await["request"], args);
     let many: Value =
         (0..20_000).map(|n| (format!("k{n}"), json!(n))).collect::<serde_json::Map<_, _>>().into();
@@ -86,7 +86,7 @@ async fn keys_that_parsers_treat_as_special_are_keys_like_any_other() {
     answer.error(400, "validation_failed", Some("args"));
     let many: Value =
         (0..15_000).map(|n| (format!("k{n}"), json!(n))).collect::<serde_json::Map<_, _>>().into();
-    let sent = caller.send(Request::post("/v1/actions", &edge_call(&many))).await.ok();
+    let sent = caller.insist(Request::post("/v1/actions", &edge_call(&many))).await.ok();
     assert_eq!(caller.detail(&sent).await["request"], many);
 }
 
@@ -108,7 +108,7 @@ async fn bytes_that_are_no_text_or_more_than_one_document_are_refused() {
         let error = caller.send(request).await.is(400)["error"].clone();
         assert_eq!(error["code"], "validation_failed", "{what}: {error}");
     }
-    assert_eq!(caller.get("/v1/actions").await.ok()["data"], json!([]));
+    assert_eq!(caller.read("/v1/actions").await["data"], json!([]));
 }
 
 #[tokio::test]

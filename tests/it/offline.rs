@@ -18,7 +18,7 @@ async fn deeds(caller: &Caller) -> Vec<Value> {
     caller.call("nowhere.at_all", json!({})).await.is(404);
     let action = authorized(caller).await;
     caller.send(report(&action, json!({ "result": ["done"] }))).await.ok();
-    let mut actions = caller.get("/v1/actions").await.ok()["data"].as_array().unwrap().clone();
+    let mut actions = caller.read("/v1/actions").await["data"].as_array().unwrap().clone();
     actions.reverse();
     let mut deeds = Vec::new();
     for action in &actions {

@@ -61,13 +61,13 @@ async fn a_policy_made_over_http_decides_and_its_history_is_sealed() {
     let (_, org, agent) = own_org(shared).await;
     let (id, version) = policy(&org, ALLOW_NOTES).await;
     let activated = activate(&org, (&id, &version), "enforce").await;
-    let allowed = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    let allowed = agent.insist(Request::post("/v1/actions", &note("short"))).await.ok();
     assert_eq!(allowed["status"], "authorized");
     assert_eq!(allowed["decision"]["policy_version"], version);
-    let history = org.get("/v1/policies/activations").await.ok();
+    let history = org.read("/v1/policies/activations").await;
     assert_eq!(history["data"][0], activated);
-    assert_eq!(org.get("/v1/policies/active").await.ok()["enforce"]["deed"], activated["deed"]);
-    let listed = org.get("/v1/policies?limit=1").await.ok();
+    assert_eq!(org.read("/v1/policies/active").await["enforce"]["deed"], activated["deed"]);
+    let listed = org.read("/v1/policies?limit=1").await;
     assert_eq!((&listed["data"][0]["id"], &listed["has_more"]), (&json!(id), &json!(true)));
     let busy = org.send(Request::delete(&format!("/v1/policies/{id}"))).await;
     busy.error(409, "policy_active", None);
@@ -81,7 +81,7 @@ async fn a_shadow_shows_in_each_action_and_in_the_filter_and_ends() {
     activate(&org, (&id, &version), "enforce").await;
     let (id, shadow) = policy(&org, DENY_NOTES).await;
     activate(&org, (&id, &shadow), "shadow").await;
-    let differs = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    let differs = agent.insist(Request::post("/v1/actions", &note("short"))).await.ok();
     assert_eq!(differs["decision"]["shadow"]["outcome"], "deny");
     assert_eq!(differs["decision"]["shadow"]["policy_version"], shadow);
     let other =
@@ -89,12 +89,12 @@ async fn a_shadow_shows_in_each_action_and_in_the_filter_and_ends() {
     let same = agent.send(Request::post("/v1/actions", &other)).await;
     let same = same.error(403, "policy_denied", None)["action"].clone();
     assert_eq!(same["decision"]["shadow"]["outcome"], "deny");
-    let found = org.get("/v1/actions?shadow_differs=true").await.ok();
+    let found = org.read("/v1/actions?shadow_differs=true").await;
     let ids: Vec<_> = found["data"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
     assert_eq!(ids, [&differs["id"]]);
     let end = json!({ "reason": "Seen enough." });
     org.send(Request::post("/v1/policies/shadow/deactivate", &end)).await.ok();
-    let after = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    let after = agent.insist(Request::post("/v1/actions", &note("short"))).await.ok();
     assert_eq!(after["decision"]["shadow"], Value::Null);
 }
 
@@ -163,7 +163,7 @@ async fn recorded_decisions_are_explained_saved_as_cases_and_replayed() {
     activate(&org, (&made.0, &made.1), "enforce").await;
     let other =
         json!({ "tool": "lab.other", "args": {}, "mode": "proxy", "connector_type": "mcp" });
-    let allowed = agent.send(Request::post("/v1/actions", &note("short"))).await.ok();
+    let allowed = agent.insist(Request::post("/v1/actions", &note("short"))).await.ok();
     agent.send(Request::post("/v1/actions", &note("long"))).await.is(202);
     agent.send(Request::post("/v1/actions", &other)).await.error(403, "policy_denied", None);
     let (house, mark) = (&shared.house, name());

@@ -30,9 +30,9 @@ async fn the_witnesss_detail_is_shown_when_asked_for() {
     let Some((_, caller)) = caller().await else { return };
     let sent = caller.executed("lab.divide", json!({ "by": 1 })).await;
     let path = format!("/v1/actions/{}", sent["id"].as_str().unwrap());
-    let plain = caller.get(&path).await.ok();
+    let plain = caller.read(&path).await;
     assert!(plain["witness"].get("detail").is_none());
-    let whole = caller.get(&format!("{path}?expand[]=witness.detail&expand[]=request")).await.ok();
+    let whole = caller.read(&format!("{path}?expand[]=witness.detail&expand[]=request")).await;
     assert!(whole["witness"]["detail"].is_object(), "{}", whole["witness"]);
     let odd = caller.get(&format!("{path}?expand[]=everything")).await;
     odd.error(400, "validation_failed", Some("expand[]"));
@@ -49,11 +49,11 @@ async fn a_list_is_newest_first_and_its_cursor_goes_on_where_it_ended() {
     sent.reverse();
     let filter = "tool=lab.div*&state=sealed&limit=2";
     let mut read = Vec::new();
-    let mut page = caller.get(&format!("/v1/actions?{filter}")).await.ok();
+    let mut page = caller.read(&format!("/v1/actions?{filter}")).await;
     while page["has_more"] == true {
         read.extend(ids(&page));
         let cursor = page["next_cursor"].as_str().unwrap().to_owned();
-        page = caller.get(&format!("/v1/actions?{filter}&cursor={cursor}")).await.ok();
+        page = caller.read(&format!("/v1/actions?{filter}&cursor={cursor}")).await;
         let other = format!("/v1/actions?tool=lab.*&limit=2&cursor={cursor}");
         caller.get(&other).await.error(400, "validation_failed", Some("cursor"));
     }
@@ -67,7 +67,7 @@ async fn filters_of_a_list_combine() {
     let Some((_, caller)) = caller().await else { return };
     let fine = caller.executed("lab.divide", json!({ "by": 4 })).await;
     let failed = caller.executed("lab.divide", json!({ "by": 0 })).await;
-    let list = async |filter: &str| ids(&caller.get(&format!("/v1/actions?{filter}")).await.ok());
+    let list = async |filter: &str| ids(&caller.read(&format!("/v1/actions?{filter}")).await);
     assert!(list("decision=allow&verdict=VERIFIED&level=L0").await.contains(&fine["id"]));
     assert_eq!(list("q=tool_error").await, [failed["id"].clone()]);
     assert_eq!(list("decision=deny,require_approval").await, Vec::<Value>::new());
@@ -83,11 +83,11 @@ async fn an_agent_reads_its_own_actions_and_an_org_key_all() {
     let path = format!("/v1/actions/{}", sent["id"].as_str().unwrap());
     let stranger = shared.caller().await;
     stranger.get(&path).await.error(404, "not_found", None);
-    assert_eq!(ids(&stranger.get("/v1/actions").await.ok()), Vec::<Value>::new());
+    assert_eq!(ids(&stranger.read("/v1/actions").await), Vec::<Value>::new());
     let org = shared.service.caller(&shared.house.org_key().await);
-    assert_eq!(org.get(&path).await.ok()["id"], sent["id"]);
+    assert_eq!(org.read(&path).await["id"], sent["id"]);
     let of_agent = format!("/v1/actions?agent={}", sent["agent"]["id"].as_str().unwrap());
-    assert_eq!(ids(&org.get(&of_agent).await.ok()), [sent["id"].clone()]);
+    assert_eq!(ids(&org.read(&of_agent).await), [sent["id"].clone()]);
 }
 
 #[tokio::test]
@@ -97,12 +97,12 @@ async fn tools_are_listed_as_the_policy_lets_them_be_seen() {
         let tools = list["data"].as_array().unwrap().iter();
         tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     };
-    let seen = names(&caller.get("/v1/tools").await.ok());
+    let seen = names(&caller.read("/v1/tools").await);
     assert!(seen.is_sorted());
     assert!(seen.contains(&"shop.refunds.create".to_owned()));
     assert!(seen.contains(&"service.whoami".to_owned()));
     assert!(!seen.contains(&"lab.hidden".to_owned()));
-    let all = caller.get("/v1/tools?include_hidden=true").await.ok();
+    let all = caller.read("/v1/tools?include_hidden=true").await;
     assert!(names(&all).contains(&"lab.hidden".to_owned()));
     let ask = json!({ "connector": "crm", "tools": [{ "name": "notes.add" }] });
     let told = caller.send(Request::post("/v1/tools/resolve", &ask)).await.ok();
@@ -127,8 +127,8 @@ async fn the_built_in_tools_answer() {
 async fn what_is_public_needs_no_key() {
     let Some(shared) = SharedHouse::get().await else { return };
     let anybody = shared.service.anonymous();
-    assert_eq!(anybody.get("/v1/health").await.ok()["status"], "ok");
-    let version = anybody.get("/v1/version").await.ok();
+    assert_eq!(anybody.read("/v1/health").await["status"], "ok");
+    let version = anybody.read("/v1/version").await;
     assert_eq!(version["default_api_version"], "2026-10-01");
     let description = anybody.get("/api/openapi.yaml").await;
     let embedded = description.body == http_api::description::TEXT;

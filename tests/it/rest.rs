@@ -251,9 +251,9 @@ async fn a_connector_is_made_changed_and_called_over_the_interface() {
         "validation_failed",
         Some("args"),
     );
-    let missing = caller.call("zoo.getPet", json!({"petId": 7})).await.ok();
+    let missing = caller.executed("zoo.getPet", json!({"petId": 7})).await;
     assert_sealed(&missing, "failed");
-    let unknown = caller.call("zoo.updatePet", json!({"petId": 500, "name": "x"})).await.ok();
+    let unknown = caller.executed("zoo.updatePet", json!({"petId": 500, "name": "x"})).await;
     assert_sealed(&unknown, "executed");
     assert_eq!(unknown["execution"]["status"], "unknown");
     assert_eq!(unknown["witness"]["verdict"], "UNVERIFIABLE");
@@ -265,7 +265,7 @@ async fn a_connector_is_made_changed_and_called_over_the_interface() {
     let edited = org.send(Request::post(&at, &edit)).await.ok();
     assert_eq!(edited["tools"]["changed"], 4, "{edited}");
     until_refused(&caller).await;
-    let tools = org.get(&format!("{at}/tools")).await.ok();
+    let tools = org.read(&format!("{at}/tools")).await;
     let tool =
         tools["data"].as_array().unwrap().iter().find(|it| it["name"] == "zoo.getPet").unwrap();
     assert_eq!(tool["definition"]["headers"], json!({"X-New": "1"}));
@@ -377,7 +377,7 @@ async fn a_persons_yes_runs_a_call_of_an_api_and_a_webhook_tells_of_it_signed() 
     let yes = Request::post(&format!("{path}/approve"), &yes);
     assert_eq!(anybody.send(ann.page(yes)).await.ok()["status"], "approved");
     let path = format!("/v1/actions/{}?wait=10", held["id"].as_str().unwrap());
-    let sealed = agent.get(&path).await.ok();
+    let sealed = agent.read(&path).await;
     assert_sealed(&sealed, "executed");
     assert!(pets.seen().iter().any(|seen| seen.ends_with(r#"{"name":"Mia"}"#)));
     let of_it = || -> Vec<String> {

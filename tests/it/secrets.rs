@@ -76,7 +76,7 @@ async fn live(house: &House, service: &Service, caller: &Caller) -> Vec<Answer> 
     let misfit = call("lab.note", json!({ "mark": [ARGS] }));
     let broken = format!("{{\"tool\":\"lab.note\",\"args\":{{\"mark\":{ARGS:?}");
     let unused = edge_call(&json!({ "text": ARGS }));
-    let open = caller.send(Request::post("/v1/actions", &unused)).await.ok();
+    let open = caller.insist(Request::post("/v1/actions", &unused)).await.ok();
     let digest = json!({ "result": RESULT, "result_digest": authorized["request_digest"] });
     let key = house.org_key().await;
     vec![
@@ -123,7 +123,7 @@ async fn reach_out(service: &Service, org_key: &str, caller: &Caller) -> Vec<Ans
         });
         let made = org.send(Request::post("/v1/connectors", &body)).await.is(201);
         let id = made["id"].as_str().unwrap();
-        let answer = caller.call(&format!("{name}.listPets"), json!({ "limit": 1 })).await.ok();
+        let answer = caller.executed(&format!("{name}.listPets"), json!({ "limit": 1 })).await;
         assert_eq!(answer["status"], status, "{kind}: {answer}");
         let put = format!("/v1/connectors/{id}/credential");
         let put = |body: &Value| Request::post(&put, body).by(http::Method::PUT);
@@ -134,8 +134,8 @@ async fn reach_out(service: &Service, org_key: &str, caller: &Caller) -> Vec<Ans
         let test = Request::raw(&format!("/v1/connectors/{id}/test"), "");
         let answers = [
             org.send(test).await.ok(),
-            org.get(&format!("/v1/connectors/{id}")).await.ok(),
-            org.get(&format!("/v1/connectors/{id}/tools")).await.ok(),
+            org.read(&format!("/v1/connectors/{id}")).await,
+            org.read(&format!("/v1/connectors/{id}/tools")).await,
         ];
         let canaries = [rest::TOKEN, rest::SECRET, PASSWORD, CLIENT_KEY.lines().nth(1).unwrap()]
             .map(|it| (kind.to_owned(), it.to_owned()));
@@ -187,7 +187,7 @@ async fn no_credential_and_no_payload_is_told_in_logs_errors_metrics_or_events()
     let streamed = streamed.join("\n");
     assert!(streamed.contains(last["id"].as_str().unwrap()));
     assert_untold("the stream", &streamed, &canaries);
-    for action in caller.get("/v1/actions").await.ok()["data"].as_array().unwrap() {
+    for action in caller.read("/v1/actions").await["data"].as_array().unwrap() {
         let detail = caller.detail(action).await;
         assert_untold("the events of an action", &detail["events"].to_string(), &canaries);
     }

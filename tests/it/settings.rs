@@ -35,10 +35,10 @@ async fn the_gate_waits_and_measures_as_it_is_told(caller: &Caller) {
     let large = caller.send(Request::post("/v1/actions", &body)).await;
     large.error(400, "validation_failed", Some("args"));
     body["args"]["mark"] = json!("x".repeat(1000));
-    assert_sealed(&caller.send(Request::post("/v1/actions", &body)).await.ok(), "executed");
+    assert_sealed(&caller.insist(Request::post("/v1/actions", &body)).await.ok(), "executed");
     let mut body = call("lab.text", json!({ "length": 1100 }));
     body["wait"] = json!(5);
-    let kept = caller.send(Request::post("/v1/actions", &body)).await.ok();
+    let kept = caller.insist(Request::post("/v1/actions", &body)).await.ok();
     assert_eq!(caller.detail(&kept).await["result"], Value::Null);
 }
 
@@ -52,7 +52,7 @@ async fn what_the_settings_say_is_what_the_service_does() {
         .call("shop.refunds.create", json!({ "order": 10, "amount": 60, "reason": "broken" }));
     let held = held.await.is(202);
     assert_eq!(between(&held["created_at"], &held["approval"]["expires_at"]), 120_000);
-    let authorized = caller.send(Request::post("/v1/actions", &edge_call(&json!({})))).await.ok();
+    let authorized = caller.insist(Request::post("/v1/actions", &edge_call(&json!({})))).await.ok();
     assert_eq!(between(&authorized["created_at"], &authorized["next_action"]["deadline"]), 1_000);
     let large = report(&authorized, json!({ "result": "x".repeat(1100) }));
     caller.send(large).await.error(400, "validation_failed", Some("result"));

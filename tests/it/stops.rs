@@ -85,7 +85,7 @@ async fn an_operator_changes_what_is_said_and_leaves_the_rest_of_an_agent() {
         house.verbs.run(&words).await
     };
     let org = shared.service.caller(&house.org_key().await);
-    let read = async || org.get(&format!("/v1/agents/{}", agent.id)).await.ok();
+    let read = async || org.read(&format!("/v1/agents/{}", agent.id)).await;
     let before = read().await;
     set(&["--mode", "proxy", "--expires", "90d", "--label", "team=ops"]).await;
     let changed = read().await;

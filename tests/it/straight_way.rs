@@ -115,7 +115,7 @@ async fn a_held_call_waits_for_a_person_and_its_agent_can_cancel_it() {
     assert_eq!(held["next_action"]["approval"], held["approval"]["id"]);
     assert_eq!(held["deed"], Value::Null);
     let poll = held["next_action"]["poll_url"].as_str().unwrap().replace("wait=25", "wait=0.2");
-    assert_eq!(caller.get(&poll).await.ok()["status"], "pending_approval");
+    assert_eq!(caller.read(&poll).await["status"], "pending_approval");
 
     let path = format!("/v1/actions/{}/cancel", held["id"].as_str().unwrap());
     let cancelled = caller.send(Request::raw(&path, "")).await.ok();

@@ -25,7 +25,7 @@ async fn a_call_that_outlasts_its_wait_is_processing_and_is_sealed_all_the_same(
     assert_eq!(running["state"], "executing");
     assert_eq!(running["execution"]["status"], "running");
     assert_eq!(shared.house.notes(&mark).await, 0);
-    let sealed = caller.get(&path(&running, "25")).await.ok();
+    let sealed = caller.read(&path(&running, "25")).await;
     assert_sealed(&sealed, "executed");
     assert!(sealed["result"]["id"].is_string(), "{sealed}");
     assert_eq!(shared.house.notes(&mark).await, 1);
@@ -49,14 +49,14 @@ async fn a_wait_ends_with_the_next_change_and_not_before() {
     let Some((_, caller)) = caller().await else { return };
     let args = json!({ "order": 11, "amount": 99, "reason": "broken" });
     let held = caller.call("shop.refunds.create", args).await.is(202);
-    let unchanged = caller.get(&path(&held, "0.5")).await.ok();
+    let unchanged = caller.read(&path(&held, "0.5")).await;
     assert_eq!(unchanged["status"], "pending_approval");
     // It is cancelled behind a wait that began later than this one and saw no change.
     let waiting = {
         let (caller, path) = (caller.clone(), path(&held, "25"));
-        tokio::spawn(async move { caller.get(&path).await.ok() })
+        tokio::spawn(async move { caller.read(&path).await })
     };
-    let unchanged = caller.get(&path(&held, "0.5")).await.ok();
+    let unchanged = caller.read(&path(&held, "0.5")).await;
     assert_eq!(unchanged["status"], "pending_approval");
     assert!(!waiting.is_finished(), "it ended without a change");
     let cancel = format!("/v1/actions/{}/cancel", held["id"].as_str().unwrap());
@@ -68,7 +68,7 @@ async fn a_wait_ends_with_the_next_change_and_not_before() {
 async fn a_wait_for_what_has_ended_does_not_wait() {
     let Some((_, caller)) = caller().await else { return };
     let done = caller.executed("lab.sleep", json!({ "milliseconds": 0 })).await;
-    assert_sealed(&caller.get(&path(&done, "20")).await.ok(), "executed");
+    assert_sealed(&caller.read(&path(&done, "20")).await, "executed");
     for wait in ["-1", "26", "soon", "1&wait=2"] {
         let answer = caller.get(&path(&done, wait)).await;
         answer.error(400, "validation_failed", Some("wait"));
@@ -93,7 +93,7 @@ async fn an_agent_holds_twenty_waits_and_not_one_more() {
     answer.error(429, "rate_limited", None);
     assert_eq!(answer.header("retry-after"), Some("1"));
     // Reading without waiting is not held back.
-    caller.get(&path(&held, "0")).await.ok();
+    caller.read(&path(&held, "0")).await;
     let cancel = format!("/v1/actions/{}/cancel", held["id"].as_str().unwrap());
     caller.send(Request::raw(&cancel, "")).await.ok();
     for wait in waits {

@@ -28,7 +28,7 @@ async fn endpoint(admin: &Caller, url: &str, types: &[&str]) -> Value {
 async fn statuses(admin: &Caller, id: &Value) -> BTreeMap<String, usize> {
     let path = format!("/v1/webhook_endpoints/{}/deliveries?limit=100", id.as_str().unwrap());
     let mut counts = BTreeMap::new();
-    for delivery in admin.get(&path).await.ok()["data"].as_array().unwrap() {
+    for delivery in admin.read(&path).await["data"].as_array().unwrap() {
         *counts.entry(delivery["status"].as_str().unwrap().to_owned()).or_default() += 1;
     }
     counts
@@ -120,8 +120,8 @@ async fn receivers_that_misbehave_are_tried_again_and_delay_nobody() {
     for (receiver, id, class, status) in &made {
         until(class, async || statuses(&admin, id).await.get("retrying") == Some(&1)).await;
         let path = format!("/v1/webhook_endpoints/{}", id.as_str().unwrap());
-        assert_eq!(admin.get(&path).await.ok()["status"], "failing");
-        let listed = admin.get(&format!("{path}/deliveries")).await.ok();
+        assert_eq!(admin.read(&path).await["status"], "failing");
+        let listed = admin.read(&format!("{path}/deliveries")).await;
         let delivery = &listed["data"][0];
         assert_eq!((&delivery["error_class"], &delivery["http_status"]), (&json!(class), status));
         receiver.now(Manner::Takes);
@@ -189,7 +189,7 @@ async fn an_endpoint_whose_instance_dies_before_disabling_it_is_disabled_once_an
     let (one, two) = (house.serve().await, house.serve().await);
     let admin = one.caller(&key);
     let path = format!("/v1/webhook_endpoints/{}", id.as_str().unwrap());
-    until("it is disabled", async || admin.get(&path).await.ok()["status"] == "disabled").await;
+    until("it is disabled", async || admin.read(&path).await["status"] == "disabled").await;
     two.caller(&agent.key).executed("lab.note", json!({ "mark": "untold" })).await;
     until("what waited is dropped", async || {
         statuses(&admin, &id).await.values().sum::<usize>() == 2

@@ -32,7 +32,7 @@ async fn a_write_is_verified_by_the_log_and_a_lie_is_caught_until_nobody_reads_i
     assert_eq!(lie["witness"]["level"], "L2");
     assert!(reasons(&lie).contains(&"extra_rows"), "{}", lie["witness"]);
     let path = format!("/v1/actions/{}?expand[]=witness.detail", lie["id"].as_str().unwrap());
-    let detail = scene.caller.get(&path).await.ok()["witness"]["detail"].to_string();
+    let detail = scene.caller.read(&path).await["witness"]["detail"].to_string();
     assert!(detail.contains(", unasked"), "the row is not named: {detail}");
 
     // Rows are not in clear in the control database.
@@ -75,17 +75,16 @@ async fn told_everywhere(caller: &Caller, sealed: &Value, detail: &Value) -> Val
 
     let shown = caller.get(&format!("/v1/deeds/{}", sealed["deed"].as_str().unwrap())).await;
     assert_eq!(shown.header("service-amended-by"), Some(amendment));
-    assert_eq!(caller.get(&format!("/v1/deeds/{amendment}")).await.ok(), deeds[1]);
-    let kinds = caller.get("/v1/deeds?kind=amendment").await.ok();
+    assert_eq!(caller.read(&format!("/v1/deeds/{amendment}")).await, deeds[1]);
+    let kinds = caller.read("/v1/deeds?kind=amendment").await;
     let mut listed = kinds["data"].as_array().unwrap().iter();
     assert!(listed.any(|deed| deed["id"] == amendment), "{kinds}");
-    let actions = caller.get("/v1/actions").await.ok();
+    let actions = caller.read("/v1/actions").await;
     let mut listed = actions["data"].as_array().unwrap().iter();
     let listed = listed.find(|action| action["id"] == sealed["id"]).unwrap();
     assert_eq!(listed["amendment"]["deed"], amendment);
 
-    let file =
-        caller.get(&format!("/v1/deeds/{}/bundle", sealed["deed"].as_str().unwrap())).await.ok();
+    let file = caller.read(&format!("/v1/deeds/{}/bundle", sealed["deed"].as_str().unwrap())).await;
     assert_eq!(file["deeds"].as_array().unwrap().len(), 2);
     file
 }
@@ -107,7 +106,7 @@ async fn what_the_log_tells_behind_the_seal_amends_the_deed_and_every_verifier_t
     let Scene { house, connector, .. } = scene;
     let service = house.serve().await;
     let (caller, org) = (service.caller(&agent.key), service.caller(&house.org_key().await));
-    let keys = org.get("/.well-known/service/keys.json").await.ok();
+    let keys = org.read("/.well-known/service/keys.json").await;
     let keys = house.write("published.json", &keys.to_string());
     for (sealed, verdict) in calls {
         let detail = amended(&caller, &sealed).await;

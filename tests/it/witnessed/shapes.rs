@@ -167,7 +167,7 @@ async fn forges(scene: &Scene) {
         assert!(told.iter().filter(|it| *it == kind).count() <= 2, "{told:?}");
     }
     let path = format!("/v1/actions/{id}");
-    assert_eq!(scene.caller.get(&path).await.ok()["witness"], honest["witness"]);
+    assert_eq!(scene.caller.read(&path).await["witness"], honest["witness"]);
     let next = scene.caller.executed("kept.note", json!({ "mark": name() })).await;
     assert_eq!(next["witness"]["verdict"], "VERIFIED", "{}", next["witness"]);
 }

@@ -3,8 +3,12 @@
 //! Every answer is held against the interface description before a test sees it.
 
 use std::{
+    io::{self, Write},
     net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -14,6 +18,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, client::conn::http1::SendRequest};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use testkit::eventually::WITHIN;
 use tokio::net::TcpStream;
 
 use super::judge;
@@ -23,6 +28,11 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// A connection that was idle for longer is not used again: the service closes those that are idle
 /// for ten seconds, and a request must not meet that.
 const FRESH: Duration = Duration::from_secs(5);
+
+/// The pause before a request that was turned away is sent again.
+const PAUSE: Duration = Duration::from_millis(200);
+
+const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
 
 /// Somebody with a key, or without one.
 #[derive(Debug, Clone)]
@@ -101,7 +111,11 @@ impl Request {
 
     /// The request under this idempotency key.
     pub fn keyed(self, key: &str) -> Self {
-        self.header("Idempotency-Key", key)
+        self.header(IDEMPOTENCY_KEY, key)
+    }
+
+    fn has_key(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name == IDEMPOTENCY_KEY)
     }
 }
 
@@ -123,12 +137,42 @@ impl Caller {
 
     /// Sends a call in gateway mode that must be answered 200, and returns its action.
     pub async fn executed(&self, tool: &str, args: Value) -> Value {
-        self.call(tool, args).await.ok()
+        self.insist(Request::post("/v1/actions", &call(tool, args))).await.ok()
     }
 
     /// The action with its payloads, events and deeds.
     pub async fn detail(&self, action: &Value) -> Value {
-        self.get(&format!("/v1/actions/{}", action["id"].as_str().unwrap())).await.ok()
+        self.read(&format!("/v1/actions/{}", action["id"].as_str().unwrap())).await
+    }
+
+    /// The body of a resource that must be there.
+    pub async fn read(&self, path: &str) -> Value {
+        self.insist(Request::get(path)).await.ok()
+    }
+
+    /// Sends a request that reads or that calls a tool, and sends it again while the answer is 503: a
+    /// service on a busy machine may turn a request away. All tries of a call have one idempotency
+    /// key, so that it runs once at most. Standard error says how many requests were sent again.
+    pub async fn insist(&self, request: Request) -> Answer {
+        static AGAIN: AtomicU32 = AtomicU32::new(0);
+        let request = match (&request.method, &*request.path) {
+            (&Method::GET, _) => request,
+            (&Method::POST, "/v1/actions") if request.has_key() => request,
+            (&Method::POST, "/v1/actions") => request.keyed(&super::name()),
+            (method, path) => panic!("{method} {path} may be done twice"),
+        };
+        let began = Instant::now();
+        loop {
+            let answer = self.send(request.clone()).await;
+            if answer.status != StatusCode::SERVICE_UNAVAILABLE || began.elapsed() > WITHIN {
+                return answer;
+            }
+            let (again, path) = (AGAIN.fetch_add(1, Ordering::Relaxed) + 1, &request.path);
+            let line = format!("sent again after a 503 ({again} so far): {path}\n");
+            // The harness captures what the macros print, and shows it of failed tests alone.
+            io::stderr().write_all(line.as_bytes()).unwrap();
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Sends a request that must be answered.
