@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     calls::assert_sealed,
     eventually::eventually,
-    house::{Caller, Cluster, Database, House, OwnPostgres, POLICY, Request, binaries, name},
+    house::{Caller, Cluster, Database, House, OwnPostgres, POLICY, Request, binaries, call, name},
 };
 
 /// Lets nobody into the governed database, or everybody again.
@@ -46,7 +46,10 @@ async fn a_database_that_is_away_when_the_service_starts_is_a_sealed_failure() {
     let listed = tools["data"].as_array().unwrap().iter().any(|tool| tool["name"] == "lab.note");
     assert!(listed, "{tools}");
     caller.call("lab.hidden", json!({ "mark": name() })).await.error(403, "policy_denied", None);
-    let failed = caller.executed("lab.note", json!({ "mark": name() })).await;
+    let failed = caller
+        .insist(Request::post("/v1/actions", &call("lab.note", json!({ "mark": name() }))))
+        .await
+        .ok();
     assert_sealed(&failed, "failed");
     assert_eq!(failed["execution"]["error_code"], "connector_unreachable");
     assert_eq!(connectors(&caller).await, "degraded");
@@ -87,7 +90,7 @@ async fn a_connector_that_never_was_reached_decides_and_records() {
     assert!(listed, "{tools}");
     let mark = json!({ "mark": name() });
     caller.call("bare.hidden", mark.clone()).await.error(403, "policy_denied", None);
-    let failed = caller.executed("bare.note", mark).await;
+    let failed = caller.insist(Request::post("/v1/actions", &call("bare.note", mark))).await.ok();
     assert_sealed(&failed, "failed");
     assert_eq!(failed["execution"]["error_code"], "connector_auth_failed");
     caller.call("bare.note", json!({ "mark": 1 })).await.error(

@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     proxy::{Proxy, Wire},
-    world::{patient, store},
+    world::{patient, store, until_blocked},
 };
 
 /// The deadline of a call. It passes while the clock of the test is paused, which jumps to the next
@@ -47,6 +47,19 @@ async fn late<T>(call: impl Future<Output = T>) -> T {
     answer
 }
 
+/// As above, once this has come about.
+async fn late_after<T>(reached: impl Future<Output = ()>, call: impl Future<Output = T>) -> T {
+    let paused = async {
+        reached.await;
+        pause();
+        Instant::now()
+    };
+    let (answer, paused) = tokio::join!(call, paused);
+    assert!(paused.elapsed() < DEADLINE + ROUNDED, "{:?}", paused.elapsed());
+    resume();
+    answer
+}
+
 #[tokio::test]
 async fn a_server_that_is_not_there_is_told_in_time() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -57,9 +70,11 @@ async fn a_server_that_is_not_there_is_told_in_time() {
     assert!(matches!(late(silent.append(&turn)).await, Err(AppendError::Down(_))));
     assert!(late(silent.base(scribe.org)).await.is_err());
     assert!(late(silent.ping()).await.is_err());
+    let begun = Instant::now();
     assert!(matches!(closed.append(&turn).await, Err(AppendError::Down(_))));
     assert!(closed.base(scribe.org).await.is_err());
     assert!(closed.ping().await.is_err());
+    assert!(begun.elapsed() < DEADLINE, "a refusal is an answer");
 }
 
 #[tokio::test]
@@ -117,17 +132,12 @@ async fn a_lost_answer_is_in_doubt_and_settles_as_committed() {
     let agent = scribe.agent("in doubt");
     let turn = scribe.turn(vec![Changes::from(agent.clone())]);
     proxy.set(Wire::Deaf);
-    let committed = async {
-        until("the turn is committed", async || {
-            let found = admin::AccountStore::agent(&*direct, scribe.org, agent.id).await;
-            found.unwrap().is_some()
-        })
-        .await;
-        pause();
-    };
-    let (doubt, ()) = tokio::join!(store.append(&turn), committed);
+    let committed = until("the turn is committed", async || {
+        let found = admin::AccountStore::agent(&*direct, scribe.org, agent.id).await;
+        found.unwrap().is_some()
+    });
+    let doubt = late_after(committed, store.append(&turn)).await;
     assert!(matches!(doubt, Err(AppendError::InDoubt(_))), "{doubt:?}");
-    resume();
     assert!(late(store.settle(&turn)).await.is_err(), "nobody hears the answer yet");
     proxy.set(Wire::Through);
     assert!(store.settle(&turn).await.unwrap());
@@ -180,16 +190,8 @@ async fn a_head_that_somebody_holds_is_answered_in_time_and_harms_nobody() {
     holder.query(sql, &[scribe.org.as_uuid()]).await.unwrap();
     let turn = scribe.turn(vec![Changes::from(scribe.agent("blocked"))]);
     let watcher = database.owner().await;
-    let waits = "select 1 from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'";
-    let waiting = async {
-        let is_waiting = async || !watcher.query(waits, &[]).await.unwrap().is_empty();
-        until("the turn waits for the head", is_waiting).await;
-        pause();
-    };
-    let (blocked, ()) = tokio::join!(store.append(&turn), waiting);
+    let blocked = late_after(until_blocked(&watcher), store.append(&turn)).await;
     assert!(matches!(blocked, Err(AppendError::InDoubt(_) | AppendError::Down(_))), "{blocked:?}");
-    resume();
     other.append(&store, vec![Changes::from(other.agent("free"))]).await.unwrap();
     holder.batch_execute("rollback").await.unwrap();
     // Settled either way, the org goes on.

@@ -1,15 +1,12 @@
 //! A head that is held: it gives order to those who write one org, and no authority.
 
-use std::{
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    time::Duration,
-};
+use std::time::Duration;
 
 use ledger::{AppendError, Changes, HeldOrg, LedgerStore, Needs};
 use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
-use testkit::{Scribe, eventually::until};
+use testkit::Scribe;
 
-use crate::world::{settings, store};
+use crate::world::{settings, store, until_blocked};
 
 /// How long a head may be held in a test of somebody who stops: less than a second, as the usual
 /// setting is. Whoever waits for it waits twice as long at most, by PostgreSQL's clock.
@@ -92,29 +89,21 @@ async fn a_head_that_does_not_come_free_is_done_without() {
 async fn those_who_ask_have_the_head_one_after_the_other() {
     let Some((_database, store)) = store().await else { return };
     let scribe = std::sync::Arc::new(Scribe::created(35, &*store).await);
-    let lost = std::sync::Arc::new(AtomicUsize::new(0));
     let mut tasks = tokio::task::JoinSet::new();
     for number in 0..12 {
-        let (store, scribe, lost) = (store.clone(), scribe.clone(), lost.clone());
+        let (store, scribe) = (store.clone(), scribe.clone());
         tasks.spawn(async move {
             let mut own = Scribe::new(100 + number, scribe.now);
             own.org = scribe.org;
-            loop {
-                let held = hold(&store, &scribe).await;
-                own.reread(&*store).await;
-                let turn = own.turn(vec![Changes::from(own.agent(&number.to_string()))]);
-                match held.head.append(&turn).await {
-                    Ok(_) => break,
-                    Err(AppendError::Lost) => lost.fetch_add(1, Relaxed),
-                    Err(error) => panic!("{error:?}"),
-                };
-            }
+            let held = hold(&store, &scribe).await;
+            own.reread(&*store).await;
+            let turn = own.turn(vec![Changes::from(own.agent(&number.to_string()))]);
+            held.head.append(&turn).await.expect("nobody else writes while the head is held");
         });
     }
     for task in tasks.join_all().await {
         let () = task;
     }
-    assert_eq!(lost.load(Relaxed), 0, "somebody else wrote while the head was held");
     let head = store.base(scribe.org).await.unwrap().0.unwrap().head;
     assert_eq!(head.version, 12 + scribe.turn(vec![]).expected.unwrap().version);
 }
@@ -133,14 +122,8 @@ async fn who_has_the_floor_takes_turns_and_hands_it_to_the_next() {
         let turn = vec![Changes::from(scribe.agent(&number.to_string()))];
         scribe.append(&*store, turn).await.unwrap();
     }
-    let waits = "select 1 from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'";
-    until("the next one waits", async || {
-        let is_waiting = !owner.query(waits, &[]).await.unwrap().is_empty();
-        assert!(!next.is_finished(), "two have the floor");
-        is_waiting
-    })
-    .await;
+    until_blocked(&owner).await;
+    assert!(!next.is_finished(), "two have the floor");
     let other = Scribe::new(37, scribe.now).org;
     assert!(store.floor(other).await.unwrap().is_some(), "every org has a floor of its own");
     drop(floor);

@@ -4,6 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use crypto::Secret;
 use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
+use testkit::eventually::until;
+use tokio_postgres::Client;
 
 /// What the server allows a session, in place of the service's own limits.
 const LIMITS: &str = "options=-c%20statement_timeout%3D60s%20-c%20lock_timeout%3D60s\
@@ -23,6 +25,14 @@ pub(crate) fn patient(url: &str) -> Settings {
     settings.hold = Duration::from_secs(20);
     settings.lease = Duration::from_secs(50);
     settings
+}
+
+/// Waits until a session of this client's database waits for a lock.
+pub(crate) async fn until_blocked(owner: &Client) {
+    let sql = "select 1 from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'";
+    let is_blocked = async || !owner.query(sql, &[]).await.unwrap().is_empty();
+    until("a session waits for a lock", is_blocked).await;
 }
 
 /// A database and the store on it.

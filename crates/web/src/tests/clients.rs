@@ -116,7 +116,7 @@ fn what_is_open_is_counted_while_it_is_held() {
 
 #[tokio::test]
 async fn one_address_has_so_many_connections_unless_it_is_a_proxy() {
-    let bounds = || Bounds { connections_of_one: 2, header_time: LONG * 2, ..quick() };
+    let bounds = || Bounds { connections_of_one: 2, header_time: WITHIN * 2, ..quick() };
     let ping = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let server = start(bounds()).await;
     let first = TcpStream::connect(server.address).await.unwrap();
@@ -125,10 +125,10 @@ async fn one_address_has_so_many_connections_unless_it_is_a_proxy() {
     // It is closed, and nothing is answered; the request may not even be taken.
     let _ = third.write_all(ping.as_bytes()).await;
     let mut answer = Vec::new();
-    let ended = timeout(LONG, third.read_to_end(&mut answer)).await;
+    let ended = timeout(WITHIN, third.read_to_end(&mut answer)).await;
     assert!(ended.is_ok() && answer.is_empty(), "{answer:?}");
     drop(first);
-    until("the first one is gone", || server.open.get() == 1).await;
+    until("the first one is gone", async || server.open.get() == 1).await;
     assert!(exchange(server.address, ping).await.contains("pong"));
     let server = start_behind(proxies(&["127.0.0.0/8"]), bounds()).await;
     let mut open = Vec::new();

@@ -13,7 +13,7 @@ use crate::{Bounds, Phase};
 
 async fn closes(stream: &mut TcpStream) -> bool {
     let mut rest = Vec::new();
-    matches!(timeout(LONG, stream.read_to_end(&mut rest)).await, Ok(Ok(_)))
+    matches!(timeout(WITHIN, stream.read_to_end(&mut rest)).await, Ok(Ok(_)))
 }
 
 #[tokio::test]
@@ -32,12 +32,12 @@ async fn a_head_that_trickles_is_cut_off() {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let started = Instant::now();
     for byte in b"GET /v1/ping HTTP/1.1\r\nHost: aaaaaaaaaaaaaaaaaaaaaaaaaa".iter().cycle() {
-        if stream.write_all(&[*byte]).await.is_err() || started.elapsed() > LONG {
+        if stream.write_all(&[*byte]).await.is_err() || started.elapsed() > WITHIN {
             break;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    assert!(started.elapsed() < LONG);
+    assert!(started.elapsed() < WITHIN);
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_body_that_goes_on_trickling_is_refused_all_the_same() {
         }
     });
     let mut answer = String::new();
-    timeout(LONG, from.read_to_string(&mut answer)).await.unwrap().unwrap();
+    timeout(WITHIN, from.read_to_string(&mut answer)).await.unwrap().unwrap();
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
     trickle.await.unwrap();
 }
@@ -77,7 +77,7 @@ async fn a_body_that_goes_on_trickling_is_refused_all_the_same() {
 async fn bodies_that_do_not_arrive_take_their_share_of_the_room_and_give_it_back() {
     let server = start_patient(quick()).await;
     let holds = async |bytes: usize| {
-        until("the bodies are counted", || server.router.body_bytes() == bytes).await;
+        until("the bodies are counted", async || server.router.body_bytes() == bytes).await;
     };
     let post = |key: &str, rest: &str| {
         format!(
@@ -110,7 +110,7 @@ async fn bodies_that_do_not_arrive_take_their_share_of_the_room_and_give_it_back
 
 #[tokio::test]
 async fn a_client_that_says_it_will_send_no_more_holds_nothing_open() {
-    let server = start_patient(Bounds { header_time: LONG * 2, ..quick() }).await;
+    let server = start_patient(Bounds { header_time: WITHIN * 2, ..quick() }).await;
     for sent in
         ["", "GET /v1/pi", "POST /v1/echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{"]
     {
@@ -143,16 +143,16 @@ async fn a_reader_that_stops_reading_is_cut_off() {
     stream.write_all(b"GET /flood HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     let mut rest = vec![0];
     stream.read_exact(&mut rest).await.unwrap();
-    until("the connection is closed", || server.open.get() == 0).await;
+    until("the connection is closed", async || server.open.get() == 0).await;
     // What the kernel held is still there to be read; behind it the connection is broken.
-    let ended = timeout(LONG, stream.read_to_end(&mut rest)).await;
+    let ended = timeout(WITHIN, stream.read_to_end(&mut rest)).await;
     assert!(ended.is_ok(), "the flood went on");
     assert!(rest.starts_with(b"HTTP/1.1 200"));
 }
 
 #[tokio::test]
 async fn connections_over_the_cap_wait_for_a_free_place() {
-    let server = start(Bounds { connections: 1, header_time: LONG * 2, ..quick() }).await;
+    let server = start(Bounds { connections: 1, header_time: WITHIN * 2, ..quick() }).await;
     let first = TcpStream::connect(server.address).await.unwrap();
     let request = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let mut waiting = tokio::spawn(exchange(server.address, request));
@@ -169,9 +169,9 @@ async fn draining_still_answers_and_closing_finishes_what_is_open() {
     let ping = "GET /v1/ping HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     let (hurry, hurried) = tokio::sync::oneshot::channel::<()>();
     let drain = tokio::spawn(async move {
-        control.drain(LONG * 2, async { hurried.await.unwrap() }).await;
+        control.drain(WITHIN * 2, async { hurried.await.unwrap() }).await;
     });
-    until("it drains", || lifecycle.phase() == Phase::Draining).await;
+    until("it drains", async || lifecycle.phase() == Phase::Draining).await;
     // Who keeps connections open is told to open no more on this one.
     let answer = exchange(address, ping.replace("Connection: close\r\n", "")).await;
     assert!(answer.contains("pong"), "{answer}");
@@ -196,7 +196,7 @@ async fn what_does_not_end_is_cut_off_at_the_hard_limit() {
     open.write_all(b"GET /v1/never HTTP/1.1\r\nHost: a\r\n\r\n").await.unwrap();
     until_under_way(&server.router).await;
     server.control.close();
-    assert_eq!(timeout(LONG, server.done).await.unwrap().unwrap(), 1);
+    assert_eq!(timeout(WITHIN, server.done).await.unwrap().unwrap(), 1);
 }
 
 #[tokio::test]
@@ -214,14 +214,14 @@ async fn whoever_is_refused_before_the_body_is_read_sends_it_and_reads_the_answe
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let head = format!("{head}\r\nContent-Length: {length}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
-        timeout(LONG, stream.write_all(&body)).await.unwrap().unwrap();
+        timeout(WITHIN, stream.write_all(&body)).await.unwrap().unwrap();
         let mut answer = String::new();
-        timeout(LONG, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
+        timeout(WITHIN, stream.read_to_string(&mut answer)).await.unwrap().unwrap();
         assert_eq!(parsed(&answer).0, status, "{head}: {answer}");
     }
     // Nobody is waited for who sends no end of it.
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(b"POST /v1/echo HTTP/1.1\r\nHost: a b\r\n\r\n").await.unwrap();
     let endless = async { while stream.write_all(&body).await.is_ok() {} };
-    timeout(LONG, endless).await.unwrap();
+    timeout(WITHIN, endless).await.unwrap();
 }

@@ -7,6 +7,7 @@ use crypto::Secret;
 use http::StatusCode;
 use model::{Clock, Entropy, Scope, Timestamp};
 use serde_json::{Value, json};
+pub(super) use testkit::eventually::{WITHIN, until};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -199,7 +200,7 @@ pub(super) struct Server {
 
 /// Waits until a request is under way.
 pub(super) async fn until_under_way(router: &Router<Odd>) {
-    until("a request is under way", || router.traffic().in_flight.get() == 1).await;
+    until("a request is under way", async || router.traffic().in_flight.get() == 1).await;
 }
 
 pub(super) fn quick() -> Bounds {
@@ -227,7 +228,7 @@ pub(super) async fn start_behind(proxies: TrustedProxies, bounds: Bounds) -> Ser
 pub(super) async fn start_patient(bounds: Bounds) -> Server {
     let (control, lifecycle) = Control::new();
     let proxies = TrustedProxies::default();
-    let router = router_with(LONG * 2, proxies.clone(), lifecycle.clone());
+    let router = router_with(WITHIN * 2, proxies.clone(), lifecycle.clone());
     serve_with(router, proxies, bounds, (control, lifecycle)).await
 }
 
@@ -245,26 +246,13 @@ async fn serve_with(
     Server { address, control, lifecycle, done, router, open }
 }
 
-/// Far longer than anything here takes. What has not happened by then does not happen.
-pub(super) const LONG: Duration = Duration::from_mins(1);
-
-/// Waits until this is so, or fails the test with its name.
-pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
-    let looks = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    assert!(tokio::time::timeout(LONG, looks).await.is_ok(), "{what}: not in time");
-}
-
 /// Sends the bytes and returns everything until the server closes.
 pub(super) async fn exchange(address: SocketAddr, bytes: impl AsRef<[u8]>) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(bytes.as_ref()).await.unwrap();
     let mut answer = Vec::new();
     let mut buffer = [0; 4096];
-    while let Ok(Ok(read)) = tokio::time::timeout(LONG, stream.read(&mut buffer)).await {
+    while let Ok(Ok(read)) = tokio::time::timeout(WITHIN, stream.read(&mut buffer)).await {
         if read == 0 {
             break;
         }
