@@ -178,10 +178,12 @@ async fn an_endpoint_whose_instance_dies_before_disabling_it_is_disabled_once_an
     let caller = doomed.caller(&agent.key);
     caller.executed("lab.note", json!({ "mark": "fails" })).await;
     until("it fails", async || statuses(&admin, &id).await.get("retrying") == Some(&1)).await;
-    // Its last failure was four days ago, so the next one ends more than it may fail for.
+    // Its last failure was four days ago, so the next one ends more than it may fail for. Whoever still
+    // serves it would note what it knows from before.
     let longer = "update webhook_lane set failing_since = failing_since - interval '4 days', \
-                  failed_at = failed_at - interval '4 days'";
-    house.control.run(longer).await;
+                  failed_at = failed_at - interval '4 days' where lease_until <= now()";
+    let control = house.control.client().await;
+    until("nobody serves it", async || control.execute(longer, &[]).await.unwrap() == 1).await;
     doomed.arm("webhook.noted");
     caller.executed("lab.note", json!({ "mark": "fails again" })).await;
     assert!(doomed.is_held("webhook.noted", Duration::from_secs(20)).await);
