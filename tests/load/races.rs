@@ -209,7 +209,7 @@ async fn of_a_cancellation_and_an_expiry_at_the_same_time_one_ends_the_action() 
 async fn a_commit_whose_answer_is_dropped_is_never_guessed() {
     let Some(common) = Site::common().await else { return };
     let wires = [Wire::before(&common.cluster).await, Wire::before(&common.cluster).await];
-    let [control, governed] = wires.each_ref().map(|wire| Site { cluster: wire.cluster.clone() });
+    let [control, governed] = wires.each_ref().map(|wire| common.reached_at(wire.cluster.clone()));
     let plan = Plan { control: &control, governed: &governed, settings: "" };
     let house = House::build(plan).await;
     let service = house.serve().await;

@@ -21,6 +21,8 @@ mod wire;
 
 use std::{
     fs,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -43,6 +45,8 @@ pub use wire::Wire;
 
 /// The policy that every house begins with.
 pub const POLICY: &str = include_str!("house/policy.yaml");
+/// The file of a house's seal keys.
+const SEAL_KEY: &str = "seal.pem";
 /// The connector of tools that the shop has no use for: slow ones, failing ones, large results.
 const LAB: &str = include_str!("house/lab.yaml");
 
@@ -104,13 +108,11 @@ impl House {
         let control = plan.control.control(&name).await;
         let governed = plan.governed.shop(&name).await;
         let verbs = Verbs::new(&folder, &control, plan.settings);
-        verbs.run(&["keys", "new", "--out", "seal.pem"]).await;
-        let org = first_word(&verbs.run(&["org", "create", &name]).await);
-        let house = Self { control, governed, org, verbs, folder };
+        write_secret(&folder.join(SEAL_KEY), &plan.control.seal_key);
+        let house = Self { control, governed, org: plan.control.org.clone(), verbs, folder };
         let shop = connectors::read_config(connectors::SHOP_CONNECTOR).unwrap();
         house.connect("shop", shop).await;
         house.connect("lab", connectors::read_config(LAB).unwrap()).await;
-        house.activate("house", POLICY).await;
         house
     }
 
@@ -221,6 +223,13 @@ impl SharedHouse {
 pub fn name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("house-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Writes a new file that only its owner may read, as the operator's verb does.
+fn write_secret(path: &Path, bytes: &[u8]) {
+    let mut file =
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
+    file.write_all(bytes).unwrap();
 }
 
 fn first_word(text: &str) -> String {

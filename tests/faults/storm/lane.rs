@@ -194,8 +194,8 @@ impl Lane {
         };
         let site = match (&own, &wire) {
             (Some(own), _) => Site::prepare(own.cluster.clone()).await,
-            (None, Some(wire)) => Site { cluster: wire.cluster.clone() },
-            (None, None) => Site { cluster: common.cluster.clone() },
+            (None, Some(wire)) => common.reached_at(wire.cluster.clone()),
+            (None, None) => common.clone(),
         };
         let house =
             House::build(Plan { control: &site, governed: &site, settings: SETTINGS }).await;

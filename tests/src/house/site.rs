@@ -1,12 +1,12 @@
-//! A cluster that houses can be built on: roles, a template of the control database with the
-//! service's schema, and a template of the governed shop.
+//! A cluster that houses can be built on: roles, a template of the control database with an org and its
+//! policy, and a template of the governed shop.
 
-use std::{env, path::PathBuf};
+use std::{env, fs, path::PathBuf};
 
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::{LAB, Verbs, cluster::Cluster, cluster::Database};
+use super::{LAB, POLICY, SEAL_KEY, Verbs, cluster::Cluster, cluster::Database, first_word};
 
 /// The roles of the control database and their passwords.
 pub(super) const MIGRATOR: (&str, &str) = ("house_migrator", "migrator-password");
@@ -26,10 +26,14 @@ pub struct Binaries {
 }
 
 /// A cluster that houses can be built on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Site {
     /// The cluster.
     pub cluster: Cluster,
+    /// The org that every control database here begins with.
+    pub(super) org: String,
+    /// The file of the keys that seal its record.
+    pub(super) seal_key: Vec<u8>,
 }
 
 /// The binaries that the environment names; none says so once and skips the test.
@@ -72,21 +76,26 @@ impl Site {
             );
             cluster.run(&made).await;
         }
-        let site = Self { cluster };
-        let (control, shop) = (site.template("control"), site.template("shop"));
-        for (template, owner) in [(&control, MIGRATOR.0), (&shop, site.cluster.user.as_str())] {
+        let (control, shop) = (template(&cluster, "control"), template(&cluster, "shop"));
+        for (template, owner) in [(&control, MIGRATOR.0), (&shop, cluster.user.as_str())] {
             let name = &template.name;
-            site.cluster.run(&format!("drop database if exists {name}")).await;
-            site.cluster.run(&format!("create database {name} owner {owner}")).await;
+            cluster.run(&format!("drop database if exists {name}")).await;
+            cluster.run(&format!("create database {name} owner {owner}")).await;
         }
-        site.migrate(&control).await;
         shop.run(connectors::SHOP_SEED).await;
         shop.run(LAB_TABLES).await;
-        site.govern(&shop).await;
-        site
+        govern(&shop).await;
+        let (org, seal_key) = furnish(&control).await;
+        Self { cluster, org, seal_key }
     }
 
-    /// A control database with the service's schema and nothing in it.
+    /// The same, by another way to its cluster.
+    pub fn reached_at(&self, cluster: Cluster) -> Self {
+        Self { cluster, ..self.clone() }
+    }
+
+    /// A control database in which the org has its policy and no connector yet: a connector names the
+    /// database that it governs, which is another one in every house.
     pub async fn control(&self, name: &str) -> Database {
         let database = self.copy("control", name, MIGRATOR.0).await;
         let app = APP.0;
@@ -103,45 +112,55 @@ impl Site {
     async fn copy(&self, template: &str, name: &str, owner: &str) -> Database {
         // One copy at a time: a template must have no visitors while it is copied.
         static COPYING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-        let (copy, template) = (format!("{name}-{template}"), self.template(template).name);
+        let copy = format!("{name}-{template}");
+        let template = self::template(&self.cluster, template).name;
         let sql = format!("create database \"{copy}\" template {template} owner \"{owner}\"");
         let _copying = COPYING.lock().await;
         self.cluster.run(&sql).await;
         self.cluster.database(&copy)
     }
+}
 
-    /// Several runs may use one cluster, so that the name holds the process.
-    fn template(&self, of: &str) -> Database {
-        self.cluster.database(&format!("template_{of}_{}", std::process::id()))
-    }
+/// Several runs may use one cluster, so that the name holds the process.
+fn template(cluster: &Cluster, of: &str) -> Database {
+    cluster.database(&format!("template_{of}_{}", std::process::id()))
+}
 
-    async fn migrate(&self, control: &Database) {
-        let folder = env::temp_dir().join(super::name());
-        std::fs::create_dir_all(&folder).unwrap();
-        Verbs::new(&folder, control, "").run(&["migrate", "--role", APP.0]).await;
-        std::fs::remove_dir_all(folder).unwrap();
-    }
+/// Gives a control database the service's schema and an org with a policy, and returns the org and the
+/// file of the keys that seal its record.
+async fn furnish(control: &Database) -> (String, Vec<u8>) {
+    let folder = env::temp_dir().join(super::name());
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("house.yaml"), POLICY).unwrap();
+    let verbs = Verbs::new(&folder, control, "");
+    verbs.run(&["migrate", "--role", APP.0]).await;
+    verbs.run(&["keys", "new", "--out", SEAL_KEY]).await;
+    let org = first_word(&verbs.run(&["org", "create", "house"]).await);
+    let activate = ["policy", "activate", "house.yaml", "--yes", "--reason", "A test."];
+    verbs.run(&[activate.as_slice(), &["--org", &org]].concat()).await;
+    let seal_key = fs::read(folder.join(SEAL_KEY)).unwrap();
+    fs::remove_dir_all(folder).unwrap();
+    (org, seal_key)
+}
 
-    /// Applies the governed schema with the operator's verb, for both connectors of a house.
-    async fn govern(&self, shop: &Database) {
-        let folder = env::temp_dir().join(super::name());
-        std::fs::create_dir_all(&folder).unwrap();
-        let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
-        write("credential.json", &credential().to_string());
-        write("password", &self.cluster.password);
-        let verbs = Verbs::new(&folder, shop, "");
-        for (name, config) in [("shop", connectors::SHOP_CONNECTOR), ("lab", LAB)] {
-            let mut config = connectors::read_config(config).unwrap();
-            config["host"] = json!(self.cluster.host);
-            config["port"] = json!(self.cluster.port);
-            config["database"] = json!(shop.name);
-            write(&format!("{name}.json"), &config.to_string());
-            let file = format!("{name}.json");
-            let user = &self.cluster.user;
-            let setup = ["connector", "setup", &file, "--credential", "credential.json"];
-            let apply = ["--apply", user, "--password-file", "password"];
-            verbs.run(&[setup.as_slice(), &apply].concat()).await;
-        }
-        std::fs::remove_dir_all(folder).unwrap();
+/// Applies the governed schema with the operator's verb, for both connectors of a house.
+async fn govern(shop: &Database) {
+    let folder = env::temp_dir().join(super::name());
+    fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.join(name), text).unwrap();
+    write("credential.json", &credential().to_string());
+    write("password", &shop.cluster.password);
+    let verbs = Verbs::new(&folder, shop, "");
+    for (name, config) in [("shop", connectors::SHOP_CONNECTOR), ("lab", LAB)] {
+        let mut config = connectors::read_config(config).unwrap();
+        config["host"] = json!(shop.cluster.host);
+        config["port"] = json!(shop.cluster.port);
+        config["database"] = json!(shop.name);
+        write(&format!("{name}.json"), &config.to_string());
+        let file = format!("{name}.json");
+        let setup = ["connector", "setup", &file, "--credential", "credential.json"];
+        let apply = ["--apply", &shop.cluster.user, "--password-file", "password"];
+        verbs.run(&[setup.as_slice(), &apply].concat()).await;
     }
+    fs::remove_dir_all(folder).unwrap();
 }

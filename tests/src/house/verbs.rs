@@ -9,6 +9,7 @@ use std::{
 use tokio::process::Command;
 
 use super::{
+    SEAL_KEY,
     cluster::Database,
     site::{APP, MIGRATOR, binaries},
 };
@@ -45,7 +46,7 @@ impl Verbs {
         let environment = vec![
             ("SERVICE_DATABASE_URL", control.url(APP.0, APP.1)),
             ("SERVICE_MIGRATE_DATABASE_URL", control.url(MIGRATOR.0, MIGRATOR.1)),
-            ("SERVICE_SEAL_KEY_FILE", folder.join("seal.pem").display().to_string()),
+            ("SERVICE_SEAL_KEY_FILE", folder.join(SEAL_KEY).display().to_string()),
             ("SERVICE_VAULT_KEY", VAULT_KEY.to_owned()),
             ("SERVICE_API_KEY_PEPPER", PEPPER.to_owned()),
             ("SERVICE_MAIL_OUTBOX", folder.join("outbox").display().to_string()),
