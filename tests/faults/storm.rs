@@ -4,6 +4,7 @@
 //!
 //! `CHANCERY_CRASH_KILLS` says how many faults, about; each once at each point without it.
 //! `CHANCERY_CRASH_AT` says how the names of the points begin; all of them without it.
+//! `CHANCERY_CRASH_SEED` says in which order the points are struck; an order of its own without it.
 
 mod hooks;
 mod lane;
@@ -12,7 +13,10 @@ mod oracle;
 mod points;
 mod watch;
 
-use std::env;
+use std::{
+    env,
+    hash::{BuildHasher, Hasher, RandomState},
+};
 
 use crate::house::{Site, binaries};
 pub(crate) use lane::{Fault, Storm, Tally};
@@ -56,6 +60,14 @@ fn asked() -> &'static [Point] {
     points.leak()
 }
 
+/// What decides in which order the points are struck.
+fn seed() -> u64 {
+    match env::var("CHANCERY_CRASH_SEED") {
+        Ok(seed) => seed.parse().unwrap(),
+        Err(_) => RandomState::new().build_hasher().finish(),
+    }
+}
+
 /// Held by a test of many services that come and go: two at a time would leave no processor for any of them
 /// to get to its database in time.
 pub(crate) async fn alone() -> tokio::sync::MutexGuard<'static, ()> {
@@ -72,10 +84,12 @@ pub(crate) async fn rage(storms: &[Storm]) -> Option<Vec<Tally>> {
         eprintln!("left out: a storm needs `CHANCERY_FAILPOINT_BIN`; `cargo xtask test` sets it");
         return None;
     }
+    let seed = seed();
+    println!("the order of the faults: seed {seed}");
     // Houses that are built at once leave no processor for a verb to be answered in time.
     let mut lanes = Vec::new();
     for storm in storms {
-        lanes.extend(Lane::new(*storm).await);
+        lanes.extend(Lane::new(*storm, seed).await);
     }
     let lanes = lanes.into_iter().map(|lane| tokio::spawn(lane::strike(lane)));
     let mut tallies = Vec::new();

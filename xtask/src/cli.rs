@@ -122,6 +122,9 @@ pub(crate) struct Faults {
     /// Only at the points whose names begin so, such as `webhook.`, and only while clients work.
     #[arg(long, value_name = "POINT", requires = "kills")]
     pub(crate) at: Option<String>,
+    /// Strike in the order of the run that printed this seed.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 /// For how long the service is under load.

@@ -45,9 +45,14 @@ pub(crate) fn faults(workspace: &Workspace, request: &cli::Faults) -> Result<()>
         let races = Trial::of("gate", "actions").named("judgements::of_all_who_end");
         trials.insert(0, races.with("CHANCERY_RACE_ROUNDS", RACES));
     }
-    if let Some(rounds) = request.rounds {
-        let rounds = rounds.to_string();
-        trials = trials.into_iter().map(|it| it.with("CHANCERY_CRASH_ROUNDS", &rounds)).collect();
+    let asked = [
+        ("CHANCERY_CRASH_ROUNDS", request.rounds.map(|rounds| rounds.to_string())),
+        ("CHANCERY_CRASH_SEED", request.seed.map(|seed| seed.to_string())),
+    ];
+    for (name, value) in asked {
+        if let Some(value) = value {
+            trials = trials.into_iter().map(|it| it.with(name, &value)).collect();
+        }
     }
     run("faults", workspace, request.yes.into(), &trials)
 }

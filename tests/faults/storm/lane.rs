@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -154,6 +155,18 @@ pub(crate) struct Lane {
     striking: AtomicUsize,
 }
 
+/// The items in an order that the seed alone decides.
+fn in_order_of<T>(seed: impl Hash, items: impl Iterator<Item = T>) -> Vec<T> {
+    let place = |number: usize| {
+        let mut hasher = DefaultHasher::new();
+        (&seed, number).hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut items: Vec<_> = items.enumerate().collect();
+    items.sort_by_key(|(number, _)| place(*number));
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
 /// Does what the storm says of the house and returns what came of it.
 pub(crate) async fn strike(mut lane: Lane) -> Tally {
     let (storm, hooks) = (lane.storm, lane.hooks.take());
@@ -180,8 +193,8 @@ pub(crate) async fn strike(mut lane: Lane) -> Tally {
 }
 
 impl Lane {
-    /// A house for the storm; nothing where the run has not what it needs.
-    pub(crate) async fn new(storm: Storm) -> Option<Self> {
+    /// A house for the storm, whose points are struck in the order of this seed; nothing where the run has not what it needs.
+    pub(crate) async fn new(storm: Storm, seed: u64) -> Option<Self> {
         let Storm { fault, services, struck, points, rounds } = storm;
         let common = Site::common().await?;
         let own = match fault {
@@ -214,8 +227,9 @@ impl Lane {
             None
         };
         let due = |round| points.iter().filter(move |point| round < fault.rounds(point, rounds));
+        let struck_at = in_order_of((seed, fault.word()), (0..rounds).flat_map(due));
         let (alone, shared): (Vec<_>, Vec<_>) =
-            (0..rounds).flat_map(due).partition(|point| point.way == Way::Orphans);
+            struck_at.into_iter().partition(|point| point.way == Way::Orphans);
         let queue = shared.into_iter().map(|point| (point, TRIES)).collect();
         let (queue, postgres) = (Mutex::new(queue), Mutex::new(own));
         // Each has a line of its own: a clone of a line is the same line.
