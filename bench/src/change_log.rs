@@ -16,7 +16,11 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-use crate::{Failure, stops::percentile};
+use crate::{
+    Failure,
+    options::{Scale, Size},
+    stops::percentile,
+};
 
 const DATABASE: &str = "bench_log";
 /// The slots that are read, each to its end: by us, by PostgreSQL's own reader, and for the bytes alone.
@@ -24,10 +28,10 @@ const OURS: &str = "bench_ours";
 const THEIRS: &str = "bench_theirs";
 const BYTES: &str = "bench_bytes";
 /// How far the log is behind, in transactions of so many changes.
-const TRANSACTIONS: usize = 2_000;
+const TRANSACTIONS: Size<usize> = Size { full: 2_000, smoke: 20 };
 const CHANGES: usize = 100;
 /// Changes of one transaction that is too long for memory.
-const LONG: u64 = 100_000;
+const LONG: Size<u64> = Size { full: 100_000, smoke: 2_000 };
 /// Rows that are kept of one transaction, as `decoder.max_images_per_tx` has it.
 const IMAGES: usize = 1_000;
 /// Changes that are asked for in one read, as a follower that is behind does it.
@@ -35,9 +39,9 @@ const BATCH: i32 = 100_000;
 /// How often the log is read while somebody waits, as `decoder.poll_active` has it, and how often that is
 /// tried.
 const POLL: Duration = Duration::from_millis(10);
-const COMMITS: usize = 500;
+const COMMITS: Size<usize> = Size { full: 500, smoke: 5 };
 /// How often the same bytes are gone through.
-const ROUNDS: usize = 20;
+const ROUNDS: Size<usize> = Size { full: 20, smoke: 1 };
 /// The least that is read in a second.
 const LEAST_RATE: f64 = 38_000.0;
 /// From commit to transaction, at the half and at the 99th of a hundred.
@@ -53,10 +57,10 @@ const PEEK: &str = "
 const ADVANCE: &str = "select pg_replication_slot_advance($1::name, $2::text::pg_lsn)";
 
 /// Measures all of it and prints it.
-pub(crate) async fn run(url: &str, programs: &Path) -> Result<(), Failure> {
-    let log = Log::new(url, programs.join("pg_recvlogical")).await?;
+pub(crate) async fn run(url: &str, programs: &Path, scale: Scale) -> Result<(), Failure> {
+    let log = Log::new(url, programs.join("pg_recvlogical"), scale).await?;
     log.written().await?;
-    println!("| a log that is {} changes behind | changes per second | |", TRANSACTIONS * CHANGES);
+    println!("| a log that is {} changes behind | changes per second | |", log.behind());
     println!("|---|---|---|");
     let (theirs, ours) = (log.read_by_them().await?, log.read_by_us().await?);
     println!("| `pg_recvlogical`, to `/dev/null` | {theirs:.0} | |");
@@ -64,7 +68,7 @@ pub(crate) async fn run(url: &str, programs: &Path) -> Result<(), Failure> {
         "| read, parsed, put together and digested | {ours:.0} (aim {LEAST_RATE:.0}) | {:.2} of that |",
         ours / theirs
     );
-    parsed(&log.bytes().await?)?;
+    parsed(&log.bytes().await?, ROUNDS.at(scale))?;
     log.memory().await?;
     log.forgotten().await?;
     log.latency().await
@@ -75,6 +79,7 @@ struct Log {
     client: Client,
     url: String,
     recvlogical: PathBuf,
+    scale: Scale,
 }
 
 /// What of a read is looked at.
@@ -84,7 +89,7 @@ struct Peeked {
 }
 
 impl Log {
-    async fn new(url: &str, recvlogical: PathBuf) -> Result<Self, Failure> {
+    async fn new(url: &str, recvlogical: PathBuf, scale: Scale) -> Result<Self, Failure> {
         let mut config: Config = url.parse()?;
         let (client, connection) = config.connect(NoTls).await?;
         let driven = tokio::spawn(connection);
@@ -99,11 +104,16 @@ impl Log {
             client.query_typed(made, &[(&slot, Type::TEXT)]).await?;
         }
         let url = url.rsplit_once('/').ok_or("the address names no database")?.0;
-        Ok(Self { client, url: format!("{url}/{DATABASE}"), recvlogical })
+        Ok(Self { client, url: format!("{url}/{DATABASE}"), recvlogical, scale })
+    }
+
+    /// How many changes are read.
+    fn behind(&self) -> usize {
+        TRANSACTIONS.at(self.scale) * CHANGES
     }
 
     async fn written(&self) -> Result<(), Failure> {
-        for transaction in 0..TRANSACTIONS {
+        for transaction in 0..TRANSACTIONS.at(self.scale) {
             let first = transaction * CHANGES;
             let sql = format!(
                 "insert into item select n, 'item ' || n, n / 100.0, repeat('x', 60)
@@ -132,7 +142,7 @@ impl Log {
         if !status.success() {
             return Err(format!("pg_recvlogical ended with {status}").into());
         }
-        Ok(rate(TRANSACTIONS * CHANGES, began.elapsed()))
+        Ok(rate(self.behind(), began.elapsed()))
     }
 
     /// How many changes we read in a second, with what tells the database that they are read.
@@ -144,7 +154,7 @@ impl Log {
             self.advance(OURS, last).await?;
             changes += peeked.changes;
         }
-        let expected = TRANSACTIONS * CHANGES;
+        let expected = self.behind();
         if changes != u64::try_from(expected)? {
             return Err(format!("{changes} changes were read, and not {expected}").into());
         }
@@ -185,19 +195,20 @@ impl Log {
 
     /// What a transaction takes that changes very many rows.
     async fn memory(&self) -> Result<(), Failure> {
-        let sql = format!("update item set price = price + 1 where id < {LONG}");
+        let long = LONG.at(self.scale);
+        let sql = format!("update item set price = price + 1 where id < {long}");
         self.client.batch_execute(&sql).await?;
         // The most that was held so far counts from here on.
         std::fs::write("/proc/self/clear_refs", "5")?;
         let before = most_held()?;
         let peeked = self.peek(OURS, i32::MAX).await?;
         let more = most_held()?.saturating_sub(before);
-        if peeked.changes < LONG {
-            return Err(format!("{} changes were read, and not {LONG}", peeked.changes).into());
+        if peeked.changes < long {
+            return Err(format!("{} changes were read, and not {long}", peeked.changes).into());
         }
         let kept: usize = peeked.frames.iter().map(|frame| frame.changes.len()).sum();
         println!(
-            "\nA transaction of {LONG} changes is read in {more} KiB above the {before} KiB before; \
+            "\nA transaction of {long} changes is read in {more} KiB above the {before} KiB before; \
              {kept} of its rows are kept."
         );
         let last = peeked.frames.last().ok_or("nothing was read")?;
@@ -228,8 +239,8 @@ impl Log {
     /// How long after its commit a transaction is there, where the log is read as often as while
     /// somebody waits.
     async fn latency(&self) -> Result<(), Failure> {
-        let mut spans = Vec::new();
-        for commit in 0..COMMITS {
+        let (mut spans, commits) = (Vec::new(), COMMITS.at(self.scale));
+        for commit in 0..commits {
             // Commits come at every moment between two reads.
             let phase = POLL * u32::try_from(commit * 7 % 10)? / 10;
             let next = tokio::time::Instant::now() + POLL;
@@ -251,7 +262,7 @@ impl Log {
         let [half, last] = [50, 99].map(|part| percentile(&mut spans, part));
         println!(
             "\nFrom the answer of a commit to its transaction, read every {POLL:?}: p50 {half:.1?} (aim \
-             {:?}), p99 {last:.1?} (aim {:?}), of {COMMITS} commits.",
+             {:?}), p99 {last:.1?} (aim {:?}), of {commits} commits.",
             LATEST[0], LATEST[1]
         );
         Ok(())
@@ -259,11 +270,11 @@ impl Log {
 }
 
 /// Goes through the messages in three ways, each a little beside the others, and prints how fast.
-fn parsed(messages: &[Vec<u8>]) -> Result<(), Failure> {
+fn parsed(messages: &[Vec<u8>], rounds: usize) -> Result<(), Failure> {
     let bytes = messages.iter().map(Vec::len).sum::<usize>();
     let (mut scanned, mut parsed, mut whole) = Default::default();
     let mut zeros = 0;
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         scanned += timed(|| {
             zeros += messages.iter().map(|it| memchr::memchr_iter(0, it).count()).sum::<usize>();
             Ok(())
@@ -284,7 +295,7 @@ fn parsed(messages: &[Vec<u8>]) -> Result<(), Failure> {
     }
     std::hint::black_box(zeros);
     #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^52")]
-    let speed = |span: Duration| (bytes * ROUNDS) as f64 / 1e6 / span.as_secs_f64();
+    let speed = |span: Duration| (bytes * rounds) as f64 / 1e6 / span.as_secs_f64();
     let bare = speed(scanned);
     println!("\n| {} messages, {bytes} bytes | MB/s | beside the scan |", messages.len());
     println!("|---|---|---|");

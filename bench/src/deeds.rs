@@ -23,30 +23,49 @@ use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, types::ToSql};
 
-use crate::{Failure, peer::Peer};
+use crate::{
+    Failure,
+    options::{Scale, Size},
+    peer::Peer,
+};
 
 /// How many deeds are sealed and verified.
-const DEEDS: usize = 10_000;
+const DEEDS: Size<usize> = Size { full: 10_000, smoke: 512 };
 /// How many callers wait at once, so that a turn finds 256 while the one before commits.
 const CALLERS: usize = 512;
 /// Too few for the verifier to start a thread for.
 const ONE_CORE: usize = 32;
-/// The size of the tree that proofs are measured in.
-const LEAVES: u64 = 1_000_000;
+/// The tree that proofs are measured in.
+const TREE: Size<Proved> = Size {
+    full: Proved { leaves: 1_000_000, leaf: 777_777, older: 654_321 },
+    smoke: Proved { leaves: 1_000, leaf: 777, older: 654 },
+};
+/// How long the peer is measured.
+const PEER: Size<Duration> = Size { full: Duration::from_secs(5), smoke: Duration::from_secs(1) };
+
+/// What of a tree is proved.
+#[derive(Debug, Clone, Copy)]
+struct Proved {
+    leaves: u64,
+    /// The place of a leaf that is in it.
+    leaf: u64,
+    /// The size of a tree that it grew from.
+    older: u64,
+}
 
 /// Runs everything and prints one table.
-pub(crate) async fn run() -> Result<(), Failure> {
+pub(crate) async fn run(scale: Scale) -> Result<(), Failure> {
     println!("| what | figure | beside | ratio | aim |");
     println!("|---|---|---|---|---|");
-    let log = Log::new()?;
+    let log = Log::new(DEEDS.at(scale))?;
     let (whole, _) = specimen::action(&Mint::new(SystemClock.now(), &SystemEntropy::new()))
         .ok_or("no specimen")?;
     let whole = log.sealed(1, &whole)?;
-    writing("canonical bytes of a typical deed", &log.deeds[0])?;
-    writing("canonical bytes of a deed with every member", &whole[0])?;
+    writing("canonical bytes of a typical deed", &log.deeds[0], scale)?;
+    writing("canonical bytes of a deed with every member", &whole[0], scale)?;
     verifying("verify a typical deed", &log.sealer, &log.deeds)?;
-    proving()?;
-    sealing(log).await
+    proving(scale)?;
+    sealing(log, scale).await
 }
 
 fn row(what: &str, figure: &str, beside: &str, ratio: &str) {
@@ -61,7 +80,7 @@ struct Log {
 }
 
 impl Log {
-    fn new() -> Result<Self, Failure> {
+    fn new(deeds: usize) -> Result<Self, Failure> {
         let (entropy, now) = (SystemEntropy::new(), SystemClock.now());
         let mint = Mint::new(now, &entropy);
         let keys = SealKeys::from_pem(SealKeys::generate_pem(&entropy).expose())?;
@@ -72,7 +91,7 @@ impl Log {
         let (draft, _) = specimen::action(&mint).ok_or("no specimen")?;
         let draft = Draft { content: typical(draft.content), ..draft };
         let mut log = Self { sealer, draft, deeds: Vec::new() };
-        log.deeds = log.sealed(DEEDS, &log.draft)?;
+        log.deeds = log.sealed(deeds, &log.draft)?;
         Ok(log)
     }
 
@@ -113,6 +132,11 @@ pub(crate) fn best(repetitions: u32, mut work: impl FnMut()) -> Duration {
     (0..7).map(|_| run(&mut work)).min().unwrap_or_default()
 }
 
+/// So many repetitions of what a smoke test does once.
+fn repetitions(full: u32, scale: Scale) -> u32 {
+    Size { full, smoke: 1 }.at(scale)
+}
+
 pub(crate) fn micros(time: Duration) -> String {
     format!("{:.2} µs", time.as_secs_f64() * 1e6)
 }
@@ -121,14 +145,15 @@ pub(crate) fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
 }
 
-fn writing(what: &str, deed: &Sealed) -> Result<(), Failure> {
+fn writing(what: &str, deed: &Sealed, scale: Scale) -> Result<(), Failure> {
+    let (often, few) = (repetitions(2_000, scale), repetitions(500, scale));
     let text = &deed.body;
     let body = Body::read(text.as_bytes())?;
     let value = serde_json::to_value(&body)?;
-    let ours = best(2_000, || drop(std::hint::black_box(body.write())));
+    let ours = best(often, || drop(std::hint::black_box(body.write())));
     let general =
-        best(500, || drop(std::hint::black_box(crypto::json::canonical_generally(&value))));
-    let whole = best(500, || {
+        best(few, || drop(std::hint::black_box(crypto::json::canonical_generally(&value))));
+    let whole = best(few, || {
         let value = serde_json::to_value(&body).unwrap_or_default();
         drop(std::hint::black_box(crypto::json::canonical_generally(&value)));
     });
@@ -173,29 +198,30 @@ fn count(deeds: &[Sealed]) -> u32 {
     u32::try_from(deeds.len()).unwrap_or(u32::MAX)
 }
 
-fn proving() -> Result<(), Failure> {
-    let digests = (0..LEAVES).map(|place| crypto::sha256(place.to_be_bytes()));
+fn proving(scale: Scale) -> Result<(), Failure> {
+    let (Proved { leaves, leaf: place, older }, often) = (TREE.at(scale), repetitions(500, scale));
+    let digests = (0..leaves).map(|place| crypto::sha256(place.to_be_bytes()));
     let whole = tree::Tree::of(digests);
     let root = |size| whole.root_at(size).ok_or("no root");
-    let head = tree::TreeHead { size: LEAVES, root: root(LEAVES)? };
-    let proof = tree::inclusion(&whole, 777_777, LEAVES).ok_or("no proof")?;
-    let leaf = tree::leaf_hash(crypto::sha256(777_777_u64.to_be_bytes()).as_bytes());
-    let made = best(500, || drop(std::hint::black_box(tree::inclusion(&whole, 777_777, LEAVES))));
-    let shown = best(500, || assert!(tree::verify_inclusion(leaf, 777_777, &proof, &head)));
+    let head = tree::TreeHead { size: leaves, root: root(leaves)? };
+    let proof = tree::inclusion(&whole, place, leaves).ok_or("no proof")?;
+    let leaf = tree::leaf_hash(crypto::sha256(place.to_be_bytes()).as_bytes());
+    let made = best(often, || drop(std::hint::black_box(tree::inclusion(&whole, place, leaves))));
+    let shown = best(often, || assert!(tree::verify_inclusion(leaf, place, &proof, &head)));
     let bytes = |path: &[model::Digest]| path.len() * 32;
-    let what = format!("inclusion proof in {LEAVES} deeds, {} bytes", bytes(&proof));
+    let what = format!("inclusion proof in {leaves} deeds, {} bytes", bytes(&proof));
     row(&what, &micros(made), &format!("checked in {}", micros(shown)), "|");
-    let old = tree::TreeHead { size: 654_321, root: root(654_321)? };
-    let path = tree::consistency(&whole, old.size, LEAVES).ok_or("no proof")?;
+    let old = tree::TreeHead { size: older, root: root(older)? };
+    let path = tree::consistency(&whole, old.size, leaves).ok_or("no proof")?;
     let made =
-        best(500, || drop(std::hint::black_box(tree::consistency(&whole, old.size, LEAVES))));
-    let shown = best(500, || assert!(tree::verify_consistency(&old, &head, &path)));
+        best(often, || drop(std::hint::black_box(tree::consistency(&whole, old.size, leaves))));
+    let shown = best(often, || assert!(tree::verify_consistency(&old, &head, &path)));
     let what = format!("consistency proof from {} deeds, {} bytes", old.size, bytes(&path));
     row(&what, &micros(made), &format!("checked in {}", micros(shown)), "|");
     Ok(())
 }
 
-async fn sealing(log: Log) -> Result<(), Failure> {
+async fn sealing(log: Log, scale: Scale) -> Result<(), Failure> {
     let setting = |name| env::var(name).map_err(|_| format!("{name} is not set"));
     let database = TestDatabase::new().await.ok_or("CHANCERY_TEST_POSTGRES is not set")?;
     let store = Arc::new(PostgresStore::new(&Settings::new(Secret::new(database.url())))?);
@@ -210,15 +236,16 @@ async fn sealing(log: Log) -> Result<(), Failure> {
         log_host: "bench.example".to_owned(),
     })?;
     seal(&ledger, (org, &draft), CALLERS * 2).await?;
-    let sealed = seal(&ledger, (org, &draft), DEEDS).await?;
+    let sealed = seal(&ledger, (org, &draft), deeds.len()).await?;
     let client = database.owner().await;
-    let stored = storage(&client, i64::try_from(DEEDS + CALLERS * 2)?).await?;
+    let stored = storage(&client, i64::try_from(deeds.len() + CALLERS * 2)?).await?;
     let plain = plain(&client, &deeds).await?;
     let folder = env::temp_dir().join(format!("chancery-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
     let url = setting("CHANCERY_TEST_POSTGRES")?;
     let peer = Peer::new(PathBuf::from(setting("CHANCERY_PG_BIN")?), &url, folder).await?;
-    let peer = peer.rate(64, Duration::from_secs(5)).await?;
+    let peer = peer.rate(64, PEER.at(scale)).await?;
+    let per_second = |span: Duration| f64::from(count(&deeds)) / span.as_secs_f64();
     let (rate, beside) = (per_second(sealed), per_second(plain));
     let what = "seal through turns of 256 into PostgreSQL";
     let plainly = format!("`insert … unnest` of the same rows: {beside:.0}/s");
@@ -227,11 +254,6 @@ async fn sealing(log: Log) -> Result<(), Failure> {
     row("", &format!("{rate:.0}/s"), &pgbench, &format!("{:.2} x |", rate / peer));
     row("stored for a deed, with its event and indexes", &format!("{stored} bytes"), "", "|");
     Ok(())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "ten thousand is exact as a double")]
-fn per_second(span: Duration) -> f64 {
-    DEEDS as f64 / span.as_secs_f64()
 }
 
 /// Has so many deeds sealed by callers that wait for each, and returns how long that took.

@@ -18,8 +18,9 @@ use crate::{
     Failure, change_log,
     client::Client,
     computed::{Processes, parent},
-    gate::{Ground, Options, start_witnessed},
+    gate::{Ground, start_witnessed},
     load::{Kind, once},
+    options::{Options, Size},
     stops::percentile,
 };
 
@@ -30,7 +31,8 @@ const ROUNDS: u32 = 5;
 /// How many times as long a write may take with its ledger row and its marker.
 const MOST_TIMES: f64 = 1.7;
 /// How long nothing happens, and how much of a core a follower may take meanwhile.
-const QUIET: Duration = Duration::from_secs(30);
+const QUIET: Size<Duration> =
+    Size { full: Duration::from_secs(30), smoke: Duration::from_millis(300) };
 const LEAST_QUIET: f64 = 0.01;
 const POLICY: &str = r#"schema: 1
 default: { outcome: deny, reason: "No rule allows this call." }
@@ -46,7 +48,7 @@ const BEGIN: &str = "
 /// Measures and prints all of it.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let (url, programs) = (env::var("CHANCERY_TEST_POSTGRES")?, env::var("CHANCERY_PG_BIN")?);
-    change_log::run(&url, &PathBuf::from(programs)).await?;
+    change_log::run(&url, &PathBuf::from(programs), options.scale).await?;
     let (reported, quiet) = measured(&options, "report").await?;
     added(&url, options.span).await?;
     let (logged, followed) = measured(&options, "log").await?;
@@ -81,11 +83,12 @@ async fn measured(options: &Options, witness: &str) -> Result<(Vec<Duration>, f6
     let postgres = parent(u32::try_from(own)?)?;
     let processes = Processes { services: vec![service.id()?], postgres };
     // What was written is read and kept by then.
-    tokio::time::sleep(QUIET / 3).await;
+    let quiet = QUIET.at(options.scale);
+    tokio::time::sleep(quiet / 3).await;
     let before = processes.computed()?;
-    tokio::time::sleep(QUIET).await;
+    tokio::time::sleep(quiet).await;
     let spent = processes.computed()?.since(before);
-    let part = (spent.services + spent.postgres).as_secs_f64() / QUIET.as_secs_f64();
+    let part = (spent.services + spent.postgres).as_secs_f64() / quiet.as_secs_f64();
     service.stop().await?;
     std::fs::remove_dir_all(&folder)?;
     Ok((spans, part))

@@ -6,60 +6,19 @@ use crate::{
     Failure,
     computed::{Processes, parent},
     load::{self, Kind},
+    options::{Options, Size},
     peer::Peer,
     service::{Demo, Service},
     streams::Streams,
     table::{self, Row},
 };
 
-const CONNECTIONS: [usize; 4] = [1, 8, 32, 64];
-/// Of several processes that share an org.
-const SHARED: [usize; 3] = [8, 32, 64];
-const STREAMS: usize = 1_000;
-
-/// What the benchmark takes.
-pub(crate) struct Options {
-    pub(crate) span: Duration,
-    pub(crate) port: u16,
-    // One load at 64 connections, for a look at what it spends its time on.
-    only: Option<Kind>,
-    // The loads on so many processes alone.
-    processes: Option<u16>,
-    /// How many orgs fall idle.
-    pub(crate) orgs: usize,
-}
-
-impl Options {
-    /// Reads `--seconds N`, `--port N`, `--only LOAD`, `--processes N` and `--orgs N`.
-    pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, Failure> {
-        let span = Duration::from_secs(10);
-        let mut options = Self { span, port: 28_180, only: None, processes: None, orgs: 10_000 };
-        while let Some(name) = arguments.next() {
-            let value = arguments.next().ok_or_else(|| format!("`{name}` needs a value"))?;
-            match name.as_str() {
-                "--seconds" => options.span = Duration::from_secs(value.parse()?),
-                "--port" => options.port = value.parse()?,
-                "--only" => options.only = Some(Kind::named(&value)?),
-                "--processes" => options.processes = Some(value.parse()?),
-                "--orgs" => options.orgs = value.parse()?,
-                _ => {
-                    let names = "--seconds, --port, --only, --processes, --orgs";
-                    return Err(format!("`{name}` is none of {names}").into());
-                }
-            }
-        }
-        Ok(options)
-    }
-
-    fn runs(&self) -> Vec<(usize, Vec<Kind>)> {
-        match self.only {
-            _ if self.processes.is_some() => Vec::new(),
-            Some(Kind::Mixed) => Vec::new(),
-            Some(kind) => vec![(64, vec![kind])],
-            None => CONNECTIONS.map(|connections| (connections, Kind::PLAIN.to_vec())).to_vec(),
-        }
-    }
-}
+const CONNECTIONS: Size<&[usize]> = Size { full: &[1, 8, 32, 64], smoke: &[1, 8] };
+/// How many processes share an org, and on how many connections they are called.
+const PROCESSES: Size<&[u16]> = Size { full: &[2, 4], smoke: &[2] };
+const SHARED: Size<&[usize]> = Size { full: &[8, 32, 64], smoke: &[8] };
+/// More than the keys of one agent hold open.
+const STREAMS: Size<usize> = Size { full: 1_000, smoke: 80 };
 
 /// A demo that is served, to be put under load.
 pub(crate) struct Ground {
@@ -94,7 +53,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let peer = Peer::new(PathBuf::from(bin), &url, ground.folder.clone()).await?;
     let scales = Scales { control: ground.demo.control().await?, key: ground.demo.key()? };
     table::head();
-    for (connections, kinds) in options.runs() {
+    for (connections, kinds) in runs(&options) {
         let rate = peer.rate(connections, options.span).await?;
         table::peer(connections, rate);
         for kind in kinds {
@@ -108,7 +67,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     };
     let shared = match (options.only, options.processes) {
         (_, Some(processes)) => vec![processes],
-        (None, None) => vec![2, 4],
+        (None, None) => PROCESSES.at(options.scale).to_vec(),
         (Some(_), None) => Vec::new(),
     };
     for processes in shared {
@@ -120,25 +79,39 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The loads on one process: each on how many connections, and of what.
+fn runs(options: &Options) -> Vec<(usize, Vec<Kind>)> {
+    match options.only {
+        _ if options.processes.is_some() => Vec::new(),
+        Some(Kind::Mixed) => Vec::new(),
+        Some(kind) => vec![(64, vec![kind])],
+        None => {
+            let connections = CONNECTIONS.at(options.scale).iter();
+            connections.map(|connections| (*connections, Kind::PLAIN.to_vec())).collect()
+        }
+    }
+}
+
 /// Runs the mixed load while streams are open, and returns the memory of one of them in KiB.
 async fn mixed(
     ground: &Ground,
     (peer, scales): (&Peer, &Scales),
     options: &Options,
 ) -> Result<u64, Failure> {
-    let keys = ground.demo.keys(Streams::keys_for(STREAMS)).await?;
+    let count = STREAMS.at(options.scale);
+    let keys = ground.demo.keys(Streams::keys_for(count)).await?;
     let before = ground.service.memory_now()?;
-    let mut streams = Streams::open(&ground.service.host, &keys, STREAMS).await?;
+    let mut streams = Streams::open(&ground.service.host, &keys, count).await?;
     let of_streams = ground.service.memory_now()?.saturating_sub(before);
     let rate = peer.rate(64, options.span).await?;
     table::peer(64, rate);
-    let (name, kind) = ("mixed, 10 % waits, 1,000 streams", Kind::Mixed);
-    let load = Load { name, kind, connections: 64, span: options.span };
+    let (name, kind) = (format!("mixed, 10 % waits, {count} streams"), Kind::Mixed);
+    let load = Load { name: &name, kind, connections: 64, span: options.span };
     scales.weigh(load, &[&ground.service], rate).await?;
-    if streams.count() != STREAMS {
-        return Err(format!("only {} of {STREAMS} streams stayed open", streams.count()).into());
+    if streams.count() != count {
+        return Err(format!("only {} of {count} streams stayed open", streams.count()).into());
     }
-    Ok(of_streams / STREAMS as u64)
+    Ok(of_streams / count as u64)
 }
 
 /// Runs the loads against so many processes that serve the same org.
@@ -152,7 +125,7 @@ async fn several_processes(
         others.push(ground.demo.serve(options.port + number, None).await?);
     }
     let services: Vec<_> = std::iter::once(&ground.service).chain(&others).collect();
-    for connections in SHARED {
+    for &connections in SHARED.at(options.scale) {
         let rate = peer.rate(connections, options.span).await?;
         table::peer(connections, rate);
         for kind in Kind::PLAIN {

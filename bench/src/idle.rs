@@ -9,19 +9,23 @@ use std::{
     time::Duration,
 };
 
-use http::StatusCode;
 use serde_json::json;
 
 use crate::{
     Failure,
     client::Client,
-    gate::{Ground, Options, start},
+    gate::{Ground, start},
+    load::{Kind, expect, once},
+    options::{Options, Size},
     service::Demo,
 };
 
 /// At once: verbs of the operator that make orgs, each with a process of its own.
 const MAKERS: usize = 4;
-const MINUTES: u64 = 10;
+/// How long it is looked at, and how often.
+const MINUTES: Size<u64> = Size { full: 10, smoke: 1 };
+const MINUTE: Size<Duration> =
+    Size { full: Duration::from_mins(1), smoke: Duration::from_millis(100) };
 
 /// Makes the orgs and their keys, has one call of each sealed, and prints the service's memory.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
@@ -31,7 +35,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     // What making them cost is no part of it.
     service.stop().await?;
     let service = demo.serve(options.port, None).await?;
-    call(&service.host, &demo.key()?).await?;
+    // The service has met an org before it is measured.
+    once(Kind::Refusal, &mut Client::connect(&service.host, &demo.key()?).await?, 0).await?;
     let before = service.memory_now()?;
     for key in &keys {
         call(&service.host, key).await?;
@@ -41,10 +46,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         keys.len()
     );
     println!("|---|---|");
-    for minute in 0..=MINUTES {
+    for minute in 0..=MINUTES.at(options.scale) {
         let more = service.memory_now()?.saturating_sub(before);
         println!("| {minute} | {more} KiB |");
-        tokio::time::sleep(Duration::from_mins(1)).await;
+        tokio::time::sleep(MINUTE.at(options.scale)).await;
     }
     println!(
         "\nThe aim is less than 10,240 KiB after ten minutes. Before, the service held {} MiB.",
@@ -81,13 +86,13 @@ async fn keys(demo: &Arc<Demo>, orgs: usize) -> Result<Vec<String>, Failure> {
     Ok(keys)
 }
 
-/// A call that is decided and sealed: nobody serves its tool.
+/// A call that waits for a person, as any does in an org without a policy, and is cancelled: its deed is
+/// sealed.
 async fn call(host: &str, key: &str) -> Result<(), Failure> {
     let call =
         json!({ "tool": "files.list", "args": {}, "mode": "proxy", "connector_type": "mcp" });
-    let (status, answer) = Client::connect(host, key).await?.post("/v1/actions", &call).await?;
-    if status == StatusCode::NOT_FOUND {
-        return Ok(());
-    }
-    Err(format!("a call of a tool that nobody serves was answered {status} {answer:?}").into())
+    let mut client = Client::connect(host, key).await?;
+    let action = expect(&mut client, "/v1/actions", &call, 202, "pending_approval").await?;
+    let path = format!("/v1/actions/{}/cancel", action["id"].as_str().unwrap_or_default());
+    expect(&mut client, &path, &json!({}), 200, "cancelled").await.map(|_| ())
 }

@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     deeds::{best, micros, ratio},
+    options::{Scale, Size},
 };
 
 /// How many intents are checked, each with a nonce of its own.
-const INTENTS: u32 = 1_000;
+const INTENTS: Size<u32> = Size { full: 1_000, smoke: 10 };
 /// The moment at which they are.
 const NOW: i64 = 1_800_000_000;
 const AUDIENCE: &str = "https://chancery.example";
@@ -20,11 +21,12 @@ const AGENT: &str = "agt_01j0000000000000000000000a";
 const TOOL: &str = "shop.refunds.create";
 
 /// Runs everything and prints one table.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run(scale: Scale) -> Result<(), Failure> {
+    let count = INTENTS.at(scale);
     let pair = SigningKey::from_seed(&[7; 32])?;
     let args = arguments();
     let request = digest(&args);
-    let texts: Vec<_> = (0..INTENTS).map(|n| intent::sign(&claims(request, n), &pair)).collect();
+    let texts: Vec<_> = (0..count).map(|n| intent::sign(&claims(request, n), &pair)).collect();
     let signed = texts.iter().map(|text| parts(text)).collect::<Result<Vec<_>, _>>()?;
     let keys = [Key::from(*pair.public())];
     let holds = |text: &String, request| {
@@ -35,7 +37,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     let bare = best(1, || assert!(signed.iter().all(|part| part.verifies(pair.public()))));
     let whole = best(1, || assert!(texts.iter().all(|text| holds(text, request))));
     let with_request = best(1, || assert!(texts.iter().all(|text| holds(text, digest(&args)))));
-    let [bare, whole, with_request] = [bare, whole, with_request].map(|time| time / INTENTS);
+    let [bare, whole, with_request] = [bare, whole, with_request].map(|time| time / count);
 
     println!("| what | figure | beside | ratio | aim |");
     println!("|---|---|---|---|---|");

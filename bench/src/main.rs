@@ -22,6 +22,7 @@ mod idle;
 mod intents;
 mod load;
 mod neighbours;
+mod options;
 mod pages;
 mod peer;
 mod receiver;
@@ -36,72 +37,56 @@ mod webhooks;
 
 use std::process::ExitCode;
 
+use options::Options;
+
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+type Run = fn(Options) -> Result<(), Failure>;
+
+/// The benchmarks and what runs each.
+#[rustfmt::skip]
+const BENCHMARKS: [(&str, Run); 12] = [
+    ("deeds",      |options| on_every_core(deeds::run(options.scale))),
+    ("evidence",   |options| on_one_core(evidence::run(options))),
+    ("gate",       |options| on_one_core(gate::run(options))),
+    ("idle",       |options| on_one_core(idle::run(options))),
+    ("intents",    |options| intents::run(options.scale)),
+    ("neighbours", |options| on_one_core(neighbours::run(options))),
+    ("pages",      |options| on_one_core(pages::run(options))),
+    ("recovery",   |options| on_one_core(recovery::run(options))),
+    ("sessions",   |options| on_one_core(sessions::run(options))),
+    ("stops",      |options| on_one_core(stops::run(options))),
+    ("tools",      |options| on_one_core(tools::run(options))),
+    ("webhooks",   |options| on_one_core(webhooks::run(options))),
+];
+
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let outcome = match (arguments.next().as_deref(), runtime) {
-        (Some("evidence"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(evidence::run(options)))
-        }
-        (Some("gate"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(gate::run(options)))
-        }
-        (Some("recovery"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(recovery::run(options)))
-        }
-        (Some("idle"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(idle::run(options)))
-        }
-        (Some("neighbours"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(neighbours::run(options)))
-        }
-        (Some("pages"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(pages::run(options)))
-        }
-        (Some("sessions"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(sessions::run(options)))
-        }
-        (Some("stops"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(stops::run(options)))
-        }
-        (Some("tools"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(tools::run(options)))
-        }
-        (Some("webhooks"), Ok(runtime)) => {
-            let options = gate::Options::read(arguments);
-            options.and_then(|options| runtime.block_on(webhooks::run(options)))
-        }
-        // A process of its own, so that what it computes can be told from the rest.
-        (Some("webhooks-bare"), Ok(runtime)) => {
-            runtime.block_on(webhooks::post_bare(arguments.next()))
-        }
-        (Some("intents"), Ok(_)) => intents::run(),
-        (Some("deeds"), Ok(_)) => tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .map_err(Failure::from)
-            .and_then(|runtime| runtime.block_on(deeds::run())),
-        (_, Err(error)) => Err(error.into()),
-        _ => Err("expected the name of a benchmark: evidence, gate, idle, intents, neighbours, \
-                     recovery, pages, sessions, stops, tools, webhooks or deeds"
-            .into()),
-    };
-    match outcome {
+    match run(std::env::args().skip(1)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("the benchmark stopped: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs the benchmark that the first argument names.
+fn run(mut arguments: impl Iterator<Item = String>) -> Result<(), Failure> {
+    let name = arguments.next().unwrap_or_default();
+    if name == webhooks::BARE {
+        return on_one_core(webhooks::post_bare(arguments.next()));
+    }
+    let Some((_, measure)) = BENCHMARKS.into_iter().find(|(known, _)| *known == name) else {
+        let names = BENCHMARKS.map(|(name, _)| name).join(", ");
+        return Err(format!("`{name}` is no benchmark: expected one of {names}").into());
+    };
+    measure(Options::read(arguments)?)
+}
+
+fn on_one_core(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}
+
+fn on_every_core(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }

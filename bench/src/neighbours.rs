@@ -19,16 +19,19 @@ use tokio::{
 use crate::{
     Failure,
     client::Client,
-    gate::{Ground, Options, start},
+    gate::{Ground, start},
     load::{self, Kind},
+    options::{Options, Scale, Size},
 };
 
 /// The connections of the quiet org.
 const QUIET: usize = 4;
 /// How long refusals fill the history that is searched.
-const FILLING: Duration = Duration::from_secs(30);
+const FILLING: Size<Duration> =
+    Size { full: Duration::from_secs(30), smoke: Duration::from_millis(500) };
 /// How long a neighbour is at it before the quiet org is measured beside it.
-const WARM: Duration = Duration::from_secs(2);
+const WARM: Size<Duration> =
+    Size { full: Duration::from_secs(2), smoke: Duration::from_millis(200) };
 /// How long whoever was sent away waits before the next try, as `Retry-After` says.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
@@ -66,13 +69,28 @@ impl Neighbour {
         Self::LargeCalls,
     ];
 
-    fn name(self) -> &'static str {
+    /// How many there are of it, of each org.
+    fn count(self, scale: Scale) -> usize {
+        let full = match self {
+            Self::Searches => 200,
+            Self::HeavyPolicies => 64,
+            Self::PolicyTests => 100,
+            Self::SlowBodies => 1_000,
+            Self::LargeCalls => 256,
+        };
+        Size { full, smoke: full / 32 }.at(scale)
+    }
+
+    /// What so many are called in the table.
+    fn name(self, count: usize) -> String {
         match self {
-            Self::Searches => "200 searches of one agent's key",
-            Self::HeavyPolicies => "two orgs with policies at their limit, 64 connections each",
-            Self::PolicyTests => "100 tests of policies of one org",
-            Self::SlowBodies => "1,000 bodies of one key that do not end",
-            Self::LargeCalls => "256 connections with arguments of 250 KB",
+            Self::Searches => format!("{count} searches of one agent's key"),
+            Self::HeavyPolicies => {
+                format!("two orgs with policies at their limit, {count} connections each")
+            }
+            Self::PolicyTests => format!("{count} tests of policies of one org"),
+            Self::SlowBodies => format!("{count} bodies of one key that do not end"),
+            Self::LargeCalls => format!("{count} connections with arguments of 250 KB"),
         }
     }
 }
@@ -89,16 +107,17 @@ struct Street {
 
 /// Measures the quiet org alone and beside each neighbour, in turns, and prints a table.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
-    let street = Street::new(start(&options).await?).await?;
+    let street = Street::new(start(&options).await?, options.scale).await?;
     println!(
         "| neighbour | alone, per second | beside it | share | p99 alone | p99 beside | health | memory |"
     );
     println!("|---|---|---|---|---|---|---|---|");
     for neighbour in Neighbour::ALL {
+        let count = neighbour.count(options.scale);
         let alone = street.quiet_rate(options.span).await?;
         let over = Arc::new(AtomicBool::new(false));
-        let mut nuisance = street.nuisance(neighbour, &over).await?;
-        tokio::time::sleep(WARM).await;
+        let mut nuisance = street.nuisance((neighbour, count), &over).await?;
+        tokio::time::sleep(WARM.at(options.scale)).await;
         let beside = street.quiet_rate(options.span).await?;
         let health = street.health().await?;
         let memory = street.ground.service.memory_now()? / 1024;
@@ -107,7 +126,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         while nuisance.join_next().await.is_some() {}
         println!(
             "| {} | {:.0} | {:.0} | {:.2} | {:.0} ms | {:.0} ms | {health} | {memory} MiB |",
-            neighbour.name(),
+            neighbour.name(count),
             alone.0,
             beside.0,
             beside.0 / alone.0,
@@ -122,7 +141,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 impl Street {
-    async fn new(ground: Ground) -> Result<Self, Failure> {
+    async fn new(ground: Ground, scale: Scale) -> Result<Self, Failure> {
         let org = async |name, policy| -> Result<Org, Failure> {
             let id = ground.demo.made(&["org", "create", name]).await?;
             ground.demo.activate(policy, Some(&id)).await?;
@@ -136,7 +155,7 @@ impl Street {
         let org_key =
             ground.demo.made(&["key", "create", "--org-admin", "--org", &heavy[0].id]).await?;
         let host = [ground.service.host.clone()];
-        load::run(Kind::Refusal, &host, &agent_key, 64, FILLING).await?;
+        load::run(Kind::Refusal, &host, &agent_key, 64, FILLING.at(scale)).await?;
         Ok(Self { ground, quiet, heavy, agent_key, org_key })
     }
 
@@ -178,7 +197,7 @@ impl Street {
 
     async fn nuisance(
         &self,
-        neighbour: Neighbour,
+        (neighbour, count): (Neighbour, usize),
         over: &Arc<AtomicBool>,
     ) -> Result<JoinSet<()>, Failure> {
         let host = &self.ground.service.host;
@@ -188,13 +207,13 @@ impl Street {
         let large = files_read(json!({ "text": "x".repeat(250_000) }));
         match neighbour {
             Neighbour::Searches => {
-                for _ in 0..200 {
+                for _ in 0..count {
                     let client = Client::connect(host, &self.agent_key).await?;
                     tasks.spawn(repeats(client, "/v1/ledger?q=zzzzzz", None, Arc::clone(over)));
                 }
             }
             Neighbour::HeavyPolicies => {
-                for org in [&self.heavy[0]; 64].into_iter().chain([&self.heavy[1]; 64]) {
+                for org in self.heavy.iter().cycle().take(2 * count) {
                     let client = Client::connect(host, &org.key).await?;
                     let call = Some(heavy.clone());
                     tasks.spawn(repeats(client, "/v1/actions", call, Arc::clone(over)));
@@ -203,19 +222,19 @@ impl Street {
             Neighbour::PolicyTests => {
                 let suite = suite(&heavy["args"]).to_string();
                 let suite = json!({ "document": HEAVY, "suite": suite });
-                for _ in 0..100 {
+                for _ in 0..count {
                     let client = Client::connect(host, &self.org_key).await?;
                     let test = Some(suite.clone());
                     tasks.spawn(repeats(client, "/v1/policies/test", test, Arc::clone(over)));
                 }
             }
             Neighbour::SlowBodies => {
-                for _ in 0..1_000 {
+                for _ in 0..count {
                     tasks.spawn(never_ends(host.clone(), self.agent_key.clone()));
                 }
             }
             Neighbour::LargeCalls => {
-                for _ in 0..256 {
+                for _ in 0..count {
                     let client = Client::connect(host, &self.agent_key).await?;
                     let call = Some(large.clone());
                     tasks.spawn(repeats(client, "/v1/actions", call, Arc::clone(over)));

@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     client::Client,
-    gate::{Ground, Options, start},
+    gate::{Ground, start},
+    options::{Options, Size},
     sessions::signed_in,
-    stops::{ASKING, hold_all, percentile},
+    stops::{ASKING, WAITING, hold_all, percentile},
 };
 
 /// How many actions the org has.
-const ACTIONS: i64 = 1_000_000;
+const ACTIONS: Size<i64> = Size { full: 1_000_000, smoke: 1_000 };
 /// How often each page and each read is asked for.
-const ROUNDS: usize = 300;
+const ROUNDS: Size<usize> = Size { full: 300, smoke: 2 };
 /// How much of the read behind it a page may take, at the 99th of a hundred.
 const AIM: f64 = 5.0;
 /// What a first visit may load, in kilobytes.
@@ -36,13 +37,13 @@ const DEFINITIONS: &str = "
 /// Measures and prints.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let Ground { folder, demo, service } = start(&options).await?;
-    let control = demo.control().await?;
+    let (control, actions) = (demo.control().await?, ACTIONS.at(options.scale));
     // A service would wait for the table as long as its rows are written.
     service.stop().await?;
-    seed(&control).await?;
+    seed(&control, actions).await?;
     let service = demo.serve(options.port, None).await?;
     demo.activate(ASKING, None).await?;
-    hold_all(&service.host, &demo.key()?).await?;
+    hold_all(&service.host, &demo.key()?, WAITING.at(options.scale)).await?;
     let session = signed_in(&demo, &service.host, &folder.join("service")).await?;
     let mut client = Client::connect(&service.host, &session).await?;
     let first = async |client: &mut Client, list: &str| -> Result<String, Failure> {
@@ -69,11 +70,11 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         ("/app/ledger".to_owned(), "/v1/ledger".to_owned()),
         ("/app/settings".to_owned(), "/v1/org".to_owned()),
     ];
-    println!("| Page, {ACTIONS} actions | p50 | p99 | p99 of the read | x (aim {AIM}) | KB |");
+    println!("| Page, {actions} actions | p50 | p99 | p99 of the read | x (aim {AIM}) | KB |");
     println!("|---|---|---|---|---|---|");
     for (page, read) in rows {
         let (mut pages, mut reads, mut bytes) = (Vec::new(), Vec::new(), 0);
-        for _ in 0..ROUNDS {
+        for _ in 0..ROUNDS.at(options.scale) {
             bytes = timed(&mut client, &page, &mut pages).await?;
             timed(&mut client, &read, &mut reads).await?;
         }
@@ -92,7 +93,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 /// Fills the org with actions that ended, each as the newest that did, but for its id and its moment.
-async fn seed(control: &tokio_postgres::Client) -> Result<(), Failure> {
+async fn seed(control: &tokio_postgres::Client, actions: i64) -> Result<(), Failure> {
     let rows = async |sql: &str| -> Result<Vec<String>, Failure> {
         Ok(control.query(sql, &[]).await?.iter().map(|row| row.get(0)).collect())
     };
@@ -115,7 +116,7 @@ async fn seed(control: &tokio_postgres::Client) -> Result<(), Failure> {
             insert into action ({columns})
             select {values}
             from (select * from action where state = 'sealed' order by created_at desc limit 1) one,
-                generate_series(1, {ACTIONS}) number;
+                generate_series(1, {actions}) number;
             {};
             commit;
             analyze action",

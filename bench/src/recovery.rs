@@ -14,27 +14,30 @@ use tokio_postgres::Client as Control;
 use crate::{
     Failure,
     client::Client,
-    gate::{Options, start},
+    gate::start,
     load,
+    options::{Options, Size},
 };
 
-const INTERRUPTED: usize = 10_000;
+const INTERRUPTED: Size<usize> = Size { full: 10_000, smoke: 100 };
 const CONNECTIONS: usize = 64;
 /// How long an edge has to report.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Size<Duration> =
+    Size { full: Duration::from_mins(1), smoke: Duration::from_secs(5) };
 
 /// Interrupts the calls, starts the service again, and prints how long it took to seal them all.
 pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let ground = start(&options).await?;
     ground.service.stop().await?;
-    let settings = format!("gate: {{ edge_result_timeout: {}s }}\n", PATIENCE.as_secs());
+    let patience = PATIENCE.at(options.scale);
+    let settings = format!("gate: {{ edge_result_timeout: {}s }}\n", patience.as_secs());
     let service = ground.demo.serve(options.port, Some(&settings)).await?;
     let key = ground.demo.key()?;
-    begin(&service.host, &key).await?;
+    begin(&service.host, &key, INTERRUPTED.at(options.scale)).await?;
     let control = ground.demo.control().await?;
     let left = open_actions(&control).await?;
     service.stop().await?;
-    tokio::time::sleep(PATIENCE + Duration::from_secs(1)).await;
+    tokio::time::sleep(patience + Duration::from_secs(1)).await;
     let started = Instant::now();
     let service = ground.demo.serve(options.port, Some(&settings)).await?;
     let served = started.elapsed();
@@ -56,7 +59,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 /// Has the calls authorised.
-async fn begin(host: &str, key: &str) -> Result<(), Failure> {
+async fn begin(host: &str, key: &str, calls: usize) -> Result<(), Failure> {
     let next = Arc::new(AtomicUsize::new(0));
     let mut tasks = Vec::new();
     for _ in 0..CONNECTIONS {
@@ -64,7 +67,7 @@ async fn begin(host: &str, key: &str) -> Result<(), Failure> {
         tasks.push(tokio::spawn(async move {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                if number >= INTERRUPTED {
+                if number >= calls {
                     return Ok::<_, Failure>(());
                 }
                 load::authorised(&mut client, number).await?;

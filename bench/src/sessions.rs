@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     client::Client,
-    gate::{Ground, Options, start},
+    gate::{Ground, start},
+    options::{Options, Size},
     service::Demo,
 };
 
@@ -19,7 +20,8 @@ const EMAIL: &str = "bench@example.com";
 /// A read of one row.
 const READ: &str = "/v1/policies/active";
 const ROUNDS: usize = 8;
-const ROUND: Duration = Duration::from_secs(2);
+const ROUND: Size<Duration> =
+    Size { full: Duration::from_secs(2), smoke: Duration::from_millis(50) };
 /// How much of a read by key one by a session may cost.
 const AIM: f64 = 1.2;
 
@@ -32,7 +34,7 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     for _ in 0..ROUNDS {
         for (credential, spans) in [&key, &session].into_iter().zip(&mut spans) {
             let mut client = Client::connect(&service.host, credential).await?;
-            spans.push(read_for(&mut client, ROUND).await?);
+            spans.push(read_for(&mut client, ROUND.at(options.scale)).await?);
         }
     }
     let [key, session] = spans.map(|mut spans| {

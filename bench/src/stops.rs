@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     client::Client,
-    gate::{Ground, Options, start},
+    gate::{Ground, start},
+    options::{Options, Size},
 };
 
 /// How many calls wait.
-const WAITING: usize = 10_000;
+pub(crate) const WAITING: Size<usize> = Size { full: 10_000, smoke: 100 };
 /// On so many connections they are sent.
 const SENDERS: usize = 32;
 /// How often one agent is stopped.
-const ROUNDS: u32 = 500;
+const ROUNDS: Size<u32> = Size { full: 500, smoke: 2 };
 /// A Stop of everything is answered within this.
 const AIM: Duration = Duration::from_secs(2);
 
@@ -35,9 +36,9 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let org = demo.made(&["key", "create", "--org-admin"]).await?;
     let idle = demo.made(&["agent", "create", "idle"]).await?;
     let mut client = Client::connect(&service.host, &org).await?;
-    one(&mut client, &idle).await?;
+    one(&mut client, &idle, ROUNDS.at(options.scale)).await?;
 
-    hold_all(&service.host, &demo.key()?).await?;
+    hold_all(&service.host, &demo.key()?, WAITING.at(options.scale)).await?;
     let control = demo.control().await?;
     let left = async || -> Result<i64, Failure> {
         let open = "select count(*) from action where state = 'pending_approval'";
@@ -61,11 +62,11 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
 }
 
 /// Stops, starts and renames one agent, over and over.
-async fn one(client: &mut Client, agent: &str) -> Result<(), Failure> {
+async fn one(client: &mut Client, agent: &str, rounds: u32) -> Result<(), Failure> {
     let path = |verb: &str| format!("/v1/agents/{agent}{verb}");
     let reason = json!({ "reason": "A benchmark." });
     let (mut stops, mut changes) = (Vec::new(), Vec::new());
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let began = Instant::now();
         done(client, &path("/stop"), &reason).await?;
         stops.push(began.elapsed());
@@ -74,7 +75,7 @@ async fn one(client: &mut Client, agent: &str) -> Result<(), Failure> {
         done(client, &path(""), &json!({ "labels": { "round": round.to_string() } })).await?;
         changes.push(began.elapsed());
     }
-    println!("| {ROUNDS} times | p50 | p99 | p99 x a change |\n|---|---|---|---|");
+    println!("| {rounds} times | p50 | p99 | p99 x a change |\n|---|---|---|---|");
     let peer = percentile(&mut changes, 99);
     for (name, spans) in [("a change of labels", &mut changes), ("Stop of the agent", &mut stops)] {
         let (middle, tail) = (percentile(spans, 50), percentile(spans, 99));
@@ -90,9 +91,11 @@ pub(crate) fn percentile(spans: &mut [Duration], hundredths: usize) -> Duration 
     spans.get(spans.len().saturating_sub(1) * hundredths / 100).copied().unwrap_or_default()
 }
 
-/// Sends the calls that wait.
-pub(crate) async fn hold_all(host: &str, key: &str) -> Result<(), Failure> {
-    let sender = |sender| tokio::spawn(hold(host.to_owned(), key.to_owned(), sender));
+/// Sends so many calls that wait.
+pub(crate) async fn hold_all(host: &str, key: &str, waiting: usize) -> Result<(), Failure> {
+    let sender = |sender| {
+        tokio::spawn(hold(host.to_owned(), key.to_owned(), (sender..waiting).step_by(SENDERS)))
+    };
     let senders: Vec<_> = (0..SENDERS).map(sender).collect();
     for sender in senders {
         sender.await??;
@@ -101,9 +104,13 @@ pub(crate) async fn hold_all(host: &str, key: &str) -> Result<(), Failure> {
 }
 
 /// Sends one sender's part of the calls that wait.
-async fn hold(host: String, key: String, sender: usize) -> Result<(), Failure> {
+async fn hold(
+    host: String,
+    key: String,
+    numbers: impl Iterator<Item = usize>,
+) -> Result<(), Failure> {
     let mut client = Client::connect(&host, &key).await?;
-    for number in (sender..WAITING).step_by(SENDERS) {
+    for number in numbers {
         let call = json!({
             "tool": "mail.send",
             "args": { "to": "somebody", "text": "x".repeat(400), "number": number },

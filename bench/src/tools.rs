@@ -17,8 +17,9 @@ use upstream::{Address, Limits, Reuse, Trust};
 use crate::{
     Failure,
     client::Client,
-    gate::{Ground, Options, start},
+    gate::{Ground, start},
     load::{Kind, expect, once},
+    options::Options,
     receiver::Requests,
 };
 

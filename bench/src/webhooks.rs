@@ -27,14 +27,18 @@ use crate::{
     Failure,
     client::Client,
     computed::{Computed, Processes, parent},
-    gate::{Ground, Options, start},
+    gate::{Ground, start},
     load::{self, Kind},
+    options::{Options, Size},
     receiver::Requests,
 };
 
+/// Names the part of this that runs in a process of its own, so that what it computes can be told from
+/// the rest.
+pub(crate) const BARE: &str = "webhooks-bare";
 const ENDPOINTS: usize = 16;
 /// How many events each of them is behind.
-const EVENTS: i64 = 10_000;
+const EVENTS: Size<i64> = Size { full: 10_000, smoke: 200 };
 const CONNECTIONS: usize = 32;
 /// A delivery takes at most so many times the processor time of a bare post.
 const MOST_TIMES: f64 = 3.0;
@@ -63,9 +67,10 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
         let load = load::run(Kind::GatewayUpdate, &hosts, &key, CONNECTIONS, options.span);
         Ok(load.await?.rate())
     };
+    let events = EVENTS.at(options.scale);
     // The first run also makes the events that endpoints will be behind.
     gate().await?;
-    while control.query_one("select max(seq) from event", &[]).await?.get::<_, i64>(0) < EVENTS {
+    while control.query_one("select max(seq) from event", &[]).await?.get::<_, i64>(0) < events {
         gate().await?;
     }
     let without = gate().await?;
@@ -87,8 +92,8 @@ pub(crate) async fn run(options: Options) -> Result<(), Failure> {
     let (before, began) = (taken.count.load(Ordering::Relaxed), Instant::now());
     let computed = processes.computed()?;
     let back = "update webhook_lane set seq = seq - $1::bigint";
-    control.execute(back, &[&EVENTS]).await?;
-    let expected = ENDPOINTS * usize::try_from(EVENTS)?;
+    control.execute(back, &[&events]).await?;
+    let expected = ENDPOINTS * usize::try_from(events)?;
     while taken.count.load(Ordering::Relaxed) < before + expected {
         if began.elapsed() > PATIENCE {
             return Err("the endpoints did not get everything in time".into());
@@ -175,7 +180,7 @@ async fn bare(taken: &Taken, count: usize) -> Result<(Duration, Duration), Failu
     let address = listener.local_addr()?.to_string();
     let receiver = tokio::spawn(receive(listener, own));
     let mut child = Command::new(env::current_exe()?)
-        .args(["webhooks-bare", &address])
+        .args([BARE, &address])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true)

@@ -51,9 +51,10 @@ pub(crate) enum Verb {
         #[arg(long)]
         check: bool,
     },
-    /// Measure the release build beside PostgreSQL's own benchmark.
+    /// Measure the release build beside a peer, or with `--smoke` run each benchmark for a few seconds.
     #[command(
-        override_usage = "cargo xtask bench [--yes] <gate|deeds|intents|policy> [what the benchmark takes]"
+        override_usage = "cargo xtask bench [--yes] <BENCHMARK> [what the benchmark takes]\n       \
+                          cargo xtask bench [--yes] --smoke"
     )]
     Bench {
         /// Install PostgreSQL without asking.

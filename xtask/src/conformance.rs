@@ -21,7 +21,7 @@ pub(crate) fn run(workspace: &Workspace, consent: Consent) -> Result<()> {
     let mut command = workspace.cargo(["test", "--package", END_TO_END, "--test", "it", "--"]);
     command.args(["conformance::", "--nocapture"]);
     command.env("CHANCERY_BIN", &binary).env("CHANCERY_SCHEMATHESIS", tool);
-    on_a_cluster(workspace, &launcher, Checkpoints::Rare, &mut command)
+    on_a_cluster(workspace, &launcher, Checkpoints::Rare, &mut command, process::run)
 }
 
 fn install(workspace: &Workspace) -> Result<PathBuf> {

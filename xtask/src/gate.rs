@@ -11,24 +11,25 @@ use crate::pg::Consent;
 use crate::process;
 use crate::steps::{self, Report, Step};
 use crate::workspace::{Build, Workspace};
-use crate::{layers, public_api, publish, test, tidy};
+use crate::{bench, layers, public_api, publish, test, tidy};
 
 /// The version of `cargo-deny` whose configuration `deny.toml` is written in.
 const CARGO_DENY: &str = "0.20.2";
 
 #[rustfmt::skip]
-const GATE: [Step; 7] = [
-    Step { name: "fmt",    run: |workspace, _| done(cargo(workspace, &["fmt", "--all", "--check"])) },
-    Step { name: "layers", run: |workspace, _| done(layers::run(workspace)) },
-    Step { name: "tidy",   run: |workspace, _| done(tidy::run(workspace)) },
-    Step { name: "deny",   run: |workspace, _| done(deny_where_installed(workspace)) },
-    Step { name: "clippy", run: |workspace, _| done(cargo(workspace, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])) },
-    Step { name: "docs",   run: |workspace, _| done(docs::run(workspace, Pages::Compare, Build::WithTests)) },
-    Step { name: "test",   run: test::all },
+const GATE: [Step; 8] = [
+    Step { name: "fmt",     run: |workspace, _| done(cargo(workspace, &["fmt", "--all", "--check"])) },
+    Step { name: "layers",  run: |workspace, _| done(layers::run(workspace)) },
+    Step { name: "tidy",    run: |workspace, _| done(tidy::run(workspace)) },
+    Step { name: "deny",    run: |workspace, _| done(deny_where_installed(workspace)) },
+    Step { name: "clippy",  run: |workspace, _| done(cargo(workspace, &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])) },
+    Step { name: "compile", run: |workspace, _| done(workspace.build_service(Build::WithTests).map(drop)) },
+    Step { name: "docs",    run: |workspace, _| done(docs::run(workspace, Pages::Compare, Build::WithTests)) },
+    Step { name: "test",    run: test::all },
 ];
 
 #[rustfmt::skip]
-const RELEASE: [Step; 7] = [
+const RELEASE: [Step; 8] = [
     Step { name: "deny",       run: |workspace, _| done(deny(workspace)) },
     Step { name: "advisories", run: |workspace, _| done(advisories(workspace)) },
     Step { name: "rustdoc",    run: |workspace, _| done(rustdoc(workspace)) },
@@ -36,6 +37,7 @@ const RELEASE: [Step; 7] = [
     Step { name: "alone",      run: |workspace, _| done(cargo(workspace, &["clippy", "--package", "policy", "--no-default-features", "--all-targets", "--", "-D", "warnings"])) },
     Step { name: "publish",    run: |workspace, _| done(publish::run(workspace, &Publish { dry_run: true, crates: Vec::new() })) },
     Step { name: "outside",    run: |workspace, _| done(test::outside(workspace)) },
+    Step { name: "bench",      run: bench::smoke },
 ];
 
 /// Runs what must hold before a change lands.

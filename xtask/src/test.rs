@@ -80,7 +80,7 @@ fn some(workspace: &Workspace, consent: Consent, arguments: &[String]) -> Result
     if std::env::var_os(THREADS).is_none() {
         command.env(THREADS, threads().to_string());
     }
-    on_a_cluster(workspace, &launcher, Checkpoints::Rare, &mut command)
+    on_a_cluster(workspace, &launcher, Checkpoints::Rare, &mut command, process::run)
 }
 
 /// Tests what depends on the choice of features and on nothing else of this workspace: the evaluator
@@ -108,12 +108,14 @@ fn of_tests(workspace: &Workspace) -> Place {
     Place::of_tests(workspace.root().join(".chancery"))
 }
 
-/// Runs the command beside a PostgreSQL cluster of its own, which is gone when the command is.
+/// Runs the command in this way beside a PostgreSQL cluster of its own, which is gone when the command
+/// is.
 pub(crate) fn on_a_cluster(
     workspace: &Workspace,
     launcher: &Launcher,
     checkpoints: Checkpoints,
     command: &mut Command,
+    run: fn(&mut Command) -> Result<()>,
 ) -> Result<()> {
     let place = match checkpoints {
         Checkpoints::Rare => of_tests(workspace),
@@ -122,7 +124,7 @@ pub(crate) fn on_a_cluster(
     let cluster = launcher.throwaway(&place, checkpoints)?;
     command.env("CHANCERY_TEST_POSTGRES", cluster.url());
     command.env("CHANCERY_PG_BIN", launcher.folder());
-    process::run(command)
+    run(command)
 }
 
 /// Tells the tests where the published data is, or the person which suites will be left out.

@@ -29,6 +29,33 @@ pub(crate) enum Build {
     WithTests,
 }
 
+/// How programs that measure are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    /// As they are measured.
+    Release,
+    /// Quick to build, for a look at whether they run.
+    Dev,
+}
+
+impl Profile {
+    /// What chooses it at cargo's command line.
+    pub(crate) fn flags(self) -> &'static [&'static str] {
+        match self {
+            Self::Release => &["--release"],
+            Self::Dev => &[],
+        }
+    }
+
+    /// The folder that cargo puts programs in.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dev => "debug",
+        }
+    }
+}
+
 /// All that has tests, as they are built: told to `cargo` in one way, so that it builds nothing
 /// twice. The benchmark has none, and takes a minute to link.
 pub(crate) const ALL: [&str; 5] =
@@ -93,19 +120,21 @@ impl Workspace {
         }
     }
 
-    /// Builds the benchmark as it is measured, and returns the path of its binary.
-    pub(crate) fn build_bench(&self) -> Result<PathBuf> {
-        process::run(&mut self.cargo(["build", "--release", "--package", "bench"]))?;
-        Ok(self.target.join("release/bench"))
+    /// Builds the benchmark and returns the path of its binary.
+    pub(crate) fn build_bench(&self, profile: Profile) -> Result<PathBuf> {
+        let package = ["build", "--package", "bench"];
+        process::run(self.cargo(package).args(profile.flags()))?;
+        Ok(self.target.join(profile.folder()).join("bench"))
     }
 
     /// Builds the store's own benchmarks of lists, and returns the paths of their binaries.
-    pub(crate) fn build_lists(&self) -> Result<[PathBuf; 2]> {
+    pub(crate) fn build_lists(&self, profile: Profile) -> Result<[PathBuf; 2]> {
         const PROGRAMS: [&str; 2] = ["lists", "account_lists"];
-        let package = ["build", "--release", "--package", "store-postgres"];
+        let package = ["build", "--package", "store-postgres"];
         let examples = PROGRAMS.into_iter().flat_map(|name| ["--example", name]);
-        process::run(self.cargo(package).args(examples))?;
-        Ok(PROGRAMS.map(|name| self.target.join("release/examples").join(name)))
+        process::run(self.cargo(package).args(profile.flags()).args(examples))?;
+        let folder = self.target.join(profile.folder()).join("examples");
+        Ok(PROGRAMS.map(|name| folder.join(name)))
     }
 }
 

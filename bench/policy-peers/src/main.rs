@@ -12,8 +12,19 @@ mod workload;
 use measure::{Cost, cost};
 use workload::{Kind, Workload};
 
-/// How many rules the policies have.
-const SIZES: [usize; 4] = [1, 20, 200, 2_000];
+/// How much is decided.
+struct Size {
+    /// How many rules the policies have.
+    rules: &'static [usize],
+    /// How many the largest has, which is read, linted and replayed.
+    largest: usize,
+    /// How many decisions are replayed.
+    records: usize,
+}
+
+const FULL: Size = Size { rules: &[1, 20, 200, 2_000], largest: 2_000, records: 10_000 };
+/// What shows in a few seconds that every engine decides; its figures say nothing.
+const SMOKE: Size = Size { rules: &[20], largest: 20, records: 100 };
 
 /// One engine that has read a workload.
 trait Engine {
@@ -37,17 +48,17 @@ const ENGINES: [Entry; 9] = [
 ];
 
 fn main() {
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    let sizes = if quick { &SIZES[..2] } else { &SIZES[..] };
+    let is_smoke = std::env::args().any(|argument| argument == "--smoke");
+    let size = if is_smoke { SMOKE } else { FULL };
     for kind in [Kind::Mixed, Kind::Dense, Kind::Hostile] {
-        table::head(kind, sizes);
+        table::head(kind, size.rules);
         for (name, read) in ENGINES {
             let costs: Vec<Option<Cost>> =
-                sizes.iter().map(|size| engine_cost(read, kind, *size)).collect();
+                size.rules.iter().map(|rules| engine_cost(read, kind, *rules)).collect();
             table::row(name, &costs);
         }
     }
-    ours::print_the_rest();
+    ours::print_the_rest(&size);
 }
 
 /// What one decision costs, or nothing where the engine cannot read the workload.

@@ -10,7 +10,7 @@ use policy::{
 use serde_json::json;
 
 use crate::{
-    Engine,
+    Engine, Size,
     measure::cost,
     table::line,
     workload::{AGENT, Kind, TOOL, Workload},
@@ -71,31 +71,32 @@ impl Catalog for Tools {
 }
 
 /// Prints what loading, lint, lists of tools and replays cost.
-pub(crate) fn print_the_rest() {
+pub(crate) fn print_the_rest(size: &Size) {
+    let rules = size.largest;
     println!("\n| what | found | aim |\n|---|---|---|");
-    let text = Workload::new(Kind::Mixed, 2_000).document();
+    let text = Workload::new(Kind::Mixed, rules).document();
     let compile = cost(|| Policy::compile(&text).map(drop));
-    line("read and compile 2000 rules", &millis(compile.nanos), "30 ms");
+    line(&format!("read and compile {rules} rules"), &millis(compile.nanos), "30 ms");
     for kind in [Kind::Mixed, Kind::Dense, Kind::Hostile] {
-        let text = Workload::new(kind, 2_000).document();
+        let text = Workload::new(kind, rules).document();
         let document = parse(&text).expect("a policy");
         let mut found = 0;
         let linted = cost(|| found = lint(&document, &Tools, &Unknown).len());
-        let what = format!("full lint of 2000 rules, {kind:?}, 51 tools ({found} findings)");
+        let what = format!("full lint of {rules} rules, {kind:?}, 51 tools ({found} findings)");
         line(&what, &millis(linted.nanos), "2 s");
     }
     let policy = Policy::compile(&text).expect("a policy");
     let names: Vec<String> = (0..500).map(|number| format!("pg-main.orders_{number}")).collect();
     let resolved = cost(|| names.iter().map(|name| visibility(&policy, name)).count());
     line("resolve 500 tools", &format!("{:.0} µs", resolved.nanos / 1e3), "50 µs");
-    let records = records(10_000);
+    let records = records(size.records);
     let replayed = cost(|| replay(&policy, &records).differences());
-    let rate = 1e9 / (replayed.nanos / 10_000.0);
+    let rate = 1e9 / (replayed.nanos / size.records as f64);
     line("replay", &format!("{rate:.0} decisions/s"), "150,000");
     let mut kept = None;
     let memory = allocation_counter::measure(|| kept = Policy::compile(&text).ok());
     let kept_bytes = memory.bytes_current as f64 / 1024.0 / 1024.0;
-    line("memory of 2000 rules compiled", &format!("{kept_bytes:.1} MiB"), "");
+    line(&format!("memory of {rules} rules compiled"), &format!("{kept_bytes:.1} MiB"), "");
     drop(kept);
 }
 

@@ -21,8 +21,6 @@ use testkit::{Scribe, sample};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-const ROWS: i64 = 100_000;
-const ROUNDS: usize = 400;
 const PAGE: usize = 20;
 /// When the first row was made, 2025-06-01; one follows every second.
 const FIRST: i64 = 1_748_736_000_000;
@@ -38,13 +36,30 @@ fn made(number: i64) -> Timestamp {
     Timestamp::from_unix_millis(FIRST + number * 1000)
 }
 
+/// How many rows there are of each kind, and how often each list is asked for.
+#[derive(Clone, Copy)]
+struct Size {
+    rows: i64,
+    rounds: usize,
+}
+
+impl Size {
+    /// What figures need, or with `--smoke` only what shows that every list is answered.
+    fn asked() -> Self {
+        if std::env::args().any(|argument| argument == "--smoke") {
+            return Self { rows: 1_000, rounds: 1 };
+        }
+        Self { rows: 100_000, rounds: 400 }
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let Some(database) = TestDatabase::new().await else { return };
     let mut settings = Settings::new(Secret::new(database.url()));
     settings.deadline = Duration::from_secs(20);
-    let lists =
-        Lists::seeded(PostgresStore::new(&settings).unwrap(), &database.owner().await).await;
+    let store = PostgresStore::new(&settings).unwrap();
+    let lists = Lists::seeded(store, &database.owner().await, Size::asked()).await;
     println!("| list | shown | p50 ms | p99 ms | read by id: p50 | p99 | p50 / p50 |");
     println!("|---|---|---|---|---|---|---|");
     for (name, list) in LISTS {
@@ -93,10 +108,12 @@ struct Lists {
     store: PostgresStore,
     org: OrgId,
     agent: AgentId,
+    size: Size,
 }
 
 impl Lists {
-    async fn seeded(store: PostgresStore, owner: &Client) -> Self {
+    async fn seeded(store: PostgresStore, owner: &Client, size: Size) -> Self {
+        let rows = size.rows;
         let mut scribe = Scribe::created(1, &store).await;
         let agent = scribe.agent("first");
         let key = sample::api_key(scribe.org, Holder::Agent(agent.id), &scribe.mint());
@@ -104,22 +121,22 @@ impl Lists {
             [serde_json::to_string(&agent), serde_json::to_string(&key)].map(Result::unwrap);
         scribe.append(&store, vec![Changes::from(agent.clone())]).await.unwrap();
         let (org, holder) = (*scribe.org.as_uuid(), *agent.id.as_uuid());
-        owner.execute(AGENTS, &[&org, &agent_record, &ROWS, &FIRST]).await.unwrap();
-        owner.execute(KEYS, &[&org, &holder, &key_record, &ROWS, &FIRST]).await.unwrap();
+        owner.execute(AGENTS, &[&org, &agent_record, &rows, &FIRST]).await.unwrap();
+        owner.execute(KEYS, &[&org, &holder, &key_record, &rows, &FIRST]).await.unwrap();
         let own = sample::api_key(scribe.org, Holder::Org, &scribe.mint());
         let own_record = serde_json::to_string(&own).unwrap();
-        owner.execute(ORG_KEYS, &[&org, &own_record, &ROWS, &FIRST]).await.unwrap();
-        owner.execute(INTENTS, &[&org, &holder, &ROWS, &FIRST]).await.unwrap();
-        owner.execute(PEOPLE, &[&ROWS]).await.unwrap();
-        owner.execute(MEMBERS, &[&org, &ROWS, &FIRST]).await.unwrap();
-        owner.execute(SESSIONS, &[&id(1), &ROWS]).await.unwrap();
+        owner.execute(ORG_KEYS, &[&org, &own_record, &rows, &FIRST]).await.unwrap();
+        owner.execute(INTENTS, &[&org, &holder, &rows, &FIRST]).await.unwrap();
+        owner.execute(PEOPLE, &[&rows]).await.unwrap();
+        owner.execute(MEMBERS, &[&org, &rows, &FIRST]).await.unwrap();
+        owner.execute(SESSIONS, &[&id(1), &rows]).await.unwrap();
         owner.batch_execute("vacuum analyze").await.unwrap();
-        Self { store, org: scribe.org, agent: agent.id }
+        Self { store, org: scribe.org, agent: agent.id, size }
     }
 
     /// Reads a page and returns how much it shows.
     async fn page(&self, list: List) -> usize {
-        let (store, org, half) = (&self.store, self.org, ROWS / 2);
+        let (store, org, half) = (&self.store, self.org, self.size.rows / 2);
         let behind = |middle: bool| middle.then(|| (made(half), id(half)));
         match list {
             List::Agents { status, named, middle } => {
@@ -163,7 +180,7 @@ impl Lists {
     /// Reads the list and an agent by its id in turns, and prints a row of the table.
     async fn measure(&self, name: &str, list: List) {
         let (mut pages, mut reads, mut shown) = (Vec::new(), Vec::new(), 0);
-        for round in 0..ROUNDS + 20 {
+        for round in 0..self.size.rounds + 20 {
             let begun = Instant::now();
             shown = self.page(list).await;
             let listed = begun.elapsed();

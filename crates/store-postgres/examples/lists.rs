@@ -19,15 +19,31 @@ use store_postgres::{PostgresStore, Settings, testing::TestDatabase};
 use testkit::{Scribe, sample};
 use uuid::Uuid;
 
-const ACTIONS: i64 = 1_000_000;
-const ROUNDS: usize = 400;
 /// The first action's moment, 2025-06-01; one follows every 10 s.
 const FIRST: i64 = 1_748_736_000_000;
 const APART: i64 = 10_000;
 
+/// How many actions there are, and how often each filter is asked for.
+#[derive(Clone, Copy)]
+struct Size {
+    actions: i64,
+    rounds: usize,
+}
+
+impl Size {
+    /// What figures need, or with `--smoke` only what shows that every filter is answered.
+    fn asked() -> Self {
+        if std::env::args().any(|argument| argument == "--smoke") {
+            return Self { actions: 1_000, rounds: 1 };
+        }
+        Self { actions: 1_000_000, rounds: 400 }
+    }
+}
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let Some(database) = TestDatabase::new().await else { return };
+    let size = Size::asked();
     let mut settings = Settings::new(Secret::new(database.url()));
     settings.deadline = Duration::from_secs(20);
     let store = PostgresStore::new(&settings).unwrap();
@@ -39,32 +55,32 @@ async fn main() {
     let action = sample::sealed(&action, scribe.mint().id(DeedId::from_uuid));
     let record = serde_json::to_string(&action).unwrap();
     scribe.append(&store, agents.into_iter().map(Changes::from).collect::<Vec<_>>()).await.unwrap();
-    let filters = filters(&ids);
+    let filters = filters(&ids, size.actions);
     // Every statement is prepared on the empty table, as it is in an org's first hour.
     for (_, filter) in &filters {
         store.list(scribe.org, filter, None, 20).await.unwrap();
     }
     let owner = database.owner().await;
     let org = *scribe.org.as_uuid();
-    owner.execute(SEED, &[&org, &ids, &record, &ACTIONS, &FIRST, &APART]).await.unwrap();
+    owner.execute(SEED, &[&org, &ids, &record, &size.actions, &FIRST, &APART]).await.unwrap();
     owner.batch_execute("vacuum analyze action").await.unwrap();
     // What is measured is the way to the rows, not the disk: the table is in memory first.
     owner.batch_execute("select count(record) from action").await.unwrap();
     println!("| filter | shown | p50 ms | p99 ms | read by id: p50 | p99 | p99 / p99 |");
     println!("|---|---|---|---|---|---|---|");
     for (name, filter) in &filters {
-        measure(&store, scribe.org, name, filter).await;
+        measure(&store, scribe.org, (name, filter), size).await;
     }
 }
 
 /// Reads by the filter and by an id in turns, and prints a row of the table.
-async fn measure(store: &PostgresStore, org: OrgId, name: &str, filter: &Filter) {
+async fn measure(store: &PostgresStore, org: OrgId, (name, filter): (&str, &Filter), size: Size) {
     let (mut lists, mut reads, mut shown) = (Vec::new(), Vec::new(), 0);
-    for round in 0..ROUNDS + 20 {
+    for round in 0..size.rounds + 20 {
         let begun = Instant::now();
         let page = store.list(org, filter, None, 20).await.unwrap();
         let listed = begun.elapsed();
-        let number = i64::try_from(round).unwrap() * 7_919 % ACTIONS;
+        let number = i64::try_from(round).unwrap() * 7_919 % size.actions;
         let begun = Instant::now();
         store.action(org, id(number)).await.unwrap().unwrap();
         let read = begun.elapsed();
@@ -96,7 +112,7 @@ fn id(number: i64) -> ActionId {
 }
 
 /// Every filter of the list, and some combinations.
-fn filters(agents: &[Uuid]) -> Vec<(&'static str, Filter)> {
+fn filters(agents: &[Uuid], actions: i64) -> Vec<(&'static str, Filter)> {
     let every = Filter::default;
     let agent = |at: usize| AgentId::from_uuid(agents.get(at).copied().unwrap_or_default());
     let tool = |glob: &str| Filter { tool: Some(policy::Glob::parse(glob).unwrap()), ..every() };
@@ -108,7 +124,7 @@ fn filters(agents: &[Uuid]) -> Vec<(&'static str, Filter)> {
     let level = |level| Filter { levels: vec![level], ..every() };
     let of = |at| Filter { agent: Some(agent(at)), ..every() };
     let at = |number: i64| Some(Timestamp::from_unix_millis(FIRST + number * APART));
-    let half = ACTIONS / 2;
+    let half = actions / 2;
     vec![
         ("none", every()),
         ("agent: one of 50", of(7)),
