@@ -20,6 +20,7 @@ mod pool;
 mod read_back;
 mod rights;
 mod run;
+mod scram;
 mod session;
 mod setup;
 mod shape;

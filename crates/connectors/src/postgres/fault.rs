@@ -10,6 +10,8 @@ use egress::EgressError;
 use model::{ExecutionErrorCode as Code, Fault};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
+use super::scram::MethodError;
+
 /// Codes of the server by the start of their SQLSTATE; the first that fits counts.
 #[rustfmt::skip]
 const SQLSTATES: &[(&str, Code)] = &[
@@ -37,6 +39,8 @@ pub(super) enum ConnectError {
     Late,
     #[error("all {0} connections of this role are busy")]
     Busy(usize),
+    #[error(transparent)]
+    Method(MethodError),
     #[error("the handshake with the governed database failed: {0}")]
     Handshake(String),
     #[error(
@@ -72,7 +76,7 @@ impl ConnectError {
             | Self::Lost
             | Self::Moved
             | Self::NotMet => Code::ConnectorUnreachable,
-            Self::NoPassword(_) => Code::ConnectorAuthFailed,
+            Self::Method(_) | Self::NoPassword(_) => Code::ConnectorAuthFailed,
             // Who is not let in has met no tool yet, whatever the server's reason.
             Self::Refused(error) => match code_of(error.code()) {
                 Code::ToolError => Code::ConnectorUnreachable,
@@ -93,9 +97,12 @@ impl From<tokio_postgres::Error> for ConnectError {
         }
         let source = std::error::Error::source(&error);
         let broke = source.and_then(|source| source.downcast_ref::<io::Error>());
-        // rustls tells what it found wrong inside an IO error.
-        let said = broke.and_then(io::Error::get_ref).map(ToString::to_string);
-        match (broke, said) {
+        // rustls and the guard of the log-in tell what they found wrong inside an IO error.
+        let told = broke.and_then(io::Error::get_ref);
+        if let Some(asked) = told.and_then(|told| told.downcast_ref::<MethodError>()) {
+            return Self::Method(*asked);
+        }
+        match (broke, told.map(ToString::to_string)) {
             (Some(_), Some(said)) => Self::Handshake(said),
             (Some(_), None) => Self::Lost,
             (None, _) if error.is_closed() => Self::Lost,

@@ -6,10 +6,16 @@ use std::{collections::HashMap, fmt, net::SocketAddr, sync::Arc, time::Duration}
 use crypto::Secret;
 use egress::{Egress, PrivateNetworks};
 use model::Lsn;
-use tokio::{net::TcpStream, runtime::Handle, task::AbortHandle, time::timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    runtime::Handle,
+    task::AbortHandle,
+    time::timeout,
+};
 use tokio_postgres::{
     CancelToken, Client, NoTls, SimpleQueryMessage, Statement,
-    config::SslMode,
+    config::{ChannelBinding, SslMode},
     tls::{MakeTlsConnect, TlsConnect},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -17,6 +23,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::{
     fault::ConnectError,
     meter::{Meter, Metered},
+    scram::{ScramOnly, ScramOnlyTls},
 };
 
 /// Bytes that a connection may bring outside of a run.
@@ -125,13 +132,16 @@ impl Target {
             .user(&login.user)
             .password(password.expose())
             .dbname(&self.database)
+            // Poolers and some certificates cannot be bound to. A server that does offer it finds
+            // out in the exchange itself when somebody took the offer away (RFC 5802, section 6).
+            .channel_binding(ChannelBinding::Prefer)
             .application_name("service");
         let (client, driver) = if let Some(make) = &self.tls {
             let tls = connector::<Metered<TcpStream>>(make, &self.host)?;
-            start(config.ssl_mode(SslMode::Require), stream, tls).await?
+            start(config.ssl_mode(SslMode::Require), stream, ScramOnlyTls::new(tls)).await?
         } else {
             self.refuse_unprotected(peer)?;
-            start(config.ssl_mode(SslMode::Disable), stream, NoTls).await?
+            start(config.ssl_mode(SslMode::Disable), ScramOnly::new(stream), NoTls).await?
         };
         Ok(Session {
             cancel: client.cancel_token(),
@@ -186,13 +196,14 @@ where
         .map_err(|_| ConnectError::Handshake(format!("`{host}` is no name for a certificate")))
 }
 
-async fn start<T>(
+async fn start<S, T>(
     config: &tokio_postgres::Config,
-    stream: Metered<TcpStream>,
+    stream: S,
     tls: T,
 ) -> Result<(Client, AbortHandle), ConnectError>
 where
-    T: TlsConnect<Metered<TcpStream>>,
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T: TlsConnect<S>,
     T::Stream: Send + 'static,
 {
     let (client, connection) = config.connect_raw(stream, tls).await?;

@@ -10,6 +10,7 @@ mod parts;
 mod pins;
 mod proxy;
 mod reads;
+mod scram;
 mod settling;
 mod setup;
 mod tls;

@@ -10,17 +10,17 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
     net::{TcpListener, TcpStream},
 };
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use super::world::{World, action, read_tool, result};
 use crate::BuildError;
 
-const AUTHORITY: &str = include_str!("authority.pem");
+pub(crate) const AUTHORITY: &str = include_str!("authority.pem");
 const CERTIFICATE: &str = include_str!("server.pem");
 const KEY: &str = include_str!("server.key.pem");
 
-/// Starts a server that speaks TLS as PostgreSQL does and passes on what is inside.
-async fn start(server: SocketAddr) -> SocketAddr {
+/// What makes a server of these tests `localhost`.
+pub(crate) fn acceptor() -> TlsAcceptor {
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
@@ -30,7 +30,24 @@ async fn start(server: SocketAddr) -> SocketAddr {
             PrivateKeyDer::from_pem_slice(KEY.as_bytes()).unwrap(),
         )
         .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Begins TLS with a client as PostgreSQL does; nothing where the client gives it up.
+pub(crate) async fn secured(
+    mut client: TcpStream,
+    acceptor: TlsAcceptor,
+) -> Option<TlsStream<TcpStream>> {
+    let mut request = [0; 8];
+    client.read_exact(&mut request).await.unwrap();
+    assert_eq!(request, *b"\0\0\0\x08\x04\xd2\x16\x2f", "the client asks for TLS first");
+    client.write_all(b"S").await.unwrap();
+    acceptor.accept(client).await.ok()
+}
+
+/// Starts a server that speaks TLS as PostgreSQL does and passes on what is inside.
+async fn start(server: SocketAddr) -> SocketAddr {
+    let acceptor = acceptor();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -41,12 +58,8 @@ async fn start(server: SocketAddr) -> SocketAddr {
     address
 }
 
-async fn carry(mut client: TcpStream, server: SocketAddr, acceptor: TlsAcceptor) {
-    let mut request = [0; 8];
-    client.read_exact(&mut request).await.unwrap();
-    assert_eq!(request, *b"\0\0\0\x08\x04\xd2\x16\x2f", "the client asks for TLS first");
-    client.write_all(b"S").await.unwrap();
-    if let Ok(mut client) = acceptor.accept(client).await {
+async fn carry(client: TcpStream, server: SocketAddr, acceptor: TlsAcceptor) {
+    if let Some(mut client) = secured(client, acceptor).await {
         let mut server = TcpStream::connect(server).await.unwrap();
         drop(copy_bidirectional(&mut client, &mut server).await);
     }

@@ -62,16 +62,7 @@ impl World {
         let admin = connect(&server, &name).await;
         admin.batch_execute(SCHEMA).await.unwrap();
         let address = format!("{}:{}", server.host, server.port).parse().unwrap();
-        let blueprint = Blueprint {
-            org: id(OrgId::from_uuid),
-            id: id(ConnectorId::from_uuid),
-            name: "shop".parse().unwrap(),
-            kind: KIND.to_owned(),
-            revision: 1,
-            config: config(&server, &name, tools),
-            credential: credential(),
-            tools: std::collections::BTreeMap::new(),
-        };
+        let blueprint = blueprint((&server.host, server.port), &name, tools);
         Some(Self {
             blueprint,
             deps: deps(PrivateNetworks::Allowed),
@@ -183,10 +174,24 @@ pub(crate) async fn apply(world: &World) {
     apply_setup(&world.blueprint, deps, owner, Witness::Wanted).await.unwrap();
 }
 
-fn config(server: &Server, name: &str, tools: Value) -> Value {
+/// The connector of a database.
+pub(crate) fn blueprint(at: (&str, u16), name: &str, tools: Value) -> Blueprint {
+    Blueprint {
+        org: id(OrgId::from_uuid),
+        id: id(ConnectorId::from_uuid),
+        name: "shop".parse().unwrap(),
+        kind: KIND.to_owned(),
+        revision: 1,
+        config: config(at, name, tools),
+        credential: credential(),
+        tools: BTreeMap::new(),
+    }
+}
+
+fn config((host, port): (&str, u16), name: &str, tools: Value) -> Value {
     json!({
-        "host": server.host,
-        "port": server.port,
+        "host": host,
+        "port": port,
         "database": name,
         "user": format!("{name}_conn"),
         "read_user": format!("{name}_read"),
