@@ -18,7 +18,7 @@ pub(super) fn routes() -> Table<App> {
         at("GET",  "/v1/agents",      "listAgents") .with(VIEWERS, query(agents::LIST), Short, agents::list),
         at("POST", "/v1/agents",      "createAgent").with(ADMINS,  json(BODY),          Short, agents::create),
         at("GET",  "/v1/agents/{id}", "getAgent")   .with(VIEWERS, NOTHING,             Short, agents::show),
-        at("POST", "/v1/agents/{id}", "updateAgent").with(ADMINS,  json(BODY),          Short, agents::update),
+        at("POST", "/v1/agents/{id}", "updateAgent").with(FRESH_ADMINS, json(BODY),     Short, agents::update),
         at("DELETE", "/v1/agents/{id}", "archiveAgent").with(ADMINS, json(BODY),        Short, stops::archive),
         at("POST", "/v1/agents/{id}/stop",    "stopAgent")   .with(ADMINS, json(BODY), Short, stops::stop),
         at("POST", "/v1/agents/{id}/start",   "startAgent")  .with(FRESH_ADMINS, json(BODY), Short, stops::start),

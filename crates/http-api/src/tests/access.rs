@@ -1,7 +1,10 @@
 //! Every route with every kind of credential: what the rule's name promises; and the ids of
 //! another org, which look like ids of nothing.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use admin::{
     Activated, Activation, Expected, KeyMode, NewConnector, NewKey, NewOrg, NewPolicy, NewVersion,
@@ -406,6 +409,75 @@ async fn every_route_admits_whom_its_rule_names_and_nobody_else() {
             assert_challenge(response.headers(), (met, has_scopes), &what);
         }
     }
+}
+
+/// What an admin changes and a viewer does not without having signed in lately, each with the reason.
+/// An operation that is in neither list has to be judged: one that gives anybody more than they had
+/// takes a fresh sign-in.
+#[rustfmt::skip]
+const LASTING: &[(&str, &str)] = &[
+    ("archiveAgent",              "It takes power away."),
+    ("archiveConnector",          "It takes power away."),
+    ("archivePolicy",             "A policy in force cannot be archived."),
+    ("askChainCheck",             "It reads."),
+    ("cancelAction",              "It takes power away."),
+    ("checkIntent",               "It reads."),
+    ("createAgent",               "An agent can do nothing without a key, and that takes a fresh sign-in."),
+    ("createPolicy",              "A policy decides nothing before a version is activated, which takes a fresh sign-in."),
+    ("createPolicyVersion",       "It decides nothing before it is activated, which takes a fresh sign-in."),
+    ("createWebhookEndpoint",     "It tells what happened, and lets nobody do anything."),
+    ("deactivateShadow",          "A shadow decides nothing."),
+    ("deleteWebhookEndpoint",     "It takes away."),
+    ("disableConnector",          "It takes power away."),
+    ("disableConnectorWitness",   "It takes away: calls that need the log's word end unverifiable."),
+    ("disableWebhookEndpoint",    "It takes away."),
+    ("enableConnectorWitness",    "It has calls watched more closely."),
+    ("enableWebhookEndpoint",     "It tells what happened, and lets nobody do anything."),
+    ("pingWebhookEndpoint",       "It posts to an endpoint that is there already."),
+    ("putPolicyTests",            "Tests decide nothing; an activation that they guard takes a fresh sign-in."),
+    ("recoverWebhookDeliveries",  "It posts to an endpoint that is there already."),
+    ("recreateConnectorSlot",     "It has calls watched again."),
+    ("redeliverWebhookDelivery",  "It posts to an endpoint that is there already."),
+    ("refreshConnectorTools",     "It reads: what is found is pinned by a fresh sign-in alone."),
+    ("rejectPolicyActivation",    "It takes power away."),
+    ("resendInvite",              "The invitation was made by a fresh sign-in, and goes to the same address."),
+    ("resumeAgent",               "A suspension is a pause; what ends a Stop takes a fresh sign-in."),
+    ("revokeAgentKey",            "It takes power away."),
+    ("revokeIntentKey",           "It takes power away."),
+    ("revokeInvite",              "It takes power away."),
+    ("setupConnectorWitness",     "It reads: its script is run by the owner of the governed database."),
+    ("stopAgent",                 "It takes power away."),
+    ("stopOrg",                   "It takes power away."),
+    ("suspendAgent",              "It takes power away."),
+    ("testConnector",             "It reads."),
+    ("updatePolicy",              "It changes a name and a description, which decide nothing."),
+    ("updateWebhookEndpoint",     "It tells what happened, and lets nobody do anything."),
+];
+
+#[tokio::test]
+async fn what_gives_power_takes_a_fresh_sign_in() {
+    let house = House::new().await;
+    let stale = house.browser("stale@example.com", Role::Owner).await.key;
+    house.clock.pass(Duration::from_hours(2));
+    let met = |rule, kind| expected(rule, kind) == Met::Through;
+    let mut lasting = BTreeSet::new();
+    for route in routes::interface() {
+        let is_of_viewers = met(route.access, Kind::Session(Role::Viewer));
+        let is_of_members = met(route.access, Kind::Session(Role::Owner));
+        if route.method == "GET" || is_of_viewers || !is_of_members {
+            continue;
+        }
+        if met(route.access, Kind::Stale) {
+            lasting.insert(route.operation);
+            continue;
+        }
+        let path = filled(route.path, &missing());
+        let refused = house.send(request(route.method, &path, &stale, &[], None)).await;
+        assert_eq!(refused.code(), (403, "reauthentication_required"), "{}", route.operation);
+    }
+    let judged: BTreeSet<_> = LASTING.iter().map(|(operation, _)| *operation).collect();
+    assert_eq!(lasting, judged);
+    assert_eq!(judged.len(), LASTING.len());
 }
 
 #[tokio::test]

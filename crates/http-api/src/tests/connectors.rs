@@ -203,13 +203,37 @@ async fn who_changes_a_credential_has_signed_in_lately() {
 }
 
 #[tokio::test]
-async fn a_stale_session_has_a_credential_sent_nowhere_else() {
+async fn who_changes_a_connector_or_its_tools_has_signed_in_lately() {
     let house = House::new().await;
     let made = post(&house, "/v1/connectors", depot()).await;
-    let stale = house.browser("stale@example.com", Role::Admin).await.key;
-    house.clock.pass(std::time::Duration::from_hours(2));
+    let admin = house.browser("stale@example.com", Role::Admin).await.key;
     let path = format!("/v1/connectors/{}", made.id());
-    let send = async |path: &str, body| house.ask(("POST", path), &stale, body).await;
+    let tools = house.get(&format!("{path}/tools"), &admin).await.body;
+    let tool = &tools["data"][0];
+    let at = format!("{path}/tools/{}", tool["name"].as_str().unwrap());
+    let reason = json!({ "reason": "Maintenance." });
+    house.clock.pass(std::time::Duration::from_hours(2));
+    let send = async |path: String, body| house.ask(("POST", &path), &admin, Some(body)).await;
+    for (path, body) in [
+        (path.clone(), json!({ "title": "other", "pin_tools": true })),
+        (at.clone(), json!({ "visibility": "visible" })),
+        (format!("{at}/pin"), json!({ "digest": tool["digest"] })),
+        (format!("{path}/enable"), reason.clone()),
+    ] {
+        let refused = send(path.clone(), body).await;
+        assert_eq!(refused.code(), (403, "reauthentication_required"), "{path}");
+    }
+    // Nobody has to wait for a mail to take power away.
+    assert_eq!(send(format!("{path}/disable"), reason).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_config_that_leads_elsewhere_takes_no_credential_with_it() {
+    let house = House::new().await;
+    let made = post(&house, "/v1/connectors", depot()).await;
+    let admin = house.browser("admin@example.com", Role::Admin).await.key;
+    let path = format!("/v1/connectors/{}", made.id());
+    let send = async |path: &str, body| house.ask(("POST", path), &admin, body).await;
     let mut config = depot()["config"].clone();
     config["note"] = json!("at the same host");
     let kept = send(&path, Some(json!({ "config": config }))).await;
