@@ -124,6 +124,7 @@ impl Kind {
             input_schema: input_schema.into(),
             footprint: None,
             required_level: Level::L0,
+            target: None,
             digest: sha256(json::canonical(&whole)),
         })
     }

@@ -273,6 +273,43 @@ pub fn findings(blueprint: &Blueprint) -> Result<Vec<Finding>, BuildError> {
     }
 }
 
+/// Where the tools of a connector of this kind and config run, as their digests cover it; null for a kind
+/// that nobody knows.
+pub fn target(kind: &str, config: &Value) -> Value {
+    match kind {
+        postgres::KIND => postgres::target::target(config),
+        rest::KIND => rest::target::target(config),
+        _ => Value::Null,
+    }
+}
+
+/// Who is given the credential of a connector of this kind and config; null for a kind that nobody knows.
+pub fn receiver(kind: &str, config: &Value) -> Value {
+    match kind {
+        postgres::KIND => postgres::target::receiver(config),
+        rest::KIND => rest::target::receiver(config),
+        _ => Value::Null,
+    }
+}
+
+/// What a connector's tools were accepted with, where a version that kept no target with it has kept it,
+/// with the target that this config has.
+pub fn targeted(
+    kind: &str,
+    config: &Value,
+    tools: &BTreeMap<ToolName, Value>,
+) -> BTreeMap<ToolName, Value> {
+    let targeted = |(name, pin): (&ToolName, &Value)| {
+        let pin = match kind {
+            postgres::KIND => postgres::targeted(name, pin, config),
+            rest::KIND => rest::targeted(name, pin, config),
+            _ => pin.clone(),
+        };
+        (name.clone(), pin)
+    };
+    tools.iter().map(targeted).collect()
+}
+
 /// Whether the tools can be learnt now: from the config alone, or because a credential says who asks.
 pub fn is_learnable(blueprint: &Blueprint) -> bool {
     blueprint.kind == rest::KIND || blueprint.credential.names().next().is_some()

@@ -19,7 +19,7 @@ pub use builtin::{ActionStatus, BuiltinSource, Caller, SourceUnavailable, builti
 pub use connector::{
     Blueprint, BuildError, CheckLine, CheckState, Connector, Credential, CredentialField,
     CredentialKind, Deps, Finding, KINDS, TYPES, Type, build, check, coverage, findings,
-    is_learnable, setup_script,
+    is_learnable, receiver, setup_script, target, targeted,
 };
 pub use demo::{SHOP_CONNECTOR, SHOP_SEED};
 pub use document::{BadDocument, read_config};

@@ -25,6 +25,7 @@ mod session;
 mod setup;
 mod shape;
 mod statement;
+pub(crate) mod target;
 mod tls;
 mod unlearnt;
 mod value;
@@ -59,6 +60,7 @@ pub use setup::{Owner, SetupError, Witness, apply_setup, setup_sql};
 
 pub(crate) use check::check;
 pub(crate) use coverage::coverage;
+pub(crate) use pin::targeted;
 pub(crate) use unlearnt::Unlearnt;
 
 /// The kind's name.
@@ -147,9 +149,11 @@ impl PostgresConnector {
             tools = learnt(&governed, declared, (&config, blueprint)).await?;
         } else {
             for declared in declared {
-                match accepted(&governed, &declared, &blueprint.tools) {
-                    Some(tool) => tools.push(tool),
-                    None => unaccepted.push(Arc::new(DeclaredTool::unaccepted(declared))),
+                if let Some(tool) = accepted(&governed, &declared, &blueprint.tools) {
+                    tools.push(tool);
+                } else {
+                    let tool = DeclaredTool::unaccepted(declared, &governed.target);
+                    unaccepted.push(Arc::new(tool));
                 }
             }
         }

@@ -13,6 +13,7 @@ mod look_again;
 mod openapi;
 mod request;
 mod run;
+pub(crate) mod target;
 mod token;
 
 use std::{
@@ -41,6 +42,7 @@ use self::{
     entry::Entry,
     look_again::LookAgain,
     request::Operation,
+    target::target,
 };
 use crate::{
     ArgsSchema, Blueprint, BuildError, CheckLine, Connector, Credential, Deps, Finding, Type,
@@ -111,13 +113,7 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
 /// Where a connector of this config sends its credential, and whom it believes to be there. The path is
 /// not part of it: all of a host is one receiver.
 pub fn audience(config: &Value) -> String {
-    let text = config.get("base_url").and_then(Value::as_str).unwrap_or_default();
-    let host = Address::parse(text).map_or_else(
-        // What is no address is refused elsewhere, and is like no other until then.
-        |_| json!(text),
-        |base| json!([base.is_secure(), base.host().to_ascii_lowercase(), base.port()]),
-    );
-    json!([host, config.pointer("/tls/ca_pem")]).to_string()
+    target::receiver(config).to_string()
 }
 
 impl RestConnector {
@@ -132,15 +128,17 @@ impl RestConnector {
             reach(&config.base, deps).await.map_err(BuildError::Connect)?;
         }
         let api = Arc::new(Api::of(&config, &blueprint.credential, deps)?);
+        let target = target(&blueprint.config);
         let standing = |declared: &Declared| {
-            let digest = digest_of(&declared.name, &declared.shown);
+            let digest = digest_of(&declared.name, &declared.shown, &target);
             let pinned = accepted.get(&declared.name).and_then(digest_of_pin);
             let is_accepted = accepted.is_empty() || pinned == Some(digest);
             (digest, if is_accepted { Standing::Accepted } else { Standing::Unaccepted })
         };
         // Writes are looked at again by reads, which none is.
         let of = |declared: &Declared, look_again| {
-            Arc::new(RestTool::of(declared.clone(), standing(declared), look_again, &api))
+            let target = target.clone();
+            Arc::new(RestTool::of((declared.clone(), target), standing(declared), look_again, &api))
         };
         let is_read = |tool: &&Declared| tool.entry.side_effect == SideEffect::Read;
         let reads = config.tools.iter().filter(is_read);
@@ -157,7 +155,7 @@ impl RestConnector {
 
 impl RestTool {
     fn of(
-        declared: Declared,
+        (declared, target): (Declared, Value),
         (digest, standing): (Digest, Standing),
         look_again: Option<LookAgain>,
         api: &Arc<Api>,
@@ -171,6 +169,7 @@ impl RestTool {
             input_schema: entry.args.clone().into(),
             footprint: None,
             required_level: entry.required_level,
+            target: Some(target.into()),
             digest,
         };
         let api = Arc::clone(api);
@@ -245,9 +244,21 @@ async fn reach(base: &Address, deps: &Deps) -> Result<(), Fault> {
     }
 }
 
-/// The digest of a tool that is declared like this.
-fn digest_of(name: &ToolName, shown: &Value) -> Digest {
-    sha256(json::canonical(&json!({"name": name, "entry": shown})))
+/// The digest of a tool that is declared like this and runs there.
+fn digest_of(name: &ToolName, shown: &Value, target: &Value) -> Digest {
+    sha256(json::canonical(&json!({"name": name, "entry": shown, "target": target})))
+}
+
+/// What a tool was accepted with by a version that kept no target with it, with this target. What is not
+/// of that form stays as it is.
+pub(crate) fn targeted(name: &ToolName, pin: &Value, config: &Value) -> Value {
+    let entry = pin.get("entry").unwrap_or(&Value::Null);
+    let before = sha256(json::canonical(&json!({"name": name, "entry": entry})));
+    if pin.get("target").is_some() || digest_of_pin(pin) != Some(before) {
+        return pin.clone();
+    }
+    let target = target(config);
+    json!({"digest": digest_of(name, entry, &target), "target": target, "entry": entry})
 }
 
 /// The digest that a tool was accepted with.
@@ -265,8 +276,12 @@ impl Connector for RestConnector {
         let accepted = self.tools.iter().filter(|tool| tool.standing == Standing::Accepted);
         accepted
             .map(|tool| {
-                let RestTool { definition, shown, .. } = &**tool;
-                (definition.name.clone(), json!({"digest": definition.digest, "entry": shown}))
+                let RestTool { definition: Definition { name, digest, target, .. }, shown, .. } =
+                    &**tool;
+                (
+                    name.clone(),
+                    json!({"digest": digest, "target": target.as_deref(), "entry": shown}),
+                )
             })
             .collect()
     }

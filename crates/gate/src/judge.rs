@@ -14,6 +14,7 @@ use model::{
     ApprovalId, ApprovalStatus, Assurance, Digest, MemberId, Mint, Mode, OrgId, State, ToolName,
     UserId,
 };
+use serde_json::Value;
 
 use crate::{
     approver::{Approver, Barred, Question, counts},
@@ -70,6 +71,12 @@ pub enum JudgeError {
     /// What was shown is not what is asked.
     #[error("what you were shown is not what is asked; read the approval again")]
     Stale,
+    /// The tool's calls would go elsewhere than was shown.
+    #[error(
+        "the tool's calls go to another place than you were shown; nothing was decided, and a no can \
+         be given"
+    )]
+    TargetChanged,
     /// The link was used.
     #[error("the link was used; it answers once")]
     LinkUsed,
@@ -145,7 +152,9 @@ impl Gate {
         let ActionDetail { action, disclosures, .. } = found;
         let opened = |path: &str| disclosures.iter().find(|opens| opens.path().as_str() == path);
         // Questions that are older than the digest in their row have it by what opens the commitment.
-        let context = opened("action.approval.context").map(|it| crypto::sha256(it.value()));
+        let shown = opened("action.approval.context");
+        let context = shown.map(|it| crypto::sha256(it.value()));
+        let target = shown.and_then(|it| target_shown(it.value()));
         let case = match judgement.vote {
             // A no asks nothing of the tool, and is taken whatever became of it.
             Vote::Deny => None,
@@ -169,17 +178,19 @@ impl Gate {
             judgement,
             action,
             context,
+            target,
             author,
         })
     }
 
-    /// The tool that the action means, as it is now.
+    /// The tool that the action means, as its connector has it now.
     async fn tool_of(&self, action: &Action) -> Result<Resolved, JudgeError> {
         let Ok(name) = action.tool.parse::<ToolName>() else { return Ok(Resolved::Unknown) };
         if let (Mode::Proxy, Some(connector)) = (action.mode, action.connector.clone()) {
             return Ok(Resolved::AtEdge { connector, digest: action.tool_digest });
         }
-        let found = Box::pin(self.found_now(action.org, &name));
+        // What a person is about to let run goes where its connector leads now, not a moment ago.
+        let found = self.parts.toolbox.find_anew(action.org, &name);
         match select(found, self.parts.pause.pause(RESOLVED_WITHIN)).await {
             Either::Left((Ok(Found::Served(served)), _)) => Ok(Resolved::Served(served)),
             Either::Left((Ok(Found::Nobody | Found::NotAmong(_)), _)) => Ok(Resolved::Unknown),
@@ -204,6 +215,8 @@ struct Judge {
     /// The action as it was when it was read; its settled parts alone count.
     action: Action,
     context: Option<Digest>,
+    /// Where the call was to go, as it was shown; nothing of older questions and of what the edge runs.
+    target: Option<Value>,
     author: Option<String>,
     release: Release,
 }
@@ -245,6 +258,18 @@ impl Judge {
     /// Whether the answer is to what is asked.
     fn is_about(&self, approval: &Approval) -> bool {
         approval.context_digest.or(self.context) == Some(self.judgement.shown)
+    }
+
+    /// Whether a yes is to a call that goes where it was shown to go.
+    fn goes_there(&self) -> bool {
+        let resolved = self.release.case.as_ref().map(Case::resolved);
+        let now = resolved.and_then(Resolved::target);
+        match (&self.target, now) {
+            (Some(shown), Some(now)) => shown == now,
+            // Of a tool that is gone, or was shown without its target, the release says whether it is
+            // the one that was asked about.
+            (None, _) | (_, None) => true,
+        }
     }
 
     fn answer(&self, (by, approval): (&Member, &Approval), mint: &Mint<'_>) -> Answer {
@@ -356,6 +381,9 @@ impl Request for Judge {
         if !self.is_about(approval) {
             return refused(JudgeError::Stale);
         }
+        if !self.goes_there() {
+            return refused(JudgeError::TargetChanged);
+        }
         let answer = self.answer((member, approval), mint);
         match self.judgement.vote {
             Vote::Approve => self.approved((action, approval, answer), at, mint),
@@ -369,6 +397,12 @@ fn counted<'q>(at: &'q Snapshot, question: Question<'q>) -> impl Iterator<Item =
     let still =
         move |answer: &&Answer| at.member(answer.by).is_some_and(|by| counts(answer, by, question));
     question.approval.decisions.iter().filter(still)
+}
+
+/// Where the call was to go by what was shown.
+fn target_shown(context: &str) -> Option<Value> {
+    let mut shown: Value = serde_json::from_str(context).ok()?;
+    shown.get_mut("target").map(Value::take).filter(|target| !target.is_null())
 }
 
 /// Whether enough different people have said yes of whom each still may.

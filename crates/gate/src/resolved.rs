@@ -2,6 +2,7 @@
 
 use ledger::record::ConnectorRef;
 use model::{Digest, Footprint, Level, SideEffect};
+use serde_json::Value;
 
 use crate::ports::Served;
 
@@ -61,6 +62,14 @@ impl Resolved {
         match self {
             Self::Served(served) => served.tool.definition().required_level,
             Self::AtEdge { .. } | Self::Unknown => Level::L0,
+        }
+    }
+
+    /// Where the tool's calls go, where it says so.
+    pub fn target(&self) -> Option<&Value> {
+        match self {
+            Self::Served(served) => served.tool.definition().target.as_deref(),
+            Self::AtEdge { .. } | Self::Unknown => None,
         }
     }
 

@@ -327,6 +327,7 @@ impl IntoApiError for JudgeError {
             JudgeError::Stale => {
                 ApiError::new(approvals::APPROVAL_STALE, sentence).on("context_digest")
             }
+            JudgeError::TargetChanged => ApiError::new(approvals::APPROVAL_STALE, sentence),
             JudgeError::Decided(_) => ApiError::new(approvals::APPROVAL_DECIDED, sentence),
             JudgeError::Expired => ApiError::gone(actions::APPROVAL_EXPIRED, sentence),
             JudgeError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),

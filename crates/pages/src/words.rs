@@ -212,9 +212,10 @@ fn why_not(code: &str) -> &'static str {
 /// What went wrong with what somebody just did, by the code of the refusal.
 fn told_of(code: &str) -> Value {
     let [lead, sentence] = match code {
-        "approval_stale" => {
-            ["Nothing was decided.", "What you saw has changed. This is how it stands now."]
-        }
+        "approval_stale" => [
+            "Nothing was decided.",
+            "What you saw has changed. This is how it stands now; where the tool runs elsewhere by now, only a no is taken.",
+        ],
         "approval_decided" => ["It was settled before.", "Your answer changed nothing."],
         "approval_expired" => ["It ran out while you read.", "It ended as no."],
         "not_an_approver" => ["Nothing was decided.", "The rule asks others."],

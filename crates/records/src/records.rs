@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use deed::{Exhibit, Exhibits, LogOrigin, Sealer, tree::TlogProof};
+use deed::{Disclosure, Exhibit, Exhibits, LogOrigin, Path, Sealer, tree::TlogProof};
 use ledger::{Ledger, LogNo, Place, StoreDown};
 use model::{AgentId, DeedId, DeedKind, Digest, OrgId, Timestamp};
 
@@ -39,6 +39,17 @@ pub struct Reader {
     pub org: OrgId,
     /// The one agent whose deeds are shown; absent for who may read all of the org.
     pub agent: Option<AgentId>,
+}
+
+impl Reader {
+    /// What of these opens a deed for this reader. What a person was shown of a call says where its tool
+    /// runs, which no agent is told.
+    pub fn opens(self, mut disclosures: Vec<Disclosure>) -> Vec<Disclosure> {
+        if self.agent.is_some() {
+            disclosures.retain(|open| *open.path() != Path::APPROVAL_CONTEXT);
+        }
+        disclosures
+    }
 }
 
 /// Why something of a log cannot be told.
@@ -241,7 +252,8 @@ impl Records {
     pub async fn deed(&self, reader: Reader, id: DeedId) -> Result<OpenDeed, ReadError> {
         let found = self.store.deed(reader.org, id).await?;
         let shown = |deed: &OpenDeed| reader.agent.is_none_or(|own| deed.row.agent == Some(own));
-        found.filter(shown).ok_or(ReadError::NotFound)
+        let found = found.filter(shown).ok_or(ReadError::NotFound)?;
+        Ok(OpenDeed { disclosures: reader.opens(found.disclosures), ..found })
     }
 
     /// Returns up to `limit` deeds before this place among all of the org, newest first.
@@ -308,6 +320,7 @@ impl Records {
                 let path = inclusion(&*self.store, log, (row.seq, size)).await?;
                 let intent = self.intent_of(reader.org, &row).await?;
                 let (body, signature) = (row.body, row.signature);
+                let disclosures = reader.opens(disclosures);
                 exhibits.push(Exhibit { body, signature, path, disclosures, intent });
             }
         }

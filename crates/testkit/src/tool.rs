@@ -64,6 +64,7 @@ impl ScriptedTool {
             input_schema: json!({ "type": "object" }).into(),
             footprint: None,
             required_level: Level::L0,
+            target: None,
             digest: crypto::sha256(name),
         };
         Self {
@@ -84,6 +85,12 @@ impl ScriptedTool {
     /// This tool with a bound of what a run may change.
     pub fn with_footprint(mut self, footprint: Footprint) -> Self {
         self.definition.footprint = Some(footprint);
+        self
+    }
+
+    /// This tool with calls that go there.
+    pub fn with_target(mut self, target: Value) -> Self {
+        self.definition.target = Some(Arc::new(target));
         self
     }
 

@@ -28,7 +28,10 @@ pub struct Definition {
     pub footprint: Option<Footprint>,
     /// The evidence that a call of this tool needs.
     pub required_level: Level,
-    /// SHA-256 of everything that defines the tool, its statement included.
+    /// Where its calls go, such as host, database and users; absent for tools that the service or an
+    /// agent's edge runs itself. People are shown it, agents are not.
+    pub target: Option<Arc<Value>>,
+    /// SHA-256 of everything that defines the tool, its statement and its target included.
     pub digest: Digest,
 }
 

@@ -53,6 +53,7 @@ impl FnTool {
             title: name.to_owned(),
             description: String::new(),
             side_effect,
+            target: None,
             digest: crypto::sha256(crypto::json::canonical(&json!([name, input_schema]))),
             input_schema: input_schema.into(),
             footprint: changes,

@@ -131,7 +131,11 @@ pub(super) struct Reports {
 
 impl Entry {
     /// What the tool of this name is to whoever calls it.
-    pub(super) fn definition(self, name: ToolName, digest: Digest) -> Definition {
+    pub(super) fn definition(
+        self,
+        name: ToolName,
+        (digest, target): (Digest, &Arc<Value>),
+    ) -> Definition {
         Definition {
             name,
             title: self.title,
@@ -140,6 +144,7 @@ impl Entry {
             input_schema: self.args.into(),
             footprint: self.footprint,
             required_level: self.required_level,
+            target: Some(Arc::clone(target)),
             digest,
         }
     }
@@ -319,23 +324,23 @@ impl Reading {
     }
 }
 
-fn default_port() -> u16 {
+pub(super) fn default_port() -> u16 {
     5432
 }
 
-fn default_user() -> String {
+pub(super) fn default_user() -> String {
     "svc_conn".to_owned()
 }
 
-fn default_decoder_user() -> String {
+pub(super) fn default_decoder_user() -> String {
     "svc_decoder".to_owned()
 }
 
-fn default_owner() -> String {
+pub(super) fn default_owner() -> String {
     "svc_owner".to_owned()
 }
 
-fn default_search_path() -> Vec<String> {
+pub(super) fn default_search_path() -> Vec<String> {
     vec!["public".to_owned()]
 }
 

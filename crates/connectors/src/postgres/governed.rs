@@ -50,6 +50,8 @@ pub(super) struct Governed {
     unreached: Mutex<Option<(Instant, Fault)>>,
     marker: MarkerKey,
     entropy: Arc<dyn Entropy>,
+    /// Where tools run, as their digests cover it.
+    pub(super) target: Arc<Value>,
     pub(super) statement_limit: Duration,
     pub(super) lock_limit: Duration,
     pub(super) search_path: String,
@@ -70,8 +72,8 @@ impl Governed {
         blueprint: &Blueprint,
         deps: &Deps,
     ) -> Result<Self, BuildError> {
-        let target = Arc::new(target(config, deps)?);
-        let pool = |login| Arc::new(Pool::new(target.clone(), login, config.limits.connections));
+        let server = Arc::new(target(config, deps)?);
+        let pool = |login| Arc::new(Pool::new(server.clone(), login, config.limits.connections));
         let writes = pool(login(&config.user, &blueprint.credential, CONN_PASSWORD));
         let reads = match &config.read_user {
             Some(user) => pool(login(user, &blueprint.credential, READ_PASSWORD)),
@@ -89,6 +91,7 @@ impl Governed {
             system: Mutex::default(),
             unreached: Mutex::default(),
             marker,
+            target: Arc::new(super::target::target(&blueprint.config)),
             entropy: deps.entropy.clone(),
             statement_limit: config.limits.statement(),
             lock_limit: config.limits.lock(),
@@ -279,13 +282,13 @@ impl Governed {
         fit: Fit,
     ) -> PostgresTool {
         let Declared { name, entry, written, statement: _, estimate: _, args } = declared;
-        let digest = digest_of(&name, &written, &shape.written());
+        let digest = digest_of(&name, (&written, &shape.written()), &self.target);
         let returns = entry.returns;
         let max_rows = usize::try_from(entry.max_rows).unwrap_or(usize::MAX);
         let reports = entry.reports.clone();
         let most_changes = entry.footprint.as_ref().map_or(0, |footprint| footprint.max_rows);
         PostgresTool {
-            definition: entry.definition(name, digest),
+            definition: entry.definition(name, (digest, &self.target)),
             written,
             shape,
             estimate,
@@ -354,9 +357,14 @@ fn login(user: &str, credential: &Credential, field: &str) -> Login {
     Login { user: user.to_owned(), password: credential.field(field).cloned() }
 }
 
-/// The digest of a tool that is written like this and has these types.
-pub(super) fn digest_of(name: &ToolName, written: &Value, types: &Value) -> Digest {
-    sha256(json::canonical(&json!({"name": name, "entry": written, "types": types})))
+/// The digest of a tool that is written like this, has these types and runs there.
+pub(super) fn digest_of(
+    name: &ToolName,
+    (written, types): (&Value, &Value),
+    target: &Value,
+) -> Digest {
+    let tool = json!({"name": name, "entry": written, "types": types, "target": target});
+    sha256(json::canonical(&tool))
 }
 
 /// Why a transaction did not begin.

@@ -10,12 +10,13 @@ use std::{
     time::Duration,
 };
 
+use crypto::{json, sha256};
 use model::{Digest, ToolName};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
-use super::{PostgresTool, config::Declared, governed::digest_of, shape::Shape};
+use super::{PostgresTool, config::Declared, governed::digest_of, shape::Shape, target::target};
 
 /// How long a look at one tool may take; whoever calls the tool waits for it.
 const LOOK_LIMIT: Duration = Duration::from_secs(3);
@@ -27,6 +28,10 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(3);
 pub(super) struct Pin {
     /// The digest of the tool's definition.
     digest: Digest,
+    /// Where it runs, for people to see beside another; versions that kept none kept no digest of it
+    /// either.
+    #[serde(default)]
+    target: Value,
     /// The entry of the config as written, for people to see beside another.
     #[serde(default)]
     entry: Value,
@@ -47,10 +52,29 @@ impl Pin {
         Some((statement, estimate))
     }
 
+    fn kept(&self) -> Value {
+        // Texts and lists of them: there is nothing in it that JSON lacks.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
     /// Whether the tool is the one that was accepted.
     pub(super) fn is_of(&self, tool: &PostgresTool) -> bool {
         self.digest == tool.definition.digest
     }
+}
+
+/// What a tool was accepted with by a version that kept no target with it, with this target. What is not
+/// of that form stays as it is.
+pub(crate) fn targeted(name: &ToolName, kept: &Value, config: &Value) -> Value {
+    let Ok(pin) = Pin::deserialize(kept) else { return kept.clone() };
+    let types = pin.statement.written();
+    let before = json!({"name": name, "entry": pin.entry, "types": types});
+    if !pin.target.is_null() || pin.digest != sha256(json::canonical(&before)) {
+        return kept.clone();
+    }
+    let target = target(config);
+    let digest = digest_of(name, (&pin.entry, &types), &target);
+    Pin { digest, target, ..pin }.kept()
 }
 
 /// The pin of one tool among those that were kept.
@@ -110,12 +134,12 @@ impl PostgresTool {
         let Self { definition, written, shape, estimate, .. } = self;
         let pin = Pin {
             digest: definition.digest,
+            target: Value::clone(&self.governed.target),
             entry: written.clone(),
             statement: shape.clone(),
             estimate: estimate.clone(),
         };
-        // Texts and lists of them: there is nothing in it that JSON lacks.
-        serde_json::to_value(pin).unwrap_or_default()
+        pin.kept()
     }
 
     /// Notes what a connection found when it prepared the statement, and says whether it fits.
@@ -123,7 +147,7 @@ impl PostgresTool {
         let fits = self.shape.is_of(prepared);
         let found = || {
             let types = self.shape.found(prepared);
-            digest_of(&self.definition.name, &self.written, &types)
+            digest_of(&self.definition.name, (&self.written, &types), &self.governed.target)
         };
         let known = if fits { Known::Fits } else { Known::Differs(Instant::now(), found()) };
         *self.fit.known() = known;

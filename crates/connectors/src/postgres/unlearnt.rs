@@ -12,6 +12,7 @@ use tool::{Definition, Estimate, Run, Settled, Tool};
 use super::{
     check,
     config::{self, Declared},
+    target::target,
 };
 use crate::{ArgsSchema, Blueprint, CheckLine, Connector, Deps};
 
@@ -48,7 +49,8 @@ impl Unlearnt {
     /// no tools that hold together.
     pub(crate) fn new(blueprint: &Blueprint, deps: &Deps, fault: &Fault) -> Option<Self> {
         let (_, declared) = config::read(&blueprint.name, &blueprint.config).ok()?;
-        let tool = |declared| Arc::new(DeclaredTool::new(declared, fault));
+        let target = Arc::new(target(&blueprint.config));
+        let tool = |declared| Arc::new(DeclaredTool::new(declared, &target, fault));
         let tools = declared.into_iter().map(tool).collect();
         let (blueprint, deps, fault) = (blueprint.clone(), deps.clone(), fault.clone());
         Some(Self { tools, fault, blueprint, deps })
@@ -57,17 +59,17 @@ impl Unlearnt {
 
 impl DeclaredTool {
     /// A tool that nobody has accepted as it is declared.
-    pub(super) fn unaccepted(declared: Declared) -> Self {
+    pub(super) fn unaccepted(declared: Declared, target: &Arc<Value>) -> Self {
         let sentence = "the tool's definition is not the one that was accepted";
         let fault = Fault::new(ExecutionErrorCode::ConnectorMisconfigured, sentence);
-        Self { standing: Standing::Unaccepted, ..Self::new(declared, &fault) }
+        Self { standing: Standing::Unaccepted, ..Self::new(declared, target, &fault) }
     }
 
-    fn new(declared: Declared, fault: &Fault) -> Self {
+    fn new(declared: Declared, target: &Arc<Value>, fault: &Fault) -> Self {
         let Declared { name, entry, written, args, statement: _, estimate } = declared;
         // No types are in it, so that it is never taken for the digest of the tool that is learnt.
-        let digest = sha256(json::canonical(&json!({"name": name, "entry": written})));
-        let definition = entry.definition(name, digest);
+        let tool = json!({"name": name, "entry": written, "target": **target});
+        let definition = entry.definition(name, (sha256(json::canonical(&tool)), target));
         Self {
             definition,
             args,

@@ -19,6 +19,7 @@ use super::{
     digest_of, digest_of_pin,
     fault::{of_status, of_upstream},
     reach,
+    target::target,
 };
 use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
 
@@ -51,7 +52,8 @@ pub(crate) async fn check(blueprint: &Blueprint, deps: &Deps) -> Vec<CheckLine> 
     if is_reached {
         lines.extend(api.known(&config).await);
     }
-    lines.extend(of_tools(&config, &blueprint.tools));
+    let target = target(&blueprint.config);
+    lines.extend(of_tools(&config, (&blueprint.tools, &target)));
     let left = config.left_out.iter();
     lines.extend(
         left.map(|it| {
@@ -107,10 +109,13 @@ impl Api {
 }
 
 /// Whether the tools are those that were accepted.
-fn of_tools(config: &Config, accepted: &BTreeMap<ToolName, Value>) -> Vec<CheckLine> {
+fn of_tools(
+    config: &Config,
+    (accepted, target): (&BTreeMap<ToolName, Value>, &Value),
+) -> Vec<CheckLine> {
     let differs = |tool: &&config::Declared| {
         let pinned = accepted.get(&tool.name).and_then(digest_of_pin);
-        !accepted.is_empty() && pinned != Some(digest_of(&tool.name, &tool.shown))
+        !accepted.is_empty() && pinned != Some(digest_of(&tool.name, &tool.shown, target))
     };
     let detail = "its definition is not the one that was accepted, so its calls are refused: look at it, then accept it";
     let changed: Vec<CheckLine> = config

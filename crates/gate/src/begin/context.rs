@@ -56,6 +56,7 @@ fn facts(shown: &Shown<'_>) -> Map<String, Value> {
         ("tool", json!(call.tool)),
         ("tool_digest", json!(resolved.digest())),
         ("connector", json!(resolved.connector().map(|connector| &connector.name))),
+        ("target", json!(resolved.target())),
         ("mode", json!(call.facts.mode)),
         ("side_effect", json!(resolved.side_effect())),
         ("max_rows_changed", json!(resolved.footprint().map(|footprint| footprint.max_rows))),

@@ -11,7 +11,7 @@ use tool::{Estimate, Estimated};
 use crate::house::{House, body};
 
 /// The snapshot that the action's approval shows.
-async fn context(house: &House, action: &Action) -> Value {
+pub(crate) async fn context(house: &House, action: &Action) -> Value {
     let detail = house.gate.detail(house.org, action.id).await.unwrap().unwrap();
     let shown = |opens: &&deed::Disclosure| opens.path().as_str() == "action.approval.context";
     let opened = detail.disclosures.iter().find(shown).unwrap();

@@ -302,7 +302,8 @@ impl House {
         self.fixture.beside(seed).gate_beside_log(self.shop_of(tool), log, limits)
     }
 
-    fn shop_of(&self, tool: Arc<ScriptedTool>) -> Arc<Shop> {
+    /// A toolbox that has this tool alone, of the connector of the others.
+    pub(crate) fn shop_of(&self, tool: Arc<ScriptedTool>) -> Arc<Shop> {
         let shop = Shop::of([tool]);
         shop.connect(self.rows.connector.id);
         shop

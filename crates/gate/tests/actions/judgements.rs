@@ -1,19 +1,23 @@
 //! What people answer: who may, what counts, and how a yes that settles it releases the action.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use deed::Vote;
-use gate::{Canceller, JudgeError, Judged, Judgement, Sweep};
+use gate::{Canceller, JudgeError, Judged, Judgement, Submitted, Sweep};
 use ledger::record::{Action, Agent, Member, PolicyMode};
 use model::{
-    ApprovalStatus, Assurance, Digest, EventType, MemberId, Role, State, Status, Timestamp, UserId,
-    Uuid, VoidReason,
+    ApprovalStatus, Assurance, Digest, EventType, MemberId, Role, SideEffect, State, Status,
+    Timestamp, UserId, Uuid, VoidReason,
 };
 use serde_json::json;
 use store_memory::Doubt;
+use testkit::ScriptedTool;
 use tool::Settled;
 
-use crate::house::{House, body};
+use crate::{
+    approvals::context,
+    house::{House, body},
+};
 
 /// A policy that asks two admins, for none of whom the call is, and none of whom owns the agent.
 const TWO: &str = r"
@@ -267,6 +271,31 @@ async fn what_was_not_shown_is_not_decided_and_who_left_decides_nothing() {
     let gone = yes(&house, &action, &ann).await.unwrap_err();
     assert!(matches!(gone, JudgeError::Unauthenticated), "{gone}");
     assert_eq!(house.refund.runs(), 0);
+}
+
+#[tokio::test]
+async fn a_yes_to_a_call_that_would_go_elsewhere_is_stale_and_decides_nothing() {
+    let house = House::new().await;
+    let ann = person(&house, 1, Role::Owner).await;
+    let gate_to = |database: &str| {
+        let tool = ScriptedTool::new("shop.refund", SideEffect::Write);
+        let tool = Arc::new(tool.with_target(json!({ "host": "db", "database": database })));
+        (house.gate_over(house.shop_of(Arc::clone(&tool))), tool)
+    };
+    let (gate, tool) = gate_to("shop");
+    let asked = house.call("shop.refund", json!({ "amount": 500 }));
+    let Submitted::Decided(action) = gate.submit(asked).await.unwrap() else { panic!("it waits") };
+    let shown = context(&house, &action).await;
+    assert_eq!(shown["target"], json!({ "host": "db", "database": "shop" }));
+    let (moved, elsewhere) = gate_to("shop2");
+    let refused = moved.judge(judgement(&action, &ann, Vote::Approve)).await.unwrap_err();
+    assert!(matches!(refused, JudgeError::TargetChanged), "{refused}");
+    let waiting = house.gate.detail(house.org, action.id).await.unwrap().unwrap().action;
+    let answers = waiting.approval.unwrap().decisions.len();
+    assert_eq!((waiting.state, answers), (State::PendingApproval, 0));
+    let judged = gate.judge(judgement(&action, &ann, Vote::Approve)).await.unwrap();
+    judged.running.unwrap().done.await.unwrap();
+    assert_eq!((tool.runs(), elsewhere.runs()), (1, 0));
 }
 
 #[tokio::test]

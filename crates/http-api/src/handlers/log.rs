@@ -135,6 +135,6 @@ fn required(name: &'static str, expected: &str) -> ApiError {
 }
 
 /// How much of the log the caller may read.
-pub(super) fn reader(caller: &Reader) -> records::Reader {
+pub(in crate::handlers) fn reader(caller: &Reader) -> records::Reader {
     records::Reader { org: caller.org(), agent: caller.only_agent() }
 }

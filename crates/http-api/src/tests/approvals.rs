@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use ledger::record::Member;
 use model::Role;
 use serde_json::{Value, json};
@@ -53,6 +54,49 @@ async fn a_person_sees_what_would_run_and_her_yes_runs_it() {
     let told = house.sealed().await;
     assert!(told.contains(&"approval.requested".to_owned()));
     assert!(told.contains(&"approval.approved".to_owned()));
+}
+
+/// What the disclosures in an answer open, wherever they stand in it.
+fn opened(it: &Value) -> String {
+    match it {
+        Value::String(text) => {
+            let bytes = STANDARD.decode(text).unwrap_or_default();
+            String::from_utf8(bytes).unwrap_or_default()
+        }
+        Value::Array(items) => items.iter().map(opened).collect(),
+        Value::Object(members) => members.values().map(opened).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    }
+}
+
+#[tokio::test]
+async fn where_a_tool_runs_is_told_to_people_and_admins_and_to_no_agent() {
+    let house = House::new().await;
+    let (ann, _) = approver(&house, "ann@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let (id, action) = (approval(&held), held.id());
+    let shown = house.get(&format!("/v1/approvals/{id}"), &ann.key).await.body;
+    assert_eq!(shown["context"]["target"]["host"], "db.example");
+    let body = json!({ "context_digest": shown["context_digest"] });
+    decide(&house, &ann.key, (&id, "deny"), body).await;
+    let sealed = house.get(&format!("/v1/actions/{action}"), &house.org_key).await.body;
+    let deed = sealed["deed"].as_str().unwrap();
+    for path in [
+        format!("/v1/actions/{action}"),
+        format!("/v1/deeds/{deed}"),
+        format!("/v1/deeds/{deed}/bundle"),
+    ] {
+        for (key, is_told) in
+            [(&house.org_key, true), (&ann.key, true), (&house.support.key, false)]
+        {
+            let answer = house.get(&path, key).await;
+            let text = format!("{}{}", answer.body, opened(&answer.body));
+            assert_eq!((answer.status, text.contains("db.example")), (200, is_told), "{path}");
+            assert!(text.contains("args.amount") == is_told && text.contains("500"), "{path}");
+        }
+    }
+    let tools = house.get("/v1/tools", &house.support.key).await.body;
+    assert!(!tools.to_string().contains("db.example"));
 }
 
 #[tokio::test]

@@ -295,6 +295,8 @@ async fn a_person_signs_in_decides_and_signs_out_by_forms_alone() {
         request.body(http_body_util::Full::default()).unwrap()
     };
     let question = text(&house.send(read(&page)).await);
+    let place = "In database <strong><bdi>shop</bdi></strong> at <strong><bdi>db.example</bdi>";
+    assert!(question.contains(place), "{question}");
     let value = |name: &str| {
         let rest = question.split(&format!("name=\"{name}\" value=\"")).nth(1).unwrap();
         rest.split('"').next().unwrap().to_owned()

@@ -175,6 +175,15 @@ fn refunded(args: &Value) -> Outcome {
     done(result)
 }
 
+/// Where the shop's refunds run.
+fn shop_target() -> Value {
+    json!({
+        "host": "db.example", "port": 5432, "database": "shop", "user": "svc_conn",
+        "read_user": "svc_read", "decoder_user": "svc_decoder", "owner": "svc_owner",
+        "search_path": ["public"], "tls_name": "db.example",
+    })
+}
+
 impl House {
     pub(super) async fn new() -> Self {
         Self::that_takes(::people::Signup::Invite).await
@@ -198,7 +207,8 @@ impl House {
         let published = fixture.store.seal_keys().await.unwrap();
         fixture.sealer.register(KeySet::new(published).unwrap());
         let admin = Arc::new(fixture.admin(Arc::new(Fake)));
-        let refund = Arc::new(ScriptedTool::new("shop.refund", SideEffect::Write));
+        let refund = ScriptedTool::new("shop.refund", SideEffect::Write);
+        let refund = Arc::new(refund.with_target(shop_target()));
         refund.follow(refunded);
         let delete = Arc::new(ScriptedTool::new("shop.delete", SideEffect::Destructive));
         let tools = [delete, Arc::clone(&refund)].into_iter().chain(more);

@@ -132,6 +132,7 @@ impl What {
             title: title.to_owned(),
             description: format!("{title} of the demo's shop."),
             side_effect,
+            target: None,
             digest: crypto::sha256(crypto::json::canonical(&json!([name, input_schema]))),
             input_schema: input_schema.into(),
             footprint: Some(Footprint { tables, max_rows: 1, ..Footprint::default() }),

@@ -1,11 +1,19 @@
 //! Tools as they were accepted: known without their database, and held against what it says now.
 
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use crypto::{json::canonical, sha256};
 use serde_json::{Value, json};
 use testkit::eventually::until;
+use tokio::{
+    io::copy_bidirectional,
+    net::{TcpListener, TcpStream},
+    task::AbortHandle,
+};
 use tool::Tool;
 
 use super::world::{LIMIT, World, action, failed, read_tool, result, write_tool};
-use crate::Credential;
+use crate::{Credential, targeted};
 
 fn tools() -> Value {
     let id = json!({"id": {"type": "integer"}});
@@ -18,6 +26,19 @@ fn tools() -> Value {
             "row"
         ),
     ])
+}
+
+/// An address that leads to the server until it is aborted.
+async fn leading_to(server: SocketAddr) -> (SocketAddr, AbortHandle) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let leading = tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut server = TcpStream::connect(server).await.unwrap();
+            tokio::spawn(async move { copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    (address, leading.abort_handle())
 }
 
 /// The world with a column that tests alter, and a connector whose tools were accepted.
@@ -42,9 +63,13 @@ async fn run(world: &World, tool: &dyn Tool) -> model::Outcome {
 #[tokio::test]
 async fn a_tool_that_was_accepted_is_known_while_its_database_is_away() {
     let Some(mut world) = accepted().await else { return };
-    let learnt = world.build().await.unwrap();
-    world.blueprint.config["port"] = json!(1);
-    // The port is no part of a tool.
+    let (address, leading) = leading_to(world.address).await;
+    world.blueprint.config["port"] = json!(address.port());
+    let learnt = world.build_anew().await;
+    world.blueprint.tools = learnt.learnt();
+    leading.abort();
+    let is_away = async || TcpStream::connect(address).await.is_err();
+    until("nobody listens there any more", is_away).await;
     let away = world.build().await.unwrap();
     let definitions = |tools: Vec<std::sync::Arc<dyn Tool>>| {
         tools.iter().map(|tool| tool.definition().clone()).collect::<Vec<_>>()
@@ -82,6 +107,63 @@ async fn a_tool_that_nobody_accepted_is_known_as_changed_and_never_runs() {
     }
     assert_eq!(built.tools().len(), 3);
     assert_eq!(world.count("select stock::int8 from items where id = 1").await, 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_tool_runs_where_it_was_accepted_to_run_and_nowhere_else() {
+    let Some(mut world) = accepted().await else { return };
+    world.admin.batch_execute("create schema other; create table other.items (id int primary key, stock int, note varchar(10))").await.unwrap();
+    let home = world.blueprint.config.clone();
+    for (part, value) in [
+        ("search_path", json!(["other", "public"])),
+        ("database", json!("postgres")),
+        ("host", json!("localhost")),
+        ("user", home["read_user"].clone()),
+        ("read_user", home["user"].clone()),
+        ("owner", json!("another")),
+    ] {
+        world.blueprint.config[part] = value;
+        for tool in world.build().await.unwrap().tools() {
+            let definition = tool.definition();
+            assert_eq!(tool.changed_to().await, Some(definition.digest), "{part}");
+            failed(run(&world, &*tool).await, "connector_misconfigured");
+        }
+        world.blueprint.config = home.clone();
+    }
+    for tool in world.build().await.unwrap().tools() {
+        assert!(tool.changed_to().await.is_none());
+        result(run(&world, &*tool).await);
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn what_an_older_version_accepted_is_taken_over_with_the_target_that_it_has() {
+    let Some(world) = accepted().await else { return };
+    let (config, tools) = (&world.blueprint.config, &world.blueprint.tools);
+    let older = |(name, pin): (&model::ToolName, &Value)| {
+        let types = json!({
+            "parameters": [{"name": "id", "type": "int4"}],
+            "columns": [{"name": "stock", "type": "int4"}, {"name": "note", "type": "varchar"}],
+        });
+        let whole = json!({"name": name, "entry": pin["entry"], "types": types});
+        let mut older = pin.clone();
+        older.as_object_mut().unwrap().remove("target").unwrap();
+        older["digest"] = json!(sha256(canonical(&whole)));
+        (name.clone(), older)
+    };
+    let older: BTreeMap<_, _> = tools.iter().map(older).collect();
+    assert_eq!(targeted("postgres", config, &older), *tools);
+    assert_eq!(targeted("postgres", config, tools), *tools, "once is enough");
+    let mut moved = config.clone();
+    moved["database"] = json!("another");
+    assert_eq!(targeted("postgres", &moved, tools), *tools, "what has a target keeps it");
+    let mut forged = older.clone();
+    for pin in forged.values_mut() {
+        pin["entry"]["sql"] = json!("select 1");
+    }
+    assert_eq!(targeted("postgres", config, &forged), forged, "it is of no version");
     world.end().await;
 }
 

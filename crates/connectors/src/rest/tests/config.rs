@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crypto::{json::canonical, sha256};
 use egress::PrivateNetworks;
 use model::{Outcome, SideEffect};
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use tool::Settled;
 use super::world::{
     ACTION, Stub, blueprint, built, config, credential, deps, named, run, tool, with, word,
 };
-use crate::{Blueprint, BuildError, CheckState, build, check, findings};
+use crate::{Blueprint, BuildError, CheckState, build, check, findings, targeted};
 
 fn told(config: Value) -> String {
     let found = findings(&blueprint(config)).unwrap();
@@ -177,7 +178,8 @@ async fn a_tool_that_was_declared_otherwise_since_is_known_and_does_not_run() {
     let connector = built(&same).await.unwrap();
     assert_eq!(named(&*connector, "pets.tool").changed_to().await, None);
     assert_eq!(connector.learnt(), tools);
-    let edits: [fn(&mut Value); 4] = [
+    let edits: [fn(&mut Value); 5] = [
+        |config| config["base_url"] = json!("http://127.0.0.1:1/other"),
         |config| config["tools"][0]["path"] = json!("/other"),
         |config| config["tools"][0]["success"] = json!([201]),
         |config| config["headers"] = json!({"X-Other": "1"}),
@@ -192,6 +194,20 @@ async fn a_tool_that_was_declared_otherwise_since_is_known_and_does_not_run() {
         assert_eq!(word(&run(&*tool, json!({})).await), "failed connector_misconfigured");
     }
     assert!(stub.seen().is_empty());
+}
+
+#[tokio::test]
+async fn what_an_older_version_accepted_is_taken_over_with_the_target_that_it_has() {
+    let stub = Stub::saying("200 OK", b"{}").await;
+    let before = blueprint(config(&stub, json!([tool("GET", "/p", &[])])));
+    let tools = built(&before).await.unwrap().learnt();
+    let older = tools.iter().map(|(name, pin)| {
+        let digest = sha256(canonical(&json!({"name": name, "entry": pin["entry"]})));
+        (name.clone(), json!({"digest": digest, "entry": pin["entry"]}))
+    });
+    let older: BTreeMap<_, _> = older.collect();
+    assert_eq!(targeted("rest", &before.config, &older), tools);
+    assert_eq!(targeted("rest", &config(&stub, json!([])), &tools), tools, "once is enough");
 }
 
 #[tokio::test]

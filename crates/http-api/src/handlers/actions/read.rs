@@ -11,6 +11,7 @@ use web::{ApiError, Call, List, ListView, Param, Query, Reply, excerpt};
 use crate::{
     access::Reader,
     app::{App, Waiter},
+    handlers::log::reader,
     live::wait::{Ended, Wait, WaitBounds, Waits},
     refusal::{Answer, CallError, stopped},
     wire::{
@@ -48,7 +49,8 @@ pub(crate) async fn show(app: Arc<App>, caller: Reader, call: Call) -> Answer {
     }
     let detail =
         app.gate.detail(caller.org(), id).await?.filter(|it| may_read(&caller, &it.action));
-    let detail = detail.ok_or_else(ApiError::not_found)?;
+    let mut detail = detail.ok_or_else(ApiError::not_found)?;
+    detail.disclosures = reader(&caller).opens(detail.disclosures);
     shown(&detail, whole)
 }
 
