@@ -62,6 +62,8 @@ mod stories;
 #[cfg(test)]
 mod straight_way;
 #[cfg(test)]
+mod targets;
+#[cfg(test)]
 mod values;
 #[cfg(test)]
 mod vault;

@@ -1,7 +1,9 @@
 //! Making connectors and changing them. How their credentials are kept, their tools accepted, and
 //! how they are switched on and off stands in files of their own.
 
+mod attempt;
 mod credentials;
+mod opened;
 mod read;
 mod switch;
 mod tools;
@@ -25,11 +27,18 @@ pub use tools::ToolEdit;
 pub use types::{ConnectorType, CredentialField, CredentialKind};
 pub use witness::{Coverage, CoveredTable, Gaps};
 
+use opened::candidate;
+
 use crate::{
-    ChangeError, ConnectorError, Credential, Expected, OrgChange, UnfitError,
-    credential::{self, Envelope},
-    input,
+    ChangeError, ConnectorError, Credential, Expected, OrgChange, UnfitError, credential, input,
 };
+
+/// What a moved connector lacks.
+const AGAIN: &str = "the connector's credential again: the config names another server, user or \
+    certificate, and a credential is given to nobody but whom it was set for";
+/// What a credential by itself lacks.
+const WITH_CONFIG: &str = "a `config` beside it; `PUT /v1/connectors/{id}/credential` sets a credential by \
+    itself";
 
 /// The most connectors that an org has at a time.
 const MAX_CONNECTORS: usize = 100;
@@ -75,6 +84,10 @@ pub struct ConnectorEdit {
     pub title: Option<String>,
     /// Its config, as a whole.
     pub config: Option<Value>,
+    /// Its credential, which a config needs that names another receiver; empty where it stays.
+    pub credential: Credential,
+    /// The credential's kind; nothing for the only one that its type has.
+    pub credential_kind: Option<String>,
     /// Whether its tools are accepted as the governed system gives them under the new config; otherwise
     /// those that are new or other than before are refused until somebody accepts each.
     pub pin_tools: bool,
@@ -103,7 +116,8 @@ pub struct Candidate<'a> {
 }
 
 /// What the tools of a connector are kept with, in its adapter's own form. Each is an object whose
-/// member `digest` is that of the tool's definition and whose `entry` is the definition as written.
+/// member `digest` is that of the tool's definition, whose `entry` is the definition as written and whose
+/// `target` says where the tool runs.
 pub type KnownTools = BTreeMap<ToolName, Value>;
 
 /// What a look at one thing in a governed system came to.
@@ -145,10 +159,23 @@ pub trait ConnectorCheck: Send + Sync {
         Vec::new()
     }
 
-    /// Where a connector of this type and config sends its credential, in words that are only compared.
-    /// A credential that was given for one place is used for no other.
-    fn audience(&self, _kind: &str, _config: &Value) -> String {
-        String::new()
+    /// Who is given the credential of a connector of this type and config: server, users, and whom it
+    /// believes to be there. It is authenticated with the sealed credential, which opens for no other. An
+    /// adapter that does not say counts every change of the config.
+    fn receiver(&self, _kind: &str, config: &Value) -> Value {
+        config.clone()
+    }
+
+    /// Where the tools of a connector of this type and config run, as people are told it and as the
+    /// tools' digests cover it; null for a type that does not say.
+    fn target(&self, _kind: &str, _config: &Value) -> Value {
+        Value::Null
+    }
+
+    /// The tools, of which each that a version without targets accepted has the one that this config
+    /// names.
+    fn targeted(&self, _kind: &str, _config: &Value, tools: &KnownTools) -> KnownTools {
+        tools.clone()
     }
 
     /// What the connector's tools are to be kept with, nothing while no credential says who could
@@ -186,9 +213,20 @@ pub trait ConnectorCheck: Send + Sync {
 }
 
 impl OrgChange<'_> {
-    /// Makes an enabled connector.
+    /// Makes an enabled connector. Where the governed system or its adapter refuses it, a deed tells of
+    /// the attempt.
     pub async fn create_connector(
         &self,
+        new: NewConnector,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        let id = self.admin.mint().id(ConnectorId::from_uuid);
+        let attempt = self.attempt((id, &new.name), (&new.kind, None), Some(&new.config));
+        self.told_of(attempt, self.create(id, new).await).await
+    }
+
+    async fn create(
+        &self,
+        id: ConnectorId,
         new: NewConnector,
     ) -> Result<Changed<Connector>, ConnectorError> {
         let name = connector_name(&new.name)?;
@@ -199,7 +237,6 @@ impl OrgChange<'_> {
         if self.admin.parts.store.connectors(self.org).await?.iter().any(|c| c.name == name) {
             return Err(ChangeError::NameTaken(name.to_string()).into());
         }
-        let id = self.admin.mint().id(ConnectorId::from_uuid);
         let candidate = Candidate {
             org: self.org,
             id,
@@ -215,11 +252,11 @@ impl OrgChange<'_> {
             org: self.org,
             name,
             title,
+            credential: self.sealed((id, &new.kind), (&new.config, &new.credential))?,
             kind: new.kind,
             test: new.test,
             status: ConnectorStatus::Enabled,
             config: new.config,
-            credential: self.sealed(id, &new.credential)?,
             credential_set: credential_kind.map(|kind| set_now(kind, &new.credential)),
             tools,
             found: None,
@@ -251,63 +288,79 @@ impl OrgChange<'_> {
     }
 
     /// Replaces what is given of a connector. Its tools are accepted as the governed system gives them
-    /// now where that is asked for, or where none were accepted yet. A config that has the credential
-    /// sent elsewhere removes it: only whoever may set one can have it sent there.
+    /// now where that is asked for, or where none were accepted yet. A config that names another receiver
+    /// of the credential needs the credential again. Where a config or a credential is refused, a deed
+    /// tells of the attempt.
     pub async fn update_connector(
         &self,
         id: ConnectorId,
         edit: ConnectorEdit,
     ) -> Result<Changed<Connector>, ConnectorError> {
-        let new_title = edit.title.as_deref().map(title).transpose()?;
+        let title = edit.title.as_deref().map(title).transpose()?;
         let before = self.stored(id).await?;
         if edit.expected_revision.is_not(&before.revision) {
             let sentence = "the connector has another revision by now";
             return Err(ActError::Stale { param: "expected_revision", sentence }.into());
         }
-        let is_elsewhere = edit.config.as_ref().is_some_and(|config| {
-            let of = |config| self.admin.parts.connectors.audience(&before.kind, config);
-            of(config) != of(&before.config)
-        });
-        let moves = |config: &Value| config.get("database") != before.config.get("database");
-        if is_elsewhere || edit.config.as_ref().is_some_and(moves) {
-            self.leaves_no_slot(&before).await?;
-        }
-        let found = match &edit.config {
-            None => None,
-            Some(config) => Some(self.check_under(config, (&before, is_elsewhere)).await?),
-        };
-        self.revise(before, EventType::ConnectorUpdated, move |connector, _| {
-            if let Some(title) = &new_title {
+        let titled = move |connector: &mut Connector| {
+            if let Some(title) = &title {
                 connector.title.clone_from(title);
             }
-            if let Some(config) = &edit.config {
-                connector.config = config.clone();
+        };
+        let ConnectorEdit { config, credential, credential_kind, pin_tools, .. } = edit;
+        let given = (credential_kind, credential);
+        let Some(config) = config else {
+            if given.0.is_some() || !given.1.is_empty() {
+                return Err(ActError::bad_input("credential", WITH_CONFIG).into());
             }
-            if is_elsewhere {
-                connector.credential = BTreeMap::new();
-                connector.credential_set = None;
-            }
-            if let Some(found) = &found {
-                tools::note(connector, found, edit.pin_tools);
-            }
-        })
-        .await
+            let event = EventType::ConnectorUpdated;
+            return self.revise(before, event, move |connector, _| titled(connector)).await;
+        };
+        let (name, kind) = (before.name.as_str(), &*before.kind);
+        let attempt = self.attempt((id, name), (kind, Some(&before)), Some(&config));
+        let edit = move |connector: &mut Connector, found: &KnownTools| {
+            titled(connector);
+            tools::note(connector, found, pin_tools);
+        };
+        self.told_of(attempt, self.configure(before, (config, given), edit).await).await
     }
 
-    /// What the tools of a connector are to be kept with under another config; where that leads
-    /// elsewhere, it is looked at without the credential.
-    async fn check_under(
+    /// Gives a connector this config, with a credential where one is given, once its adapter takes both.
+    async fn configure(
         &self,
-        config: &Value,
-        (before, is_elsewhere): (&Connector, bool),
-    ) -> Result<KnownTools, ConnectorError> {
-        if is_elsewhere {
-            let none = Credential::new();
-            let bare = Candidate { config, credential_kind: None, ..candidate(before, &none) };
-            return Ok(self.check(bare).await?);
+        before: Connector,
+        (config, (kind, credential)): (Value, (Option<String>, Credential)),
+        edit: impl Fn(&mut Connector, &KnownTools) + Send + 'static,
+    ) -> Result<Changed<Connector>, ConnectorError> {
+        // A credential that is given again is of the same kind, where nothing else is said.
+        let same = before.credential_set.as_ref().filter(|_| !credential.is_empty());
+        let kind = kind.as_deref().or(same.map(|set| &*set.kind));
+        let kind = self.credential_kind(&before.kind, (kind, &credential))?;
+        if kind.is_none() && !before.credential.is_empty() && self.is_moved(&before, &config) {
+            return Err(ActError::bad_input("credential", AGAIN).into());
         }
-        let credential = credential::open_credential(&self.admin.parts.vault, before)?;
-        Ok(self.check(Candidate { config, ..candidate(before, &credential) }).await?)
+        if leaves_its_database(&before, &config) {
+            self.leaves_no_slot(&before).await?;
+        }
+        let (found, renewed) = match kind {
+            None => (self.check(self.admin.opened(&before, &config)?.candidate()).await?, None),
+            Some(kind) => {
+                let candidate = candidate(&before, (&config, &credential));
+                let candidate = Candidate { credential_kind: Some(&kind), ..candidate };
+                let found = self.check(candidate).await?;
+                let sealed = self.sealed((before.id, &before.kind), (&config, &credential))?;
+                (found, Some((sealed, set_now(kind, &credential))))
+            }
+        };
+        self.revise(before, EventType::ConnectorUpdated, move |connector, now| {
+            connector.config = config.clone();
+            if let Some((sealed, set)) = &renewed {
+                connector.credential.clone_from(sealed);
+                connector.credential_set = dated(Some(set.clone()), now);
+            }
+            edit(connector, &found);
+        })
+        .await
     }
 
     /// Writes the next revision of a connector that was checked as it stood `before`.
@@ -339,21 +392,12 @@ impl OrgChange<'_> {
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
         self.admin.parts.connectors.check(candidate).await
     }
-
-    fn sealed(
-        &self,
-        connector: ConnectorId,
-        credential: &Credential,
-    ) -> Result<BTreeMap<String, String>, ConnectorError> {
-        let (vault, entropy) = (&self.admin.parts.vault, self.admin.parts.entropy.as_ref());
-        Ok(Envelope { vault, entropy, org: self.org, connector }.seal(credential)?)
-    }
 }
 
-fn candidate<'a>(connector: &'a Connector, credential: &'a Credential) -> Candidate<'a> {
-    let Connector { id, org, name, kind, config, credential_set, .. } = connector;
-    let credential_kind = credential_set.as_ref().map(|set| &*set.kind);
-    Candidate { org: *org, id: *id, name, kind, config, credential, credential_kind }
+/// Whether the config names another database, in which a slot of the one before stays behind.
+fn leaves_its_database(before: &Connector, config: &Value) -> bool {
+    let differs = |member: &&str| config.get(*member) != before.config.get(*member);
+    ["host", "port", "database"].iter().any(differs)
 }
 
 fn loaded(at: &Snapshot, id: ConnectorId) -> Result<&Connector, ActError> {

@@ -1,5 +1,6 @@
-//! A connector's credential: sealed field by field, bound to its org, connector and field, so
-//! that a ciphertext moved elsewhere does not open.
+//! A connector's credential: sealed field by field, bound to its org, its connector, whom it is given to
+//! and its field, so that a ciphertext moved elsewhere does not open, and none opens for another server
+//! than the one that it was set for.
 
 use std::{collections::BTreeMap, fmt::Write};
 
@@ -10,7 +11,8 @@ use crypto::{
     vault::{Ring, VaultError},
 };
 use ledger::record::Connector;
-use model::{ConnectorId, Entropy, OrgId};
+use model::{ConnectorId, Digest, Entropy, OrgId};
+use serde_json::Value;
 
 /// The fields of a credential by name.
 pub type Credential = BTreeMap<String, Secret<String>>;
@@ -21,10 +23,31 @@ const MAX_VALUE: usize = 8 * 1024;
 const HINT_LEN: usize = 4;
 const LONG_VALUE: usize = 24;
 
-/// The credential of a connector, for the adapter that uses it.
-pub fn open_credential(vault: &Ring, connector: &Connector) -> Result<Credential, VaultError> {
+/// The credential of a connector, for the adapter that gives it to this receiver
+/// ([`ConnectorCheck::receiver`](crate::ConnectorCheck::receiver)). Sealed for another, it does not open.
+pub fn open_credential(
+    vault: &Ring,
+    connector: &Connector,
+    receiver: &Value,
+) -> Result<Credential, VaultError> {
+    let receiver = digest(receiver);
+    open(vault, connector, |field| context((connector.org, connector.id), &receiver, field))
+}
+
+/// The credential of a connector as versions sealed it that bound it to no receiver. It is opened to be
+/// sealed anew, and for nothing else.
+pub(crate) fn open_unbound(vault: &Ring, connector: &Connector) -> Result<Credential, VaultError> {
+    let Connector { org, id, .. } = connector;
+    open(vault, connector, |field| format!("service.credential.v1/{org}/{id}/{field}").into_bytes())
+}
+
+fn open(
+    vault: &Ring,
+    connector: &Connector,
+    context: impl Fn(&str) -> Vec<u8>,
+) -> Result<Credential, VaultError> {
     let open = |(field, sealed): (&String, &String)| {
-        let context = context(connector.org, connector.id, field);
+        let context = context(field);
         let sealed = STANDARD.decode(sealed).map_err(|_| VaultError::Refused)?;
         let plain = vault.open(&context, &sealed)?;
         let text = String::from_utf8(plain.expose().clone()).map_err(|_| VaultError::Refused)?;
@@ -65,6 +88,8 @@ pub(crate) struct Envelope<'a> {
     pub(crate) entropy: &'a dyn Entropy,
     pub(crate) org: OrgId,
     pub(crate) connector: ConnectorId,
+    /// Whom the credential is given to, and nobody else.
+    pub(crate) receiver: &'a Value,
 }
 
 impl Envelope<'_> {
@@ -73,8 +98,9 @@ impl Envelope<'_> {
         &self,
         credential: &Credential,
     ) -> Result<BTreeMap<String, String>, VaultError> {
+        let receiver = digest(self.receiver);
         let seal = |(field, value): (&String, &Secret<String>)| {
-            let context = context(self.org, self.connector, field);
+            let context = context((self.org, self.connector), &receiver, field);
             let sealed = self.vault.seal(&context, value.expose().as_bytes(), self.entropy)?;
             Ok((field.clone(), STANDARD.encode(sealed)))
         };
@@ -96,9 +122,13 @@ pub(crate) fn check(credential: &Credential) -> Result<(), ActError> {
     if fits { Ok(()) } else { Err(ActError::bad_input("credential", CREDENTIAL)) }
 }
 
-/// The ids have a fixed length and the field comes last, so no two places share a context.
-fn context(org: OrgId, connector: ConnectorId, field: &str) -> Vec<u8> {
-    format!("service.credential.v1/{org}/{connector}/{field}").into_bytes()
+/// The ids and the digest have a fixed length and the field comes last, so no two places share a context.
+fn context((org, connector): (OrgId, ConnectorId), receiver: &Digest, field: &str) -> Vec<u8> {
+    format!("service.credential.v2/{org}/{connector}/{receiver}/{field}").into_bytes()
+}
+
+fn digest(receiver: &Value) -> Digest {
+    crypto::sha256(crypto::json::canonical(receiver))
 }
 
 const CREDENTIAL: &str = "at most 16 fields, each a name of 1 to 64 characters of `a-z0-9_` and a \

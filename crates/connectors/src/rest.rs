@@ -110,12 +110,6 @@ pub(crate) fn config_findings(connector: &ConnectorName, config: &Value) -> Vec<
     config::read(connector, config).err().unwrap_or_default()
 }
 
-/// Where a connector of this config sends its credential, and whom it believes to be there. The path is
-/// not part of it: all of a host is one receiver.
-pub fn audience(config: &Value) -> String {
-    target::receiver(config).to_string()
-}
-
 impl RestConnector {
     /// The connector with the tools that its config declares. Where others were accepted, calls of
     /// those that are new or declared otherwise are known and never run; where none were yet, its

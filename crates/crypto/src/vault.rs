@@ -25,7 +25,7 @@ pub enum VaultError {
     #[error("no key of the vault ring made this ciphertext")]
     UnknownKey,
     /// The ciphertext was changed, or belongs elsewhere.
-    #[error("a ciphertext does not open: it was changed or belongs to another field")]
+    #[error("a ciphertext does not open: it was changed or belongs elsewhere")]
     Refused,
 }
 

@@ -21,7 +21,7 @@ use crate::{
     settings::{self, LogLevel, Settings, Sources},
     shutdown::Signals,
     telemetry,
-    wire_up::{store_settings, wire_up},
+    wire_up::{bind_connectors, store_settings, wire_up},
 };
 use client::Client;
 use cluster::{APP, CONTROL, Cluster, MIGRATOR};
@@ -156,6 +156,7 @@ async fn make(
         .map_err(|error| Failure::internal(causes(&error)))?;
     cluster.fill_shop().await?;
     let wired = wire_up(settings).await?;
+    bind_connectors(&wired.core).await?;
     shop::set_up(&wired.deps, cluster, secrets).await?;
     if let Some(cast) = folder.cast()? {
         return Ok((wired, cast));

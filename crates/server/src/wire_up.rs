@@ -2,10 +2,12 @@
 //!
 //! Whatever is missing or unsafe is told here, before anything is served. Nothing is started.
 
+mod bindings;
 mod egress_rules;
 mod post;
 pub(crate) mod seal_keys;
 
+pub(crate) use bindings::bind_connectors;
 pub(crate) use egress_rules::egress;
 pub(crate) use seal_keys::{Standing, Strangers, standing};
 

@@ -1,7 +1,7 @@
 //! A deployment in memory: a store, what takes turns over it, and the Gate and the administration
 //! that are made of them.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use act::MayOperate;
 use admin::{Admin, ConnectorCheck};
@@ -11,6 +11,7 @@ use evidence::{Began, EvidenceStore as _, Following, Gap, Held, Lease, Of, Step,
 use gate::{ChangeLog, Gate, Limits, Toolbox};
 use ledger::{Changes, Entry, Ledger, Needs, Parts, Request, Snapshot};
 use model::{Clock as _, ConnectorId, Entropy, LogGap, Lsn, Mint, OrgId, Timestamp};
+use records::DeedStore as _;
 use serde_json::Value;
 use store_memory::MemoryStore;
 
@@ -166,6 +167,14 @@ impl Fixture {
     pub fn bodies(&self, org: OrgId) -> Vec<Value> {
         let deeds = self.store.deeds(org).into_iter();
         deeds.map(|deed| serde_json::from_str(&deed.body).unwrap()).collect()
+    }
+
+    /// What the org's last deed commits to, by its place in the body.
+    pub async fn last_opened(&self, org: OrgId) -> BTreeMap<String, Value> {
+        let last = self.store.deeds(org).pop().unwrap();
+        let open = self.store.deed(org, last.id).await.unwrap().unwrap();
+        let value = |it: &deed::Disclosure| serde_json::from_str(it.value()).unwrap();
+        open.disclosures.iter().map(|it| (it.path().as_str().to_owned(), value(it))).collect()
     }
 }
 

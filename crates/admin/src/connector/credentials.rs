@@ -25,12 +25,16 @@ impl OrgChange<'_> {
             return Err(ActError::bad_input("credential", "at least one field").into());
         }
         let kind = self.credential_kind(&before.kind, (kind, &credential))?;
+        let attempt = {
+            let (name, kind) = (before.name.as_str(), &*before.kind);
+            self.attempt((id, name), (kind, Some(&before)), None)
+        };
         let candidate = super::Candidate {
             credential_kind: kind.as_deref(),
-            ..candidate(&before, &credential)
+            ..candidate(&before, (&before.config, &credential))
         };
-        let found = self.check(candidate).await?;
-        let sealed: BTreeMap<String, String> = self.sealed(id, &credential)?;
+        let found = self.told_of(attempt, self.check(candidate).await.map_err(Into::into)).await?;
+        let sealed = self.sealed((id, &before.kind), (&before.config, &credential))?;
         let set = kind.map(|kind| set_now(kind, &credential));
         self.revise(before, EventType::ConnectorCredentialSet, move |connector, now| {
             connector.credential = sealed.clone();
@@ -69,11 +73,12 @@ impl OrgChange<'_> {
         id: ConnectorId,
     ) -> Result<Option<Changed<Connector>>, ConnectorError> {
         let before = self.stored(id).await?;
-        let vault = &self.admin.parts.vault;
-        if credential::is_under_first_key(vault, &before) {
+        if credential::is_under_first_key(&self.admin.parts.vault, &before) {
             return Ok(None);
         }
-        let sealed = self.sealed(id, &credential::open_credential(vault, &before)?)?;
+        let opened = self.admin.opened(&before, &before.config)?;
+        let given = (&before.config, opened.credential());
+        let sealed = self.sealed((id, &before.kind), given)?;
         let was = before.credential;
         let moved = self.turn(Needs::default(), None, move |at, record| {
             let before = loaded(at, id)?;

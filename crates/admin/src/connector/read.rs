@@ -5,8 +5,8 @@ use ledger::record::{Connector, ToolSettings};
 use model::{ConnectorId, Digest, Timestamp, ToolName};
 use serde_json::Value;
 
-use super::{ConnectorType, KnownTools, Looked, Prepare, candidate, tools::digest_of};
-use crate::{ChangeError, ConnectorError, OrgChange, OrgView, Page, credential};
+use super::{ConnectorType, KnownTools, Looked, Prepare, tools::digest_of};
+use crate::{ChangeError, ConnectorError, OrgChange, OrgView, Page};
 
 /// How a tool stands beside what was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +32,10 @@ pub struct ToolStanding<'a> {
     pub digest: Option<Digest>,
     /// The digest that it was accepted with.
     pub pinned_digest: Option<Digest>,
+    /// Where it was found to run.
+    pub target: Option<&'a Value>,
+    /// Where it ran when it was accepted.
+    pub pinned_target: Option<&'a Value>,
     /// Its definition as it was found.
     pub definition: Option<&'a Value>,
     /// Its definition as it was accepted.
@@ -61,7 +65,7 @@ impl<'a> ToolStanding<'a> {
         settings: ToolSettings,
     ) -> Self {
         let (accepted, found) = (tools.get(name), found.get(name));
-        let entry = |known: Option<&'a Value>| known.and_then(|known| known.get("entry"));
+        let part = |known: Option<&'a Value>, name| known.and_then(|known| known.get(name));
         let (digest, pinned_digest) = (found.and_then(digest_of), accepted.and_then(digest_of));
         let state = match (accepted, found) {
             (_, None) => ToolState::Gone,
@@ -74,8 +78,10 @@ impl<'a> ToolStanding<'a> {
             state,
             digest,
             pinned_digest,
-            definition: entry(found),
-            pinned_definition: entry(accepted),
+            target: part(found, "target"),
+            pinned_target: part(accepted, "target"),
+            definition: part(found, "entry"),
+            pinned_definition: part(accepted, "entry"),
             settings,
         }
     }
@@ -117,9 +123,8 @@ impl OrgView<'_> {
         prepare: Prepare,
     ) -> Result<Option<String>, ConnectorError> {
         let connector = self.connector(id).await?;
-        let credential = credential::open_credential(&self.admin.parts.vault, &connector)?;
-        let asked = candidate(&connector, &credential);
-        Ok(self.admin.parts.connectors.setup(asked, prepare)?)
+        let opened = self.admin.opened(&connector, &connector.config)?;
+        Ok(self.admin.parts.connectors.setup(opened.candidate(), prepare)?)
     }
 }
 
@@ -128,8 +133,7 @@ impl OrgChange<'_> {
     /// connector's credential.
     pub async fn test_connector(&self, id: ConnectorId) -> Result<Vec<Looked>, ConnectorError> {
         let connector = self.stored(id).await?;
-        let credential = credential::open_credential(&self.admin.parts.vault, &connector)?;
-        let asked = candidate(&connector, &credential);
-        Ok(self.admin.parts.connectors.look(asked, &connector.tools).await?)
+        let opened = self.admin.opened(&connector, &connector.config)?;
+        Ok(self.admin.parts.connectors.look(opened.candidate(), &connector.tools).await?)
     }
 }

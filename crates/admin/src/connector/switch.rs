@@ -9,8 +9,8 @@ use ledger::{
 };
 use model::{ConnectorId, EventType};
 
-use super::{KnownTools, candidate, changed, loaded, tools};
-use crate::{ConnectorError, OrgChange, credential};
+use super::{KnownTools, changed, loaded, tools};
+use crate::{ConnectorError, OrgChange};
 
 const LOG_IS_READ: &str = "the connector's change log is read; disable its witness first";
 const SLOT_STANDS: &str = "the slot of the connector's change log is being removed; try again in a few \
@@ -26,9 +26,8 @@ impl OrgChange<'_> {
     ) -> Result<Changed<Connector>, ConnectorError> {
         let reason = Reason::parse(reason)?;
         let before = self.stored(id).await?;
-        let credential = credential::open_credential(&self.admin.parts.vault, &before);
-        let tools = match &credential {
-            Ok(credential) => self.check(candidate(&before, credential)).await.ok(),
+        let tools = match self.admin.opened(&before, &before.config) {
+            Ok(opened) => self.check(opened.candidate()).await.ok(),
             Err(_) => None,
         };
         let learnt = tools.filter(|tools| {

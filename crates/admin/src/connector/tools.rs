@@ -13,8 +13,8 @@ use ledger::{
 use model::{ConnectorId, Digest, EventType, Level, SideEffect, ToolName};
 use serde_json::{Value, json};
 
-use super::{KnownTools, candidate, loaded};
-use crate::{ConnectorError, OrgChange, Wish, credential};
+use super::{KnownTools, loaded};
+use crate::{ConnectorError, OrgChange, Wish};
 
 /// What is to be said of a tool beyond its definition.
 #[derive(Debug, Clone, Copy, Default)]
@@ -32,8 +32,8 @@ impl OrgChange<'_> {
     /// It accepts nothing and changes nothing of what runs, so there is no deed of it.
     pub async fn refresh_tools(&self, id: ConnectorId) -> Result<Connector, ConnectorError> {
         let before = self.stored(id).await?;
-        let credential = credential::open_credential(&self.admin.parts.vault, &before)?;
-        let found = self.check(candidate(&before, &credential)).await?;
+        let opened = self.admin.opened(&before, &before.config)?;
+        let found = self.check(opened.candidate()).await?;
         let checked = before.revision;
         let noted = self.turn(Needs::default(), None, move |at, record| {
             let before = loaded(at, id)?;

@@ -12,8 +12,8 @@ use ledger::{
 };
 use model::{ConnectorId, EventType, LogGap, TableGap, Timestamp};
 
-use super::{Looked, LookedAt, candidate, changed, loaded};
-use crate::{ChangeError, ConnectorError, LogStanding, OrgChange, OrgView, credential};
+use super::{Looked, LookedAt, changed, loaded};
+use crate::{ChangeError, ConnectorError, LogStanding, OrgChange, OrgView};
 
 /// So many of the latest breaks of a log are shown.
 const BREAKS_SHOWN: usize = 20;
@@ -213,9 +213,8 @@ impl OrgChange<'_> {
         beside: &[String],
     ) -> Result<Coverage, ConnectorError> {
         are_tables(beside)?;
-        let credential = credential::open_credential(&self.admin.parts.vault, connector)?;
-        let asked = candidate(connector, &credential);
-        let found = self.admin.parts.connectors.coverage(asked, beside).await?;
+        let opened = self.admin.opened(connector, &connector.config)?;
+        let found = self.admin.parts.connectors.coverage(opened.candidate(), beside).await?;
         found.ok_or_else(|| ConnectorError::NoChangeLog(connector.kind.clone()))
     }
 }

@@ -9,10 +9,10 @@ use crypto::{
 };
 use ledger::record::{Connector, ConnectorStatus};
 use model::{ConnectorId, OrgId, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Credential, Envelope, check, is_under_first_key, open_credential};
+use super::{Credential, Envelope, check, is_under_first_key, open_credential, open_unbound};
 
 fn ring() -> Ring {
     Ring::parse(&Secret::new(STANDARD.encode([7; 32]))).unwrap()
@@ -25,10 +25,15 @@ fn credential() -> Credential {
     ])
 }
 
+fn receiver() -> Value {
+    json!({ "host": "db", "user": "conn" })
+}
+
 fn connector() -> Connector {
     let (org, id) = (OrgId::from_uuid(Uuid::nil()), ConnectorId::from_uuid(Uuid::nil()));
     let entropy = SystemEntropy::new();
-    let envelope = Envelope { vault: &ring(), entropy: &entropy, org, connector: id };
+    let envelope =
+        Envelope { vault: &ring(), entropy: &entropy, org, connector: id, receiver: &receiver() };
     Connector {
         id,
         org,
@@ -53,7 +58,22 @@ fn connector() -> Connector {
 
 #[test]
 fn a_credential_comes_back_as_it_was() {
-    assert_eq!(open_credential(&ring(), &connector()).unwrap(), credential());
+    assert_eq!(open_credential(&ring(), &connector(), &receiver()).unwrap(), credential());
+}
+
+#[test]
+fn a_credential_opens_for_nobody_but_whom_it_was_set_for() {
+    let connector = connector();
+    for other in [
+        json!({ "host": "evil", "user": "conn" }),
+        json!({ "host": "db", "user": "other" }),
+        json!({ "host": "db" }),
+        Value::Null,
+    ] {
+        let opened = open_credential(&ring(), &connector, &other);
+        assert_eq!(opened.err(), Some(VaultError::Refused), "{other}");
+    }
+    assert_eq!(open_unbound(&ring(), &connector).err(), Some(VaultError::Refused));
 }
 
 #[test]
@@ -66,7 +86,7 @@ fn a_credential_is_behind_once_another_key_stands_first() {
     assert!(is_under_first_key(&ring(&[7]), &connector));
     assert!(is_under_first_key(&ring(&[7, 8]), &connector));
     assert!(!is_under_first_key(&ring(&[8, 7]), &connector));
-    assert_eq!(open_credential(&ring(&[8, 7]), &connector).unwrap(), credential());
+    assert_eq!(open_credential(&ring(&[8, 7]), &connector, &receiver()).unwrap(), credential());
     // One field of two counts as well, and what is no ciphertext is under no key.
     connector.credential.insert("read_password".into(), "nonsense".into());
     assert!(!is_under_first_key(&ring(&[7]), &connector));
@@ -88,7 +108,10 @@ fn a_ciphertext_that_was_moved_does_not_open() {
     for moved in moved {
         let mut connector = connector();
         moved(&mut connector, other);
-        assert_eq!(open_credential(&ring(), &connector).err(), Some(VaultError::Refused));
+        assert_eq!(
+            open_credential(&ring(), &connector, &receiver()).err(),
+            Some(VaultError::Refused)
+        );
     }
 }
 
@@ -96,7 +119,7 @@ fn a_ciphertext_that_was_moved_does_not_open() {
 fn a_text_that_is_no_ciphertext_does_not_open() {
     let mut connector = connector();
     connector.credential.insert("conn_password".to_owned(), "plain".to_owned());
-    assert_eq!(open_credential(&ring(), &connector).err(), Some(VaultError::Refused));
+    assert_eq!(open_credential(&ring(), &connector, &receiver()).err(), Some(VaultError::Refused));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use admin::{
     AccountStore, ChangeError, ConnectorEdit, ConnectorError, Credential, Gaps, NewConnector,
     ToolEdit, ToolStanding, ToolState, UnfitError, Wish, open_credential,
 };
+use base64::{Engine, engine::general_purpose::STANDARD};
 use crypto::Secret;
 use ledger::record::ConnectorStatus;
 use model::{Level, LogGap, SideEffect, ToolName};
@@ -34,7 +35,10 @@ async fn a_connector_is_made_enabled_with_its_credential_sealed() {
     assert_eq!((made.status, made.revision), (ConnectorStatus::Enabled, 1));
     assert!(!format!("{made:?}").contains("right"));
     let stored = world.store.connector(created.org.id, made.id).await.unwrap().unwrap();
-    assert_eq!(open_credential(&world.vault, &stored).unwrap(), password("right"));
+    assert_eq!(
+        open_credential(&world.vault, &stored, &json!("db.internal")).unwrap(),
+        password("right")
+    );
     let body = world.last_body(&created);
     assert_eq!(body["admin"]["event"], "connector.created");
     assert_eq!(body["admin"]["data"]["type"], "postgres");
@@ -78,7 +82,8 @@ async fn what_the_adapter_refuses_is_not_made() {
     assert!(matches!(unfit(no_word).await, UnfitError::UnknownKind(_)));
     assert!(matches!(unfit(hostless).await, UnfitError::Config(findings) if findings.len() == 1));
     assert!(matches!(unfit(wrong).await, UnfitError::Unreachable(_)));
-    assert_eq!(world.sealed(created.org.id).len(), 6);
+    let tried = ["connector.change_refused", "connector.change_refused"];
+    assert_eq!(world.sealed(created.org.id)[6..], tried);
 }
 
 #[tokio::test]
@@ -89,7 +94,10 @@ async fn a_credential_is_replaced_as_a_whole_and_makes_a_new_revision() {
     let made = operator.create_connector(shop()).await.unwrap().object;
     let set = operator.set_credential(made.id, (None, password("right"))).await.unwrap().object;
     assert_eq!(set.revision, 2);
-    assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
+    assert_eq!(
+        open_credential(&world.vault, &set, &json!("db.internal")).unwrap(),
+        password("right")
+    );
     assert_eq!(world.last_body(&created)["admin"]["event"], "connector.credential_set");
     let refused = operator.set_credential(made.id, (None, password("wrong"))).await;
     assert!(matches!(refused, Err(ConnectorError::Unfit(UnfitError::Unreachable(_)))));
@@ -237,7 +245,7 @@ async fn while_its_log_is_read_a_connector_is_neither_archived_nor_led_elsewhere
     let with = |name: &str, value: &str| {
         let mut config = config.clone();
         config[name] = json!(value);
-        pinning(config)
+        ConnectorEdit { credential: password("right"), ..pinning(config) }
     };
     // Each would leave a slot behind that nobody could remove any more.
     let refused = [
@@ -401,13 +409,125 @@ async fn a_credential_does_not_go_along_to_another_host() {
     let edit = ConnectorEdit { config: Some(same), ..ConnectorEdit::default() };
     let kept = operator.update_connector(made.id, edit).await.unwrap().object;
     assert_eq!((&kept.credential, &kept.tools), (&made.credential, &made.tools));
+
     let edit = ConnectorEdit { config: Some(config("elsewhere")), ..ConnectorEdit::default() };
+    let refused = operator.update_connector(made.id, edit.clone()).await.unwrap_err();
+    assert!(lacks_credential(&refused), "{refused}");
+    let stored = world.store.connector(created.org.id, made.id).await.unwrap().unwrap();
+    assert_eq!(stored, kept, "nothing is half done");
+
+    let edit = ConnectorEdit { credential: password("right"), ..edit };
     let moved = operator.update_connector(made.id, edit).await.unwrap().object;
-    assert!(moved.credential.is_empty() && moved.credential_set.is_none());
-    assert_eq!(moved.tools, made.tools, "nobody could be asked, and what was accepted stays");
+    let of = |host: &str| open_credential(&world.vault, &moved, &json!(host)).ok();
+    assert_eq!((of("elsewhere"), of("db")), (Some(password("right")), None));
     let body = world.last_body(&created);
     assert_eq!(body["admin"]["event"], "connector.updated");
-    assert_eq!(body["admin"]["data"]["credential_fields"], 0);
-    let set = operator.set_credential(made.id, (None, password("right"))).await.unwrap().object;
-    assert_eq!(open_credential(&world.vault, &set).unwrap(), password("right"));
+    assert_eq!(body["admin"]["data"]["credential_fields"], 1);
+}
+
+fn lacks_credential(error: &ConnectorError) -> bool {
+    let ConnectorError::Change(ChangeError::Act(error)) = error else { return false };
+    matches!(error, ActError::BadInput { param: "credential", .. })
+}
+
+#[tokio::test]
+async fn a_connector_that_has_no_credential_goes_anywhere_and_a_credential_alone_is_no_edit() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let made = operator.create_connector(shop()).await.unwrap().object;
+    let config = json!({ "host": "elsewhere" });
+    let moved = operator.update_connector(made.id, pinning(config.clone())).await.unwrap().object;
+    assert_eq!((moved.config, moved.credential.len()), (config, 0));
+    let alone = ConnectorEdit { credential: password("right"), ..ConnectorEdit::default() };
+    let refused = operator.update_connector(made.id, alone).await.unwrap_err();
+    assert!(lacks_credential(&refused), "{refused}");
+}
+
+#[tokio::test]
+async fn a_refused_change_is_a_deed_that_tells_who_tried_which_place() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let new = NewConnector { credential: password("right"), ..shop() };
+    let made = operator.create_connector(new.clone()).await.unwrap().object;
+    let revision = world.store.connector(created.org.id, made.id).await.unwrap().unwrap().revision;
+    let at = |host: &str| ConnectorEdit {
+        config: Some(json!({ "host": host })),
+        ..ConnectorEdit::default()
+    };
+    let wrong = password("wrong");
+    let refused = async |what| {
+        let body = world.last_body(&created);
+        let admin = &body["admin"];
+        assert_eq!(admin["event"], "connector.change_refused", "{what}");
+        assert!(body["actor"].to_string().contains("operator"), "{}", body["actor"]);
+        let detail = world.last_opened(created.org.id).await;
+        (admin["data"]["code"].clone(), detail)
+    };
+    operator.update_connector(made.id, at("evil")).await.unwrap_err();
+    let (code, told) = refused("a move without the credential").await;
+    assert_eq!(code, "credential_unfit");
+    assert_eq!(told["admin.before"], json!({ "target": { "host": "db.internal" } }));
+    assert_eq!(told["admin.after"]["target"], json!({ "host": "evil" }));
+    let edit = ConnectorEdit { credential: wrong.clone(), ..at("evil") };
+    operator.update_connector(made.id, edit).await.unwrap_err();
+    let (code, told) = refused("a move that the system refuses").await;
+    assert_eq!(code, "connector_unreachable");
+    assert!(told["admin.after"]["error"].as_str().unwrap().contains("refused"));
+    operator.set_credential(made.id, (None, wrong.clone())).await.unwrap_err();
+    let (code, told) = refused("a credential that the system refuses").await;
+    assert_eq!(
+        (code, &told["admin.after"]["target"]["host"]),
+        (json!("connector_unreachable"), &json!("db.internal"))
+    );
+    let new = NewConnector { name: "other".to_owned(), credential: wrong, ..new };
+    operator.create_connector(new).await.unwrap_err();
+    let (code, told) = refused("a connector that is not made").await;
+    assert_eq!((code, told.get("admin.before")), (json!("connector_unreachable"), None));
+    let stored = world.store.connector(created.org.id, made.id).await.unwrap().unwrap();
+    assert_eq!(stored.revision, revision);
+    assert!(!world.last_body(&created).to_string().contains("wrong"));
+    // What is refused before any place counts leaves no deed.
+    let deeds = world.sealed(created.org.id).len();
+    let unknown = NewConnector { kind: "oracle".to_owned(), ..shop() };
+    operator.create_connector(unknown).await.unwrap_err();
+    operator.create_connector(NewConnector { name: "S".to_owned(), ..shop() }).await.unwrap_err();
+    assert_eq!(world.sealed(created.org.id).len(), deeds);
+}
+
+#[tokio::test]
+async fn what_an_older_version_bound_to_no_place_is_bound_once_to_the_one_it_has() {
+    let world = World::new();
+    let created = world.org().await;
+    let operator = world.operator(&created);
+    let config = json!({ "host": "db.internal", "tools": tools(&[("shop.read", 1)]) });
+    let new = NewConnector { config, credential: password("right"), ..shop() };
+    let made = operator.create_connector(new).await.unwrap().object;
+    assert_eq!(operator.bind_connector(made.clone()).await.unwrap(), None, "it is bound already");
+    // As versions sealed it that knew of no receiver.
+    let context = format!("service.credential.v1/{}/{}/conn_password", made.org, made.id);
+    let sealed = world.vault.seal(context.as_bytes(), b"right", &*world.dice).unwrap();
+    let sealed = [("conn_password".to_owned(), STANDARD.encode(sealed))].into();
+    let older = ledger::record::Connector { credential: sealed, ..made.clone() };
+    world.write(created.org.id, older.clone()).await;
+    let refused = operator.test_connector(made.id).await.unwrap_err();
+    assert!(matches!(refused, ConnectorError::Vault(_)), "it is used for nothing until then");
+    let bound = operator.bind_connector(older.clone()).await.unwrap().unwrap().object;
+    assert_eq!(bound.revision, older.revision, "runs under way are settled by it");
+    let of = |host: &str| open_credential(&world.vault, &bound, &json!(host)).ok();
+    assert_eq!((of("db.internal"), of("elsewhere")), (Some(password("right")), None));
+    assert_eq!(world.last_body(&created)["admin"]["event"], "connector.updated");
+    assert_eq!(operator.bind_connector(bound.clone()).await.unwrap(), None);
+    let stale = operator.bind_connector(older).await.unwrap_err();
+    assert!(matches!(stale, ConnectorError::Change(ChangeError::Act(ActError::Conflict(_)))));
+    // One that was moved in the record opens for nobody, and is bound to nothing.
+    let moved = ledger::record::Connector {
+        config: json!({ "host": "evil" }),
+        revision: bound.revision + 1,
+        ..bound
+    };
+    world.write(created.org.id, moved.clone()).await;
+    let refused = operator.bind_connector(moved).await.unwrap_err();
+    assert!(matches!(refused, ConnectorError::Vault(_)), "{refused}");
 }

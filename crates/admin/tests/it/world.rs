@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use event::Event;
 use ledger::EventStore;
 use model::OrgId;
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::{Fixture, Operator, sealer};
 
 use act::{By, MayChange, MayOwn, MayView};
@@ -29,8 +29,12 @@ struct Picky;
 
 #[async_trait]
 impl ConnectorCheck for Picky {
-    fn audience(&self, _: &str, config: &Value) -> String {
-        config["host"].to_string()
+    fn receiver(&self, _: &str, config: &Value) -> Value {
+        config["host"].clone()
+    }
+
+    fn target(&self, _: &str, config: &Value) -> Value {
+        json!({ "host": config["host"] })
     }
 
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {

@@ -239,10 +239,24 @@ async fn a_config_that_leads_elsewhere_takes_no_credential_with_it() {
     let kept = send(&path, Some(json!({ "config": config }))).await;
     assert_eq!((kept.status, &kept.body["credential"]["kind"]), (200, &json!("token")));
     config["host"] = json!("elsewhere");
-    let moved = send(&path, Some(json!({ "config": config }))).await;
-    assert_eq!((moved.status, &moved.body["credential"]), (200, &Value::Null), "{}", moved.body);
+    let lacking = send(&path, Some(json!({ "config": config }))).await;
+    assert_eq!((lacking.code(), lacking.param()), ((400, "validation_failed"), Some("credential")));
+    // By a key as well, and nothing of it is half done.
+    let lacking = post(&house, &path, json!({ "config": config })).await;
+    assert_eq!((lacking.code(), lacking.param()), ((400, "validation_failed"), Some("credential")));
+    let stays = house.get(&path, &house.org_key).await.body;
+    assert_eq!((&stays["revision"], &stays["config"]["host"]), (&json!(2), &Value::Null));
+    assert!(house.sealed().await.contains(&"connector.change_refused".to_owned()));
+
+    let credential = json!({ "fields": { "token": "another-canary-of-a-long-token" } });
+    let alone = send(&path, Some(json!({ "credential": credential }))).await;
+    assert_eq!((alone.code(), alone.param()), ((400, "validation_failed"), Some("credential")));
+    let moved = json!({ "config": config, "credential": credential });
+    let moved = send(&path, Some(moved)).await;
+    assert_eq!((moved.status, &moved.body["credential"]["kind"]), (200, &json!("token")));
+    assert!(!moved.body.to_string().contains("another-canary"));
     let tested = send(&format!("{path}/test"), None).await;
-    assert_eq!(tested.body["ok"], false, "it has none to log in with: {}", tested.body);
+    assert_eq!(tested.body["ok"], true, "{}", tested.body);
 }
 
 #[tokio::test]

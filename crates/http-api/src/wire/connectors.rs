@@ -222,6 +222,8 @@ pub(crate) struct ToolView<'a> {
     state: &'static str,
     digest: Option<Digest>,
     pinned_digest: Option<Digest>,
+    target: Option<&'a Value>,
+    pinned_target: Option<&'a Value>,
     definition: Option<&'a Value>,
     pinned_definition: Option<&'a Value>,
     input_schema: Option<&'a Value>,
@@ -254,6 +256,8 @@ impl<'a> ToolView<'a> {
             },
             digest: standing.digest,
             pinned_digest: standing.pinned_digest,
+            target: standing.target,
+            pinned_target: standing.pinned_target,
             definition: standing.definition,
             pinned_definition: standing.pinned_definition,
             input_schema: entry.and_then(|entry| entry.get("args")),
@@ -286,9 +290,13 @@ pub(crate) fn connector_new(call: &Call) -> Result<NewConnector, ApiError> {
 /// Reads the body of `POST /v1/connectors/{id}`.
 pub(crate) fn connector_edit(call: &Call) -> Result<ConnectorEdit, ApiError> {
     let mut fields = call.fields()?;
+    let credential = fields.nested("credential", credential)?;
+    let (credential_kind, credential) = credential.unwrap_or_default();
     let edit = ConnectorEdit {
         title: fields.optional("title")?,
         config: fields.optional::<Map<String, Value>>("config")?.map(Value::Object),
+        credential,
+        credential_kind,
         pin_tools: fields.optional("pin_tools")?.unwrap_or(false),
         expected_revision: expected_revision(&mut fields)?,
     };

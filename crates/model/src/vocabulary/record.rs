@@ -113,6 +113,9 @@ EventType {
     ConnectorCreated = "connector.created",
     /// A connector's config changed.
     ConnectorUpdated = "connector.updated",
+    /// A connector was not made, or its config or credential not changed, as somebody asked for: the
+    /// governed system or its adapter refused it.
+    ConnectorChangeRefused = "connector.change_refused",
     /// A connector may run calls.
     ConnectorEnabled = "connector.enabled",
     /// A connector refuses calls.

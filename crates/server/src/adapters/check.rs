@@ -5,16 +5,9 @@ use admin::{
     CredentialKind, KnownTools, Looked, LookedAt, Prepare, UnfitError,
 };
 use async_trait::async_trait;
-use connectors::{
-    Blueprint, BuildError, CheckLine, CheckState, Deps,
-    postgres::{self, Witness},
-    rest,
-};
+use connectors::{Blueprint, BuildError, CheckLine, CheckState, Deps, postgres::Witness};
 use model::ExecutionErrorCode;
-use serde_json::{Value, json};
-
-/// The port of a database whose config names none.
-const PORT: u64 = 5432;
+use serde_json::Value;
 
 /// Asks the adapters.
 #[derive(Debug, Clone)]
@@ -33,12 +26,16 @@ impl ConnectorCheck for Adapters {
         connectors::TYPES.iter().map(offered).collect()
     }
 
-    fn audience(&self, kind: &str, config: &Value) -> String {
-        match kind {
-            postgres::KIND => database(config),
-            rest::KIND => rest::audience(config),
-            _ => String::new(),
-        }
+    fn receiver(&self, kind: &str, config: &Value) -> Value {
+        connectors::receiver(kind, config)
+    }
+
+    fn target(&self, kind: &str, config: &Value) -> Value {
+        connectors::target(kind, config)
+    }
+
+    fn targeted(&self, kind: &str, config: &Value, tools: &KnownTools) -> KnownTools {
+        connectors::targeted(kind, config, tools)
     }
 
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
@@ -93,14 +90,6 @@ impl ConnectorCheck for Adapters {
             script: found.script,
         }))
     }
-}
-
-/// Which server a database's config names, and whom it believes to be there.
-fn database(config: &Value) -> String {
-    let member = |name: &str| config.get(name);
-    let host = member("host").and_then(Value::as_str).map(str::to_ascii_lowercase);
-    let port = member("port").and_then(Value::as_u64).unwrap_or(PORT);
-    json!([host, port, member("tls")]).to_string()
 }
 
 fn covered(table: connectors::postgres::CoveredTable) -> CoveredTable {

@@ -68,7 +68,8 @@ struct Registered {
 
 /// What a connector is built from.
 pub(crate) fn blueprint(vault: &Ring, row: &Connector) -> Blueprint {
-    let fields = admin::open_credential(vault, row).unwrap_or_else(|error| {
+    let receiver = connectors::receiver(&row.kind, &row.config);
+    let fields = admin::open_credential(vault, row, &receiver).unwrap_or_else(|error| {
         // Its tools are known all the same; nobody logs in to run them.
         tracing::error!(connector = %row.id, %error, "a credential does not open");
         admin::Credential::new()

@@ -64,6 +64,10 @@ pub struct UpdateConnector {
     /// The connector, by name or id; the file's name by default.
     #[arg(long)]
     pub name: Option<String>,
+    /// A file with the credential's fields, in YAML or JSON; it is needed where the config names another
+    /// server, user or certificate than before.
+    #[arg(long, value_name = "FILE")]
+    pub credential: Option<PathBuf>,
     /// In which org.
     #[command(flatten)]
     pub org: InOrg,

@@ -9,7 +9,7 @@ mod report;
 use connectors::{Blueprint, CheckLine, CheckState};
 use ledger::record::Connector;
 use model::causes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{connector, load, org_of, orgs, unread};
 use crate::{
@@ -107,10 +107,18 @@ async fn lines(wired: &Wired, connector: Connector) -> Vec<CheckLine> {
     let failed = |name: &str, detail: String| {
         vec![CheckLine { name: name.to_owned(), state: CheckState::Fail, detail }]
     };
-    let fields = match admin::open_credential(&wired.deps.vault, &connector) {
+    let receiver = connectors::receiver(&connector.kind, &connector.config);
+    let fields = match admin::open_credential(&wired.deps.vault, &connector, &receiver) {
         Ok(fields) => fields,
-        Err(error) => return failed("credential", error.to_string()),
+        Err(error) => {
+            return failed(&of_credential(&receiver), format!("{error}; {UNBOUND}"));
+        }
     };
+    let kept = (!fields.is_empty()).then(|| CheckLine {
+        name: of_credential(&receiver),
+        state: CheckState::Pass,
+        detail: String::new(),
+    });
     let blueprint = Blueprint {
         org: connector.org,
         id: connector.id,
@@ -123,7 +131,20 @@ async fn lines(wired: &Wired, connector: Connector) -> Vec<CheckLine> {
         tools: connector.tools,
     };
     match connectors::check(&blueprint, &wired.deps).await {
-        Ok(lines) => lines,
+        Ok(lines) => kept.into_iter().chain(lines).collect(),
         Err(error) => failed("connector", error.to_string()),
     }
+}
+
+/// What to do about a credential that does not open.
+const UNBOUND: &str = "start a service of this version, which binds what an earlier one kept, or give the \
+    credential again";
+
+/// The credential by whom it is for.
+fn of_credential(receiver: &Value) -> String {
+    let text = |part: &str| receiver.get(part).and_then(Value::as_str).unwrap_or_default();
+    let port = receiver.get("port").and_then(Value::as_u64).unwrap_or_default();
+    let database = Some(text("database")).filter(|database| !database.is_empty());
+    let database = database.map(|database| format!("/{database}")).unwrap_or_default();
+    format!("credential for {}:{port}{database}", text("host"))
 }

@@ -1,6 +1,6 @@
 //! `connector`: makes, changes and lists connectors, and prepares databases for being governed.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use act::Changed;
 use admin::{ConnectorEdit, ConnectorError, NewConnector, OrgChange};
@@ -46,7 +46,7 @@ pub(super) async fn run(wired: &Wired, what: Connector) -> Result<Exit, Failure>
         Connector::Create(what) => create(core, what).await,
         Connector::Update(what) => update(core, what).await,
         Connector::Credential { connector, file, org } => {
-            let given = credential(&Zeroizing::new(read_text(&file)?))?;
+            let given = given(Some(&file))?;
             let (operator, id) = named(core, org, &connector).await?;
             let given = (given.kind.as_deref(), given.fields);
             told(operator.set_credential(id, given).await, "has its credential")
@@ -89,7 +89,14 @@ async fn update(core: &Core, what: UpdateConnector) -> Result<Exit, Failure> {
     let config = connectors::read_config(&read_text(&what.file)?).map_err(Failure::malformed)?;
     let name = what.name.unwrap_or_else(|| stem(&what.file));
     let (operator, id) = named(core, what.org, &name).await?;
-    let edit = ConnectorEdit { config: Some(config), pin_tools: true, ..ConnectorEdit::default() };
+    let given = given(what.credential.as_deref())?;
+    let edit = ConnectorEdit {
+        config: Some(config),
+        credential: given.fields,
+        credential_kind: given.kind,
+        pin_tools: true,
+        ..ConnectorEdit::default()
+    };
     let changed = operator.update_connector(id, edit).await;
     let is_bare = changed.as_ref().is_ok_and(|changed| changed.object.credential.is_empty());
     told(changed, "is updated")?;
@@ -181,12 +188,14 @@ fn unused_ring() -> Result<Arc<Ring>, Failure> {
 
 fn described(what: &Described) -> Result<Read, Failure> {
     let config = connectors::read_config(&read_text(&what.file)?).map_err(Failure::malformed)?;
-    let credential = match &what.credential {
-        Some(file) => credential(&Zeroizing::new(read_text(file)?))?,
-        None => Given::default(),
-    };
+    let credential = given(what.credential.as_deref())?;
     let name = what.name.clone().unwrap_or_else(|| stem(&what.file));
     Ok(Read { name, kind: what.kind.clone(), config, credential })
+}
+
+/// What the file of a credential gives; nothing where there is none.
+fn given(file: Option<&Path>) -> Result<Given, Failure> {
+    file.map_or_else(|| Ok(Given::default()), |file| credential(&Zeroizing::new(read_text(file)?)))
 }
 
 /// The fields of a credential; `kind` among them is no field.

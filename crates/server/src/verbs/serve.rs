@@ -11,7 +11,7 @@ use crate::{
     settings::{Environment, Mail, Settings},
     shutdown::Signals,
     telemetry,
-    wire_up::{store_settings, wire_up},
+    wire_up::{bind_connectors, store_settings, wire_up},
 };
 
 pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<Exit, Failure> {
@@ -31,6 +31,7 @@ pub(super) async fn serve(settings: Settings, commit: Option<String>) -> Result<
     let mut signals = Signals::listen().map_err(Failure::internal)?;
     let listener = bind(&settings).await?;
     let wired = wire_up(&settings).await?;
+    bind_connectors(&wired.core).await?;
     let service = Service::start(wired, &settings, listener, commit)?;
     tracing::info!(address = %service.address, "serving");
     let signal = signals.next().await;

@@ -24,8 +24,12 @@ impl ConnectorCheck for Fake {
         }]
     }
 
-    fn audience(&self, _: &str, config: &Value) -> String {
-        config["host"].to_string()
+    fn receiver(&self, _: &str, config: &Value) -> Value {
+        config["host"].clone()
+    }
+
+    fn target(&self, _: &str, config: &Value) -> Value {
+        json!({ "host": config["host"] })
     }
 
     async fn check(&self, candidate: Candidate<'_>) -> Result<KnownTools, UnfitError> {
