@@ -80,7 +80,8 @@ pub(crate) enum Verb {
     /// Build the service as it is handed out: a binary, its debug information apart, a bill of
     /// materials, completions and checksums, below `target/dist`.
     Dist(Dist),
-    /// Install what the tests of the verifiers run: Python's libraries, Node and Chromium.
+    /// Install what tests run beside PostgreSQL: Python's libraries, Node, Chromium, PgBouncer and
+    /// what steps a clock.
     Tools,
     /// Print the folder of PostgreSQL's binaries, installing them when there are none.
     Postgres {

@@ -1,5 +1,5 @@
-//! What the tests of the verifiers and of generated clients run: Python and Node, each with a few
-//! libraries, Chromium, and what steps the clock of one process.
+//! What tests run beside PostgreSQL: Python and Node, each with a few libraries, Chromium, PgBouncer,
+//! and what steps the clock of one process.
 //!
 //! They are found on this machine, or installed where that is allowed. What stays missing is left
 //! out of the tests, with one line that says so.
@@ -25,12 +25,18 @@ const PYTHON: Tool = Tool {
     programs: &["python3"],
     packages: &["python3", "python3-venv"],
 };
-const OTHERS: [Tool; 3] = [
+const OTHERS: [Tool; 4] = [
     Tool { variable: "CHANCERY_NODE", programs: &["node", "nodejs"], packages: &["nodejs"] },
     Tool {
         variable: "CHANCERY_CHROMIUM",
         programs: &["chromium", "chromium-browser", "google-chrome"],
         packages: &["chromium"],
+    },
+    Tool {
+        variable: "CHANCERY_PGBOUNCER",
+        // The packages put it where only root looks.
+        programs: &["pgbouncer", "/usr/sbin/pgbouncer"],
+        packages: &["pgbouncer"],
     },
     // No program: it is loaded into a service whose clock a test steps.
     Tool {
@@ -126,11 +132,19 @@ impl Tool {
             && Path::new("/etc/debian_version").exists()
             && rustix::process::geteuid().is_root();
         if self.found().is_none() && ours {
-            let mut command = Command::new("apt-get");
-            command.args(["install", "-y", "--no-install-recommends"]).args(self.packages);
-            process::run(command.env("DEBIAN_FRONTEND", "noninteractive"))?;
+            // The lists of packages may be missing, or older than what the mirror still has.
+            self.install().or_else(|_| {
+                process::run(Command::new("apt-get").arg("update"))?;
+                self.install()
+            })?;
         }
         Ok(self.found())
+    }
+
+    fn install(&self) -> Result<()> {
+        let mut command = Command::new("apt-get");
+        command.args(["install", "-y", "--no-install-recommends"]).args(self.packages);
+        process::run(command.env("DEBIAN_FRONTEND", "noninteractive"))
     }
 }
 
