@@ -25,6 +25,8 @@ mod panics;
 #[cfg(test)]
 mod people;
 #[cfg(test)]
+mod poolers;
+#[cfg(test)]
 mod restore;
 #[cfg(test)]
 mod shutdown;
@@ -37,5 +39,5 @@ mod witnessed;
 
 #[cfg(test)]
 use tests::{
-    calls, change_log, edge, eventually, house, kill, receiver, seal_keys, untold, upkeep,
+    calls, change_log, edge, eventually, house, kill, pooled, receiver, seal_keys, untold, upkeep,
 };

@@ -40,6 +40,8 @@ mod offline;
 #[cfg(test)]
 mod policies;
 #[cfg(test)]
+mod poolers;
+#[cfg(test)]
 mod promises;
 #[cfg(test)]
 mod proxy;
@@ -77,4 +79,6 @@ mod webhooks;
 mod witnessed;
 
 #[cfg(test)]
-use tests::{calls, change_log, edge, eventually, house, kill, receiver, seal_keys, untold, up};
+use tests::{
+    calls, change_log, edge, eventually, house, kill, pooled, receiver, seal_keys, untold, up,
+};

@@ -9,6 +9,7 @@ mod caller;
 mod cluster;
 mod guard;
 mod judge;
+mod pooler;
 mod postgres;
 mod programs;
 mod raw;
@@ -33,6 +34,7 @@ use tokio::sync::OnceCell;
 pub use browser::{Browser, invited};
 pub use caller::{Answer, Caller, Request, call};
 pub use cluster::{Cluster, Database};
+pub use pooler::{PoolMode, Pooler};
 pub use postgres::OwnPostgres;
 pub use programs::{number, program, root, search_path, unix_seconds};
 pub use raw::exchange;
@@ -111,8 +113,8 @@ impl House {
         write_secret(&folder.join(SEAL_KEY), &plan.control.seal_key);
         let house = Self { control, governed, org: plan.control.org.clone(), verbs, folder };
         let shop = connectors::read_config(connectors::SHOP_CONNECTOR).unwrap();
-        house.connect("shop", shop).await;
-        house.connect("lab", connectors::read_config(LAB).unwrap()).await;
+        house.connect("shop", &house.pointed(shop)).await;
+        house.connect("lab", &house.lab()).await;
         house
     }
 
@@ -154,9 +156,8 @@ impl House {
         config
     }
 
-    /// Makes a connector of this config, pointed at the governed database.
-    async fn connect(&self, name: &str, config: Value) {
-        let config = self.pointed(config);
+    /// Makes a connector of this config.
+    pub async fn connect(&self, name: &str, config: &Value) {
         let config = self.write(&format!("{name}.json"), &config.to_string());
         let credential = self.write("credential.json", &site::credential().to_string());
         let (config, credential) = (config.to_str().unwrap(), credential.to_str().unwrap());

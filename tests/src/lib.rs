@@ -20,6 +20,7 @@ pub mod change_log;
 pub mod edge;
 pub mod house;
 pub mod kill;
+pub mod pooled;
 pub mod receiver;
 pub mod seal_keys;
 pub mod untold;

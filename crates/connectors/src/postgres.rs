@@ -15,6 +15,7 @@ mod ledger;
 mod marker;
 mod measure;
 mod meter;
+mod names;
 mod pin;
 mod pool;
 mod read_back;
@@ -29,6 +30,7 @@ pub(crate) mod target;
 mod tls;
 mod unlearnt;
 mod value;
+mod wire;
 
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc, time::Duration};
 

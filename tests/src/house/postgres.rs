@@ -197,7 +197,7 @@ fn is_zombie(process: u32) -> bool {
 }
 
 /// PostgreSQL refuses to run as root, so root's run as another account.
-fn account() -> (u32, u32) {
+pub(super) fn account() -> (u32, u32) {
     let number = |flag: &str, name: &str| {
         let output = Command::new("id").args([flag, name]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).trim().parse().ok()
@@ -209,7 +209,7 @@ fn account() -> (u32, u32) {
     found.find_map(|account| account).expect("an account `postgres` or `nobody`")
 }
 
-fn free_port() -> u16 {
+pub(super) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }

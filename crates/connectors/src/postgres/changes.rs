@@ -29,7 +29,7 @@ use super::{
     governed::{Governed, SMALL_ANSWER, not_begun, target},
     ledger::beat,
     marker,
-    session::{Access, Login, Pace, Session, Target},
+    session::{Access, Login, NotBegun, Pace, Session, Target},
 };
 use crate::{Blueprint, BuildError, Deps};
 
@@ -141,7 +141,10 @@ impl ChangeReader {
         let pace =
             Pace { statement: limit, lock: limit, idle: limit * 2, search_path: "pg_catalog" };
         let begun = timeout(GRACE, session.begin(Access::ReadOnly, &pace, bytes)).await;
-        begun.map_err(|_| SourceError::Late)?.map_err(|error| refused(&error))?;
+        begun.map_err(|_| SourceError::Late)?.map_err(|cause| match cause {
+            NotBegun::Connect(error) => unreached(error),
+            NotBegun::Database(error) => refused(&error),
+        })?;
         Ok(Begun { open, session, ask, limit, since: Instant::now() })
     }
 

@@ -11,12 +11,12 @@ use tokio_postgres::Client;
 
 use super::{
     PostgresConnector, PostgresTool, config,
-    fault::sentence,
+    fault::{ConnectError, sentence},
     governed::{Governed, SMALL_ANSWER, not_begun},
     pin::pin_of,
-    pool::Pool,
+    pool::{Lease, Pool},
     rights::{self, Want},
-    session::Access,
+    session::{Access, NotBegun},
 };
 use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
 
@@ -164,8 +164,12 @@ impl Governed {
         let login = format!("login of `{user}`");
         let begun =
             self.begin(pool, Access::ReadOnly, (&self.pace(QUESTION_LIMIT), SMALL_ANSWER)).await;
+        let connections = format!("connections of `{user}`");
         let lease = match begun {
             Ok((lease, _)) => lease,
+            Err(NotBegun::Connect(ConnectError::Shared)) => {
+                return vec![pass(&login), shared(&connections)];
+            }
             Err(error) => return vec![fail(&login, not_begun(error).message)],
         };
         let mut lines = vec![pass(&login)];
@@ -175,9 +179,29 @@ impl Governed {
         for want in wants {
             lines.push(want.line(&lease.session.client, user).await);
         }
-        lease.roll_back().await;
+        lines.push(own_process(pool, lease, &connections).await);
         lines
     }
+}
+
+/// Whether each connection has a server process of its own. The transaction of the first one has
+/// shown that it kept its process; a pooler that gives processes away between transactions gives
+/// the same one to the second connection, while the first is still open.
+async fn own_process(pool: &Pool, mut first: Lease, name: &str) -> CheckLine {
+    if !first.end().await {
+        return advice(name, "the first connection broke before a second one was opened".into());
+    }
+    let line = match pool.open().await {
+        Ok(second) if second.process() == first.session.process() => shared(name),
+        Ok(_) => pass(name),
+        Err(error) => advice(name, format!("a second connection could not be opened: {error}")),
+    };
+    first.give_back();
+    line
+}
+
+fn shared(name: &str) -> CheckLine {
+    fail(name, ConnectError::Shared.to_string())
 }
 
 impl Question {

@@ -59,6 +59,10 @@ pub(super) enum ConnectError {
     NoPassword(String),
     #[error("the role `{0}` does not see the governed database's identity")]
     NoIdentity(String),
+    #[error(
+        "connections to the governed database share server processes, as behind a pooler in transaction mode: expected a connection to the server itself, or a pooler in session mode"
+    )]
+    Shared,
     #[error("the governed database is not the one that it was when the call was permitted")]
     Moved,
     #[error("the governed database could not be reached when the call was permitted")]
@@ -82,9 +86,11 @@ impl ConnectError {
                 Code::ToolError => Code::ConnectorUnreachable,
                 told => told,
             },
-            Self::Handshake(_) | Self::Unprotected | Self::TooPowerful(_) | Self::NoIdentity(_) => {
-                Code::ConnectorMisconfigured
-            }
+            Self::Handshake(_)
+            | Self::Unprotected
+            | Self::TooPowerful(_)
+            | Self::NoIdentity(_)
+            | Self::Shared => Code::ConnectorMisconfigured,
         };
         Fault::new(code, self.to_string())
     }
@@ -122,13 +128,22 @@ pub(super) fn of_statement(error: &tokio_postgres::Error) -> Fault {
     }
 }
 
-/// Whether a prepared statement is refused because a table that it reads was altered since. The
-/// server's sentence is in its own language; the routine that says it is not.
+/// Whether a statement that has not run is refused for how it was prepared or named, so that it may
+/// run when it is prepared anew.
+///
+/// The server's sentences are in its own language, but for those of internal errors; the routine
+/// that says one is not.
 pub(super) fn is_stale(error: &tokio_postgres::Error) -> bool {
-    error.as_db_error().is_some_and(|said| {
-        *said.code() == SqlState::FEATURE_NOT_SUPPORTED
-            && said.routine() == Some("RevalidateCachedQuery")
-    })
+    let Some(said) = error.as_db_error() else { return false };
+    match *said.code() {
+        // A table was altered since.
+        SqlState::FEATURE_NOT_SUPPORTED => said.routine() == Some("RevalidateCachedQuery"),
+        // A type was dropped since, and perhaps made again.
+        SqlState::INTERNAL_ERROR => said.message().starts_with("cache lookup failed for type "),
+        // Somebody else deallocated it, or has the name.
+        SqlState::INVALID_SQL_STATEMENT_NAME | SqlState::DUPLICATE_PSTATEMENT => true,
+        _ => false,
+    }
 }
 
 /// Whether the server said, of a COMMIT, that the transaction was rolled back. Anything

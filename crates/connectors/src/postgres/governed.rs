@@ -19,10 +19,11 @@ use super::{
     fault::{ConnectError, of_statement, sentence},
     ledger::{self, Entry, Found, Signer},
     marker::MarkerKey,
+    names::Prefix,
     pin::{Fit, LOOK_AGAIN},
-    pool::{Lease, NotBegun, Pool},
+    pool::{Lease, Pool},
     quote,
-    session::{Access, Login, Pace, Target},
+    session::{Access, Login, NotBegun, Pace, Target},
     shape::Shape,
     statement::Statement,
     tls,
@@ -147,8 +148,11 @@ impl Governed {
                 self.noted(lease);
                 self.note_reached(None);
             }
-            // That all connections are busy says nothing of the database.
-            Err(NotBegun::Connect(ConnectError::Busy(_)) | NotBegun::Database(_)) => {}
+            // That all connections are busy, or shared with others, says nothing of the database.
+            Err(
+                NotBegun::Connect(ConnectError::Busy(_) | ConnectError::Shared)
+                | NotBegun::Database(_),
+            ) => {}
             Err(NotBegun::Connect(error)) => self.note_reached(Some(error.fault())),
         }
         begun
@@ -350,6 +354,7 @@ pub(super) fn target(config: &Config, deps: &Deps) -> Result<Target, BuildError>
         tls,
         egress: deps.egress.clone(),
         limit: config.limits.connect(),
+        prefix: Prefix::draw(&*deps.entropy),
     })
 }
 

@@ -14,7 +14,7 @@ use tokio::{
 
 use super::{
     fault::ConnectError,
-    session::{Access, Login, Pace, Session, Target},
+    session::{Access, Login, NotBegun, Pace, Session, Target},
 };
 
 /// The connections of one role.
@@ -41,13 +41,6 @@ pub(super) struct Lease {
     _permit: OwnedSemaphorePermit,
 }
 
-/// A transaction that could not begin.
-#[derive(Debug)]
-pub(super) enum NotBegun {
-    Connect(ConnectError),
-    Database(tokio_postgres::Error),
-}
-
 impl Pool {
     /// A pool without connections.
     pub(super) fn new(target: Arc<Target>, login: Login, size: usize) -> Self {
@@ -71,13 +64,21 @@ impl Pool {
         };
         let lease = |session| Lease { session, pool: self.clone(), _permit: permit };
         while let Some(mut session) = self.kept() {
-            if let Ok(number) = session.begin(access, pace, bytes).await {
-                return Ok((lease(session), number));
+            match session.begin(access, pace, bytes).await {
+                Ok(number) => return Ok((lease(session), number)),
+                // A pooler that shares this connection shares the next one as well.
+                Err(shared @ NotBegun::Connect(_)) => return Err(shared),
+                Err(NotBegun::Database(_)) => {}
             }
         }
-        let mut session = self.target.open(&self.login).await.map_err(NotBegun::Connect)?;
-        let number = session.begin(access, pace, bytes).await.map_err(NotBegun::Database)?;
+        let mut session = self.open().await.map_err(NotBegun::Connect)?;
+        let number = session.begin(access, pace, bytes).await?;
         Ok((lease(session), number))
+    }
+
+    /// A new connection.
+    pub(super) async fn open(&self) -> Result<Session, ConnectError> {
+        self.target.open(&self.login).await
     }
 
     fn kept(&self) -> Option<Session> {
@@ -102,9 +103,9 @@ impl Pool {
 }
 
 impl Lease {
-    /// Keeps the connection for the next call; its transaction has ended.
+    /// Keeps the connection for the next call, if it is fit for one; its transaction has ended.
     pub(super) fn give_back(self) {
-        if !self.session.is_busy() {
+        if !self.session.is_busy() && !self.session.is_retired() {
             self.pool.keep(self.session);
         }
     }
@@ -112,9 +113,14 @@ impl Lease {
     /// Rolls back and keeps the connection, if the server still answers; otherwise it closes,
     /// which rolls back as well.
     pub(super) async fn roll_back(mut self) {
-        if let Ok(Ok(())) = timeout(ROLLBACK_LIMIT, self.session.rollback()).await {
+        if self.end().await {
             self.give_back();
         }
+    }
+
+    /// Rolls back; whether the server still answers.
+    pub(super) async fn end(&mut self) -> bool {
+        matches!(timeout(ROLLBACK_LIMIT, self.session.rollback()).await, Ok(Ok(())))
     }
 }
 

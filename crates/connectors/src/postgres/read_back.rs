@@ -20,9 +20,9 @@ use tool::Reading;
 
 use super::{
     governed::{Governed, SMALL_ANSWER},
-    pool::{Lease, NotBegun},
+    pool::Lease,
     quote,
-    session::Access,
+    session::{Access, NotBegun},
 };
 
 /// What a read-back may bring: as much as the largest result.

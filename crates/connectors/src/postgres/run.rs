@@ -28,8 +28,8 @@ use super::{
     fault::{ConnectError, is_stale, of_statement, rolled_back},
     ledger,
     measure::{self, Taken},
-    pool::{Lease, NotBegun},
-    session::{Access, Pace},
+    pool::Lease,
+    session::{Access, NotBegun, Pace},
     value::{Argument, Cell},
 };
 
@@ -54,6 +54,8 @@ struct Answer {
 enum Broken {
     Args(String),
     Connect(ConnectError),
+    /// Before the statement ran.
+    Unrun(tokio_postgres::Error),
     /// Before COMMIT was sent.
     Database(tokio_postgres::Error),
     /// The ledger row could not be written.
@@ -117,7 +119,7 @@ impl PostgresTool {
         let begun = self.governed.begin(reads, Access::ReadOnly, (&pace, ALL_BYTES)).await;
         let (mut lease, _) = begun?;
         let mut answer = self.look_up(&mut lease, args.clone()).await;
-        if is_of_stale_plan(&answer) {
+        if is_stale_statement(&answer) {
             self.renew(&mut lease, Access::ReadOnly, &pace).await?;
             answer = self.look_up(&mut lease, args).await;
         }
@@ -129,17 +131,14 @@ impl PostgresTool {
         self.execute(&lease.session.client, &statement, args).await
     }
 
-    /// Begins the transaction again and has the statement prepared anew in it: the server will not
-    /// run what it prepared before a table was altered.
+    /// Begins the transaction again, in which the statement is prepared anew.
     async fn renew(
         &self,
         lease: &mut Lease,
         access: Access,
         pace: &Pace<'_>,
     ) -> Result<Option<String>, Broken> {
-        lease.session.forget(&self.shape.text);
-        let begun = lease.session.begin_again(access, pace, ALL_BYTES).await;
-        begun.map_err(Broken::Database)
+        Ok(lease.session.begin_anew(&self.shape.text, (access, pace, ALL_BYTES)).await?)
     }
 
     async fn write(
@@ -157,7 +156,7 @@ impl PostgresTool {
             return end(lease, Err(Broken::Connect(elsewhere))).await;
         }
         let mut changed = self.change(&mut lease, run, (args.clone(), xid)).await;
-        if is_of_stale_plan(&changed) {
+        if is_stale_statement(&changed) {
             let xid = self.renew(&mut lease, Access::ReadWrite, &pace).await?;
             changed = self.change(&mut lease, run, (args, xid)).await;
         }
@@ -261,7 +260,7 @@ impl PostgresTool {
 
     /// The statement as this connection has it; it must still be the one that was accepted.
     async fn prepared(&self, lease: &mut Lease) -> Result<Statement, Broken> {
-        let statement = lease.session.prepared(&self.shape.text).await.map_err(Broken::Database)?;
+        let statement = lease.session.prepared(&self.shape.text).await.map_err(Broken::Unrun)?;
         if self.note(&statement) { Ok(statement) } else { Err(Broken::Changed) }
     }
 
@@ -271,7 +270,8 @@ impl PostgresTool {
         statement: &Statement,
         args: Vec<Argument>,
     ) -> Result<Answer, Broken> {
-        let stream = client.query_raw(statement, args).await.map_err(Broken::Database)?;
+        // It is answered once the statement is bound, and none of it has run until then.
+        let stream = client.query_raw(statement, args).await.map_err(Broken::Unrun)?;
         let mut stream = Box::pin(stream);
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while let Some(row) = stream.try_next().await.map_err(Broken::Database)? {
@@ -348,8 +348,8 @@ impl PostgresTool {
     }
 }
 
-fn is_of_stale_plan(answer: &Result<Answer, Broken>) -> bool {
-    matches!(answer, Err(Broken::Database(error)) if is_stale(error))
+fn is_stale_statement(answer: &Result<Answer, Broken>) -> bool {
+    matches!(answer, Err(Broken::Unrun(error)) if is_stale(error))
 }
 
 /// Ends a transaction that changed nothing, or must not. A connection that was cut because too much
@@ -376,7 +376,7 @@ impl Broken {
         let fault = match self {
             Self::Args(message) => Fault::new(Code::ToolError, message),
             Self::Connect(error) => error.fault(),
-            Self::Database(error) => of_statement(&error),
+            Self::Unrun(error) | Self::Database(error) => of_statement(&error),
             Self::Ledger(error) => {
                 let fault = of_statement(&error);
                 let message = format!("the ledger row was not written: {}", fault.message);

@@ -14,9 +14,8 @@ use std::{
 };
 
 use bytes::BytesMut;
-use futures_util::{TryFutureExt, future::MapOk};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+use tokio_postgres::tls::{ChannelBinding, TlsStream};
 
 /// Type, length and code of a message that says how to log in.
 const HEAD: usize = 9;
@@ -143,26 +142,5 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ScramOnly<S> {
 impl<S: TlsStream + Unpin> TlsStream for ScramOnly<S> {
     fn channel_binding(&self) -> ChannelBinding {
         self.inner.channel_binding()
-    }
-}
-
-/// TLS inside of which nobody logs in but by SCRAM.
-#[derive(Debug)]
-pub(super) struct ScramOnlyTls<T>(T);
-
-impl<T> ScramOnlyTls<T> {
-    /// The same TLS, so guarded.
-    pub(super) fn new(tls: T) -> Self {
-        Self(tls)
-    }
-}
-
-impl<S, T: TlsConnect<S>> TlsConnect<S> for ScramOnlyTls<T> {
-    type Stream = ScramOnly<T::Stream>;
-    type Error = T::Error;
-    type Future = MapOk<T::Future, fn(T::Stream) -> Self::Stream>;
-
-    fn connect(self, stream: S) -> Self::Future {
-        self.0.connect(stream).map_ok(ScramOnly::new as fn(_) -> _)
     }
 }

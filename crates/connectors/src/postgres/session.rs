@@ -21,9 +21,10 @@ use tokio_postgres::{
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
-    fault::ConnectError,
+    fault::{ConnectError, is_stale},
     meter::{Meter, Metered},
-    scram::{ScramOnly, ScramOnlyTls},
+    names::Prefix,
+    wire::{GuardedTls, guarded},
 };
 
 /// Bytes that a connection may bring outside of a run.
@@ -39,6 +40,8 @@ pub(super) struct Target {
     pub(super) tls: Option<MakeRustlsConnect>,
     pub(super) egress: Egress,
     pub(super) limit: Duration,
+    /// What the names of statements prepared there begin with.
+    pub(super) prefix: Prefix,
 }
 
 impl fmt::Debug for Target {
@@ -68,6 +71,23 @@ pub(super) struct Session {
     busy: bool,
     // The cluster's identity; known once the session is fit for tools.
     system: String,
+    // The server process that answered first.
+    process: Option<String>,
+    // Whether it is closed in place of being kept.
+    retired: bool,
+}
+
+/// A transaction that could not begin.
+#[derive(Debug)]
+pub(super) enum NotBegun {
+    Connect(ConnectError),
+    Database(tokio_postgres::Error),
+}
+
+impl From<tokio_postgres::Error> for NotBegun {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Database(error)
+    }
 }
 
 impl fmt::Debug for Session {
@@ -108,8 +128,8 @@ impl Target {
     /// A connection that is fit to run tools: its role can do no more than tables allow.
     pub(super) async fn open(self: &Arc<Self>, login: &Login) -> Result<Session, ConnectError> {
         let mut session = self.open_any(login).await?;
-        let identity = timeout(self.limit, session.identify(&login.user)).await;
-        session.system = identity.map_err(|_| ConnectError::Late)??;
+        let identified = timeout(self.limit, session.identify(&login.user)).await;
+        identified.map_err(|_| ConnectError::Late)??;
         Ok(session)
     }
 
@@ -136,12 +156,13 @@ impl Target {
             // out in the exchange itself when somebody took the offer away (RFC 5802, section 6).
             .channel_binding(ChannelBinding::Prefer)
             .application_name("service");
+        let prefix = self.prefix.clone();
         let (client, driver) = if let Some(make) = &self.tls {
             let tls = connector::<Metered<TcpStream>>(make, &self.host)?;
-            start(config.ssl_mode(SslMode::Require), stream, ScramOnlyTls::new(tls)).await?
+            start(config.ssl_mode(SslMode::Require), stream, GuardedTls { tls, prefix }).await?
         } else {
             self.refuse_unprotected(peer)?;
-            start(config.ssl_mode(SslMode::Disable), ScramOnly::new(stream), NoTls).await?
+            start(config.ssl_mode(SslMode::Disable), guarded(stream, prefix), NoTls).await?
         };
         Ok(Session {
             cancel: client.cancel_token(),
@@ -153,6 +174,8 @@ impl Target {
             target: self.clone(),
             busy: false,
             system: String::new(),
+            process: None,
+            retired: false,
         })
     }
 
@@ -233,15 +256,29 @@ impl Session {
         self.busy
     }
 
-    /// The cluster's identity, once the role is known to be no mightier than tools need.
-    async fn identify(&self, user: &str) -> Result<String, ConnectError> {
-        let rows = self.client.query_typed(IDENTITY, &[]).await?;
+    /// The server process that answers.
+    pub(super) fn process(&self) -> Option<&str> {
+        self.process.as_deref()
+    }
+
+    /// Whether the connection is not to be used for another call.
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired
+    }
+
+    /// Learns which cluster and which server process answer, once the role is known to be no
+    /// mightier than tools need.
+    async fn identify(&mut self, user: &str) -> Result<(), ConnectError> {
+        let identity = format!("select {PROCESS}, {IDENTITY}");
+        let rows = self.client.query_typed(&identity, &[]).await?;
         let row = rows.first().ok_or_else(|| ConnectError::NoIdentity(user.to_owned()))?;
-        let (system, powerful): (Option<String>, bool) = (row.try_get(0)?, row.try_get(1)?);
+        let (system, powerful): (Option<String>, bool) = (row.try_get(1)?, row.try_get(2)?);
         if powerful {
             return Err(ConnectError::TooPowerful(user.to_owned()));
         }
-        system.ok_or_else(|| ConnectError::NoIdentity(user.to_owned()))
+        self.system = system.ok_or_else(|| ConnectError::NoIdentity(user.to_owned()))?;
+        self.process = row.try_get(0)?;
+        Ok(())
     }
 
     /// Begins a transaction in which every setting that values or names depend on is fixed, and
@@ -249,17 +286,20 @@ impl Session {
     ///
     /// The settings are local to the transaction: what a statement of an earlier call may have set
     /// for the session does not count. The text holds numbers and names of the config alone.
+    ///
+    /// A transaction that begins in another server process than the one that answered first would
+    /// meet statements that others prepared, so it is given up.
     pub(super) async fn begin(
         &mut self,
         access: Access,
         pace: &Pace<'_>,
         bytes: usize,
-    ) -> Result<Option<String>, tokio_postgres::Error> {
+    ) -> Result<Option<String>, NotBegun> {
         self.meter.refill(bytes);
         self.busy = true;
         let (mode, number) = match access {
             Access::ReadOnly => ("read only", ""),
-            Access::ReadWrite => ("read write", "select pg_catalog.pg_current_xact_id()::text"),
+            Access::ReadWrite => ("read write", ", pg_catalog.pg_current_xact_id()"),
         };
         let begin = format!(
             "begin isolation level read committed, {mode};
@@ -275,17 +315,30 @@ impl Session {
             set local lc_monetary = 'C';
             set local standard_conforming_strings = on;
             set local synchronous_commit = on;
-            {number}",
+            select {PROCESS}{number}",
             path = pace.search_path,
             statement = millis(pace.statement),
             lock = millis(pace.lock),
             idle = millis(pace.idle),
         );
         let answers = self.client.simple_query(&begin).await?;
-        Ok(answers.iter().find_map(|answer| match answer {
-            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+        let row = answers.iter().find_map(|answer| match answer {
+            SimpleQueryMessage::Row(row) => Some(row),
             _ => None,
-        }))
+        });
+        let column = |at| row.filter(|row| at < row.len()).and_then(|row| row.get(at));
+        if !self.is_answered_by(column(0)) {
+            // A pooler closes its connection to the server where a transaction is not ended.
+            self.rollback().await?;
+            return Err(NotBegun::Connect(ConnectError::Shared));
+        }
+        Ok(column(1).map(str::to_owned))
+    }
+
+    /// Whether this server process is the one that answered first.
+    fn is_answered_by(&mut self, process: Option<&str>) -> bool {
+        let Some(process) = process else { return false };
+        self.process.get_or_insert_with(|| process.to_owned()) == process
     }
 
     /// The prepared statement, preparing it when this connection has not yet.
@@ -296,7 +349,10 @@ impl Session {
         if let Some(statement) = self.statements.get(text) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(text).await?;
+        let statement = self.client.prepare(text).await.inspect_err(|error| {
+            // The library looks types up by statements of its own, which it prepares once.
+            self.retired |= is_stale(error);
+        })?;
         self.statements.insert(text.to_owned(), statement.clone());
         Ok(statement)
     }
@@ -306,13 +362,16 @@ impl Session {
         self.statements.remove(text);
     }
 
-    /// Rolls the transaction back and begins another one, on the same connection.
-    pub(super) async fn begin_again(
+    /// Rolls the transaction back and begins another one on the same connection, in which the
+    /// statement is prepared anew. Other statements of it may be as stale, so no call comes after
+    /// this one.
+    pub(super) async fn begin_anew(
         &mut self,
-        access: Access,
-        pace: &Pace<'_>,
-        bytes: usize,
-    ) -> Result<Option<String>, tokio_postgres::Error> {
+        text: &str,
+        (access, pace, bytes): (Access, &Pace<'_>, usize),
+    ) -> Result<Option<String>, NotBegun> {
+        self.retired = true;
+        self.forget(text);
         self.rollback().await?;
         self.begin(access, pace, bytes).await
     }
@@ -343,18 +402,24 @@ fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX).clamp(1, 2_147_483_647)
 }
 
+/// Which process of which server answers, in the same words whatever the session's settings and
+/// search path: processes of two servers may have the same number.
+const PROCESS: &str = "
+    pg_catalog.concat(pg_catalog.pg_backend_pid(), ' of ', pg_catalog.to_char(
+        pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time()),
+        'YYYYMMDDHH24MISSUS'))";
+
 const LOG_PLACE: &str = "select pg_catalog.pg_current_wal_insert_lsn()::text";
 
 /// Which cluster this is, and whether the role may do what no tool should.
 const IDENTITY: &str = "
-    select
-        (select system_identifier::text from pg_catalog.pg_control_system()),
-        rolsuper or rolreplication
-            or pg_has_role(oid, 'pg_execute_server_program', 'member')
-            or pg_has_role(oid, 'pg_read_server_files', 'member')
-            or pg_has_role(oid, 'pg_write_server_files', 'member')
-            or coalesce(
-                (select pg_has_role(r.oid, nspowner, 'member')
-                from pg_catalog.pg_namespace where nspname = 'service'), false)
+    (select system_identifier::text from pg_catalog.pg_control_system()),
+    rolsuper or rolreplication
+        or pg_has_role(oid, 'pg_execute_server_program', 'member')
+        or pg_has_role(oid, 'pg_read_server_files', 'member')
+        or pg_has_role(oid, 'pg_write_server_files', 'member')
+        or coalesce(
+            (select pg_has_role(r.oid, nspowner, 'member')
+            from pg_catalog.pg_namespace where nspname = 'service'), false)
     from pg_catalog.pg_roles r
     where rolname = current_user";
