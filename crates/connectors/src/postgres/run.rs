@@ -19,7 +19,7 @@ use model::{
 };
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, timeout_at};
-use tokio_postgres::{Client, Row, Statement};
+use tokio_postgres::{Client, Row, Statement, error::SqlState};
 use tool::{Run, Settled};
 
 use super::{
@@ -197,8 +197,8 @@ impl PostgresTool {
         let call = (self.definition.name.as_str(), run.request_digest);
         let recorded = async {
             let signer = self.governed.signer();
-            let row = ledger::begin_action(&session.client, &entry, call, signer).await;
-            row.map_err(Broken::Ledger)
+            let row = ledger::begin_action(&session.client, &entry, call, signer);
+            unless_aborted(row).await.map_err(Broken::Ledger)
         };
         let measures = run.level > Level::L0;
         let before = async {
@@ -215,7 +215,7 @@ impl PostgresTool {
             taken.map(Some).map_err(Broken::Database)
         };
         let proof = async {
-            let rows = session.client.query_typed(CURRENT_XID, &[]).await;
+            let rows = unless_aborted(session.client.query_typed(CURRENT_XID, &[])).await;
             rows.and_then(|rows| rows.first().map(|row| row.try_get(0)).transpose())
                 .map_err(Broken::Database)
         };
@@ -249,10 +249,10 @@ impl PostgresTool {
     ) -> Result<[Vec<Row>; 3], tokio_postgres::Error> {
         let footprint = self.definition.footprint.clone().unwrap_or_default();
         let ((), counted, named, target) = try_join4(
-            measure::nothing_deferred(client),
-            measure::counted(client, &self.governed.publication),
-            measure::named(client, &footprint),
-            measure::target(client, statement, self.reports.as_ref()),
+            unless_aborted(measure::nothing_deferred(client)),
+            unless_aborted(measure::counted(client, &self.governed.publication)),
+            unless_aborted(measure::named(client, &footprint)),
+            unless_aborted(measure::target(client, statement, self.reports.as_ref())),
         )
         .await?;
         Ok([counted, named, target])
@@ -271,7 +271,8 @@ impl PostgresTool {
         args: Vec<Argument>,
     ) -> Result<Answer, Broken> {
         // It is answered once the statement is bound, and none of it has run until then.
-        let stream = client.query_raw(statement, args).await.map_err(Broken::Unrun)?;
+        let bound = unless_aborted(client.query_raw(statement, args)).await;
+        let stream = bound.map_err(Broken::Unrun)?;
         let mut stream = Box::pin(stream);
         let (mut rows, mut bytes) = (Vec::new(), 0);
         while let Some(row) = stream.try_next().await.map_err(Broken::Database)? {
@@ -345,6 +346,19 @@ impl PostgresTool {
                 Outcome::Unknown(gone("the action may have been applied before"))
             }
         }
+    }
+}
+
+/// The answer to a statement that was sent with others, unless it is refused because an earlier one
+/// failed. The answer of that one has come as well, and it is the one that says why.
+pub(super) async fn unless_aborted<T>(
+    asked: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, tokio_postgres::Error> {
+    match asked.await {
+        Err(error) if error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION) => {
+            std::future::pending().await
+        }
+        told => told,
     }
 }
 

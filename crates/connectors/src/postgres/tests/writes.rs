@@ -1,10 +1,12 @@
 //! What write tools change, leave behind and refuse.
 
+use futures_util::{FutureExt, future::try_join};
 use model::{Outcome, Report};
 use serde_json::{Value, json};
+use tokio_postgres::error::SqlState;
 
 use super::world::{LIMIT, World, action, failed, result, write_tool as tool};
-use crate::BuildError;
+use crate::{BuildError, postgres::run::unless_aborted};
 
 fn id() -> Value {
     json!({"id": {"type": "integer"}})
@@ -216,5 +218,20 @@ async fn the_digest_covers_the_statement_and_the_types_that_the_server_gives_it(
     let outcome = world.run(&*kept, action(), json!({"id": 1}), LIMIT).await;
     let message = failed(outcome, "connector_misconfigured");
     assert!(message.contains("types"), "{message}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn of_statements_sent_together_the_one_that_failed_first_says_why() {
+    let Some(world) = World::bare(json!([])).await else { return };
+    world.admin.batch_execute("begin").await.unwrap();
+    let mut failing = Box::pin(world.admin.batch_execute("select 1 / 0"));
+    let mut behind = Box::pin(unless_aborted(world.admin.batch_execute("select 1")));
+    // Both are sent, and both are answered once what is sent behind them is.
+    assert!((&mut failing).now_or_never().is_none() && (&mut behind).now_or_never().is_none());
+    let refused = world.admin.batch_execute("select 2").await.unwrap_err();
+    assert_eq!(refused.code(), Some(&SqlState::IN_FAILED_SQL_TRANSACTION));
+    let error = try_join(behind, failing).await.unwrap_err();
+    assert_eq!(error.code(), Some(&SqlState::DIVISION_BY_ZERO));
     world.end().await;
 }
