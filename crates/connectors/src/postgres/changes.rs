@@ -25,11 +25,11 @@ use super::{
     DECODER_PASSWORD,
     config::{self, Config},
     coverage::publication,
-    fault::{ConnectError, of_statement},
-    governed::{Governed, SMALL_ANSWER, not_begun, target},
+    fault::{ConnectError, SessionError, of_statement},
+    governed::{Governed, SMALL_ANSWER, target},
     ledger::beat,
     marker,
-    session::{Access, Login, NotBegun, Pace, Session, Target},
+    session::{Access, Login, Pace, Session, Target},
 };
 use crate::{Blueprint, BuildError, Deps};
 
@@ -142,8 +142,8 @@ impl ChangeReader {
             Pace { statement: limit, lock: limit, idle: limit * 2, search_path: "pg_catalog" };
         let begun = timeout(GRACE, session.begin(Access::ReadOnly, &pace, bytes)).await;
         begun.map_err(|_| SourceError::Late)?.map_err(|cause| match cause {
-            NotBegun::Connect(error) => unreached(error),
-            NotBegun::Database(error) => refused(&error),
+            SessionError::Connect(error) => unreached(error),
+            SessionError::Database(error) => refused(&error),
         })?;
         Ok(Begun { open, session, ask, limit, since: Instant::now() })
     }
@@ -358,7 +358,7 @@ impl ChangeSource for ChangeReader {
 async fn beaten(governed: &Governed) -> Result<(), SourceError> {
     let pace = governed.pace(READ_LIMIT);
     let begun = governed.begin(&governed.writes, Access::ReadWrite, (&pace, SMALL_ANSWER)).await;
-    let (mut lease, xid) = begun.map_err(|cause| SourceError::Down(not_begun(cause)))?;
+    let (mut lease, xid) = begun.map_err(|cause| SourceError::Down(cause.fault()))?;
     let (system, xid) = (lease.session.system().to_owned(), xid.unwrap_or_default());
     let beaten = beat(&lease.session.client, (&xid, &system), governed.signer()).await;
     beaten.map_err(|error| refused(&error))?;

@@ -11,12 +11,12 @@ use tokio_postgres::Client;
 
 use super::{
     PostgresConnector, PostgresTool, config,
-    fault::{ConnectError, sentence},
-    governed::{Governed, SMALL_ANSWER, not_begun},
+    fault::{ConnectError, SessionError, sentence},
+    governed::{Governed, SMALL_ANSWER},
     pin::pin_of,
     pool::{Lease, Pool},
     rights::{self, Want},
-    session::{Access, NotBegun},
+    session::Access,
 };
 use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
 
@@ -167,10 +167,10 @@ impl Governed {
         let connections = format!("connections of `{user}`");
         let lease = match begun {
             Ok((lease, _)) => lease,
-            Err(NotBegun::Connect(ConnectError::Shared)) => {
+            Err(SessionError::Connect(ConnectError::Shared)) => {
                 return vec![pass(&login), shared(&connections)];
             }
-            Err(error) => return vec![fail(&login, not_begun(error).message)],
+            Err(error) => return vec![fail(&login, error.fault().message)],
         };
         let mut lines = vec![pass(&login)];
         for question in questions {

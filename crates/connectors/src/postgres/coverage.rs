@@ -15,10 +15,10 @@ use super::{
     DECODER_PASSWORD,
     check::{advice, fail, pass},
     config::{self, Config},
-    fault::ConnectError,
-    governed::{SMALL_ANSWER, not_begun, target},
+    fault::{ConnectError, SessionError},
+    governed::{SMALL_ANSWER, target},
     quote,
-    session::{Access, Login, NotBegun, Pace, Session},
+    session::{Access, Login, Pace, Session},
     setup::needs,
 };
 use crate::{Blueprint, BuildError, CheckLine, CheckState, Deps};
@@ -114,7 +114,7 @@ pub(crate) async fn coverage(
     };
     let looked = timeout(LOOK_LIMIT, look(session, &config, (&named, &asked))).await;
     let looked = looked.map_err(|_| BuildError::Connect(ConnectError::Late.fault()))?;
-    let (lines, tables) = looked.map_err(|cause| BuildError::Connect(not_begun(cause)))?;
+    let (lines, tables) = looked.map_err(|cause| BuildError::Connect(cause.fault()))?;
     let checks = [pass(&login)].into_iter().chain(lines).collect();
     let script = Some(script(&config, &named, &tables));
     Ok(Coverage { slot: named.clone(), publication: named, checks, tables, script })
@@ -142,7 +142,7 @@ async fn look(
     mut session: Session,
     config: &Config,
     (publication, asked): (&str, &BTreeSet<String>),
-) -> Result<(Vec<CheckLine>, Vec<CoveredTable>), NotBegun> {
+) -> Result<(Vec<CheckLine>, Vec<CoveredTable>), SessionError> {
     let path: Vec<String> = config.search_path.iter().map(|name| quote(name)).collect();
     let path = path.join(", ");
     let pace =

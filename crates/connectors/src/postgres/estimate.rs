@@ -9,11 +9,7 @@ use tokio::time::timeout;
 use tool::{Estimate, Estimated};
 
 use super::{
-    PostgresTool,
-    fault::of_statement,
-    governed::{SMALL_ANSWER, not_begun},
-    run::object,
-    session::Access,
+    PostgresTool, fault::of_statement, governed::SMALL_ANSWER, run::object, session::Access,
     shape::Shape,
 };
 
@@ -42,7 +38,7 @@ impl PostgresTool {
             .governed
             .begin(&self.governed.reads, Access::ReadOnly, (&pace, SMALL_ANSWER))
             .await;
-        let (mut lease, _) = begun.map_err(|cause| not_begun(cause).message)?;
+        let (mut lease, _) = begun.map_err(|cause| cause.fault().message)?;
         // A plan that was made before a table was altered would not run.
         lease.session.forget(&shape.text);
         let statement = lease.session.prepared(&shape.text).await.map_err(said);

@@ -117,6 +117,29 @@ impl From<tokio_postgres::Error> for ConnectError {
     }
 }
 
+/// Why something that needs a session was not done: there was none, or the database refused it.
+#[derive(Debug)]
+pub(super) enum SessionError {
+    Connect(ConnectError),
+    Database(tokio_postgres::Error),
+}
+
+impl SessionError {
+    /// What a call says that needed it.
+    pub(super) fn fault(&self) -> Fault {
+        match self {
+            Self::Connect(error) => error.fault(),
+            Self::Database(error) => of_statement(error),
+        }
+    }
+}
+
+impl From<tokio_postgres::Error> for SessionError {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
 /// What a statement's error means while the transaction was certainly not committed.
 pub(super) fn of_statement(error: &tokio_postgres::Error) -> Fault {
     match error.as_db_error() {

@@ -16,14 +16,14 @@ use tool::Settled;
 use super::{
     CONN_PASSWORD, PostgresTool, READ_PASSWORD,
     config::{Config, Declared, Returns},
-    fault::{ConnectError, of_statement, sentence},
+    fault::{ConnectError, SessionError, of_statement, sentence},
     ledger::{self, Entry, Found, Signer},
     marker::MarkerKey,
     names::Prefix,
     pin::{Fit, LOOK_AGAIN},
     pool::{Lease, Pool},
     quote,
-    session::{Access, Login, NotBegun, Pace, Target},
+    session::{Access, Login, Pace, Target},
     shape::Shape,
     statement::Statement,
     tls,
@@ -141,7 +141,7 @@ impl Governed {
         pool: &Arc<Pool>,
         access: Access,
         (pace, bytes): (&Pace<'_>, usize),
-    ) -> Result<(Lease, Option<String>), NotBegun> {
+    ) -> Result<(Lease, Option<String>), SessionError> {
         let begun = pool.begin(access, pace, bytes).await;
         match &begun {
             Ok((lease, _)) => {
@@ -150,10 +150,10 @@ impl Governed {
             }
             // That all connections are busy, or shared with others, says nothing of the database.
             Err(
-                NotBegun::Connect(ConnectError::Busy(_) | ConnectError::Shared)
-                | NotBegun::Database(_),
+                SessionError::Connect(ConnectError::Busy(_) | ConnectError::Shared)
+                | SessionError::Database(_),
             ) => {}
-            Err(NotBegun::Connect(error)) => self.note_reached(Some(error.fault())),
+            Err(SessionError::Connect(error)) => self.note_reached(Some(error.fault())),
         }
         begun
     }
@@ -214,7 +214,7 @@ impl Governed {
     ) -> Result<Option<Found>, String> {
         let pace = self.pace(SETTLE_LIMIT);
         let begun = self.begin(&self.writes, Access::ReadWrite, (&pace, SMALL_ANSWER)).await;
-        let (mut lease, xid) = begun.map_err(|error| not_begun(error).message)?;
+        let (mut lease, xid) = begun.map_err(|error| error.fault().message)?;
         let here = self.noted(&lease);
         if ran_at.is_some_and(|ran_at| ran_at != here) {
             lease.roll_back().await;
@@ -325,7 +325,7 @@ impl Governed {
         let preparing = async {
             let pace = self.pace(LEARN_LIMIT);
             let begun = self.begin(pool, Access::ReadOnly, (&pace, SMALL_ANSWER)).await;
-            let (mut lease, _) = begun.map_err(not_begun)?;
+            let (mut lease, _) = begun.map_err(|error| error.fault())?;
             lease.session.forget(text);
             let prepared = match lease.session.prepared(text).await {
                 Ok(statement) => Ok(statement),
@@ -370,12 +370,4 @@ pub(super) fn digest_of(
 ) -> Digest {
     let tool = json!({"name": name, "entry": written, "types": types, "target": target});
     sha256(json::canonical(&tool))
-}
-
-/// Why a transaction did not begin.
-pub(super) fn not_begun(cause: NotBegun) -> Fault {
-    match cause {
-        NotBegun::Connect(error) => error.fault(),
-        NotBegun::Database(error) => of_statement(&error),
-    }
 }

@@ -13,8 +13,8 @@ use tokio::{
 };
 
 use super::{
-    fault::ConnectError,
-    session::{Access, Login, NotBegun, Pace, Session, Target},
+    fault::{ConnectError, SessionError},
+    session::{Access, Login, Pace, Session, Target},
 };
 
 /// The connections of one role.
@@ -57,21 +57,21 @@ impl Pool {
         access: Access,
         pace: &Pace<'_>,
         bytes: usize,
-    ) -> Result<(Lease, Option<String>), NotBegun> {
+    ) -> Result<(Lease, Option<String>), SessionError> {
         let permit = timeout(self.target.limit, self.places.clone().acquire_owned()).await;
         let Ok(Ok(permit)) = permit else {
-            return Err(NotBegun::Connect(ConnectError::Busy(self.size)));
+            return Err(SessionError::Connect(ConnectError::Busy(self.size)));
         };
         let lease = |session| Lease { session, pool: self.clone(), _permit: permit };
         while let Some(mut session) = self.kept() {
             match session.begin(access, pace, bytes).await {
                 Ok(number) => return Ok((lease(session), number)),
                 // A pooler that shares this connection shares the next one as well.
-                Err(shared @ NotBegun::Connect(_)) => return Err(shared),
-                Err(NotBegun::Database(_)) => {}
+                Err(shared @ SessionError::Connect(_)) => return Err(shared),
+                Err(SessionError::Database(_)) => {}
             }
         }
-        let mut session = self.open().await.map_err(NotBegun::Connect)?;
+        let mut session = self.open().await.map_err(SessionError::Connect)?;
         let number = session.begin(access, pace, bytes).await?;
         Ok((lease(session), number))
     }

@@ -19,10 +19,11 @@ use tokio_postgres::{
 use tool::Reading;
 
 use super::{
+    fault::SessionError,
     governed::{Governed, SMALL_ANSWER},
     pool::Lease,
     quote,
-    session::{Access, NotBegun},
+    session::Access,
 };
 
 /// What a read-back may bring: as much as the largest result.
@@ -57,8 +58,8 @@ impl Governed {
         let begun = self.begin(&self.reads, Access::ReadOnly, (&pace, ROWS_BYTES)).await;
         let lease = match begun {
             Ok((lease, _)) => lease,
-            Err(NotBegun::Database(error)) => return Err(error),
-            Err(NotBegun::Connect(_)) => return Ok(None),
+            Err(SessionError::Database(error)) => return Err(error),
+            Err(SessionError::Connect(_)) => return Ok(None),
         };
         if lease.session.system() != system {
             lease.roll_back().await;

@@ -25,11 +25,11 @@ use tool::{Run, Settled};
 use super::{
     PostgresTool,
     config::Returns,
-    fault::{ConnectError, is_stale, of_statement, rolled_back},
+    fault::{ConnectError, SessionError, is_stale, of_statement, rolled_back},
     ledger,
     measure::{self, Taken},
     pool::Lease,
-    session::{Access, NotBegun, Pace},
+    session::{Access, Pace},
     value::{Argument, Cell},
 };
 
@@ -75,11 +75,11 @@ enum Broken {
     InjectedAfterCommit,
 }
 
-impl From<NotBegun> for Broken {
-    fn from(cause: NotBegun) -> Self {
+impl From<SessionError> for Broken {
+    fn from(cause: SessionError) -> Self {
         match cause {
-            NotBegun::Connect(error) => Self::Connect(error),
-            NotBegun::Database(error) => Self::Database(error),
+            SessionError::Connect(error) => Self::Connect(error),
+            SessionError::Database(error) => Self::Database(error),
         }
     }
 }

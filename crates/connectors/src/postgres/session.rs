@@ -21,7 +21,7 @@ use tokio_postgres::{
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
-    fault::{ConnectError, is_stale},
+    fault::{ConnectError, SessionError, is_stale},
     meter::{Meter, Metered},
     names::Prefix,
     wire::{GuardedTls, guarded},
@@ -75,19 +75,6 @@ pub(super) struct Session {
     process: Option<String>,
     // Whether it is closed in place of being kept.
     retired: bool,
-}
-
-/// A transaction that could not begin.
-#[derive(Debug)]
-pub(super) enum NotBegun {
-    Connect(ConnectError),
-    Database(tokio_postgres::Error),
-}
-
-impl From<tokio_postgres::Error> for NotBegun {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Database(error)
-    }
 }
 
 impl fmt::Debug for Session {
@@ -294,7 +281,7 @@ impl Session {
         access: Access,
         pace: &Pace<'_>,
         bytes: usize,
-    ) -> Result<Option<String>, NotBegun> {
+    ) -> Result<Option<String>, SessionError> {
         self.meter.refill(bytes);
         self.busy = true;
         let (mode, number) = match access {
@@ -330,7 +317,7 @@ impl Session {
         if !self.is_answered_by(column(0)) {
             // A pooler closes its connection to the server where a transaction is not ended.
             self.rollback().await?;
-            return Err(NotBegun::Connect(ConnectError::Shared));
+            return Err(SessionError::Connect(ConnectError::Shared));
         }
         Ok(column(1).map(str::to_owned))
     }
@@ -369,7 +356,7 @@ impl Session {
         &mut self,
         text: &str,
         (access, pace, bytes): (Access, &Pace<'_>, usize),
-    ) -> Result<Option<String>, NotBegun> {
+    ) -> Result<Option<String>, SessionError> {
         self.retired = true;
         self.forget(text);
         self.rollback().await?;

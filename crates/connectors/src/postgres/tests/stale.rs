@@ -122,14 +122,11 @@ async fn a_statement_that_has_begun_to_run_is_not_sent_again_whatever_it_fails_w
 async fn a_statement_that_was_deallocated_is_prepared_once_more() {
     let Some(world) = world().await else { return };
     let connector = world.build().await.unwrap();
-    let tools = connector.tools();
-    let by_name =
-        |name: &str| tools.iter().find(|tool| tool.definition().name.as_str() == name).unwrap();
-    let (process_of, deallocate) = (by_name("shop.process"), by_name("shop.deallocate"));
-    let first = process(&world, process_of, json!({})).await;
-    assert_eq!(process(&world, deallocate, json!({})).await, first);
-    assert_eq!(process(&world, process_of, json!({})).await, first, "prepared once more");
-    assert_ne!(process(&world, process_of, json!({})).await, first, "on another connection");
+    let (asks, deallocates) = (tool(&*connector, "process"), tool(&*connector, "deallocate"));
+    let first = process(&world, &asks, json!({})).await;
+    assert_eq!(process(&world, &deallocates, json!({})).await, first);
+    assert_eq!(process(&world, &asks, json!({})).await, first, "prepared once more");
+    assert_ne!(process(&world, &asks, json!({})).await, first, "on another connection");
     world.end().await;
 }
 
