@@ -106,6 +106,8 @@ codes! {
     BudgetAlwaysFirst = "budget_always_first",
     /// An approval for which there are too few people.
     ApprovalNobody = "approval_nobody",
+    /// An approval that excludes whom the agent says that it acts for.
+    ExcludesByReference = "excludes_by_reference",
     /// A rule that decided no call of the tests.
     UntestedRule = "untested_rule",
 }

@@ -206,7 +206,9 @@ async fn a_new_version_is_begun_with_a_version_and_by_whoever_may_save_it() {
     let first = first.split("</textarea>").next().unwrap().replace("&quot;", "\"");
     let lint = json!({ "document": first.trim_start() });
     let lint = house.ask(("POST", "/v1/policies/lint"), &house.org_key, Some(lint)).await;
-    assert_eq!((&lint.body["valid"], &lint.body["lint"]), (&json!(true), &json!([])), "{first}");
+    let found = lint.body["lint"].as_array().unwrap();
+    let warns = found.iter().any(|it| it["severity"] != "info");
+    assert!(lint.body["valid"] == true && !warns, "{first}: {}", lint.body);
     assert!(html.contains("value=\"null\" data-type=\"json\""), "{html}");
 }
 

@@ -1,18 +1,19 @@
-//! Whether there are people enough to approve what a rule asks for.
+//! Who approves what a rule asks for: whether there are people enough, and what excludes some of them.
 
 use model::Role;
 
 use super::about;
 use crate::{
     catalog::{Approver, Directory},
-    document::{ApprovalClause, Document},
+    document::{ApprovalClause, Document, Excluded},
     error::{Code, Finding, Severity},
     tree::Mark,
 };
 
-/// Tells approvals for which there are too few people, with or without those who are excluded.
+/// Tells approvals for which there are too few people, with or without those who are excluded, and
+/// those from which people are excluded by what the agent itself states.
 pub(super) fn check(document: &Document, directory: &dyn Directory, findings: &mut Vec<Finding>) {
-    let Some(people) = directory.approvers() else { return };
+    let people = directory.approvers();
     let rules = document.rules.iter().enumerate().map(|(place, rule)| {
         let path = format!("rules[{place}].approval");
         (rule.asks.as_deref(), (path, Some(rule.id.to_string()), rule.at))
@@ -21,11 +22,21 @@ pub(super) fn check(document: &Document, directory: &dyn Directory, findings: &m
     let default = document.default.asks.as_deref();
     let default = (default, ("default.approval".to_owned(), None, start));
     for (clause, (path, rule, at)) in rules.chain([default]) {
-        let Some(message) = clause.and_then(|clause| shortage(clause, &people)) else { continue };
-        let finding = about(Code::ApprovalNobody, Severity::Warning, &path, message);
-        findings.push(Finding { rule, line: at.line, column: at.column, ..finding });
+        let Some(clause) = clause else { continue };
+        let shortage = people.as_deref().and_then(|people| shortage(clause, people));
+        let shortage = shortage.map(|it| about(Code::ApprovalNobody, Severity::Warning, &path, it));
+        let stated = clause.exclude.contains(&Excluded::OnBehalfOf);
+        let stated =
+            stated.then(|| about(Code::ExcludesByReference, Severity::Info, &path, STATED));
+        for finding in shortage.into_iter().chain(stated) {
+            let rule = rule.clone();
+            findings.push(Finding { rule, line: at.line, column: at.column, ..finding });
+        }
     }
 }
+
+const STATED: &str = "excludes the person for whom the agent acts, as far as the agent states one: where \
+     it states none, or a name that no member has, nobody is excluded by it";
 
 fn shortage(clause: &ApprovalClause, people: &[Approver]) -> Option<String> {
     let named = people.iter().filter(|person| may(person, &clause.from)).count();

@@ -210,12 +210,12 @@ fn a_misspelt_field_to_show_is_an_error_with_its_place() {
     check(
         "
 rules:
-  - { id: one, match: pay.refund, outcome: require_approval, approval: { show: [args.amount, args.amout, args.customer.idd] } }
-  - { id: two, match: [crm.undo, mail.send], outcome: require_approval, approval: { show: [args.notes] } }
+  - { id: one, match: pay.refund, outcome: require_approval, approval: { exclude: [], show: [args.amount, args.amout, args.customer.idd] } }
+  - { id: two, match: [crm.undo, mail.send], outcome: require_approval, approval: { exclude: [], show: [args.notes] } }
 ",
         expect![[r#"
-            5:94: error unknown_field: `rules[0].approval.show[1]`: for `pay.refund`: the schema has no `args.amout` (did you mean `amount`?)
-            5:106: warning unknown_field: `rules[0].approval.show[2]`: for `pay.refund`: the schema has no `args.customer.idd` (did you mean `id`?)
+            5:107: error unknown_field: `rules[0].approval.show[1]`: for `pay.refund`: the schema has no `args.amout` (did you mean `amount`?)
+            5:119: warning unknown_field: `rules[0].approval.show[2]`: for `pay.refund`: the schema has no `args.customer.idd` (did you mean `id`?)
             6:5: warning unknown_tool: `rules[1]`: `mail.send` covers none of the tools there are"#]],
     );
 }
@@ -295,7 +295,10 @@ budgets:
 
 #[test]
 fn the_starter_policy_is_clean() {
-    assert_eq!(lint(&parse(STARTER).unwrap(), &shop(), &Unknown), []);
+    let found = lint(&parse(STARTER).unwrap(), &shop(), &Unknown);
+    let found: Vec<_> = found.iter().map(|it| (it.code.as_str(), it.severity.as_str())).collect();
+    // Of the default and of the two rules that ask a person.
+    assert_eq!(found, [("excludes_by_reference", "info"); 3]);
 }
 
 /// Lints rules with the people that there are and shows the examples.
@@ -400,6 +403,7 @@ rules:
         let found = lint(&document, &Unknown, people);
         found
             .iter()
+            .filter(|finding| finding.code == crate::Code::ApprovalNobody)
             .map(|finding| format!("{} {}", finding.rule.as_deref().unwrap(), finding.message))
             .collect()
     };
@@ -418,4 +422,28 @@ rules:
             "all needs 2 different people, and 1 may approve",
         ]
     );
+}
+
+#[test]
+fn a_rule_that_excludes_by_what_the_agent_states_says_so() {
+    let rules = "
+  - { id: unsaid, match: 'a.b', outcome: require_approval }
+  - { id: said, match: 'a.c', outcome: require_approval, approval: { exclude: [agent_owner, on_behalf_of] } }
+  - { id: others, match: 'a.d', outcome: require_approval, approval: { exclude: [agent_owner, policy_author] } }
+  - { id: nobody, match: 'a.e', outcome: require_approval, approval: { exclude: [] } }
+  - { id: free, match: 'a.f', outcome: allow }";
+    let told = |default: &str| -> Vec<String> {
+        let text = format!("schema: 1\ndefault: {{ outcome: {default} }}\nrules:{rules}");
+        let found = lint(&parse(&text).unwrap(), &Unknown, &Unknown);
+        found.iter().map(ToString::to_string).collect()
+    };
+    let message = "excludes the person for whom the agent acts, as far as the agent states one: \
+        where it states none, or a name that no member has, nobody is excluded by it";
+    let at = |place: &str, path: &str| {
+        format!("{place}: info excludes_by_reference: `{path}.approval`: {message}")
+    };
+    let rules = [at("4:5", "rules[0]"), at("5:5", "rules[1]")];
+    assert_eq!(told("deny"), rules);
+    let [unsaid, said] = rules;
+    assert_eq!(told("require_approval"), [at("1:1", "default"), unsaid, said]);
 }

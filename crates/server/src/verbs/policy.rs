@@ -16,7 +16,7 @@ use act::Changed;
 use admin::{Activated, Activation, Expected, Linted, NewPolicy, NewVersion, PolicyError};
 use ledger::record::{PolicyMode, Proposal};
 use model::{OrgId, PolicyId, causes};
-use policy::{DocumentError, KnownTool};
+use policy::{DocumentError, KnownTool, Severity};
 
 use super::{accounts::policy_failure, org_of, stem};
 use crate::{
@@ -85,7 +85,8 @@ fn consents(file: &Path, linted: &Linted, yes: bool) -> Result<bool, Failure> {
     for finding in linted.findings() {
         print::complaint(format!("{}:{finding}", file.display()));
     }
-    if yes || linted.findings().is_empty() {
+    let warns = linted.findings().iter().any(|finding| finding.severity == Severity::Warning);
+    if yes || !warns {
         return Ok(true);
     }
     if !stdin().is_terminal() {
