@@ -339,6 +339,7 @@ fn org(id: OrgId, now: Timestamp) -> Org {
         retention_days: ledger::record::RETENTION_DAYS,
         pruned_to: 0,
         keys_made: 0,
+        invites_made: 0,
         created_at: now,
     }
 }

@@ -1,6 +1,8 @@
 //! Why a change did not happen, one enum for each family of operations. `http-api` and the
 //! program's verbs decide how each is shown.
 
+use std::time::Duration;
+
 use act::ActError;
 use crypto::vault::VaultError;
 use ledger::StoreDown;
@@ -17,6 +19,17 @@ pub enum ChangeError {
     /// There are as many as there may be.
     #[error("{0}")]
     LimitReached(&'static str),
+    /// So many of them were made lately that the next has to wait.
+    #[error("{sentence}")]
+    TooOften {
+        /// How many may be made.
+        sentence: &'static str,
+        /// How long the next has to wait.
+        left: Duration,
+    },
+    /// What owners alone may give.
+    #[error("`{0}`: only an owner may give this")]
+    OwnersGive(&'static str),
     /// Org keys are made and revoked by people only.
     #[error("an API key may not make or revoke org keys")]
     PersonRequired,

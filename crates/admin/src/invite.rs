@@ -58,20 +58,24 @@ impl OrgChange<'_> {
         if store.member_of(self.org, new.user).await?.is_some() {
             return Err(ChangeError::AlreadyMember);
         }
-        let stale = store.open_invite(self.org, new.user).await?.map(|invite| invite.id);
+        let stale = store.open_invite(self.org, new.user).await?;
+        let room = self.room().await?;
         let mint = self.admin.mint();
         let (id, job) = (mint.id(InviteId::from_uuid), mint.id(MailJobId::from_uuid));
         let (org, by) = (self.org, self.by);
-        let needs = Needs { invites: stale.into_iter().collect(), ..Needs::default() };
+        let mut needs = room.needs();
+        needs.members.extend(stale.as_ref().and_then(inviter));
+        let stale = stale.map(|invite| invite.id);
+        needs.invites.extend(stale);
         let made = self.turn(needs, None, move |at, record| {
-            only_owners_make_owners(by, new.role, at)?;
+            only_owners_give(by, (new.role, new.can_approve), at)?;
             if let Some(stale) = stale.and_then(|id| at.invite(id)) {
-                if stale.is_open(at.now()) {
-                    return Err(ActError::Conflict(ASKED));
+                if stale.is_open(at.now()) && is_still_asked(stale, at) {
+                    return Err(ActError::Conflict(ASKED).into());
                 }
-                let closed_at = stale.closed_at.or(Some(at.now()));
-                record.write(Invite { closed_at, ..stale.clone() });
+                give_way(stale, at, record);
             }
+            room.take(by, at, record)?;
             let invite = Invite {
                 id,
                 org,
@@ -89,13 +93,20 @@ impl OrgChange<'_> {
         });
         match made.await {
             // The store's unique key is the second guard: of two who ask at once, one is refused.
-            Err(ActError::Ledger(LedgerError::Fault))
+            Err(ChangeError::Act(ActError::Ledger(LedgerError::Fault)))
                 if store.open_invite(self.org, new.user).await?.map(|open| open.id) != stale =>
             {
                 Err(ActError::Conflict(ASKED).into())
             }
-            made => Ok(made?),
+            made => made,
         }
+    }
+
+    /// Refuses, as [`OrgChange::invite`] does, where as many are asked as may be. Whoever must look up
+    /// somebody first asks this before.
+    pub async fn may_invite(&self) -> Result<(), ChangeError> {
+        self.by_a_person()?;
+        self.room().await?.check(self.by, self.admin.parts.clock.now())
     }
 
     /// Takes an invitation back.
@@ -105,13 +116,15 @@ impl OrgChange<'_> {
         let revoked = self.turn(needed(id), None, move |at, record| {
             let before = at.invite(id).ok_or(ActError::NotFound("invitation"))?;
             if !before.is_open(at.now()) {
-                return Err(ActError::Conflict("the invitation is not pending any more"));
+                return Err(not_pending());
             }
-            only_owners_make_owners(by, before.role, at)?;
+            if before.role == Role::Owner && !member::is_owner(by, at) {
+                return Err(ActError::RoleRequired.into());
+            }
             let after = Invite { closed_at: Some(at.now()), ..before.clone() };
             Ok(changed(record, EventType::InviteRevoked, Some(before), after))
         });
-        Ok(revoked.await?)
+        revoked.await
     }
 
     /// Has the mail of an invitation sent once more; it stays what it is, and lasts no longer.
@@ -119,16 +132,21 @@ impl OrgChange<'_> {
         self.by_a_person()?;
         let by = self.by;
         let job = self.admin.mint().id(MailJobId::from_uuid);
-        let sent = self.turn(needed(id), None, move |at, record| {
+        let mut needs = needed(id);
+        let invite = self.admin.parts.store.invite(self.org, id).await?;
+        needs.members.extend(invite.as_ref().and_then(inviter));
+        let sent = self.turn(needs, None, move |at, record| {
             let invite = at.invite(id).ok_or(ActError::NotFound("invitation"))?;
-            if !invite.is_open(at.now()) {
-                return Err(ActError::Conflict("the invitation is not pending any more"));
+            if !invite.is_open(at.now()) || !is_still_asked(invite, at) {
+                return Err(not_pending());
             }
-            only_owners_make_owners(by, invite.role, at)?;
+            if is_owners(invite) && !member::is_owner(by, at) {
+                return Err(ActError::RoleRequired.into());
+            }
             record.write(InviteMail { job, invite: id, run_at: at.now() });
             Ok(invite.clone())
         });
-        Ok(sent.await?)
+        sent.await
     }
 }
 
@@ -208,33 +226,63 @@ fn join(
         revision: 1,
     };
     record.write(Invite { closed_at: Some(at.now()), member: Some(member), ..invite.clone() });
-    let Changed { object, deed } = member::changed(record, EventType::MemberAdded, None, joined);
+    let Changed { object, deed } =
+        member::changed(record, EventType::MemberAdded, (None, joined), &[]);
     Ok(Accepted::Now(Joined { member: object, deed: Some(deed) }))
 }
 
 /// The member who asked, where a member did.
-fn inviter(invite: &Invite) -> Option<MemberId> {
+pub(crate) fn inviter(invite: &Invite) -> Option<MemberId> {
     invite.invited_by.parse().ok()
 }
 
-/// Whether whoever asked may ask for this role still: what somebody asked for who was taken out of the
-/// org since, or has less to say there, brings nobody in.
+/// Whether whoever asked may ask for this still: what somebody asked for who was taken out of the org
+/// since, or has less to say there, brings nobody in.
 fn is_still_asked(invite: &Invite, at: &Snapshot) -> bool {
-    let least = if invite.role == Role::Owner { Role::Owner } else { Role::Admin };
-    let may_ask = |member: &Member| member.is_live() && member.role.is_at_least(least);
-    inviter(invite).is_none_or(|id| at.member(id).is_some_and(may_ask))
+    inviter(invite).is_none_or(|id| at.member(id).is_some_and(|sender| may_ask(sender, invite)))
+}
+
+/// Whether this member may ask for this.
+pub(crate) fn may_ask(sender: &Member, invite: &Invite) -> bool {
+    let least = if is_owners(invite) { Role::Owner } else { Role::Admin };
+    sender.is_live() && sender.role.is_at_least(least)
+}
+
+/// Whether owners alone may ask for this.
+fn is_owners(invite: &Invite) -> bool {
+    invite.role == Role::Owner || invite.can_approve
+}
+
+/// Closes an invitation in whose place another is made. That of one which is open still is told.
+fn give_way(stale: &Invite, at: &Snapshot, record: &mut Record<'_>) {
+    let after = Invite { closed_at: stale.closed_at.or(Some(at.now())), ..stale.clone() };
+    if stale.is_open(at.now()) {
+        changed(record, EventType::InviteRevoked, Some(stale), after);
+    } else {
+        record.write(after);
+    }
 }
 
 fn needed(id: InviteId) -> Needs {
     Needs { invites: [id].into(), ..Needs::default() }
 }
 
-fn only_owners_make_owners(by: By, role: Role, at: &Snapshot) -> Result<(), ActError> {
-    if role == Role::Owner && !member::is_owner(by, at) {
-        Err(ActError::RoleRequired)
-    } else {
-        Ok(())
+/// Refuses whoever is no owner to make another, or to let anybody decide what waits for a person.
+fn only_owners_give(
+    by: By,
+    (role, can_approve): (Role, bool),
+    at: &Snapshot,
+) -> Result<(), ChangeError> {
+    match (role, can_approve) {
+        (Role::Viewer | Role::Admin, false) => Ok(()),
+        _ if member::is_owner(by, at) => Ok(()),
+        (Role::Owner, _) => Err(ChangeError::OwnersGive("role")),
+        (Role::Viewer | Role::Admin, true) => Err(ChangeError::OwnersGive("can_approve")),
     }
+}
+
+fn not_pending() -> ChangeError {
+    ActError::Conflict("the invitation is not pending any more").into()
 }
 
 /// Adds an invitation in its new form.

@@ -27,6 +27,7 @@ mod export;
 mod input;
 mod intent_key;
 mod invite;
+mod inviting;
 mod key;
 mod key_use;
 mod member;
@@ -70,8 +71,8 @@ pub use seal_key::{
 };
 pub use settings::{OrgAsRun, OrgEdit};
 pub use store::{
-    AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, LogBreak, LogStanding,
-    Logged, MemberStore, Membership, PolicyStore, RetentionStore, SealKeyStore, Store,
+    AccountStore, AgentList, AgentPlace, DECISION_EVENTS, DecisionEvent, Inviting, LogBreak,
+    LogStanding, Logged, MemberStore, Membership, PolicyStore, RetentionStore, SealKeyStore, Store,
     VersionSummary,
 };
 

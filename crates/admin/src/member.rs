@@ -3,13 +3,18 @@
 use act::{Act, ActError, By, Changed, Fact, MayView, Record};
 use deed::Subject;
 use ledger::{Needs, Snapshot, record::Member};
-use model::{DeedId, EventType, MemberId, OrgId, Role, SessionId, Timestamp};
+use model::{DeedId, EventType, InviteId, MemberId, OrgId, Role, SessionId, Timestamp};
 use serde_json::json;
 
-use crate::{Admin, ChangeError, Expected, OrgChange, OrgOwn, OrgView, Page};
+use crate::{
+    Admin, ChangeError, Expected, OrgChange, OrgOwn, OrgView, Page,
+    inviting::{MOST_NAMED, Sent},
+};
 
 /// How many other owners a turn looks at: one that is still there is enough.
 const OTHER_OWNERS: usize = 16;
+/// How often a change is decided anew because an invitation was made meanwhile.
+const TRIES: usize = 24;
 
 /// What is to be changed of a member; what is absent stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,30 +46,31 @@ impl OrgView<'_> {
 }
 
 impl OrgChange<'_> {
-    /// Changes whether a viewer may say yes or no to what waits for a person: all that whoever owns
-    /// nothing may change of a member.
+    /// Lets a viewer decide no more what waits for a person: all that an admin may change of a member.
     pub async fn update_viewer(
         &self,
         id: MemberId,
         edit: MemberEdit,
     ) -> Result<Changed<Member>, ChangeError> {
         let MemberEdit { role, can_approve, expected_revision } = edit;
-        let can_approve = match (role, can_approve) {
-            (None | Some(Role::Viewer), Some(can_approve)) => can_approve,
-            (Some(_), _) => return Err(ActError::RoleRequired.into()),
-            (None, None) => {
-                let expected = "whether the viewer may say yes or no to what waits for a person";
-                return Err(ActError::bad_input("can_approve", expected).into());
+        match (role, can_approve) {
+            (None | Some(Role::Viewer), Some(false)) => {}
+            (None | Some(Role::Viewer), Some(true)) => {
+                return Err(ChangeError::OwnersGive("can_approve"));
             }
-        };
-        self.turn(needed(id, &[]), None, move |at, record| {
+            (Some(_), _) => return Err(ChangeError::OwnersGive("role")),
+            (None, None) => {
+                return Err(ActError::bad_input("can_approve", "`false`").into());
+            }
+        }
+        self.turn(needed(id), None, move |at, record| {
             let before = somebody_else((expected_revision, id), at, record)?;
             if before.role != Role::Viewer {
                 return Err(ActError::RoleRequired.into());
             }
             let revision = before.revision.saturating_add(1);
-            let after = Member { can_approve, revision, ..before.clone() };
-            Ok(changed(record, EventType::MemberUpdated, Some(before), after))
+            let after = Member { can_approve: false, revision, ..before.clone() };
+            Ok(changed(record, EventType::MemberUpdated, (Some(before), after), &[]))
         })
         .await
     }
@@ -82,21 +88,25 @@ impl OrgOwn<'_> {
             let expected = "this, or `can_approve`, at least one of them";
             return Err(ActError::bad_input("role", expected).into());
         }
-        let others = self.others(id).await?;
-        self.turn(needed(id, &others), move |at, record| {
-            let before = somebody_else((expected_revision, id), at, record)?;
-            let is_another = role.is_some_and(|role| role != before.role);
-            let after = Member {
-                role: role.unwrap_or(before.role),
-                role_since: if is_another { at.now() } else { before.role_since },
-                can_approve: can_approve.unwrap_or(before.can_approve),
-                revision: before.revision.saturating_add(1),
-                ..before.clone()
-            };
-            an_owner_stays(before, &after, at, &others)?;
-            Ok(changed(record, EventType::MemberUpdated, Some(before), after))
-        })
-        .await
+        for _ in 0..TRIES {
+            let beside = self.beside(id).await?;
+            let made = self.turn(beside.needs(id), move |at, record| {
+                let before = somebody_else((expected_revision, id), at, record)?;
+                let is_another = role.is_some_and(|role| role != before.role);
+                let after = Member {
+                    role: role.unwrap_or(before.role),
+                    role_since: if is_another { at.now() } else { before.role_since },
+                    can_approve: can_approve.unwrap_or(before.can_approve),
+                    revision: before.revision.saturating_add(1),
+                    ..before.clone()
+                };
+                beside.changed((EventType::MemberUpdated, before, after), at, record)
+            });
+            if let Some(made) = made.await? {
+                return Ok(made);
+            }
+        }
+        Err(invited_beside())
     }
 
     /// Removes a member: what they ask for from then on is refused, whatever they are signed in with.
@@ -105,12 +115,16 @@ impl OrgOwn<'_> {
         id: MemberId,
         expected_revision: Expected<u32>,
     ) -> Result<Changed<Member>, ChangeError> {
-        let others = self.others(id).await?;
-        self.turn(needed(id, &others), move |at, record| {
-            expect(expected_revision, at, id)?;
-            removed(id, &others, at, record)
-        })
-        .await
+        for _ in 0..TRIES {
+            let beside = self.beside(id).await?;
+            let gone = self.turn(beside.needs(id), move |at, record| {
+                beside.removed(expect(expected_revision, at, id)?, at, record)
+            });
+            if let Some(gone) = gone.await? {
+                return Ok(gone);
+            }
+        }
+        Err(invited_beside())
     }
 
     /// Records that a session of a member is ended. Sessions lie outside turns: who asks ends it next,
@@ -120,16 +134,15 @@ impl OrgOwn<'_> {
         member: MemberId,
         session: SessionId,
     ) -> Result<DeedId, ChangeError> {
-        self.turn(needed(member, &[]), move |at, record| {
+        self.turn(needed(member), move |at, record| {
             live(at, member)?;
             Ok(record.seal(revoked(member, session)))
         })
         .await
     }
 
-    async fn others(&self, id: MemberId) -> Result<Vec<MemberId>, ChangeError> {
-        let store = &self.change.admin.parts.store;
-        Ok(store.owners_but(self.change.org, id, OTHER_OWNERS).await?)
+    async fn beside(&self, id: MemberId) -> Result<Beside, ChangeError> {
+        self.change.admin.beside(self.change.org, id).await
     }
 }
 
@@ -144,30 +157,73 @@ impl Admin {
             return Err(ChangeError::PersonRequired);
         };
         let org: OrgId = caller.org();
+        for _ in 0..TRIES {
+            let beside = self.beside(org, id).await?;
+            let needs = beside.needs(id);
+            let act = Act::new(caller.by(), move |at: &Snapshot, record: &mut Record<'_>| {
+                beside.removed(expect(expected_revision, at, id)?, at, record)
+            });
+            let gone = act.of_a_reader().needing(needs).enter(&self.parts.ledger, org);
+            if let Some(gone) = gone.await? {
+                return Ok(gone);
+            }
+        }
+        Err(invited_beside())
+    }
+
+    async fn beside(&self, org: OrgId, id: MemberId) -> Result<Beside, ChangeError> {
         let others = self.parts.store.owners_but(org, id, OTHER_OWNERS).await?;
-        let needs = needed(id, &others);
-        let act = Act::new(caller.by(), move |at: &Snapshot, record: &mut Record<'_>| {
-            expect(expected_revision, at, id)?;
-            removed(id, &others, at, record)
-        });
-        act.of_a_reader().needing(needs).enter(&self.parts.ledger, org).await
+        Ok(Beside { others, sent: self.sent_by(org, id).await? })
     }
 }
 
-fn removed(
-    id: MemberId,
-    others: &[MemberId],
-    at: &Snapshot,
-    record: &mut Record<'_>,
-) -> Result<Changed<Member>, ChangeError> {
-    let before = live(at, id)?;
-    let after = Member {
-        removed_at: Some(at.now()),
-        revision: before.revision.saturating_add(1),
-        ..before.clone()
-    };
-    an_owner_stays(before, &after, at, others)?;
-    Ok(changed(record, EventType::MemberRemoved, Some(before), after))
+/// What counts beside a member whose role changes or ends, as it was read before the turn.
+struct Beside {
+    /// Other owners.
+    others: Vec<MemberId>,
+    /// The member's own invitations.
+    sent: Sent,
+}
+
+impl Beside {
+    fn needs(&self, id: MemberId) -> Needs {
+        Needs {
+            members: self.others.iter().copied().chain([id]).collect(),
+            invites: self.sent.invites.iter().copied().collect(),
+            ..Needs::default()
+        }
+    }
+
+    /// The member in their new form, with what they asked for and may ask no more; nothing where that
+    /// must be read again.
+    fn changed(
+        &self,
+        (event, before, after): (EventType, &Member, Member),
+        at: &Snapshot,
+        record: &mut Record<'_>,
+    ) -> Result<Option<Changed<Member>>, ChangeError> {
+        an_owner_stays(before, &after, at, &self.others)?;
+        let revoked = self.sent.revoke(&after, at, record);
+        Ok(revoked.map(|revoked| changed(record, event, (Some(before), after), &revoked)))
+    }
+
+    fn removed(
+        &self,
+        before: &Member,
+        at: &Snapshot,
+        record: &mut Record<'_>,
+    ) -> Result<Option<Changed<Member>>, ChangeError> {
+        let after = Member {
+            removed_at: Some(at.now()),
+            revision: before.revision.saturating_add(1),
+            ..before.clone()
+        };
+        self.changed((EventType::MemberRemoved, before, after), at, record)
+    }
+}
+
+fn invited_beside() -> ChangeError {
+    ActError::Conflict("invitations are being made beside this; ask again").into()
 }
 
 /// What is recorded of a session that an owner ended.
@@ -182,8 +238,8 @@ pub(crate) fn revoked(member: MemberId, session: SessionId) -> Fact {
     }
 }
 
-fn needed(id: MemberId, others: &[MemberId]) -> Needs {
-    Needs { members: others.iter().copied().chain([id]).collect(), ..Needs::default() }
+fn needed(id: MemberId) -> Needs {
+    Needs { members: [id].into(), ..Needs::default() }
 }
 
 fn live(at: &Snapshot, id: MemberId) -> Result<&Member, ActError> {
@@ -237,23 +293,28 @@ pub(crate) fn is_owner(by: By, at: &Snapshot) -> bool {
     }
 }
 
-/// Adds a member in their new form.
+/// Adds a member in their new form, with which these of their invitations are revoked.
 pub(crate) fn changed(
     record: &mut Record<'_>,
     event: EventType,
-    before: Option<&Member>,
-    after: Member,
+    (before, after): (Option<&Member>, Member),
+    revoked: &[InviteId],
 ) -> Changed<Member> {
+    let mut data = vec![
+        ("role", json!(after.role)),
+        ("can_approve", json!(after.can_approve)),
+        ("user", json!(after.user)),
+    ];
+    if !revoked.is_empty() {
+        let named = revoked.get(..MOST_NAMED).unwrap_or(revoked);
+        data.extend([("invites_revoked", json!(revoked.len())), ("invites", json!(named))]);
+    }
     let deed = record.seal(Fact {
         event,
         subject: Subject::member(after.id),
         before: before.map(|member| json!(member)),
         after: Some(json!(after)),
-        data: vec![
-            ("role", json!(after.role)),
-            ("can_approve", json!(after.can_approve)),
-            ("user", json!(after.user)),
-        ],
+        data,
         object: json!({ "object": "member", "id": after.id, "role": after.role }),
     });
     record.write(after.clone());

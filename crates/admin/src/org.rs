@@ -191,6 +191,7 @@ fn found(record: &mut Record<'_>, id: OrgId, name: &str, time_zone: &str) -> Cha
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
         keys_made: 0,
+        invites_made: 0,
         created_at: record.now(),
     };
     // The first deed of the log; the deed itself names the log.

@@ -124,6 +124,15 @@ pub struct LogBreak {
     pub at: Timestamp,
 }
 
+/// The invitations that count where another is made, all as they stood at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Inviting {
+    /// How many the org ever made.
+    pub made: u32,
+    /// Those that are open, and those that were made lately.
+    pub invites: Vec<Invite>,
+}
+
 /// Where the people of orgs are read.
 #[async_trait]
 pub trait MemberStore: Send + Sync {
@@ -157,6 +166,14 @@ pub trait MemberStore: Send + Sync {
 
     /// The invitation to this person that was not closed; its time may be over.
     async fn open_invite(&self, org: OrgId, user: UserId) -> Result<Option<Invite>, StoreDown>;
+
+    /// The invitations of the org that were made after `open_since` and are not closed, with all that
+    /// were made after `all_since`.
+    async fn inviting(
+        &self,
+        org: OrgId,
+        (open_since, all_since): (Timestamp, Timestamp),
+    ) -> Result<Inviting, StoreDown>;
 
     /// Returns up to `limit` invitations of the org behind this place, newest first.
     async fn invites(

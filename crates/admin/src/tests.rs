@@ -54,6 +54,7 @@ fn org() -> Org {
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
         keys_made: 0,
+        invites_made: 0,
         created_at: Timestamp::EPOCH,
     }
 }
@@ -205,7 +206,7 @@ fn everything(record: &mut Record<'_>) {
         key::changed(record, KeyEvent::Created, None, key(holder));
         key::changed(record, KeyEvent::Revoked, Some(&key(holder)), key(holder));
     }
-    member::changed(record, EventType::MemberUpdated, Some(&member()), member());
+    member::changed(record, EventType::MemberUpdated, (Some(&member()), member()), &[]);
     record.seal(member::revoked(member().id, SessionId::from_uuid(ID)));
     invite::changed(record, EventType::InviteRevoked, Some(&invite()), invite());
     let (created_at, org) = (Timestamp::EPOCH, OrgId::from_uuid(ID));

@@ -1,6 +1,8 @@
 //! From the errors and refusals of the domain to errors of the interface: one match for each
 //! enum, without a wildcard, so that a new case cannot silently become a 500.
 
+use std::time::Duration;
+
 use act::ActError;
 use admin::{ChangeError, ConnectorError, PolicyError, UnfitError};
 use delivery::{UrlError, WebhookError};
@@ -182,6 +184,12 @@ impl IntoApiError for ChangeError {
             ChangeError::Act(error) => error.into_api_error(),
             ChangeError::NameTaken(_) => ApiError::new(changes::NAME_TAKEN, sentence).on("name"),
             ChangeError::LimitReached(_) => ApiError::new(changes::LIMIT_REACHED, sentence),
+            ChangeError::TooOften { left, .. } => {
+                ApiError::rate_limited(sentence).retry_after(whole_seconds(left))
+            }
+            ChangeError::OwnersGive(param) => {
+                ApiError::new(changes::ROLE_REQUIRED, sentence).on(param)
+            }
             ChangeError::PersonRequired => ApiError::new(changes::PERSON_REQUIRED, sentence),
             ChangeError::AlreadyMember => ApiError::new(changes::ALREADY_MEMBER, sentence),
             ChangeError::LastOwner => ApiError::new(changes::LAST_OWNER, sentence),
@@ -369,7 +377,11 @@ pub(crate) fn refusal(action: &Action, now: Timestamp) -> Option<ApiError> {
 
 /// The whole seconds after which the moment has certainly come.
 fn seconds_until(at: Timestamp, now: Timestamp) -> u64 {
-    let left = at.since(now);
+    whole_seconds(at.since(now))
+}
+
+/// The seconds after which it is over.
+fn whole_seconds(left: Duration) -> u64 {
     left.as_secs() + u64::from(left.subsec_nanos() > 0)
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use admin::{MemberStore, Membership};
+use admin::{Inviting, MemberStore, Membership};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
@@ -72,6 +72,23 @@ impl MemberStore for MemoryStore {
         let kept = self.reach("find a person's invitation")?;
         let mut invites = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.invites.values());
         Ok(invites.find(|invite| invite.user == user && invite.closed_at.is_none()).cloned())
+    }
+
+    async fn inviting(
+        &self,
+        org: OrgId,
+        (open_since, all_since): (Timestamp, Timestamp),
+    ) -> Result<Inviting, StoreDown> {
+        let kept = self.reach("find what an org asks people")?;
+        let Some(rows) = kept.orgs.get(&org) else { return Ok(Inviting::default()) };
+        let counts = |invite: &&Invite| {
+            let is_open = invite.closed_at.is_none() && invite.created_at > open_since;
+            is_open || invite.created_at > all_since
+        };
+        Ok(Inviting {
+            made: rows.org.as_ref().map_or(0, |org| org.invites_made),
+            invites: rows.invites.values().filter(counts).cloned().collect(),
+        })
     }
 
     async fn invites(

@@ -1,6 +1,6 @@
 //! Administration's store of the people of orgs.
 
-use admin::{MemberStore, Membership};
+use admin::{Inviting, MemberStore, Membership};
 use async_trait::async_trait;
 use ledger::{
     StoreDown,
@@ -110,6 +110,29 @@ impl MemberStore for PostgresStore {
         self.found("find a person's invitation", call, invite).await
     }
 
+    async fn inviting(
+        &self,
+        org: OrgId,
+        (open_since, all_since): (Timestamp, Timestamp),
+    ) -> Result<Inviting, StoreDown> {
+        let attempt = "find what an org asks people";
+        let call = Call::new(INVITING)
+            .with(*org.as_uuid())
+            .with(system_time(open_since))
+            .with(system_time(all_since))
+            .with(system_time(open_since.min(all_since)));
+        let rows = self.all(attempt, call, |row| {
+            let cells = Cells::of("org", row);
+            let made =
+                u32::try_from(cells.count("made")?).map_err(|why| cells.fault("made", why))?;
+            let is_there = Cells::of("invite", row).get::<Option<Uuid>>("id")?.is_some();
+            Ok((made, is_there.then(|| invite(row)).transpose()?))
+        });
+        let rows = rows.await?;
+        let made = rows.first().map_or(0, |(made, _)| *made);
+        Ok(Inviting { made, invites: rows.into_iter().filter_map(|(_, invite)| invite).collect() })
+    }
+
     async fn invites(
         &self,
         org: OrgId,
@@ -129,6 +152,16 @@ impl MemberStore for PostgresStore {
         self.all("list invitations", call, invite).await
     }
 }
+
+// One statement, so that what is counted and what is found are of one moment.
+const INVITING: &str = "
+    select coalesce((org.record::json ->> 'invites_made')::bigint, 0) as made,
+        found.id, org.org_id, found.user_id, found.role, found.can_approve, found.invited_by,
+        found.created_at, found.expires_at, found.closed_at, found.member_id
+    from org left join invite as found
+        on found.org_id = $1 and found.org_id = org.org_id and found.created_at > $4
+        and (found.closed_at is null and found.created_at > $2 or found.created_at > $3)
+    where org.org_id = $1";
 
 const MEMBERSHIP: &str = "
     select member.id, member.org_id, member.user_id, member.role, member.can_approve,

@@ -30,6 +30,7 @@ pub fn org(id: OrgId, now: Timestamp) -> Org {
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
         keys_made: 0,
+        invites_made: 0,
         created_at: now,
     }
 }

@@ -15,7 +15,7 @@ crate::codes! {
     URI_TOO_LONG           "uri_too_long"           [414] InvalidRequest "The address is too long." "Shorten the query."
     MEDIA_TYPE_UNSUPPORTED "media_type_unsupported" [415] InvalidRequest "The body is not in a form that this route reads." "Send `Content-Type: application/json` and no `Content-Encoding`."
     HEADERS_TOO_LARGE      "headers_too_large"      [431] InvalidRequest "The request has too many or too long headers." "Send fewer and shorter headers."
-    RATE_LIMITED           "rate_limited"           [429] RateLimit "Too many requests of this kind are open." "Close some, or wait `Retry-After` seconds."
+    RATE_LIMITED           "rate_limited"           [429] RateLimit "Too many requests of this kind are open, or came lately." "Close some, or wait `Retry-After` seconds."
     INTERNAL_ERROR         "internal_error"         [500] Api "The service failed." "Try again; if it persists, give the operator the `request_id`."
     SERVICE_UNAVAILABLE    "service_unavailable"    [503] Api "The service cannot answer now." "Try again after `Retry-After` seconds."
 }

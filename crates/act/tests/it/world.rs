@@ -44,6 +44,7 @@ pub(crate) fn org() -> Org {
         retention_days: RETENTION_DAYS,
         pruned_to: 0,
         keys_made: 0,
+        invites_made: 0,
         created_at: NOW,
     }
 }

@@ -7,8 +7,10 @@ use admin::{
     AgentEdit, ChangeError, CreatedOrg, Expected, INVITED_FOR, Joined, MemberEdit,
     MemberStore as _, NewAgent, NewInvite, Wish,
 };
+use futures_util::future::join_all;
 use ledger::record::{Invite, Member};
 use model::{Role, UserId, Uuid};
+use serde_json::json;
 
 use crate::world::{Actor, Owner, World, org_key};
 
@@ -114,7 +116,10 @@ async fn only_owners_make_owners_and_no_key_makes_anybody() {
     let admin = joined(&world, &org, 1, Role::Admin).await;
     let by_admin = Actor(org.org.id, by(&admin));
     let refused = world.admin.change(&by_admin).invite(asking(2, Role::Owner)).await;
-    assert!(matches!(refused, Err(ChangeError::Act(ActError::RoleRequired))), "{refused:?}");
+    assert!(matches!(refused, Err(ChangeError::OwnersGive("role"))), "{refused:?}");
+    let decides = NewInvite { can_approve: true, ..asking(2, Role::Viewer) };
+    let refused = world.admin.change(&by_admin).invite(decides).await;
+    assert!(matches!(refused, Err(ChangeError::OwnersGive("can_approve"))), "{refused:?}");
     world.admin.change(&by_admin).invite(asking(2, Role::Admin)).await.unwrap();
     let viewer = joined(&world, &org, 3, Role::Viewer).await;
     let by_viewer = Actor(org.org.id, by(&viewer));
@@ -132,18 +137,159 @@ async fn an_invitation_by_somebody_who_may_ask_no_more_brings_nobody_in() {
     let (of_ada, of_mallory) = (Owner(id, by(&ada)), Owner(id, by(&mallory)));
     let by_mallory = world.admin.change(&of_mallory);
     let as_owner = by_mallory.invite(asking(3, Role::Owner)).await.unwrap().object;
+    let decides = NewInvite { can_approve: true, ..asking(5, Role::Viewer) };
+    let decides = by_mallory.invite(decides).await.unwrap().object;
     let as_viewer = by_mallory.invite(asking(4, Role::Viewer)).await.unwrap().object;
+    let of_another = world.admin.change(&of_ada).invite(asking(6, Role::Owner)).await.unwrap();
     let own = world.admin.own(&of_ada);
+    let standing = async |invite: &Invite| {
+        let kept = world.store.invite(id, invite.id).await.unwrap().unwrap();
+        kept.status(kept.created_at)
+    };
     own.update_member(mallory.id, edit(Role::Admin)).await.unwrap();
-    let refused = accepted(&world, &as_owner).await;
-    assert!(matches!(refused, Err(ChangeError::InviteGone)), "{refused:?}");
+    // What only owners give is void, and the deed says what that was.
+    let mut void = [as_owner.id, decides.id];
+    void.sort_unstable();
+    let data = world.last_body(&org)["admin"]["data"].clone();
+    assert_eq!([&data["invites"], &data["invites_revoked"]], [&json!(void), &json!(2)], "{data}");
+    for invite in [&as_owner, &decides] {
+        assert_eq!(standing(invite).await, "revoked");
+        let refused = accepted(&world, invite).await;
+        assert!(matches!(refused, Err(ChangeError::InviteGone)), "{refused:?}");
+    }
+    assert_eq!(standing(&as_viewer).await, "pending");
     own.remove_member(mallory.id, Expected::Anything).await.unwrap();
+    let data = world.last_body(&org)["admin"]["data"].clone();
+    assert_eq!(data["invites"], json!([as_viewer.id]), "{data}");
+    assert_eq!(standing(&as_viewer).await, "revoked");
     let refused = accepted(&world, &as_viewer).await;
     assert!(matches!(refused, Err(ChangeError::InviteGone)), "{refused:?}");
-    // Whoever may ask asks anew, once what was asked is taken back.
-    world.admin.change(&of_ada).revoke_invite(as_viewer.id).await.unwrap();
+    assert_eq!(standing(&of_another.object).await, "pending");
+    let told = ["invite.revoked", "invite.revoked", "member.updated", "invite.revoked"];
+    assert_eq!(world.sealed(id).iter().rev().skip(1).take(4).rev().collect::<Vec<_>>(), told);
+    // Whoever may ask asks anew.
     let anew = world.admin.change(&of_ada).invite(asking(4, Role::Viewer)).await.unwrap().object;
     accepted(&world, &anew).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_invitation_that_counts_no_more_keeps_nobody_from_being_asked() {
+    let world = World::new();
+    let org = world.org().await;
+    let id = org.org.id;
+    let ada = joined(&world, &org, 1, Role::Owner).await;
+    let admin = joined(&world, &org, 2, Role::Admin).await;
+    // An admin could ask this before owners alone could.
+    let before = world.operator(&org).invite(asking(3, Role::Viewer)).await.unwrap().object;
+    let before = Invite { can_approve: true, invited_by: admin.id.to_string(), ..before };
+    world.write(id, before.clone()).await;
+    let refused = accepted(&world, &before).await;
+    assert!(matches!(refused, Err(ChangeError::InviteGone)), "{refused:?}");
+    let of_ada = Owner(id, by(&ada));
+    let resent = world.admin.change(&of_ada).resend_invite(before.id).await;
+    assert!(matches!(resent, Err(ChangeError::Act(ActError::Conflict(_)))), "{resent:?}");
+    let anew = world.admin.change(&of_ada).invite(asking(3, Role::Viewer)).await.unwrap().object;
+    assert!(world.sealed(id).contains(&"invite.revoked".to_owned()), "it gave way to another");
+    accepted(&world, &anew).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_somebody_asks_for_while_their_role_ends_ends_with_it() {
+    for _ in 0..8 {
+        let world = World::new();
+        let beside = world.second_instance();
+        let org = world.org().await;
+        let id = org.org.id;
+        let ada = joined(&world, &org, 1, Role::Owner).await;
+        let mallory = joined(&world, &org, 2, Role::Owner).await;
+        let (of_ada, of_mallory) = (Owner(id, by(&ada)), Owner(id, by(&mallory)));
+        let (own, asks) = (world.admin.own(&of_ada), beside.admin.change(&of_mallory));
+        let asked = join_all((10..30).map(|n| asks.invite(asking(n, Role::Owner))));
+        let (asked, end) = tokio::join!(asked, own.update_member(mallory.id, edit(Role::Viewer)));
+        end.unwrap();
+        for made in asked.into_iter().filter_map(Result::ok) {
+            let kept = world.store.invite(id, made.object.id).await.unwrap().unwrap();
+            assert_eq!(kept.status(kept.created_at), "revoked");
+        }
+    }
+}
+
+/// Lets a member ask as many to join as may be asked in one hour.
+async fn asks_for_an_hour(world: &World, asks: &Actor, from: u128) {
+    for n in from..from + 60 {
+        world.admin.change(asks).invite(asking(n, Role::Viewer)).await.unwrap();
+    }
+    let refused = world.admin.change(asks).invite(asking(from + 60, Role::Viewer)).await;
+    let Err(ChangeError::TooOften { left, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!(left, Duration::from_hours(1));
+    let early = world.admin.change(asks).may_invite().await;
+    assert!(matches!(early, Err(ChangeError::TooOften { .. })), "{early:?}");
+    world.clock.pass(left);
+}
+
+#[tokio::test]
+async fn an_org_asks_no_more_than_two_hundred_people_at_one_time() {
+    let world = World::new();
+    let org = world.org().await;
+    let id = org.org.id;
+    let admin = joined(&world, &org, 1, Role::Admin).await;
+    let ada = joined(&world, &org, 2, Role::Owner).await;
+    let asks = Actor(id, by(&admin));
+    world.clock.pass(Duration::from_hours(1));
+    for hour in 0..3 {
+        asks_for_an_hour(&world, &asks, 1_000 + 100 * hour).await;
+    }
+    let change = world.admin.change(&asks);
+    for n in 0..20 {
+        change.invite(asking(2_000 + n, Role::Viewer)).await.unwrap();
+    }
+    let full =
+        [change.invite(asking(3_000, Role::Viewer)).await.map(drop), change.may_invite().await];
+    for refused in full {
+        assert!(matches!(refused, Err(ChangeError::LimitReached(_))), "{refused:?}");
+    }
+    // Whoever runs the deployment is held up by nobody.
+    let operators = world.operator(&org).invite(asking(3_001, Role::Owner)).await.unwrap().object;
+    for n in 0..2 {
+        let open = world.store.open_invite(id, person(2_000 + n)).await.unwrap().unwrap();
+        change.revoke_invite(open.id).await.unwrap();
+    }
+    change.invite(asking(3_002, Role::Viewer)).await.unwrap();
+    assert!(change.may_invite().await.is_err());
+    // All of them end with whoever made them. A deed names as many as it has room for.
+    world
+        .admin
+        .own(&Owner(id, by(&ada)))
+        .remove_member(admin.id, Expected::Anything)
+        .await
+        .unwrap();
+    let data = world.last_body(&org)["admin"]["data"].clone();
+    assert_eq!(data["invites_revoked"], 199);
+    assert_eq!(data["invites"].as_array().unwrap().len(), 100);
+    assert!(data.to_string().len() <= 4_096, "{data}");
+    let revoked = world.sealed(id).iter().filter(|kind| *kind == "invite.revoked").count();
+    assert_eq!(revoked, 2 + 199);
+    accepted(&world, &operators).await.unwrap();
+}
+
+#[tokio::test]
+async fn of_those_who_ask_at_once_over_two_instances_none_is_one_too_many() {
+    let world = World::new();
+    let beside = world.second_instance();
+    let org = world.org().await;
+    let admin = joined(&world, &org, 1, Role::Admin).await;
+    let asks = Actor(org.org.id, by(&admin));
+    let (one, other) = (world.admin.change(&asks), beside.admin.change(&asks));
+    let asked = (0..100).map(|n| {
+        let of = if n % 2 == 0 { &one } else { &other };
+        of.invite(asking(1_000 + n, Role::Viewer))
+    });
+    let made = join_all(asked).await;
+    // The one that the admin came by was made within the hour, too.
+    assert_eq!(made.iter().filter(|made| made.is_ok()).count(), 59);
+    for refused in made.into_iter().filter_map(Result::err) {
+        assert!(matches!(refused, ChangeError::TooOften { .. }), "{refused:?}");
+    }
 }
 
 #[tokio::test]

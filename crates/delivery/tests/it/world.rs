@@ -70,6 +70,7 @@ impl Request for Founding {
             retention_days: RETENTION_DAYS,
             pruned_to: 0,
             keys_made: 0,
+            invites_made: 0,
             created_at: mint.now(),
         });
         (record.into_entry(), ())

@@ -86,7 +86,8 @@ pub const FRESH_ADMINS: Access<Admin> = Access::holder(
     |holder| admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Admin))),
 );
 
-/// Admits those who may start a stopped org: of its members owners alone, whose session is fresh.
+/// Admits those who may start a stopped org: org keys with `admin`, and of its members owners alone,
+/// whose session is fresh.
 pub const STARTERS: Access<Admin> =
     Access::holder("STARTERS", "org key with `admin`, or fresh session of an owner", |holder| {
         admin(holder, |person| fresh(person).and_then(|()| member(person, Role::Owner)))
@@ -105,11 +106,11 @@ pub const FRESH_OWNERS: Access<Owner> =
         Ok(owner)
     });
 
-/// Admits owners whose session is fresh to change what anybody may do, and admins to change whether a
-/// viewer may answer questions.
+/// Admits owners whose session is fresh to change what anybody may do, and admins to let a viewer decide
+/// no more what waits for a person.
 pub const MEMBER_EDITORS: Access<MemberEditor> = Access::holder(
     "MEMBER_EDITORS",
-    "fresh session: an owner's, or an admin's for a viewer's `can_approve`",
+    "fresh session: an owner's, or an admin's to take `can_approve` from a viewer",
     |holder| {
         let person = person(holder)?;
         let seat = seat(&person, Role::Admin)?;

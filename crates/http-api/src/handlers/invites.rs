@@ -41,8 +41,10 @@ pub(crate) async fn list(app: Arc<App>, caller: Viewer, call: Call) -> Answer {
 pub(crate) async fn create(app: Arc<App>, caller: Admin, call: Call) -> Answer {
     let asked = invite_new(&call)?;
     app.sign_in.takes_people()?;
+    let change = app.admin.change(&caller);
+    change.may_invite().await?;
     let user = app.sign_in.people.meet(&asked.address).await?;
-    let made = app.admin.change(&caller).invite(asked.of(user)).await?;
+    let made = change.invite(asked.of(user)).await?;
     let view = InviteView::of(&made.object, Some(&asked.address), app.clock.now());
     Ok(Reply::json(StatusCode::CREATED, &WithDeed::of(view, made.deed)))
 }

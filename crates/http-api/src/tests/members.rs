@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
+use ledger::record::Member;
 use model::Role;
 use people::Signup;
 use serde_json::{Value, json};
@@ -227,7 +229,7 @@ async fn who_is_removed_or_leaves_is_out_at_once_and_an_owner_stays() {
 }
 
 #[tokio::test]
-async fn an_admin_changes_of_viewers_whether_they_answer_questions_and_nothing_else() {
+async fn an_admin_takes_from_viewers_that_they_decide_and_changes_nothing_else() {
     let house = House::new().await;
     let admin = house.browser("admin@example.com", Role::Admin).await;
     let (_, viewer) = house.member("viewer@example.com", Role::Viewer).await;
@@ -235,17 +237,21 @@ async fn an_admin_changes_of_viewers_whether_they_answer_questions_and_nothing_e
     let edit = async |id: &dyn std::fmt::Display, body: Value| {
         post(&house, &format!("/v1/members/{id}"), &admin.key, body).await
     };
-    let made = edit(&viewer.id, json!({ "can_approve": true, "role": "viewer" })).await;
-    assert_eq!((made.status, &made.body["can_approve"]), (200, &json!(true)), "{}", made.body);
+    house.write(Member { can_approve: true, ..viewer.clone() }).await;
+    let made = edit(&viewer.id, json!({ "can_approve": false, "role": "viewer" })).await;
+    assert_eq!((made.status, &made.body["can_approve"]), (200, &json!(false)), "{}", made.body);
     assert!(made.body["deed"].is_string());
     let stale = json!({ "can_approve": false, "expected_revision": 1 });
     assert_eq!(edit(&viewer.id, stale).await.code(), (409, "conflict"));
-    for (id, body) in [
-        (&viewer.id, json!({ "role": "admin" })),
-        (&viewer.id, json!({ "role": "admin", "can_approve": false })),
-        (&other.id, json!({ "can_approve": true })),
+    for (id, body, param) in [
+        (&viewer.id, json!({ "role": "admin" }), Some("role")),
+        (&viewer.id, json!({ "role": "admin", "can_approve": false }), Some("role")),
+        (&viewer.id, json!({ "can_approve": true }), Some("can_approve")),
+        (&other.id, json!({ "can_approve": true }), Some("can_approve")),
+        (&other.id, json!({ "can_approve": false }), None),
     ] {
-        assert_eq!(edit(id, body.clone()).await.code(), (403, "role_required"), "{body}");
+        let refused = edit(id, body.clone()).await;
+        assert_eq!((refused.code(), refused.param()), ((403, "role_required"), param), "{body}");
     }
     let nothing = edit(&viewer.id, json!({})).await;
     assert_eq!(
@@ -253,8 +259,62 @@ async fn an_admin_changes_of_viewers_whether_they_answer_questions_and_nothing_e
         ((400, "validation_failed"), Some("can_approve"))
     );
     let own = house.get("/v1/session", &admin.key).await.body["member"]["id"].clone();
-    let own = edit(&own.as_str().unwrap(), json!({ "can_approve": true })).await;
+    let own = edit(&own.as_str().unwrap(), json!({ "can_approve": false })).await;
     assert_eq!(own.code(), (403, "self_change"));
+}
+
+#[tokio::test]
+async fn only_owners_let_anybody_decide_what_waits_for_a_person() {
+    let house = House::new().await;
+    let owner = owner(&house).await;
+    let admin = house.browser("admin@example.com", Role::Admin).await;
+    let asked = json!({ "email": "admin+sock@example.com", "role": "admin", "can_approve": true });
+    let refused = post(&house, "/v1/invites", &admin.key, asked.clone()).await;
+    let told = (refused.code(), refused.param());
+    assert_eq!(told, ((403, "role_required"), Some("can_approve")), "{}", refused.body);
+    let made = post(&house, "/v1/invites", &owner.key, asked).await;
+    assert_eq!(made.status, 201, "{}", made.body);
+    // It is not an admin's to send to whoever reads that mailbox by now.
+    let path = format!("/v1/invites/{}", made.id());
+    let resend = request("POST", &format!("{path}/resend"), &admin.key, &[], None);
+    assert_eq!(house.send(resend).await.code(), (403, "role_required"));
+    let page = async |browser: &Browser| {
+        let page = house.get("/app/settings/members", &browser.key).await;
+        String::from_utf8(page.bytes.to_vec()).unwrap()
+    };
+    let forms = ["name=\"can_approve\"", "Send again"];
+    let (of_owner, of_admin) = (page(&owner).await, page(&admin).await);
+    assert!(forms.iter().all(|form| of_owner.contains(form)), "{of_owner}");
+    assert!(!forms.iter().any(|form| of_admin.contains(form)), "{of_admin}");
+    // To take it back gives nobody anything.
+    assert!(of_owner.contains("Take back") && of_admin.contains("Take back"), "{of_admin}");
+    assert_eq!(delete(&house, &path, &admin.key).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_org_asks_sixty_people_an_hour_however_many_are_asked_at_once() {
+    let house = House::new().await;
+    let admin = house.browser("admin@example.com", Role::Admin).await;
+    let ask = async |browser: &Browser, n: usize| {
+        let body = json!({ "email": format!("p{n}@example.com"), "role": "viewer" });
+        post(&house, "/v1/invites", &browser.key, body).await
+    };
+    let all = join_all((0..121).map(|n| ask(&admin, n))).await;
+    let made = all.iter().filter(|answer| answer.status == 201).count();
+    assert_eq!(made, 60);
+    for answer in all.iter().filter(|answer| answer.status != 201) {
+        assert_eq!(answer.code(), (429, "rate_limited"), "{}", answer.body);
+        assert_eq!(answer.headers["retry-after"], "3600");
+    }
+    house.clock.pass(Duration::from_secs(3_599));
+    let again = house.browser_in(house.org, "admin@example.com", Role::Admin).await;
+    let early = ask(&again, 200).await;
+    assert_eq!(
+        (early.code(), early.headers["retry-after"].as_bytes()),
+        ((429, "rate_limited"), &b"1"[..])
+    );
+    house.clock.pass(Duration::from_secs(1));
+    assert_eq!(ask(&again, 201).await.status, 201);
 }
 
 #[tokio::test]

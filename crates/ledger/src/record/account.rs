@@ -34,6 +34,9 @@ pub struct Org {
     /// How many keys of its own were made, so that two that are made at once count each other.
     #[serde(default)]
     pub keys_made: u32,
+    /// How many people were asked to join, so that those who are asked at once count each other.
+    #[serde(default)]
+    pub invites_made: u32,
     /// When it was made.
     pub created_at: Timestamp,
 }

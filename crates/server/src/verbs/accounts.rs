@@ -180,6 +180,8 @@ pub(crate) fn failure(error: &ChangeError) -> Failure {
         )
         | ChangeError::NameTaken(_)
         | ChangeError::LimitReached(_)
+        | ChangeError::TooOften { .. }
+        | ChangeError::OwnersGive(_)
         | ChangeError::AlreadyMember
         | ChangeError::LastOwner
         | ChangeError::SelfChange

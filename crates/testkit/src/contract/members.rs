@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use admin::Membership;
+use admin::{Inviting, Membership};
 use ledger::{
     Changes, Needs,
-    record::{Invite, InviteMail, Member},
+    record::{Invite, InviteMail, Member, Org},
 };
 use model::{InviteId, MailJobId, MemberId, Role, Timestamp, UserId};
 
@@ -18,6 +18,7 @@ pub(super) async fn check(store: &dyn Store) {
     a_persons_orgs_are_found_by_name(store).await;
     members_and_owners_are_listed_while_they_are_in_the_org(store).await;
     an_invitation_is_kept_in_its_last_form_and_a_person_is_asked_once(store).await;
+    the_invitations_that_count_are_found_with_how_many_were_made(store).await;
 }
 
 fn member(scribe: &Scribe, user: UserId, role: Role) -> Member {
@@ -166,4 +167,46 @@ async fn an_invitation_is_kept_in_its_last_form_and_a_person_is_asked_once(store
     let mut both = [again, closed];
     both.sort_by_key(|invite| std::cmp::Reverse((invite.created_at, invite.id)));
     assert_eq!([page, rest].concat(), both);
+}
+
+async fn the_invitations_that_count_are_found_with_how_many_were_made(store: &dyn Store) {
+    let mut scribe = Scribe::created(954, store).await;
+    let now = scribe.now;
+    let ago = |minutes| now.before(Duration::from_mins(minutes));
+    let mut made = |minutes: u64, closed: bool| {
+        scribe.now = ago(minutes);
+        let invite = Invite {
+            id: scribe.mint().id(InviteId::from_uuid),
+            org: scribe.org,
+            user: person(&scribe),
+            role: Role::Viewer,
+            can_approve: false,
+            invited_by: "operator".to_owned(),
+            created_at: scribe.now,
+            expires_at: now + Duration::from_hours(1),
+            closed_at: closed.then_some(now),
+            member: None,
+        };
+        scribe.now = now;
+        invite
+    };
+    let open = [made(1, false), made(50, false)];
+    let closed_lately = made(9, true);
+    let others = [made(60, false), made(61, false), made(10, true), made(50, true)];
+    let org = Org { invites_made: 7, ..scribe.org_row() };
+    let kept = open.iter().chain([&closed_lately]).chain(&others);
+    let rows = kept.map(|invite| Changes::from(invite.clone())).chain([org.into()]);
+    scribe.append(store, rows.collect::<Vec<_>>()).await.unwrap();
+    let [one, two] = open;
+    let mut counted = [one, two, closed_lately];
+    counted.sort_by_key(|invite| invite.id);
+    let mut found = store.inviting(scribe.org, (ago(60), ago(10))).await.unwrap();
+    found.invites.sort_by_key(|invite| invite.id);
+    assert_eq!(found, Inviting { made: 7, invites: counted.to_vec() });
+    // Nothing is found, and all the same it is told how many were made.
+    let none = store.inviting(scribe.org, (now, now)).await.unwrap();
+    assert_eq!(none, Inviting { made: 7, invites: Vec::new() });
+    let other = Scribe::created(955, store).await;
+    let none = store.inviting(other.org, (ago(60), ago(60))).await.unwrap();
+    assert_eq!(none, Inviting::default());
 }
