@@ -22,7 +22,7 @@ use ledger::{
 };
 use model::{AgentId, Clock, Entropy, KeyId, OrgId, Scope, Timestamp};
 use serde_json::{Value, json};
-use store_memory::MemoryStore;
+use store_memory::{MemoryPeople, MemoryStore};
 
 pub use error::OfficeError;
 pub use tools::FnTool;
@@ -82,6 +82,7 @@ impl Office {
         let gate = Gate::new(gate::Parts {
             ledger: ledger.clone(),
             store: Arc::clone(&store) as _,
+            people: Arc::new(MemoryPeople::new(Arc::clone(&clock))),
             toolbox: Arc::clone(&tools) as _,
             log: Arc::new(gate::NoChangeLog),
             spawn: Arc::new(Runtime),

@@ -19,11 +19,14 @@ use crate::{
     begin::hold,
     gate::Gate,
     practice::Practice,
+    reference::Reference,
     store::{ActionDetail, Page},
 };
 
 /// How many of those who may answer at all are read at once.
 const APPROVERS_AT_ONCE: usize = 200;
+/// How many questions are read at once where some were left out of those that were read first.
+const QUESTIONS_AT_ONCE: usize = 200;
 
 /// What a list of questions shows; every absent filter lets everything through.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,6 +56,14 @@ pub struct Asked {
     pub names: Vec<String>,
 }
 
+impl Asked {
+    /// Whether the question excludes them as the one for whom the agent says that it acts.
+    fn is_excluded(&self, action: &Action) -> bool {
+        let stated = Reference::of(action);
+        excludes(action, Excluded::OnBehalfOf) && self.names.iter().any(|name| stated.has(name))
+    }
+}
+
 /// What keeps people from answering, as far as it stands in other rows than the question's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Barring {
@@ -73,11 +84,14 @@ pub struct Caller {
     pub agent: Option<Agent>,
 }
 
-/// Where the addresses of people are read, by which rules may call them.
+/// Where the addresses of people are read, by which rules and agents may call them.
 #[async_trait]
 pub trait AddressBook: Send + Sync {
     /// The addresses of these people in their one form, as far as they have one.
     async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown>;
+
+    /// The people whose addresses these are, each in its one form.
+    async fn people_of(&self, addresses: &[String]) -> Result<Vec<UserId>, StoreDown>;
 }
 
 /// Where what people are asked is read.
@@ -87,7 +101,9 @@ pub trait ApprovalStore: Send + Sync {
     async fn asked(&self, org: OrgId, id: ApprovalId) -> Result<Option<ActionId>, StoreDown>;
 
     /// Returns up to `limit` actions behind this one, newest first, about which people are or were
-    /// asked.
+    /// asked. Of those that exclude the person for whom they wait, as the one for whom the agent says that
+    /// it acts, it leaves out those that name the person by an id or the address alone; the Gate leaves
+    /// out the others.
     async fn approvals(
         &self,
         org: OrgId,
@@ -104,6 +120,13 @@ pub trait ApprovalStore: Send + Sync {
         after: Option<(Timestamp, MemberId)>,
         limit: usize,
     ) -> Result<Vec<Member>, StoreDown>;
+
+    /// Whether one of these is a live member of the org, or the person of one.
+    async fn has_one_of(
+        &self,
+        org: OrgId,
+        (members, users): (&[MemberId], &[UserId]),
+    ) -> Result<bool, StoreDown>;
 
     /// Whether the org has one live member and no other.
     async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown>;
@@ -150,23 +173,34 @@ impl Gate {
         after: Option<ActionId>,
         limit: usize,
     ) -> Result<Page, StoreDown> {
-        self.parts.store.approvals(org, filter, after, limit).await
+        let (store, mut after) = (&self.parts.store, after);
+        let Some(asked) = &filter.waits_for else {
+            return store.approvals(org, filter, after, limit).await;
+        };
+        let (mut actions, mut at_once) = (Vec::new(), limit.saturating_add(1));
+        loop {
+            let page = store.approvals(org, filter, after, at_once).await?;
+            at_once = at_once.max(QUESTIONS_AT_ONCE);
+            after = page.actions.last().map(|action| action.id);
+            actions.extend(page.actions.into_iter().filter(|action| !asked.is_excluded(action)));
+            if !page.has_more || actions.len() > limit {
+                let has_more = actions.len() > limit;
+                actions.truncate(limit);
+                return Ok(Page { actions, has_more });
+            }
+        }
     }
 
     /// Up to this many members who may answer what the action asks at this moment, the oldest
     /// first.
-    pub async fn eligible(
-        &self,
-        action: &Action,
-        book: &dyn AddressBook,
-        most: usize,
-    ) -> Result<Vec<Member>, StoreDown> {
+    pub async fn eligible(&self, action: &Action, most: usize) -> Result<Vec<Member>, StoreDown> {
         let Some(approval) = &action.approval else { return Ok(Vec::new()) };
         let Barring { author, owner, is_held: _ } = self.barring(action).await?;
-        let question = Question { action, approval, author: author.as_deref(), owner };
+        let stated = &Reference::of(action);
+        let question = Question { action, approval, stated, author: author.as_deref(), owner };
         // Addresses are read where somebody may be called by one.
-        let mut names = approval.from.iter().chain(&action.on_behalf_of);
-        let by_address = names.any(|name| name.contains('@'));
+        let is_stated = excludes(action, Excluded::OnBehalfOf) && !stated.addresses.is_empty();
+        let by_address = is_stated || approval.from.iter().any(|name| name.contains('@'));
         let (mut found, mut after) = (Vec::new(), None);
         loop {
             let page = self.parts.store.approvers(action.org, after, APPROVERS_AT_ONCE).await?;
@@ -174,7 +208,7 @@ impl Gate {
             let is_last = page.len() < APPROVERS_AT_ONCE;
             let addresses = if by_address {
                 let users: Vec<_> = page.iter().map(|member| member.user).collect();
-                book.addresses(&users).await?
+                self.parts.people.addresses(&users).await?
             } else {
                 BTreeMap::new()
             };

@@ -5,6 +5,8 @@ use ledger::record::{Action, Answer, Approval, Member};
 use model::{MemberId, Role};
 use policy::Excluded;
 
+use crate::reference::Reference;
+
 /// A person as a question knows them.
 #[derive(Debug, Clone, Copy)]
 pub struct Approver<'a> {
@@ -21,6 +23,8 @@ pub struct Question<'a> {
     pub action: &'a Action,
     /// The question.
     pub approval: &'a Approval,
+    /// For whom the agent says that it acts.
+    pub stated: &'a Reference,
     /// Who made the policy version that asked, where that is known.
     pub author: Option<&'a str>,
     /// The member who owns the agent, where one does.
@@ -88,7 +92,10 @@ impl Approver<'_> {
     fn is(&self, excluded: Excluded, question: Question<'_>) -> bool {
         match excluded {
             Excluded::OnBehalfOf => {
-                question.action.on_behalf_of.as_deref().is_some_and(|name| self.goes_by(name))
+                let Reference { members, users, addresses: _ } = question.stated;
+                members.contains(&self.member.id)
+                    || users.contains(&self.member.user)
+                    || self.address.is_some_and(|address| question.stated.has(address))
             }
             Excluded::PolicyAuthor => question.author.is_some_and(|name| self.goes_by(name)),
             Excluded::AgentOwner => question.owner == Some(self.member.id),

@@ -16,6 +16,7 @@ use model::{ActionId, Clock, Mode, OrgId};
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::{
+    approvals::AddressBook,
     begin::{Begin, BeginOutcome, Permitted},
     carry_out::Finished,
     case::request_digest,
@@ -39,6 +40,8 @@ pub struct Parts {
     pub ledger: Ledger,
     /// Reads what was recorded.
     pub store: Arc<dyn ActionStore>,
+    /// Knows the addresses of people.
+    pub people: Arc<dyn AddressBook>,
     /// Finds tools.
     pub toolbox: Arc<dyn Toolbox>,
     /// Tells what the change logs of governed databases have.
@@ -184,7 +187,7 @@ impl Gate {
                 }
                 BeginOutcome::ToSeek(begin) => self.sought(*begin).await?,
                 BeginOutcome::ToLookInto(begin, wanted) => {
-                    begin.looked_into(wanted, &*self.parts.store).await?
+                    begin.looked_into(wanted, &self.parts).await?
                 }
                 BeginOutcome::ToCount(begin) => {
                     let has_one_member = self.parts.store.has_one_member(org).await?;

@@ -23,6 +23,7 @@ use crate::{
     gate::{Gate, Running},
     link::Link,
     ports::Found,
+    reference::Reference,
     release::{Release, Released},
     resolve::RESOLVED_WITHIN,
     resolved::Resolved,
@@ -176,6 +177,7 @@ impl Gate {
         Ok(Judge {
             release: Release { case, instance, limits },
             judgement,
+            stated: Reference::of(&action),
             action,
             context,
             target,
@@ -218,6 +220,8 @@ struct Judge {
     /// Where the call was to go, as it was shown; nothing of older questions and of what the edge runs.
     target: Option<Value>,
     author: Option<String>,
+    /// For whom the agent says that it acts.
+    stated: Reference,
     release: Release,
 }
 
@@ -241,7 +245,8 @@ impl Judge {
         at: &Snapshot,
     ) -> Question<'q> {
         let owner = at.agent(action.agent.id).and_then(|agent| agent.owner);
-        Question { action, approval, author: self.author.as_deref(), owner }
+        let (stated, author) = (&self.stated, self.author.as_deref());
+        Question { action, approval, stated, author, owner }
     }
 
     /// The link that the answer was given with, where it was.

@@ -19,6 +19,7 @@ mod intents;
 mod lists;
 mod log;
 mod members;
+mod on_behalf;
 mod org;
 mod pages;
 mod policies;

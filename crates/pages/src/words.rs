@@ -156,6 +156,10 @@ fn warning(code: &str) -> Value {
         "irreversible" => {
             ["It cannot be taken back.", "The tool says that it destroys what it works on."]
         }
+        "excludes_nobody" => [
+            "Nobody is excluded by name.",
+            "The person for whom the agent acts may not decide this, and what the agent states names no member of your org.",
+        ],
         "tool_changed" => {
             ["The tool was changed.", "Its definition is not the one that ran before."]
         }

@@ -59,6 +59,8 @@ pub struct Parts {
     pub stores: Stores,
     /// Signs deeds and checkpoints.
     pub sealer: deed::Sealer,
+    /// Knows the addresses of people.
+    pub people: Arc<dyn gate::AddressBook>,
     /// Finds tools.
     pub toolbox: Arc<dyn gate::Toolbox>,
     /// Tells what the change logs of governed databases have.
@@ -138,6 +140,7 @@ impl Core {
         let gate = gate::Gate::new(gate::Parts {
             ledger: ledger.clone(),
             store: Arc::clone(&stores.actions),
+            people: parts.people,
             toolbox: parts.toolbox,
             log: parts.log,
             spawn: spawn.clone(),

@@ -16,7 +16,7 @@ use ledger::record::Action;
 use model::{AgentId, KeyId, OrgId, Timestamp};
 use policy::{Agent, Call};
 use serde_json::{Value, json};
-use store_memory::MemoryStore;
+use store_memory::{MemoryPeople, MemoryStore};
 
 use crate::{
     clock::SystemClock,
@@ -161,6 +161,7 @@ async fn parts(store: &Arc<MemoryStore>, shop: &Arc<Shop>) -> Result<Parts, Fail
     Ok(Parts {
         stores: Stores::of(store),
         sealer: deed::Sealer::new(keys, registered),
+        people: Arc::new(MemoryPeople::new(Arc::new(SystemClock))),
         toolbox: Arc::clone(shop) as _,
         log: Arc::new(gate::NoChangeLog),
         connectors: Arc::clone(shop) as _,

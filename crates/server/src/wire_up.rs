@@ -125,6 +125,7 @@ pub(crate) async fn wire_up_with(
     let core = Core::new(Parts {
         stores,
         sealer,
+        people: Arc::clone(&store) as _,
         toolbox: Arc::clone(&tools) as _,
         log: Arc::clone(&following.logs) as _,
         connectors: Arc::new(Adapters::new(deps.clone())),
@@ -139,7 +140,7 @@ pub(crate) async fn wire_up_with(
     .map_err(Failure::internal)?;
     let webhooks = webhooks((&core, &store, &deps), settings)?;
     let post = post.map(|post| {
-        let deciders = Deciders { gate: core.gate.clone(), people: Arc::clone(&people) };
+        let deciders = Deciders { gate: core.gate.clone() };
         let most = settings.approvals.max_recipients;
         let clock = Arc::new(SystemClock);
         Arc::new(post.asking(Questions { deciders: Arc::new(deciders), most, clock }))

@@ -12,7 +12,7 @@ use ledger::{
 };
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role, State,
-    Status, Timestamp,
+    Status, Timestamp, UserId,
 };
 use policy::Excluded;
 
@@ -59,6 +59,17 @@ impl ApprovalStore for MemoryStore {
         found.sort_by_key(|member| (member.joined_at, member.id));
         found.truncate(limit);
         Ok(found)
+    }
+
+    async fn has_one_of(
+        &self,
+        org: OrgId,
+        (members, users): (&[MemberId], &[UserId]),
+    ) -> Result<bool, StoreDown> {
+        let kept = self.reach("look for members")?;
+        let mut all = kept.orgs.get(&org).into_iter().flat_map(|rows| rows.members.values());
+        let is = |it: &Member| members.contains(&it.id) || users.contains(&it.user);
+        Ok(all.any(|member| member.is_live() && is(member)))
     }
 
     async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown> {

@@ -8,6 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use gate::AddressBook;
 use ledger::StoreDown;
 use model::{ChallengeId, Clock, MailJobId, MemberId, OrgId, SessionId, Timestamp, UserId, Uuid};
 use people::{
@@ -86,6 +87,20 @@ impl MemoryPeople {
 
     fn kept(&self) -> (MutexGuard<'_, Kept>, Timestamp) {
         (self.kept.lock().unwrap_or_else(PoisonError::into_inner), self.clock.now())
+    }
+}
+
+#[async_trait]
+impl AddressBook for MemoryPeople {
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
+        let found = PeopleStore::addresses(self, users).await?.into_iter();
+        Ok(found.map(|(user, address)| (user, address.as_str().to_owned())).collect())
+    }
+
+    async fn people_of(&self, addresses: &[String]) -> Result<Vec<UserId>, StoreDown> {
+        let (kept, _) = self.kept();
+        let known = addresses.iter().filter_map(|address| Address::parse(address).ok());
+        Ok(known.filter_map(|address| kept.people.get(&address).copied()).collect())
     }
 }
 

@@ -14,7 +14,7 @@ use gate::{ApprovalFilter, ApprovalStore, Asked, Caller, PRACTICE_LOOKED_AT, Pag
 use ledger::{StoreDown, record::Member};
 use model::{
     ActionId, AgentId, ApprovalId, ApprovalStatus, MemberId, OrgId, PolicyVersionId, Role,
-    Timestamp,
+    Timestamp, UserId,
 };
 use uuid::Uuid;
 
@@ -99,6 +99,29 @@ impl ApprovalStore for PostgresStore {
         let call =
             Call::new(sql).with(*org.as_uuid()).with(joined).with(id).with(bigint(limit as u64));
         self.all("find who may approve", call, member).await
+    }
+
+    async fn has_one_of(
+        &self,
+        org: OrgId,
+        (members, users): (&[MemberId], &[UserId]),
+    ) -> Result<bool, StoreDown> {
+        let sql = "
+            select exists (
+                select from member
+                where org_id = $1 and removed_at is null and id = any($2)
+            ) or exists (
+                select from member
+                where org_id = $1 and removed_at is null and user_id = any($3)
+            ) as is_there";
+        let call = Call::new(sql)
+            .with(*org.as_uuid())
+            .with(members.iter().map(|id| *id.as_uuid()).collect::<Vec<_>>())
+            .with(users.iter().map(|id| *id.as_uuid()).collect::<Vec<_>>());
+        let found = self.found("look for members", call, |row| {
+            Cells::of("member", row).get::<bool>("is_there")
+        });
+        Ok(found.await?.unwrap_or_default())
     }
 
     async fn has_one_member(&self, org: OrgId) -> Result<bool, StoreDown> {

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
+use gate::AddressBook;
 use ledger::StoreDown;
 use model::{ChallengeId, MemberId, OrgId, SessionId, Timestamp, UserId};
 use people::{
@@ -17,6 +18,19 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::{PostgresStore, database::Call, fault::Fault, rows::Cells};
+
+#[async_trait]
+impl AddressBook for PostgresStore {
+    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
+        let found = PeopleStore::addresses(self, users).await?.into_iter();
+        Ok(found.map(|(user, address)| (user, address.as_str().to_owned())).collect())
+    }
+
+    async fn people_of(&self, addresses: &[String]) -> Result<Vec<UserId>, StoreDown> {
+        let sql = "select user_id from person where address = any($1)";
+        self.all("find people", Call::new(sql).with(addresses.to_vec()), user).await
+    }
+}
 
 #[async_trait]
 impl PeopleStore for PostgresStore {

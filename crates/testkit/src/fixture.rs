@@ -13,7 +13,7 @@ use ledger::{Changes, Entry, Ledger, Needs, Parts, Request, Snapshot};
 use model::{Clock as _, ConnectorId, Entropy, LogGap, Lsn, Mint, OrgId, Timestamp};
 use records::DeedStore as _;
 use serde_json::Value;
-use store_memory::MemoryStore;
+use store_memory::{MemoryPeople, MemoryStore};
 
 use crate::{ManualClock, OnTokio, SeededEntropy};
 
@@ -28,6 +28,8 @@ pub const START: Timestamp = Timestamp::from_unix_millis(1_790_856_000_000);
 pub struct Fixture {
     /// The record.
     pub store: Arc<MemoryStore>,
+    /// The people who sign in.
+    pub people: Arc<MemoryPeople>,
     /// The time of the store and of the process.
     pub clock: Arc<ManualClock>,
     /// The randomness of the process.
@@ -59,30 +61,32 @@ impl Fixture {
     pub fn new(seed: u64) -> Self {
         let (clock, dice) = (Arc::new(ManualClock::at(START)), Arc::new(SeededEntropy::new(seed)));
         let store = Arc::new(MemoryStore::new(clock.clone()));
+        let people = Arc::new(MemoryPeople::new(clock.clone()));
         let sealer = Arc::new(sealer(&*dice, START));
-        Self::over(store, clock, dice, sealer)
+        Self::over((store, people), clock, dice, sealer)
     }
 
     /// Another process over the same record, with the same keys and randomness of its own.
     pub fn beside(&self, seed: u64) -> Self {
         let dice = Arc::new(SeededEntropy::new(seed));
-        Self::over(self.store.clone(), self.clock.clone(), dice, self.sealer.clone())
+        let kept = (self.store.clone(), self.people.clone());
+        Self::over(kept, self.clock.clone(), dice, self.sealer.clone())
     }
 
     /// This process with another sealer.
     pub fn sealing_by(self, sealer: Sealer) -> Self {
-        Self::over(self.store, self.clock, self.dice, Arc::new(sealer))
+        Self::over((self.store, self.people), self.clock, self.dice, Arc::new(sealer))
     }
 
     fn over(
-        store: Arc<MemoryStore>,
+        (store, people): (Arc<MemoryStore>, Arc<MemoryPeople>),
         clock: Arc<ManualClock>,
         dice: Arc<SeededEntropy>,
         sealer: Arc<Sealer>,
     ) -> Self {
         let ledger = Ledger::new(parts(&store, &clock, &dice, &sealer)).unwrap();
         let vault = Arc::new(Ring::parse(&Secret::new(format!("{}=", "A".repeat(43)))).unwrap());
-        Self { store, clock, dice, sealer, vault, ledger }
+        Self { store, people, clock, dice, sealer, vault, ledger }
     }
 
     /// What a ledger of this process is made of, for one that differs in some part.
@@ -105,6 +109,7 @@ impl Fixture {
         Gate::new(gate::Parts {
             ledger: self.ledger.clone(),
             store: self.store.clone(),
+            people: self.people.clone(),
             toolbox,
             log,
             spawn: Arc::new(OnTokio),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crypto::json::Canonical;
 use deed::{Path, commit_canonical};
-use futures_util::future::join;
+use futures_util::future::join3;
 use ledger::{
     Snapshot, StoreDown,
     record::{Action, Approval, ApprovalSettings},
@@ -19,9 +19,10 @@ use super::{
     context::{Shown, context},
 };
 use crate::{
+    gate::Parts,
     practice::{PRACTICE_SPAN, Practice},
+    reference::Reference,
     resolved::Resolved,
-    store::ActionStore,
 };
 
 /// What is looked up of a call once it is clear that a person will look at it.
@@ -30,6 +31,8 @@ pub(super) struct LookedInto {
     /// What its tool says that it would do, where the rule asks for that.
     estimate: Option<Estimate>,
     practice: Practice,
+    /// Whether the agent says for whom it acts, and names no member of the org.
+    names_nobody: bool,
 }
 
 /// What is to be looked up.
@@ -52,18 +55,30 @@ impl Begin {
         (waits && lacks).then_some(Wanted { estimate, practice_since })
     }
 
-    /// The call with that. Both are asked for at once.
-    pub(crate) async fn looked_into(
-        self,
-        wanted: Wanted,
-        store: &dyn ActionStore,
-    ) -> Result<Self, StoreDown> {
+    /// The call with that. All of it is asked for at once.
+    pub(crate) async fn looked_into(self, wanted: Wanted, at: &Parts) -> Result<Self, StoreDown> {
         let call = self.case.call();
-        let practice = store.practice(self.org, (call.agent.id, &call.tool), wanted.practice_since);
+        let practice =
+            at.store.practice(self.org, (call.agent.id, &call.tool), wanted.practice_since);
         let estimate = async { if wanted.estimate { Some(self.estimate().await) } else { None } };
-        let (practice, estimate) = join(practice, estimate).await;
-        let looked_into = Some(LookedInto { estimate, practice: practice? });
+        let (practice, estimate, names_nobody) =
+            join3(practice, estimate, self.names_nobody(at)).await;
+        let (practice, names_nobody) = (practice?, names_nobody?);
+        let looked_into = Some(LookedInto { estimate, practice, names_nobody });
         Ok(Self { looked_into, ..self })
+    }
+
+    /// Whether the agent says for whom it acts, and names no member of the org.
+    async fn names_nobody(&self, at: &Parts) -> Result<bool, StoreDown> {
+        let Some(text) = self.case.call().facts.on_behalf_of.as_deref() else { return Ok(false) };
+        let Reference { members, users, addresses } = Reference::parse(text);
+        let members: Vec<_> = members.into_iter().collect();
+        let mut users: Vec<_> = users.into_iter().collect();
+        if !addresses.is_empty() {
+            let addresses: Vec<_> = addresses.into_iter().collect();
+            users.extend(at.people.people_of(&addresses).await?);
+        }
+        Ok(!at.store.has_one_of(self.org, (&members, &users)).await?)
     }
 
     async fn estimate(&self) -> Estimate {
@@ -106,15 +121,19 @@ impl Begin {
         mint: &Mint<'_>,
     ) -> (Approval, deed::Disclosure) {
         let (clause, settings) = (verdict.approval.as_deref(), settings(at));
-        let LookedInto { estimate, practice } = &self.looked_into.clone().unwrap_or_default();
+        let LookedInto { estimate, practice, names_nobody } =
+            &self.looked_into.clone().unwrap_or_default();
+        let alone = settings.allow_single_member && self.has_one_member == Some(true);
+        let exclude = if alone { Vec::new() } else { excluded(clause, settings) };
+        let excludes_nobody = *names_nobody && exclude.contains(&Excluded::OnBehalfOf);
+        let estimate = estimate.as_ref();
         let shown =
-            Shown { case: &self.case, action, verdict, estimate: estimate.as_ref(), practice };
+            Shown { case: &self.case, action, verdict, estimate, practice, excludes_nobody };
         let snapshot = Canonical::new(context(&shown, self.limits.context_max_bytes));
         let (context, disclosure) =
             commit_canonical(mint, Path::APPROVAL_CONTEXT, Arc::clone(snapshot.text()));
         let expires_in = clause.and_then(|clause| clause.expires_in);
         let expires_in = expires_in.or(settings.default_expires_in.map(Into::into));
-        let alone = settings.allow_single_member && self.has_one_member == Some(true);
         let approval = Approval {
             id: mint.id(ApprovalId::from_uuid),
             status: ApprovalStatus::Pending,
@@ -123,7 +142,7 @@ impl Begin {
             count: clause.map_or(1, |clause| clause.count),
             context,
             context_digest: Some(snapshot.digest()),
-            exclude: if alone { Vec::new() } else { excluded(clause, settings) },
+            exclude,
             assurance: clause.and_then(|clause| clause.assurance),
             decisions: Vec::new(),
             decided_at: None,

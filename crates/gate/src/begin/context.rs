@@ -19,6 +19,8 @@ pub(super) struct Shown<'a> {
     pub(super) estimate: Option<&'a Estimate>,
     /// What was done before.
     pub(super) practice: &'a Practice,
+    /// Whether the question excludes whom the agent acts for, and the agent names no member.
+    pub(super) excludes_nobody: bool,
 }
 
 /// The largest part of a snapshot that an estimate may take.
@@ -48,7 +50,7 @@ pub(super) fn context(shown: &Shown<'_>, limit: usize) -> Value {
 }
 
 fn facts(shown: &Shown<'_>) -> Map<String, Value> {
-    let Shown { case, action, verdict, estimate: _, practice: _ } = shown;
+    let Shown { case, action, verdict, .. } = shown;
     let (call, resolved, agent) = (case.call(), case.resolved(), &action.agent);
     let decision = &verdict.decision;
     let mut facts = Map::new();
@@ -179,6 +181,7 @@ fn warnings(shown: &Shown<'_>, args: &Args, foreseen: &Foreseen) -> Vec<&'static
         ("effect_undeclared", writes && resolved.footprint().is_none()),
         ("estimate_absent", foreseen.is_absent),
         ("estimate_large", foreseen.is_large),
+        ("excludes_nobody", shown.excludes_nobody),
         ("first_use", !practice.agent_ran_it),
         ("off_hours", writes && practice.is_off_hours(shown.action.created_at)),
         ("runs_at_the_edge", shown.case.call().facts.mode == model::Mode::Proxy),

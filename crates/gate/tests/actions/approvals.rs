@@ -100,7 +100,8 @@ async fn a_person_is_shown_what_was_sent_and_what_decided() {
     assert_eq!(shown["side_effect"], "write");
     assert_eq!(shown["max_rows_changed"], 1);
     assert_eq!(shown["estimate"], json!({ "status": "absent", "why": "not_asked" }));
-    assert_eq!(shown["warnings"], json!(["first_use", "tool_new"]));
+    // The rule excludes for whom the agent acts, and no member goes by that.
+    assert_eq!(shown["warnings"], json!(["excludes_nobody", "first_use", "tool_new"]));
     assert_eq!(house.refund.estimates(), 0, "no rule asks for it");
     let by = Canceller::Agent(house.agent, house.key);
     let Ended::Now(ended) = house.cancel(&action, by).await.unwrap() else { panic!("no repeat") };

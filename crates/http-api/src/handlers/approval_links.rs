@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crypto::Secret;
-use gate::{Approver, JudgeError, Judgement, Link, Question};
+use gate::{Approver, JudgeError, Judgement, Link, Question, Reference};
 use ledger::record::{Action, Member};
 use model::{ApprovalStatus, Assurance, State};
 use people::LinkedTo;
@@ -110,7 +110,8 @@ impl Holder {
         let approval = action.approval.as_ref().ok_or(JudgeError::Unauthenticated)?;
         let barring = app.gate.barring(action).await?;
         let (author, owner) = (barring.author.as_deref(), barring.owner);
-        let question = Question { action, approval, author, owner };
+        let stated = &Reference::of(action);
+        let question = Question { action, approval, stated, author, owner };
         let approver = Approver { member: &self.member, address: self.address.as_deref() };
         let barred = approver.barred(question);
         if let Some(error) = barred.and_then(JudgeError::of) {

@@ -2,15 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use async_trait::async_trait;
 use deed::Vote;
-use gate::{AddressBook, Asked, Barring, JudgeError, Judged, Judgement, Question};
+use gate::{Asked, Barring, JudgeError, Judged, Judgement, Question, Reference};
 use ledger::{
     StoreDown,
     record::{Action, Member},
 };
 use model::{ActionId, Assurance, Timestamp, UserId};
-use people::People;
 use web::{ApiError, Call, List, ListView, Reply};
 
 use crate::{
@@ -67,12 +65,12 @@ pub(crate) async fn show(app: Arc<App>, caller: ApprovalReader, call: Call) -> A
     let viewer = Viewer::of(&app, &caller).await?;
     let actions = std::slice::from_ref(&detail.action);
     let barrings = viewer.barring(&app, actions).await?;
-    let eligible = match caller.only_agent() {
-        Some(_) => Vec::new(),
-        None => eligible(&app, &detail.action).await?,
-    };
     let view = ApprovalView::of(&detail.action, viewer.viewing(&detail.action, &barrings));
     let shown = ApprovalDetail::of(view, &detail, caller.member().is_some());
+    if caller.only_agent().is_some() {
+        return Ok(Reply::ok(&shown.for_agent()));
+    }
+    let eligible = eligible(&app, &detail.action).await?;
     Ok(Reply::ok(&shown.with_eligible(&eligible)))
 }
 
@@ -132,18 +130,7 @@ pub(super) async fn address(app: &App, user: UserId) -> Result<Option<String>, C
 
 /// The members who may answer at this moment.
 pub(super) async fn eligible(app: &App, action: &Action) -> Result<Vec<Member>, StoreDown> {
-    app.gate.eligible(action, &Book(&app.sign_in.people), MOST_ELIGIBLE).await
-}
-
-/// The addresses of people, as rules may call them.
-struct Book<'a>(&'a People);
-
-#[async_trait]
-impl AddressBook for Book<'_> {
-    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
-        let found = self.0.addresses(users).await?.into_iter();
-        Ok(found.map(|(user, address)| (user, address.as_str().to_owned())).collect())
-    }
+    app.gate.eligible(action, MOST_ELIGIBLE).await
 }
 
 /// Whoever looks, as far as what they see hangs on it.
@@ -192,7 +179,8 @@ impl Viewer {
         };
         let approver = gate::Approver { member, address: address.as_deref() };
         let (author, owner) = (barring.author.as_deref(), barring.owner);
-        match approver.barred(Question { action, approval, author, owner }) {
+        let stated = &Reference::of(action);
+        match approver.barred(Question { action, approval, stated, author, owner }) {
             None if barring.is_held => Viewing::Held,
             barred => Viewing::Person(barred),
         }

@@ -26,6 +26,8 @@ pub(crate) const LIST: &[Param] = &[
     Param::One("cursor"),
 ];
 
+/// The warning that the agent names no member for whom it acts.
+const EXCLUDES_NOBODY: &str = "excludes_nobody";
 /// The most characters of a note.
 const MAX_NOTE: usize = 280;
 
@@ -200,6 +202,12 @@ impl<'a> ApprovalDetail<'a> {
         Self { view, context, estimate, warnings, eligible: Vec::new() }
     }
 
+    /// The view as an agent is shown it: without what would tell it whose addresses are members'.
+    pub(crate) fn for_agent(mut self) -> Self {
+        self.warnings.retain(|word| *word != EXCLUDES_NOBODY);
+        self
+    }
+
     /// The view with these members, who may answer.
     pub(crate) fn with_eligible(mut self, members: &[Member]) -> Self {
         let view = |member: &Member| EligibleView { id: member.id, role: member.role };
@@ -229,6 +237,7 @@ fn warnings(context: &Value) -> Vec<&'static str> {
     };
     [
         ("irreversible", said("destructive")),
+        (EXCLUDES_NOBODY, said(EXCLUDES_NOBODY)),
         ("budget_near", said("budget_near")),
         ("tool_changed", said("tool_changed")),
         ("tool_new", said("tool_new")),

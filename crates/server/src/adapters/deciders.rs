@@ -1,20 +1,15 @@
-//! Who is written to about what orgs ask: the Gate knows who may answer, and people their addresses.
-
-use std::{collections::BTreeMap, sync::Arc};
+//! Who is written to about what orgs ask: the Gate knows who may answer.
 
 use async_trait::async_trait;
-use gate::{AddressBook, Gate};
+use gate::Gate;
 use ledger::StoreDown;
-use model::{ApprovalId, MemberId, OrgId, State, UserId};
-use people::People;
+use model::{ApprovalId, MemberId, OrgId, State};
 
 /// Those who may answer, as the Gate knows them.
 #[derive(Debug)]
 pub struct Deciders {
     /// Where questions wait.
     pub gate: Gate,
-    /// Where addresses are.
-    pub people: Arc<People>,
 }
 
 #[async_trait]
@@ -29,15 +24,7 @@ impl people::Deciders for Deciders {
         if found.action.state != State::PendingApproval {
             return Ok(Vec::new());
         }
-        let members = self.gate.eligible(&found.action, self, most).await?;
+        let members = self.gate.eligible(&found.action, most).await?;
         Ok(members.into_iter().map(|member| member.id).collect())
-    }
-}
-
-#[async_trait]
-impl AddressBook for Deciders {
-    async fn addresses(&self, users: &[UserId]) -> Result<BTreeMap<UserId, String>, StoreDown> {
-        let found = self.people.addresses(users).await?.into_iter();
-        Ok(found.map(|(user, address)| (user, address.as_str().to_owned())).collect())
     }
 }

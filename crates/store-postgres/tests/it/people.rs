@@ -1,6 +1,7 @@
 //! People sign in: over the real store, with everybody who should not get in.
 
 use std::{
+    collections::BTreeMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicI64, Ordering},
@@ -11,6 +12,7 @@ use std::{
 use async_trait::async_trait;
 use crypto::{Secret, SystemEntropy};
 use futures_util::future::join_all;
+use gate::AddressBook;
 use model::{Clock, MemberId, OrgId, Role, Timestamp, Uuid};
 use people::{
     Address, Asked, Asking, LIVES, Parts, People, Post, Proof, SignInError, SignedIn, Way,
@@ -497,4 +499,20 @@ async fn spellings_of_one_address_are_one_person() {
     let met: Vec<_> = met.into_iter().map(Result::unwrap).collect();
     assert_eq!(met[0], ada);
     assert_eq!(met[1], met[2]);
+}
+
+#[tokio::test]
+async fn people_are_found_by_their_addresses_and_addresses_by_their_people() {
+    let Some(world) = World::new().await else { return };
+    let ada = world.store.person(&address(ADA)).await.unwrap().unwrap();
+    let eve = world.people.meet(&address("eve@example.com")).await.unwrap();
+    let asked = ["nobody@example.com", ADA, "x", "eve@example.com", ADA].map(str::to_owned);
+    let mut found = world.store.people_of(&asked).await.unwrap();
+    found.sort_unstable();
+    let mut both = [ada, eve];
+    both.sort_unstable();
+    assert_eq!(found, both);
+    assert_eq!(world.store.people_of(&[]).await.unwrap(), []);
+    let known = AddressBook::addresses(&*world.store, &[ada]).await.unwrap();
+    assert_eq!(known, BTreeMap::from([(ada, ADA.to_owned())]));
 }

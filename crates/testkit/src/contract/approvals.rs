@@ -216,6 +216,17 @@ async fn those_who_may_approve_are_found_and_who_made_a_version(store: &dyn Stor
     let behind = Some((early.joined_at, early.id));
     let rest = store.approvers(scribe.org, behind, 10).await.unwrap();
     assert_eq!(rest, std::slice::from_ref(&late));
+    let has = async |org, members: &[MemberId], users: &[UserId]| {
+        store.has_one_of(org, (members, users)).await.unwrap()
+    };
+    let stranger = scribe.mint();
+    let stranger = (stranger.id(MemberId::from_uuid), stranger.id(UserId::from_uuid));
+    assert!(has(scribe.org, &[stranger.0, mute.id], &[]).await, "some may not approve");
+    assert!(has(scribe.org, &[], &[stranger.1, mute.user]).await);
+    assert!(!has(scribe.org, &[gone.id, stranger.0], &[gone.user, stranger.1]).await);
+    assert!(!has(scribe.org, &[], &[]).await);
+    let elsewhere = Scribe::created(1_047, store).await;
+    assert!(!has(elsewhere.org, &[mute.id], &[mute.user]).await);
     assert_eq!(store.author(scribe.org, id).await.unwrap(), author);
     let asks = Caller { org: Some(scribe.org_row()), agent: Some(agent.clone()) };
     assert_eq!(store.caller(scribe.org, agent.id).await.unwrap(), asks);

@@ -15,7 +15,6 @@ use people::{
     mail::{Letter, MailError, Mailer, SignIn},
     store::{Chosen, Device},
 };
-use store_memory::MemoryPeople;
 use testkit::{Fixture, START};
 
 use super::House;
@@ -63,7 +62,7 @@ pub(in crate::tests) struct Browser {
 
 impl Town {
     pub(super) fn of(fixture: &Fixture) -> Self {
-        let (store, pepper) = (Arc::new(MemoryPeople::new(fixture.clock.clone())), vec![8; 32]);
+        let (store, pepper) = (fixture.people.clone(), vec![8; 32]);
         let parts = Parts {
             store: store.clone(),
             entropy: fixture.dice.clone(),
