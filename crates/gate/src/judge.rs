@@ -88,8 +88,13 @@ pub enum JudgeError {
     #[error("the rule takes no answer by a link; sign in and answer there")]
     SessionRequired,
     /// It is settled.
-    #[error("the approval is `{0}` already")]
-    Decided(ApprovalStatus),
+    #[error("the approval is `{status}` already{}", answered_by(.by))]
+    Decided {
+        /// As what.
+        status: ApprovalStatus,
+        /// Who answered so; nobody where no answer settled it.
+        by: Vec<MemberId>,
+    },
     /// Nobody answered in time.
     #[error("the approval expired, which means no")]
     Expired,
@@ -372,10 +377,10 @@ impl Request for Judge {
             return refused(JudgeError::LinkUsed);
         }
         if action.state != State::PendingApproval {
-            return refused(late(approval.status));
+            return refused(late(approval.status, approval));
         }
         if let Some(status) = over(action, at) {
-            return (withdraw(action, status, at, mint).0, Err(late(status)));
+            return (withdraw(action, status, at, mint).0, Err(late(status, approval)));
         }
         if link.as_ref().is_some_and(|link| !link.is_live(at.now())) {
             return refused(JudgeError::LinkExpired);
@@ -417,13 +422,18 @@ fn is_enough(at: &Snapshot, question: Question<'_>) -> bool {
 }
 
 /// What somebody is told who comes late.
-fn late(status: ApprovalStatus) -> JudgeError {
-    match status {
-        ApprovalStatus::Expired => JudgeError::Expired,
-        ApprovalStatus::Pending
-        | ApprovalStatus::Approved
-        | ApprovalStatus::Denied
-        | ApprovalStatus::Cancelled
-        | ApprovalStatus::Voided => JudgeError::Decided(status),
-    }
+fn late(status: ApprovalStatus, approval: &Approval) -> JudgeError {
+    let vote = match status {
+        ApprovalStatus::Expired => return JudgeError::Expired,
+        ApprovalStatus::Approved => Some(Vote::Approve),
+        ApprovalStatus::Denied => Some(Vote::Deny),
+        ApprovalStatus::Pending | ApprovalStatus::Cancelled | ApprovalStatus::Voided => None,
+    };
+    let settled = approval.decisions.iter().filter(|answer| Some(answer.decision) == vote);
+    JudgeError::Decided { status, by: settled.map(|answer| answer.by).collect() }
+}
+
+fn answered_by(members: &[MemberId]) -> String {
+    let names: Vec<_> = members.iter().map(|member| format!("`{member}`")).collect();
+    if names.is_empty() { String::new() } else { format!("; answered by {}", names.join(" and ")) }
 }

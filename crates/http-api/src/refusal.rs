@@ -336,7 +336,7 @@ impl IntoApiError for JudgeError {
                 ApiError::new(approvals::APPROVAL_STALE, sentence).on("context_digest")
             }
             JudgeError::TargetChanged => ApiError::new(approvals::APPROVAL_STALE, sentence),
-            JudgeError::Decided(_) => ApiError::new(approvals::APPROVAL_DECIDED, sentence),
+            JudgeError::Decided { .. } => ApiError::new(approvals::APPROVAL_DECIDED, sentence),
             JudgeError::Expired => ApiError::gone(actions::APPROVAL_EXPIRED, sentence),
             JudgeError::Conflict(sentence) => ApiError::new(changes::CONFLICT, sentence),
             JudgeError::ToolUnavailable => ApiError::unavailable(sentence),

@@ -96,7 +96,7 @@ async fn a_yes_releases_what_was_shown_and_its_deed_names_the_member() {
     assert_eq!(house.refund(20).await.status, Status::Executed);
     assert_eq!(house.refund(20).await.status, Status::Denied);
     let late = yes(&house, &action, &ann).await.unwrap_err();
-    assert!(matches!(late, JudgeError::Decided(ApprovalStatus::Approved)), "{late}");
+    assert!(matches!(late, JudgeError::Decided { status: ApprovalStatus::Approved, .. }), "{late}");
 }
 
 #[tokio::test]
@@ -308,7 +308,7 @@ async fn nobody_decides_what_is_over_and_a_kept_approval_waits_for_the_agent() {
     assert!(matches!(held, JudgeError::Conflict(_)), "{held}");
     house.void().await;
     let void = yes(&house, &voided, &ann).await.unwrap_err();
-    assert!(matches!(void, JudgeError::Decided(ApprovalStatus::Voided)), "{void}");
+    assert!(matches!(void, JudgeError::Decided { status: ApprovalStatus::Voided, .. }), "{void}");
     let sealed = house.gate.action(house.org, voided.id).await.unwrap().unwrap();
     assert_eq!(sealed.approval.unwrap().void_reason, Some(VoidReason::AgentStopped));
     house.write(house.agent_row()).await;
@@ -514,7 +514,10 @@ async fn an_answer_whose_instance_dies_is_given_or_not_and_never_runs_twice() {
         }
         assert_eq!(house.store.deeds(house.org).len(), deeds, "the run that wakes seals nothing");
         let again = yes(&house, &action, &ann).await.unwrap_err();
-        assert!(matches!(again, JudgeError::Decided(ApprovalStatus::Approved)), "{again}");
+        assert!(
+            matches!(again, JudgeError::Decided { status: ApprovalStatus::Approved, .. }),
+            "{again}"
+        );
         assert!(house.refund.runs() <= 1);
     }
 }
@@ -530,6 +533,9 @@ async fn an_answer_whose_commit_is_in_doubt_counts_once() {
         assert_eq!((ended.status, house.refund.runs()), (Status::Executed, 1));
         assert_eq!(ended.approval.unwrap().decisions.len(), 1);
         let again = yes(&house, &action, &ann).await.unwrap_err();
-        assert!(matches!(again, JudgeError::Decided(ApprovalStatus::Approved)), "{again}");
+        assert!(
+            matches!(again, JudgeError::Decided { status: ApprovalStatus::Approved, .. }),
+            "{again}"
+        );
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crypto::Secret;
+use model::MemberId;
 use serde_json::{Value, json};
 use web::{ApiError, Call, Param};
 
@@ -119,7 +120,8 @@ fn view(
 /// Opening a link decides nothing: programs that look at mails open them, too.
 pub(crate) async fn linked(app: Arc<App>, _: Anyone, call: Call) -> Answer {
     let token = call.query.text("t").unwrap_or_default().to_owned();
-    let found = approval_links::look(&app, &Secret::new(token.clone())).await;
+    let secret = Secret::new(token.clone());
+    let found = approval_links::look(&app, &secret).await;
     let mut problem = call.query.text("problem").map(str::to_owned);
     let link = match found {
         Ok(reply) => reply.into_json().await.ok_or_else(ApiError::internal)?,
@@ -133,6 +135,18 @@ pub(crate) async fn linked(app: Arc<App>, _: Anyone, call: Call) -> Answer {
             Value::Null
         }
     };
-    let shown = shown([("link", link), ("token", token.into()), ("problem", problem.into())]);
+    let people = approval_links::people(&app, &secret, &deciders(&link)).await?;
+    let shown = shown([
+        ("link", link),
+        ("people", json!(people)),
+        ("token", token.into()),
+        ("problem", problem.into()),
+    ]);
     Ok(page(&app, "approve.html", Referrer::Nobody, &shown)?)
+}
+
+/// The members who answered what a link asks.
+fn deciders(link: &Value) -> Vec<MemberId> {
+    let given = link.get("decisions").and_then(Value::as_array).into_iter().flatten();
+    given.filter_map(|given| text(given, "by")?.parse().ok()).collect()
 }

@@ -3,12 +3,12 @@
 //! The link stands in the body and nowhere else: an address would be kept by browsers and proxies, and
 //! whoever opens mails before people do would answer in their name.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crypto::Secret;
 use gate::{Approver, JudgeError, Judgement, Link, Question, Reference};
 use ledger::record::{Action, Member};
-use model::{ApprovalStatus, Assurance, State};
+use model::{ApprovalStatus, Assurance, MemberId, Role, State};
 use people::LinkedTo;
 use web::{ApiError, Call, Fields, Reply};
 
@@ -72,6 +72,25 @@ async fn given(app: &App, token: &Secret<String>, beside: Fields) -> Answer {
 pub(crate) async fn look(app: &App, token: &Secret<String>) -> Answer {
     let (to, holder) = holder(app, token).await?;
     holder.look(app, to).await
+}
+
+/// The addresses of these members, where whom the link was sent to may know them.
+pub(crate) async fn people(
+    app: &App,
+    token: &Secret<String>,
+    members: &[MemberId],
+) -> Result<BTreeMap<MemberId, String>, CallError> {
+    let mut found = BTreeMap::new();
+    if members.is_empty() {
+        return Ok(found);
+    }
+    let (to, holder) = holder(app, token).await?;
+    for id in members.iter().filter(|_| holder.member.role.is_at_least(Role::Admin)) {
+        if let Some(member) = app.admin.member(to.org, *id).await? {
+            found.extend(address(app, member.user).await?.map(|address| (*id, address)));
+        }
+    }
+    Ok(found)
 }
 
 /// What the link is good for, and whom it was sent to.

@@ -134,8 +134,53 @@ async fn what_others_settled_is_told_without_what_was_asked() {
     assert_eq!((told.status, &told.body["status"]), (200, &json!("settled")));
     assert_eq!(told.body["approval_status"], "denied");
     assert_eq!([&told.body["question"], &told.body["decision"]], [&Value::Null, &Value::Null]);
+    let decisions = &told.body["decisions"];
+    assert_eq!((&decisions[0]["by"], &decisions[0]["decision"]), (&json!(bob.id), &json!("deny")));
+    assert!(decisions[0].get("note").is_none() && decisions.as_array().unwrap().len() == 1);
     let late = answer(&house, &anns, "approve", &digest).await;
     assert_eq!(late.code(), (409, "approval_decided"));
+    let sentence = late.body["error"]["message"].as_str().unwrap();
+    assert_eq!(sentence, format!("the approval is `denied` already; answered by `{}`", bob.id));
+}
+
+#[tokio::test]
+async fn the_page_of_whoever_was_second_says_who_decided() {
+    let house = House::new().await;
+    let ann = approver(&house, "ann@example.com", Role::Admin).await;
+    let vie = approver(&house, "vie@example.com", Role::Viewer).await;
+    let bob = approver(&house, "bob@example.com", Role::Viewer).await;
+    let held = house.refund(500).await;
+    let of = |member: &Member| token(&house, house.org, &held, member.id);
+    let (anns, vies, bobs) = (of(&ann), of(&vie), of(&bob));
+    let digest = read(&house, &anns).await.body["question"]["context_digest"].clone();
+    assert_eq!(answer(&house, &bobs, "deny", &digest).await.status, 200);
+    let page = async |path: &str, key: &str| {
+        let page = house.get(path, key).await;
+        let html = String::from_utf8(page.bytes.to_vec()).unwrap();
+        html.split("<main").nth(1).unwrap_or(&html).to_owned()
+    };
+    for (link, is_told) in [(&anns, true), (&vies, false)] {
+        let path = format!("/approve?t={link}");
+        for (path, words) in [
+            (path.clone(), "It is settled"),
+            (format!("{path}&problem=approval_decided"), "It was settled before."),
+        ] {
+            let html = page(&path, "").await;
+            assert!(html.contains(words) && html.contains(" denied it "), "{html}");
+            assert!(html.contains(&bob.id.to_string()), "{html}");
+            // As everywhere, addresses are for whoever may know them.
+            assert_eq!(html.contains("<bdi>bob@example.com</bdi>"), is_told, "{html}");
+            assert!(html.contains("by an emailed link") && !html.contains("&lt;"), "{html}");
+        }
+    }
+    let approval = held.body["approval"]["id"].as_str().unwrap();
+    let browser = house.browser_in(house.org, "ann@example.com", Role::Admin).await;
+    let path = format!("/app/approvals/{approval}?problem=approval_decided");
+    let html = page(&path, &browser.key).await;
+    let told = html.split("It was settled before.").nth(1).unwrap().split("</p>").next().unwrap();
+    assert!(told.contains("<bdi>bob@example.com</bdi>") && told.contains(" denied it "), "{told}");
+    assert!(told.contains("Your answer changed nothing.") && !told.contains("&lt;"), "{told}");
+    assert!(!html.contains("may decide"), "nobody may any more: {html}");
 }
 
 #[tokio::test]

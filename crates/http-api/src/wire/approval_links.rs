@@ -3,9 +3,10 @@
 use crypto::Secret;
 use deed::Vote;
 use gate::Link;
-use ledger::record::{Action, Member};
+use ledger::record::{Action, Answer, Member};
 use model::{
-    ActionId, ApprovalId, ApprovalStatus, Digest, MemberId, State, Status, Timestamp, Verdict,
+    ActionId, ApprovalId, ApprovalStatus, Assurance, Digest, MemberId, State, Status, Timestamp,
+    Verdict,
 };
 use serde::Serialize;
 use web::{ApiError, Fields, Word};
@@ -68,6 +69,7 @@ pub(crate) struct LinkView<'a> {
     follows_until: Option<Timestamp>,
     decision: Option<Vote>,
     approval_status: Option<ApprovalStatus>,
+    decisions: Vec<LinkDecision>,
     action: FollowedAction,
     question: Option<ApprovalDetail<'a>>,
 }
@@ -81,6 +83,15 @@ enum LinkStatus {
     Used,
     /// Others settled what it asks.
     Settled,
+}
+
+/// An answer without its note, which may repeat what was asked.
+#[derive(Debug, Serialize)]
+struct LinkDecision {
+    by: MemberId,
+    decision: Vote,
+    assurance: Assurance,
+    at: Timestamp,
 }
 
 #[derive(Debug, Serialize)]
@@ -110,6 +121,7 @@ impl<'a> LinkView<'a> {
             follows_until: link.used.as_ref().map(|used| used.follows_until),
             decision: link.used.as_ref().map(|used| used.answer.decision),
             approval_status: approval.map(|it| it.status),
+            decisions: approval.into_iter().flat_map(|it| &it.decisions).map(decision).collect(),
             action: FollowedAction {
                 id: action.id,
                 state: action.state,
@@ -128,5 +140,14 @@ impl<'a> LinkView<'a> {
     /// The link with what it asks.
     pub(crate) fn asking(self, question: ApprovalDetail<'a>) -> Self {
         Self { question: Some(question), ..self }
+    }
+}
+
+fn decision(answer: &Answer) -> LinkDecision {
+    LinkDecision {
+        by: answer.by,
+        decision: answer.decision,
+        assurance: answer.assurance,
+        at: answer.at,
     }
 }
