@@ -48,7 +48,7 @@ pub(crate) fn read_shape<T: DeserializeOwned>(
     if !findings.is_empty() {
         return Err(findings.into_iter().map(|(at, message)| Finding::new(at, message)).collect());
     }
-    if json::is_lossy(config) {
+    if json::is_out_of_range(config) {
         return Err(one("a number lies outside ±(2^53−1)".to_owned()));
     }
     T::deserialize(config).map_err(|error| one(error.to_string()))

@@ -40,6 +40,11 @@ pub fn parse_document(text: &[u8]) -> Result<Value, JsonError> {
     read(text, Strict { room: most, most, numbers: Numbers::Any })
 }
 
+/// Reads a text as [`parse`] does, but whatever doubles its numbers are.
+fn parse_doubles(text: &[u8]) -> Result<Value, JsonError> {
+    read(text, Strict { room: MAX_DEPTH, most: MAX_DEPTH, numbers: Numbers::Doubles })
+}
+
 fn read(text: &[u8], rules: Strict) -> Result<Value, JsonError> {
     let mut reader = serde_json::Deserializer::from_slice(text);
     let value = rules.deserialize(&mut reader).map_err(|error| JsonError(error.to_string()))?;
@@ -50,7 +55,7 @@ fn read(text: &[u8], rules: Strict) -> Result<Value, JsonError> {
 /// The RFC 8785 form of the value.
 ///
 /// An integer beyond 2^53 - 1 is rounded to the nearest double, as RFC 8785 defines; only values
-/// that came neither from [`parse`] nor through [`Exact`] can hold one, and [`is_lossy`] finds them.
+/// that came neither from [`parse`] nor through [`Exact`] can hold one that loses a digit by it.
 pub fn canonical(value: &Value) -> Vec<u8> {
     let Some(size) = plain_size(value) else { return canonical_generally(value) };
     // Memory that grows while it is written would be copied each time.
@@ -75,7 +80,7 @@ fn plain_size(value: &Value) -> Option<usize> {
         Value::Null | Value::Bool(_) => Some("false".len()),
         Value::String(text) => Some(text.len() + FRAME),
         Value::Number(number) => {
-            let digits = normal(number)?.as_i64()?.unsigned_abs().checked_ilog10();
+            let digits = as_integer(number)?.unsigned_abs().checked_ilog10();
             Some(digits.map_or(1, |digits| digits as usize + FRAME))
         }
         Value::Array(items) => {
@@ -104,19 +109,43 @@ fn is_ordered(character: char) -> bool {
     character <= '\u{d7ff}'
 }
 
-/// Whether a number of this value is one that [`parse`] refuses.
-pub fn is_lossy(value: &Value) -> bool {
+/// Whether a number of this value is one that [`parse`] refuses: outside -(2^53-1) to 2^53-1.
+pub fn is_out_of_range(value: &Value) -> bool {
     match value {
-        Value::Number(number) => exact::held(number).is_none(),
-        Value::Array(items) => items.iter().any(is_lossy),
-        Value::Object(members) => members.values().any(is_lossy),
+        Value::Number(number) if number.is_f64() => number.as_f64().is_none_or(is_too_large),
+        Value::Number(number) => normal(number).is_none(),
+        Value::Array(items) => items.iter().any(is_out_of_range),
+        Value::Object(members) => members.values().any(is_out_of_range),
         Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
 }
 
+/// The number that is an integer within ±(2^53−1); `1.0` is none.
+fn as_integer(number: &Number) -> Option<i64> {
+    number.as_i64().filter(|value| (-MAX_INTEGER..=MAX_INTEGER).contains(value))
+}
+
+/// The number in its one form, where it lies within ±(2^53−1): a whole one as an integer.
+#[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
 fn normal(number: &Number) -> Option<Number> {
-    let integer = number.as_i64().filter(|value| (-MAX_INTEGER..=MAX_INTEGER).contains(value));
-    integer.map(Number::from)
+    if !number.is_f64() {
+        return as_integer(number).map(Number::from);
+    }
+    let value = number.as_f64().filter(|value| !is_too_large(*value))?;
+    if value.fract() == 0.0 { Some(Number::from(value as i64)) } else { Some(number.clone()) }
+}
+
+/// The number as its canonical form is read again, so that whoever prints it prints those digits.
+fn as_double(number: &Number) -> Number {
+    normal(number).unwrap_or_else(|| {
+        let form = canonical_generally(&Value::Number(number.clone()));
+        serde_json::from_slice(&form).unwrap_or_else(|_| number.clone())
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact as a double")]
+fn is_too_large(value: f64) -> bool {
+    value.abs() > MAX_INTEGER as f64
 }
 
 /// Which numbers are taken.
@@ -124,6 +153,8 @@ fn normal(number: &Number) -> Option<Number> {
 enum Numbers {
     /// Those that have one canonical form, in that form.
     Digested,
+    /// All, as their canonical form has them.
+    Doubles,
     Any,
 }
 
@@ -141,6 +172,14 @@ impl Strict {
             return Err(E::custom(format_args!("nested deeper than {} levels", self.most)));
         };
         Ok(Self { room, ..self })
+    }
+
+    fn number<E: de::Error>(self, number: Number) -> Result<Value, E> {
+        match self.numbers {
+            Numbers::Any => Ok(Value::Number(number)),
+            Numbers::Doubles => Ok(Value::Number(as_double(&number))),
+            Numbers::Digested => normal(&number).map(Value::Number).ok_or_else(too_large),
+        }
     }
 }
 
@@ -168,32 +207,15 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Value, E> {
-        match self.numbers {
-            Numbers::Digested => integer(value),
-            Numbers::Any => Ok(value.into()),
-        }
+        self.number(value.into())
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Value, E> {
-        match self.numbers {
-            Numbers::Digested => integer(i64::try_from(value).unwrap_or(i64::MAX)),
-            Numbers::Any => Ok(value.into()),
-        }
+        self.number(value.into())
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
-    #[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact as a double")]
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        if matches!(self.numbers, Numbers::Any) {
-            return Ok(value.into());
-        }
-        if value.abs() > MAX_INTEGER as f64 {
-            return Err(too_large());
-        }
-        if value.fract() == 0.0 {
-            return Ok(Value::from(value as i64));
-        }
-        Ok(Value::from(value))
+        Number::from_f64(value).map_or_else(|| Err(too_large()), |number| self.number(number))
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Value, E> {
@@ -227,10 +249,6 @@ impl<'de> Visitor<'de> for Strict {
         }
         Ok(Value::Object(object))
     }
-}
-
-fn integer<E: de::Error>(value: i64) -> Result<Value, E> {
-    normal(&Number::from(value)).map(Value::Number).ok_or_else(too_large)
 }
 
 fn too_large<E: de::Error>() -> E {

@@ -108,15 +108,13 @@ fn numbers_are_normalised() {
 fn a_result_keeps_every_number_digit_for_digit() {
     #[rustfmt::skip]
     let cases = [
-        ("1e21",                                   json!("1e21")),
-        ("[6.02e23, 602e21]",                      json!(["6.02e23", "602e21"])),
         (r#"{"id": 9007199254740993}"#,            json!({ "id": "9007199254740993" })),
         ("-9223372036854775808",                   json!("-9223372036854775808")),
         ("18446744073709551616 ",                  json!("18446744073709551616")),
         ("1e400",                                  json!("1e400")),
         ("1e-400",                                 json!("1e-400")),
         ("0.12345678901234567890",                 json!("0.12345678901234567890")),
-        (r#"{"a\"1e21": [1e21, "1e21\\", 1e21]}"#, json!({ "a\"1e21": ["1e21", "1e21\\", "1e21"] })),
+        (r#"{"a\"1e999": [1e999, "1e999\\", 1e999]}"#, json!({ "a\"1e999": ["1e999", "1e999\\", "1e999"] })),
     ];
     for (text, held) in cases {
         let exact = json::Exact::parse(text.as_bytes()).unwrap();
@@ -130,8 +128,42 @@ fn a_result_keeps_every_number_digit_for_digit() {
     }
     let made = json!([1e21, 9_007_199_254_740_993_i64, u64::MAX, 2.0, 0.5]);
     let exact = json::Exact::from(made);
-    let held = json!(["1e+21", "9007199254740993", "18446744073709551615", 2, 0.5]);
+    let held = json!([1e21, "9007199254740993", "18446744073709551615", 2, 0.5]);
     assert_eq!((&**exact.canonical().value(), exact.stands_as_text()), (&held, true));
+}
+
+#[test]
+fn a_result_of_doubles_has_its_rfc_8785_form_however_large_they_are() {
+    #[rustfmt::skip]
+    let cases = [
+        ("1e21",                         "1e+21"),
+        ("1000000000000000000000",       "1e+21"),
+        ("[6.02214076e23, 602214076E15]","[6.02214076e+23,6.02214076e+23]"),
+        ("-1.7976931348623157e308",      "-1.7976931348623157e+308"),
+        (r#"{"b":1e20,"a":-1e300}"#,     r#"{"a":-1e+300,"b":100000000000000000000}"#),
+        // What a double prints as, zeros behind its 17 digits.
+        ("123456789012345680000",        "123456789012345680000"),
+        ("9007199254740992",             "9007199254740992"),
+        ("-9007199254740994.0",          "-9007199254740994"),
+        ("9007199254740994",             "9007199254740994"),
+        ("1234567890123456800",          "1234567890123456800"),
+        ("1.2345678901234568e18",        "1234567890123456800"),
+        ("10000000000000000000",         "10000000000000000000"),
+        ("1e20",                         "100000000000000000000"),
+    ];
+    for (text, form) in cases {
+        let exact = json::Exact::parse(text.as_bytes()).unwrap();
+        assert_eq!((exact.canonical().text().as_str(), exact.stands_as_text()), (form, false));
+        assert!(exact.has_digest(sha256(form)), "{text}");
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(json::canonical_generally(&value), form.as_bytes(), "any RFC 8785 library");
+        assert_eq!(json::Exact::from(value), exact, "a tool that made the same value");
+        // Whoever prints the value, for an address or a person, prints the digits of the form.
+        let read: Value = serde_json::from_str(form).unwrap();
+        assert_eq!(**exact.canonical().value(), read, "{text}");
+        assert_eq!(json::Exact::parse(form.as_bytes()).unwrap(), exact, "what is kept, read again");
+        assert!(json::parse(text.as_bytes()).is_err(), "nothing is decided on it");
+    }
 }
 
 #[test]
@@ -204,6 +236,8 @@ fn a_result_that_is_no_json_is_refused_whatever_its_numbers_are() {
         assert!(json::Exact::parse(text.as_bytes()).is_err(), "{text}");
     }
     assert!(json::Exact::parse(&[b'"', 0xff, b'"']).is_err());
+    let refused = json::Exact::parse(b"[1e21,\"\xe9\"]").unwrap_err();
+    assert!(refused.to_string().contains("unicode"), "{refused}");
 }
 
 #[test]
@@ -281,6 +315,15 @@ proptest! {
         for value in [value, Value::Object(keyed)] {
             prop_assert_eq!(json::canonical(&value), serde_json_canonicalizer::to_vec(&value).unwrap());
         }
+    }
+
+    #[test]
+    fn every_double_is_a_result_in_its_rfc_8785_form(bits in any::<u64>()) {
+        let double = f64::from_bits(bits);
+        prop_assume!(double.is_finite());
+        let form = json::canonical_generally(&Value::from(double));
+        let exact = json::Exact::parse(&form).unwrap();
+        prop_assert_eq!((exact.canonical().text().as_bytes(), exact.stands_as_text()), (&*form, false));
     }
 
     #[test]

@@ -265,8 +265,12 @@ mod tests {
             ..Footprint::default()
         };
         let fault = Fault::new(ExecutionErrorCode::ToolTimeout, "no \"answer\"\n");
-        // One number stands as its digits, another as a double prints it.
-        let result = json!({ "id": 9_007_199_254_740_993_i64, "share": 1e-7, "text": "\u{1}é" });
+        // One number stands as its digits, the others as a double prints them.
+        let result = json!({
+            "id": 9_007_199_254_740_993_i64,
+            "numbers": [1e-7, 1e19, 1e21, -f64::MAX],
+            "text": "\u{1}é",
+        });
         let outcomes = [
             Outcome::Succeeded { result, report: Report::of_rows(Some(4)) },
             Outcome::Applied,

@@ -207,7 +207,8 @@ fn line(parameter: &Parameter, value: &Value) -> Result<(HeaderName, HeaderValue
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
+        // The form that was digested, whatever the number's own print is.
+        Value::Number(_) => String::from_utf8(crypto::json::canonical(value)).ok(),
         Value::Bool(value) => Some(value.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }

@@ -6,14 +6,15 @@ use model::Digest;
 use serde::de::IgnoredAny;
 use serde_json::{Number, Value};
 
-use super::{Canonical, JsonError, MAX_DEPTH, MAX_INTEGER, canonical, normal, parse};
+use super::{Canonical, JsonError, MAX_DEPTH, as_double, as_integer, canonical, parse, parse_doubles};
 use crate::sha256;
 
 /// A value that somebody else made and that cannot be refused any more, such as a tool's result.
 ///
-/// A number that a double does not keep digit for digit, or that lies outside ±(2^53−1), stands as
-/// the text of its digits. What [`parse`] refuses for more than its numbers (NUL, a lone surrogate,
-/// a key that stands twice, more than 32 levels) stands as a whole as the JSON text that it was.
+/// A number that a double does not keep digit for digit stands as the text of its digits; every other
+/// stands as it is, beyond ±(2^53−1) too. What [`parse`] refuses for more than its numbers (NUL, a
+/// lone surrogate, a key that stands twice, more than 32 levels) stands as a whole as the JSON text
+/// that it was.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exact {
     canonical: Canonical,
@@ -27,11 +28,13 @@ pub struct Exact {
 impl Exact {
     /// Reads any JSON text, and refuses what is none.
     pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
-        // What is no UTF-8 is no JSON: the strict parser says where.
-        let Ok(text) = std::str::from_utf8(text) else { return parse(text).map(Self::from) };
+        // What is no UTF-8 is no JSON: the parser says where.
+        let Ok(text) = std::str::from_utf8(text) else {
+            return parse_doubles(text).map(Self::from);
+        };
         let text = text.trim_matches([' ', '\t', '\n', '\r']);
         let quoted = numbers_quoted(text);
-        let value = match parse(quoted.as_bytes()) {
+        let value = match parse_doubles(quoted.as_bytes()) {
             Ok(value) => value,
             Err(_) if is_json(text) => Value::String(text.to_owned()),
             Err(error) => return Err(error),
@@ -96,15 +99,15 @@ fn is_read(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Writes numbers as [`parse`] reads them and those that it refuses as texts; whether there were
-/// any of these.
+/// Writes numbers as [`parse_doubles`] reads them and those that a double does not keep as texts;
+/// whether there were any of these.
 fn hold(value: &mut Value) -> bool {
     match value {
         Value::Number(number) => {
             let held = held(number);
-            let refused = held.is_none();
+            let is_text = held.is_none();
             *value = held.unwrap_or_else(|| Value::String(number.to_string()));
-            refused
+            is_text
         }
         // Every member is gone through, whatever the first one was.
         Value::Array(items) => items.iter_mut().map(hold).fold(false, |one, other| one | other),
@@ -115,17 +118,18 @@ fn hold(value: &mut Value) -> bool {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the value is whole and below 2^53")]
-#[expect(clippy::cast_precision_loss, reason = "2^53 - 1 is exact as a double")]
-pub(super) fn held(number: &Number) -> Option<Value> {
-    if !number.is_f64() {
-        return normal(number).map(Value::Number);
-    }
-    let value = number.as_f64().filter(|value| value.abs() <= MAX_INTEGER as f64)?;
-    Some(if value.fract() == 0.0 { Value::from(value as i64) } else { Value::from(value) })
+/// The number as [`parse_doubles`] reads it, unless that takes a digit from it.
+fn held(number: &Number) -> Option<Value> {
+    let double = as_double(number);
+    let keeps = number.is_f64() || as_integer(number).is_some() || has_digits_of(&double, number);
+    keeps.then_some(Value::Number(double))
 }
 
-/// Whether every number of a JSON text is read as it stands there.
+fn has_digits_of(double: &Number, number: impl ToString) -> bool {
+    significant(&double.to_string()) == significant(&number.to_string())
+}
+
+/// Whether a double keeps every number of a JSON text digit for digit.
 pub fn keeps_numbers(text: &str) -> bool {
     matches!(numbers_quoted(text), Cow::Borrowed(_))
 }
@@ -206,10 +210,10 @@ fn is_changed(word: &str, after: &str) -> bool {
     is_number && !is_kept(word) && !after.trim_start().starts_with(':')
 }
 
-/// A number is kept when it is in range and what it becomes prints the same digits.
+/// A number is kept when it becomes a double that prints the same digits.
 fn is_kept(word: &str) -> bool {
-    let Ok(number) = serde_json::from_str::<Number>(word) else { return false };
-    held(&number).is_some_and(|held| significant(&held.to_string()) == significant(word))
+    let number = serde_json::from_str::<Number>(word);
+    number.is_ok_and(|number| has_digits_of(&as_double(&number), word))
 }
 
 /// The digits without zeros at either end, and the power of ten of the last one.

@@ -156,7 +156,7 @@ async fn a_report_may_hold_any_number() {
                 "result":{{"n":9007199254740993,"m":[1e21,1e400]}},"result_digest":"{digest}"}}"#
         )
     };
-    let held = r#"{"m":["1e21","1e400"],"n":"9007199254740993"}"#;
+    let held = r#"{"m":[1e+21,"1e400"],"n":"9007199254740993"}"#;
     let send = |text: String| report(&house, &id, text);
     let refused = send(body(&crypto::sha256("other").to_string())).await;
     assert_eq!(refused.param(), Some("result_digest"), "{}", refused.body);
@@ -167,6 +167,34 @@ async fn a_report_may_hold_any_number() {
     assert_eq!(detail.body["result"], serde_json::from_str::<Value>(held).unwrap());
     let run = &detail.body["deeds"][0]["body"]["action"]["execution"];
     assert_eq!(run["lossy_numbers"], true, "{}", detail.body["deeds"][0]);
+}
+
+#[tokio::test]
+async fn a_result_of_doubles_has_the_digest_of_any_rfc_8785_library() {
+    let house = House::new().await;
+    for (result, form) in [
+        ("1e21", "1e+21"),
+        ("6.02214076e23", "6.02214076e+23"),
+        ("-1.7976931348623157e308", "-1.7976931348623157e+308"),
+        ("9007199254740994", "9007199254740994"),
+        (r#"{"b":[1e20],"a":1e-7}"#, r#"{"a":1e-7,"b":[100000000000000000000]}"#),
+    ] {
+        let digest = crypto::sha256(form).to_string();
+        for told in [format!(r#","result_digest":"{digest}""#), String::new()] {
+            let id = house.authorize().await.id();
+            let moment = "2026-10-01T12:00:00.000Z";
+            let sent = format!(
+                r#"{{"status":"succeeded","started_at":"{moment}","finished_at":"{moment}",
+                    "result":{result}{told}}}"#
+            );
+            let sealed = report(&house, &id, sent).await;
+            assert_eq!((sealed.status, &sealed.body["result_digest"]), (200, &json!(digest)));
+            let detail = house.get(&format!("/v1/actions/{id}"), &house.support.key).await;
+            assert_eq!(detail.body["result"], serde_json::from_str::<Value>(result).unwrap());
+            let run = &detail.body["deeds"][0]["body"]["action"]["execution"];
+            assert_eq!(run["lossy_numbers"], false, "{result}");
+        }
+    }
 }
 
 /// Reports in these very words.

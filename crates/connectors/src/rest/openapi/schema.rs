@@ -200,14 +200,14 @@ impl<'a> Schemas<'a> {
         for (word, value) in members {
             let word = word.as_str();
             if AS_THEY_ARE.contains(&word) {
-                if crypto::json::is_lossy(value) {
+                if crypto::json::is_out_of_range(value) {
                     return Err(format!("a number of its `{word}` lies outside ±(2^53−1)"));
                 }
                 self.spend(more_in(value))?;
                 into.insert(word.to_owned(), value.clone());
             }
             let told = word == "description" || word == "title" || word == "default";
-            if told && self.detail == Detail::Full && !crypto::json::is_lossy(value) {
+            if told && self.detail == Detail::Full && !crypto::json::is_out_of_range(value) {
                 let value = shortened(value);
                 self.spend(more_in(&value))?;
                 into.insert(word.to_owned(), value);
@@ -289,7 +289,7 @@ fn is_answered(description: &Description, schema: &Value) -> bool {
 /// Least and most. A bound that no number which is accepted anywhere can pass says nothing.
 fn bounds(members: &Map<String, Value>, into: &mut Map<String, Value>) {
     for (bound, exclusive) in [("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")] {
-        let keep = |value: &&Value| value.is_number() && !crypto::json::is_lossy(value);
+        let keep = |value: &&Value| value.is_number() && !crypto::json::is_out_of_range(value);
         let limit = members.get(bound).filter(keep);
         let excluded = members.get(exclusive);
         match (limit, excluded) {
