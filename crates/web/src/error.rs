@@ -83,6 +83,12 @@ impl ApiError {
             .with_text(WWW_AUTHENTICATE, &challenge)
     }
 
+    /// The same error with another sentence.
+    pub fn saying(mut self, message: impl Into<Cow<'static, str>>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
     /// The 404 of an object that the caller's org does not have.
     pub fn not_found() -> Self {
         Self::new(codes::NOT_FOUND, "there is no such object in this org")

@@ -227,9 +227,13 @@ fn reader(holder: Principal) -> Result<Reader, ApiError> {
 pub(super) fn person(holder: Principal) -> Result<Person, ApiError> {
     match holder {
         Principal::Person(person) => Ok(*person),
-        Principal::Agent(_) | Principal::Org(_) => {
-            let message = "this is a session's, and no key has one";
+        Principal::Org(_) => {
+            let message = "this takes a person's session; an org key is refused";
             Err(ApiError::new(changes::PERSON_REQUIRED, message))
+        }
+        Principal::Agent(_) => {
+            let message = "this takes a person's session; an agent's key is refused";
+            Err(ApiError::insufficient_scope(Scope::Admin).saying(message))
         }
     }
 }

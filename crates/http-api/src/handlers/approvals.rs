@@ -136,6 +136,7 @@ pub(super) async fn eligible(app: &App, action: &Action) -> Result<Vec<Member>, 
 /// Whoever looks, as far as what they see hangs on it.
 struct Viewer {
     person: Option<Person>,
+    is_agent: bool,
 }
 
 /// A member who looks.
@@ -146,10 +147,11 @@ struct Person {
 
 impl Viewer {
     async fn of(app: &App, caller: &ApprovalReader) -> Result<Self, CallError> {
-        let Some(approver) = caller.member() else { return Ok(Self { person: None }) };
+        let is_agent = caller.only_agent().is_some();
+        let Some(approver) = caller.member() else { return Ok(Self { person: None, is_agent }) };
         let member = app.admin.member_of(caller.org(), approver.user).await?;
         let address = address(app, approver.user).await?;
-        Ok(Self { person: member.map(|member| Person { member, address }) })
+        Ok(Self { person: member.map(|member| Person { member, address }), is_agent })
     }
 
     /// What keeps people from answering what these actions ask, beside what the questions say.
@@ -175,7 +177,7 @@ impl Viewer {
         let (Some(Person { member, address }), Some(approval), Some(barring)) =
             (self.person.as_ref(), action.approval.as_ref(), barrings.get(&action.id))
         else {
-            return Viewing::Onlooker;
+            return if self.is_agent { Viewing::Agent } else { Viewing::Onlooker };
         };
         let approver = gate::Approver { member, address: address.as_deref() };
         let (author, owner) = (barring.author.as_deref(), barring.owner);

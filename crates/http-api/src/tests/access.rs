@@ -404,11 +404,35 @@ async fn every_route_admits_whom_its_rule_names_and_nobody_else() {
                 false => expected(route.access, *kind),
             };
             assert_eq!(met, expected, "{what}");
-            let is_keys = !PEOPLES.contains(&route.access);
+            let is_agents = matches!(kind, Kind::Reads | Kind::Executes | Kind::ReadsAndExecutes);
+            let is_keys = is_agents || !PEOPLES.contains(&route.access);
             let has_scopes = is_keys && !key.starts_with("session:");
             assert_challenge(response.headers(), (met, has_scopes), &what);
         }
     }
+}
+
+#[tokio::test]
+async fn keys_are_refused_on_peoples_routes_agents_for_their_scope_and_org_keys_as_no_person() {
+    let house = House::new().await;
+    let mut agents = 0;
+    for route in routes::interface() {
+        let path = filled(route.path, &missing());
+        let is_refused = |kind| expected(route.access, kind) == Met::Forbidden;
+        if is_refused(Kind::ReadsAndExecutes) {
+            let asked = request(route.method, &path, &house.support.key, &[], None);
+            let refused = house.send(asked).await;
+            assert_eq!(refused.code(), (403, "insufficient_scope"), "{}", route.operation);
+            agents += 1;
+        }
+        if PEOPLES.contains(&route.access) {
+            let refused =
+                house.send(request(route.method, &path, &house.org_key, &[], None)).await;
+            assert_eq!(refused.code(), (403, "person_required"), "{}", route.operation);
+            assert!(is_refused(Kind::ReadsAndExecutes), "{}", route.operation);
+        }
+    }
+    assert!(agents > 60, "{agents}");
 }
 
 /// What an admin changes and a viewer does not without having signed in lately, each with the reason.

@@ -161,9 +161,11 @@ async fn nobody_decides_but_whom_the_rule_lets_on_what_was_shown_and_in_time() {
     let right = json!({ "context_digest": shown["context_digest"] });
     let wrong = json!({ "context_digest": shown["request_digest"] });
     for verb in ["approve", "deny"] {
-        for key in [&house.org_key, &house.support.key] {
+        for (key, code) in
+            [(&house.org_key, "person_required"), (&house.support.key, "insufficient_scope")]
+        {
             let refused = decide(&house, key, (&id, verb), right.clone()).await;
-            assert_eq!(refused.code(), (403, "person_required"));
+            assert_eq!(refused.code(), (403, code));
         }
         let refused = decide(&house, &mute.key, (&id, verb), right.clone()).await;
         assert_eq!(refused.code(), (403, "not_an_approver"));
@@ -211,6 +213,7 @@ async fn keys_read_what_is_asked_and_not_what_people_are_shown() {
     assert_eq!(of_org["eligible"].as_array().unwrap().len(), 1);
     let of_agent = house.get(&path, &house.support.key).await.body;
     assert_eq!([&of_agent["context"], &of_agent["eligible"]], [&Value::Null, &json!([])]);
+    assert_eq!(of_agent["why_not"], "insufficient_scope");
     assert_eq!(house.get(&path, &house.other.key).await.code(), (404, "not_found"));
     let listed = async |query: &str, key: &str| {
         let page = house.get(&format!("/v1/approvals?{query}"), key).await;

@@ -34,7 +34,9 @@ const MAX_NOTE: usize = 280;
 /// What the question is to whoever looks at it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Viewing {
-    /// Nothing that could be answered: a key looks.
+    /// Nothing that could be answered: an agent looks.
+    Agent,
+    /// Nothing that could be answered: an org key looks, or somebody who is no member any more.
     Onlooker,
     /// A member looks, who may answer unless something bars them.
     Person(Option<Barred>),
@@ -169,6 +171,7 @@ fn decisions(approval: Option<&Approval>) -> Vec<DecisionView<'_>> {
 /// The code with which an answer of whoever looks would be refused.
 fn why_not(approval: &Approval, viewing: Viewing) -> Option<&'static str> {
     match (approval.status, viewing) {
+        (_, Viewing::Agent) => Some("insufficient_scope"),
         (_, Viewing::Onlooker) => Some("person_required"),
         (ApprovalStatus::Pending, Viewing::Person(barred)) => barred.map(|barred| match barred {
             Barred::NotAnApprover => "not_an_approver",
